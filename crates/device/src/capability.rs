@@ -1,0 +1,74 @@
+//! What a device can and cannot do, each "cannot" with its reason, so that a plan never asks for it.
+
+use std::fmt;
+
+/// The kinds of host memory a copy can start from or end in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryKind {
+    /// Placed by numabench, then registered with the driver (cuMemHostRegister / hipHostRegister).
+    Pinned,
+    /// Allocated pinned by the driver (cuMemHostAlloc / hipHostMalloc): what most applications do.
+    PinnedDriver,
+    /// Ordinary memory; the driver stages it.
+    Pageable,
+}
+
+impl MemoryKind {
+    /// As users type it and as documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::PinnedDriver => "pinned-driver",
+            Self::Pageable => "pageable",
+        }
+    }
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How queued copies are held back until the whole queue is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Latch {
+    /// The driver's stream-memory wait on a pinned flag (cuStreamWaitValue32 / hipStreamWaitValue32).
+    StreamWait,
+    /// A kernel that spins on the flag, with a timeout.
+    SpinKernel,
+    /// None: only host timing is possible.
+    None {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Latch {
+    /// As documents name it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::StreamWait => "stream-wait",
+            Self::SpinKernel => "spin-kernel",
+            Self::None { .. } => "none",
+        }
+    }
+}
+
+/// What one opened device can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The latch for device timing.
+    pub latch: Latch,
+    /// Whether both directions can move at once on one copier, or why not.
+    pub bidirectional: Result<(), String>,
+    /// The memory kinds there are, each with the reason if it is missing.
+    pub memory: [(MemoryKind, Result<(), String>); 3],
+}
+
+impl Capabilities {
+    /// Whether memory of this kind can be had, or why not.
+    pub fn memory(&self, kind: MemoryKind) -> Result<(), String> {
+        self.memory.iter().find(|(k, _)| *k == kind).map_or(Ok(()), |(_, can)| can.clone())
+    }
+}

@@ -1,0 +1,23 @@
+//! The contract between those who measure and those who move bytes: no GPU code, no timing policy.
+//!
+//! * [`Platform`] is a family of devices this process can reach (CUDA, HIP, host memory);
+//! * [`Device`] is one of them, opened by the thread that will use it;
+//! * [`Copier`] owns one rank's buffers on both sides and moves bytes between them;
+//! * [`HostMemory`] is memory a copier may own: placed and proven by its maker, pinned by a device;
+//! * [`conformance`] holds the checks that every backend's tests run.
+//!
+//! A trait here holds only what every implementor truly does. What some cannot do is in [`Capabilities`] with its
+//! reason, and the plan consults it before anything runs.
+
+pub mod capability;
+pub mod conformance;
+pub mod copier;
+pub mod error;
+pub mod host_memory;
+pub mod platform;
+
+pub use capability::{Capabilities, Latch, MemoryKind};
+pub use copier::{Copier, Direction, Marks};
+pub use error::{CallError, DeviceError};
+pub use host_memory::HostMemory;
+pub use platform::{Device, DeviceFacts, DeviceId, HostPair, MemoryInfo, Platform, PlatformFacts, PlatformKind};

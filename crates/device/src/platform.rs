@@ -1,0 +1,142 @@
+//! A platform (driver) and its devices: who they are, how they are opened, what they lend a rank.
+
+use std::fmt;
+
+use stats::PciAddress;
+
+use crate::{Capabilities, Copier, DeviceError, HostMemory, MemoryKind};
+
+/// Which family of devices a platform drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlatformKind {
+    /// NVIDIA GPUs through the CUDA driver API.
+    Cuda,
+    /// The memory of NUMA nodes: no GPU takes part.
+    Host,
+}
+
+impl PlatformKind {
+    /// As users type it and as documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cuda => "cuda",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// What is known of a platform once it is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlatformFacts {
+    /// The family.
+    pub kind: PlatformKind,
+    /// The version of the driver's API, e.g. `13.0` for CUDA; `None` where there is no such thing.
+    pub api_version: Option<String>,
+    /// Set when the devices are not real: what the driver itself says of the simulation. Shown in every output.
+    pub simulated: Option<String>,
+}
+
+/// The identity of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceId {
+    /// A GPU.
+    Pci(PciAddress),
+    /// A NUMA node's memory (host platform), by OS index.
+    Node(u32),
+}
+
+impl fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pci(address) => write!(f, "{address}"),
+            Self::Node(node) => write!(f, "node {node}"),
+        }
+    }
+}
+
+/// What a platform says of a device without opening it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// Its identity.
+    pub id: DeviceId,
+    /// The marketing name, as the driver gives it.
+    pub name: String,
+    /// The UUID in the vendor's spelling (`GPU-…`), where there is one.
+    pub uuid: Option<String>,
+    /// The index the runtime uses in this process (it may differ from PCI order).
+    pub runtime_index: Option<u32>,
+    /// Memory in all, bytes.
+    pub total_bytes: u64,
+    /// The NUMA node the driver names as the device's host node, where it names one (never -1).
+    pub host_node: Option<u32>,
+}
+
+/// A device's memory at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Free bytes.
+    pub free_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+}
+
+/// The two host ranges of a copier; equal lengths.
+pub struct HostPair {
+    /// Copies to the device read here.
+    pub source: Box<dyn HostMemory>,
+    /// Copies from the device write here.
+    pub destination: Box<dyn HostMemory>,
+}
+
+/// A driver that was found and initialised.
+pub trait Platform: Send + Sync {
+    /// What is known of the platform.
+    fn facts(&self) -> &PlatformFacts;
+
+    /// The devices this process may use, in PCI order (nodes in index order): a user's index counts along this list.
+    fn devices(&self) -> &[DeviceFacts];
+
+    /// Opens a device for the calling thread, which must already be bound: the context, and every thread a driver may
+    /// start for it, inherits where the caller stands.
+    ///
+    /// # Errors
+    /// [`DeviceError::UnknownDevice`], or the call that failed.
+    fn open(&self, id: DeviceId) -> Result<Box<dyn Device>, DeviceError>;
+}
+
+/// A device opened by, and used from, one thread.
+pub trait Device {
+    /// What the platform said of it.
+    fn facts(&self) -> &DeviceFacts;
+
+    /// What it can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Free and total memory now.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn memory(&self) -> Result<MemoryInfo, DeviceError>;
+
+    /// Turns memory the caller placed (and touched) into memory of `kind`: pageable is returned as it is, pinned is
+    /// registered and unregisters itself on drop.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] for a kind the capabilities lack and for [`MemoryKind::PinnedDriver`] (which only
+    /// [`Device::allocate_pinned`] makes), or the call that failed, e.g. for lack of lockable memory.
+    fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError>;
+
+    /// Memory pinned by the driver, `len` bytes, never write-combined. Where it lies is for the caller to arrange
+    /// (thread memory policy) and to prove.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`], or the call that failed.
+    fn allocate_pinned(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError>;
+
+    /// Takes over a pair of host ranges, allocates as much memory on the device (twice as much with `bidirectional`), and
+    /// loads everything a copy may load lazily.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], [`DeviceError::Unsupported`], or the call that failed.
+    fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError>;
+}

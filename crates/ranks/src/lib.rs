@@ -1,0 +1,52 @@
+//! Who takes part in a run, and how they wait for one another: nothing else.
+//!
+//! [`Ranks`] is one member's view of the group. [`Solo`] is a group of one; [`Threads`] are the threads of one process. MPI
+//! processes will be a third, behind a plug-in, which is why the trait holds only what a collective library has: a
+//! reduction to the maximum (a barrier is one whose value nobody reads) and a barrier that can be polled.
+//!
+//! A member that gives up calls [`Ranks::abort`], and every other member's next or present wait ends with [`Aborted`]:
+//! nobody hangs on someone who is gone.
+
+mod solo;
+mod threads;
+
+pub use solo::Solo;
+pub use threads::Threads;
+
+/// Another member gave up, so waiting for it would never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("another rank gave up, so this one cannot go on with it")]
+pub struct Aborted;
+
+/// One member's view of the group. Every member calls the collective functions in the same order.
+pub trait Ranks {
+    /// This member, 0..size.
+    fn rank(&self) -> usize;
+
+    /// How many members there are.
+    fn size(&self) -> usize;
+
+    /// Collective: waits for all members, and gives every one the largest of the values.
+    ///
+    /// # Errors
+    /// [`Aborted`] if a member gave up.
+    fn max(&self, value: u64) -> Result<u64, Aborted>;
+
+    /// Collective: waits for all members.
+    ///
+    /// # Errors
+    /// [`Aborted`] if a member gave up.
+    fn barrier(&self) -> Result<(), Aborted> {
+        self.max(0).map(drop)
+    }
+
+    /// Says that this member has done its part of the present phase, without waiting.
+    fn arrive(&self);
+
+    /// Whether every member has arrived at the present phase. Each member calls [`Ranks::arrive`] once, polls this until
+    /// it is true or a [`Ranks::barrier`] follows, and meets the others in a barrier before the next phase.
+    fn all_arrived(&self) -> bool;
+
+    /// Gives up: every wait of every member ends with [`Aborted`], now and later.
+    fn abort(&self);
+}

@@ -1,0 +1,151 @@
+//! The threads of one process as ranks.
+//!
+//! Waiting is by condition variable, not by spinning: in a run where one rank moves at a time, the others must not
+//! disturb it. The few microseconds a wake-up takes do not matter, because a common start is a deadline on the clock that
+//! is agreed with [`Ranks::max`], not the end of a barrier.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use crate::{Aborted, Ranks};
+
+struct Round {
+    number: u64,
+    waiting: usize,
+    largest: u64,
+    result: u64,
+    aborted: bool,
+}
+
+struct Group {
+    size: usize,
+    round: Mutex<Round>,
+    changed: Condvar,
+    // Counts arrivals over all phases, so that nobody has to reset it: phase p is complete at p × size.
+    arrivals: AtomicU64,
+}
+
+/// One thread of a group of threads.
+pub struct Threads {
+    rank: usize,
+    group: Arc<Group>,
+    // The phase this member arrived at last; only its own thread touches it.
+    phase: AtomicU64,
+}
+
+impl Threads {
+    /// A group of `size` members, one for each thread to take along.
+    pub fn group(size: usize) -> Vec<Self> {
+        let group = Arc::new(Group {
+            size,
+            round: Mutex::new(Round { number: 0, waiting: 0, largest: 0, result: 0, aborted: false }),
+            changed: Condvar::new(),
+            arrivals: AtomicU64::new(0),
+        });
+        (0..size).map(|rank| Self { rank, group: Arc::clone(&group), phase: AtomicU64::new(0) }).collect()
+    }
+}
+
+impl Ranks for Threads {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.group.size
+    }
+
+    fn max(&self, value: u64) -> Result<u64, Aborted> {
+        // A panic while holding the lock cannot leave the round half-changed (no call in here panics), so a poisoned lock
+        // is used as it is.
+        let mut round = self.group.round.lock().unwrap_or_else(PoisonError::into_inner);
+        if round.aborted {
+            return Err(Aborted);
+        }
+        let number = round.number;
+        round.largest = round.largest.max(value);
+        round.waiting += 1;
+        if round.waiting == self.group.size {
+            round.result = round.largest;
+            round.number += 1;
+            round.waiting = 0;
+            round.largest = 0;
+            self.group.changed.notify_all();
+            return Ok(round.result);
+        }
+        while round.number == number && !round.aborted {
+            round = self.group.changed.wait(round).unwrap_or_else(PoisonError::into_inner);
+        }
+        // A round that was completed before the abort still counts.
+        if round.number == number { Err(Aborted) } else { Ok(round.result) }
+    }
+
+    fn arrive(&self) {
+        self.phase.fetch_add(1, Ordering::Relaxed);
+        self.group.arrivals.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn all_arrived(&self) -> bool {
+        let complete = self.phase.load(Ordering::Relaxed) * self.group.size as u64;
+        self.group.arrivals.load(Ordering::Acquire) >= complete
+    }
+
+    fn abort(&self) {
+        let mut round = self.group.round.lock().unwrap_or_else(PoisonError::into_inner);
+        round.aborted = true;
+        self.group.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn every_member_gets_the_largest_value_round_after_round() {
+        let answers: Vec<Vec<u64>> = thread::scope(|scope| {
+            let members: Vec<_> = Threads::group(4)
+                .into_iter()
+                .map(|member| {
+                    scope.spawn(move || {
+                        (0..100).filter_map(|round| member.max(round * 10 + member.rank() as u64).ok()).collect()
+                    })
+                })
+                .collect();
+            members.into_iter().map(|m| m.join().unwrap_or_default()).collect()
+        });
+        for answer in answers {
+            assert_eq!(answer, (0..100).map(|round| round * 10 + 3).collect::<Vec<u64>>());
+        }
+    }
+
+    #[test]
+    fn nobody_has_all_arrived_until_the_last_one_does() {
+        let group = Threads::group(2);
+        group[0].arrive();
+        assert!(!group[0].all_arrived());
+        group[1].arrive();
+        assert!(group[0].all_arrived() && group[1].all_arrived());
+        // The next phase starts unarrived.
+        group[1].arrive();
+        assert!(!group[1].all_arrived());
+    }
+
+    #[test]
+    fn a_member_that_gives_up_frees_those_who_wait_for_it() {
+        let mut group = Threads::group(2);
+        let gone = group.pop();
+        let waiting = group.pop();
+        let ended = thread::scope(|scope| {
+            let waiter = scope.spawn(move || waiting.map(|w| w.barrier()));
+            thread::sleep(std::time::Duration::from_millis(20));
+            if let Some(member) = gone {
+                member.abort();
+            }
+            waiter.join().ok().flatten()
+        });
+        assert_eq!(ended, Some(Err(Aborted)));
+    }
+}

@@ -1,0 +1,25 @@
+//! Pure values and numbers, no I/O: what every other crate counts, names and compares with.
+//!
+//! * `units` sizes, rates and durations, as typed by users and as shown to them;
+//! * `id_list` OS ids (PUs, NUMA nodes) in taskset's list syntax;
+//! * `pci_address` the identity of a device;
+//! * `sample` what one block of measured rounds is;
+//! * `summary`, `interval`, `outlier`, `flag` what a case's blocks say;
+//! * `stop` when a case has enough blocks;
+//! * `compare` whether two cases differ.
+//!
+//! Nothing here reads a clock, a file or a device: a test needs numbers only.
+
+pub mod compare;
+pub mod flag;
+pub mod id_list;
+pub mod interval;
+pub mod outlier;
+pub mod pci_address;
+pub mod sample;
+pub mod stop;
+pub mod summary;
+pub mod units;
+
+pub use id_list::{IdList, IdSet};
+pub use pci_address::PciAddress;

@@ -1,0 +1,249 @@
+//! What a machine is, as numabench sees it: plain values, made once by reading hwloc and never changed after.
+//!
+//! Everything is named by the ids users and kernels use: OS indices of PUs and NUMA nodes, PCI addresses of devices. An
+//! hwloc logical index never appears. What is not known is `None` or a variant that says why; nothing is guessed.
+//!
+//! The JSON of `numabench topo --json` is this model, so a renamed field here is a changed output.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::{IdSet, PciAddress};
+
+/// A machine, or a saved description of one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Topology {
+    /// Where this was read from.
+    pub source: Source,
+    /// The host's name, where it is known.
+    pub hostname: Option<String>,
+    /// The version of the hwloc library that read it.
+    pub hwloc_version: String,
+    /// Packages (sockets), by OS index.
+    pub packages: Vec<Package>,
+    /// NUMA nodes, by OS index; memory-only, CPU-only and GPU-memory nodes too.
+    pub nodes: Vec<NumaNode>,
+    /// Node distances, where the firmware gives them.
+    pub distances: Option<Distances>,
+    /// L3 caches, by smallest PU.
+    pub l3s: Vec<L3>,
+    /// Cores, by smallest PU.
+    pub cores: Vec<Core>,
+    /// Hardware threads, by OS index; those that are offline or not allowed too.
+    pub pus: Vec<Pu>,
+    /// What this process may use, and what is missing from it.
+    pub allowed: Allowed,
+    /// GPUs, in PCI order: a user's GPU index counts along this list.
+    pub gpus: Vec<Gpu>,
+}
+
+/// Where a topology was read from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// This machine, now.
+    ThisSystem,
+    /// A saved hwloc XML file.
+    XmlFile {
+        /// The path as given.
+        path: String,
+    },
+}
+
+/// A package (socket).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Package {
+    /// OS index, where the firmware numbers packages.
+    pub os_index: Option<u32>,
+    /// The CPU's model name, where it is known.
+    pub cpu_model: Option<String>,
+    /// Its PUs (online ones).
+    pub pus: IdSet,
+    /// Its NUMA nodes.
+    pub nodes: IdSet,
+}
+
+/// What a NUMA node is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// Memory and CPUs.
+    Normal,
+    /// Memory without CPUs (CXL, HBM or persistent memory exposed as a node).
+    MemoryOnly,
+    /// CPUs without memory.
+    CpuOnly,
+    /// The memory of a GPU, exposed as a node: host memory must never be bound here by default.
+    GpuMemory,
+    /// Neither memory nor CPUs, such as the spare nodes of a GPU's MIG instances.
+    Empty,
+}
+
+/// A NUMA node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NumaNode {
+    /// OS index.
+    pub os_index: u32,
+    /// What it is made of.
+    pub kind: NodeKind,
+    /// Memory in all, bytes.
+    pub total_bytes: u64,
+    /// Free memory when read, bytes; `None` in a saved file.
+    pub free_bytes: Option<u64>,
+    /// PUs that are local to it (online ones).
+    pub pus: IdSet,
+    /// Whether this process may allocate here.
+    pub allowed: bool,
+    /// hwloc's subtype where it has one (`DRAM`, `HBM`, `GPUMemory`, …).
+    pub subtype: Option<String>,
+}
+
+/// Relative latencies between NUMA nodes (ACPI SLIT: 10 is local).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Distances {
+    /// The nodes of the rows and columns, OS indices.
+    pub nodes: Vec<u32>,
+    /// `rows[i][j]`: from node `nodes[i]` to node `nodes[j]`.
+    pub rows: Vec<Vec<u64>>,
+}
+
+/// A last-level (L3) cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct L3 {
+    /// OS index, where the machine numbers its caches.
+    pub os_index: Option<u32>,
+    /// Size in bytes.
+    pub size_bytes: Option<u64>,
+    /// PUs that share it.
+    pub pus: IdSet,
+}
+
+/// A core.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Core {
+    /// OS index, where there is one; unique only within a package.
+    pub os_index: Option<u32>,
+    /// Its PUs (hardware threads).
+    pub pus: IdSet,
+}
+
+/// A hardware thread: the OS CPU id that users write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pu {
+    /// OS index.
+    pub os_index: u32,
+    /// Whether this process may use it, or why not.
+    pub status: PuStatus,
+    /// Nodes that are local to it, most specific first; empty when it is offline.
+    pub nodes: Vec<u32>,
+}
+
+/// Whether a PU can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PuStatus {
+    /// This process may use it.
+    Allowed,
+    /// Online, but outside the cgroup cpuset this process is in (a job step's share, a reserved core).
+    NotInCgroup,
+    /// Online and in the cpuset, but outside this process's affinity (taskset, a launcher's binding).
+    NotInAffinity,
+    /// Not online.
+    Offline,
+}
+
+/// What this process may use: affinity ∩ cgroup cpuset ∩ online.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Allowed {
+    /// PUs.
+    pub pus: IdSet,
+    /// NUMA nodes.
+    pub nodes: IdSet,
+    /// PUs of the machine that are missing from `pus`: offline.
+    pub offline_pus: IdSet,
+    /// PUs missing because the cgroup's cpuset has not got them.
+    pub not_in_cgroup_pus: IdSet,
+    /// PUs missing because the process's affinity has not got them.
+    pub not_in_affinity_pus: IdSet,
+    /// NUMA nodes missing.
+    pub missing_nodes: IdSet,
+}
+
+/// A GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Gpu {
+    /// Its position in PCI order: the index users give.
+    pub index: u32,
+    /// Its identity.
+    pub pci: PciAddress,
+    /// PCI vendor id, e.g. 0x10de NVIDIA, 0x1002 AMD.
+    pub vendor_id: u16,
+    /// PCI device id.
+    pub device_id: u16,
+    /// PCI class, e.g. 0x0302 (3D controller).
+    pub class_id: u16,
+    /// Its name.
+    pub name: GpuName,
+    /// UUID, where a driver's files say it.
+    pub uuid: Option<String>,
+    /// hwloc's OS devices on it (`cuda0`, `nvml0`, `rsmi0`, `card0`, …).
+    pub os_devices: Vec<String>,
+    /// Which PUs and nodes are local to it, and how that is known.
+    pub locality: Locality,
+    /// Its PCIe link, where the kernel tells.
+    pub link: Option<Link>,
+}
+
+/// A GPU's name, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GpuName {
+    /// The name; `None` where nobody knows it.
+    pub value: Option<String>,
+    /// Who says so: `driver`, `hwloc`, `pci-ids`, `none`.
+    pub source: String,
+}
+
+/// Which PUs and nodes are local to a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Locality {
+    /// How it is known: the rung of the locality ladder.
+    pub rung: Rung,
+    /// Why, in words: what hwloc attached it to, or what says that it is unknown.
+    pub reason: String,
+    /// The type of the hwloc object the device hangs from (`L3Cache`, `NUMANode`, `Group`, `Package`, `Machine`).
+    pub attached_to: String,
+    /// Local PUs, also those this process may not use; empty when unknown.
+    pub pus: IdSet,
+    /// Local NUMA nodes; empty when unknown.
+    pub nodes: IdSet,
+    /// The local L3's PUs, when exactly one L3 is local.
+    pub l3_pus: Option<IdSet>,
+}
+
+/// How a locality is known, best first (PLACEMENT's ladder).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rung {
+    /// hwloc's knowledge of the board, or an L3 the platform itself names.
+    L3,
+    /// The kernel's PCI local CPUs.
+    PciLocalCpus,
+    /// A driver says so.
+    Driver,
+    /// Nobody knows: never a node by default.
+    Unknown,
+}
+
+/// A PCIe link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Link {
+    /// Generation now; links of idle GPUs train down.
+    pub generation: Option<u8>,
+    /// Lanes now.
+    pub width: Option<u8>,
+    /// Generation at most.
+    pub max_generation: Option<u8>,
+    /// Lanes at most.
+    pub max_width: Option<u8>,
+    /// Who says so, e.g. `sysfs`.
+    pub source: String,
+}
