@@ -1,7 +1,11 @@
 //! One rank's way to its device: the buffers on both sides, blocking copies, and copies queued behind a latch.
 //!
 //! The copier owns the host ranges, so that no slice of them can be alive while a driver writes there: [`Copier::source`]
-//! and [`Copier::destination`] need `&mut self`, and a copier with work in flight waits for it first.
+//! and [`Copier::destination`] need `&mut self`, and a copier with work in flight waits for it first. Waiting never hangs on
+//! the copier's own latch: whatever waits opens it first, and so does dropping the copier.
+//!
+//! While one copier's latch holds, no other copier of the same device may be made or dropped by someone that the holder
+//! waits for: drivers wait for the whole device when memory is allocated or freed.
 //!
 //! Device memory is two areas: `A`, which H2D writes and D2H reads, and `B` (only with `bidirectional`), which D2H reads
 //! when both directions move at once, so that the two directions share no byte.
@@ -9,6 +13,9 @@
 use std::fmt;
 
 use crate::DeviceError;
+
+/// The most rounds one batch may queue between [`Copier::hold`] and [`Copier::finish`]: their marks are made beforehand.
+pub const MAX_ROUNDS: usize = 4096;
 
 /// Which way bytes move in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,12 +68,12 @@ pub struct Marks {
 /// Moves bytes between one rank's host ranges and its device.
 ///
 /// Every `bytes` must be at least 1 and at most the length of the host ranges; more is a caller's error and is
-/// [`DeviceError::Unsupported`].
+/// [`DeviceError::Unsupported`]. A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`.
 pub trait Copier {
-    /// The host range that H2D reads. Waits for copies in flight.
+    /// The host range that H2D reads. Opens the latch and waits for copies in flight.
     fn source(&mut self) -> &mut [u8];
 
-    /// The host range that D2H writes. Waits for copies in flight.
+    /// The host range that D2H writes. Opens the latch and waits for copies in flight.
     fn destination(&mut self) -> &mut [u8];
 
     /// Source → B, blocking and untimed: what D2H will read in [`Direction::Bidirectional`].
@@ -75,24 +82,27 @@ pub trait Copier {
     /// [`DeviceError::Unsupported`] without `bidirectional`, or the call that failed.
     fn preload(&mut self, bytes: usize) -> Result<(), DeviceError>;
 
-    /// One round, blocking: returns when every byte has arrived. This is what host timing times, so it holds nothing but
-    /// the driver's own blocking copy calls.
+    /// One round, blocking, as the driver defines it: CUDA's H2D from pageable memory may return when the last bytes are
+    /// staged; everything else returns when every byte has arrived. This is what host timing times, so it holds nothing
+    /// but the driver's own blocking copy calls. Not for use while the latch holds.
     ///
     /// # Errors
     /// The call that failed; [`DeviceError::Unsupported`] for [`Direction::Bidirectional`] where it is not possible.
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError>;
 
-    /// Closes the latch: what is queued from here on waits for [`Copier::release`]. Forgets the marks of an earlier batch.
+    /// Closes the latch: what is queued from here on waits for [`Copier::release`]. Ends an earlier batch (opens its latch,
+    /// waits for it) and forgets its marks.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where [`crate::Latch::None`] is the capability, or the call that failed.
     fn hold(&mut self) -> Result<(), DeviceError>;
 
-    /// Queues one round of `copies` copies and a mark at its end; pinned memory only. Does not block while the latch holds and
-    /// at most 128 copies are queued.
+    /// Queues one round of `copies` copies and a mark at its end; pinned memory only. With two legs a copy is one of each:
+    /// a round moves `copies × legs × bytes`. Does not block while the latch holds and at most 128 copies are queued.
     ///
     /// # Errors
-    /// The call that failed.
+    /// [`DeviceError::Unsupported`] for pageable memory, without a `hold` before, beyond [`MAX_ROUNDS`], for 0 copies, or when
+    /// [`Direction::Bidirectional`] and another direction meet in one batch; or the call that failed. Opens the latch.
     fn enqueue(&mut self, direction: Direction, bytes: usize, copies: u32) -> Result<(), DeviceError>;
 
     /// Opens the latch.
@@ -107,9 +117,11 @@ pub trait Copier {
     /// The call that failed: this is where an asynchronous fault of the device first shows.
     fn rounds_ended(&mut self) -> Result<usize, DeviceError>;
 
-    /// Waits for everything queued and writes when each round ended. Reuses the vectors' memory.
+    /// Opens the latch if it still holds, waits for everything queued, writes when each round ended, and ends the batch.
+    /// Reuses the vectors' memory.
     ///
     /// # Errors
-    /// The call that failed.
+    /// [`DeviceError::TimedOut`] when the latch gave up by itself before [`Copier::release`], so that the marks mean
+    /// nothing; or the call that failed.
     fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError>;
 }

@@ -82,6 +82,19 @@ pub enum DeviceError {
         /// Bytes in all.
         total_bytes: u64,
     },
+    /// Host memory could not be pinned.
+    #[error(
+        "pinning {asked_bytes} bytes of host memory failed: {call}; this process may lock {lockable}: raise that limit \
+         (ulimit -l unlimited; for Slurm jobs LimitMEMLOCK of slurmd), ask for a smaller --size, or use --memory pageable"
+    )]
+    Pinning {
+        /// Bytes asked for.
+        asked_bytes: u64,
+        /// The locked-memory limit (RLIMIT_MEMLOCK) in words, e.g. `8388608 bytes`, `any amount`.
+        lockable: String,
+        /// What the driver said.
+        call: CallError,
+    },
     /// A latch was not let go, or a copy did not end, in time.
     #[error("{what} did not end within {limit_ms} ms")]
     TimedOut {

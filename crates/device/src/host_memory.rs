@@ -3,40 +3,109 @@
 //! Who makes it (and proves where its pages lie) is `pingpong`; who pins it is the device. Wrapping keeps the order of
 //! undoing right: a pinned memory owns the memory it pinned, unregisters first and unmaps after.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+use crate::MemoryKind;
+
 /// A range of host memory that a copier may own.
 ///
 /// # Safety
 ///
 /// The range returned by [`HostMemory::bytes`] must be the same (address and length) for the whole life of the value, also
 /// when the value is moved, must be valid for reads and writes, and must be reached by nobody else: a driver reads and
-/// writes it asynchronously while the copier that owns it is at work.
+/// writes it asynchronously while the copier that owns it is at work. [`HostMemory::kind`] must be true: a driver's
+/// queued copies of memory that is not pinned would not be held by a latch.
 pub unsafe trait HostMemory: Send {
     /// The whole range.
     fn bytes(&self) -> &[u8];
+
     /// The whole range, to write.
     fn bytes_mut(&mut self) -> &mut [u8];
-}
 
-/// Plain heap memory: for tests and conformance checks, where the placement does not matter.
-pub struct HeapMemory(Vec<u64>, usize);
-
-impl HeapMemory {
-    /// `len` zero bytes, 8-byte aligned.
-    pub fn new(len: usize) -> Self {
-        Self(vec![0; len.div_ceil(8)], len)
+    /// What kind of memory this is to a driver. Only a device makes memory of another kind than pageable.
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Pageable
     }
 }
 
-// SAFETY: the Vec is never resized or handed out, so its heap range stays where it is until drop, and only this value
-// reaches it.
+const PAGE: usize = 4096;
+
+/// Plain heap memory that shares no page with anything else: for tests and conformance checks, where the placement does
+/// not matter.
+pub struct HeapMemory {
+    block: NonNull<u8>,
+    layout: Layout,
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl HeapMemory {
+    /// As [`HeapMemory::try_new`]; where the system lends no memory the process ends, as with a `Vec`.
+    pub fn new(len: usize) -> Self {
+        Self::try_new(len).unwrap_or_else(|| handle_alloc_error(Layout::new::<[u8; PAGE]>()))
+    }
+
+    /// `len` zero bytes on pages of their own, or `None` if the system does not lend as many. Pages are touched when they
+    /// are written first, so that an absurd length costs address space only.
+    pub fn try_new(len: usize) -> Option<Self> {
+        // A page more on both sides: the allocator's own alignment stays small, because it zeroes a larger one by hand.
+        let padded = len.checked_next_multiple_of(PAGE)?.checked_add(2 * PAGE)?;
+        let layout = Layout::from_size_align(padded, align_of::<u128>()).ok()?;
+        // SAFETY: the layout's size is not zero.
+        let block = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        // SAFETY: the first page boundary in the block lies at most one page after its start, which is inside it.
+        let start = unsafe { block.add(block.align_offset(PAGE)) };
+        Some(Self { block, layout, start, len })
+    }
+}
+
+// SAFETY: the block is owned by this value alone and stays where it is until drop; its first `len` bytes from `start` on are
+// inside it and zeroed.
 unsafe impl HostMemory for HeapMemory {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the Vec holds at least `self.1` bytes (rounded up to whole words), all initialised.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.1) }
+        // SAFETY: see the impl; the borrow of `self` keeps the block alive and unwritten.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and `&mut self` makes the borrow exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.1) }
+        // SAFETY: see the impl; `&mut self` makes the borrow exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+// SAFETY: the block is owned by this value alone, and heap memory may be freed by any thread.
+unsafe impl Send for HeapMemory {}
+
+// SAFETY: a shared borrow only reads.
+unsafe impl Sync for HeapMemory {}
+
+impl Drop for HeapMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `try_new` and freed only here.
+        unsafe { dealloc(self.block.as_ptr(), self.layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heap_memory_is_zero_and_has_its_pages_for_itself() {
+        for len in [0, 1, 4095, 4096, 4097] {
+            let mut memory = HeapMemory::try_new(len).expect("a few pages");
+            assert_eq!(memory.bytes().len(), len);
+            assert_eq!(memory.bytes().as_ptr().align_offset(PAGE), 0);
+            assert!(memory.bytes().iter().all(|byte| *byte == 0));
+            memory.bytes_mut().fill(7);
+            assert!(memory.bytes().iter().all(|byte| *byte == 7));
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_address_space_is_none() {
+        assert!(HeapMemory::try_new(usize::MAX).is_none());
+        assert!(HeapMemory::try_new(usize::MAX / 2).is_none());
     }
 }

@@ -17,7 +17,7 @@ pub mod host_memory;
 pub mod platform;
 
 pub use capability::{Capabilities, Latch, MemoryKind};
-pub use copier::{Copier, Direction, Marks};
+pub use copier::{Copier, Direction, MAX_ROUNDS, Marks};
 pub use error::{CallError, DeviceError};
-pub use host_memory::HostMemory;
+pub use host_memory::{HeapMemory, HostMemory};
 pub use platform::{Device, DeviceFacts, DeviceId, HostPair, MemoryInfo, Platform, PlatformFacts, PlatformKind};

@@ -1,0 +1,86 @@
+//! Host memory as the device makes it, and device memory that runs out.
+
+use super::range::Range;
+use super::{Check, Halt, KINDS, Subject, expect, expect_unsupported, payload};
+use crate::{DeviceError, HostPair, MemoryKind};
+
+pub(super) const CHECKS: &[Check] = &[
+    ("pageable memory is returned as it is", pageable_stays),
+    ("memory kinds that are not there are refused", missing_kinds),
+    ("every kind of memory has the length asked for and can be written", lengths),
+    ("pinned memory is unpinned on drop", unpinned_on_drop),
+    ("host ranges of different lengths are refused", unequal),
+    ("more memory than the device has is refused", out_of_memory),
+];
+
+fn pageable_stays(subject: &Subject) -> Result<(), Halt> {
+    let memory = payload::heap(4096)?;
+    let before = memory.bytes().as_ptr();
+    let after = subject.device.adopt(MemoryKind::Pageable, memory)?;
+    let same = after.bytes().as_ptr() == before && after.bytes().len() == 4096 && after.kind() == MemoryKind::Pageable;
+    expect(same, || format!("{} bytes of {} memory came back", after.bytes().len(), after.kind()))
+}
+
+fn missing_kinds(subject: &Subject) -> Result<(), Halt> {
+    for kind in KINDS {
+        let missing = subject.device.capabilities().memory(kind).is_err();
+        if missing || kind == MemoryKind::PinnedDriver {
+            expect_unsupported(&format!("adopting as {kind}"), subject.device.adopt(kind, payload::heap(4096)?))?;
+        }
+        if missing && kind == MemoryKind::PinnedDriver {
+            expect_unsupported("allocating pinned memory", subject.device.allocate_pinned(4096))?;
+        }
+    }
+    Ok(())
+}
+
+fn lengths(subject: &Subject) -> Result<(), Halt> {
+    for kind in subject.kinds() {
+        for len in [1, 4096, (1 << 20) + 7] {
+            let mut memory = subject.host(kind, len)?;
+            expect(memory.bytes().len() == len, || format!("{kind}: {} of {len} bytes", memory.bytes().len()))?;
+            payload::fill(memory.bytes_mut(), 3);
+            payload::expect_payload("after writing", memory.bytes(), 3, 0)?;
+        }
+    }
+    Ok(())
+}
+
+fn unpinned_on_drop(subject: &Subject) -> Result<(), Halt> {
+    subject.pinned_kinds()?;
+    if subject.device.capabilities().memory(MemoryKind::Pinned).is_err() {
+        return Err(Halt::Skipped("this device registers no memory".to_owned()));
+    }
+    // One range, pinned over and over: a driver refuses to register what still is.
+    let range = Range::new(1 << 20)?;
+    for turn in 1..=3 {
+        let pinned = subject.device.adopt(MemoryKind::Pinned, range.lend()?);
+        drop(pinned.map_err(|error| Halt::Failed(format!("adopting the range for time {turn}: {error}")))?);
+    }
+    Ok(())
+}
+
+fn unequal(subject: &Subject) -> Result<(), Halt> {
+    let pair = HostPair { source: payload::heap(4096)?, destination: payload::heap(8192)? };
+    expect_unsupported("4096 bytes to and 8192 bytes from the device", subject.device.copier(pair, false))?;
+    let nothing = HostPair { source: payload::heap(0)?, destination: payload::heap(0)? };
+    expect_unsupported("a copier of 0 bytes", subject.device.copier(nothing, false))
+}
+
+fn out_of_memory(subject: &Subject) -> Result<(), Halt> {
+    // Both areas on the device where there can be two: a host that has less memory than its GPU lends address space for
+    // half of it more readily. No page of it is touched, and what does not fit is refused before anything else is.
+    let bidirectional = subject.device.capabilities().bidirectional.is_ok();
+    let free = subject.device.memory()?.free_bytes;
+    let asked = free + (free / 64).max(64 << 20);
+    let len = usize::try_from(if bidirectional { asked / 2 } else { asked })
+        .map_err(|_| Halt::Skipped(format!("{asked} bytes are more than this program can address")))?;
+    let pair = HostPair { source: payload::heap(len)?, destination: payload::heap(len)? };
+    match subject.device.copier(pair, bidirectional) {
+        Err(DeviceError::OutOfMemory { asked_bytes, .. }) => {
+            expect(asked_bytes >= len as u64, || format!("the error speaks of {asked_bytes} bytes, asked were {len}"))
+        }
+        Err(other) => Err(Halt::Failed(format!("refused, but not as out of memory: {other}"))),
+        Ok(_) => Err(Halt::Failed(format!("{asked} bytes were lent where {free} are free"))),
+    }
+}
