@@ -1,1 +1,68 @@
-fn main() {}
+//! `cargo xtask COMMAND`: everything this repository does to itself, in Rust and without a build tool to install.
+//!
+//! It builds without hwloc and without a driver (it depends on `report` only, for the schema), because `setup` is what
+//! installs the rest. One file a command; a command is a function of the repository's root and its own arguments.
+
+mod bench;
+mod demo;
+mod dist;
+mod need;
+mod package_manager;
+mod schema;
+mod setup;
+mod step;
+mod test;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+/// A command: its name, its line in the help, and what it does with the repository's root and its arguments.
+type Command = (&'static str, &'static str, fn(&Path, &[String]) -> Result<()>);
+
+const COMMANDS: &[Command] = &[
+    ("setup", "install what building and testing need, where it is missing [--build-only]", setup::run),
+    ("demo", "setup, a release build, then `topo` and `pingpong` on this machine", demo::run),
+    ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
+    ("tidy", "check what no compiler checks: dependency directions, module docs, unsafe, the schema", tidy::run),
+    ("schema", "write crates/report/schema/result-v1.json from the types", schema::run),
+    ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
+    ("dist", "a release archive in target/dist", dist::run),
+];
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let name = words.next().unwrap_or_else(|| "help".into());
+    let rest: Vec<String> = words.collect();
+    match run(&name, &rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(name: &str, rest: &[String]) -> Result<()> {
+    if matches!(name, "help" | "-h" | "--help") {
+        println!("cargo xtask COMMAND\n");
+        for (name, what, _) in COMMANDS {
+            println!("  {name:<8} {what}");
+        }
+        return Ok(());
+    }
+    match COMMANDS.iter().find(|command| command.0 == name) {
+        Some((_, _, command)) => command(&root(), rest),
+        None => bail!("no such command; `cargo xtask help` lists them"),
+    }
+}
+
+/// The repository's root: the folder above this package. Cargo names the package when it runs us; the path of the build is
+/// what remains when the program is started by hand.
+fn root() -> PathBuf {
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    package.parent().map_or(package.clone(), Path::to_path_buf)
+}

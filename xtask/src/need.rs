@@ -1,0 +1,95 @@
+//! What this repository needs from the system, and how to see whether it is there.
+//!
+//! A need is looked for by what it gives (a program on the PATH, a library pkg-config knows), not by a package's name: a
+//! site that has hwloc from a module needs no package. The names of three families of packages stand beside it; dnf and
+//! zypper both take `pkgconfig(…)`, which spares us their renames.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::step;
+
+/// How a need is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    /// A program of this name on the PATH.
+    Program(&'static str),
+    /// A library that pkg-config finds, in pkg-config's own syntax (`hwloc >= 2.3.0`).
+    Library(&'static str),
+}
+
+/// One thing needed, and the package that brings it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    /// How to see it.
+    pub probe: Probe,
+    /// Debian's and Ubuntu's package.
+    pub apt: &'static str,
+    /// Fedora's and Red Hat's package.
+    pub dnf: &'static str,
+    /// SUSE's package.
+    pub zypper: &'static str,
+}
+
+const fn need(probe: Probe, apt: &'static str, dnf: &'static str, zypper: &'static str) -> Need {
+    Need { probe, apt, dnf, zypper }
+}
+
+/// What `cargo build` needs. libudev is here because hwlocality's build asks pkg-config for it.
+pub const BUILD: &[Need] = &[
+    need(Probe::Program("cc"), "build-essential", "gcc", "gcc"),
+    need(Probe::Program("pkg-config"), "pkg-config", "pkgconf-pkg-config", "pkg-config"),
+    need(Probe::Library("hwloc >= 2.3.0"), "libhwloc-dev", "hwloc-devel", "hwloc-devel"),
+    need(Probe::Library("libudev"), "libudev-dev", "pkgconfig(libudev)", "pkgconfig(libudev)"),
+];
+
+/// What the labs and the cross-checks of the tests need. Tests without them say what they skipped.
+pub const LABS: &[Need] = &[
+    need(Probe::Program("qemu-system-x86_64"), "qemu-system-x86", "qemu-system-x86-core", "qemu-x86"),
+    need(Probe::Program("busybox"), "busybox-static", "busybox", "busybox-static"),
+    need(Probe::Program("cpio"), "cpio", "cpio", "cpio"),
+    need(Probe::Program("numactl"), "numactl", "numactl", "numactl"),
+    need(Probe::Program("lstopo-no-graphics"), "hwloc-nox", "hwloc", "hwloc"),
+];
+
+/// The needs that `present` does not see, in order.
+pub fn missing(needs: &[Need], present: impl Fn(Probe) -> bool) -> Vec<Need> {
+    needs.iter().copied().filter(|need| !present(need.probe)).collect()
+}
+
+/// Whether this machine has what `probe` looks for.
+pub fn present(probe: Probe) -> bool {
+    match probe {
+        Probe::Program(name) => on_path(name),
+        Probe::Library(spec) => step::succeeds(Command::new("pkg-config").args(["--exists", spec])),
+    }
+}
+
+/// Whether a file of this name lies in a folder of the PATH.
+pub fn on_path(name: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| is_file(&dir.join(name))))
+}
+
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_machine_lacks_is_missing() {
+        let lacks_hwloc = |probe| !matches!(probe, Probe::Library(spec) if spec.starts_with("hwloc"));
+        let apt: Vec<_> = missing(BUILD, lacks_hwloc).iter().map(|need| need.apt).collect();
+        assert_eq!(apt, ["libhwloc-dev"]);
+        assert_eq!(missing(BUILD, |_| true), []);
+    }
+
+    #[test]
+    fn a_shell_is_on_the_path_and_a_made_up_program_is_not() {
+        assert!(present(Probe::Program("sh")));
+        assert!(!present(Probe::Program("no-such-program-of-ours")));
+        assert!(!present(Probe::Library("no-such-library-of-ours >= 1")));
+    }
+}

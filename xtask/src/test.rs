@@ -1,0 +1,90 @@
+//! `cargo xtask test`: everything that must hold before a change goes in; `.ci/run` is this and nothing else.
+//!
+//! The static checks run first and do not stop the tests: one run shows all that is wrong. The tests come last, so that
+//! the runner's summary closes the log. A tool that a machine lacks (rustfmt, clippy, cargo-nextest) is named, and what it
+//! would have checked is left out or done the plain way.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::{setup, step, tidy};
+
+/// Runs the command; it takes no argument.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("takes no arguments, but was given {:?}; for single tests use `cargo nextest run`", args.join(" "));
+    }
+    setup::build()?;
+    setup::labs(root);
+
+    let mut failed = Failed::default();
+    failed.unless("fmt", component(root, "fmt", &["--all", "--check"]));
+    failed.unless("tidy", tidy::run(root, &[]));
+    failed.unless("clippy", component(root, "clippy", &["--workspace", "--all-targets", "--", "-D", "warnings"]));
+    // nextest runs no doctests, so they have their own step.
+    failed.unless("doctests", cargo(root, &["test", "--quiet", "--workspace", "--doc"]));
+    if let Err(so_far) = failed.result() {
+        eprintln!("test: {so_far} so far; running the tests all the same");
+    }
+    if cargo_has("nextest") {
+        failed.unless("tests", cargo(root, &["nextest", "run", "--workspace", "--profile", "ci"]));
+    } else {
+        eprintln!("test: note: cargo-nextest is not installed (https://nexte.st); `cargo test` runs the tests instead");
+        let args = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"];
+        failed.unless("tests", cargo(root, &args));
+    }
+    failed.result()
+}
+
+/// The names of the checks that failed.
+#[derive(Debug, Default)]
+struct Failed(Vec<&'static str>);
+
+impl Failed {
+    /// Says and notes it when the check of this name failed.
+    fn unless(&mut self, name: &'static str, result: Result<()>) {
+        if let Err(error) = result {
+            eprintln!("test: {name}: {error:#}");
+            self.0.push(name);
+        }
+    }
+
+    /// An error that names what failed.
+    fn result(&self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { bail!("failed: {}", self.0.join(", ")) }
+    }
+}
+
+/// Runs a cargo subcommand that is a toolchain's component, or says that it is not installed.
+fn component(root: &Path, name: &str, args: &[&str]) -> Result<()> {
+    if !cargo_has(name) {
+        eprintln!("test: note: not checked: `cargo {name}` is not installed (rustup component add rustfmt clippy)");
+        return Ok(());
+    }
+    cargo(root, &[&[name], args].concat())
+}
+
+fn cargo_has(subcommand: &str) -> bool {
+    step::succeeds(Command::new("cargo").args([subcommand, "--version"]))
+}
+
+fn cargo(root: &Path, args: &[&str]) -> Result<()> {
+    step::run(Command::new("cargo").args(args).current_dir(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_fails_fails_the_whole_however_many_follow() {
+        let mut failed = Failed::default();
+        failed.unless("fmt", Ok(()));
+        assert!(failed.result().is_ok());
+        failed.unless("tidy", Err(anyhow::anyhow!("1 finding")));
+        failed.unless("tests", Ok(()));
+        assert_eq!(failed.result().map_err(|error| error.to_string()), Err("failed: tidy".to_owned()));
+    }
+}

@@ -1,0 +1,91 @@
+//! `cargo xtask tidy`: what the project promises about its own source and no compiler checks.
+//!
+//! Every check looks at the whole tree and returns what it found; all findings are printed at once, each with its place and
+//! its remedy. The checks are functions of values (edges, text), so that their tests can make up a bad tree.
+
+mod dependencies;
+mod finding;
+mod rust_code;
+mod schema;
+mod source;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// Runs the command; it takes no argument.
+///
+/// # Errors
+/// A check found something (all of it is printed before), or the tree cannot be read.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("takes no arguments, but was given {:?}", args.join(" "));
+    }
+    let files = rust_files(root)?;
+    let mut findings = dependencies::check(root)?;
+    for file in &files {
+        let path = root.join(file);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        findings.extend(source::check(file, &text));
+    }
+    findings.extend(schema::check(root));
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("tidy: {} Rust files, the dependencies and the schema are as they should be", files.len());
+            Ok(())
+        }
+        count => bail!("{count} finding(s), listed above"),
+    }
+}
+
+/// Every Rust file of ours, relative to `root`, sorted.
+fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for top in ["crates", "xtask", "tests"] {
+        collect(root, Path::new(top), &mut files)?;
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Adds the Rust files below `dir` to `files`; build outputs and hidden folders are not ours.
+fn collect(root: &Path, dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let full = root.join(dir);
+    if !full.is_dir() {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(&full).with_context(|| format!("cannot list {}", full.display()))? {
+        let entry = entry.with_context(|| format!("cannot list {}", full.display()))?;
+        let name = entry.file_name();
+        let path = dir.join(&name);
+        if name == "target" || name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if full.join(&name).is_dir() {
+            collect(root, &path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_files_of_ours_are_found_and_build_outputs_are_not() -> Result<()> {
+        let tree = tempfile::tempdir()?;
+        for file in ["crates/a/src/lib.rs", "crates/a/target/built.rs", "xtask/src/.hidden/x.rs", "xtask/notes.md"] {
+            let path = tree.path().join(file);
+            std::fs::create_dir_all(path.parent().context("has a parent")?)?;
+            std::fs::write(path, "")?;
+        }
+        assert_eq!(rust_files(tree.path())?, [Path::new("crates/a/src/lib.rs")]);
+        Ok(())
+    }
+}

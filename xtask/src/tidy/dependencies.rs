@@ -1,0 +1,139 @@
+//! Which crate may depend on which: the arrows of the design, as a table, held against what cargo itself reports.
+//!
+//! Development dependencies are free (a test may use anything); normal and build dependencies are not. Beside the arrows
+//! between our crates, some crates of others have one owner each, so that what they stand for stays in one place.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+use super::finding::Finding;
+
+/// What each of our crates may depend on, among ours. `numabench` ties everything together and is not listed.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("stats", &[]),
+    ("ranks", &[]),
+    ("device", &["stats"]),
+    ("topo", &["stats"]),
+    ("placement", &["stats", "topo"]),
+    ("backend-cuda", &["device", "stats"]),
+    ("backend-host", &["device", "stats"]),
+    ("pingpong", &["device", "placement", "ranks", "stats", "topo"]),
+    ("report", &["stats"]),
+    ("xtask", &["report"]),
+];
+
+/// Crates of others that only some of ours may use, and why a stray use is wrong.
+const OWNED: &[(&str, &[&str], &str)] = &[
+    ("serde_json", &["report"], "JSON is written and read in `report` alone: hand the value to it"),
+    ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
+    ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
+    ("cudarc", &["backend-cuda"], "the CUDA driver is called from `backend-cuda` alone"),
+    ("clap", &["numabench"], "arguments are read in the binary alone: libraries take typed values"),
+];
+
+const WRONG_WAY: &str = "dependencies point one way (ARROWS in xtask/src/tidy/dependencies.rs): move the code, or the arrow in the design first";
+const UNLISTED: &str = "say what it may depend on in ARROWS in xtask/src/tidy/dependencies.rs";
+
+/// A normal or build dependency of one of our crates, by short name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Edge {
+    /// What the crate depends on.
+    to: String,
+    /// Whether `to` is one of ours.
+    ours: bool,
+}
+
+/// Asks cargo for the workspace's dependencies and checks them.
+///
+/// # Errors
+/// Cargo's metadata cannot be had.
+pub fn check(root: &Path) -> Result<Vec<Finding>> {
+    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec();
+    let metadata = metadata.context("cargo metadata cannot be read")?;
+    let mut findings = Vec::new();
+    for package in metadata.workspace_packages() {
+        let manifest = package.manifest_path.as_std_path();
+        let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+        let file: PathBuf = manifest.strip_prefix(root).unwrap_or(manifest).into();
+        let edges = package
+            .dependencies
+            .iter()
+            .filter(|edge| edge.kind != DependencyKind::Development)
+            .map(|edge| Edge { to: short(&edge.name).to_owned(), ours: edge.path.is_some() });
+        findings.extend(judge(&file, short(&package.name), &text, &edges.collect::<Vec<_>>()));
+    }
+    Ok(findings)
+}
+
+/// What is wrong with the dependencies of crate `from`, whose manifest is `file` with this `text`.
+fn judge(file: &Path, from: &str, text: &str, edges: &[Edge]) -> Vec<Finding> {
+    let line = |name: &str| 1 + text.lines().position(|line| line.starts_with(name)).unwrap_or(0);
+    let mut findings = Vec::new();
+    let arrows = ARROWS.iter().find(|(name, _)| *name == from).map(|(_, allowed)| *allowed);
+    if arrows.is_none() && from != "numabench" {
+        findings.push(Finding::new(file, 1, format!("no rule for the dependencies of `{from}`"), UNLISTED));
+    }
+    for Edge { to, ours, .. } in edges {
+        let wrong_way = *ours && arrows.is_some_and(|allowed| !allowed.contains(&to.as_str()));
+        if wrong_way {
+            findings.push(Finding::new(file, line(to), format!("`{from}` must not depend on `{to}`"), WRONG_WAY));
+        }
+        if let Some((_, owners, remedy)) = OWNED.iter().find(|(name, ..)| name == to)
+            && !owners.contains(&from)
+        {
+            findings.push(Finding::new(file, line(to), format!("`{from}` must not depend on `{to}`"), remedy));
+        }
+    }
+    findings
+}
+
+/// A package's name inside the workspace: without the prefix that makes it publishable.
+fn short(name: &str) -> &str {
+    name.strip_prefix("numabench-").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(from: &str, to: &str, ours: bool) -> Vec<String> {
+        let text = format!("[package]\n\n[dependencies]\n{to}.workspace = true\n");
+        let edge = Edge { to: to.into(), ours };
+        judge(Path::new("Cargo.toml"), from, &text, &[edge]).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_arrow_of_the_design_is_allowed_and_its_reverse_is_not() {
+        assert_eq!(found("pingpong", "device", true), [""; 0]);
+        let wrong = found("device", "pingpong", true);
+        assert_eq!(wrong.len(), 1);
+        assert!(wrong[0].starts_with("Cargo.toml:4: `device` must not depend on `pingpong`; "), "{wrong:?}");
+    }
+
+    #[test]
+    fn the_pure_crates_depend_on_none_of_ours() {
+        for pure in ["stats", "ranks"] {
+            assert_eq!(found(pure, "device", true).len(), 1, "{pure}");
+        }
+    }
+
+    #[test]
+    fn the_binary_may_use_all_of_ours_but_not_json_itself() {
+        assert_eq!(found("numabench", "backend-cuda", true), [""; 0]);
+        assert_eq!(found("numabench", "anyhow", false), [""; 0]);
+        assert_eq!(found("numabench", "serde_json", false).len(), 1);
+    }
+
+    #[test]
+    fn a_library_must_not_use_anyhow() {
+        assert_eq!(found("topo", "anyhow", false).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_nobody_made_a_rule_for_is_a_finding() {
+        let wrong = found("new-crate", "libc", false);
+        assert!(wrong[0].contains("no rule for the dependencies of `new-crate`"), "{wrong:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Rust source reduced to its code: comments and literals blanked out, every line where it was.
+//!
+//! Enough of Rust's lexical grammar to look for a word without finding it in a comment or a string; no parser, because the
+//! checks need words only (Rust Reference, "Tokens" and "Comments").
+
+/// `text` with every comment, string and character literal replaced by spaces; lines stay lines.
+pub fn code_only(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut code = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < chars.len() {
+        let end = skip(&chars, at);
+        if end == at {
+            code.push(chars[at]);
+            at += 1;
+        } else {
+            code.extend(chars[at..end].iter().map(|char| if *char == '\n' { '\n' } else { ' ' }));
+            at = end;
+        }
+    }
+    code
+}
+
+/// Where the comment or literal that starts at `at` ends; `at` itself when none starts there.
+fn skip(chars: &[char], at: usize) -> usize {
+    let next = |offset: usize| chars.get(at + offset).copied();
+    let after_word = at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_');
+    match chars[at] {
+        '/' if next(1) == Some('/') => find(chars, at, |char| char == '\n'),
+        '/' if next(1) == Some('*') => block_comment(chars, at),
+        '"' => quoted(chars, at, '"'),
+        // `b"…"`, `c"…"` need no care: the quote that follows is met next. A raw string does, for its backslashes.
+        'r' if !after_word || matches!(chars[at - 1], 'b' | 'c') => raw_string(chars, at),
+        '\'' => character(chars, at),
+        _ => at,
+    }
+}
+
+fn find(chars: &[char], from: usize, is_end: impl Fn(char) -> bool) -> usize {
+    (from..chars.len()).find(|at| is_end(chars[*at])).unwrap_or(chars.len())
+}
+
+fn block_comment(chars: &[char], start: usize) -> usize {
+    let (mut at, mut depth) = (start, 0);
+    while at < chars.len() {
+        match (chars[at], chars.get(at + 1)) {
+            ('/', Some('*')) => (at, depth) = (at + 2, depth + 1),
+            ('*', Some('/')) => (at, depth) = (at + 2, depth - 1),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+fn quoted(chars: &[char], start: usize, quote: char) -> usize {
+    let mut at = start + 1;
+    while at < chars.len() && chars[at] != quote {
+        at += if chars[at] == '\\' { 2 } else { 1 };
+    }
+    (at + 1).min(chars.len())
+}
+
+/// `r"…"`, `r#"…"#`; a raw identifier (`r#type`) or a plain `r` is no literal.
+fn raw_string(chars: &[char], start: usize) -> usize {
+    let hashes = chars[start + 1..].iter().take_while(|char| **char == '#').count();
+    if chars.get(start + 1 + hashes) != Some(&'"') {
+        return start;
+    }
+    let ends =
+        |at: usize| chars[at] == '"' && chars[at + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes;
+    (start + 2 + hashes..chars.len()).find(|at| ends(*at)).map_or(chars.len(), |at| at + 1 + hashes)
+}
+
+/// `'x'`, `'\n'`, `'\u{1F}'`; a lifetime (`'a`) is no literal.
+fn character(chars: &[char], start: usize) -> usize {
+    match (chars.get(start + 1), chars.get(start + 2)) {
+        (Some('\\'), _) => quoted(chars, start, '\''),
+        (Some(_), Some('\'')) => start + 3,
+        _ => start,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        code_only(text).split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn comments_are_blanked_also_nested_ones() {
+        assert_eq!(words("a // b\nc /* d /* e */ f */ g //! h"), ["a", "c", "g"]);
+    }
+
+    #[test]
+    fn strings_are_blanked_with_their_escapes_and_hashes() {
+        assert_eq!(words(r#"a "b \" c" d"#), ["a", "d"]);
+        assert_eq!(words(r##"a r#"b " \ c"# d"##), ["a", "d"]);
+        assert_eq!(words(r#"a br"\" d"#), ["a", "b", "d"]);
+    }
+
+    #[test]
+    fn characters_are_blanked_and_lifetimes_stay() {
+        assert_eq!(words(r#"a '"' b '\'' c 'x' d "#), ["a", "b", "c", "d"]);
+        assert_eq!(words("&'a str r#type"), ["&'a", "str", "r#type"]);
+    }
+
+    #[test]
+    fn lines_stay_where_they_were() {
+        assert_eq!(code_only("\"a\nb\"\n/*\n*/c").lines().count(), 4);
+        assert_eq!(code_only("\"a\nb\"\n/*\n*/c").lines().last(), Some("  c"));
+    }
+
+    #[test]
+    fn what_never_ends_ends_with_the_file() {
+        for open in ["\"a", "/* a", "r#\"a\"", "'\\", "\"a\\"] {
+            assert_eq!(words(open), [""; 0], "{open}");
+        }
+    }
+}
