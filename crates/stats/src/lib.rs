@@ -4,21 +4,28 @@
 //! * `id_list` OS ids (PUs, NUMA nodes) in taskset's list syntax;
 //! * `pci_address` the identity of a device;
 //! * `sample` what one block of measured rounds is;
-//! * `summary`, `interval`, `outlier`, `flag` what a case's blocks say;
+//! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` whether two cases differ.
+//! * `compare` (with `mann_whitney`) whether two cases differ;
+//! * `random` the seeded generator behind everything that draws.
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
 
+pub mod bimodal;
 pub mod compare;
 pub mod flag;
 pub mod id_list;
 pub mod interval;
+pub mod mann_whitney;
+#[cfg(test)]
+mod noise;
 pub mod outlier;
 pub mod pci_address;
+pub mod random;
 pub mod sample;
 pub mod stop;
 pub mod summary;
+pub mod trend;
 pub mod units;
 
 pub use id_list::{IdList, IdSet};

@@ -1,1 +1,158 @@
-//! x
+//! What a case's blocks say, in numbers.
+//!
+//! The median and its interval are over blocks, the unit of inference; mean, deviation and percentiles describe the rounds. Rates are total bytes over
+//! total time, never a mean of rates (Hoefler and Belli, SC15, rule 3).
+
+use crate::interval::{Interval, median, median_interval, quantile, sorted};
+use crate::outlier;
+use crate::sample::Block;
+
+/// The confidence of every interval in a summary.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The numbers of one case on one rank.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct Summary {
+    /// How many blocks were measured.
+    pub blocks: u64,
+    /// How many rounds were counted in all blocks.
+    pub rounds: u64,
+    /// Bytes moved in all counted rounds.
+    pub bytes: u64,
+    /// How long all counted rounds took.
+    pub elapsed_ns: f64,
+    /// The median over blocks of a block's mean round.
+    pub median_ns: f64,
+    /// The exact 95 % confidence interval of that median; null with fewer than 6 blocks, which give none.
+    pub median_interval_ns: Option<Interval>,
+    /// The mean round.
+    pub mean_ns: f64,
+    /// The sample standard deviation of the rounds (n − 1); null with fewer than 2 rounds.
+    pub std_ns: Option<f64>,
+    /// The fastest round.
+    pub min_ns: f64,
+    /// The slowest round.
+    pub max_ns: f64,
+    /// 5th percentile of the rounds (R's type 7).
+    pub p5_ns: f64,
+    /// 95th percentile of the rounds; close to the maximum below 20 rounds.
+    pub p95_ns: f64,
+    /// 99th percentile of the rounds; close to the maximum below 100 rounds.
+    pub p99_ns: f64,
+    /// Total bytes over total time.
+    pub bytes_per_s: f64,
+    /// Bytes of a mean round over `median_ns`: the rate of the median block, which one disturbed block does not move.
+    pub median_bytes_per_s: f64,
+    /// Rounds far out by Tukey's fences (three interquartile ranges): counted, not dropped.
+    pub outliers: u64,
+}
+
+/// The summary of a case's blocks; `None` without blocks, or if one of them holds no measurement ([`Block::is_measured`]).
+pub fn summarize(blocks: &[Block]) -> Option<Summary> {
+    if !blocks.iter().all(Block::is_measured) {
+        return None;
+    }
+    let block_ns: Vec<f64> = blocks.iter().map(Block::ns_per_round).collect();
+    let median_ns = median(&block_ns)?;
+    let round_ns = sorted(&blocks.iter().flat_map(|block| &block.round_ns).copied().collect::<Vec<f64>>());
+    let rounds = round_ns.len() as f64;
+    let mean_ns = round_ns.iter().sum::<f64>() / rounds;
+    let squares: f64 = round_ns.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
+    let bytes: u64 = blocks.iter().map(|block| block.bytes).sum();
+    let elapsed_ns: f64 = blocks.iter().map(|block| block.elapsed_ns).sum();
+    Some(Summary {
+        blocks: blocks.len() as u64,
+        rounds: round_ns.len() as u64,
+        bytes,
+        elapsed_ns,
+        median_ns,
+        median_interval_ns: median_interval(&block_ns, CONFIDENCE),
+        mean_ns,
+        std_ns: (round_ns.len() > 1).then(|| (squares / (rounds - 1.0)).sqrt()),
+        min_ns: quantile(&round_ns, 0.0)?,
+        max_ns: quantile(&round_ns, 1.0)?,
+        p5_ns: quantile(&round_ns, 0.05)?,
+        p95_ns: quantile(&round_ns, 0.95)?,
+        p99_ns: quantile(&round_ns, 0.99)?,
+        bytes_per_s: bytes as f64 / elapsed_ns * 1e9,
+        median_bytes_per_s: bytes as f64 / rounds / median_ns * 1e9,
+        outliers: outlier::count_far_out(&round_ns),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::noise;
+
+    #[test]
+    fn rounds_are_described_as_numpy_does() -> Result<(), String> {
+        // python3 -c 'import numpy as n; print(n.mean(X), n.std(X, ddof=1), [n.quantile(X, q) for q in (.05, .95, .99)])'
+        let rounds = vec![5.31, 5.29, 5.35, 5.30, 5.33, 5.28, 5.60, 5.32, 5.34, 5.27, 5.36];
+        let summary = summarize(&noise::blocks(vec![rounds])).ok_or("no summary")?;
+        let close = |got: f64, want: f64| assert!((got - want).abs() < 1e-12, "{got}, not {want}");
+        close(summary.mean_ns, 5.340909090909091);
+        close(summary.std_ns.ok_or("no std")?, 0.09060403362483867);
+        close(summary.p5_ns, 5.275);
+        close(summary.p95_ns, 5.48);
+        close(summary.p99_ns, 5.576);
+        assert_eq!((summary.min_ns, summary.max_ns, summary.outliers), (5.27, 5.60, 1));
+        assert_eq!((summary.blocks, summary.rounds, summary.bytes), (1, 11, 44));
+        assert_eq!(summary.median_interval_ns, None, "one block has no interval");
+        Ok(())
+    }
+
+    #[test]
+    fn the_median_is_over_blocks_and_one_bad_block_does_not_move_it() -> Result<(), String> {
+        let mut rounds = vec![vec![10.0, 12.0]; 9];
+        rounds.push(vec![100.0, 120.0]);
+        let summary = summarize(&noise::blocks(rounds)).ok_or("no summary")?;
+        assert_eq!(summary.median_ns, 11.0);
+        assert_eq!(summary.median_interval_ns.map(|i| (i.low, i.high)), Some((11.0, 11.0)));
+        assert_eq!(summary.median_bytes_per_s, 4.0 / 11.0 * 1e9);
+        assert_eq!(summary.bytes_per_s, 80.0 / 418.0 * 1e9, "the total rate keeps it");
+        assert_eq!(summary.outliers, 2);
+        Ok(())
+    }
+
+    #[test]
+    fn one_round_has_no_deviation() {
+        let summary = summarize(&noise::blocks(vec![vec![7.0]]));
+        assert_eq!(summary.map(|s| (s.std_ns, s.mean_ns, s.p99_ns)), Some((None, 7.0, 7.0)));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_summarised() {
+        assert_eq!(summarize(&[]), None);
+        assert_eq!(summarize(&[Block::default()]), None);
+        let mut blocks = noise::blocks(vec![vec![7.0]; 3]);
+        blocks.push(Block::default());
+        assert_eq!(summarize(&blocks), None, "an empty block among good ones is a fault, not a detail");
+    }
+
+    proptest! {
+        #[test]
+        fn the_rate_is_total_bytes_over_total_time(
+            rounds in prop::collection::vec(prop::collection::vec(1.0_f64..1e9, 1..20), 1..20)
+        ) {
+            let blocks = noise::blocks(rounds.clone());
+            let bytes = 4 * rounds.iter().map(Vec::len).sum::<usize>();
+            let seconds = rounds.iter().flatten().sum::<f64>() / 1e9;
+            let rate = summarize(&blocks).map_or(f64::NAN, |summary| summary.bytes_per_s);
+            prop_assert!((rate / (bytes as f64 / seconds) - 1.0).abs() < 1e-9);
+        }
+
+        #[test]
+        fn the_numbers_are_in_order(
+            rounds in prop::collection::vec(prop::collection::vec(1.0_f64..1e9, 1..20), 1..20)
+        ) {
+            let Some(s) = summarize(&noise::blocks(rounds)) else { return Err(TestCaseError::fail("no summary")) };
+            let ascending = [s.min_ns, s.p5_ns, s.p95_ns, s.p99_ns, s.max_ns];
+            prop_assert!(ascending.is_sorted(), "{ascending:?}");
+            prop_assert!(s.min_ns <= s.median_ns * (1.0 + 1e-12) && s.median_ns <= s.max_ns * (1.0 + 1e-12));
+            prop_assert!(s.median_interval_ns.is_none_or(|i| i.contains(s.median_ns)));
+        }
+    }
+}

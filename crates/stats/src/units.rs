@@ -1,1 +1,15 @@
-//! x
+//! Sizes, rates and durations: as users type them and as outputs show them.
+//!
+//! One meaning each: sizes are binary (KiB, MiB, GiB), rates are decimal (GB/s = 1e9 bytes/s), as the field writes them. What is
+//! read two ways (`128MB`) is refused with both readings, not guessed.
+
+mod decimal;
+mod duration;
+mod rate;
+mod size;
+mod sizes;
+
+pub use duration::{DurationError, duration_ns, parse_duration};
+pub use rate::rate;
+pub use size::{SizeError, parse_size, rounded_size, size};
+pub use sizes::{MAX_SIZES, SizesError, parse_sizes};

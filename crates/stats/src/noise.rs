@@ -1,0 +1,42 @@
+//! Made-up measurements for tests of error rates: seeded, so that a rate that held once holds always.
+
+use crate::random::SplitMix64;
+use crate::sample::Block;
+
+/// A number in (0, 1).
+pub(crate) fn uniform(random: &mut SplitMix64) -> f64 {
+    ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+}
+
+/// A draw of the standard normal distribution (Box and Muller).
+pub(crate) fn normal(random: &mut SplitMix64) -> f64 {
+    (-2.0 * uniform(random).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
+}
+
+/// A draw of the exponential distribution of mean 1.
+pub(crate) fn exponential(random: &mut SplitMix64) -> f64 {
+    -uniform(random).ln()
+}
+
+/// The shapes that timings without a fault come in: even, skewed, heavy in the tail.
+pub(crate) const SHAPES: [(&str, fn(&mut SplitMix64) -> f64); 4] = [
+    ("normal", normal),
+    ("uniform", uniform),
+    ("exponential", exponential),
+    ("lognormal", |random| normal(random).exp()),
+];
+
+/// Blocks with these rounds in them, one after the other in time; 4 bytes a round.
+pub(crate) fn blocks(rounds: Vec<Vec<f64>>) -> Vec<Block> {
+    let mut start_ns = 0;
+    rounds
+        .into_iter()
+        .map(|round_ns| {
+            let elapsed_ns: f64 = round_ns.iter().sum();
+            let end_ns = start_ns + elapsed_ns as u64;
+            let block = Block { start_ns, end_ns, elapsed_ns, bytes: 4 * round_ns.len() as u64, round_ns };
+            start_ns = end_ns;
+            block
+        })
+        .collect()
+}

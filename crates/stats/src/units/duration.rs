@@ -1,0 +1,114 @@
+//! Durations: as typed (`30s`, `500ms`, `2m`) and as shown, with the unit that leaves one to three digits before the point.
+
+use std::time::Duration;
+
+use super::decimal::{self, Fault, significant};
+
+/// The text is not a duration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// Neither a number nor a number with a known unit.
+    #[error(
+        "\"{0}\" is not a duration: write a number with ns, us, ms, s, m or h (seconds if there is none), e.g. 30s, 1.5s, 500ms or 2m"
+    )]
+    Syntax(String),
+    /// A fraction of a nanosecond.
+    #[error("the duration \"{0}\" is not a whole number of nanoseconds: write fewer decimals or a smaller unit")]
+    NotWhole(String),
+    /// No time at all.
+    #[error("the duration \"{0}\" is zero: write one that is longer, e.g. 30s")]
+    Zero(String),
+    /// More nanoseconds than 64 bits count.
+    #[error("the duration \"{0}\" is too long: at most 5124095h (585 years) can be counted")]
+    TooLarge(String),
+}
+
+/// A duration as users type it: `30s`, `500ms`, `2m`, `1h`, `1.5s`; a bare number is seconds. Units are lower case, because `2M` is
+/// not two minutes to everybody.
+///
+/// # Errors
+/// [`DurationError`], each naming the text, what is allowed and an example.
+pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
+    let (number, unit) = decimal::split(text.trim());
+    let unit_ns = match unit {
+        "ns" => 1,
+        "us" | "µs" | "μs" => 1_000,
+        "ms" => 1_000_000,
+        "" | "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return Err(DurationError::Syntax(text.to_owned())),
+    };
+    match decimal::times(number, unit_ns) {
+        Ok(0) => Err(DurationError::Zero(text.to_owned())),
+        Ok(ns) => Ok(Duration::from_nanos(ns)),
+        Err(Fault::Syntax) => Err(DurationError::Syntax(text.to_owned())),
+        Err(Fault::NotWhole) => Err(DurationError::NotWhole(text.to_owned())),
+        Err(Fault::TooLarge) => Err(DurationError::TooLarge(text.to_owned())),
+    }
+}
+
+/// `14.243 µs` from nanoseconds: ns, µs, ms or s, five significant digits.
+pub fn duration_ns(ns: f64) -> String {
+    // 999.995 is where five digits round up to 1000.0, which the next unit says as 1.0000.
+    let (unit_ns, unit) = match ns.abs() {
+        size if size < 999.995 => (1.0, "ns"),
+        size if size < 999.995e3 => (1e3, "µs"),
+        size if size < 999.995e6 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {unit}", significant(ns / unit_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_in_the_units_people_type() {
+        for (text, ms) in [
+            ("30s", 30_000),
+            ("500ms", 500),
+            ("2m", 120_000),
+            ("2min", 120_000),
+            ("1h", 3_600_000),
+            ("45", 45_000),
+            ("1.5", 1_500),
+            ("0.5 s", 500),
+            ("5000us", 5),
+            ("5000µs", 5),
+        ] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        assert_eq!(parse_duration("7ns"), Ok(Duration::from_nanos(7)));
+    }
+
+    #[test]
+    fn what_is_no_duration_is_refused_with_what_is() {
+        let error = |text: &str| parse_duration(text).map_or_else(|e| e.to_string(), |d| format!("parsed: {d:?}"));
+        for text in ["", "s", "-1", "-1s", "2M", "1d", "1e3s", "1:30", "inf"] {
+            assert!(error(text).contains(&format!("\"{text}\" is not a duration")), "{}", error(text));
+            assert!(error(text).contains("e.g. 30s"), "{}", error(text));
+        }
+        assert!(error("0").contains("is zero"), "{}", error("0"));
+        assert!(error("0.5ns").contains("whole number of nanoseconds"), "{}", error("0.5ns"));
+        assert!(error("5124096h").contains("too long"), "{}", error("5124096h"));
+        assert!(parse_duration("5124095h").is_ok(), "the longest that the message allows");
+    }
+
+    #[test]
+    fn durations_are_shown_in_the_unit_that_fits() {
+        for (ns, want) in [
+            (0.0, "0 ns"),
+            (41.5, "41.500 ns"),
+            (999.996, "1.0000 µs"),
+            (14_243.21, "14.243 µs"),
+            (10_656_650.0, "10.657 ms"),
+            (999_996_000.0, "1.0000 s"),
+            (1.639_23e9, "1.6392 s"),
+            (-1_500.0, "-1.5000 µs"),
+        ] {
+            assert_eq!(duration_ns(ns), want, "{ns}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Sizes in bytes: as typed (`128MiB`, `128M`, `1.5GiB`) and as shown.
+//!
+//! `128M` is 134217728, because that is what people who type it at an HPC prompt mean; `128MB` is refused, because standards
+//! say 128000000 and most tools say 134217728, and a benchmark that guesses would label its result wrongly half the time.
+
+use super::decimal::{self, Fault, significant};
+
+const UNITS: [(u64, &str); 5] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+
+/// The text is not a size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SizeError {
+    /// Nothing, or only spaces.
+    #[error("the size is empty: write a number of bytes, or one with KiB, MiB, GiB or TiB, e.g. 128MiB")]
+    Empty,
+    /// Something other than digits (with at most one point between) before the unit.
+    #[error(
+        "\"{0}\" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB"
+    )]
+    Syntax(String),
+    /// A unit that does not exist here.
+    #[error(
+        "\"{text}\" is not a size, as there is no unit \"{unit}\": use B, KiB, MiB, GiB or TiB (K, M, G and T mean the same), \
+         e.g. 128MiB"
+    )]
+    Unit {
+        /// The whole text.
+        text: String,
+        /// Its unit.
+        unit: String,
+    },
+    /// KB, MB, GB or TB.
+    #[error(
+        "the unit of \"{text}\" is read in two ways: write {binary} for powers of 1024 or {decimal} for powers of 1000"
+    )]
+    Ambiguous {
+        /// The whole text.
+        text: String,
+        /// The same number with the binary unit.
+        binary: String,
+        /// The bytes the decimal unit gives.
+        decimal: String,
+    },
+    /// No bytes at all.
+    #[error("the size \"{0}\" is zero: at least 1 byte must move")]
+    Zero(String),
+    /// A fraction of a byte.
+    #[error(
+        "the size \"{0}\" is not a whole number of bytes: write fewer decimals or a smaller unit, e.g. 1536KiB for 1.5MiB"
+    )]
+    NotWhole(String),
+    /// More bytes than 64 bits count.
+    #[error("the size \"{0}\" is too large: at most 16777215TiB can be counted")]
+    TooLarge(String),
+}
+
+/// Bytes from a size as users type it: a positive whole or decimal number, then nothing or `B` (bytes), `K`/`KiB`, `M`/`MiB`,
+/// `G`/`GiB`, `T`/`TiB` (powers of 1024), in any case, with or without spaces between.
+///
+/// # Errors
+/// [`SizeError`], each naming the text, what is allowed and the remedy.
+pub fn parse_size(text: &str) -> Result<u64, SizeError> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Err(SizeError::Empty);
+    }
+    let (number, unit) = decimal::split(trimmed);
+    let fault = |fault| match fault {
+        Fault::Syntax => SizeError::Syntax(text.to_owned()),
+        Fault::NotWhole => SizeError::NotWhole(text.to_owned()),
+        Fault::TooLarge => SizeError::TooLarge(text.to_owned()),
+    };
+    if number.is_empty() {
+        return Err(SizeError::Syntax(text.to_owned()));
+    }
+    let exponent = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" | "kb" => 1,
+        "m" | "mib" | "mb" => 2,
+        "g" | "gib" | "gb" => 3,
+        "t" | "tib" | "tb" => 4,
+        _ => return Err(SizeError::Unit { text: text.to_owned(), unit: unit.to_owned() }),
+    };
+    if exponent > 0 && unit.len() == 2 {
+        let decimal = match decimal::times(number, 1000_u64.pow(exponent)) {
+            Ok(bytes) => format!("{bytes}B"),
+            Err(Fault::Syntax) => return Err(SizeError::Syntax(text.to_owned())),
+            Err(_) => "the count of bytes".to_owned(),
+        };
+        let binary = format!("{number}{}iB", unit[..1].to_ascii_uppercase());
+        return Err(SizeError::Ambiguous { text: text.to_owned(), binary, decimal });
+    }
+    match decimal::times(number, 1024_u64.pow(exponent)).map_err(fault)? {
+        0 => Err(SizeError::Zero(text.to_owned())),
+        bytes => Ok(bytes),
+    }
+}
+
+/// `128 MiB`, `1.5 GiB`, `1000003 B`: the same number of bytes when read back, whatever it is. The unit is the largest that
+/// needs at most three decimals.
+pub fn size(bytes: u64) -> String {
+    let fits = |unit: u64| bytes >= unit && (u128::from(bytes) * 1000).is_multiple_of(u128::from(unit));
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| fits(*unit)).unwrap_or((1, "B"));
+    let (whole, thousandths) = (bytes / unit, u128::from(bytes % unit) * 1000 / u128::from(unit));
+    if thousandths == 0 {
+        return format!("{whole} {name}");
+    }
+    let decimals = format!("{thousandths:03}");
+    format!("{whole}.{} {name}", decimals.trim_end_matches('0'))
+}
+
+/// `31.211 GiB`: five significant digits in the largest unit, for amounts nobody types back (a node's memory).
+pub fn rounded_size(bytes: u64) -> String {
+    match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) if bytes % unit != 0 => format!("{} {name}", significant(bytes as f64 / unit as f64)),
+        _ => size(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn error(text: &str) -> String {
+        parse_size(text).map_or_else(|e| e.to_string(), |bytes| format!("parsed: {bytes}"))
+    }
+
+    #[test]
+    fn sizes_are_read_in_powers_of_1024() {
+        for (text, bytes) in [
+            ("4", 4),
+            ("4B", 4),
+            ("64KiB", 65_536),
+            ("64K", 65_536),
+            ("64k", 65_536),
+            ("128MiB", 134_217_728),
+            ("128M", 134_217_728),
+            ("128mib", 134_217_728),
+            ("128 MiB", 134_217_728),
+            (" 1GiB ", 1_073_741_824),
+            ("8G", 8_589_934_592),
+            ("2TiB", 2_199_023_255_552),
+            ("1.5GiB", 1_610_612_736),
+            ("0.5K", 512),
+            ("18446744073709551615", u64::MAX),
+            ("16777215TiB", 16_777_215 << 40),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_decimal_unit_is_refused_with_both_readings() {
+        assert_eq!(
+            error("128MB"),
+            "the unit of \"128MB\" is read in two ways: write 128MiB for powers of 1024 or 128000000B for powers of 1000"
+        );
+        assert!(error("1.5gb").contains("1.5GiB") && error("1.5gb").contains("1500000000B"), "{}", error("1.5gb"));
+        for text in ["1KB", "1kB", "1TB"] {
+            assert!(error(text).contains("two ways"), "{}", error(text));
+        }
+        assert_eq!(parse_size("128000000B"), Ok(128_000_000), "the remedy is accepted");
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused_with_what_is() {
+        for (text, says) in [
+            ("", "is empty"),
+            ("  ", "is empty"),
+            ("128Q", "no unit \"Q\""),
+            ("128 MiBs", "no unit \"MiBs\""),
+            ("1e9", "no unit \"e9\""),
+            ("4 5", "no unit \"5\""),
+            ("µ", "\"µ\" is not a size"),
+            ("4µB", "no unit \"µB\""),
+            ("-1", "\"-1\" is not a size"),
+            ("MiB", "\"MiB\" is not a size"),
+            ("1.2.3M", "\"1.2.3M\" is not a size"),
+            (".5M", "\".5M\" is not a size"),
+            ("1.MB", "\"1.MB\" is not a size"),
+            ("0", "is zero"),
+            ("0GiB", "is zero"),
+            ("1.5", "not a whole number of bytes"),
+            ("1.1KiB", "not a whole number of bytes"),
+            ("18446744073709551616", "too large"),
+            ("16777216TiB", "too large"),
+            ("99999999999999999999999999999999999999999G", "too large"),
+        ] {
+            assert!(error(text).contains(says), "{text}: {}", error(text));
+            assert!(text.trim().is_empty() || error(text).contains(text), "{text} is named in: {}", error(text));
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_in_the_largest_unit_that_is_exact() {
+        for (bytes, want) in [
+            (0, "0 B"),
+            (4, "4 B"),
+            (1023, "1023 B"),
+            (65_536, "64 KiB"),
+            (134_217_728, "128 MiB"),
+            (1_610_612_736, "1.5 GiB"),
+            (1_000_003, "1000003 B"),
+            (1_073_741_825, "1073741825 B"),
+            (u64::MAX, "18446744073709551615 B"),
+        ] {
+            assert_eq!(size(bytes), want);
+        }
+    }
+
+    #[test]
+    fn a_rounded_size_is_short_and_stays_exact_where_it_can() {
+        assert_eq!(rounded_size(33_512_345_600), "31.211 GiB");
+        assert_eq!(rounded_size(134_217_728), "128 MiB");
+        assert_eq!(rounded_size(1023), "1023 B");
+        assert_eq!(rounded_size(0), "0 B");
+    }
+
+    proptest! {
+        #[test]
+        fn a_size_reads_back_as_the_bytes_it_was_shown_for(bytes in 1_u64.., shift in 0_u32..64) {
+            let bytes = (bytes >> shift).max(1);
+            prop_assert_eq!(parse_size(&size(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn a_round_size_reads_back_too(count in 1_u64..4096, shift in 0_u32..50) {
+            prop_assert_eq!(parse_size(&size(count << shift)), Ok(count << shift));
+        }
+
+        #[test]
+        fn no_text_makes_the_parser_panic(text in ".{0,12}") {
+            let _ = parse_size(&text);
+        }
+    }
+}
