@@ -9,6 +9,7 @@ mod dist;
 mod need;
 mod package_manager;
 mod schema;
+mod scripts;
 mod setup;
 mod step;
 mod test;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{setup, step, tidy};
+use crate::{scripts, setup, step, tidy};
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -22,6 +22,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let mut failed = Failed::default();
     failed.unless("fmt", component(root, "fmt", &["--all", "--check"]));
     failed.unless("tidy", tidy::run(root, &[]));
+    failed.unless("scripts", scripts::check(root));
     failed.unless("clippy", component(root, "clippy", &["--workspace", "--all-targets", "--", "-D", "warnings"]));
     // nextest runs no doctests, so they have their own step.
     failed.unless("doctests", cargo(root, &["test", "--quiet", "--workspace", "--doc"]));
