@@ -1,1 +1,26 @@
-//! x
+//! What a run gave, as a document, and every form it is shown in. The only crate that knows serde_json.
+//!
+//! * `document` and the modules it names (`settings`, `environment`, `device`, `rank`, `case`, `result`, `contention`) are
+//!   the result schema v1; `known` is a value or the reason there is none;
+//! * `schema` its JSON Schema, committed and compared;
+//! * `read` a document from bytes, refusing what is not one;
+//! * `render` documents to bytes: pure functions;
+//! * `sink` a file that always holds a whole document.
+//!
+//! Nothing here measures, looks at the machine or prints.
+
+pub mod case;
+pub mod contention;
+pub mod device;
+pub mod document;
+pub mod environment;
+pub mod rank;
+pub mod result;
+pub mod settings;
+pub mod timestamp;
+
+mod known;
+pub mod pending;
+
+pub use document::Document;
+pub use known::Known;

@@ -1,0 +1,163 @@
+//! The result document: everything one run asked for, saw and measured. This is the tool's lasting interface.
+//!
+//! Rules that hold over all of it:
+//! * units are in the field names; rates are bytes per second, fractions are 0..1 (0.01 is one per cent);
+//! * each meaning has one place: ranks point to devices by `id`, rank results point to ranks by number, nothing is copied;
+//! * what could not be known is null with a reason beside it ([`Known`](crate::Known)), never a magic number;
+//! * a minor version may add fields and values of enumerations. A reader must ignore fields it does not know; this
+//!   crate's own enumerations read a value they do not know as `Newer`. Anything else is a new major version.
+//!
+//! Left out on purpose: results derived from others by one division (percent penalties, speed-ups), which a reader can make.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::case::Case;
+use crate::contention::Penalty;
+use crate::device::Device;
+use crate::environment::Environment;
+use crate::rank::Rank;
+use crate::settings::Settings;
+
+/// The schema's name, in every document.
+pub const SCHEMA: &str = "numabench.result";
+/// The schema's major version: a reader refuses a larger one.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// The schema's minor version: a reader accepts a larger one.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// One run of numabench.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Document {
+    /// Always `numabench.result`.
+    pub schema: String,
+    /// `major.minor` of the schema this document follows.
+    pub schema_version: String,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// The subcommand, e.g. `pingpong`.
+    pub command: String,
+    /// The command line as it was given, the program's name first.
+    pub argv: Vec<String>,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How long the run has taken so far, in seconds; the whole of it once `status` is final.
+    pub elapsed_s: f64,
+    /// How the run stands.
+    pub status: Status,
+    /// Why, in words, where `status` is not `running` or `complete`.
+    pub status_reason: Option<String>,
+    /// The process's exit code; null while it runs.
+    pub exit_code: Option<u8>,
+    /// The driver whose devices took part.
+    pub platform: Platform,
+    /// What was asked for.
+    pub settings: Settings,
+    /// The machine and its state.
+    pub environment: Environment,
+    /// The devices that took part, in index order.
+    pub devices: Vec<Device>,
+    /// The ranks, in order.
+    pub ranks: Vec<Rank>,
+    /// The cases finished so far, in the order planned.
+    pub cases: Vec<Case>,
+    /// What sharing the machine cost each rank, where both orders were measured.
+    pub penalties: Vec<Penalty>,
+    /// What the run had to say to its user.
+    pub messages: Vec<Message>,
+}
+
+/// The program that wrote a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// `numabench`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The commit it was built from; null when built outside a checkout.
+    pub git: Option<String>,
+}
+
+/// How a run stands. Each final status has its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Under way, or killed so hard that nothing could be written any more.
+    Running,
+    /// Every case planned was measured.
+    Complete,
+    /// Some cases were measured and some were skipped, failed or are invalid.
+    Partial,
+    /// No case gave a result.
+    Failed,
+    /// A signal ended the run; finished cases are here.
+    Interrupted,
+    /// The time limit of the whole run ended it; finished cases are here.
+    TimedOut,
+    /// Bytes arrived that were not sent.
+    DataCorrupt,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// The driver whose devices took part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Platform {
+    /// The family.
+    pub kind: PlatformKind,
+    /// Why this one, when it was not asked for by name: for `host`, why no GPU could take part.
+    pub reason: Option<String>,
+    /// The version of the driver's API, e.g. `13.0` for CUDA; null where there is no such thing.
+    pub api_version: Option<String>,
+    /// The version of the kernel driver, e.g. `580.95.05`; null where there is no such thing or it is not told (then the
+    /// environment's probes say why).
+    pub driver_version: Option<String>,
+    /// Set when the devices are not real: what the driver itself says of the simulation.
+    pub simulated: Option<String>,
+}
+
+/// A family of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlatformKind {
+    /// NVIDIA GPUs through the CUDA driver API.
+    Cuda,
+    /// The memory of NUMA nodes: no GPU took part.
+    Host,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// Something the run had to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// How much it matters.
+    pub level: Level,
+    /// What was seen, why it matters, what to try.
+    pub text: String,
+}
+
+/// How much a message matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// The numbers may not mean what they seem to.
+    Warning,
+    /// A part of the run did not work.
+    Error,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// `major.minor` of the schema this crate writes.
+pub fn schema_version() -> String {
+    format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}")
+}

@@ -1,0 +1,77 @@
+//! A rank and the placement asked of it: one worker that drives one device from one PU with memory of one NUMA node.
+//!
+//! What was seen of the placement is in each case's result, because it is proven before and after each measurement.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Rank {
+    /// Its number, 0..ranks.
+    pub rank: u32,
+    /// The host it ran on.
+    pub host: String,
+    /// The process.
+    pub process_id: u32,
+    /// The thread; null before it was started.
+    pub thread_id: Option<u32>,
+    /// The placement asked.
+    pub asked: Placement,
+    /// Who chose it.
+    pub chosen_by: ChosenBy,
+    /// How the PU lies to the device.
+    pub locality: Locality,
+    /// How that is known, or why it is not.
+    pub locality_reason: String,
+    /// What a user should know of this placement: PU outside the device's domain, shared device, …
+    pub notes: Vec<String>,
+}
+
+/// A PU, a memory node and a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Placement {
+    /// The PU (OS index).
+    pub pu: u32,
+    /// The NUMA node of the host memory (OS index); null when it was left to the kernel.
+    pub memory_node: Option<u32>,
+    /// The device's `id`.
+    pub device: String,
+}
+
+/// Who chose a rank's PU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum ChosenBy {
+    /// The user.
+    User,
+    /// numabench.
+    Automatic {
+        /// By which rule, e.g. `first allowed core of its locality`.
+        rule: String,
+    },
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// How a PU lies to a device, nearest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Locality {
+    /// The device is local to the PU's L3.
+    L3Local,
+    /// The device is local to the PU's NUMA node.
+    NumaLocal,
+    /// The device is local to another NUMA node of the PU's package.
+    SamePackage,
+    /// The device is local to another package.
+    Remote,
+    /// Nobody says where the device is.
+    Unknown,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}

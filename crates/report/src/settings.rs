@@ -1,0 +1,151 @@
+//! What was asked for, with the defaults filled in: two runs with equal settings on one machine are the same experiment.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// The PUs as typed (`--cpus`); null when they were chosen automatically.
+    pub cpus_asked: Option<String>,
+    /// The devices as typed (`--gpus`); null when they were chosen automatically.
+    pub gpus_asked: Option<String>,
+    /// The platform as asked for (`--backend`): `auto`, `cuda`, `host`.
+    pub backend_asked: String,
+    /// The sizes of one copy, bytes, ascending.
+    pub sizes_bytes: Vec<u64>,
+    /// The number of 4-byte floats when the size was given that way (`--floats`); null otherwise.
+    pub floats: Option<u64>,
+    /// The directions, in the order asked.
+    pub directions: Vec<Direction>,
+    /// The kinds of host memory, in the order asked.
+    pub memory: Vec<MemoryKind>,
+    /// Where host memory was asked to lie.
+    pub membind: Membind,
+    /// Whether huge pages were asked for (madvise); where this is off they were refused, not left to chance.
+    pub huge_pages: bool,
+    /// The clock asked for; what was used is in each case.
+    pub timing: TimingAsked,
+    /// How ranks share the machine.
+    pub order: OrderAsked,
+    /// How often a case is repeated.
+    pub repetition: Repetition,
+    /// The seed of the payload, the order of blocks and every resampling.
+    pub seed: u64,
+    /// Whether the bytes that arrived were compared with the bytes sent.
+    pub verify: bool,
+}
+
+/// Which way bytes move in one round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Direction {
+    /// Host to device.
+    #[serde(rename = "h2d")]
+    H2d,
+    /// Device to host.
+    #[serde(rename = "d2h")]
+    D2h,
+    /// H2D, then D2H of the same bytes: moves twice the size.
+    #[serde(rename = "roundtrip")]
+    RoundTrip,
+    /// Both at once: moves twice the size.
+    #[serde(rename = "bidir")]
+    Bidirectional,
+    /// A value that a newer numabench wrote.
+    #[serde(rename = "newer", other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// The kind of host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryKind {
+    /// Placed by numabench, then registered with the driver.
+    Pinned,
+    /// Allocated pinned by the driver: what most applications do.
+    PinnedDriver,
+    /// Ordinary memory; the driver stages it.
+    Pageable,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// Where host memory was asked to lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Membind {
+    /// On the NUMA node of each rank's PU.
+    Local,
+    /// On one NUMA node, for all ranks.
+    Node {
+        /// Its OS index.
+        node: u32,
+    },
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// The clock asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimingAsked {
+    /// Device timing where it is possible and fits the size, host timing otherwise.
+    Auto,
+    /// The node's monotonic clock around blocking copies.
+    Host,
+    /// The device's own clock, copies queued behind a latch.
+    Device,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// How ranks share the machine, as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderAsked {
+    /// All ranks at once.
+    Simultaneous,
+    /// One rank after the other.
+    Alone,
+    /// Both, and what the difference is.
+    Both,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// How often a case is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "rule", rename_all = "kebab-case")]
+pub enum Repetition {
+    /// A fixed number of rounds.
+    Fixed {
+        /// Rounds that count.
+        reps: u64,
+        /// Rounds before them that do not.
+        warmup: u64,
+    },
+    /// Blocks until the interval of the median is narrow, or time is up.
+    Adaptive {
+        /// The half-width asked of the 95 % interval, as a fraction of the median.
+        target_half_width: f64,
+        /// Blocks at least.
+        min_blocks: u32,
+        /// Blocks at most.
+        max_blocks: u32,
+        /// The time limit in seconds (`--max-time`); null for none.
+        max_time_s: Option<f64>,
+    },
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
