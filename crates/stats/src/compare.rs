@@ -1,9 +1,10 @@
 //! Whether two cases differ, by how much, and how sure that is: a verdict with its interval, not by eye.
 //!
-//! The estimate is the ratio of medians with a bootstrap interval (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13: the
-//! percentile interval, seeded, so that the same document always gives the same verdict). A difference is called one only if a second,
-//! independent method agrees (Mann-Whitney); the effect size is Cliff's delta ("Dominance statistics", 1993). It compares what it is given:
-//! that both sides ran under the same conditions is for the caller to know.
+//! The estimate is the ratio of medians with a bootstrap interval (Efron and Tibshirani, "An Introduction to the
+//! Bootstrap", 1993, chapter 13: the percentile interval, seeded, so that the same document always gives the same
+//! verdict). A difference is called one only if a second, independent method agrees (Mann-Whitney); the effect size is
+//! Cliff's delta ("Dominance statistics", 1993). It compares what it is given: that both sides ran under the same
+//! conditions is for the caller to know.
 
 use crate::interval::{Interval, median, quantile, sorted};
 use crate::mann_whitney::mann_whitney_p;
@@ -12,10 +13,12 @@ use crate::random::SplitMix64;
 /// The fewest values a side: as many as a median's 95 % interval needs.
 pub const LEAST_VALUES: usize = 6;
 
-/// How often the bootstrap draws; the ends of the interval then move by less than a tenth of its width from seed to seed.
+/// How often the bootstrap draws; the ends of the interval then move by less than a tenth of its width from seed to
+/// seed.
 const RESAMPLES: usize = 10_000;
 
-/// Ratios from 1/(1 + this) to 1 + this are no difference: the half-width at which measuring stops is what a case can resolve.
+/// Ratios from 1/(1 + this) to 1 + this are no difference: the half-width at which measuring stops is what a case can
+/// resolve.
 const EQUIVALENT: f64 = 0.01;
 
 /// Both methods must be this sure.
@@ -64,8 +67,8 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-/// Compares `b` with `a`: one value per block (independent ones, not rounds). `None` if a side has fewer than 6 values, or one that is
-/// not positive and finite.
+/// Compares `b` with `a`: one value per block (independent ones, not rounds). `None` if a side has fewer than 6 values,
+/// or one that is not positive and finite.
 pub fn compare(a: &[f64], b: &[f64], seed: u64) -> Option<Comparison> {
     let enough =
         |side: &[f64]| side.len() >= LEAST_VALUES && side.iter().all(|value| value.is_finite() && *value > 0.0);
@@ -143,8 +146,9 @@ mod tests {
         // python3 -c 'from scipy.stats import mannwhitneyu as m; print(m(A, B).pvalue)'
         assert!((got.p_value - 0.004662004662004662).abs() < 1e-9, "{}", got.p_value);
         // python3 -c 'import numpy as n; from scipy.stats import bootstrap as s; print(s((A, B), lambda a, b, axis=-1:
-        // n.median(b, axis=axis) / n.median(a, axis=axis), n_resamples=100000, method="percentile").confidence_interval)'
-        // gives the same two ratios for every seed: with so few values the resampled medians are few.
+        // n.median(b, axis=axis) / n.median(a, axis=axis), n_resamples=100000,
+        // method="percentile").confidence_interval)' gives the same two ratios for every seed: with so few values the
+        // resampled medians are few.
         let ends = (got.ratio_interval.low, got.ratio_interval.high);
         assert!((ends.0 - 1.0194174757281553).abs() < 1e-12 && (ends.1 - 1.090909090909091).abs() < 1e-12, "{ends:?}");
         assert_eq!(got.verdict, Verdict::Higher);
@@ -163,10 +167,13 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_interval_and_another_a_similar_one() -> Result<(), String> {
-        let of = |seed| compare(&A, &B, seed).ok_or("none");
+        let mut random = SplitMix64::new(32);
+        let (a, b) = (draws(&mut random, 20, 100.0, 2.0), draws(&mut random, 20, 104.0, 2.0));
+        let of = |seed| compare(&a, &b, seed).ok_or("none");
         assert_eq!(of(7)?, of(7)?);
         let (one, two) = (of(7)?.ratio_interval, of(8)?.ratio_interval);
         let tenth = (one.high - one.low) / 10.0;
+        assert!(one != two, "another seed draws differently");
         assert!((one.low - two.low).abs() < tenth && (one.high - two.high).abs() < tenth, "{one:?} {two:?}");
         Ok(())
     }

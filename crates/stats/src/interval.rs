@@ -1,10 +1,10 @@
 //! Medians, quantiles, and how well a median is known: its exact order-statistic confidence interval.
 //!
-//! The interval assumes nothing of the distribution (timings are skewed and have several modes), only that the values are
-//! independent, which is why it is fed blocks and not rounds. Source: Hoefler and Belli, "Scientific Benchmarking of Parallel
-//! Computing Systems", SC15, section 3.1.3; Le Boudec, "Performance Evaluation of Computer and Communication Systems", 2010, theorem
-//! 2.1 and its table A.1. The ranks here come from the binomial distribution itself, not from its normal approximation, so the
-//! coverage is exact at small counts too.
+//! The interval assumes nothing of the distribution (timings are skewed and have several modes), only that the values
+//! are independent, which is why it is fed blocks and not rounds. Source: Hoefler and Belli, "Scientific Benchmarking
+//! of Parallel Computing Systems", SC15, rules 5 and 6; Le Boudec, "Performance Evaluation of Computer and
+//! Communication Systems", 2010, section 2.2. The ranks here come from the binomial distribution
+//! itself, not from its normal approximation, so the coverage is exact at small counts too.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -31,8 +31,8 @@ impl Interval {
     }
 }
 
-/// The q-quantile of values in ascending order, R's type 7 (also numpy's default): linear between the two nearest ranks of
-/// (n − 1)·q. `None` without values or for a `q` outside 0..=1.
+/// The q-quantile of values in ascending order, R's type 7 (also numpy's default): linear between the two nearest ranks
+/// of (n − 1)·q. `None` without values or for a `q` outside 0..=1.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     if !(0.0..=1.0).contains(&q) {
@@ -49,13 +49,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
-/// The median's confidence interval from values in any order: the j-th smallest to the j-th largest, with the largest j whose
-/// coverage 1 − 2·P(Binomial(n, ½) < j) is still at least `confidence`.
+/// The median's confidence interval from values in any order: the j-th smallest to the j-th largest, with the largest j
+/// whose coverage 1 − 2·P(Binomial(n, ½) < j) is still at least `confidence`.
 ///
-/// `None` if a value is not finite, if `confidence` is not between 0 and 1, or if there are too few values for any j: 95 % needs
-/// 6, 99 % needs 8.
+/// `None` if a value is not finite, if `confidence` is not between 0 and 1, or if there are too few values for any j:
+/// 95 % needs 6, 99 % needs 8.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
-    if !(confidence > 0.0 && confidence < 1.0) || !values.iter().all(|value| value.is_finite()) {
+    let is_between = confidence > 0.0 && confidence < 1.0;
+    if !is_between || !values.iter().all(|value| value.is_finite()) {
         return None;
     }
     let values = sorted(values);
@@ -76,7 +77,8 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { low, high: values[n - enough], confidence: coverage(enough) })
 }
 
-/// A copy in ascending order (by total order: a NaN, which no caller should have, comes last and spoils what is computed from it).
+/// A copy in ascending order (by total order: a NaN, which no caller should have, comes last and spoils what is
+/// computed from it).
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
@@ -119,7 +121,7 @@ mod tests {
     #[test]
     fn ranks_and_coverages_are_those_of_the_binomial_distribution() {
         // python3 -c 'from scipy.stats import binom; print([(n, j, 1 - 2 * binom.cdf(j - 1, n, .5)) for n, j in
-        // [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (50, 18)]])', with j from Le Boudec's table A.1.
+        // [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (50, 18)]])'; with j + 1 each coverage is below 0.95.
         for (n, j, coverage) in [
             (6, 1, 0.96875),
             (8, 1, 0.9921875),

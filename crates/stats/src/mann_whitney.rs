@@ -1,8 +1,9 @@
 //! The Mann-Whitney U test: could two sets of values come from one distribution?
 //!
-//! Small sets without ties get the exact distribution of U, others the normal approximation with tie and continuity correction: the rule
-//! of scipy's `mannwhitneyu(method="auto")`. The approximation is statrs'. Its exact test lists every combination (8 values against 50
-//! are 1.9e9 of them), so the exact counts here come from the generating function instead.
+//! Small sets without ties get the exact distribution of U, others the normal approximation with tie and continuity
+//! correction: the rule of scipy's `mannwhitneyu(method="auto")`. The approximation is statrs'. Its exact test lists
+//! every combination (8 values against 50 are 1.9e9 of them), so the exact counts here come from the generating
+//! function instead.
 
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};

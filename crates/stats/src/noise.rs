@@ -18,8 +18,11 @@ pub(crate) fn exponential(random: &mut SplitMix64) -> f64 {
     -uniform(random).ln()
 }
 
+/// Makes one draw.
+pub(crate) type Draw = fn(&mut SplitMix64) -> f64;
+
 /// The shapes that timings without a fault come in: even, skewed, heavy in the tail.
-pub(crate) const SHAPES: [(&str, fn(&mut SplitMix64) -> f64); 4] = [
+pub(crate) const SHAPES: [(&str, Draw); 4] = [
     ("normal", normal),
     ("uniform", uniform),
     ("exponential", exponential),

@@ -1,12 +1,14 @@
 //! Values far from the rest: counted, never dropped. A slow round happened; a reader decides what it means.
 //!
-//! "Far out" is Tukey's word and rule ("Exploratory Data Analysis", 1977): beyond three interquartile ranges from the nearer quartile. The
-//! common 1.5 calls 7 in 1000 normal values outliers, which in thousands of rounds is noise; 3 calls 2 in a million.
+//! "Far out" is Tukey's word and rule ("Exploratory Data Analysis", 1977): beyond three interquartile ranges from the
+//! nearer quartile. The common 1.5 calls 7 in 1000 normal values outliers, which in thousands of rounds is noise; 3
+//! calls 2 in a million.
 
 use crate::interval::quantile;
 
-/// No value closer to its quartile than this share of the median is far out. Where a coarse timer gives most rounds the same
-/// reading the interquartile range is 0, and each tick beside it would count; 1 % is what the stop rule resolves anyway.
+/// No value closer to its quartile than this share of the median is far out. Where a coarse timer gives most rounds the
+/// same reading the interquartile range is 0, and each tick beside it would count; 1 % is what the stop rule resolves
+/// anyway.
 const LEAST_DISTANCE: f64 = 0.01;
 
 /// Below and above which a value is far out, from values in ascending order; `None` without values.

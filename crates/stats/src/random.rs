@@ -1,7 +1,7 @@
 //! A small seeded generator: the same seed gives the same draws on every machine and in every version.
 //!
-//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): nine lines, passes BigCrush, and
-//! every seed is a good one. Not for secrets.
+//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): nine lines,
+//! passes BigCrush, and every seed is a good one. Not for secrets.
 
 /// The state of a SplitMix64 generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number in `0..bound`; 0 for a bound of 0. By multiplication (Lemire, 2019) without his rejection step: the bias is below
-    /// bound / 2^64.
+    /// A number in `0..bound`; 0 for a bound of 0. By multiplication (Lemire, 2019) without his rejection step: the
+    /// bias is below bound / 2^64.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
     }

@@ -1,7 +1,7 @@
 //! What was measured, before anything is concluded from it: one block of rounds.
 //!
-//! The block is the unit of inference: rounds of one block share an allocation, a warm-up and a moment, and are autocorrelated; blocks are
-//! taken in random order and stand for repetitions (Hoefler and Belli, SC15, rules 7 and 8). Every round is kept all the same.
+//! The block is the unit of inference: rounds of one block share an allocation, a warm-up and a moment, and are
+//! autocorrelated; blocks are taken in random order and stand for repetitions. Every round is kept all the same.
 
 /// The counted rounds of one case on one rank, without a pause between them.
 #[derive(Clone, Debug, Default, PartialEq)]

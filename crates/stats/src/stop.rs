@@ -1,8 +1,9 @@
 //! When a case has enough blocks.
 //!
-//! The rule looks again after every block, and looking often finds a narrow interval by luck: on simulated normal blocks of 2 % noise a
-//! rule that stops at the first narrow interval covers the true median 93 % of the time instead of 95 %. So an interval must be narrow
-//! both with the newest block and without it, which brings the coverage back (the tests hold it there) for one block more.
+//! The rule looks again after every block, and looking often finds a narrow interval by luck: on simulated normal
+//! blocks of 2 % noise a rule that stops at the first narrow interval covers the true median 93 % of the time instead
+//! of 95 %. So an interval must be narrow both with the newest block and without it, which brings the coverage back
+//! (the tests hold it there) for one block more.
 
 use crate::interval::{median, median_interval};
 use crate::summary::CONFIDENCE;
@@ -65,13 +66,14 @@ impl StopReason {
     }
 }
 
-/// Whether the blocks measured so far (one value each, e.g. the mean round in ns, in any unit and in the order measured) are enough, and why.
-/// `None`: measure another.
+/// Whether the blocks measured so far are enough, and why; `None`: measure another. `values` holds one value per block in
+/// the order measured, in any unit (e.g. the mean round in ns).
 ///
 /// * [`StopReason::Target`]: the half-width is at most the target, with the newest block and without it;
 /// * [`StopReason::MaxBlocks`]: there are `max_blocks`;
-/// * [`StopReason::Plateau`]: there are 20 blocks or more, and the interval is no narrower than it was at half as many. Independent
-///   blocks would have made it narrower by √2; these drift, switch modes, or are unlucky: more time is not what they need.
+/// * [`StopReason::Plateau`]: there are 20 blocks or more, and the interval is no narrower than it was at half as many.
+///   Independent blocks would have made it narrower by √2; these drift, switch modes, or are unlucky, and more time is not
+///   what they need.
 pub fn decide(values: &[f64], rule: &Rule) -> Option<StopReason> {
     let n = values.len();
     let half_width = |values: &[f64]| -> Option<f64> {
@@ -113,7 +115,8 @@ mod tests {
         }
     }
 
-    /// Runs the rule on blocks from `draw(index)` until it stops, and sees how often the last interval holds a median of 100.
+    /// Runs the rule on blocks from `draw(index)` until it stops, and sees how often the last interval holds a median
+    /// of 100.
     fn run(runs: usize, mut draw: impl FnMut(usize) -> f64) -> Runs {
         let mut covered = 0;
         let stops = (0..runs)

@@ -1,7 +1,7 @@
 //! What a case's blocks say, in numbers.
 //!
-//! The median and its interval are over blocks, the unit of inference; mean, deviation and percentiles describe the rounds. Rates are total bytes over
-//! total time, never a mean of rates (Hoefler and Belli, SC15, rule 3).
+//! The median and its interval are over blocks, the unit of inference; mean, deviation and percentiles describe the
+//! rounds. Rates are total bytes over total time, never a mean of rates (Hoefler and Belli, SC15, rule 3).
 
 use crate::interval::{Interval, median, median_interval, quantile, sorted};
 use crate::outlier;
@@ -47,7 +47,8 @@ pub struct Summary {
     pub outliers: u64,
 }
 
-/// The summary of a case's blocks; `None` without blocks, or if one of them holds no measurement ([`Block::is_measured`]).
+/// The summary of a case's blocks; `None` without blocks, or if one of them holds no measurement
+/// ([`Block::is_measured`]).
 pub fn summarize(blocks: &[Block]) -> Option<Summary> {
     if !blocks.iter().all(Block::is_measured) {
         return None;

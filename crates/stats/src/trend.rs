@@ -1,14 +1,15 @@
 //! Whether values rise or fall over time: the Mann-Kendall test, and Sen's slope for how much.
 //!
-//! Both are rank methods (Mann, "Nonparametric tests against trend", 1945; Kendall, "Rank Correlation Methods", 1975; Sen, "Estimates of the
-//! regression coefficient based on Kendall's tau", 1968): one slow block neither makes nor hides a trend.
+//! Both are rank methods (Mann, "Nonparametric tests against trend", 1945; Kendall, "Rank Correlation Methods", 1975;
+//! Sen, "Estimates of the regression coefficient based on Kendall's tau", 1968): one slow block neither makes nor hides
+//! a trend.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::interval::median;
 
-/// The two-sided p-value of the Mann-Kendall test, with the tie and continuity corrections of the normal approximation, which is good from
-/// 8 values on. `None` for fewer, or where a value is not a number.
+/// The two-sided p-value of the Mann-Kendall test, with the tie and continuity corrections of the normal approximation,
+/// which is good from 8 values on. `None` for fewer, or where a value is not a number.
 pub fn mann_kendall_p(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < 8 || values.iter().any(|value| value.is_nan()) {
@@ -48,7 +49,8 @@ mod tests {
 
     #[test]
     fn the_test_and_the_slope_give_the_reference_figures() {
-        // numpy and scipy: S = sum of signs = 36, variance with ties = 124, p = 2 * norm.sf(35 / sqrt(124)); theilslopes(T)[0].
+        // numpy and scipy: S = sum of signs = 36, variance with ties = 124, p = 2 * norm.sf(35 / sqrt(124));
+        // theilslopes(T)[0].
         let t = [100.0, 101.0, 99.0, 102.0, 103.0, 102.0, 104.0, 106.0, 105.0, 107.0];
         let p = mann_kendall_p(&t).unwrap_or(f64::NAN);
         assert!((p - 0.0016717283964848024).abs() < 1e-9, "{p}");

@@ -1,5 +1,5 @@
-//! Decimal numbers to and from text, without a detour through floating point on the way in: `1.1KiB` is not whole, `0.7GiB` is
-//! not 751619276.8 rounded.
+//! Decimal numbers to and from text, without a detour through floating point on the way in: `1.1KiB` is not whole,
+//! `0.7GiB` is not 751619276.8 rounded.
 
 /// What stands in a text before and after the place where its number ends.
 pub(super) fn split(text: &str) -> (&str, &str) {
@@ -27,8 +27,8 @@ pub(super) fn times(number: &str, unit: u64) -> Result<u64, Fault> {
         return Err(Fault::Syntax);
     }
     let fraction = fraction.trim_end_matches('0');
-    // The largest unit is 2^40: with more than 18 digits a fraction cannot come out whole (2^40 holds no 10^41), and with at most
-    // 18 the product fits 128 bits.
+    // The largest unit is 2^40: with more than 18 digits a fraction cannot come out whole (2^40 holds no 10^41), and
+    // with at most 18 the product fits 128 bits.
     if fraction.len() > 18 {
         return Err(Fault::NotWhole);
     }

@@ -1,4 +1,5 @@
-//! Durations: as typed (`30s`, `500ms`, `2m`) and as shown, with the unit that leaves one to three digits before the point.
+//! Durations: as typed (`30s`, `500ms`, `2m`) and as shown, with the unit that leaves one to three digits before the
+//! point.
 
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use super::decimal::{self, Fault, significant};
 pub enum DurationError {
     /// Neither a number nor a number with a known unit.
     #[error(
-        "\"{0}\" is not a duration: write a number with ns, us, ms, s, m or h (seconds if there is none), e.g. 30s, 1.5s, 500ms or 2m"
+        "\"{0}\" is not a duration: write a number with ns, us, ms, s, m or h (seconds if there is none), \
+         e.g. 30s, 1.5s, 500ms or 2m"
     )]
     Syntax(String),
     /// A fraction of a nanosecond.
@@ -23,8 +25,8 @@ pub enum DurationError {
     TooLarge(String),
 }
 
-/// A duration as users type it: `30s`, `500ms`, `2m`, `1h`, `1.5s`; a bare number is seconds. Units are lower case, because `2M` is
-/// not two minutes to everybody.
+/// A duration as users type it: `30s`, `500ms`, `2m`, `1h`, `1.5s`; a bare number is seconds. Units are lower case,
+/// because `2M` is not two minutes to everybody.
 ///
 /// # Errors
 /// [`DurationError`], each naming the text, what is allowed and an example.

@@ -1,7 +1,8 @@
 //! Sizes in bytes: as typed (`128MiB`, `128M`, `1.5GiB`) and as shown.
 //!
-//! `128M` is 134217728, because that is what people who type it at an HPC prompt mean; `128MB` is refused, because standards
-//! say 128000000 and most tools say 134217728, and a benchmark that guesses would label its result wrongly half the time.
+//! `128M` is 134217728, because that is what people who type it at an HPC prompt mean; `128MB` is refused, because
+//! standards say 128000000 and most tools say 134217728, and a benchmark that guesses would label its result wrongly
+//! half the time.
 
 use super::decimal::{self, Fault, significant};
 
@@ -54,8 +55,8 @@ pub enum SizeError {
     TooLarge(String),
 }
 
-/// Bytes from a size as users type it: a positive whole or decimal number, then nothing or `B` (bytes), `K`/`KiB`, `M`/`MiB`,
-/// `G`/`GiB`, `T`/`TiB` (powers of 1024), in any case, with or without spaces between.
+/// Bytes from a size as users type it: a positive whole or decimal number, then nothing or `B` (bytes), `K`/`KiB`,
+/// `M`/`MiB`, `G`/`GiB`, `T`/`TiB` (powers of 1024), in any case, with or without spaces between.
 ///
 /// # Errors
 /// [`SizeError`], each naming the text, what is allowed and the remedy.
@@ -96,8 +97,8 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     }
 }
 
-/// `128 MiB`, `1.5 GiB`, `1000003 B`: the same number of bytes when read back, whatever it is. The unit is the largest that
-/// needs at most three decimals.
+/// `128 MiB`, `1.5 GiB`, `1000003 B`: the same number of bytes when read back, whatever it is. The unit is the largest
+/// that needs at most three decimals.
 pub fn size(bytes: u64) -> String {
     let fits = |unit: u64| bytes >= unit && (u128::from(bytes) * 1000).is_multiple_of(u128::from(unit));
     let (unit, name) = UNITS.into_iter().find(|(unit, _)| fits(*unit)).unwrap_or((1, "B"));
@@ -112,7 +113,9 @@ pub fn size(bytes: u64) -> String {
 /// `31.211 GiB`: five significant digits in the largest unit, for amounts nobody types back (a node's memory).
 pub fn rounded_size(bytes: u64) -> String {
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) if bytes % unit != 0 => format!("{} {name}", significant(bytes as f64 / unit as f64)),
+        Some((unit, name)) if !bytes.is_multiple_of(unit) => {
+            format!("{} {name}", significant(bytes as f64 / unit as f64))
+        }
         _ => size(bytes),
     }
 }

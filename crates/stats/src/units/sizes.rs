@@ -1,12 +1,12 @@
 //! Lists of sizes for sweeps: `4B,64KiB`, geometric ranges `4B..1GiB` (doubling) and `4B..8GiB:4`, or both mixed.
 //!
-//! The result is ascending without repeats, whatever order was typed: the order of measuring is the run's (seeded), the order of
-//! showing is by size.
+//! The result is ascending without repeats, whatever order was typed: the order of measuring is the run's (seeded), the
+//! order of showing is by size.
 
 use super::size::{SizeError, parse_size};
 
-/// The most sizes in one list. Doubling from 1 byte to the largest size gives 64; more than this is a slip of the keyboard that
-/// would run for days.
+/// The most sizes in one list. Doubling from 1 byte to the largest size gives 64; more than this is a slip of the
+/// keyboard that would run for days.
 pub const MAX_SIZES: usize = 256;
 
 /// The text is not a list of sizes.
@@ -26,15 +26,16 @@ pub enum SizesError {
     Factor(String),
     /// More than [`MAX_SIZES`].
     #[error(
-        "the size list \"{0}\" has more than {MAX_SIZES} sizes, the most of one run: use a range with a larger factor, e.g. 4B..8GiB:4"
+        "the size list \"{0}\" has more than {MAX_SIZES} sizes, the most of one run: \
+         use a range with a larger factor, e.g. 4B..8GiB:4"
     )]
     TooMany(String),
 }
 
 /// Sizes in bytes, ascending and without repeats.
 ///
-/// A range starts at its first size, multiplies by 2 or by its `:FACTOR`, and always ends with its last size, hit or not:
-/// `4B..100B:4` is 4, 16, 64, 100.
+/// A range starts at its first size, multiplies by 2 or by its `:FACTOR`, and always ends with its last size, hit or
+/// not: `4B..100B:4` is 4, 16, 64, 100.
 ///
 /// # Errors
 /// [`SizesError`], each naming the item, what is allowed and an example.
@@ -111,7 +112,7 @@ mod tests {
             ("4B..8B:+4", "2 or more"),
             ("4B..8B:1.5", "2 or more"),
             ("4B..8B:", "2 or more"),
-            ("4B:4", "no unit \":4\""),
+            ("4B:4", "no unit \"B:4\""),
             ("0..8B", "is zero"),
             ("4B..64MB", "64MiB"),
         ] {
