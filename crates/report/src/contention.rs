@@ -1,8 +1,8 @@
 //! Several ranks at once: their rates together, and what each lost against running alone.
 
-use crate::pending::Comparison;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::compare::Comparison;
 
 use crate::settings::{Direction, MemoryKind};
 

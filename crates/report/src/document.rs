@@ -30,8 +30,10 @@ pub const SCHEMA_MINOR: u32 = 0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// Always `numabench.result`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
+    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -40,6 +42,7 @@ pub struct Document {
     /// The command line as it was given, the program's name first.
     pub argv: Vec<String>,
     /// When the run began, RFC 3339 in UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
     /// How long the run has taken so far, in seconds; the whole of it once `status` is final.
     pub elapsed_s: f64,

@@ -15,12 +15,17 @@ pub mod device;
 pub mod document;
 pub mod environment;
 pub mod rank;
+pub mod read;
+pub mod render;
 pub mod result;
+pub mod schema;
 pub mod settings;
+pub mod sink;
 pub mod timestamp;
 
+mod finite;
 mod known;
-pub mod pending;
 
 pub use document::Document;
+pub use finite::NonFinite;
 pub use known::Known;

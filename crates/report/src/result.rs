@@ -3,10 +3,11 @@
 //! Numbers live inside [`Outcome::Measured`] only: a result that failed, was skipped or is invalid has no place for them.
 //! Its blocks stay, as evidence.
 
-use crate::pending::{Flag, StopReason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
+use stats::flag::Flag;
+use stats::stop::StopReason;
 use stats::summary::Summary;
 
 use crate::Known;

@@ -1,0 +1,94 @@
+//! A document from bytes. What is no document, or is newer than this program can know, is refused with a clear word.
+
+use serde::Deserialize;
+
+use crate::Document;
+use crate::document::{SCHEMA, SCHEMA_MAJOR, SCHEMA_MINOR};
+
+/// The bytes are not a document that can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON.
+    #[error("this is not JSON ({0}): give a file that `numabench pingpong --json FILE` wrote")]
+    NotJson(serde_json::Error),
+    /// JSON of something else.
+    #[error(
+        "this is JSON, but no {SCHEMA} document (its `schema` is {found}): give a file that `numabench pingpong --json FILE` wrote"
+    )]
+    NotADocument {
+        /// What its `schema` says.
+        found: String,
+    },
+    /// A version that cannot be parsed.
+    #[error("the document's schema_version is {found}; it must be major.minor, e.g. {SCHEMA_MAJOR}.{SCHEMA_MINOR}")]
+    BadVersion {
+        /// What it says.
+        found: String,
+    },
+    /// A newer major version.
+    #[error(
+        "the document follows schema {found}; this numabench reads {SCHEMA_MAJOR}.x: read it with the numabench that wrote it, or a newer one"
+    )]
+    OtherMajor {
+        /// What it follows.
+        found: String,
+    },
+    /// The right version, but a field is missing or has the wrong type.
+    #[error("the document says schema {version}, but does not follow it: {fault}")]
+    Malformed {
+        /// What it says it follows.
+        version: String,
+        /// What is wrong, with the line and column.
+        fault: serde_json::Error,
+    },
+    /// A newer minor version with something this program cannot read over.
+    #[error(
+        "the document follows schema {version}, newer than the {SCHEMA_MAJOR}.{SCHEMA_MINOR} known here, and has something unknown to it ({fault}): use a newer numabench"
+    )]
+    NewerMinor {
+        /// What it follows.
+        version: String,
+        /// What could not be read.
+        fault: serde_json::Error,
+    },
+}
+
+/// The two fields that every version has.
+#[derive(Deserialize)]
+struct Header {
+    schema: Option<serde_json::Value>,
+    schema_version: Option<serde_json::Value>,
+}
+
+impl Document {
+    /// Reads a document of this major version, of an older or newer minor one too.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        let value: serde_json::Value = serde_json::from_slice(bytes).map_err(ReadError::NotJson)?;
+        let header = Header::deserialize(&value).unwrap_or(Header { schema: None, schema_version: None });
+        let shown = |value: Option<serde_json::Value>| value.map_or("missing".into(), |value| value.to_string());
+        if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(SCHEMA) {
+            return Err(ReadError::NotADocument { found: shown(header.schema) });
+        }
+        let Some((major, minor)) = header.schema_version.as_ref().and_then(|v| v.as_str()).and_then(parse_version)
+        else {
+            return Err(ReadError::BadVersion { found: shown(header.schema_version) });
+        };
+        let version = format!("{major}.{minor}");
+        if major != SCHEMA_MAJOR {
+            return Err(ReadError::OtherMajor { found: version });
+        }
+        // From the bytes again, not from the value: an error then has its line and column.
+        serde_json::from_slice(bytes).map_err(|fault| match minor > SCHEMA_MINOR {
+            true => ReadError::NewerMinor { version, fault },
+            false => ReadError::Malformed { version, fault },
+        })
+    }
+}
+
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
