@@ -1,0 +1,60 @@
+//! Runs the device contract's checks on the CUDA driver of this machine, with each latch in turn, and prints what it found.
+//!
+//! Exit code 1 when a check failed or a latch that was asked for could not be had; 77 when there is no driver or device.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use backend_cuda::LatchChoice;
+use device::Platform;
+use device::conformance::{self, Outcome};
+
+fn main() -> io::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let mut failed = 0;
+    for choice in [LatchChoice::Auto, LatchChoice::StreamWait, LatchChoice::SpinKernel, LatchChoice::None] {
+        let platform = match backend_cuda::load_with(choice) {
+            Ok(platform) => platform,
+            Err(error) => {
+                writeln!(out, "{error}")?;
+                return Ok(ExitCode::from(77));
+            }
+        };
+        writeln!(out, "== latch {choice:?}; {:?}", platform.facts())?;
+        for facts in platform.devices() {
+            match platform.open(facts.id) {
+                Ok(device) => writeln!(out, "{facts:?}\n{:?}", device.capabilities())?,
+                Err(error) => writeln!(out, "{facts:?}\ndoes not open: {error}")?,
+            }
+            // A latch that was asked for by name must be the one in use.
+            let wanted = match choice {
+                LatchChoice::StreamWait => Some("stream-wait"),
+                LatchChoice::SpinKernel => Some("spin-kernel"),
+                LatchChoice::None => Some("none"),
+                LatchChoice::Auto => None,
+            };
+            let got = platform.open(facts.id).map_or("no device", |device| device.capabilities().latch.name());
+            if wanted.is_some_and(|wanted| wanted != got) {
+                failed += 1;
+                writeln!(out, "FAILED  the latch in use is {got}")?;
+            }
+        }
+        let start = Instant::now();
+        for finding in conformance::check(&platform) {
+            let device = finding.device.map_or("platform".to_owned(), |id| id.to_string());
+            match finding.outcome {
+                Outcome::Passed => writeln!(out, "passed  {device}  {}", finding.check)?,
+                Outcome::Skipped(reason) => writeln!(out, "skipped {device}  {}: {reason}", finding.check)?,
+                Outcome::Failed(text) => {
+                    failed += 1;
+                    writeln!(out, "FAILED  {device}  {}: {text}", finding.check)?;
+                }
+            }
+            out.flush()?;
+        }
+        writeln!(out, "   in {:.1} s", start.elapsed().as_secs_f64())?;
+    }
+    writeln!(out, "{failed} failed")?;
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,79 @@
+//! An opened GPU: its context, what it can do, the memory and copiers it makes.
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdevice;
+use device::{
+    Capabilities, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch, MemoryInfo, MemoryKind,
+};
+
+use crate::api::Api;
+use crate::context::Context;
+use crate::copier::CudaCopier;
+use crate::host_memory::{Allocated, Registered};
+use crate::latch::{LatchChoice, Mechanism};
+
+/// A GPU, opened by one thread.
+pub(crate) struct CudaDevice {
+    facts: DeviceFacts,
+    capabilities: Capabilities,
+    latch: Option<Mechanism>,
+    context: Arc<Context>,
+}
+
+impl CudaDevice {
+    /// Retains the primary context, makes it the calling thread's, and tries the latch.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn open(
+        api: Arc<Api>,
+        facts: DeviceFacts,
+        handle: CUdevice,
+        choice: LatchChoice,
+    ) -> Result<Self, DeviceError> {
+        let context = Context::retain(api, handle, format!("GPU {}", facts.id))?;
+        let chosen = Mechanism::choose(&context, choice);
+        let latch = match &chosen {
+            Ok(Mechanism::StreamWait) => Latch::StreamWait,
+            Ok(Mechanism::SpinKernel(_)) => Latch::SpinKernel,
+            Err(reason) => Latch::None { reason: reason.clone() },
+        };
+        let memory = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(())));
+        let capabilities = Capabilities { latch, bidirectional: Ok(()), memory };
+        Ok(Self { facts, capabilities, latch: chosen.ok(), context })
+    }
+}
+
+impl Device for CudaDevice {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn memory(&self) -> Result<MemoryInfo, DeviceError> {
+        Ok(self.context.memory()?)
+    }
+
+    fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
+        match kind {
+            MemoryKind::Pageable => Ok(memory),
+            MemoryKind::Pinned => Ok(Box::new(Registered::new(&self.context, memory)?)),
+            MemoryKind::PinnedDriver => Err(DeviceError::Unsupported {
+                what: "making pinned-driver memory of memory that is there",
+                reason: "the driver allocates such memory itself".to_owned(),
+            }),
+        }
+    }
+
+    fn allocate_pinned(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
+        Ok(Box::new(Allocated::new(&self.context, len)?))
+    }
+
+    fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {
+        Ok(Box::new(CudaCopier::new(&self.context, self.latch.clone(), host, bidirectional)?))
+    }
+}

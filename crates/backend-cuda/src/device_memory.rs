@@ -1,0 +1,96 @@
+//! An area of device memory.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdeviceptr;
+use device::{CallError, DeviceError};
+
+use crate::api::OUT_OF_MEMORY;
+use crate::context::Context;
+use crate::stream::Stream;
+
+/// Bytes on the device, freed on drop. Whoever queues copies waits for them before dropping it.
+pub(crate) struct DeviceMemory {
+    context: Arc<Context>,
+    address: CUdeviceptr,
+}
+
+/// An error for `asked_bytes` that do not fit the device now.
+pub(crate) fn out_of_memory(context: &Context, asked_bytes: u64) -> Result<DeviceError, CallError> {
+    let memory = context.memory()?;
+    Ok(DeviceError::OutOfMemory {
+        place: context.place().to_owned(),
+        asked_bytes,
+        free_bytes: memory.free_bytes,
+        total_bytes: memory.total_bytes,
+    })
+}
+
+impl DeviceMemory {
+    /// Allocates; what is in it is not defined.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], or the call that failed.
+    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, DeviceError> {
+        let mut address: CUdeviceptr = 0;
+        // SAFETY: `address` is valid to write.
+        match unsafe { context.enter()?.mem_alloc(&raw mut address, len) } {
+            Ok(()) => Ok(Self { context: Arc::clone(context), address }),
+            Err(error) if error.code == OUT_OF_MEMORY => Err(out_of_memory(context, len as u64)?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Copies the range to the start of the area, blocking. A range longer than the area is a driver's error.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn write(&self, from: &[u8]) -> Result<(), CallError> {
+        // SAFETY: `from` is valid to read and has been read on return; the driver checks its own side.
+        unsafe { self.context.enter()?.memcpy_h2d(self.address, from.as_ptr().cast(), from.len()) }
+    }
+
+    /// Copies the start of the area to the range, blocking. A range longer than the area is a driver's error.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn read(&self, to: &mut [u8]) -> Result<(), CallError> {
+        // SAFETY: `to` is valid to write and has been written on return; the driver checks its own side.
+        unsafe { self.context.enter()?.memcpy_d2h(to.as_mut_ptr().cast(), self.address, to.len()) }
+    }
+
+    /// Queues a copy of the range to the start of the area.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// The range must be at most as long as the area, and must live, pinned and unwritten, until the stream has been waited
+    /// for; so must the area.
+    pub(crate) unsafe fn queue_write(&self, from: *const u8, len: usize, stream: &Stream) -> Result<(), CallError> {
+        // SAFETY: the caller keeps the range and the area.
+        unsafe { self.context.enter()?.memcpy_h2d_async(self.address, from.cast::<c_void>(), len, stream.handle()) }
+    }
+
+    /// Queues a copy of the start of the area to the range.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`DeviceMemory::queue_write`], and nobody reads the range before the stream has been waited for.
+    pub(crate) unsafe fn queue_read(&self, to: *mut u8, len: usize, stream: &Stream) -> Result<(), CallError> {
+        // SAFETY: the caller keeps the range and the area.
+        unsafe { self.context.enter()?.memcpy_d2h_async(to.cast::<c_void>(), self.address, len, stream.handle()) }
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        if let Ok(api) = self.context.enter() {
+            // SAFETY: allocated in `new`, freed once. A failure leaves a leak that ends with the process.
+            let _ = unsafe { api.mem_free(self.address) };
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Pinned host memory: registered with the driver, or allocated by it.
+//!
+//! Both are portable (`CU_MEMHOST*_PORTABLE`): pinned for every context, so that it does not matter which thread drops them.
+//! Neither is ever write-combined: reading such memory from a CPU is slower by orders of magnitude, and D2H writes it for a
+//! CPU to read.
+
+use std::ffi::c_void;
+use std::fs;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use cudarc::driver::sys;
+use device::{CallError, DeviceError, HostMemory, MemoryKind};
+
+use crate::api::{OPERATING_SYSTEM, OUT_OF_MEMORY};
+use crate::context::Context;
+
+/// Memory of someone else's making, registered with the driver as long as this value lives.
+pub(crate) struct Registered {
+    // Some until drop, which must unregister before the memory goes.
+    memory: Box<dyn HostMemory>,
+    context: Arc<Context>,
+}
+
+impl Registered {
+    /// Registers the whole range.
+    ///
+    /// # Errors
+    /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
+    pub(crate) fn new(context: &Arc<Context>, mut memory: Box<dyn HostMemory>) -> Result<Self, DeviceError> {
+        let range = memory.bytes_mut();
+        let (start, len) = (range.as_mut_ptr().cast::<c_void>(), range.len());
+        // SAFETY: the range is valid, exclusively this value's, and stays until it is unregistered on drop.
+        unsafe { context.enter()?.mem_host_register(start, len, sys::CU_MEMHOSTREGISTER_PORTABLE) }
+            .map_err(|error| pinning_error(len, error))?;
+        Ok(Self { memory, context: Arc::clone(context) })
+    }
+}
+
+// SAFETY: the range is the wrapped memory's, which keeps the contract; it is registered as long as this value lives.
+unsafe impl HostMemory for Registered {
+    fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.memory.bytes_mut()
+    }
+
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Pinned
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        if let Ok(api) = self.context.enter() {
+            let start = self.memory.bytes_mut().as_mut_ptr().cast::<c_void>();
+            // SAFETY: registered in `new`, unregistered once. The memory itself goes after this.
+            let _ = unsafe { api.mem_host_unregister(start) };
+        }
+    }
+}
+
+/// Memory that the driver allocated.
+pub(crate) struct Allocated {
+    context: Arc<Context>,
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Allocated {
+    /// `len` zero bytes.
+    ///
+    /// # Errors
+    /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
+    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, DeviceError> {
+        let mut start: *mut c_void = ptr::null_mut();
+        // SAFETY: `start` is valid to write.
+        unsafe { context.enter()?.mem_host_alloc(&raw mut start, len, sys::CU_MEMHOSTALLOC_PORTABLE) }
+            .map_err(|error| pinning_error(len, error))?;
+        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| DeviceError::Unsupported {
+            what: "allocating pinned memory",
+            reason: "the driver gave no address for it".to_owned(),
+        })?;
+        // SAFETY: the allocation is `len` bytes and nobody else knows it. Bytes must be initialised before they are lent.
+        unsafe { start.write_bytes(0, len) };
+        Ok(Self { context: Arc::clone(context), start, len })
+    }
+}
+
+// SAFETY: the allocation stays where it is until drop, is initialised, and only this value reaches it.
+unsafe impl HostMemory for Allocated {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: see the impl.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: see the impl, and `&mut self` makes the borrow exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::PinnedDriver
+    }
+}
+
+// SAFETY: the allocation is this value's alone, and portable: any thread that enters the context may free it.
+unsafe impl Send for Allocated {}
+
+impl Drop for Allocated {
+    fn drop(&mut self) {
+        if let Ok(api) = self.context.enter() {
+            // SAFETY: allocated in `new`, freed once.
+            let _ = unsafe { api.mem_free_host(self.start.as_ptr().cast()) };
+        }
+    }
+}
+
+/// Lack of lockable memory shows as either of two codes; any other is what it is.
+fn pinning_error(len: usize, call: CallError) -> DeviceError {
+    if call.code == OUT_OF_MEMORY || call.code == OPERATING_SYSTEM {
+        let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+        DeviceError::Pinning { asked_bytes: len as u64, lockable: lockable(&limits), call }
+    } else {
+        call.into()
+    }
+}
+
+/// RLIMIT_MEMLOCK's soft limit in words, from the text of /proc/self/limits (see proc_pid_limits(5)).
+fn lockable(limits: &str) -> String {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
+    match line.and_then(|columns| columns.split_whitespace().next()) {
+        Some("unlimited") => "any amount".to_owned(),
+        Some(bytes) => format!("{bytes} bytes"),
+        None => "an unknown amount".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: &str = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                          Max processes             94012                94012                processes \n\
+                          Max locked memory         8388608              unlimited            bytes     \n";
+
+    #[test]
+    fn the_locked_memory_limit_is_the_soft_one() {
+        assert_eq!(lockable(LIMITS), "8388608 bytes");
+        assert_eq!(lockable(&LIMITS.replace("8388608  ", "unlimited")), "any amount");
+        assert_eq!(lockable(""), "an unknown amount");
+    }
+
+    #[test]
+    fn lack_of_lockable_memory_names_the_limit_and_other_failures_stay_what_they_are() {
+        let call = |code| CallError { call: "cuMemHostRegister", code, name: "N".to_owned(), text: "T".to_owned() };
+        let text = pinning_error(1 << 20, call(OUT_OF_MEMORY)).to_string();
+        assert!(text.contains("1048576 bytes") && text.contains("ulimit -l") && text.contains("code 2"), "{text}");
+        assert_eq!(pinning_error(1 << 20, call(712)), DeviceError::Call(call(712)));
+    }
+}
