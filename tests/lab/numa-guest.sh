@@ -60,6 +60,7 @@ fetch_kernel() {
     local meta package dir
     [ ! -s "$cached_kernel" ] || { echo "numa-guest: already there: $cached_kernel"; return; }
     type -P apt-get dpkg-deb >/dev/null || die $MISSING "no apt here: set NUMA_GUEST_KERNEL to a bzImage instead"
+    # shellcheck disable=SC1091 # read on the machine it runs on
     case $(. /etc/os-release && echo "$ID") in
         ubuntu) meta=linux-image-virtual ;;
         *) meta=linux-image-cloud-amd64 ;;

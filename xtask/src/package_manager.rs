@@ -18,7 +18,10 @@ use crate::step;
 /// of its lists.
 pub fn install(needs: &[Need]) -> Result<()> {
     let Some(prefix) = apt_prefix() else {
-        bail!("these are missing, and this is no machine to install them on without asking. {}", by_hand(needs));
+        bail!(
+            "what the build or the tests need is missing, and cannot be installed from here (no apt-get, or neither root nor sudo). {}",
+            by_hand(needs)
+        );
     };
     let packages: Vec<_> = needs.iter().map(|need| need.apt).collect();
     // Stale or empty lists are the usual reason for a failure (every container image): refresh them only then, so that

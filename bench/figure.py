@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Reads one figure out of a numabench result document, for run.sh.
+
+    figure.py FILE rate|round DIRECTION      one figure of the only case that measures DIRECTION
+    figure.py FILE pu|device                 the PU and the device's name of rank 0
+
+`rate` is the median over blocks of bytes / elapsed time, in GB/s (what nvbandwidth prints); `round` is the median over
+blocks of a block's median round, in us for one copy (what the C programs print). Both are taken from the raw blocks, not
+from numabench's own summary. Exits with 1 and says why when the document does not hold a measured case.
+"""
+import json
+import statistics
+import sys
+
+
+def main(path, what, direction=None):
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    rank = document["ranks"][0]
+    if what == "pu":
+        return rank["asked"]["pu"]
+    if what == "device":
+        return next(device["name"] for device in document["devices"] if device["id"] == rank["asked"]["device"])
+    cases = [case for case in document["cases"] if case["direction"] == direction]
+    if len(cases) != 1:
+        sys.exit(f"{path}: {len(cases)} cases with direction {direction}; wanted 1")
+    (case,) = cases
+    result = case["ranks"][0]
+    if result["outcome"]["status"] != "measured":
+        sys.exit(f"{path}: {case['id']} was not measured: {result['outcome']}")
+    blocks = result["blocks"]
+    if what == "rate":
+        return statistics.median(block["bytes"] / block["elapsed_ns"] for block in blocks)
+    if what == "round":
+        return statistics.median(block["median_round_ns"] / block["copies_per_round"] for block in blocks) / 1e3
+    sys.exit(f"unknown figure {what}; allowed: rate, round, pu, device")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    print(main(*sys.argv[1:]))
