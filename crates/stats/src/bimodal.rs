@@ -86,6 +86,10 @@ mod tests {
         assert!(is_bimodal(&values, 3.9));
         assert!(!is_bimodal(&values, 4.0));
         assert!(!is_bimodal(&[100.0; 100], 0.0));
+        assert!(
+            is_bimodal(&values[40..60], 0.0) && !is_bimodal(&values[40..59], 0.0),
+            "20 values are the fewest judged"
+        );
         assert!(!is_bimodal(&[], 0.0));
     }
 }

@@ -192,6 +192,31 @@ mod tests {
     }
 
     #[test]
+    fn medians_that_differ_are_undecided_if_the_ranks_do_not() -> Result<(), String> {
+        // The medians are 4 % apart and well known, yet the slowest three are all on the side of the faster median, and the
+        // fastest three on the other: which side is faster depends on the rank one asks for.
+        let with = |low: f64, rest: [f64; 3]| (0..12).map(move |n| low + f64::from(n) / 100.0).chain(rest);
+        let a: Vec<f64> = with(100.0, [120.0, 121.0, 122.0]).collect();
+        let b: Vec<f64> = with(104.0, [90.0, 91.0, 92.0]).collect();
+        let got = compare(&a, &b, 1).ok_or("no comparison")?;
+        assert!(got.ratio_interval.low > 1.03, "{got:?}");
+        assert!(got.p_value > 0.15, "{got:?}");
+        assert_eq!(got.verdict, Verdict::Undecided);
+        Ok(())
+    }
+
+    #[test]
+    fn ranks_that_differ_are_undecided_if_the_medians_may_be_equal() -> Result<(), String> {
+        // Both sides have two modes, nearly as large as each other: the median may be in either.
+        let with = |low: f64, high: f64| (0..7).map(move |_| low).chain((0..8).map(move |_| high));
+        let (a, b): (Vec<f64>, Vec<f64>) = (with(100.0, 110.0).collect(), with(109.0, 120.0).collect());
+        let got = compare(&a, &b, 1).ok_or("no comparison")?;
+        assert!(got.p_value < 0.05 && got.ratio_interval.contains(1.0), "{got:?}");
+        assert_eq!(got.verdict, Verdict::Undecided);
+        Ok(())
+    }
+
+    #[test]
     fn a_difference_is_not_claimed_more_than_one_time_in_twenty_where_there_is_none() {
         let mut random = SplitMix64::new(30);
         let runs = 400;

@@ -13,7 +13,7 @@ pub(super) fn split(text: &str) -> (&str, &str) {
 pub(super) enum Fault {
     /// Not digits, or digits with one point between.
     Syntax,
-    /// The product has a fraction.
+    /// The product has a fraction, or the number has more than 18 decimals.
     NotWhole,
     /// The product does not fit 64 bits.
     TooLarge,
@@ -27,8 +27,7 @@ pub(super) fn times(number: &str, unit: u64) -> Result<u64, Fault> {
         return Err(Fault::Syntax);
     }
     let fraction = fraction.trim_end_matches('0');
-    // The largest unit is 2^40: with more than 18 digits a fraction cannot come out whole (2^40 holds no 10^41), and
-    // with at most 18 the product fits 128 bits.
+    // With 18 digits and the largest units (2^40 bytes, an hour of nanoseconds) every product here fits 128 bits.
     if fraction.len() > 18 {
         return Err(Fault::NotWhole);
     }
@@ -63,7 +62,9 @@ mod tests {
         assert_eq!(times("1.5", 1 << 30), Ok(1_610_612_736));
         assert_eq!(times("0.0009765625", 1 << 10), Ok(1));
         assert_eq!(times("1.1", 1 << 10), Err(Fault::NotWhole));
-        assert_eq!(times("0.0000000000000000001", 1 << 40), Err(Fault::NotWhole));
+        for digits in [19, 28, 40] {
+            assert_eq!(times(&format!("0.{}", "9".repeat(digits)), 1 << 40), Err(Fault::NotWhole), "{digits} decimals");
+        }
         assert_eq!(times("2.000000000000000000000000", 1), Ok(2));
     }
 

@@ -45,9 +45,10 @@ pub enum SizeError {
     /// No bytes at all.
     #[error("the size \"{0}\" is zero: at least 1 byte must move")]
     Zero(String),
-    /// A fraction of a byte.
+    /// A fraction of a byte, or more than 18 decimals.
     #[error(
-        "the size \"{0}\" is not a whole number of bytes: write fewer decimals or a smaller unit, e.g. 1536KiB for 1.5MiB"
+        "the size \"{0}\" is not a whole number of bytes (or has more than 18 decimals): write fewer decimals or a \
+         smaller unit, e.g. 1536KiB for 1.5MiB"
     )]
     NotWhole(String),
     /// More bytes than 64 bits count.
@@ -84,6 +85,7 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     };
     if exponent > 0 && unit.len() == 2 {
         let decimal = match decimal::times(number, 1000_u64.pow(exponent)) {
+            Ok(0) => return Err(SizeError::Zero(text.to_owned())),
             Ok(bytes) => format!("{bytes}B"),
             Err(Fault::Syntax) => return Err(SizeError::Syntax(text.to_owned())),
             Err(_) => "the count of bytes".to_owned(),
@@ -185,6 +187,7 @@ mod tests {
             ("1.MB", "\"1.MB\" is not a size"),
             ("0", "is zero"),
             ("0GiB", "is zero"),
+            ("0MB", "is zero"),
             ("1.5", "not a whole number of bytes"),
             ("1.1KiB", "not a whole number of bytes"),
             ("18446744073709551616", "too large"),
