@@ -3,6 +3,8 @@
 //! The soname comes first: `libcuda.so.1` is what every driver installs, while a plain `libcuda.so` on LD_LIBRARY_PATH is
 //! often the toolkit's link-time stub. Trying that one too gives its users the message about stubs.
 
+use std::error::Error;
+
 use device::DeviceError;
 use libloading::Library;
 
@@ -22,26 +24,13 @@ pub(crate) fn open() -> Result<&'static Library, DeviceError> {
     match opened {
         // Never closed: the driver starts threads and registers exit handlers, and its functions are copied out.
         Ok(library) => Ok(Box::leak(Box::new(library))),
+        // The loader's own text is the error's source.
         Err(error) => Err(DeviceError::NoDriver {
             library: LIBRARY,
             reason: format!(
                 "{}; it comes with the NVIDIA driver: run on a GPU node (in a job that was given a GPU), or install the driver",
-                with_causes(&error)
+                error.source().map_or_else(|| error.to_string(), ToString::to_string)
             ),
         }),
     }
-}
-
-/// The loader's own text lies in the error's source.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -16,8 +16,11 @@ pub(super) const PLATFORM_CHECKS: &[PlatformCheck] = &[
     ("an unknown device does not open", unknown),
 ];
 
-pub(super) const DEVICE_CHECKS: &[Check] =
-    &[("an opened device says what the platform said of it", same_facts), ("free memory is within the total", memory)];
+pub(super) const DEVICE_CHECKS: &[Check] = &[
+    ("an opened device says what the platform said of it", same_facts),
+    ("free memory is within the total", memory),
+    ("a device goes on after its thread opened and closed another", reopened),
+];
 
 fn has_device(platform: &dyn Platform) -> Result<(), Halt> {
     expect(!platform.devices().is_empty(), || "the platform lists no device".to_owned())
@@ -55,4 +58,14 @@ fn same_facts(subject: &Subject) -> Result<(), Halt> {
 fn memory(subject: &Subject) -> Result<(), Halt> {
     let memory = subject.device.memory()?;
     expect(memory.total_bytes > 0 && memory.free_bytes <= memory.total_bytes, || format!("{memory:?}"))
+}
+
+/// The same one stands for another: not every machine has two, and what is closed is the thread's latest in both cases.
+fn reopened(subject: &Subject) -> Result<(), Halt> {
+    let again = subject.platform.open(subject.device.facts().id)?;
+    again.memory()?;
+    subject.device.memory()?;
+    drop(again);
+    subject.device.memory()?;
+    Ok(())
 }

@@ -1,0 +1,182 @@
+//! The driver library, found, missing, broken, or a fake: each in a process of its own, as the loader reads
+//! `LD_LIBRARY_PATH` when a process starts.
+//!
+//! The fakes (`tests/fake`) are built here with rustc. What runs are the crate's examples: `probe` lists devices, `conformance`
+//! runs the device contract's checks. Hardware is not needed, and where a GPU is, it is not used.
+
+#![allow(clippy::print_stdout, reason = "a test that skips something says so")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::{env, fs};
+
+use tempfile::TempDir;
+
+/// A folder with a libcuda.so.1 built from `source`.
+fn driver(source: &str) -> TempDir {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake").join(source);
+    let built = Command::new("rustc")
+        .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "cuda", "-C", "opt-level=1", "-o"])
+        .arg(folder.path().join("libcuda.so.1"))
+        .arg(&source)
+        .output()
+        .expect("rustc runs");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    folder
+}
+
+/// An example of this crate, which cargo builds beside its tests.
+fn example(name: &str) -> PathBuf {
+    let test = env::current_exe().expect("the test's own path");
+    let built = test.parent().and_then(Path::parent).map(|target| target.join("examples").join(name));
+    let built = built.expect("tests lie in target/PROFILE/deps");
+    assert!(built.exists(), "{} is not there: cargo build -p numabench-backend-cuda --examples", built.display());
+    built
+}
+
+fn run(name: &str, args: &[&str], libraries: &Path, told: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(example(name));
+    command.args(args).env("LD_LIBRARY_PATH", libraries).env_remove("CUDA_VISIBLE_DEVICES");
+    command.envs(told.iter().copied()).output().expect("the example runs")
+}
+
+/// What `probe` prints; it must end by itself with exit code 1 (a signal has none).
+fn refused(libraries: &Path, told: &[(&str, &str)]) -> String {
+    let output = run("probe", &[], libraries, told);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+#[test]
+fn every_answer_of_cuinit_is_a_clean_error() {
+    let fake = driver("driver.rs");
+    for (code, expected) in [
+        ("34", "StubDriver"),
+        ("34", "take the toolkit's stubs folder out of LD_LIBRARY_PATH"),
+        ("100", "NoDevice"),
+        ("100", "whether this job was given a GPU"),
+        ("2", "cuInit failed with code 2 (CUDA_ERROR_OUT_OF_MEMORY)"),
+        ("917", "cuInit failed with code 917 (unknown to this driver)"),
+        ("98765", "cuInit failed with code 98765 (unknown to this driver)"),
+        ("-1", "cuInit failed with code -1 (unknown to this driver)"),
+    ] {
+        let text = refused(fake.path(), &[("FAKE_CUINIT", code)]);
+        assert!(text.contains(expected), "{code}: {text}");
+    }
+}
+
+#[test]
+fn a_driver_without_devices_says_what_hides_them() {
+    let fake = driver("driver.rs");
+    let text = refused(fake.path(), &[("FAKE_COUNT", "0"), ("CUDA_VISIBLE_DEVICES", "7")]);
+    assert!(text.contains("it counts 0 with CUDA_VISIBLE_DEVICES=\"7\": unset it"), "{text}");
+    let text = refused(fake.path(), &[("FAKE_CUINIT", "100"), ("CUDA_VISIBLE_DEVICES", "")]);
+    assert!(text.contains("code 100) with CUDA_VISIBLE_DEVICES=\"\""), "{text}");
+}
+
+#[test]
+fn a_missing_symbol_is_named_and_a_driver_that_cannot_explain_a_code_still_gives_it() {
+    let bare = driver("bare.rs");
+    let text = refused(bare.path(), &[]);
+    assert!(text.contains("the driver library has no cuDriverGetVersion"), "{text}");
+    let text = refused(bare.path(), &[("FAKE_CUINIT", "999")]);
+    assert!(text.contains("code 999 (unknown to this driver): this driver does not describe it"), "{text}");
+}
+
+#[test]
+fn a_library_that_does_not_load_is_no_driver_in_the_loaders_own_words() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
+    for name in ["libcuda.so.1", "libcuda.so"] {
+        fs::write(folder.path().join(name), "not a library").expect("a file in it");
+    }
+    let text = refused(folder.path(), &[]);
+    assert!(text.contains("NoDriver") && text.contains("libcuda.so.1: file too short"), "{text}");
+}
+
+#[test]
+fn a_stub_without_a_soname_link_is_recognised() {
+    let fake = driver("bare.rs");
+    fs::rename(fake.path().join("libcuda.so.1"), fake.path().join("libcuda.so")).expect("renaming");
+    if Path::new("/proc/driver/nvidia").exists() {
+        println!("skipped: the loader would find this machine's own libcuda.so.1 first");
+        return;
+    }
+    assert!(refused(fake.path(), &[("FAKE_CUINIT", "34")]).contains("StubDriver"));
+}
+
+#[test]
+fn devices_are_listed_in_pci_order_by_what_the_driver_says_of_them() {
+    let output = run("probe", &[], driver("driver.rs").path(), &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[0].contains("api_version: Some(\"12.4\")"), "{text}");
+    assert!(lines[0].contains("simulated: Some(\"a fake driver"), "{text}");
+    let first = "uuid: Some(\"MIG-b1b1b1b1-b1b1-b1b1-b1b1-b1b1b1b1b1b1\"), runtime_index: Some(1)";
+    assert!(lines[1].contains("bus: 5,") && lines[1].contains(first) && lines[1].contains("host_node: None"), "{text}");
+    let second = "uuid: Some(\"GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0\"), runtime_index: Some(0)";
+    assert!(lines[2].contains("bus: 193,") && lines[2].contains(second), "{text}");
+    assert!(lines[2].contains("host_node: Some(3)"), "{text}");
+}
+
+/// What `conformance` prints when nothing failed and the driver got everything back.
+fn conforms(latch: &str, told: &[(&str, &str)]) -> String {
+    let output = run("conformance", &[latch], driver("driver.rs").path(), told);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{text}{errors}");
+    text
+}
+
+#[test]
+fn the_contract_is_kept_with_the_stream_memory_wait() {
+    let text = conforms("stream-wait", &[]);
+    assert!(text.contains("latch: StreamWait"), "{text}");
+    let skipped: Vec<&str> = text.lines().filter(|line| line.starts_with("skipped")).collect();
+    assert!(skipped.iter().all(|line| line.contains("there is a latch")) && skipped.len() == 2, "{skipped:#?}");
+}
+
+#[test]
+fn the_contract_is_kept_with_the_spin_kernel() {
+    assert!(conforms("spin-kernel", &[]).contains("latch: SpinKernel"));
+}
+
+#[test]
+fn the_contract_is_kept_without_a_latch() {
+    assert!(conforms("none", &[]).contains("it was asked for that none be used"));
+}
+
+#[test]
+fn a_stream_wait_that_is_refused_or_does_not_hold_gives_way_to_the_spin_kernel() {
+    for told in ["refused", "holds-nothing"] {
+        let text = conforms("auto", &[("FAKE_WAIT", told)]);
+        assert!(text.contains("latch: SpinKernel"), "{told}: {text}");
+    }
+}
+
+#[test]
+fn without_a_latch_that_works_the_reason_names_both() {
+    let text = conforms("auto", &[("FAKE_WAIT", "refused"), ("FAKE_MODULE", "222")]);
+    let reason = "the stream-memory wait: cuStreamWaitValue32 failed with code 801";
+    assert!(text.contains(reason) && text.contains("the spin kernel: cuModuleLoadData failed with code 222"), "{text}");
+}
+
+#[test]
+fn a_stream_wait_that_never_lets_go_is_found_out() {
+    let output = run("conformance", &["stream-wait"], driver("driver.rs").path(), &[("FAKE_WAIT", "never-ends")]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("it did not let go within 2000 ms"), "{text}");
+    assert!(text.contains("FAILED  the latch in use is none"), "{text}");
+}
+
+#[test]
+fn memory_that_cannot_be_pinned_is_a_finding_that_names_the_limit() {
+    let output = run("conformance", &["none"], driver("driver.rs").path(), &[("FAKE_REGISTER", "2")]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let error = "pinning 1048576 bytes of host memory failed: cuMemHostRegister failed with code 2";
+    assert!(text.contains(error) && text.contains("ulimit -l"), "{text}");
+}
