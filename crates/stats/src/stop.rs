@@ -4,6 +4,9 @@
 //! blocks of 2 % noise a rule that stops at the first narrow interval covers the true median 93 % of the time instead
 //! of 95 %. So an interval must be narrow both with the newest block and without it, which brings the coverage back
 //! (the tests hold it there) for one block more.
+//!
+//! That is the coverage over all runs. Of runs at 3 % noise about one in four reaches ± 1 % within 50 blocks, those whose
+//! blocks happened to lie close; their intervals cover about 88 %. No rule that stops by width is free of this.
 
 use crate::interval::{median, median_interval};
 use crate::summary::CONFIDENCE;
