@@ -1,5 +1,25 @@
 //! Renderers: pure functions from a document to bytes. What is shown is in the document; nothing is looked up.
+//!
+//! * `json` the document itself, or any other value;
+//! * `table` what a terminal shows: `title`, `settings`, `devices`, one `rank` (or its `sweep`) after the other,
+//!   `together`, `closing`, each a section of the `page`.
 
+mod closing;
+mod devices;
+mod grid;
+mod groups;
 mod json;
+mod numbers;
+mod page;
+mod placement;
+mod rank;
+mod settings;
+mod shown;
+mod sweep;
+mod table;
+mod title;
+mod together;
+mod words;
 
 pub use json::{JsonError, json, json_value};
+pub use table::{Style, table};

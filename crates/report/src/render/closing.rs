@@ -1,0 +1,67 @@
+//! The last lines: what the flags mean, what the run had to say, how it ended and how long it took.
+
+use std::collections::BTreeSet;
+
+use stats::flag::Flag;
+
+use super::page::{Page, Tone};
+use crate::Document;
+use crate::document::{Level, Status};
+use crate::result::Outcome;
+
+pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, page: &mut Page) {
+    if !quiet {
+        flags(document, page);
+    }
+    for message in &document.messages {
+        match message.level {
+            Level::Error => page.words(Tone::Bad, "error: ", &message.text),
+            Level::Warning => page.words(Tone::Warning, "warning: ", &message.text),
+            Level::Info | Level::Newer if quiet => {}
+            Level::Info | Level::Newer => page.words(Tone::Plain, "note: ", &message.text),
+        }
+    }
+    page.blank();
+    status(document, quiet, page);
+    page.line(Tone::Plain, format!("Total program time: {:.5} s", document.elapsed_s));
+    if let Some(path) = saved_to {
+        page.line(Tone::Plain, format!("Result document:    {path}"));
+    }
+}
+
+fn flags(document: &Document, page: &mut Page) {
+    let results = document.cases.iter().flat_map(|case| &case.ranks);
+    let seen: BTreeSet<Flag> = results
+        .filter_map(|result| match &result.outcome {
+            Outcome::Measured { flags, .. } => Some(flags),
+            _ => None,
+        })
+        .flatten()
+        .copied()
+        .collect();
+    if seen.is_empty() {
+        return;
+    }
+    page.line(Tone::Title, "Flags");
+    for flag in seen {
+        page.words(Tone::Plain, &format!("  {:<18}", flag.name()), flag.meaning());
+    }
+    page.blank();
+}
+
+fn status(document: &Document, quiet: bool, page: &mut Page) {
+    let (tone, word) = match document.status {
+        Status::Complete if quiet => return,
+        Status::Complete => (Tone::Plain, "complete"),
+        Status::Running => (Tone::Warning, "STILL RUNNING (or killed)"),
+        Status::Partial => (Tone::Warning, "PARTIAL"),
+        Status::Failed => (Tone::Bad, "FAILED: no result"),
+        Status::Interrupted => (Tone::Bad, "INTERRUPTED"),
+        Status::TimedOut => (Tone::Bad, "TIMED OUT"),
+        Status::DataCorrupt => (Tone::Bad, "DATA CORRUPT"),
+        Status::Newer => (Tone::Warning, super::words::NEWER),
+    };
+    let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    let exit = document.exit_code.map_or(String::new(), |code| format!(" (exit code {code})"));
+    page.words(tone, "Status: ", &format!("{word}{reason}{exit}"));
+}

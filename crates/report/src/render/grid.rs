@@ -1,0 +1,150 @@
+//! Aligned rows of numbers, with captions, notes and words between them.
+//!
+//! comfy-table aligns the columns; its lines are then woven with what is no row of cells: a caption over a group, the words
+//! that stand where a case has no numbers, the notes that would make a column of their own too wide.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+
+use super::page::{Page, Tone};
+
+/// Rows under one header.
+pub(super) struct Grid {
+    header: Vec<String>,
+    /// How many columns, from the left, are labels: left-aligned, and kept when words replace the numbers.
+    labels: usize,
+    rows: Vec<Row>,
+}
+
+enum Row {
+    Caption(String),
+    Cells { cells: Vec<String>, notes: Vec<(Tone, String)> },
+    Words { labels: Vec<String>, tone: Tone, words: String },
+}
+
+/// What stands before every row, and between two columns.
+const INDENT: &str = "    ";
+const GAP: u16 = 2;
+
+impl Grid {
+    pub(super) fn new(labels: usize, header: &[&str]) -> Self {
+        Self { header: header.iter().map(|&name| name.to_owned()).collect(), labels, rows: Vec::new() }
+    }
+
+    /// A line over the rows that follow.
+    pub(super) fn caption(&mut self, text: String) {
+        self.rows.push(Row::Caption(text));
+    }
+
+    /// A row, and what is to be said of it: behind it where that fits, below it otherwise.
+    pub(super) fn row(&mut self, cells: Vec<String>, notes: Vec<(Tone, String)>) {
+        self.rows.push(Row::Cells { cells, notes });
+    }
+
+    /// A row whose numbers are missing: its labels, and the reason.
+    pub(super) fn words(&mut self, labels: Vec<String>, tone: Tone, words: String) {
+        self.rows.push(Row::Words { labels, tone, words });
+    }
+
+    /// How wide the header and the rows are, notes aside.
+    pub(super) fn width(&self) -> usize {
+        self.aligned().iter().map(|line| line.chars().count()).max().unwrap_or(0)
+    }
+
+    /// Draws the grid; nothing when it has no rows.
+    pub(super) fn draw(self, page: &mut Page) {
+        if self.rows.is_empty() {
+            return;
+        }
+        let label_width = self.label_width();
+        let mut lines = self.aligned().into_iter();
+        let header = lines.next().unwrap_or_default();
+        // Under a first caption the header would be between it and its rows; it belongs over both.
+        page.line(Tone::Faint, header);
+        for row in self.rows {
+            match row {
+                Row::Caption(text) => page.words(Tone::Title, "  ", &text),
+                Row::Cells { notes, .. } => draw_row(page, lines.next().unwrap_or_default(), notes),
+                Row::Words { tone, words, .. } => {
+                    let labels = lines.next().unwrap_or_default();
+                    page.words(tone, &format!("{labels:<label_width$}"), &words);
+                }
+            }
+        }
+    }
+
+    /// The header and the rows of cells, one line each.
+    fn aligned(&self) -> Vec<String> {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(&self.header);
+        for row in &self.rows {
+            match row {
+                Row::Caption(_) => {}
+                Row::Cells { cells, .. } => {
+                    table.add_row(cells);
+                }
+                Row::Words { labels, .. } => {
+                    table.add_row((0..self.header.len()).map(|i| Cell::new(labels.get(i).map_or("", |label| label))));
+                }
+            }
+        }
+        for (index, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, GAP));
+            let side = if index < self.labels { CellAlignment::Left } else { CellAlignment::Right };
+            column.set_cell_alignment(side);
+        }
+        table.lines().map(|line| format!("{INDENT}{}", line.trim_end())).collect()
+    }
+
+    /// Where the first column of numbers' cell begins.
+    fn label_width(&self) -> usize {
+        let widest = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| match row {
+                Row::Caption(_) => None,
+                Row::Cells { cells, .. } => cells.get(column),
+                Row::Words { labels, .. } => labels.get(column),
+            });
+            cells.chain(self.header.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        INDENT.len() + (0..self.labels).map(|column| widest(column) + usize::from(GAP)).sum::<usize>()
+    }
+}
+
+fn draw_row(page: &mut Page, line: String, notes: Vec<(Tone, String)>) {
+    if let [(tone, note)] = &notes[..] {
+        let whole = format!("{line}  {note}");
+        if whole.chars().count() <= page.width() {
+            return page.line(*tone, whole);
+        }
+    }
+    page.line(Tone::Plain, line);
+    for (tone, note) in notes {
+        page.words(tone, &format!("{INDENT}  ^ "), &note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(width: usize) -> String {
+        let mut grid = Grid::new(1, &["direction", "ms", "GB/s"]);
+        grid.caption("pinned".into());
+        grid.row(vec!["H2D".into(), "5.30".into(), "23.5".into()], vec![(Tone::Warning, "drift".into())]);
+        grid.words(vec!["roundtrip".into()], Tone::Bad, "FAILED at open: no such device".into());
+        let mut page = Page::new(width);
+        grid.draw(&mut page);
+        page.finish(false)
+    }
+
+    #[test]
+    fn columns_align_and_words_stand_where_the_numbers_would() {
+        let want = "    direction    ms  GB/s\n  pinned\n    H2D        5.30  23.5  drift\n    roundtrip  FAILED at open: no such device\n";
+        assert_eq!(drawn(80), want);
+    }
+
+    #[test]
+    fn a_note_that_does_not_fit_behind_its_row_stands_below_it() {
+        assert!(drawn(30).contains("    H2D        5.30  23.5\n      ^ drift\n"), "{}", drawn(30));
+    }
+}

@@ -1,0 +1,143 @@
+//! The lines of a table output: what they say, how they are toned, where they are broken.
+//!
+//! Colour is a property of a whole line and is put on at the very end, so that no width is ever computed over an escape
+//! code, and without colour there is no such code at all.
+
+/// How a line is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    /// A heading.
+    Title,
+    /// Good to have, not to be read first.
+    Faint,
+    /// Read this before trusting the numbers.
+    Warning,
+    /// There is no number, or there must not be one.
+    Bad,
+}
+
+impl Tone {
+    /// The SGR parameters of ECMA-48; none for plain.
+    fn sgr(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Title => Some("1"),
+            Self::Faint => Some("2"),
+            Self::Warning => Some("33"),
+            Self::Bad => Some("1;31"),
+        }
+    }
+}
+
+/// The lines so far.
+pub(super) struct Page {
+    width: usize,
+    lines: Vec<(Tone, String)>,
+}
+
+/// Where the values of "key  value" lines begin.
+const KEY_WIDTH: usize = 12;
+
+/// Words are not squeezed into less than this, whatever the width: then the line is longer.
+const NARROWEST: usize = 30;
+
+impl Page {
+    pub(super) fn new(width: usize) -> Self {
+        Self { width, lines: Vec::new() }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// One line, as it is.
+    pub(super) fn line(&mut self, tone: Tone, text: impl Into<String>) {
+        self.lines.push((tone, text.into().trim_end().to_owned()));
+    }
+
+    /// An empty line, unless the last is one.
+    pub(super) fn blank(&mut self) {
+        if self.lines.last().is_some_and(|(_, text)| !text.is_empty()) {
+            self.lines.push((Tone::Plain, String::new()));
+        }
+    }
+
+    /// `lead`, then words broken at the width and continued below their beginning.
+    pub(super) fn words(&mut self, tone: Tone, lead: &str, text: &str) {
+        let indent = lead.chars().count();
+        let room = self.width.saturating_sub(indent).max(NARROWEST);
+        for (index, part) in broken(text, room).into_iter().enumerate() {
+            let line = if index == 0 { format!("{lead}{part}") } else { format!("{:indent$}{part}", "") };
+            self.line(tone, line);
+        }
+    }
+
+    /// `  key         value`, the value broken as words are.
+    pub(super) fn key(&mut self, tone: Tone, key: &str, value: &str) {
+        self.words(tone, &format!("  {key:<KEY_WIDTH$}"), value);
+    }
+
+    /// The text, each line with its newline.
+    pub(super) fn finish(self, color: bool) -> String {
+        let mut text = String::new();
+        for (tone, line) in &self.lines {
+            match tone.sgr() {
+                Some(sgr) if color && !line.is_empty() => text.push_str(&format!("\x1b[{sgr}m{line}\x1b[0m\n")),
+                _ => text.push_str(&format!("{line}\n")),
+            }
+        }
+        text
+    }
+}
+
+/// Greedy: as many words a line as fit; a longer word has a line to itself. Control characters (a driver's text is not
+/// ours) become spaces.
+fn broken(text: &str, room: usize) -> Vec<String> {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut lines = vec![String::new()];
+    for word in clean.split_whitespace() {
+        let (used, longer) = (lines.last().map_or(0, |line| line.chars().count()), word.chars().count());
+        match lines.last_mut() {
+            Some(line) if used == 0 => line.push_str(word),
+            Some(line) if used + 1 + longer <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_break_at_the_width_and_continue_below_their_beginning() {
+        let mut page = Page::new(40);
+        page.key(Tone::Plain, "link", "one two three four five six seven eight");
+        assert_eq!(page.finish(false), "  link        one two three four five\n              six seven eight\n");
+    }
+
+    #[test]
+    fn a_drivers_text_cannot_break_the_layout_or_colour_the_terminal() {
+        let mut page = Page::new(80);
+        page.words(Tone::Plain, "", "out of\n\tmemory \x1b[31mred");
+        assert_eq!(page.finish(false), "out of memory [31mred\n");
+    }
+
+    #[test]
+    fn colour_is_put_on_whole_lines_and_only_when_asked() {
+        let page = || {
+            let mut page = Page::new(80);
+            page.line(Tone::Bad, "INVALID");
+            page.blank();
+            page.blank();
+            page
+        };
+        assert_eq!(page().finish(true), "\x1b[1;31mINVALID\x1b[0m\n\n");
+        assert_eq!(page().finish(false), "INVALID\n\n");
+    }
+}

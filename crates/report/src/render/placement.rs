@@ -1,0 +1,108 @@
+//! A rank's placement, asked and seen: one line when they agree, loud lines when they do not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stats::IdSet;
+
+use super::page::{Page, Tone};
+use super::words;
+use crate::rank::Rank;
+use crate::result::{NodePages, PlacementSeen, RankResult};
+use crate::{Document, Known};
+
+pub(super) fn draw(document: &Document, rank: &Rank, results: &[&RankResult], quiet: bool, page: &mut Page) {
+    let seen: Vec<&PlacementSeen> =
+        results.iter().flat_map(|result| result.seen_before.iter().chain(&result.seen_after)).collect();
+    let before_only =
+        results.iter().filter(|result| result.seen_before.is_some() && result.seen_after.is_none()).count();
+    let node = rank.asked.memory_node.map_or("no node".into(), |node| format!("node {node}"));
+    let asked = format!("asked PU {}, {node}", rank.asked.pu);
+
+    let wrong = deviations(rank, &seen);
+    if !wrong.is_empty() {
+        let times = words::count(wrong.values().copied().max().unwrap_or(0), "time");
+        let what: Vec<&str> = wrong.keys().map(String::as_str).collect();
+        let of = seen.len();
+        page.key(Tone::Bad, "placement", &format!("NOT AS ASKED, {times} of {of}: {asked}; seen {}", what.join("; ")));
+    } else if seen.is_empty() {
+        page.key(Tone::Warning, "placement", &format!("{asked}; nothing seen: no result got that far"));
+    } else if !quiet {
+        let mut parts = vec![format!("seen {}", pus(&seen))];
+        parts.extend(pages(&seen, |seen| &seen.host_pages).map(|pages| format!("pages on {pages}")));
+        parts.extend(pages(&seen, |seen| &seen.device_pages).map(|pages| format!("device pages on {pages}")));
+        let when = match before_only {
+            0 => format!("before and after {}", words::count(results.len() as u64, "result")),
+            n => format!("in {}, {n} of them before only", words::count(results.len() as u64, "result")),
+        };
+        page.key(Tone::Plain, "placement", &format!("{asked}; {}; {when}", parts.join(", ")));
+    }
+    let gpu = document
+        .devices
+        .iter()
+        .any(|device| device.id == rank.asked.device && device.kind == crate::device::DeviceKind::Gpu);
+    for text in unknowns(&seen, gpu) {
+        page.key(Tone::Warning, "placement", &text);
+    }
+}
+
+/// What was seen that was not asked, and how often.
+fn deviations(rank: &Rank, seen: &[&PlacementSeen]) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    let mut add = |text: String| *found.entry(text).or_default() += 1;
+    let device_node = rank.asked.device.strip_prefix("node ").and_then(|node| node.parse().ok());
+    for seen in seen {
+        if let Some(pu) = seen.pu.value.filter(|&pu| pu != rank.asked.pu) {
+            add(format!("PU {pu}"));
+        }
+        if let Some(affinity) = seen.affinity.value.as_ref().filter(|set| !set.iter().eq([rank.asked.pu])) {
+            add(format!("a thread allowed on PU {affinity}"));
+        }
+        if let Some(text) = elsewhere(&seen.host_pages, rank.asked.memory_node) {
+            add(text);
+        }
+        if let Some(text) = elsewhere(&seen.device_pages, device_node) {
+            add(format!("{text} of the device's side"));
+        }
+    }
+    found
+}
+
+/// `120 of 65538 pages on node 0`, when a node was asked and not all pages are there.
+fn elsewhere(pages: &Known<Vec<NodePages>>, asked: Option<u32>) -> Option<String> {
+    let (pages, asked) = (pages.value.as_ref()?, asked?);
+    let total: u64 = pages.iter().map(|on| on.pages).sum();
+    let away: Vec<&NodePages> = pages.iter().filter(|on| on.node != asked && on.pages > 0).collect();
+    let count: u64 = away.iter().map(|on| on.pages).sum();
+    let nodes: IdSet = away.iter().map(|on| on.node).collect();
+    (count > 0).then(|| format!("{count} of {total} pages on node {nodes}"))
+}
+
+fn pus(seen: &[&PlacementSeen]) -> String {
+    let pus: IdSet = seen.iter().filter_map(|seen| seen.pu.value).collect();
+    if pus.iter().next().is_none() { "no PU".into() } else { format!("PU {pus}") }
+}
+
+/// `node 3 (2050 to 65538)`: the nodes, and the smallest and the largest count of pages; none if never known.
+fn pages(seen: &[&PlacementSeen], of: fn(&PlacementSeen) -> &Known<Vec<NodePages>>) -> Option<String> {
+    let known: Vec<&Vec<NodePages>> = seen.iter().filter_map(|seen| of(seen).value.as_ref()).collect();
+    let nodes: IdSet =
+        known.iter().flat_map(|pages| pages.iter()).filter(|on| on.pages > 0).map(|on| on.node).collect();
+    let counts: BTreeSet<u64> = known.iter().map(|pages| pages.iter().map(|on| on.pages).sum()).collect();
+    match (counts.first()?, counts.last()?) {
+        (least, most) if least == most => Some(format!("node {nodes} ({least})")),
+        (least, most) => Some(format!("node {nodes} ({least} to {most})")),
+    }
+}
+
+/// What could not be seen, each reason once. That a GPU's own memory has no pages is not news.
+fn unknowns(seen: &[&PlacementSeen], gpu: bool) -> BTreeSet<String> {
+    fn why<T>(what: &str, known: &Known<T>) -> Option<String> {
+        let reason = known.reason.as_deref().filter(|_| known.value.is_none())?;
+        Some(format!("{what} NOT SEEN: {reason} ({})", known.source))
+    }
+    let all = seen.iter().flat_map(|seen| {
+        let device = if gpu { None } else { why("device pages", &seen.device_pages) };
+        [why("PU", &seen.pu), why("affinity", &seen.affinity), why("pages", &seen.host_pages), device]
+    });
+    all.flatten().collect()
+}

@@ -1,0 +1,23 @@
+//! The first lines: which program ran where and when, and whether GPUs took part at all.
+
+use super::page::{Page, Tone};
+use crate::Document;
+use crate::document::PlatformKind;
+
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    let (tool, host) = (&document.tool, &document.environment.hostname);
+    let git = tool.git.as_ref().map_or(String::new(), |git| format!(" ({git})"));
+    let started = &document.started_at;
+    page.line(Tone::Title, format!("{} {}{git} {} on {host}, {started}", tool.name, tool.version, document.command));
+    let reason = document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+    if document.platform.kind == PlatformKind::Host {
+        let text =
+            "the memory of a NUMA node stands in for the device, and copies are memory copies by the rank's own PU.";
+        page.words(Tone::Warning, "NO GPU TOOK PART", &format!("{reason}: {text}"));
+    }
+    if let Some(simulated) = &document.platform.simulated {
+        let text = format!("{simulated}. The numbers below say nothing about real hardware.");
+        page.words(Tone::Warning, "THE DEVICES ARE SIMULATED: ", &text);
+    }
+    page.blank();
+}

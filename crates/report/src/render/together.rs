@@ -1,0 +1,108 @@
+//! Several ranks: their rates together, and what each lost against running alone.
+
+use stats::units;
+
+use super::grid::Grid;
+use super::groups::{groups, is_sweep};
+use super::numbers::{self, RateDecimals};
+use super::page::{Page, Tone};
+use super::words;
+use crate::Document;
+use crate::case::{Case, Order};
+use crate::contention::Penalty;
+
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    if document.ranks.len() > 1 && document.cases.iter().any(|case| case.order == Order::Simultaneous) {
+        page.line(Tone::Title, "All ranks at once, GB/s");
+        aggregates(document).draw(page);
+        page.blank();
+    }
+    if !document.penalties.is_empty() {
+        page.line(Tone::Title, "Contention: each rank alone, and with the others, GB/s");
+        penalties(&document.penalties).draw(page);
+        page.blank();
+    }
+}
+
+fn aggregates(document: &Document) -> Grid {
+    let sweep = is_sweep(document);
+    let rates = document.cases.iter().filter_map(|case| case.aggregate.as_ref());
+    let decimals = RateDecimals::for_smallest(rates.map(|aggregate| aggregate.min_bytes_per_s));
+    let labels: &[&str] = if sweep { &["size", ""] } else { &[""] };
+    let numbers = ["sum", "mean", "lowest", "rank", "highest", "spread", "overlap", "start skew"];
+    let mut grid = Grid::new(labels.len(), &[labels, &numbers].concat());
+    for group in groups(document) {
+        let mut cases: Vec<&Case> = group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();
+        if cases.is_empty() {
+            continue;
+        }
+        cases.sort_by_key(|case| case.bytes);
+        grid.caption(group.caption);
+        for case in cases {
+            let mut labels = vec![words::direction(case.direction).to_owned()];
+            if sweep {
+                labels.insert(0, units::size(case.bytes));
+            }
+            aggregate_row(document, case, labels, decimals, &mut grid);
+        }
+    }
+    grid
+}
+
+fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals: RateDecimals, grid: &mut Grid) {
+    let all = document.ranks.len();
+    let Some(aggregate) = &case.aggregate else {
+        let reason = case.reason.as_deref().unwrap_or("no rank was measured");
+        return grid.words(labels, Tone::Warning, format!("no result: {reason}"));
+    };
+    let mut cells = labels;
+    cells.push(decimals.show(aggregate.sum_bytes_per_s));
+    cells.push(decimals.show(aggregate.mean_bytes_per_s));
+    cells.extend([decimals.show(aggregate.min_bytes_per_s), aggregate.slowest_rank.to_string()]);
+    cells.push(decimals.show(aggregate.max_bytes_per_s));
+    cells.push(numbers::percent(aggregate.imbalance));
+    cells.push(case.overlap.map_or("–".into(), numbers::percent));
+    cells.push(case.start_skew_ns.map_or("–".into(), units::duration_ns));
+    let mut notes = Vec::new();
+    if (aggregate.ranks as usize) < all {
+        notes.push((Tone::Warning, format!("{} of {all} ranks only", aggregate.ranks)));
+    }
+    grid.row(cells, notes);
+}
+
+fn penalties(penalties: &[Penalty]) -> Grid {
+    let several = |differ: fn(&Penalty, &Penalty) -> bool| penalties.iter().any(|one| differ(one, &penalties[0]));
+    let sizes = several(|a, b| a.bytes != b.bytes);
+    let memories = several(|a, b| a.memory != b.memory);
+    let mut labels = vec!["rank"];
+    labels.extend(sizes.then_some("size"));
+    labels.extend(memories.then_some("memory"));
+    labels.push("");
+    let rates = penalties.iter().flat_map(|p| [p.alone_bytes_per_s, p.simultaneous_bytes_per_s]);
+    let decimals = RateDecimals::for_smallest(rates);
+    let header = [&labels[..], &["alone", "at once", "change", "95 % interval"]].concat();
+    let mut grid = Grid::new(labels.len(), &header);
+    for penalty in penalties {
+        let mut cells = vec![penalty.rank.to_string()];
+        cells.extend(sizes.then(|| units::size(penalty.bytes)));
+        cells.extend(memories.then(|| words::memory(penalty.memory).to_owned()));
+        cells.push(words::direction(penalty.direction).to_owned());
+        cells.push(decimals.show(penalty.alone_bytes_per_s));
+        cells.push(decimals.show(penalty.simultaneous_bytes_per_s));
+        let verdict = match &penalty.comparison {
+            Some(comparison) => {
+                let interval = comparison.ratio_interval;
+                cells.push(numbers::change(comparison.ratio));
+                cells.push(format!("{} .. {}", numbers::change(interval.low), numbers::change(interval.high)));
+                words::verdict(comparison.verdict)
+            }
+            None => {
+                cells.push(numbers::change(penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s));
+                cells.push("–".into());
+                "too few blocks to tell it from chance"
+            }
+        };
+        grid.row(cells, vec![(Tone::Plain, verdict.to_owned())]);
+    }
+    grid
+}

@@ -1,0 +1,121 @@
+//! How the document's enumerations are said in a table.
+
+use stats::IdSet;
+use stats::compare::Verdict;
+
+use crate::case::{Order, Timing};
+use crate::device::{Device, DeviceKind};
+use crate::rank::Locality;
+use crate::result::Stage;
+use crate::settings::{Direction, MemoryKind, OrderAsked, TimingAsked};
+
+/// Said of every value that a newer numabench wrote.
+pub(super) const NEWER: &str = "(known to a newer numabench)";
+
+pub(super) fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::H2d => "H2D",
+        Direction::D2h => "D2H",
+        Direction::RoundTrip => "roundtrip",
+        Direction::Bidirectional => "bidir",
+        Direction::Newer => NEWER,
+    }
+}
+
+pub(super) fn memory(memory: MemoryKind) -> &'static str {
+    match memory {
+        MemoryKind::Pinned => "pinned",
+        MemoryKind::PinnedDriver => "pinned-driver",
+        MemoryKind::Pageable => "pageable",
+        MemoryKind::Newer => NEWER,
+    }
+}
+
+pub(super) fn order(order: Order) -> &'static str {
+    match order {
+        Order::Simultaneous => "all ranks at once",
+        Order::Alone => "each rank alone",
+        Order::Newer => NEWER,
+    }
+}
+
+pub(super) fn order_asked(order: OrderAsked) -> &'static str {
+    match order {
+        OrderAsked::Simultaneous => "simultaneous (all ranks at once)",
+        OrderAsked::Alone => "alone (one rank after the other)",
+        OrderAsked::Both => "both (each rank alone, and all at once)",
+        OrderAsked::Newer => NEWER,
+    }
+}
+
+pub(super) fn timing(timing: Timing) -> &'static str {
+    match timing {
+        Timing::Host => "host timing",
+        Timing::Device => "device timing",
+        Timing::Newer => NEWER,
+    }
+}
+
+pub(super) fn timing_asked(timing: TimingAsked) -> &'static str {
+    match timing {
+        TimingAsked::Auto => "auto (what was used is said with the numbers)",
+        TimingAsked::Host => "host",
+        TimingAsked::Device => "device",
+        TimingAsked::Newer => NEWER,
+    }
+}
+
+pub(super) fn locality(locality: Locality) -> &'static str {
+    match locality {
+        Locality::L3Local => "L3-local",
+        Locality::NumaLocal => "NUMA-local",
+        Locality::SamePackage => "same package, another NUMA node",
+        Locality::Remote => "REMOTE",
+        Locality::Unknown => "locality unknown",
+        Locality::Newer => NEWER,
+    }
+}
+
+pub(super) fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Bind => "binding the thread",
+        Stage::Open => "opening the device",
+        Stage::Allocate => "allocating memory",
+        Stage::Prove => "proving the placement",
+        Stage::WarmUp => "warming up",
+        Stage::Measure => "measuring",
+        Stage::Verify => "verifying the data",
+        Stage::Newer => NEWER,
+    }
+}
+
+pub(super) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::NoMeasurableDifference => "no measurable difference",
+        Verdict::Lower => "slower at once",
+        Verdict::Higher => "faster at once",
+        Verdict::Undecided => "undecided",
+    }
+}
+
+/// `GPU 0 (0000:c1:00.0)`, or `the memory of node 1`.
+pub(super) fn device(device: &Device) -> String {
+    match device.kind {
+        DeviceKind::HostMemory => format!("the memory of {}", device.id),
+        DeviceKind::Gpu | DeviceKind::Newer => format!("GPU {} ({})", device.index, device.id),
+    }
+}
+
+/// `GPU 0-3,6` for the indices of some devices.
+pub(super) fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> String {
+    let indices: IdSet = indices.collect();
+    match kind {
+        DeviceKind::HostMemory => format!("device {indices}"),
+        DeviceKind::Gpu | DeviceKind::Newer => format!("GPU {indices}"),
+    }
+}
+
+/// `1 block`, `10 blocks`.
+pub(super) fn count(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}

@@ -1,0 +1,9 @@
+//! What the report crate promises of whole documents.
+//!
+//! * `samples` documents as runs would give them;
+//! * `documents` they follow the committed schema, and read back as they were written;
+//! * `tables` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
+
+mod documents;
+mod samples;
+mod tables;

@@ -1,0 +1,384 @@
+//! Documents as runs would give them. Times are made from a seeded generator; everything else is written out.
+
+use report::case::{Case, CaseStatus, Order, Timing};
+use report::contention::{Aggregate, Penalty};
+use report::device::{Device, DeviceKind, Latch, Link, ReadWhen};
+use report::document::{Document, Platform, PlatformKind, SCHEMA, Status, Tool, schema_version};
+use report::environment::{Environment, NodeKind, NumaNode, Package, Probe, Timer, Topology};
+use report::rank::{ChosenBy, Locality, Placement, Rank};
+use report::result::{BlockSample, NodePages, Outcome, PlacementSeen, RankResult, Verification};
+use report::settings::{Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
+use report::{Known, timestamp};
+use stats::IdSet;
+use stats::compare::compare;
+use stats::random::SplitMix64;
+use stats::sample::Block;
+use stats::stop::StopReason;
+use stats::summary::summarize;
+
+pub const MIB: u64 = 1 << 20;
+
+/// One rank on one GPU of LUMI's shape, the case study's sizes and counts.
+pub fn one_rank() -> Document {
+    let mut document = empty();
+    document.settings.floats = Some(33_554_432);
+    document.settings.repetition = Repetition::Fixed { reps: 100, warmup: 10 };
+    document.argv = ["numabench", "pingpong", "--cpus", "49", "--gpus", "0", "--floats", "33554432", "--reps", "100"]
+        .map(String::from)
+        .to_vec();
+    document.devices = vec![device(0, 0xc1, 3)];
+    document.ranks = vec![rank(0, 49, 3, "0000:c1:00.0")];
+    for (direction, ns) in [(Direction::H2d, 5.308e6), (Direction::D2h, 5.348e6), (Direction::RoundTrip, 10.656e6)] {
+        document.cases.push(case(&document, direction, 128 * MIB, MemoryKind::Pinned, Order::Simultaneous, &[ns]));
+    }
+    document
+}
+
+/// Eight ranks on the eight GPUs of LUMI-G's shape, alone and at once.
+pub fn eight_ranks() -> Document {
+    let mut document = empty();
+    document.settings.sizes_bytes = vec![256 * MIB];
+    document.settings.order = OrderAsked::Both;
+    document.argv =
+        ["numabench", "pingpong", "--gpus", "all", "--size", "256MiB", "--order", "both"].map(String::from).to_vec();
+    let places = [
+        (49, 3, 0xc1),
+        (57, 3, 0xc6),
+        (17, 1, 0xc9),
+        (25, 1, 0xce),
+        (1, 0, 0xd1),
+        (9, 0, 0xd6),
+        (33, 2, 0xd9),
+        (41, 2, 0xde),
+    ];
+    for (index, (pu, node, bus)) in (0..).zip(places) {
+        let device = device(index, bus, node);
+        let mut rank = rank(index, pu, node, &device.id);
+        rank.chosen_by = ChosenBy::Automatic { rule: "first allowed core of its locality".into() };
+        document.devices.push(device);
+        document.ranks.push(rank);
+    }
+    let together: Vec<f64> = (0..8).map(|rank| if rank < 4 { 13.4e6 } else { 9.9e6 }).collect();
+    for direction in [Direction::H2d, Direction::D2h] {
+        let alone = case(&document, direction, 256 * MIB, MemoryKind::Pinned, Order::Alone, &[4.86e6; 8]);
+        let at_once = case(&document, direction, 256 * MIB, MemoryKind::Pinned, Order::Simultaneous, &together);
+        for rank in 0..8 {
+            document.penalties.push(penalty(&alone, &at_once, rank));
+        }
+        document.cases.extend([alone, at_once]);
+    }
+    document
+}
+
+/// A laptop: no GPU, one node's memory stands in.
+pub fn host() -> Document {
+    let mut document = empty();
+    document.platform = Platform {
+        kind: PlatformKind::Host,
+        reason: Some("no libcuda.so.1 could be loaded: it is not installed".into()),
+        api_version: None,
+        driver_version: None,
+        simulated: None,
+    };
+    document.devices = vec![Device {
+        id: "node 0".into(),
+        kind: DeviceKind::HostMemory,
+        index: 0,
+        runtime_index: None,
+        name: "host memory of NUMA node 0".into(),
+        uuid: None,
+        total_bytes: 16_000_000_000,
+        numa_node: Known::value(0, "the device is the node"),
+        link: Known::unknown("none asked", "memory of a node has no PCIe link"),
+        bound_bytes_per_s: Known::unknown("none asked", "nothing names the rate of this machine's memory"),
+        latch: Known::unknown("host platform", "host copies are done by the calling thread itself"),
+    }];
+    document.ranks = vec![rank(0, 0, 0, "node 0")];
+    document.settings.memory = vec![MemoryKind::Pageable];
+    for (direction, ns) in [(Direction::H2d, 12.1e6), (Direction::D2h, 12.3e6), (Direction::RoundTrip, 24.6e6)] {
+        let mut case = case(&document, direction, 128 * MIB, MemoryKind::Pageable, Order::Simultaneous, &[ns]);
+        case.timing = Timing::Host;
+        for result in &mut case.ranks {
+            for seen in result.seen_before.iter_mut().chain(&mut result.seen_after) {
+                seen.device_pages = seen.host_pages.clone();
+            }
+        }
+        document.cases.push(case);
+    }
+    document
+}
+
+/// 4 B to 1 GiB in all three kinds of memory.
+pub fn sweep() -> Document {
+    let mut document = one_rank();
+    document.cases.clear();
+    document.settings.floats = None;
+    document.settings.sizes_bytes = (2..=30).map(|power| 1 << power).collect();
+    document.settings.memory = vec![MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable];
+    document.settings.repetition = adaptive();
+    for memory in document.settings.memory.clone() {
+        for bytes in document.settings.sizes_bytes.clone() {
+            for (direction, legs) in [(Direction::H2d, 1.0), (Direction::D2h, 1.01), (Direction::RoundTrip, 2.01)] {
+                let rate = if memory == MemoryKind::Pageable { 6.3 } else { 55.3 };
+                let ns = (1193.0 + bytes as f64 / rate) * legs;
+                let mut case = case(&document, direction, bytes, memory, Order::Simultaneous, &[ns]);
+                case.timing = if memory == MemoryKind::Pageable { Timing::Host } else { Timing::Device };
+                document.cases.push(case);
+            }
+        }
+    }
+    document
+}
+
+pub fn empty() -> Document {
+    Document {
+        schema: SCHEMA.into(),
+        schema_version: schema_version(),
+        tool: Tool { name: "numabench".into(), version: "0.1.0".into(), git: Some("4459a95".into()) },
+        command: "pingpong".into(),
+        argv: vec!["numabench".into(), "pingpong".into()],
+        started_at: timestamp::rfc3339_utc(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_795_208_645)),
+        elapsed_s: 1.639_23,
+        status: Status::Complete,
+        status_reason: None,
+        exit_code: Some(0),
+        platform: Platform {
+            kind: PlatformKind::Cuda,
+            reason: None,
+            api_version: Some("13.0".into()),
+            driver_version: Some("580.95.05".into()),
+            simulated: None,
+        },
+        settings: Settings {
+            cpus_asked: None,
+            gpus_asked: None,
+            backend_asked: "auto".into(),
+            sizes_bytes: vec![128 * MIB],
+            floats: None,
+            directions: vec![Direction::H2d, Direction::D2h, Direction::RoundTrip],
+            memory: vec![MemoryKind::Pinned],
+            membind: Membind::Local,
+            huge_pages: true,
+            timing: TimingAsked::Auto,
+            order: OrderAsked::Simultaneous,
+            repetition: adaptive(),
+            seed: 7_331_000_000_000_000_001,
+            verify: true,
+        },
+        environment: environment(),
+        devices: Vec::new(),
+        ranks: Vec::new(),
+        cases: Vec::new(),
+        penalties: Vec::new(),
+        messages: Vec::new(),
+    }
+}
+
+fn adaptive() -> Repetition {
+    Repetition::Adaptive { target_half_width: 0.01, min_blocks: 10, max_blocks: 50, max_time_s: Some(60.0) }
+}
+
+fn environment() -> Environment {
+    let nodes = (0..4).map(|node| NumaNode {
+        os_index: node,
+        kind: NodeKind::Normal,
+        total_bytes: 128 << 30,
+        pus: (16 * node..16 * node + 16).collect(),
+    });
+    Environment {
+        hostname: "nid005123".into(),
+        probes: vec![
+            Probe {
+                name: "kernel.numa_balancing".into(),
+                value: Some(0.into()),
+                source: "/proc/sys/kernel/numa_balancing".into(),
+                reason: None,
+            },
+            Probe {
+                name: "cpu.governor".into(),
+                value: None,
+                source: "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor".into(),
+                reason: Some("the file does not exist".into()),
+            },
+        ],
+        variables: [("SLURM_JOB_ID".to_owned(), "4711".to_owned())].into(),
+        timer: Timer { clock: "CLOCK_MONOTONIC_RAW".into(), resolution_ns: 10.0, cost_ns: 21.3 },
+        topology: Topology {
+            packages: vec![Package {
+                os_index: Some(0),
+                cpu_model: Some("AMD EPYC 7A53 64-Core Processor".into()),
+                pus: (0..64).collect(),
+                nodes: (0..4).collect(),
+            }],
+            nodes: nodes.collect(),
+            distances: None,
+            allowed_pus: (0..64).filter(|pu| pu % 8 != 0).collect(),
+            allowed_nodes: (0..4).collect(),
+        },
+    }
+}
+
+fn device(index: u32, bus: u8, node: u32) -> Device {
+    Device {
+        id: format!("0000:{bus:02x}:00.0"),
+        kind: DeviceKind::Gpu,
+        index,
+        runtime_index: Some(index),
+        name: "NVIDIA H200".into(),
+        uuid: Some(format!("GPU-1f0c3a7e-52d1-9c43-8be0-64a1f2c0d5{bus:02x}")),
+        total_bytes: 150_121_545_728,
+        numa_node: Known::value(node, "PCI local CPUs"),
+        link: Known::value(
+            Link {
+                generation: Some(5),
+                width: Some(16),
+                max_generation: Some(5),
+                max_width: Some(16),
+                read_when: ReadWhen::UnderLoad,
+            },
+            "sysfs",
+        ),
+        bound_bytes_per_s: Known::value(63.015e9, "PCIe 5 x16, before packet overhead"),
+        latch: Known::value(Latch::StreamWait, "cuStreamWaitValue32"),
+    }
+}
+
+pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {
+    Rank {
+        rank,
+        host: "nid005123".into(),
+        process_id: 4242,
+        thread_id: Some(4243 + rank),
+        asked: Placement { pu, memory_node: Some(node), device: device.into() },
+        chosen_by: ChosenBy::User,
+        locality: Locality::L3Local,
+        locality_reason: "hwloc attached the device to the PU's L3".into(),
+        notes: Vec::new(),
+    }
+}
+
+/// A case in which rank i's rounds take about `round_ns[i]`.
+pub fn case(
+    document: &Document,
+    direction: Direction,
+    bytes: u64,
+    memory: MemoryKind,
+    order: Order,
+    round_ns: &[f64],
+) -> Case {
+    let ranks: Vec<RankResult> =
+        document.ranks.iter().zip(round_ns).map(|(rank, &ns)| measured(rank, direction, bytes, ns)).collect();
+    let rates: Vec<(u32, f64)> = ranks.iter().filter_map(|r| Some((r.rank, r.summary()?.bytes_per_s))).collect();
+    let at_once = order == Order::Simultaneous && rates.len() > 1;
+    let text = |value: serde_json::Result<serde_json::Value>| value.ok().and_then(|v| v.as_str().map(str::to_owned));
+    let id = [
+        text(serde_json::to_value(order)),
+        text(serde_json::to_value(memory)),
+        text(serde_json::to_value(direction)),
+        Some(bytes.to_string()),
+    ];
+    Case {
+        id: id.map(Option::unwrap_or_default).join("/"),
+        order,
+        direction,
+        bytes,
+        memory,
+        timing: Timing::Device,
+        status: CaseStatus::of_ranks(&ranks),
+        reason: None,
+        overlap: at_once.then_some(0.987),
+        start_skew_ns: at_once.then_some(1840.0),
+        aggregate: if at_once { Aggregate::of_rates(&rates) } else { None },
+        ranks,
+    }
+}
+
+/// Ten blocks of ten rounds, 0.1 % of noise.
+fn measured(rank: &Rank, direction: Direction, bytes: u64, round_ns: f64) -> RankResult {
+    let mut random = SplitMix64::new(bytes ^ u64::from(rank.rank) ^ round_ns as u64);
+    let moved = bytes * if matches!(direction, Direction::RoundTrip | Direction::Bidirectional) { 2 } else { 1 };
+    let blocks: Vec<Block> = (0..10)
+        .map(|index| {
+            let rounds: Vec<f64> = (0..10)
+                .map(|_| round_ns * (1.0 + 0.002 * (random.next_u64() as f64 / u64::MAX as f64 - 0.5)))
+                .collect();
+            let elapsed_ns: f64 = rounds.iter().sum();
+            let start_ns = 1_000_000_000 + index * 100_000_000;
+            Block { start_ns, end_ns: start_ns + elapsed_ns as u64, elapsed_ns, bytes: moved * 10, round_ns: rounds }
+        })
+        .collect();
+    let outcome = match summarize(&blocks) {
+        Some(summary) => Outcome::Measured {
+            percent_of_bound: Some(summary.bytes_per_s / 63.015e9 * 100.0),
+            summary: Box::new(summary),
+            stop_reason: StopReason::Target,
+            flags: Vec::new(),
+        },
+        None => Outcome::Skipped { reason: "the sample has no blocks".into() },
+    };
+    RankResult {
+        rank: rank.rank,
+        outcome,
+        seen_before: Some(seen(rank, bytes)),
+        seen_after: Some(seen(rank, bytes)),
+        verification: Verification {
+            checked: true,
+            reason: None,
+            blocks_checked: 10,
+            bytes_checked: 10 * moved,
+            mismatch: None,
+        },
+        blocks: (0..).zip(&blocks).map(|(index, block)| block_sample(index, block)).collect(),
+    }
+}
+
+fn block_sample(index: u32, block: &Block) -> BlockSample {
+    let mut sorted = block.round_ns.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    BlockSample {
+        index,
+        allocation: index / 4,
+        start_ns: block.start_ns,
+        end_ns: block.end_ns,
+        elapsed_ns: block.elapsed_ns,
+        rounds: 10,
+        copies_per_round: 1,
+        bytes: block.bytes,
+        min_round_ns: sorted[0],
+        median_round_ns: sorted[5],
+        p95_round_ns: sorted[9],
+        max_round_ns: sorted[9],
+    }
+}
+
+pub fn seen(rank: &Rank, bytes: u64) -> PlacementSeen {
+    let node = rank.asked.memory_node.unwrap_or_default();
+    PlacementSeen {
+        pu: Known::value(rank.asked.pu, "getcpu"),
+        affinity: Known::value(IdSet::from_iter([rank.asked.pu]), "sched_getaffinity"),
+        host_pages: Known::value(vec![NodePages { node, pages: 2 * bytes.div_ceil(4096) }], "move_pages"),
+        device_pages: Known::unknown("none asked", "a GPU's own memory is no node's"),
+    }
+}
+
+fn penalty(alone: &Case, at_once: &Case, rank: u32) -> Penalty {
+    let rates = |case: &Case| -> Vec<f64> {
+        let blocks = case.ranks.iter().filter(|result| result.rank == rank).flat_map(|result| &result.blocks);
+        blocks.map(|block| block.bytes as f64 / block.elapsed_ns * 1e9).collect()
+    };
+    let whole = |case: &Case| {
+        let result = case.ranks.iter().find(|result| result.rank == rank);
+        result.and_then(|result| result.summary()).map_or(0.0, |summary| summary.bytes_per_s)
+    };
+    Penalty {
+        rank,
+        direction: alone.direction,
+        bytes: alone.bytes,
+        memory: alone.memory,
+        alone_case: alone.id.clone(),
+        simultaneous_case: at_once.id.clone(),
+        alone_bytes_per_s: whole(alone),
+        simultaneous_bytes_per_s: whole(at_once),
+        comparison: compare(&rates(alone), &rates(at_once), 1),
+    }
+}

@@ -1,0 +1,223 @@
+//! What a terminal shows.
+
+use report::Document;
+use report::case::{CaseStatus, Order};
+use report::device::ReadWhen;
+use report::document::{Level, Message, Status};
+use report::rank::Locality;
+use report::render::{Style, table};
+use report::result::{Mismatch, NodePages, Outcome, RankResult, Stage, Verification};
+use report::settings::{Direction, MemoryKind};
+use report::{Known, render};
+use stats::IdSet;
+use stats::flag::Flag;
+
+use crate::samples;
+
+fn style(width: usize) -> Style {
+    Style { width, color: false, quiet: false, saved_to: Some("result-4711.json".into()) }
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// Rank 0's outcome in the case with this index.
+fn set(document: &mut Document, case: usize, outcome: Outcome) -> &mut RankResult {
+    let case = &mut document.cases[case];
+    case.ranks[0].outcome = outcome;
+    case.status = CaseStatus::of_ranks(&case.ranks);
+    &mut case.ranks[0]
+}
+
+/// Everything that can go wrong, in one run of four ranks, at once.
+fn troubled() -> Document {
+    let mut document = samples::eight_ranks();
+    document.penalties.clear();
+    document.devices.truncate(4);
+    document.ranks.truncate(4);
+    document.cases.retain(|case| case.order == Order::Simultaneous);
+    for case in &mut document.cases {
+        case.ranks.truncate(4);
+    }
+    let extra = [Direction::RoundTrip, Direction::Bidirectional];
+    for direction in extra {
+        let case = samples::case(
+            &document,
+            direction,
+            256 * samples::MIB,
+            MemoryKind::Pinned,
+            Order::Simultaneous,
+            &[26e6, 26e6, 26e6, 26e6],
+        );
+        document.cases.push(case);
+    }
+    if let Outcome::Measured { flags, .. } = &mut document.cases[1].ranks[1].outcome {
+        *flags = vec![Flag::SlowFirstBlock, Flag::Drift];
+    }
+    let failed = Outcome::Failed {
+        stage: Stage::Measure,
+        call: Some("cuMemcpyHtoD_v2".into()),
+        code: Some(719),
+        message: "cuMemcpyHtoD_v2 failed with code 719 (CUDA_ERROR_LAUNCH_FAILED): unspecified launch failure; later cases on this GPU will fail too".into(),
+    };
+    set(&mut document, 0, failed);
+    set(&mut document, 1, Outcome::Skipped { reason: "the device failed in an earlier case".into() });
+    let result =
+        set(&mut document, 2, Outcome::Invalid { reason: "asked PU 49, ran on PU 1 after the last block".into() });
+    if let Some(seen) = &mut result.seen_after {
+        seen.pu = Known::value(1, "getcpu");
+        seen.affinity = Known::value((0..64).collect::<IdSet>(), "sched_getaffinity");
+        seen.host_pages =
+            Known::value(vec![NodePages { node: 0, pages: 120 }, NodePages { node: 3, pages: 130_952 }], "move_pages");
+    }
+    let result =
+        set(&mut document, 3, Outcome::Corrupt { reason: "the bytes that came back are not those sent".into() });
+    result.verification.mismatch = Some(Mismatch { block: 3, offset_bytes: 4096, expected: 0x1f, got: 0xdc });
+    document.cases[3].status = CaseStatus::Invalid;
+    document.cases[3].reason = Some("the ranks overlapped for 81.0 % of the case only, 95 % is needed".into());
+    document.cases[3].aggregate = None;
+    for result in &mut document.cases[1].ranks[2..3] {
+        result.verification = Verification {
+            checked: false,
+            reason: Some("--no-verify".into()),
+            blocks_checked: 0,
+            bytes_checked: 0,
+            mismatch: None,
+        };
+        if let Some(seen) = &mut result.seen_after {
+            seen.host_pages = Known::unknown("move_pages", "the kernel answered EPERM");
+        }
+    }
+    document.cases[2].ranks.pop();
+    document.cases[2].reason = Some("SIGTERM came before rank 3 was done".into());
+    document.ranks[1].locality = Locality::Remote;
+    document.ranks[1].locality_reason = "PU 57 is on package 0, the device on package 1".into();
+    document.ranks[2].locality = Locality::Unknown;
+    document.ranks[2].locality_reason = "numa_node of the device says -1 and hwloc attaches it to the machine".into();
+    document.ranks[3].notes = vec!["shares GPU 2 with rank 2".into()];
+    document.devices[2].numa_node = Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
+    document.devices[3].numa_node = Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
+    document.devices[1].link = Known::unknown("sysfs", "this virtual machine does not show the link");
+    document.devices[1].bound_bytes_per_s = Known::unknown("sysfs", "the link is unknown");
+    if let Some(link) = &mut document.devices[3].link.value {
+        (link.generation, link.width, link.read_when) = (Some(1), Some(8), ReadWhen::Idle);
+    }
+    document.devices[0].latch = Known::unknown("CUDA driver", "this driver has no stream-memory wait");
+    document.platform.simulated = Some("a stand-in driver that copies with memcpy".into());
+    document.status = Status::DataCorrupt;
+    document.status_reason = Some("rank 0 received bytes that were not sent".into());
+    document.exit_code = Some(4);
+    document.messages = vec![
+        Message { level: Level::Warning, text: "kernel.numa_balancing is on: pages may move while they are measured; switch it off, or trust only placements proven after".into() },
+        Message { level: Level::Info, text: "the run was made under Slurm job 4711".into() },
+    ];
+    document
+}
+
+#[test]
+fn one_rank_shows_what_the_case_study_prints() {
+    let text = table(&samples::one_rank(), &style(100));
+    assert!(widest(&text) <= 100, "{text}");
+    insta::assert_snapshot!("one_rank", text);
+}
+
+#[test]
+fn eight_ranks_fit_in_100_columns() {
+    let text = table(&samples::eight_ranks(), &style(100));
+    assert!(widest(&text) <= 100, "{text}");
+    insta::assert_snapshot!("eight_ranks", text);
+}
+
+#[test]
+fn a_run_without_a_gpu_says_so_first() {
+    let text = table(&samples::host(), &style(100));
+    assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("NO GPU TOOK PART")), "{text}");
+    insta::assert_snapshot!("host", text);
+}
+
+#[test]
+fn a_sweep_has_a_line_a_size() {
+    let text = table(&samples::sweep(), &style(120));
+    assert!(widest(&text) <= 120, "{text}");
+    insta::assert_snapshot!("sweep", text);
+}
+
+#[test]
+fn what_went_wrong_stands_where_its_numbers_would() {
+    let text = table(&troubled(), &style(120));
+    assert!(widest(&text) <= 120, "{text}");
+    insta::assert_snapshot!("troubled", text);
+}
+
+#[test]
+fn narrow_terminals_lose_nothing() {
+    let narrow = |document: &Document| table(document, &style(80));
+    let sweep = narrow(&samples::sweep());
+    assert!(widest(&sweep) <= 80, "{sweep}");
+    assert!(sweep.contains("roundtrip µs") && sweep.contains("H2D µs"), "{sweep}");
+    assert!(narrow(&samples::one_rank()).contains("GPU-1f0c3a7e-52d1-9c43-8be0-64a1f2c0d5c1"));
+}
+
+#[test]
+fn nothing_is_coloured_unless_asked_and_colour_changes_no_word() {
+    for document in [samples::one_rank(), samples::sweep(), troubled()] {
+        let plain = table(&document, &style(100));
+        assert!(!plain.contains('\x1b'));
+        let coloured = table(&document, &Style { color: true, ..style(100) });
+        assert!(coloured.contains("\x1b[1m"));
+        let mut stripped = coloured;
+        for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[1;31m"] {
+            stripped = stripped.replace(code, "");
+        }
+        assert_eq!(stripped, plain);
+    }
+}
+
+#[test]
+fn quiet_keeps_the_numbers_and_everything_that_is_wrong() {
+    let quiet = |document: &Document| table(document, &Style { quiet: true, ..style(100) });
+    insta::assert_snapshot!("one_rank_quiet", quiet(&samples::one_rank()));
+    let troubled = quiet(&troubled());
+    for loud in [
+        "SIMULATED",
+        "FAILED at measuring",
+        "skipped:",
+        "INVALID",
+        "NOT AS ASKED",
+        "NOT VERIFIED",
+        "NOT SEEN",
+        "REMOTE",
+        "DATA DIFFERED",
+        "DATA CORRUPT",
+        "numa_balancing is on",
+        "(exit code 4)",
+        "slow-first-block",
+    ] {
+        assert!(troubled.contains(loud), "{loud} is missing from\n{troubled}");
+    }
+    assert!(quiet(&samples::host()).contains("NO GPU TOOK PART"));
+}
+
+#[test]
+fn an_invalid_result_never_shows_a_number() {
+    let text = table(&troubled(), &style(120));
+    // Case 3 is invalid as a whole: ranks that were measured show its reason, not a rate.
+    let bidir: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("bidir")).collect();
+    assert_eq!(bidir.len(), 5, "{text}");
+    assert!(bidir.iter().all(|line| !line.contains(" %  ") && !line.contains("±")), "{bidir:#?}");
+}
+
+#[test]
+fn a_document_with_nothing_in_it_is_still_a_table() {
+    let mut document = samples::empty();
+    document.status = Status::Failed;
+    document.status_reason = Some("no device could be opened".into());
+    document.exit_code = Some(1);
+    let text = table(&document, &style(100));
+    assert!(
+        text.contains("No device took part") && text.contains("FAILED: no result: no device could be opened"),
+        "{text}"
+    );
+    assert!(render::json(&document).is_ok());
+}
