@@ -72,7 +72,7 @@ fn out_of_memory(subject: &Subject) -> Result<(), Halt> {
     // half of it more readily. No page of it is touched, and what does not fit is refused before anything else is.
     let bidirectional = subject.device.capabilities().bidirectional.is_ok();
     let free = subject.device.memory()?.free_bytes;
-    let asked = free + (free / 64).max(64 << 20);
+    let asked = free + (64 << 20);
     let len = usize::try_from(if bidirectional { asked / 2 } else { asked })
         .map_err(|_| Halt::Skipped(format!("{asked} bytes are more than this program can address")))?;
     let pair = HostPair { source: payload::heap(len)?, destination: payload::heap(len)? };
