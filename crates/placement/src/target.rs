@@ -1,0 +1,49 @@
+//! What a rank copies to and from.
+
+use std::fmt;
+
+use stats::PciAddress;
+use topo::model::Topology;
+
+/// The identity of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TargetId {
+    /// A GPU.
+    Gpu(PciAddress),
+    /// The memory of a NUMA node, by OS index: the host backend's device.
+    Node(u32),
+}
+
+impl fmt::Display for TargetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gpu(pci) => write!(f, "{pci}"),
+            Self::Node(node) => write!(f, "node {node}"),
+        }
+    }
+}
+
+/// A target that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The index a user writes: the position in PCI order for a GPU, the OS index for a node.
+    pub index: u32,
+    /// Its identity.
+    pub id: TargetId,
+    /// The UUID, for a GPU whose driver gives one.
+    pub uuid: Option<String>,
+}
+
+impl Target {
+    /// The memory of every node that has some and that this process may use: the targets where no GPU takes part.
+    pub fn nodes_of(topology: &Topology) -> Vec<Self> {
+        let usable = topology.nodes.iter().filter(|node| node.allowed && node.total_bytes > 0);
+        usable.map(|node| Self { index: node.os_index, id: TargetId::Node(node.os_index), uuid: None }).collect()
+    }
+
+    /// Every GPU of the topology: the targets of a plan that touches no driver.
+    pub fn gpus_of(topology: &Topology) -> Vec<Self> {
+        let gpus = topology.gpus.iter();
+        gpus.map(|gpu| Self { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() }).collect()
+    }
+}
