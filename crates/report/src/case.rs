@@ -86,6 +86,19 @@ pub enum CaseStatus {
     Newer,
 }
 
+impl Case {
+    /// The id that these axes make, in the document's own names for them.
+    pub fn id_for(order: Order, memory: MemoryKind, direction: Direction, bytes: u64) -> String {
+        format!("{}/{}/{}/{bytes}", name(order), name(memory), name(direction))
+    }
+}
+
+/// A plain enumeration's value as documents name it; `newer` for what cannot be written.
+fn name(value: impl Serialize) -> String {
+    let text = serde_json::to_value(value).ok();
+    text.as_ref().and_then(|text| text.as_str()).unwrap_or("newer").to_owned()
+}
+
 impl CaseStatus {
     /// The status that ranks' outcomes give a case: corrupt data on one rank makes the case corrupt; otherwise measured or
     /// partial if a rank was measured, else the worst of failed, invalid and skipped.
@@ -103,5 +116,51 @@ impl CaseStatus {
         } else {
             Self::Skipped
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::{Stage, Verification};
+
+    #[test]
+    fn an_id_is_made_of_the_axes_as_the_document_names_them() {
+        let id = Case::id_for(Order::Simultaneous, MemoryKind::PinnedDriver, Direction::RoundTrip, 134_217_728);
+        assert_eq!(id, "simultaneous/pinned-driver/roundtrip/134217728");
+        assert_eq!(Case::id_for(Order::Alone, MemoryKind::Pinned, Direction::Bidirectional, 4), "alone/pinned/bidir/4");
+    }
+
+    #[test]
+    fn a_case_is_as_bad_as_its_ranks_make_it() {
+        let skipped = || Outcome::Skipped { reason: String::new() };
+        let invalid = || Outcome::Invalid { reason: String::new() };
+        let corrupt = || Outcome::Corrupt { reason: String::new() };
+        let failed = || Outcome::Failed { stage: Stage::Open, call: None, code: None, message: String::new() };
+        let status =
+            |outcomes: Vec<Outcome>| CaseStatus::of_ranks(&outcomes.into_iter().map(result).collect::<Vec<_>>());
+        assert_eq!(status(vec![]), CaseStatus::Skipped);
+        assert_eq!(status(vec![skipped(), skipped()]), CaseStatus::Skipped);
+        assert_eq!(status(vec![skipped(), invalid()]), CaseStatus::Invalid);
+        assert_eq!(status(vec![skipped(), invalid(), failed()]), CaseStatus::Failed);
+        assert_eq!(status(vec![measured(), failed()]), CaseStatus::Partial);
+        assert_eq!(status(vec![measured(), measured()]), CaseStatus::Measured);
+        assert_eq!(status(vec![measured(), corrupt(), failed()]), CaseStatus::Corrupt);
+    }
+
+    fn result(outcome: Outcome) -> RankResult {
+        let verification =
+            Verification { checked: false, reason: None, blocks_checked: 0, bytes_checked: 0, mismatch: None };
+        RankResult { rank: 0, outcome, seen_before: None, seen_after: None, verification, blocks: Vec::new() }
+    }
+
+    fn measured() -> Outcome {
+        let block = stats::sample::Block { elapsed_ns: 1.0, bytes: 1, round_ns: vec![1.0], ..Default::default() };
+        stats::summary::summarize(&[block]).map_or(Outcome::Newer, |summary| Outcome::Measured {
+            summary: Box::new(summary),
+            percent_of_bound: None,
+            stop_reason: stats::stop::StopReason::Fixed,
+            flags: Vec::new(),
+        })
     }
 }

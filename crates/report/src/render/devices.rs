@@ -24,8 +24,8 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             page.line(Tone::Plain, format!("    {} {uuid}", words::devices(device.kind, [device.index].into_iter())));
         }
     }
-    for (what, said) in notes(document) {
-        page.words(Tone::Faint, "    ", &format!("{what}: {said}"));
+    for note in notes(document) {
+        page.words(Tone::Faint, "    ", &note);
     }
     page.blank();
 }
@@ -80,7 +80,7 @@ fn link(link: &Link) -> String {
 }
 
 /// What is said of devices in words, and of which: equal texts are said once.
-fn notes(document: &Document) -> Vec<(String, String)> {
+fn notes(document: &Document) -> Vec<String> {
     let mut texts: Vec<(String, Vec<&Device>)> = Vec::new();
     for device in &document.devices {
         for text in notes_on(device) {
@@ -92,11 +92,13 @@ fn notes(document: &Document) -> Vec<(String, String)> {
     }
     let all = document.devices.len();
     let named = |devices: &[&Device]| match devices {
-        [first, ..] if devices.len() < all => words::devices(first.kind, devices.iter().map(|device| device.index)),
-        _ if all > 1 => "all".into(),
-        _ => "note".into(),
+        [first, ..] if devices.len() < all => {
+            format!("{}: ", words::devices(first.kind, devices.iter().map(|device| device.index)))
+        }
+        _ if all > 1 => "all: ".into(),
+        _ => String::new(),
     };
-    texts.into_iter().map(|(text, devices)| (named(&devices), text)).collect()
+    texts.into_iter().map(|(text, devices)| format!("{}{text}", named(&devices))).collect()
 }
 
 fn notes_on(device: &Device) -> Vec<String> {
@@ -127,7 +129,7 @@ fn notes_on(device: &Device) -> Vec<String> {
                 device.bound_bytes_per_s.source
             ));
         }
-        None => notes.extend(unknown("bound of the link", &device.bound_bytes_per_s)),
+        None => notes.extend(unknown("bound", &device.bound_bytes_per_s)),
     }
     notes
 }

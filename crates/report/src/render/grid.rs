@@ -57,10 +57,13 @@ impl Grid {
         }
         let label_width = self.label_width();
         let mut lines = self.aligned().into_iter();
-        let header = lines.next().unwrap_or_default();
-        // Under a first caption the header would be between it and its rows; it belongs over both.
-        page.line(Tone::Faint, header);
+        let mut header = lines.next().filter(|_| self.rows.iter().any(|row| matches!(row, Row::Cells { .. })));
+        // One caption names the whole grid and stands over its header; several stand below it, each over its rows.
+        let captions = self.rows.iter().filter(|row| matches!(row, Row::Caption(_))).count();
         for row in self.rows {
+            if captions != 1 || !matches!(row, Row::Caption(_)) {
+                header.take().into_iter().for_each(|header| page.line(Tone::Faint, header));
+            }
             match row {
                 Row::Caption(text) => page.words(Tone::Title, "  ", &text),
                 Row::Cells { notes, .. } => draw_row(page, lines.next().unwrap_or_default(), notes),
@@ -127,11 +130,14 @@ fn draw_row(page: &mut Page, line: String, notes: Vec<(Tone, String)>) {
 mod tests {
     use super::*;
 
-    fn drawn(width: usize) -> String {
+    fn grid() -> Grid {
         let mut grid = Grid::new(1, &["direction", "ms", "GB/s"]);
         grid.caption("pinned".into());
         grid.row(vec!["H2D".into(), "5.30".into(), "23.5".into()], vec![(Tone::Warning, "drift".into())]);
-        grid.words(vec!["roundtrip".into()], Tone::Bad, "FAILED at open: no such device".into());
+        grid
+    }
+
+    fn text(grid: Grid, width: usize) -> String {
         let mut page = Page::new(width);
         grid.draw(&mut page);
         page.finish(false)
@@ -139,12 +145,42 @@ mod tests {
 
     #[test]
     fn columns_align_and_words_stand_where_the_numbers_would() {
-        let want = "    direction    ms  GB/s\n  pinned\n    H2D        5.30  23.5  drift\n    roundtrip  FAILED at open: no such device\n";
-        assert_eq!(drawn(80), want);
+        let mut grid = grid();
+        grid.words(vec!["roundtrip".into()], Tone::Bad, "FAILED at open: no such device".into());
+        let want = [
+            "  pinned",
+            "    direction    ms  GB/s",
+            "    H2D        5.30  23.5  drift",
+            "    roundtrip  FAILED at open: no such device",
+        ];
+        assert_eq!(text(grid, 80).lines().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn several_captions_stand_below_one_header() {
+        let mut grid = grid();
+        grid.caption("pageable".into());
+        grid.row(vec!["H2D".into(), "20.10".into(), "6.3".into()], Vec::new());
+        let want = [
+            "    direction     ms  GB/s",
+            "  pinned",
+            "    H2D         5.30  23.5  drift",
+            "  pageable",
+            "    H2D        20.10   6.3",
+        ];
+        assert_eq!(text(grid, 80).lines().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn without_numbers_there_is_no_header_for_them() {
+        let mut grid = Grid::new(1, &["", "ms"]);
+        grid.words(vec!["H2D".into()], Tone::Bad, "FAILED".into());
+        assert_eq!(text(grid, 80), "    H2D  FAILED\n");
     }
 
     #[test]
     fn a_note_that_does_not_fit_behind_its_row_stands_below_it() {
-        assert!(drawn(30).contains("    H2D        5.30  23.5\n      ^ drift\n"), "{}", drawn(30));
+        let below = text(grid(), 30);
+        assert!(below.contains("    H2D        5.30  23.5\n      ^ drift\n"), "{below}");
     }
 }

@@ -68,10 +68,10 @@ impl RateDecimals {
     }
 }
 
-/// The half-width of the median's interval: `±0.02 %`; a dash where too few blocks give none.
+/// The half-width of the median's interval: `0.02 %`; a dash where too few blocks give none.
 pub(super) fn half_width(summary: &Summary) -> String {
     let half_width = summary.median_interval_ns.map(|interval| interval.relative_half_width(summary.median_ns));
-    half_width.map_or("–".into(), |part| format!("±{:.2} %", part * 100.0))
+    half_width.map_or("–".into(), |part| format!("{:.2} %", part * 100.0))
 }
 
 /// `+1.2 %` from a ratio of 1.012.

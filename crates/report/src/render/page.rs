@@ -118,7 +118,7 @@ mod tests {
     fn words_break_at_the_width_and_continue_below_their_beginning() {
         let mut page = Page::new(40);
         page.key(Tone::Plain, "link", "one two three four five six seven eight");
-        assert_eq!(page.finish(false), "  link        one two three four five\n              six seven eight\n");
+        assert_eq!(page.finish(false), "  link        one two three four five six\n              seven eight\n");
     }
 
     #[test]

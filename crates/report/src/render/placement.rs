@@ -1,11 +1,12 @@
 //! A rank's placement, asked and seen: one line when they agree, loud lines when they do not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use stats::IdSet;
 
 use super::page::{Page, Tone};
 use super::words;
+use crate::device::DeviceKind;
 use crate::rank::Rank;
 use crate::result::{NodePages, PlacementSeen, RankResult};
 use crate::{Document, Known};
@@ -18,12 +19,12 @@ pub(super) fn draw(document: &Document, rank: &Rank, results: &[&RankResult], qu
     let node = rank.asked.memory_node.map_or("no node".into(), |node| format!("node {node}"));
     let asked = format!("asked PU {}, {node}", rank.asked.pu);
 
-    let wrong = deviations(rank, &seen);
-    if !wrong.is_empty() {
-        let times = words::count(wrong.values().copied().max().unwrap_or(0), "time");
-        let what: Vec<&str> = wrong.keys().map(String::as_str).collect();
-        let of = seen.len();
-        page.key(Tone::Bad, "placement", &format!("NOT AS ASKED, {times} of {of}: {asked}; seen {}", what.join("; ")));
+    let wrong: Vec<Vec<String>> = seen.iter().map(|seen| deviations(rank, seen)).collect();
+    let times = wrong.iter().filter(|found| !found.is_empty()).count();
+    if times > 0 {
+        let what: BTreeSet<&str> = wrong.iter().flatten().map(String::as_str).collect();
+        let (what, of) = (what.into_iter().collect::<Vec<_>>().join("; "), seen.len());
+        page.key(Tone::Bad, "placement", &format!("NOT AS ASKED, {times} of {of} times: {asked}; seen {what}"));
     } else if seen.is_empty() {
         page.key(Tone::Warning, "placement", &format!("{asked}; nothing seen: no result got that far"));
     } else if !quiet {
@@ -36,35 +37,23 @@ pub(super) fn draw(document: &Document, rank: &Rank, results: &[&RankResult], qu
         };
         page.key(Tone::Plain, "placement", &format!("{asked}; {}; {when}", parts.join(", ")));
     }
-    let gpu = document
-        .devices
-        .iter()
-        .any(|device| device.id == rank.asked.device && device.kind == crate::device::DeviceKind::Gpu);
+    let device = document.devices.iter().find(|device| device.id == rank.asked.device);
+    let gpu = device.is_some_and(|device| device.kind == DeviceKind::Gpu);
     for text in unknowns(&seen, gpu) {
         page.key(Tone::Warning, "placement", &text);
     }
 }
 
-/// What was seen that was not asked, and how often.
-fn deviations(rank: &Rank, seen: &[&PlacementSeen]) -> BTreeMap<String, u64> {
-    let mut found = BTreeMap::new();
-    let mut add = |text: String| *found.entry(text).or_default() += 1;
-    let device_node = rank.asked.device.strip_prefix("node ").and_then(|node| node.parse().ok());
-    for seen in seen {
-        if let Some(pu) = seen.pu.value.filter(|&pu| pu != rank.asked.pu) {
-            add(format!("PU {pu}"));
-        }
-        if let Some(affinity) = seen.affinity.value.as_ref().filter(|set| !set.iter().eq([rank.asked.pu])) {
-            add(format!("a thread allowed on PU {affinity}"));
-        }
-        if let Some(text) = elsewhere(&seen.host_pages, rank.asked.memory_node) {
-            add(text);
-        }
-        if let Some(text) = elsewhere(&seen.device_pages, device_node) {
-            add(format!("{text} of the device's side"));
-        }
-    }
-    found
+/// What was seen at one moment that was not asked.
+fn deviations(rank: &Rank, seen: &PlacementSeen) -> Vec<String> {
+    let asked = &rank.asked;
+    let device_node = asked.device.strip_prefix("node ").and_then(|node| node.parse().ok());
+    let pu = seen.pu.value.filter(|&pu| pu != asked.pu).map(|pu| format!("PU {pu}"));
+    let affinity = seen.affinity.value.as_ref().filter(|set| !set.iter().eq([asked.pu]));
+    let affinity = affinity.map(|affinity| format!("a thread allowed on PU {affinity}"));
+    let host = elsewhere(&seen.host_pages, asked.memory_node);
+    let device = elsewhere(&seen.device_pages, device_node).map(|pages| format!("{pages} of the device's side"));
+    [pu, affinity, host, device].into_iter().flatten().collect()
 }
 
 /// `120 of 65538 pages on node 0`, when a node was asked and not all pages are there.

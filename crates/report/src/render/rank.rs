@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stats::flag::Flag;
+use stats::summary::Summary;
 use stats::units;
 
 use super::grid::Grid;
@@ -20,7 +21,10 @@ pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Pag
     if groups::is_sweep(document) {
         sweep::draw(document, rank, page);
     } else {
-        numbers_grid(document, rank).draw(page);
+        // The 99th percentile is the first to go where the terminal is narrow; it is in the document.
+        let wide = numbers_grid(document, rank, true);
+        let grid = if wide.width() <= page.width() { wide } else { numbers_grid(document, rank, false) };
+        grid.draw(page);
     }
     let results = results(document, rank);
     placement::draw(document, rank, &results, quiet, page);
@@ -62,23 +66,19 @@ fn heading(document: &Document, rank: &Rank, page: &mut Page) {
     }
 }
 
-/// A line a direction, under a caption for each size, kind of memory, clock and order.
-fn numbers_grid(document: &Document, rank: &Rank) -> Grid {
-    let results: Vec<_> = document.cases.iter().map(|case| shown(case, rank.rank)).collect();
-    let summaries = || {
-        results.iter().filter_map(|shown| match shown {
-            Shown::Numbers { summary, .. } => Some(*summary),
-            Shown::Words { .. } => None,
-        })
-    };
-    let unit = TimeUnit::for_largest(summaries().map(|summary| summary.median_ns));
-    let decimals = RateDecimals::for_smallest(summaries().map(|summary| summary.bytes_per_s));
-    let bounded = results.iter().any(|shown| matches!(shown, Shown::Numbers { percent_of_bound: Some(_), .. }));
+/// A line a direction, under a caption for each size, kind of memory, clock and order. The units are those of all ranks,
+/// so that ranks can be compared.
+fn numbers_grid(document: &Document, rank: &Rank, with_p99: bool) -> Grid {
+    let measured: Vec<(&Summary, Option<f64>)> = measured(document).collect();
+    let unit = TimeUnit::for_largest(measured.iter().map(|(summary, _)| summary.median_ns));
+    let decimals = RateDecimals::for_smallest(measured.iter().map(|(summary, _)| summary.bytes_per_s));
+    let bounded = measured.iter().any(|(_, percent)| percent.is_some());
+
     let median = format!("median {}", unit.name());
-    let mut header = vec!["", &median, "95 %", "mean", "std", "min", "max", "GB/s"];
-    if bounded {
-        header.push("of bound");
-    }
+    let mut header = vec!["", &median, "± 95 %", "mean", "std", "min"];
+    header.extend(with_p99.then_some("p99"));
+    header.extend(["max", "GB/s"]);
+    header.extend(bounded.then_some("of bound"));
     let mut grid = Grid::new(1, &header);
     for group in groups(document) {
         grid.caption(group.caption);
@@ -90,17 +90,27 @@ fn numbers_grid(document: &Document, rank: &Rank) -> Grid {
                     let mut cells = vec![label, unit.show(summary.median_ns), numbers::half_width(summary)];
                     cells.push(unit.show(summary.mean_ns));
                     cells.push(summary.std_ns.map_or("–".into(), |std| unit.show(std)));
-                    cells.extend([unit.show(summary.min_ns), unit.show(summary.max_ns)]);
+                    cells.push(unit.show(summary.min_ns));
+                    cells.extend(with_p99.then(|| unit.show(summary.p99_ns)));
+                    cells.push(unit.show(summary.max_ns));
                     cells.push(decimals.show(summary.bytes_per_s));
-                    if bounded {
-                        cells.push(percent_of_bound.map_or("–".into(), |percent| format!("{percent:.1} %")));
-                    }
+                    let percent = || percent_of_bound.map_or("–".into(), |percent| format!("{percent:.1} %"));
+                    cells.extend(bounded.then(percent));
                     grid.row(cells, flags_note("", flags));
                 }
             }
         }
     }
     grid
+}
+
+/// The numbers that are shown, of all ranks, with their percent of the bound.
+fn measured(document: &Document) -> impl Iterator<Item = (&Summary, Option<f64>)> {
+    let all = document.cases.iter().flat_map(|case| document.ranks.iter().map(move |rank| shown(case, rank.rank)));
+    all.filter_map(|shown| match shown {
+        Shown::Numbers { summary, percent_of_bound, .. } => Some((summary, percent_of_bound)),
+        Shown::Words { .. } => None,
+    })
 }
 
 /// The names of flags as a note to a row; the closing section says what they mean.
@@ -114,12 +124,9 @@ pub(super) fn flags_note(lead: &str, flags: &[Flag]) -> Vec<(Tone, String)> {
 
 fn verification(results: &[&RankResult], quiet: bool, page: &mut Page) {
     let checked: Vec<_> = results.iter().map(|result| &result.verification).filter(|check| check.checked).collect();
-    let mut reasons: Vec<&str> = Vec::new();
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for check in results.iter().map(|result| &result.verification).filter(|check| !check.checked) {
-        let reason = check.reason.as_deref().unwrap_or("no reason was recorded");
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
+        *reasons.entry(check.reason.as_deref().unwrap_or("no reason was recorded")).or_default() += 1;
     }
     let differ = checked.iter().filter(|check| check.mismatch.is_some()).count();
     let bytes = checked.iter().map(|check| check.bytes_checked).sum();
@@ -131,8 +138,8 @@ fn verification(results: &[&RankResult], quiet: bool, page: &mut Page) {
         let (blocks, bytes) = (words::count(blocks, "block"), units::rounded_size(bytes));
         page.key(Tone::Plain, "data", &format!("verified after {blocks}, {bytes} compared, no byte differed"));
     }
-    for reason in reasons {
-        page.key(Tone::Warning, "data", &format!("NOT VERIFIED in some results: {reason}"));
+    for (reason, n) in reasons {
+        page.key(Tone::Warning, "data", &format!("NOT VERIFIED in {n} of {}: {reason}", results.len()));
     }
 }
 
@@ -153,6 +160,6 @@ fn counts(document: &Document, rank: &Rank, page: &mut Page) {
     }
     let ended: Vec<String> = stops.iter().map(|(name, n)| format!("{name} {n}")).collect();
     let (blocks, rounds) = (words::count(blocks, "block"), words::count(rounds, "round"));
-    let far_out = format!("{outliers} of them far out (counted, not dropped)");
-    page.key(Tone::Plain, "counted", &format!("{blocks}, {rounds}, {far_out}; cases ended by: {}", ended.join(", ")));
+    let far_out = format!("{outliers} far out (counted, not dropped)");
+    page.key(Tone::Plain, "counted", &format!("{blocks}, {rounds}, {far_out}; ended by: {}", ended.join(", ")));
 }

@@ -30,6 +30,7 @@ pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
             let fitting = (2..=rest.len()).rev().find(|&n| grid(&group, rank, &rest[..n]).width() <= page.width());
             let (now, later) = rest.split_at(fitting.unwrap_or(1));
             grid(&group, rank, now).draw(page);
+            page.blank();
             rest = later;
         }
     }
@@ -49,7 +50,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> Grid {
     let medians: Vec<String> = directions.iter().map(|&d| format!("{} {}", words::direction(d), unit.name())).collect();
     let mut header = vec!["size"];
     for median in &medians {
-        header.extend([median.as_str(), "95 %", "GB/s"]);
+        header.extend([median.as_str(), "± 95 %", "GB/s"]);
     }
     let mut grid = Grid::new(1, &header);
     grid.caption(group.caption.clone());

@@ -9,11 +9,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let git = tool.git.as_ref().map_or(String::new(), |git| format!(" ({git})"));
     let started = &document.started_at;
     page.line(Tone::Title, format!("{} {}{git} {} on {host}, {started}", tool.name, tool.version, document.command));
-    let reason = document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
     if document.platform.kind == PlatformKind::Host {
-        let text =
-            "the memory of a NUMA node stands in for the device, and copies are memory copies by the rank's own PU.";
-        page.words(Tone::Warning, "NO GPU TOOK PART", &format!("{reason}: {text}"));
+        let text = "the memory of a NUMA node stands in for the device, and copies are memory copies by the rank's PU";
+        let reason = document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+        page.words(Tone::Warning, "NO GPU TOOK PART: ", &format!("{text}{reason}."));
     }
     if let Some(simulated) = &document.platform.simulated {
         let text = format!("{simulated}. The numbers below say nothing about real hardware.");

@@ -8,12 +8,12 @@ use super::numbers::{self, RateDecimals};
 use super::page::{Page, Tone};
 use super::words;
 use crate::Document;
-use crate::case::{Case, Order};
+use crate::case::{Case, CaseStatus, Order};
 use crate::contention::Penalty;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.ranks.len() > 1 && document.cases.iter().any(|case| case.order == Order::Simultaneous) {
-        page.line(Tone::Title, "All ranks at once, GB/s");
+        page.line(Tone::Title, "Ranks together, GB/s");
         aggregates(document).draw(page);
         page.blank();
     }
@@ -29,7 +29,7 @@ fn aggregates(document: &Document) -> Grid {
     let rates = document.cases.iter().filter_map(|case| case.aggregate.as_ref());
     let decimals = RateDecimals::for_smallest(rates.map(|aggregate| aggregate.min_bytes_per_s));
     let labels: &[&str] = if sweep { &["size", ""] } else { &[""] };
-    let numbers = ["sum", "mean", "lowest", "rank", "highest", "spread", "overlap", "start skew"];
+    let numbers = ["sum", "mean", "lowest", "rank", "highest", "imbalance", "overlap", "start skew"];
     let mut grid = Grid::new(labels.len(), &[labels, &numbers].concat());
     for group in groups(document) {
         let mut cases: Vec<&Case> = group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();
@@ -51,7 +51,7 @@ fn aggregates(document: &Document) -> Grid {
 
 fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals: RateDecimals, grid: &mut Grid) {
     let all = document.ranks.len();
-    let Some(aggregate) = &case.aggregate else {
+    let Some(aggregate) = case.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
         let reason = case.reason.as_deref().unwrap_or("no rank was measured");
         return grid.words(labels, Tone::Warning, format!("no result: {reason}"));
     };

@@ -98,10 +98,10 @@ pub(super) fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// `GPU 0 (0000:c1:00.0)`, or `the memory of node 1`.
+/// `GPU 0 (0000:c1:00.0)`, or `device: memory of node 1`.
 pub(super) fn device(device: &Device) -> String {
     match device.kind {
-        DeviceKind::HostMemory => format!("the memory of {}", device.id),
+        DeviceKind::HostMemory => format!("device: memory of {}", device.id),
         DeviceKind::Gpu | DeviceKind::Newer => format!("GPU {} ({})", device.index, device.id),
     }
 }

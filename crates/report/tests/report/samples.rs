@@ -39,6 +39,7 @@ pub fn eight_ranks() -> Document {
     let mut document = empty();
     document.settings.sizes_bytes = vec![256 * MIB];
     document.settings.order = OrderAsked::Both;
+    document.settings.directions.truncate(2);
     document.argv =
         ["numabench", "pingpong", "--gpus", "all", "--size", "256MiB", "--order", "both"].map(String::from).to_vec();
     let places = [
@@ -58,10 +59,17 @@ pub fn eight_ranks() -> Document {
         document.devices.push(device);
         document.ranks.push(rank);
     }
-    let together: Vec<f64> = (0..8).map(|rank| if rank < 4 { 13.4e6 } else { 9.9e6 }).collect();
-    for direction in [Direction::H2d, Direction::D2h] {
-        let alone = case(&document, direction, 256 * MIB, MemoryKind::Pinned, Order::Alone, &[4.86e6; 8]);
-        let at_once = case(&document, direction, 256 * MIB, MemoryKind::Pinned, Order::Simultaneous, &together);
+    // Host memory on one socket only: half of the ranks reach it over the other.
+    let near_and_far =
+        |near: f64, far: f64| -> Vec<f64> { (0..8).map(|rank| if rank < 4 { far } else { near }).collect() };
+    for (direction, ns, far, near) in
+        [(Direction::H2d, 4.86e6, 13.4e6, 9.9e6), (Direction::D2h, 4.88e6, 25.5e6, 17.9e6)]
+    {
+        let one = |document: &Document, order, ns: &[f64]| {
+            case(document, direction, 256 * MIB, MemoryKind::Pinned, order, ns)
+        };
+        let alone = one(&document, Order::Alone, &[ns; 8]);
+        let at_once = one(&document, Order::Simultaneous, &near_and_far(near, far));
         for rank in 0..8 {
             document.penalties.push(penalty(&alone, &at_once, rank));
         }
@@ -99,6 +107,9 @@ pub fn host() -> Document {
         let mut case = case(&document, direction, 128 * MIB, MemoryKind::Pageable, Order::Simultaneous, &[ns]);
         case.timing = Timing::Host;
         for result in &mut case.ranks {
+            if let Outcome::Measured { percent_of_bound, .. } = &mut result.outcome {
+                *percent_of_bound = None;
+            }
             for seen in result.seen_before.iter_mut().chain(&mut result.seen_after) {
                 seen.device_pages = seen.host_pages.clone();
             }
@@ -113,6 +124,9 @@ pub fn sweep() -> Document {
     let mut document = one_rank();
     document.cases.clear();
     document.settings.floats = None;
+    document.argv = ["numabench", "pingpong", "--size", "4B..1GiB", "--memory", "pinned,pinned-driver,pageable"]
+        .map(String::from)
+        .to_vec();
     document.settings.sizes_bytes = (2..=30).map(|power| 1 << power).collect();
     document.settings.memory = vec![MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable];
     document.settings.repetition = adaptive();
@@ -270,15 +284,8 @@ pub fn case(
         document.ranks.iter().zip(round_ns).map(|(rank, &ns)| measured(rank, direction, bytes, ns)).collect();
     let rates: Vec<(u32, f64)> = ranks.iter().filter_map(|r| Some((r.rank, r.summary()?.bytes_per_s))).collect();
     let at_once = order == Order::Simultaneous && rates.len() > 1;
-    let text = |value: serde_json::Result<serde_json::Value>| value.ok().and_then(|v| v.as_str().map(str::to_owned));
-    let id = [
-        text(serde_json::to_value(order)),
-        text(serde_json::to_value(memory)),
-        text(serde_json::to_value(direction)),
-        Some(bytes.to_string()),
-    ];
     Case {
-        id: id.map(Option::unwrap_or_default).join("/"),
+        id: Case::id_for(order, memory, direction, bytes),
         order,
         direction,
         bytes,

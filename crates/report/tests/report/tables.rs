@@ -2,6 +2,7 @@
 
 use report::Document;
 use report::case::{CaseStatus, Order};
+use report::contention::Aggregate;
 use report::device::ReadWhen;
 use report::document::{Level, Message, Status};
 use report::rank::Locality;
@@ -76,7 +77,6 @@ fn troubled() -> Document {
     result.verification.mismatch = Some(Mismatch { block: 3, offset_bytes: 4096, expected: 0x1f, got: 0xdc });
     document.cases[3].status = CaseStatus::Invalid;
     document.cases[3].reason = Some("the ranks overlapped for 81.0 % of the case only, 95 % is needed".into());
-    document.cases[3].aggregate = None;
     for result in &mut document.cases[1].ranks[2..3] {
         result.verification = Verification {
             checked: false,
@@ -91,11 +91,15 @@ fn troubled() -> Document {
     }
     document.cases[2].ranks.pop();
     document.cases[2].reason = Some("SIGTERM came before rank 3 was done".into());
+    for case in &mut document.cases {
+        let rates = case.ranks.iter().filter_map(|result| Some((result.rank, result.summary()?.bytes_per_s)));
+        case.aggregate = Aggregate::of_rates(&rates.collect::<Vec<_>>());
+    }
     document.ranks[1].locality = Locality::Remote;
     document.ranks[1].locality_reason = "PU 57 is on package 0, the device on package 1".into();
     document.ranks[2].locality = Locality::Unknown;
     document.ranks[2].locality_reason = "numa_node of the device says -1 and hwloc attaches it to the machine".into();
-    document.ranks[3].notes = vec!["shares GPU 2 with rank 2".into()];
+    document.ranks[3].notes = vec!["shares its PCIe switch with rank 2".into()];
     document.devices[2].numa_node = Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
     document.devices[3].numa_node = Known::unknown("/sys/bus/pci/devices/0000:c9:00.0/numa_node", "it says -1");
     document.devices[1].link = Known::unknown("sysfs", "this virtual machine does not show the link");
