@@ -1,2 +1,41 @@
-//! x
+//! Reads a machine through hwloc and the kernel's files, and never changes it: no binding, no GPU runtime, no memory.
+//!
+//! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`];
+//! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
+//! * [`link`] a GPU's PCIe link, to be read again under load;
+//! * [`environment`] what else of the machine a measurement depends on;
+//! * [`text`] the plain-text view of `numabench topo`.
+//!
+//! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
+//! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `locality` (what is local to them, and how that is
+//! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `xml` and `rehearse` (files, which may
+//! be damaged).
+//!
+//! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
+//! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
+
+pub mod error;
+pub mod fs_root;
+pub mod link;
 pub mod model;
+
+mod bitmap;
+mod check;
+mod convert;
+mod devices;
+mod driver_files;
+mod gpu_class;
+mod kernel_nodes;
+mod load;
+mod locality;
+mod nodes;
+mod query;
+mod read;
+mod rehearse;
+mod wide_domain;
+mod xml;
+
+pub use error::TopoError;
+pub use model::Topology;
+pub use read::read;
+pub use xml::from_xml;

@@ -185,7 +185,8 @@ pub struct Gpu {
     pub name: GpuName,
     /// UUID, where a driver's files say it.
     pub uuid: Option<String>,
-    /// hwloc's OS devices on it (`cuda0`, `nvml0`, `rsmi0`, `card0`, …).
+    /// What GPU runtimes call it (`cuda0`, `nvml0`, `rsmi0`, `opencl0d1`, …), where a file says; reading a machine starts no
+    /// runtime and finds none.
     pub os_devices: Vec<String>,
     /// Which PUs and nodes are local to it, and how that is known.
     pub locality: Locality,
@@ -211,10 +212,14 @@ pub struct Locality {
     pub reason: String,
     /// The type of the hwloc object the device hangs from (`L3Cache`, `NUMANode`, `Group`, `Package`, `Machine`).
     pub attached_to: String,
-    /// Local PUs, also those this process may not use; empty when unknown.
+    /// Local PUs within the cpuset (what hwloc shows by default), whatever the affinity; empty when unknown.
     pub pus: IdSet,
-    /// Local NUMA nodes; empty when unknown.
+    /// Local NUMA nodes within the cpuset, a GPU's own memory among them; empty when unknown.
     pub nodes: IdSet,
+    /// Local PUs that the cgroup's cpuset has not got: no rank can go there.
+    pub outside_pus: IdSet,
+    /// Local NUMA nodes that the cpuset has not got.
+    pub outside_nodes: IdSet,
     /// The local L3's PUs, when exactly one L3 is local.
     pub l3_pus: Option<IdSet>,
 }

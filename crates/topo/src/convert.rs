@@ -1,0 +1,198 @@
+//! hwloc's objects as the model, in the ids of the operating system.
+//!
+//! The same way for a machine and a file; a machine brings its file-system root too, and with it what the kernel says beyond
+//! hwloc: affinity, free memory, nodes that hwloc leaves out, each device's `numa_node`. hwloc's logical indices stay here.
+
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+
+use hwlocality::Topology as Hwloc;
+use hwlocality::object::TopologyObject;
+use hwlocality::object::attributes::ObjectAttributes;
+use hwlocality::object::distance::DistancesKind;
+use hwlocality::object::types::ObjectType;
+use stats::IdSet;
+
+use crate::bitmap::ids;
+use crate::devices;
+use crate::fs_root::{FsRoot, value_of};
+use crate::kernel_nodes;
+use crate::locality::Surroundings;
+use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Source, Topology};
+use crate::nodes;
+
+/// The model of what hwloc loaded. `root` is this machine's, and `None` for a file.
+pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: Option<&FsRoot>) -> Topology {
+    let found = devices::gpus(hwloc, root);
+    let mut raw_nodes = nodes::raw(hwloc);
+    let mut distances = distances(hwloc);
+    if let Some(root) = root {
+        kernel_nodes::complete(root, &mut raw_nodes, &mut distances);
+    }
+    let architecture = info(hwloc.root_object(), "Architecture");
+    let mut nodes = nodes::classify(raw_nodes, &nodes::Evidence::of(architecture.as_deref(), &found, root));
+
+    let pus = ids(hwloc.cpuset());
+    let status = root.and_then(|root| root.text("/proc/self/status").ok()).unwrap_or_default();
+    let allowed = allowed(hwloc, &pus, &nodes, &status);
+    for node in &mut nodes {
+        node.allowed = allowed.nodes.contains(node.os_index);
+    }
+    let mut topology = Topology {
+        source,
+        hostname: hostname(hwloc, root),
+        hwloc_version,
+        packages: packages(hwloc),
+        pus: pu_list(&pus, &allowed, &nodes),
+        nodes,
+        distances,
+        l3s: l3s(hwloc),
+        cores: cores(hwloc),
+        allowed,
+        gpus: Vec::new(),
+    };
+    let surroundings = Surroundings {
+        topology: &topology,
+        board: info(hwloc.root_object(), "DMIBoardName"),
+        hidden_nodes: !ids(hwloc.complete_nodeset()).is_subset(&ids(hwloc.nodeset())),
+        virtual_machine: devices::virtual_machine(hwloc, root),
+    };
+    topology.gpus = devices::listed(found, &surroundings, root);
+    topology
+}
+
+/// The text of an hwloc info; `None` where there is none or it is empty.
+pub(crate) fn info(object: &TopologyObject, key: &str) -> Option<String> {
+    object.info(key).map(text).filter(|value| !value.is_empty())
+}
+
+/// A C string as text; what is not UTF-8 is replaced.
+pub(crate) fn text(c: &CStr) -> String {
+    c.to_string_lossy().trim().to_owned()
+}
+
+/// The PUs of an object (online ones).
+pub(crate) fn pus_of(object: &TopologyObject) -> IdSet {
+    object.cpuset().map(ids).unwrap_or_default()
+}
+
+/// The NUMA nodes of an object.
+pub(crate) fn nodes_of(object: &TopologyObject) -> IdSet {
+    object.nodeset().map(ids).unwrap_or_default()
+}
+
+/// An object's OS index.
+pub(crate) fn os_index(object: &TopologyObject) -> Option<u32> {
+    object.os_index().and_then(|index| u32::try_from(index).ok())
+}
+
+fn hostname(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {
+    let kernels = root.and_then(|root| root.text("/proc/sys/kernel/hostname").ok());
+    kernels.or_else(|| info(hwloc.root_object(), "HostName"))
+}
+
+fn packages(hwloc: &Hwloc) -> Vec<Package> {
+    let mut packages: Vec<Package> = hwloc
+        .objects_with_type(ObjectType::Package)
+        .map(|package| Package {
+            os_index: os_index(package),
+            cpu_model: info(package, "CPUModel").or_else(|| info(hwloc.root_object(), "CPUModel")),
+            pus: pus_of(package),
+            nodes: nodes_of(package),
+        })
+        .collect();
+    packages.sort_by_key(|package| (package.os_index, package.pus.first()));
+    packages
+}
+
+fn l3s(hwloc: &Hwloc) -> Vec<L3> {
+    let mut l3s: Vec<L3> = hwloc
+        .objects_with_type(ObjectType::L3Cache)
+        .map(|l3| L3 {
+            os_index: os_index(l3),
+            size_bytes: match l3.attributes() {
+                Some(ObjectAttributes::Cache(cache)) => cache.size().map(u64::from),
+                _ => None,
+            },
+            pus: pus_of(l3),
+        })
+        .filter(|l3| !l3.pus.is_empty())
+        .collect();
+    l3s.sort_by_key(|l3| l3.pus.first());
+    l3s
+}
+
+fn cores(hwloc: &Hwloc) -> Vec<Core> {
+    let mut cores: Vec<Core> = hwloc
+        .objects_with_type(ObjectType::Core)
+        .map(|core| Core { os_index: os_index(core), pus: pus_of(core) })
+        .filter(|core| !core.pus.is_empty())
+        .collect();
+    if cores.is_empty() {
+        // No cores described: each PU stands for itself, or no default placement could be had.
+        let pus = hwloc.objects_with_type(ObjectType::PU);
+        cores = pus.map(|pu| Core { os_index: None, pus: pus_of(pu) }).collect();
+    }
+    cores.sort_by_key(|core| core.pus.first());
+    cores
+}
+
+/// The firmware's latency matrix, by ascending OS index. Other matrices (bandwidths, NVLink) are not distances.
+fn distances(hwloc: &Hwloc) -> Option<Distances> {
+    let named = hwloc.distances_with_name("NUMALatency").unwrap_or_default();
+    let latencies = || hwloc.distances_with_type(Some(DistancesKind::MEANS_LATENCY), ObjectType::NUMANode);
+    let matrices = if named.is_empty() { latencies().unwrap_or_default() } else { named };
+    let matrix = matrices.first()?;
+    let mut order: Vec<(u32, usize)> = Vec::new();
+    for (at, object) in matrix.objects().enumerate() {
+        let node = object.filter(|object| object.object_type() == ObjectType::NUMANode)?;
+        order.push((os_index(node)?, at));
+    }
+    order.sort_unstable();
+    let values = matrix.distances();
+    let row = |from: usize| order.iter().map(|(_, to)| values.get(from * order.len() + to).copied()).collect();
+    let rows: Option<Vec<Vec<u64>>> = order.iter().map(|(_, from)| row(*from)).collect();
+    Some(Distances { nodes: order.iter().map(|(node, _)| *node).collect(), rows: rows? })
+}
+
+/// Affinity ∩ cgroup cpuset ∩ online. hwloc knows the cgroup's cpuset; taskset's mask it does not know, nor the memory nodes of
+/// a cgroup whose files are not mounted: both are in `status`, the text of `/proc/self/status` (empty for a file).
+fn allowed(hwloc: &Hwloc, online: &IdSet, nodes: &[NumaNode], status: &str) -> Allowed {
+    let in_cgroup = ids(hwloc.allowed_cpuset()).and(online);
+    let list = |key| value_of(status, key).and_then(|list| list.parse::<IdSet>().ok());
+    let pus = match list("Cpus_allowed_list") {
+        Some(affinity) => in_cgroup.and(&affinity),
+        None => in_cgroup.clone(),
+    };
+    let there: IdSet = nodes.iter().map(|node| node.os_index).collect();
+    let may_allocate: IdSet = nodes.iter().filter(|node| node.allowed).map(|node| node.os_index).collect();
+    let allowed_nodes = match list("Mems_allowed_list") {
+        Some(mems) => may_allocate.and(&mems),
+        None => may_allocate,
+    };
+    Allowed {
+        offline_pus: ids(hwloc.complete_cpuset()).minus(online),
+        not_in_cgroup_pus: online.minus(&in_cgroup),
+        not_in_affinity_pus: in_cgroup.minus(&pus),
+        missing_nodes: there.or(&ids(hwloc.complete_nodeset())).minus(&allowed_nodes),
+        nodes: allowed_nodes,
+        pus,
+    }
+}
+
+fn pu_list(online: &IdSet, allowed: &Allowed, nodes: &[NumaNode]) -> Vec<Pu> {
+    let every: BTreeSet<u32> = online.or(&allowed.offline_pus).0;
+    let pu = |os_index: u32| {
+        let status = if allowed.pus.contains(os_index) {
+            PuStatus::Allowed
+        } else if allowed.offline_pus.contains(os_index) {
+            PuStatus::Offline
+        } else if allowed.not_in_cgroup_pus.contains(os_index) {
+            PuStatus::NotInCgroup
+        } else {
+            PuStatus::NotInAffinity
+        };
+        Pu { os_index, status, nodes: nodes::of_pu(nodes, os_index) }
+    };
+    every.into_iter().map(pu).collect()
+}

@@ -1,0 +1,156 @@
+//! The machine's GPUs: found among hwloc's PCI devices, named, and listed in PCI order.
+//!
+//! Virtual functions (SR-IOV) of this machine's own GPUs are left out where the kernel shows their physical function: they
+//! belong to guests, and the order that users count in has only the functions they can use. In a guest such a function
+//! is a GPU like any other, and a file cannot tell.
+
+use hwlocality::Topology as Hwloc;
+use hwlocality::object::TopologyObject;
+use hwlocality::object::attributes::ObjectAttributes;
+use hwlocality::object::attributes::PCIDeviceAttributes;
+use hwlocality::object::types::ObjectType;
+use stats::PciAddress;
+
+use crate::convert::{info, nodes_of, os_index, pus_of, text};
+use crate::driver_files::{amd_uuid, said};
+use crate::fs_root::FsRoot;
+use crate::gpu_class::{is_gpu, is_hypervisors};
+use crate::link;
+use crate::locality::{Attachment, Surroundings, locality};
+use crate::model::{Gpu, GpuName};
+use crate::wide_domain;
+
+/// A GPU as found, before its locality is judged.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) pci: PciAddress,
+    pub(crate) vendor_id: u16,
+    pub(crate) device_id: u16,
+    pub(crate) class_id: u16,
+    /// The name in hwloc's infos: from a GPU library when the file was made, else from the PCI id list.
+    pub(crate) gpu_model: Option<String>,
+    pub(crate) pci_name: Option<String>,
+    pub(crate) uuid: Option<String>,
+    pub(crate) os_devices: Vec<String>,
+    pub(crate) attachment: Attachment,
+}
+
+impl Found {
+    /// Whether a name holds one of these words.
+    pub(crate) fn name_says(&self, words: &[&str]) -> bool {
+        let names = [&self.gpu_model, &self.pci_name];
+        names.into_iter().flatten().any(|name| words.iter().any(|word| name.contains(word)))
+    }
+}
+
+/// The GPUs that hwloc has, and on this machine those that it cannot have.
+pub(crate) fn gpus(hwloc: &Hwloc, root: Option<&FsRoot>) -> Vec<Found> {
+    let mut found: Vec<Found> = hwloc.pci_devices().filter_map(gpu).collect();
+    if let Some(root) = root {
+        found.retain(|gpu| !root.exists(&format!("/sys/bus/pci/devices/{}/physfn", gpu.pci)));
+        found.extend(wide_domain::gpus(root));
+    }
+    found.sort_by_key(|gpu| gpu.pci);
+    found
+}
+
+fn pci_of(object: &TopologyObject) -> Option<&PCIDeviceAttributes> {
+    match object.attributes() {
+        Some(ObjectAttributes::PCIDevice(pci)) => Some(pci),
+        _ => None,
+    }
+}
+
+fn gpu(object: &TopologyObject) -> Option<Found> {
+    let pci = pci_of(object)?;
+    if !is_gpu(pci.class_id(), pci.vendor_id(), pci.device_id()) {
+        return None;
+    }
+    let os_devices: Vec<&TopologyObject> =
+        object.io_children().filter(|child| child.object_type() == ObjectType::OSDevice).collect();
+    let of_os_devices = |key: &str| os_devices.iter().find_map(|device| info(device, key));
+    Some(Found {
+        pci: PciAddress {
+            domain: pci.domain().into(),
+            bus: pci.bus_id(),
+            device: pci.bus_device(),
+            function: pci.function(),
+        },
+        vendor_id: pci.vendor_id(),
+        device_id: pci.device_id(),
+        class_id: pci.class_id(),
+        gpu_model: of_os_devices("GPUModel"),
+        pci_name: info(object, "PCIDevice"),
+        uuid: of_os_devices("NVIDIAUUID").or_else(|| of_os_devices("AMDUUID").map(|id| amd_uuid(&id))),
+        os_devices: os_devices
+            .iter()
+            .filter_map(|device| device.name().map(text))
+            .filter(|name| !is_drm(name))
+            .collect(),
+        attachment: attachment(object)?,
+    })
+}
+
+/// Whether this is a node of the kernel's display subsystem in /dev/dri, whose numbers no GPU runtime uses.
+fn is_drm(name: &str) -> bool {
+    ["card", "renderD", "controlD"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// What hwloc hangs the device from: the nearest object that is not a bridge or a device.
+fn attachment(device: &TopologyObject) -> Option<Attachment> {
+    let place = device.first_non_io_ancestor()?;
+    Some(Attachment {
+        object: place.object_type().to_string(),
+        os_index: os_index(place),
+        pus: pus_of(place),
+        nodes: nodes_of(place),
+    })
+}
+
+/// What proves that this is a virtual machine, in words; `None` where nothing does.
+pub(crate) fn virtual_machine(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {
+    let cpuinfo = root.and_then(|root| root.text("/proc/cpuinfo").ok()).unwrap_or_default();
+    let flagged = cpuinfo.lines().find(|line| line.starts_with("flags")).is_some_and(|line| {
+        line.split_whitespace().any(|flag| flag == "hypervisor") // x86 only: CPUID leaf 1, ECX bit 31
+    });
+    if flagged {
+        return Some("the CPU reports a hypervisor".to_owned());
+    }
+    let vendor =
+        hwloc.pci_devices().filter_map(pci_of).map(PCIDeviceAttributes::vendor_id).find(|id| is_hypervisors(*id))?;
+    Some(format!("it has devices of the hypervisor vendor {vendor:04x}"))
+}
+
+/// The model's GPUs in PCI order, which is the order users count in.
+pub(crate) fn listed(found: Vec<Found>, surroundings: &Surroundings, root: Option<&FsRoot>) -> Vec<Gpu> {
+    let gpu = |(index, found): (u32, Found)| {
+        let driver = root.map(|root| said(root, found.pci)).unwrap_or_default();
+        let kernels_node = root.and_then(|root| kernels_node(root, found.pci));
+        let memory_node = root.and_then(|root| crate::driver_files::nvidia_memory_node(root, found.pci));
+        Gpu {
+            index,
+            pci: found.pci,
+            vendor_id: found.vendor_id,
+            device_id: found.device_id,
+            class_id: found.class_id,
+            name: name(driver.name, found.gpu_model, found.pci_name),
+            uuid: driver.uuid.or(found.uuid),
+            os_devices: found.os_devices,
+            locality: locality(&found.attachment, kernels_node, memory_node, surroundings),
+            link: root.and_then(|root| link::under(root, found.pci)),
+        }
+    };
+    (0..).zip(found).map(gpu).collect()
+}
+
+/// The kernel's `numa_node` of the device; -1 is its "not told".
+fn kernels_node(root: &FsRoot, pci: PciAddress) -> Option<i64> {
+    root.text(&format!("/sys/bus/pci/devices/{pci}/numa_node")).ok()?.parse().ok()
+}
+
+fn name(driver: Option<String>, gpu_model: Option<String>, pci_name: Option<String>) -> GpuName {
+    let candidates = [(driver, "driver"), (gpu_model, "hwloc"), (pci_name, "pci-ids")];
+    let known = candidates.into_iter().find(|(value, _)| value.is_some());
+    let (value, source) = known.unwrap_or((None, "none"));
+    GpuName { value, source: source.to_owned() }
+}

@@ -1,0 +1,122 @@
+//! What the kernel says of NUMA nodes beyond hwloc, on this machine: free memory, each node's own CPUs, and the nodes that
+//! hwloc leaves out.
+//!
+//! hwloc leaves out the memory of NVIDIA GPUs unless HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES is set; a user who sees 36 nodes in
+//! `numactl -H` must find 36 here, each named as what it is. Files: Documentation/ABI/stable/sysfs-devices-node.
+
+use stats::IdSet;
+
+use crate::fs_root::{FsRoot, value_of};
+use crate::model::Distances;
+use crate::nodes::RawNode;
+
+/// Adds to `nodes` and `distances` what `/sys/devices/system/node` says.
+pub(crate) fn complete(root: &FsRoot, nodes: &mut Vec<RawNode>, distances: &mut Option<Distances>) {
+    let Some(online) = online(root) else { return };
+    let known = nodes.len();
+    for os_index in online.iter() {
+        if !nodes.iter().any(|node| node.os_index == os_index) {
+            nodes.push(left_out(os_index));
+        }
+    }
+    for node in nodes.iter_mut() {
+        let directory = format!("/sys/devices/system/node/node{}", node.os_index);
+        node.kernel_pus = root.text(&format!("{directory}/cpulist")).ok().and_then(|list| list.parse().ok());
+        let Ok(meminfo) = root.text(&format!("{directory}/meminfo")) else { continue };
+        node.free_bytes = bytes(&meminfo, node.os_index, "MemFree");
+        if let Some(total) = bytes(&meminfo, node.os_index, "MemTotal") {
+            node.total_bytes = total;
+        }
+    }
+    if nodes.len() > known || distances.is_none() {
+        let full = matrix(root, &online);
+        if full.is_some() {
+            *distances = full;
+        }
+    }
+}
+
+/// The nodes that are online.
+fn online(root: &FsRoot) -> Option<IdSet> {
+    root.text("/sys/devices/system/node/online").ok()?.parse().ok()
+}
+
+/// A node that hwloc has not got. Whether this process may allocate there is for the caller to cut down by `Mems_allowed`.
+fn left_out(os_index: u32) -> RawNode {
+    RawNode {
+        os_index,
+        total_bytes: 0,
+        free_bytes: None,
+        pus: IdSet::default(),
+        complete_pus: IdSet::default(),
+        kernel_pus: None,
+        allowed: true,
+        subtype: None,
+    }
+}
+
+/// A line such as `Node 0 MemTotal:  131921272 kB`; the kernel's kB are KiB.
+fn bytes(meminfo: &str, node: u32, key: &str) -> Option<u64> {
+    let value = value_of(meminfo, &format!("Node {node} {key}"))?;
+    let kib: u64 = value.strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// The kernel's distance matrix of the online nodes; `None` for one node, or where a row is missing.
+fn matrix(root: &FsRoot, online: &IdSet) -> Option<Distances> {
+    if online.len() < 2 {
+        return None;
+    }
+    let row = |node: u32| -> Option<Vec<u64>> {
+        let text = root.text(&format!("/sys/devices/system/node/node{node}/distance")).ok()?;
+        let row: Option<Vec<u64>> = text.split_whitespace().map(|number| number.parse().ok()).collect();
+        row.filter(|row| row.len() == online.len())
+    };
+    let rows: Option<Vec<Vec<u64>>> = online.iter().map(row).collect();
+    Some(Distances { nodes: online.iter().collect(), rows: rows? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &std::path::Path, path: &str, text: &str) -> std::io::Result<()> {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(root))?;
+        std::fs::write(path, text)
+    }
+
+    #[test]
+    fn a_node_that_hwloc_leaves_out_is_added_with_its_memory() -> std::io::Result<()> {
+        let root = tempfile::tempdir()?;
+        write(root.path(), "sys/devices/system/node/online", "0,4\n")?;
+        for (node, cpus, kib, row) in [(0, "0-71", 1000, "10 80"), (4, "", 2000, "80 10")] {
+            let directory = format!("sys/devices/system/node/node{node}");
+            write(root.path(), &format!("{directory}/cpulist"), &format!("{cpus}\n"))?;
+            write(root.path(), &format!("{directory}/distance"), &format!("{row}\n"))?;
+            let meminfo = format!("Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:         500 kB\n");
+            write(root.path(), &format!("{directory}/meminfo"), &meminfo)?;
+        }
+        let mut nodes = vec![left_out(0)];
+        let mut distances = None;
+        complete(&FsRoot::at(root.path()), &mut nodes, &mut distances);
+        assert_eq!(nodes.len(), 2);
+        assert_eq!(nodes[1].os_index, 4);
+        assert_eq!(nodes[1].total_bytes, 2000 * 1024);
+        assert_eq!(nodes[1].free_bytes, Some(500 * 1024));
+        assert_eq!(nodes[1].kernel_pus, Some(IdSet::default()));
+        assert_eq!(nodes[0].kernel_pus.as_ref().map(ToString::to_string), Some("0-71".to_owned()));
+        assert_eq!(distances.map(|d| d.rows), Some(vec![vec![10, 80], vec![80, 10]]));
+        Ok(())
+    }
+
+    #[test]
+    fn without_the_kernels_files_nothing_is_changed() -> std::io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let mut nodes = vec![left_out(0)];
+        complete(&FsRoot::at(root.path()), &mut nodes, &mut None);
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(nodes[0].free_bytes, None);
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! A GPU's PCIe link, as the kernel reads it from the PCI capability: generation and lanes, now and at most.
+//!
+//! Idle GPUs train their link down, so "now" is worth something only while the link is loaded: the caller reads it again then.
+//! AMD Instinct and Radeon GPUs sit behind a switch inside the package, whose inner link always claims its maximum; the
+//! link to the host is that of the switch's upstream port (the kernel's amdgpu driver skips the same ports). So the
+//! narrowest link from the GPU up to the last AMD bridge is reported, and for everyone else the GPU's own.
+//!
+//! Files: `current_link_speed`, `current_link_width`, `max_link_speed`, `max_link_width` (Documentation/ABI/testing/sysfs-bus-pci).
+
+use std::path::{Path, PathBuf};
+
+use stats::PciAddress;
+
+use crate::fs_root::{FsRoot, text_at};
+use crate::model::Link;
+
+/// ATI/AMD's PCI vendor id as sysfs writes it; its GPUs' inner bridges carry it too.
+const AMD: &str = "0x1002";
+
+/// The link of the device at `pci` on this machine, read now; `None` where the kernel shows none (many virtual machines).
+pub fn of(pci: PciAddress) -> Option<Link> {
+    under(&FsRoot::default(), pci)
+}
+
+/// [`of`], under another root.
+pub(crate) fn under(root: &FsRoot, pci: PciAddress) -> Option<Link> {
+    let device = root.resolve(&format!("/sys/bus/pci/devices/{pci}"))?;
+    inner_path(device).iter().filter_map(|port| read(port)).min_by_key(lanes_times_rate)
+}
+
+/// The device, and above it the bridges of its own package.
+fn inner_path(device: PathBuf) -> Vec<PathBuf> {
+    let amd = |path: &Path| text_at(&path.join("vendor")).as_deref() == Some(AMD);
+    let mut path = vec![device];
+    while let Some(above) =
+        path.last().filter(|port| amd(port)).and_then(|port| port.parent()).filter(|above| amd(above))
+    {
+        path.push(above.to_owned());
+    }
+    path
+}
+
+fn read(port: &Path) -> Option<Link> {
+    let file = |name: &str| text_at(&port.join(name));
+    let width = |name| file(name).and_then(|text| text.parse().ok()).filter(|lanes| (1..=32).contains(lanes));
+    let generation = |name| file(name).and_then(|text| generation(&text));
+    let link = Link {
+        generation: generation("current_link_speed"),
+        width: width("current_link_width"),
+        max_generation: generation("max_link_speed"),
+        max_width: width("max_link_width"),
+        source: format!("sysfs of {}", port.file_name()?.to_string_lossy()),
+    };
+    let known = link.generation.or(link.width).or(link.max_generation).or(link.max_width);
+    known.map(|_| link)
+}
+
+/// Orders links by what they carry now; each generation doubles the rate.
+fn lanes_times_rate(link: &Link) -> u64 {
+    match (link.generation, link.width) {
+        (Some(generation), Some(lanes)) => u64::from(lanes) << generation.min(16),
+        _ => u64::MAX,
+    }
+}
+
+/// The generation of a speed such as `16.0 GT/s PCIe`, by the transfer rates of the PCIe base specification.
+fn generation(speed: &str) -> Option<u8> {
+    let (rate, _) = speed.split_once(" GT/s")?;
+    match rate.trim_end_matches(".0") {
+        "2.5" => Some(1),
+        "5" => Some(2),
+        "8" => Some(3),
+        "16" => Some(4),
+        "32" => Some(5),
+        "64" => Some(6),
+        "128" => Some(7),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(directory: &Path, vendor: &str, speed: &str, width: &str) -> std::io::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        for (name, text) in [
+            ("vendor", vendor),
+            ("current_link_speed", speed),
+            ("current_link_width", width),
+            ("max_link_speed", "32.0 GT/s PCIe"),
+            ("max_link_width", "16"),
+        ] {
+            std::fs::write(directory.join(name), format!("{text}\n"))?;
+        }
+        Ok(())
+    }
+
+    fn bus(root: &Path, target: &Path) -> std::io::Result<()> {
+        let devices = root.join("sys/bus/pci/devices");
+        std::fs::create_dir_all(&devices)?;
+        std::os::unix::fs::symlink(target, devices.join("0000:03:00.0"))
+    }
+
+    const PCI: PciAddress = PciAddress { domain: 0, bus: 3, device: 0, function: 0 };
+
+    #[test]
+    fn speeds_are_generations() {
+        let table = [
+            ("2.5 GT/s PCIe", 1),
+            ("5.0 GT/s PCIe", 2),
+            ("8.0 GT/s PCIe", 3),
+            ("16.0 GT/s PCIe", 4),
+            ("32.0 GT/s PCIe", 5),
+        ];
+        for (speed, want) in table {
+            assert_eq!(generation(speed), Some(want), "{speed}");
+        }
+        assert_eq!(generation("64.0 GT/s PCIe"), Some(6));
+        assert_eq!(generation("Unknown"), None);
+    }
+
+    #[test]
+    fn a_gpus_own_link_is_reported_whatever_is_above_it() -> std::io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let above = root.path().join("sys/devices/pci0000:00/0000:00:01.0");
+        let gpu = above.join("0000:03:00.0");
+        port(&gpu, "0x10de", "2.5 GT/s PCIe", "16")?;
+        port(&above, "0x8086", "2.5 GT/s PCIe", "1")?;
+        bus(root.path(), &gpu)?;
+        let link = under(&FsRoot::at(root.path()), PCI).ok_or_else(|| std::io::Error::other("no link"))?;
+        assert_eq!(
+            (link.generation, link.width, link.max_generation, link.max_width),
+            (Some(1), Some(16), Some(5), Some(16))
+        );
+        assert_eq!(link.source, "sysfs of 0000:03:00.0");
+        Ok(())
+    }
+
+    #[test]
+    fn an_amd_gpus_link_is_that_of_its_packages_upstream_port() -> std::io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let upstream = root.path().join("sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0");
+        let gpu = upstream.join("0000:02:00.0/0000:03:00.0");
+        port(&gpu, "0x1002", "32.0 GT/s PCIe", "16")?;
+        port(&upstream.join("0000:02:00.0"), "0x1002", "32.0 GT/s PCIe", "16")?;
+        port(&upstream, "0x1002", "16.0 GT/s PCIe", "8")?;
+        port(&root.path().join("sys/devices/pci0000:00/0000:00:01.0"), "0x1022", "2.5 GT/s PCIe", "1")?;
+        bus(root.path(), &gpu)?;
+        let link = under(&FsRoot::at(root.path()), PCI).ok_or_else(|| std::io::Error::other("no link"))?;
+        assert_eq!((link.generation, link.width), (Some(4), Some(8)));
+        assert_eq!(link.source, "sysfs of 0000:01:00.0");
+        Ok(())
+    }
+
+    #[test]
+    fn a_device_without_link_files_has_no_link() -> std::io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let gpu = root.path().join("sys/devices/pci0000:00/0000:03:00.0");
+        std::fs::create_dir_all(&gpu)?;
+        bus(root.path(), &gpu)?;
+        assert_eq!(under(&FsRoot::at(root.path()), PCI), None);
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Reads this machine.
+//!
+//! Two sources, in this order: hwloc for the structure, the kernel's and drivers' files for what hwloc leaves out. Neither a GPU
+//! runtime nor the thread's binding is touched, so this can run first, before any thread is bound.
+
+use crate::TopoError;
+use crate::convert::model;
+use crate::fs_root::FsRoot;
+use crate::load;
+use crate::model::{Source, Topology};
+
+/// This machine as this process finds it now: what it has, and what of it may be used.
+///
+/// # Errors
+/// [`TopoError::NotThisSystem`] where the environment points hwloc elsewhere, [`TopoError::Hwloc`] where hwloc fails.
+pub fn read() -> Result<Topology, TopoError> {
+    let hwloc = load::this_machine()?;
+    let topology = model(&hwloc, Source::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
+    topology.check()?;
+    Ok(topology)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs_root::value_of;
+
+    #[test]
+    fn the_pus_allowed_are_those_the_kernel_lets_this_process_run_on() -> Result<(), Box<dyn std::error::Error>> {
+        let topology = read()?;
+        let status = FsRoot::default().text("/proc/self/status")?;
+        let affinity: stats::IdSet = value_of(&status, "Cpus_allowed_list").unwrap_or_default().parse()?;
+        assert!(!topology.allowed.pus.is_empty());
+        assert!(topology.allowed.pus.is_subset(&affinity), "{} outside {affinity}", topology.allowed.pus);
+        Ok(())
+    }
+
+    #[test]
+    fn every_allowed_pu_has_a_core_and_a_node() -> Result<(), Box<dyn std::error::Error>> {
+        let topology = read()?;
+        for pu in topology.allowed.pus.iter() {
+            assert!(topology.core_of(pu).is_some(), "PU {pu} has no core");
+            assert!(topology.pu(pu).is_some_and(|pu| !pu.nodes.is_empty()), "PU {pu} has no node");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn free_memory_is_read_and_is_less_than_all() -> Result<(), Box<dyn std::error::Error>> {
+        for node in read()?.nodes {
+            let Some(free) = node.free_bytes else {
+                continue; // no /sys/devices/system/node here
+            };
+            assert!(free <= node.total_bytes, "node {}: {free} of {}", node.os_index, node.total_bytes);
+        }
+        Ok(())
+    }
+}

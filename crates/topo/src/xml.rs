@@ -1,0 +1,159 @@
+//! Reads a saved hwloc XML file.
+//!
+//! hwloc says only "no" to a file it does not like, and crashes on some damaged ones. So the file is read here, the usual mistakes
+//! get their own message, and what is left is tried in a process of its own (`rehearse`) before it is loaded in this one.
+//! Neither this process's affinity nor its cgroup matters: what is allowed is what the file says.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use stats::PciAddress;
+
+use crate::TopoError;
+use crate::convert::model;
+use crate::error::MAX_XML_BYTES;
+use crate::gpu_class::is_gpu;
+use crate::load;
+use crate::model::{Source, Topology};
+use crate::rehearse::{Ending, rehearse};
+
+/// The machine that an hwloc XML file (`lstopo FILE.xml`, formats 1 and 2) describes.
+///
+/// # Errors
+/// One variant of [`TopoError`] per kind of unusable file; a damaged file never takes this process down.
+pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
+    let text = checked_text(path)?;
+    let load = || -> Result<Topology, TopoError> {
+        let refused = || TopoError::Refused { path: path.to_owned(), hwloc: load::hwloc_version() };
+        let hwloc = load::xml(&text)?.ok_or_else(refused)?;
+        let source = Source::XmlFile { path: path.display().to_string() };
+        let topology = model(&hwloc, source, load::hwloc_version(), None);
+        topology.check()?;
+        Ok(topology)
+    };
+    match rehearse(|| load().is_ok()) {
+        // A failure that can be described is described by failing once more, here.
+        Ok(Ending::Succeeded | Ending::Failed) => load(),
+        Ok(Ending::Crashed(how)) => {
+            Err(TopoError::Crashed { path: path.to_owned(), hwloc: load::hwloc_version(), how })
+        }
+        Err(source) => Err(TopoError::NoRehearsal { path: path.to_owned(), source }),
+    }
+}
+
+/// The file's text, once it looks like hwloc's XML of a format that can be read.
+fn checked_text(path: &Path) -> Result<String, TopoError> {
+    let unreadable = |source| TopoError::Unreadable { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_XML_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_XML_BYTES {
+        return Err(TopoError::TooLarge { path: path.to_owned() });
+    }
+    let not_xml = |why: &str| TopoError::NotXml { path: path.to_owned(), why: why.to_owned() };
+    if bytes.is_empty() {
+        return Err(not_xml("it is empty"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| not_xml("it is not UTF-8 text"))?;
+    if text.contains('\0') {
+        return Err(not_xml("it holds NUL bytes"));
+    }
+    let root = root_element(&text).ok_or_else(|| not_xml("it does not start with an XML element"))?;
+    if root.name != "topology" {
+        return Err(TopoError::NotHwloc { path: path.to_owned(), root: root.name.chars().take(40).collect() });
+    }
+    if let Some(version) = attribute(root.tag, "version").filter(|version| is_newer(version)) {
+        let version = version.chars().take(20).collect();
+        return Err(TopoError::NewerFormat { path: path.to_owned(), version });
+    }
+    if !text.trim_end().ends_with("</topology>") {
+        return Err(TopoError::CutOff { path: path.to_owned() });
+    }
+    match wide_domain_gpu(&text) {
+        Some(address) => Err(TopoError::WideDomain { path: path.to_owned(), address }),
+        None => Ok(text),
+    }
+}
+
+struct Root<'t> {
+    name: &'t str,
+    /// What is between `<` and `>`.
+    tag: &'t str,
+}
+
+/// The first element, after the XML declaration, the document type and comments.
+fn root_element(text: &str) -> Option<Root<'_>> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let inside = rest.strip_prefix('<')?;
+        let end = if inside.starts_with("!--") { "-->" } else { ">" };
+        let (tag, after) = inside.split_once(end)?;
+        if tag.starts_with(['?', '!']) {
+            rest = after.trim_start();
+            continue;
+        }
+        let name = tag.split(|c: char| c.is_whitespace() || c == '/').next()?;
+        let starts_a_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        return starts_a_name.then_some(Root { name, tag });
+    }
+}
+
+/// The value of an attribute in a tag as hwloc and libxml write it.
+fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
+    let (_, after) = tag.split_once(&format!(" {name}=\""))?;
+    after.split_once('"').map(|(value, _)| value)
+}
+
+fn is_newer(version: &str) -> bool {
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    major.is_some_and(|major| major > 2)
+}
+
+/// The address of a GPU in a PCI domain above 0xffff, which hwloc would drop silently.
+fn wide_domain_gpu(text: &str) -> Option<String> {
+    let devices = text.split("<object ").filter(|object| object.starts_with("type=\"PCIDev\""));
+    let tags = devices.filter_map(|object| object.split_once('>').map(|(tag, _)| tag));
+    tags.filter_map(|tag| {
+        let address: PciAddress = attribute(tag, "pci_busid")?.parse().ok()?;
+        let (class, ids) = attribute(tag, "pci_type")?.split_once(" [")?;
+        let (vendor, device) = ids.split_once(']')?.0.split_once(':')?;
+        let hex = |digits| u16::from_str_radix(digits, 16).ok();
+        let gpu = is_gpu(hex(class)?, hex(vendor)?, hex(device)?);
+        (gpu && address.domain > 0xffff).then(|| address.to_string())
+    })
+    .next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_element_is_found_behind_what_may_stand_before_it() {
+        let text = "\u{feff}<?xml version=\"1.0\"?>\n<!-- a > b --><!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\"><x/>";
+        assert_eq!(root_element(text).map(|root| root.name), Some("topology"));
+        assert_eq!(root_element("<html><body>").map(|root| root.name), Some("html"));
+        for text in ["", "hello", "<", "< topology>", "<?xml", "<!-- <topology>", "{\"a\": 1}"] {
+            assert!(root_element(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_formats_after_2_are_newer() {
+        assert!(is_newer("3.0") && is_newer("10.1"));
+        assert!(!is_newer("2.0") && !is_newer("1.0") && !is_newer(""));
+    }
+
+    #[test]
+    fn a_gpu_in_a_32_bit_domain_is_noticed_and_a_disk_is_not() {
+        let device = |domain: &str, class: &str| {
+            format!(
+                "<object type=\"PCIDev\" gp_index=\"9\" pci_busid=\"{domain}:01:00.0\" pci_type=\"{class} [10de:2335] [0000:0000] a1\"/>"
+            )
+        };
+        assert_eq!(wide_domain_gpu(&device("10000", "0302")).as_deref(), Some("10000:01:00.0"));
+        assert_eq!(wide_domain_gpu(&device("10000", "0108")), None);
+        assert_eq!(wide_domain_gpu(&device("ffff", "0302")), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! Real machines: every capture loads, and every GPU of the expectations comes out right.
+//!
+//! The captures are not part of the repository. They are read from `../shared/topologies` beside the checkout, or from
+//! `NUMABENCH_TOPOLOGIES`; where they are absent, each test says that it was skipped.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use stats::IdSet;
+use topo::model::{Gpu, NodeKind, PuStatus, Rung, Topology};
+use topo::{TopoError, from_xml};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+#[allow(clippy::print_stderr)]
+fn captures(test: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/topologies");
+    let folder = std::env::var_os("NUMABENCH_TOPOLOGIES").map_or(beside, PathBuf::from);
+    if folder.join("xml").is_dir() {
+        return Some(folder);
+    }
+    eprintln!("SKIPPED {test}: no captures at {} (set NUMABENCH_TOPOLOGIES)", folder.display());
+    None
+}
+
+fn xml_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        files.push(entry?.path());
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "xml"));
+    files.sort();
+    Ok(files)
+}
+
+fn load(name: &str, folder: &Path) -> Result<Topology, TopoError> {
+    from_xml(&folder.join("xml").join(format!("{name}.xml")))
+}
+
+/// `-` for the empty set, as the expectations write it, without ranges where they have none.
+fn same_ids(expected: &str, got: &IdSet) -> bool {
+    let expected = if expected == "-" { "" } else { expected };
+    expected.parse::<IdSet>().is_ok_and(|expected| expected == *got)
+}
+
+fn row_errors(columns: &[&str], gpu: &Gpu) -> Vec<String> {
+    let [_, _, busid, pci_type, osdevs, attach, cpuset, nodes] = columns[..] else {
+        return vec![format!("{} columns", columns.len())];
+    };
+    let osdevs_got = if gpu.os_devices.is_empty() { "-".to_owned() } else { gpu.os_devices.join(",") };
+    let type_got = format!("{:04x} [{:04x}:{:04x}]", gpu.class_id, gpu.vendor_id, gpu.device_id);
+    let mut errors = Vec::new();
+    let mut compare = |what: &str, good: bool, expected: &str, got: String| {
+        if !good {
+            errors.push(format!("{what}: expected {expected}, got {got}"));
+        }
+    };
+    compare("address", gpu.pci.to_string() == busid, busid, gpu.pci.to_string());
+    compare("type", type_got == pci_type, pci_type, type_got.clone());
+    compare("OS devices", osdevs_got == osdevs, osdevs, osdevs_got.clone());
+    compare("attached to", gpu.locality.attached_to == attach, attach, gpu.locality.attached_to.clone());
+    compare("PUs", same_ids(cpuset, &gpu.locality.pus), cpuset, gpu.locality.pus.to_string());
+    compare("nodes", same_ids(nodes, &gpu.locality.nodes), nodes, gpu.locality.nodes.to_string());
+    errors
+}
+
+#[test]
+fn every_gpu_of_the_expectations_comes_out_right_and_no_other_is_listed() -> Outcome {
+    let Some(folder) = captures("the expected GPU localities") else { return Ok(()) };
+    let table = std::fs::read_to_string(folder.join("expected-gpu-locality.tsv"))?;
+    let mut expected: BTreeMap<&str, Vec<Vec<&str>>> = BTreeMap::new();
+    for line in table.lines().skip(1) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        expected.entry(columns[0]).or_default().push(columns);
+    }
+    let mut errors = Vec::new();
+    for path in xml_files(&folder.join("xml"))? {
+        let name = format!("xml/{}", path.file_name().unwrap_or_default().to_string_lossy());
+        let rows = expected.remove(name.as_str()).unwrap_or_default();
+        let topology = from_xml(&path)?;
+        // In this one no row is expected because no locality can be known; its GPUs are listed all the same.
+        let listed = if name.contains("no-locality") && rows.is_empty() {
+            topology.gpus.iter().filter(|gpu| gpu.locality.rung != Rung::Unknown).count()
+        } else {
+            topology.gpus.len()
+        };
+        if listed != rows.len() {
+            errors.push(format!("{name}: expected {} GPUs, got {listed}", rows.len()));
+        }
+        for (row, gpu) in rows.iter().zip(&topology.gpus) {
+            errors.extend(row_errors(row, gpu).into_iter().map(|error| format!("{name} GPU {}: {error}", gpu.index)));
+        }
+    }
+    errors.extend(expected.keys().map(|name| format!("{name}: there are rows but no file")));
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn hwloc_3_files_get_the_error_that_says_how_to_export_them_again() -> Outcome {
+    let Some(folder) = captures("hwloc 3 files") else { return Ok(()) };
+    for path in xml_files(&folder.join("xml-v3-unloadable"))? {
+        let error = from_xml(&path).err().ok_or_else(|| format!("{} was loaded", path.display()))?;
+        assert!(matches!(&error, TopoError::NewerFormat { version, .. } if version == "3.0"), "{error}");
+        assert!(error.to_string().contains("--export-xml-flags v2"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn on_a_lumi_g_node_type_each_gpu_has_its_l3_and_its_first_core() -> Outcome {
+    let Some(folder) = captures("LUMI-G's node type") else { return Ok(()) };
+    let topology = load("mi250x-tioga", &folder)?;
+    let first = |topology: &Topology| -> Vec<Option<u32>> {
+        topology.gpus.iter().map(|gpu| topology.first_local_pu(gpu)).collect()
+    };
+    assert_eq!(first(&topology), [48, 56, 16, 24, 0, 8, 32, 40].map(Some));
+    // LUMI-G's low-noise mode: the first core of each L3 is not for jobs.
+    let reserved: IdSet = "0-120:8".parse()?;
+    let low_noise = topology.restricted_to(&topology.allowed.pus.minus(&reserved));
+    assert_eq!(first(&low_noise), [49, 57, 17, 25, 1, 9, 33, 41].map(Some));
+    for gpu in &topology.gpus {
+        assert_eq!(gpu.locality.rung, Rung::L3, "{}", gpu.locality.reason);
+        assert!(gpu.locality.reason.contains("HPE CRAY EX235A"), "{}", gpu.locality.reason);
+        assert_eq!(gpu.locality.l3_pus.as_ref(), Some(&gpu.locality.pus));
+        assert_eq!(gpu.name.source, "hwloc");
+    }
+    assert_eq!(topology.gpus[4].uuid.as_deref(), Some("GPU-e850aef0615db971"));
+    let status = |pu| low_noise.pu(pu).map(|pu| pu.status);
+    assert_eq!((status(8), status(9)), (Some(PuStatus::NotInAffinity), Some(PuStatus::Allowed)));
+    Ok(())
+}
+
+#[test]
+fn a_virtual_machine_that_does_not_tell_leaves_its_gpus_unknown() -> Outcome {
+    let Some(folder) = captures("eight H200 in a virtual machine") else { return Ok(()) };
+    let topology = load("h200-x8-vm-no-locality", &folder)?;
+    assert_eq!(topology.gpus.len(), 8);
+    for gpu in &topology.gpus {
+        assert_eq!(gpu.locality.rung, Rung::Unknown);
+        assert!(gpu.locality.pus.is_empty() && gpu.locality.nodes.is_empty());
+        assert!(gpu.locality.reason.contains("does not tell"), "{}", gpu.locality.reason);
+        assert!(topology.local_cores(gpu).is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn each_kind_of_node_is_named_as_what_it_is() -> Outcome {
+    let Some(folder) = captures("kinds of NUMA nodes") else { return Ok(()) };
+    let of_kind = |name: &str, kind: NodeKind| -> Result<String, TopoError> {
+        let topology = load(name, &folder)?;
+        let nodes: IdSet = topology.nodes.iter().filter(|node| node.kind == kind).map(|node| node.os_index).collect();
+        Ok(nodes.to_string())
+    };
+    for (file, kind, nodes) in [
+        ("gh200-quad-synthetic-gpunuma-kept", NodeKind::GpuMemory, "4,12,20,28"),
+        ("gh200-quad-synthetic-gpunuma-kept", NodeKind::Normal, "0-3"),
+        ("v100-lassen-gpunuma-hwloc1", NodeKind::GpuMemory, "252-255"),
+        ("v100-lassen-gpunuma-hwloc1", NodeKind::Normal, "0,8"),
+        ("v100-power9-6gpu-gpunuma-kept", NodeKind::GpuMemory, "250-255"),
+        ("v100-power9-6gpu-gpunuma-kept", NodeKind::Normal, "0,8"),
+        ("knl-quad-flat-hwloc1", NodeKind::MemoryOnly, "1"),
+        ("knl-quad-flat-hwloc1", NodeKind::Normal, "0"),
+        ("odd-numa-order-permuted", NodeKind::Normal, "0-7"),
+        ("odd-offline-pus", NodeKind::Normal, "0"),
+        ("odd-cgroup2-8numa", NodeKind::Normal, "0-5"),
+    ] {
+        assert_eq!(of_kind(file, kind)?, nodes, "{file} {kind:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn host_memory_never_goes_to_a_gpus_node() -> Outcome {
+    let Some(folder) = captures("nodes of GPUs") else { return Ok(()) };
+    let topology = load("gh200-quad-synthetic-gpunuma-kept", &folder)?;
+    for gpu in &topology.gpus {
+        assert_eq!(topology.host_nodes(gpu), [gpu.index].into_iter().collect(), "GPU {}", gpu.index);
+        assert_eq!(gpu.locality.nodes.first(), Some(gpu.index));
+    }
+    let own = topology.pu(72).map(|pu| pu.nodes.clone());
+    assert_eq!(own, Some(vec![1, 12]), "the host node comes first");
+    Ok(())
+}
+
+#[test]
+fn offline_and_disallowed_pus_are_named() -> Outcome {
+    let Some(folder) = captures("PUs that are missing") else { return Ok(()) };
+    let offline = load("odd-offline-pus", &folder)?.allowed.offline_pus;
+    assert_eq!(offline.to_string(), "2,5,7-11,13-14");
+    let uv = load("nogpu-uv2000-24numa", &folder)?;
+    assert_eq!(uv.allowed.pus.or(&uv.allowed.not_in_cgroup_pus).len() + uv.allowed.offline_pus.len(), uv.pus.len());
+    let lassen = load("v100-lassen", &folder)?;
+    assert!(!lassen.allowed.pus.contains(0), "PUs 0-7 are reserved: {:?}", lassen.pu(0));
+    Ok(())
+}
