@@ -1,1 +1,44 @@
-//! x
+//! The part that acts: binds, places, warms up, measures and verifies. The only crate that changes the state of the machine.
+//!
+//! ```text
+//! Plan -> Bound -> Buffers -> proven -> warm -> Timeline -> Block -> verified
+//!         bound    buffers    seen      rank    measure     window   payload
+//! ```
+//!
+//! * `config`, `case` what is measured; `schedule` in which order;
+//! * `run` starts one thread a rank and decides after each pass; `rank` is one rank's life; `state` is what there is so far;
+//! * `bound`, `host_memory`, `buffers`, `seen` put a rank where it belongs and look whether it is there;
+//! * `measure` is the timed region; `window` what of it counts; `payload` proves that bytes moved;
+//! * `budget` says beforehand whether the memory asked for is there;
+//! * `sys` the kernel's calls; `clock` the node's clock.
+//!
+//! Left out: statistics (stats), where ranks go (placement), words for users (the binary and report).
+
+mod bound;
+mod budget;
+mod buffers;
+mod case;
+pub mod clock;
+mod config;
+mod failure;
+mod host_memory;
+mod measure;
+mod payload;
+mod rank;
+mod run;
+mod sample;
+mod schedule;
+mod seen;
+mod state;
+mod sys;
+mod window;
+
+pub use budget::{BudgetError, check_budget};
+pub use case::{Case, DEVICE_TIMING_FROM_BYTES, Timing};
+pub use config::{Amount, Order, RunConfig, TimingChoice};
+pub use failure::{Failure, Stage};
+pub use payload::Mismatch;
+pub use run::{Journal, run};
+pub use sample::{Sample, Trouble};
+pub use seen::{Pages, Seen};
+pub use state::{RankCase, RankState, RunEnd, RunState};

@@ -1,0 +1,113 @@
+//! A case: one point of the product order × memory × size × direction, and the clock it is timed with.
+
+use device::{Capabilities, Direction, Latch, MemoryKind};
+
+use crate::config::{Order, RunConfig, TimingChoice};
+
+/// From this size on a pinned copy is timed by the device unless told otherwise: below it a user asks how long one copy takes,
+/// above it how many bytes move in a second.
+pub const DEVICE_TIMING_FROM_BYTES: usize = 1 << 20;
+
+/// The clock a case is timed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// The node's clock around blocking copies: what an application sees.
+    Host,
+    /// The device's clock around copies queued behind a latch: what the link does.
+    Device,
+}
+
+/// A case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Its position in the list of cases.
+    pub index: usize,
+    /// How ranks share the machine.
+    pub order: Order,
+    /// The kind of host memory.
+    pub memory: MemoryKind,
+    /// Which way bytes move.
+    pub direction: Direction,
+    /// The size of one copy, bytes.
+    pub bytes: usize,
+}
+
+impl Case {
+    /// Every case of a run, in the order a reader expects them.
+    pub fn all(config: &RunConfig) -> Vec<Self> {
+        let mut cases = Vec::new();
+        for &order in &config.orders {
+            for &memory in &config.memory {
+                for &bytes in &config.sizes {
+                    for &direction in &config.directions {
+                        cases.push(Self { index: cases.len(), order, memory, direction, bytes });
+                    }
+                }
+            }
+        }
+        cases
+    }
+
+    /// The clock for this case on a device that can do this much.
+    ///
+    /// # Errors
+    /// Why the case cannot be timed as asked: it is skipped with that reason.
+    pub(crate) fn timing(&self, choice: TimingChoice, can: &Capabilities) -> Result<Timing, String> {
+        can.memory(self.memory)?;
+        if self.direction == Direction::Bidirectional {
+            can.bidirectional.clone()?;
+            if self.memory == MemoryKind::Pageable {
+                return Err("pageable memory is staged by the driver, one direction at a time".to_owned());
+            }
+        }
+        let latched = match (&can.latch, self.memory) {
+            (Latch::None { reason }, _) => Err(format!("there is no latch for device timing: {reason}")),
+            (_, MemoryKind::Pageable) => {
+                Err("pageable memory is staged by the driver: only host timing is possible".to_owned())
+            }
+            _ => Ok(Timing::Device),
+        };
+        match choice {
+            TimingChoice::Host => Ok(Timing::Host),
+            TimingChoice::Device => latched,
+            TimingChoice::Auto if self.bytes >= DEVICE_TIMING_FROM_BYTES => Ok(latched.unwrap_or(Timing::Host)),
+            TimingChoice::Auto => Ok(Timing::Host),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn can(latch: Latch) -> Capabilities {
+        let memory = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(())));
+        Capabilities { latch, bidirectional: Ok(()), memory }
+    }
+
+    fn case(memory: MemoryKind, direction: Direction, bytes: usize) -> Case {
+        Case { index: 0, order: Order::Alone, memory, direction, bytes }
+    }
+
+    #[test]
+    fn large_pinned_copies_are_timed_by_the_device_and_everything_else_by_the_host() {
+        let timing = |memory, bytes, latch| case(memory, Direction::H2d, bytes).timing(TimingChoice::Auto, &can(latch));
+        assert_eq!(timing(MemoryKind::Pinned, 1 << 20, Latch::StreamWait), Ok(Timing::Device));
+        assert_eq!(timing(MemoryKind::Pinned, (1 << 20) - 1, Latch::StreamWait), Ok(Timing::Host));
+        assert_eq!(timing(MemoryKind::Pageable, 1 << 30, Latch::StreamWait), Ok(Timing::Host));
+        assert_eq!(timing(MemoryKind::Pinned, 1 << 30, Latch::None { reason: String::new() }), Ok(Timing::Host));
+    }
+
+    #[test]
+    fn what_cannot_be_timed_as_asked_is_refused_with_a_reason() {
+        let asked = |memory, direction, latch| case(memory, direction, 4).timing(TimingChoice::Device, &can(latch));
+        let no_latch = Latch::None { reason: "old driver".to_owned() };
+        assert!(asked(MemoryKind::Pinned, Direction::H2d, no_latch).is_err_and(|reason| reason.contains("old driver")));
+        assert!(asked(MemoryKind::Pageable, Direction::H2d, Latch::StreamWait).is_err());
+        assert!(asked(MemoryKind::Pageable, Direction::Bidirectional, Latch::StreamWait).is_err());
+        let mut lacking = can(Latch::StreamWait);
+        lacking.memory[0].1 = Err("no driver".to_owned());
+        let pinned = case(MemoryKind::Pinned, Direction::H2d, 4).timing(TimingChoice::Auto, &lacking);
+        assert_eq!(pinned, Err("no driver".to_owned()));
+    }
+}

@@ -1,0 +1,194 @@
+//! A run: starts one thread a rank, collects what each brings back from every pass, decides what is measured next, and hands
+//! the state to a journal after every pass.
+//!
+//! The coordinator is the thread that calls [`run`]. It sleeps while ranks measure; it decides, and the journal writes, while
+//! they wait: nothing is drawn or written while a sample is being timed. It is also the one that can give up: a rank stuck in
+//! a driver cannot be ended from inside the process, so after the timeout the run returns without it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use device::{DeviceId, Platform};
+use placement::{Plan, TargetId};
+use ranks::Threads;
+use stats::stop::{self, StopReason};
+
+use crate::case::Case;
+use crate::config::{Amount, RunConfig};
+use crate::failure::{Failure, Stage};
+use crate::rank::{Decision, Rank, Report};
+use crate::sample::Trouble;
+use crate::state::{RunEnd, RunState};
+
+/// How long the coordinator sleeps before it looks at the signal flag and the clock again.
+const NAP: Duration = Duration::from_millis(200);
+/// How long ranks may take to leave after a signal before the run is given up without them.
+const GRACE: Duration = Duration::from_secs(10);
+/// A fixed number of rounds is spread over at most so many blocks.
+const FIXED_BLOCKS: u64 = 10;
+
+/// Told of the state after every pass, while no rank measures.
+pub trait Journal {
+    /// One pass is over; `state` holds everything so far.
+    fn pass_ended(&mut self, state: &RunState);
+}
+
+/// The device of a target.
+pub(crate) fn device_id(target: TargetId) -> DeviceId {
+    match target {
+        TargetId::Gpu(pci) => DeviceId::Pci(pci),
+        TargetId::Node(node) => DeviceId::Node(node),
+    }
+}
+
+/// How many blocks a fixed number of rounds makes.
+pub(crate) fn fixed_blocks(reps: u64) -> u64 {
+    reps.clamp(1, FIXED_BLOCKS)
+}
+
+/// Runs every case of `config` on the ranks of `plan`. `interrupted` may be set at any time (a signal handler): the ranks then
+/// leave at the end of the round they are in, and what is finished is in the state returned.
+pub fn run(
+    config: &RunConfig,
+    plan: &Plan,
+    platform: Arc<dyn Platform>,
+    one_node: bool,
+    interrupted: &Arc<AtomicBool>,
+    journal: &mut dyn Journal,
+) -> RunState {
+    let cases = Arc::new(Case::all(config));
+    let state = RunState::new(&cases, plan.ranks.len());
+    let (reports, inbox) = mpsc::channel();
+    let (mut decisions, mut threads) = (Vec::new(), Vec::new());
+    for (rank, group) in plan.ranks.iter().zip(Threads::group(plan.ranks.len())) {
+        let (decide, decided) = mpsc::channel();
+        let rank = Rank {
+            plan: rank.clone(),
+            config: Arc::new(config.clone()),
+            cases: Arc::clone(&cases),
+            platform: Arc::clone(&platform),
+            group: Box::new(group),
+            interrupted: Arc::clone(interrupted),
+            one_node,
+            reports: reports.clone(),
+            decisions: decided,
+        };
+        decisions.push(decide);
+        threads.push(thread::spawn(move || rank.live()));
+    }
+    drop(reports);
+    let coordinator = Coordinator { config, inbox, decisions, interrupted, began: Instant::now(), state };
+    coordinator.conduct(threads, journal)
+}
+
+struct Coordinator<'a> {
+    config: &'a RunConfig,
+    inbox: Receiver<Report>,
+    decisions: Vec<Sender<Decision>>,
+    interrupted: &'a AtomicBool,
+    began: Instant,
+    state: RunState,
+}
+
+impl Coordinator<'_> {
+    fn conduct(mut self, threads: Vec<JoinHandle<()>>, journal: &mut dyn Journal) -> RunState {
+        self.state.end = self.passes(journal);
+        for decide in &self.decisions {
+            // A rank that is gone no longer listens, which is no news here.
+            drop(decide.send(Decision::Stop));
+        }
+        if self.state.end != RunEnd::TimedOut {
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+        }
+        self.state.finish();
+        self.state
+    }
+
+    fn passes(&mut self, journal: &mut dyn Journal) -> RunEnd {
+        if !self.collect() {
+            return self.gone();
+        }
+        for pass in 0.. {
+            let finished = self.state.finished();
+            if finished.iter().all(|finished| *finished) {
+                return RunEnd::Complete;
+            }
+            let finished = Arc::new(finished);
+            for decide in &self.decisions {
+                drop(decide.send(Decision::Go { pass, finished: Arc::clone(&finished) }));
+            }
+            if !self.collect() {
+                return self.gone();
+            }
+            self.judge(pass);
+            self.state.passes = pass + 1;
+            journal.pass_ended(&self.state);
+            if self.interrupted.load(Ordering::Relaxed) {
+                return RunEnd::Interrupted;
+            }
+        }
+        RunEnd::Complete
+    }
+
+    /// Why not every rank reported: a timeout, or ranks that are gone.
+    fn gone(&mut self) -> RunEnd {
+        if self.interrupted.load(Ordering::Relaxed) {
+            RunEnd::Interrupted
+        } else if self.config.timeout.is_some_and(|limit| self.began.elapsed() >= limit) {
+            RunEnd::TimedOut
+        } else {
+            RunEnd::RankLost
+        }
+    }
+
+    /// Waits for one report of every rank; false when that will not come.
+    fn collect(&mut self) -> bool {
+        let mut missing = self.decisions.len();
+        let mut signalled: Option<Instant> = None;
+        while missing > 0 {
+            match self.inbox.recv_timeout(NAP) {
+                Ok(Report::Started { rank, thread_id, latch }) => {
+                    self.state.started(rank, thread_id, latch);
+                    missing -= 1;
+                }
+                Ok(Report::Pass { rank, blocks, link }) => {
+                    self.state.add(rank, blocks, link);
+                    missing -= 1;
+                }
+                Ok(Report::Ended { rank }) => {
+                    let lost =
+                        Failure::new(Stage::Measure, format!("rank {rank} ended unexpectedly; please report this"));
+                    self.state.lost(rank, &Trouble::Failed(lost));
+                    return false;
+                }
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.config.timeout.is_some_and(|limit| self.began.elapsed() >= limit) {
+                        return false;
+                    }
+                    if self.interrupted.load(Ordering::Relaxed)
+                        && signalled.get_or_insert_with(Instant::now).elapsed() > GRACE
+                    {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Decides for each case whether it has enough.
+    fn judge(&mut self, pass: u64) {
+        let blocks = pass + 1;
+        let late = self.began.elapsed() >= self.config.max_time;
+        let amount = self.config.amount;
+        self.state.judge(|values| match amount {
+            Amount::Fixed { reps, .. } if blocks >= fixed_blocks(reps) => Some(StopReason::Fixed),
+            Amount::Fixed { .. } => late.then_some(StopReason::MaxTime),
+            Amount::Adaptive(rule) => stop::decide(values, &rule).or(late.then_some(StopReason::MaxTime)),
+        });
+    }
+}

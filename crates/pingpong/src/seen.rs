@@ -1,0 +1,144 @@
+//! What was seen of a placement: where the thread runs and where the pages lie, looked up in the kernel, never inferred from
+//! what was asked.
+
+use std::collections::BTreeMap;
+
+use stats::IdSet;
+
+use crate::failure::{Failure, Stage};
+use crate::sys;
+
+/// Pages are looked up this many at a time: 512 KiB of addresses.
+const BATCH: usize = 65_536;
+
+/// Where the pages of one rank's host memory lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// Base pages on each node, by OS index.
+    pub per_node: BTreeMap<u32, u64>,
+    /// Base pages the kernel would not say anything of.
+    pub unknown: u64,
+    /// Why not.
+    pub unknown_reason: Option<String>,
+}
+
+/// A placement as seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The PU the thread ran on.
+    pub pu: u32,
+    /// The PUs it could have run on.
+    pub affinity: IdSet,
+    /// Where its host memory lies.
+    pub pages: Pages,
+}
+
+impl Seen {
+    /// Looks up the calling thread and these ranges of memory.
+    pub(crate) fn now(ranges: &[&[u8]]) -> Result<Self, Failure> {
+        let failure = |call: &'static str| {
+            move |error: std::io::Error| {
+                Failure::system(Stage::Prove, call, &error, "the placement cannot be proven here")
+            }
+        };
+        let pu = sys::current_pu().map_err(failure("getcpu"))?;
+        let affinity = sys::affinity().map_err(failure("sched_getaffinity"))?;
+        let mut pages = Pages::default();
+        ranges.iter().for_each(|range| pages.count(range));
+        Ok(Self { pu, affinity, pages })
+    }
+
+    /// What is not as asked, in words; `None` when nothing is known to be wrong.
+    pub fn mismatch(&self, pu: u32, node: u32) -> Option<String> {
+        if self.pu != pu || self.affinity != IdSet::from_iter([pu]) {
+            return Some(format!("asked for PU {pu}, ran on PU {} (affinity {})", self.pu, self.affinity));
+        }
+        let elsewhere: Vec<String> = self
+            .pages
+            .per_node
+            .iter()
+            .filter(|(n, _)| **n != node)
+            .map(|(n, count)| format!("{count} on node {n}"))
+            .collect();
+        if elsewhere.is_empty() {
+            return None;
+        }
+        let there = self.pages.per_node.get(&node).copied().unwrap_or(0);
+        Some(format!("asked for memory on node {node}, found {there} pages there and {}", elsewhere.join(", ")))
+    }
+}
+
+impl Pages {
+    /// Adds another range's pages.
+    pub(crate) fn merge(&mut self, other: Self) {
+        other.per_node.into_iter().for_each(|(node, count)| *self.per_node.entry(node).or_default() += count);
+        self.unknown += other.unknown;
+        self.unknown_reason = other.unknown_reason.or(self.unknown_reason.take());
+    }
+
+    /// Looks up every base page of `range`.
+    fn count(&mut self, range: &[u8]) {
+        let size = sys::page_bytes();
+        let first = range.as_ptr() as usize / size * size;
+        let last = range.as_ptr() as usize + range.len();
+        let addresses: Vec<*const u8> = (first..last).step_by(size).map(|address| address as *const u8).collect();
+        for batch in addresses.chunks(BATCH) {
+            match sys::page_nodes(batch) {
+                Ok(nodes) => self.add(batch, &nodes),
+                Err(error) => {
+                    self.unknown += batch.len() as u64;
+                    self.unknown_reason = Some(format!("move_pages: {error}"));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, batch: &[*const u8], nodes: &[i32]) {
+        for (address, node) in batch.iter().zip(nodes) {
+            // With NUMA balancing on, a resident page that is marked for a hint fault answers -EFAULT or -ENOENT: looking
+            // again settles it once the page was touched, and a placement is never called wrong for it.
+            let node = if *node < 0 {
+                sys::page_nodes(&[*address]).ok().and_then(|n| n.first().copied()).unwrap_or(*node)
+            } else {
+                *node
+            };
+            match u32::try_from(node) {
+                Ok(node) => *self.per_node.entry(node).or_default() += 1,
+                Err(_) => {
+                    self.unknown += 1;
+                    self.unknown_reason = Some(format!("move_pages: {}", std::io::Error::from_raw_os_error(-node)));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(per_node: &[(u32, u64)]) -> Seen {
+        let pages = Pages { per_node: per_node.iter().copied().collect(), ..Pages::default() };
+        Seen { pu: 3, affinity: IdSet::from_iter([3]), pages }
+    }
+
+    #[test]
+    fn a_thread_or_a_page_elsewhere_is_a_mismatch() {
+        assert_eq!(seen(&[(1, 10)]).mismatch(3, 1), None);
+        assert!(seen(&[(1, 10)]).mismatch(4, 1).is_some_and(|text| text.contains("asked for PU 4, ran on PU 3")));
+        let mixed = seen(&[(1, 10), (2, 1)]).mismatch(3, 1).unwrap_or_default();
+        assert!(mixed.contains("found 10 pages there and 1 on node 2"), "{mixed}");
+        let loose = Seen { affinity: IdSet::from_iter([2, 3]), ..seen(&[(1, 10)]) };
+        assert!(loose.mismatch(3, 1).is_some(), "a thread that may wander is not bound");
+    }
+
+    #[test]
+    fn touched_memory_is_found_somewhere() -> Result<(), Failure> {
+        let memory = vec![1_u8; 1 << 20];
+        let seen = Seen::now(&[&memory])?;
+        let pages = seen.pages.per_node.values().sum::<u64>() + seen.pages.unknown;
+        assert!(pages >= 256, "{pages} pages of 1 MiB");
+        assert!(seen.affinity.contains(seen.pu));
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Everything a run has so far: for each case and rank the blocks, or why there are none.
+
+use stats::stop::StopReason;
+use topo::model::Link;
+
+use crate::case::Case;
+use crate::rank::CaseBlock;
+use crate::sample::{Sample, Trouble};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// It is still under way.
+    Running,
+    /// Every case came to its end.
+    Complete,
+    /// A signal.
+    Interrupted,
+    /// It took longer than it was allowed to.
+    TimedOut,
+    /// A rank was lost.
+    RankLost,
+}
+
+/// One case on one rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankCase {
+    /// The blocks, in the order measured.
+    pub samples: Vec<Sample>,
+    /// What ended it, if it did not end well.
+    pub trouble: Option<Trouble>,
+    /// Why no further block was measured; `None` while more are to come.
+    pub stop: Option<StopReason>,
+}
+
+/// What is known of a rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankState {
+    /// Its thread, once it runs.
+    pub thread_id: Option<u32>,
+    /// Its device's latch, once it is open.
+    pub latch: Option<device::Latch>,
+    /// Its device's link as read last, after a pass.
+    pub link: Option<Link>,
+}
+
+/// Everything a run has so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunState {
+    /// The cases.
+    pub cases: Vec<Case>,
+    /// `results[case][rank]`.
+    pub results: Vec<Vec<RankCase>>,
+    /// The ranks.
+    pub ranks: Vec<RankState>,
+    /// Passes that are over.
+    pub passes: u64,
+    /// How it ended.
+    pub end: RunEnd,
+}
+
+impl RunState {
+    pub(crate) fn new(cases: &[Case], ranks: usize) -> Self {
+        Self {
+            cases: cases.to_vec(),
+            results: vec![vec![RankCase::default(); ranks]; cases.len()],
+            ranks: vec![RankState::default(); ranks],
+            passes: 0,
+            end: RunEnd::Running,
+        }
+    }
+
+    pub(crate) fn started(&mut self, rank: usize, thread_id: u32, latch: Option<device::Latch>) {
+        self.ranks[rank].thread_id = Some(thread_id);
+        self.ranks[rank].latch = latch;
+    }
+
+    pub(crate) fn add(&mut self, rank: usize, blocks: Vec<CaseBlock>, link: Option<Link>) {
+        for (case, outcome) in blocks {
+            let mine = &mut self.results[case][rank];
+            match outcome {
+                Ok(sample) => mine.samples.push(sample),
+                Err(trouble) => mine.trouble = mine.trouble.take().or(Some(trouble)),
+            }
+        }
+        if link.is_some() {
+            self.ranks[rank].link = link;
+        }
+    }
+
+    /// Rank `rank` is gone: what it had not finished failed.
+    pub(crate) fn lost(&mut self, rank: usize, trouble: &Trouble) {
+        for ranks in &mut self.results {
+            let mine = &mut ranks[rank];
+            if mine.stop.is_none() {
+                mine.trouble = mine.trouble.take().or_else(|| Some(trouble.clone()));
+            }
+        }
+    }
+
+    /// Which cases need no further block.
+    pub(crate) fn finished(&self) -> Vec<bool> {
+        self.results.iter().map(|ranks| ranks.iter().all(|rank| rank.stop.is_some())).collect()
+    }
+
+    /// Asks `enough` of every rank's blocks (mean nanoseconds a round). A case goes on until all its ranks have enough, and
+    /// ends at once where a rank is in trouble: the others' blocks would not be what was asked.
+    pub(crate) fn judge(&mut self, enough: impl Fn(&[f64]) -> Option<StopReason>) {
+        for ranks in &mut self.results {
+            if ranks.iter().all(|rank| rank.stop.is_some()) {
+                continue;
+            }
+            if ranks.iter().any(|rank| rank.trouble.is_some()) {
+                ranks.iter_mut().for_each(|rank| rank.stop = Some(StopReason::Error));
+                continue;
+            }
+            let values =
+                |rank: &RankCase| -> Vec<f64> { rank.samples.iter().map(|s| s.block.ns_per_round()).collect() };
+            let reasons: Option<Vec<StopReason>> = ranks.iter().map(|rank| enough(&values(rank))).collect();
+            for (rank, reason) in ranks.iter_mut().zip(reasons.unwrap_or_default()) {
+                rank.stop = Some(reason);
+            }
+        }
+    }
+
+    /// Marks what was under way when the run ended early.
+    pub(crate) fn finish(&mut self) {
+        let reason = match self.end {
+            RunEnd::Complete | RunEnd::Running => return,
+            RunEnd::Interrupted => StopReason::Signal,
+            RunEnd::TimedOut | RunEnd::RankLost => StopReason::Error,
+        };
+        for rank in self.results.iter_mut().flatten() {
+            rank.stop.get_or_insert(reason);
+        }
+    }
+}
