@@ -14,10 +14,12 @@
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
 
+pub mod environment;
 pub mod error;
 pub mod fs_root;
 pub mod link;
 pub mod model;
+pub mod text;
 
 mod bitmap;
 mod check;
@@ -25,6 +27,7 @@ mod convert;
 mod devices;
 mod driver_files;
 mod gpu_class;
+mod job_variables;
 mod kernel_nodes;
 mod load;
 mod locality;

@@ -9,12 +9,14 @@
 //! * I/O: PCI devices that hwloc calls important, and their OS devices. Instruction caches are left out, as is the default.
 
 use std::fmt::Display;
+use std::sync::OnceLock;
 
 use hwlocality::Topology as Hwloc;
 use hwlocality::object::types::ObjectType;
 use hwlocality::topology::builder::{BuildFlags, TopologyBuilder, TypeFilter};
 
 use crate::TopoError;
+use crate::convert::info;
 
 /// hwloc components that load a GPU runtime or talk to an X server.
 const GPU_COMPONENTS: [&str; 6] = ["opencl", "gl", "cuda", "nvml", "rsmi", "levelzero"];
@@ -43,10 +45,18 @@ pub(crate) fn synthetic(description: &str) -> Result<Hwloc, Box<dyn std::error::
     Ok(settings()?.from_synthetic(description)?.build()?)
 }
 
-/// The version of the hwloc library in use, `major.minor.patch` of its interface.
+/// The version of the hwloc library in use. The interface's number lags behind (2.9 says 2.8), so a topology of one PU is asked.
 pub(crate) fn hwloc_version() -> String {
-    let packed = hwlocality::hwloc_api_version();
-    format!("{}.{}.{}", packed >> 16, (packed >> 8) & 0xff, packed & 0xff)
+    static VERSION: OnceLock<String> = OnceLock::new();
+    let of_one_pu = || {
+        let one_pu = TopologyBuilder::new().from_synthetic("pu:1").ok()?.build().ok()?;
+        info(one_pu.root_object(), "hwlocVersion")
+    };
+    let interface = || {
+        let packed = hwlocality::hwloc_api_version();
+        format!("interface {}.{}", packed >> 16, (packed >> 8) & 0xff)
+    };
+    VERSION.get_or_init(|| of_one_pu().unwrap_or_else(interface)).clone()
 }
 
 fn settings() -> Result<TopologyBuilder, TopoError> {

@@ -91,8 +91,8 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
     }
     let below_node = machine.nodes.iter().any(|node| at.pus.is_subset(&node.pus) && at.pus.len() < node.pus.len());
     if at.object == "L3Cache" && below_node {
-        let board = around.board.as_ref().map_or_else(String::new, |name| format!(", known from the board {name}"));
-        let reason = format!("hwloc attaches it to the L3 of PUs {}{board}", at.pus);
+        let board = around.board.as_ref().map_or_else(String::new, |name| format!(" (the board is {name})"));
+        let reason = format!("hwloc attaches it to one L3{board}");
         return (Rung::L3, reason, at.pus.clone(), at.nodes.clone());
     }
     let kernel = match kernels_node {

@@ -66,9 +66,20 @@ impl Topology {
         local.filter(|node| host(node)).map(|node| node.os_index).collect()
     }
 
-    /// PUs that no allowed core has: cores of which not one PU is allowed, as where a site reserves cores for the system.
-    pub fn unusable_cores(&self) -> Vec<&Core> {
-        self.cores.iter().filter(|core| core.pus.and(&self.allowed.pus).is_empty()).collect()
+    /// Cores that a site keeps from jobs: every L3 has the same number of cores without one allowed PU, beside others
+    /// that can be used. Empty for anything less regular, which is a job's share rather than a rule of the machine.
+    pub fn reserved_cores(&self) -> Vec<&Core> {
+        let in_l3 = |l3: &L3| -> (Vec<&Core>, usize) {
+            let cores: Vec<&Core> = self.cores.iter().filter(|core| core.pus.is_subset(&l3.pus)).collect();
+            let all = cores.len();
+            (cores.into_iter().filter(|core| core.pus.and(&self.allowed.pus).is_empty()).collect(), all)
+        };
+        let per_l3: Vec<(Vec<&Core>, usize)> = self.l3s.iter().map(in_l3).collect();
+        let missing = per_l3.first().map_or(0, |(cores, _)| cores.len());
+        let regular = per_l3.len() > 1
+            && missing > 0
+            && per_l3.iter().all(|(cores, all)| cores.len() == missing && missing < *all);
+        if regular { per_l3.into_iter().flat_map(|(cores, _)| cores).collect() } else { Vec::new() }
     }
 
     /// This machine as a process with the affinity `pus` would find it.
@@ -101,5 +112,92 @@ impl Topology {
             outside_nodes: IdSet::default(),
             l3_pus: only_l3.map(|l3| l3.pus.clone()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::model;
+    use crate::load;
+    use crate::model::Source;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    /// Two packages with a node each, of two L3s of four cores of two PUs; a core has PUs 2n and 2n+1.
+    fn machine() -> Result<Topology, Box<dyn std::error::Error>> {
+        let hwloc = load::synthetic("pack:2 [numa] l3:2 core:4 pu:2")?;
+        Ok(model(&hwloc, Source::ThisSystem, String::new(), None))
+    }
+
+    #[test]
+    fn places_are_found_by_pu() -> Outcome {
+        let machine = machine()?;
+        assert_eq!(machine.core_of(9).map(|core| core.pus.to_string()), Some("8-9".to_owned()));
+        assert_eq!(machine.l3_of(9).map(|l3| l3.pus.to_string()), Some("8-15".to_owned()));
+        assert_eq!(machine.package_of(17).and_then(|package| package.os_index), Some(1));
+        assert_eq!(machine.pu(17).map(|pu| pu.nodes.clone()), Some(vec![1]));
+        assert_eq!(machine.pu(32), None);
+        assert!(machine.node(1).is_some() && machine.node(2).is_none());
+        assert!(!machine.machine_has_one_node());
+        Ok(())
+    }
+
+    #[test]
+    fn a_restriction_takes_pus_away_and_says_that_affinity_did() -> Outcome {
+        let restricted = machine()?.restricted_to(&"0,2-5,99".parse()?);
+        assert_eq!(restricted.allowed.pus.to_string(), "0,2-5");
+        assert_eq!(restricted.pu(1).map(|pu| pu.status), Some(PuStatus::NotInAffinity));
+        assert_eq!(restricted.allowed.not_in_affinity_pus.len(), 27);
+        Ok(())
+    }
+
+    #[test]
+    fn cores_missing_alike_from_every_l3_are_reserved_and_a_jobs_share_is_not() -> Outcome {
+        let machine = machine()?;
+        let reserved = |topology: &Topology| -> Vec<Option<u32>> {
+            topology.reserved_cores().iter().map(|core| core.pus.first()).collect()
+        };
+        let low_noise = machine.restricted_to(&machine.allowed.pus.minus(&"0-1,8-9,16-17,24-25".parse()?));
+        assert_eq!(reserved(&low_noise), [Some(0), Some(8), Some(16), Some(24)]);
+        assert!(reserved(&machine.restricted_to(&"0-11".parse()?)).is_empty());
+        assert!(reserved(&machine).is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn a_core_with_one_sibling_allowed_still_counts() -> Outcome {
+        let mut machine = machine()?.restricted_to(&"1,2-3".parse()?);
+        machine.gpus.push(Gpu {
+            index: 0,
+            pci: "03:00.0".parse()?,
+            vendor_id: 0x10de,
+            device_id: 0x2330,
+            class_id: 0x0302,
+            name: crate::model::GpuName { value: None, source: "none".to_owned() },
+            uuid: Some("GPU-aBc".to_owned()),
+            os_devices: Vec::new(),
+            locality: Locality {
+                rung: Rung::Unknown,
+                reason: "numa_node -1".to_owned(),
+                attached_to: "Machine".to_owned(),
+                pus: IdSet::default(),
+                nodes: IdSet::default(),
+                outside_pus: IdSet::default(),
+                outside_nodes: IdSet::default(),
+                l3_pus: None,
+            },
+            link: None,
+        });
+        let gpu = machine.gpu_with_uuid("gpu-abc").ok_or("no GPU by UUID")?.clone();
+        assert_eq!(machine.gpu_at("0000:03:00.0".parse()?), Some(&gpu));
+        assert_eq!(machine.first_local_pu(&gpu), None, "unknown is not node 0");
+        let told = machine.locality_by_driver(&gpu, 0, "NVML").ok_or("the driver's word was not taken")?;
+        assert_eq!(told.rung, Rung::Driver);
+        let gpu = Gpu { locality: told, ..gpu };
+        assert_eq!(machine.local_cores(&gpu).len(), 2);
+        assert_eq!(machine.first_local_pu(&gpu), Some(1));
+        assert!(machine.locality_by_driver(&gpu, 1, "NVML").is_none(), "already known");
+        Ok(())
     }
 }

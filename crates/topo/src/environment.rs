@@ -1,0 +1,340 @@
+//! What else of the machine a measurement depends on: kernel, limits, governor, drivers, cgroup, launcher.
+//!
+//! Each probe is a value with its source, or no value with the reason; nothing is left out because it was not there.
+//! Everything is read from files, so the probes work before any driver is opened, and tests bring their own root. Not here:
+//! what a GPU driver's library says (clocks, ECC, persistence), which the backend reports.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fs_root::{FsRoot, value_of};
+use crate::job_variables;
+
+/// The environment that matters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// One entry per probe, always all of them, in the same order.
+    pub probes: Vec<Probe>,
+    /// Launcher, job and runtime variables that are set, of an allow-list.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// One thing that was looked up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// Its name; stable over versions, with the unit where there is one.
+    pub name: String,
+    /// What was read; null where it could not be.
+    pub value: Option<ProbeValue>,
+    /// The file that was read.
+    pub source: String,
+    /// Why there is no value; null where there is one.
+    pub reason: Option<String>,
+}
+
+/// A probe's value: a number where it is one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ProbeValue {
+    /// A count or an amount, in the unit that the probe's name ends in.
+    Number(u64),
+    /// Words.
+    Text(String),
+}
+
+/// Looks everything up, on this machine and in this process's environment.
+pub fn probe() -> Environment {
+    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    probe_under(&FsRoot::default(), variable)
+}
+
+/// [`probe`] under another root and environment.
+pub fn probe_under(root: &FsRoot, variable: impl Fn(&str) -> Option<String>) -> Environment {
+    let probes = vec![
+        words(root, "kernel.release", "/proc/sys/kernel/osrelease"),
+        os_name(root),
+        words(root, "host.name", "/proc/sys/kernel/hostname"),
+        cpu_model(root),
+        governor(root),
+        words(root, "kernel.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        huge_pages(root),
+        number(root, "kernel.numa_balancing", "/proc/sys/kernel/numa_balancing"),
+        memlock(root, "limits.memlock_soft_bytes", 0),
+        memlock(root, "limits.memlock_hard_bytes", 1),
+        cgroup_path(root),
+        cpuset(root, "cgroup.cpus_effective", ["cpuset.cpus.effective", "cpuset.effective_cpus"]),
+        cpuset(root, "cgroup.mems_effective", ["cpuset.mems.effective", "cpuset.effective_mems"]),
+        virtual_machine(root),
+        nvidia(root),
+        amdgpu(root),
+    ];
+    Environment { probes, variables: job_variables::set(variable) }
+}
+
+fn found(name: &str, source: &str, value: ProbeValue) -> Probe {
+    Probe { name: name.to_owned(), value: Some(value), source: source.to_owned(), reason: None }
+}
+
+fn absent(name: &str, source: &str, reason: impl Into<String>) -> Probe {
+    Probe { name: name.to_owned(), value: None, source: source.to_owned(), reason: Some(reason.into()) }
+}
+
+/// A probe of one file, whose text `pick` takes the value from.
+fn file(root: &FsRoot, name: &str, path: &str, pick: impl Fn(&str) -> Option<ProbeValue>) -> Probe {
+    match root.text(path) {
+        Err(reason) => absent(name, path, reason),
+        Ok(text) => match pick(&text) {
+            Some(value) => found(name, path, value),
+            None => absent(
+                name,
+                path,
+                format!("the file does not say it; it holds \"{}\"", text.chars().take(60).collect::<String>()),
+            ),
+        },
+    }
+}
+
+fn words(root: &FsRoot, name: &str, path: &str) -> Probe {
+    file(root, name, path, |text| (!text.is_empty()).then(|| ProbeValue::Text(text.to_owned())))
+}
+
+fn number(root: &FsRoot, name: &str, path: &str) -> Probe {
+    file(root, name, path, |text| text.parse().ok().map(ProbeValue::Number))
+}
+
+fn os_name(root: &FsRoot) -> Probe {
+    file(root, "os.name", "/etc/os-release", |text| {
+        value_of(text, "PRETTY_NAME").map(|name| ProbeValue::Text(name.trim_matches(['"', '\'']).to_owned()))
+    })
+}
+
+fn cpu_model(root: &FsRoot) -> Probe {
+    file(root, "cpu.model", "/proc/cpuinfo", |text| {
+        // x86 writes `model name`, POWER `cpu`; Arm writes numbers only, and a number is not a name.
+        value_of(text, "model name").or_else(|| value_of(text, "cpu\t")).map(|model| ProbeValue::Text(model.to_owned()))
+    })
+}
+
+/// Each governor with the number of policies that have it: a single odd core is what one wants to see.
+fn governor(root: &FsRoot) -> Probe {
+    const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for policy in root.names(POLICIES).into_iter().filter(|name| name.starts_with("policy")) {
+        if let Ok(governor) = root.text(&format!("{POLICIES}/{policy}/scaling_governor")) {
+            *counts.entry(governor).or_default() += 1;
+        }
+    }
+    let source = format!("{POLICIES}/policy*/scaling_governor");
+    let several = counts.len() > 1;
+    let one = |(governor, count): (String, usize)| if several { format!("{governor} ({count})") } else { governor };
+    let text: Vec<String> = counts.into_iter().map(one).collect();
+    match &text[..] {
+        [] => absent("cpu.governor", &source, "the kernel shows no frequency control (usual in a virtual machine)"),
+        all => found("cpu.governor", &source, ProbeValue::Text(all.join(", "))),
+    }
+}
+
+/// The choice in brackets: `always [madvise] never`.
+fn huge_pages(root: &FsRoot) -> Probe {
+    file(root, "memory.transparent_huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled", |text| {
+        let (_, after) = text.split_once('[')?;
+        after.split_once(']').map(|(choice, _)| ProbeValue::Text(choice.to_owned()))
+    })
+}
+
+/// `Max locked memory         8388608              unlimited            bytes`
+fn memlock(root: &FsRoot, name: &str, column: usize) -> Probe {
+    file(root, name, "/proc/self/limits", |text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
+        let limit = line.split_whitespace().nth(column)?;
+        if limit == "unlimited" {
+            return Some(ProbeValue::Text(limit.to_owned()));
+        }
+        limit.parse().ok().map(ProbeValue::Number)
+    })
+}
+
+/// The cgroup that sets the cpuset: version 2's, else version 1's cpuset hierarchy.
+fn own_cgroup(text: &str) -> Option<(&'static str, &str)> {
+    let controller = |wanted: &str| {
+        text.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let (controllers, path) = (fields.next()?, fields.next()?);
+            controllers.split(',').any(|one| one == wanted).then_some(path)
+        })
+    };
+    let version_1 = controller("cpuset").map(|path| ("/sys/fs/cgroup/cpuset", path));
+    version_1.or_else(|| controller("").map(|path| ("/sys/fs/cgroup", path)))
+}
+
+fn cgroup_path(root: &FsRoot) -> Probe {
+    file(root, "cgroup.path", "/proc/self/cgroup", |text| {
+        own_cgroup(text).map(|(_, path)| ProbeValue::Text(path.to_owned()))
+    })
+}
+
+/// The effective set of this process's cgroup, or of the nearest one above it that has the file.
+fn cpuset(root: &FsRoot, name: &str, files: [&str; 2]) -> Probe {
+    const CGROUP: &str = "/proc/self/cgroup";
+    let text = match root.text(CGROUP) {
+        Ok(text) => text,
+        Err(reason) => return absent(name, CGROUP, reason),
+    };
+    let Some((mount, path)) = own_cgroup(&text) else {
+        return absent(name, CGROUP, "this process is in no cpuset");
+    };
+    let mut path = path.trim_end_matches('/');
+    loop {
+        for file in files {
+            let source = format!("{mount}{path}/{file}");
+            if let Ok(set) = root.text(&source) {
+                return found(name, &source, ProbeValue::Text(set));
+            }
+        }
+        match path.rsplit_once('/') {
+            Some((above, _)) => path = above,
+            None => {
+                return absent(
+                    name,
+                    &format!("{mount}/**/{}", files[0]),
+                    "no cgroup file says it (not mounted here, or no cpuset controller)",
+                );
+            }
+        }
+    }
+}
+
+fn virtual_machine(root: &FsRoot) -> Probe {
+    const NAME: &str = "platform.virtual_machine";
+    if let Ok(hypervisor) = root.text("/sys/hypervisor/type") {
+        return found(NAME, "/sys/hypervisor/type", ProbeValue::Text(hypervisor));
+    }
+    file(root, NAME, "/proc/cpuinfo", |text| {
+        // The `hypervisor` flag exists on x86 only: elsewhere its absence says nothing.
+        let flags = value_of(text, "flags")?;
+        let flagged = flags.split_whitespace().any(|flag| flag == "hypervisor");
+        Some(ProbeValue::Text(if flagged { "yes, by the CPU's hypervisor flag" } else { "no sign of one" }.to_owned()))
+    })
+}
+
+/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun …`: the first word made of numbers and points.
+fn nvidia(root: &FsRoot) -> Probe {
+    file(root, "driver.nvidia", "/proc/driver/nvidia/version", |text| {
+        let version = |word: &&str| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok());
+        value_of(text, "NVRM version")?.split_whitespace().find(version).map(|word| ProbeValue::Text(word.to_owned()))
+    })
+}
+
+fn amdgpu(root: &FsRoot) -> Probe {
+    const VERSION: &str = "/sys/module/amdgpu/version";
+    match root.text(VERSION) {
+        Ok(version) => found("driver.amdgpu", VERSION, ProbeValue::Text(version)),
+        Err(_) if root.exists("/sys/module/amdgpu") => {
+            absent("driver.amdgpu", VERSION, "loaded, and the kernel's own: it has no version but the kernel's")
+        }
+        Err(_) => absent("driver.amdgpu", VERSION, "not loaded"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node() -> std::io::Result<tempfile::TempDir> {
+        let root = tempfile::tempdir()?;
+        for (path, text) in [
+            ("proc/sys/kernel/osrelease", "6.1.0\n"),
+            ("etc/os-release", "NAME=x\nPRETTY_NAME=\"SUSE Linux Enterprise Server 15 SP5\"\n"),
+            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 7A53\nflags\t\t: fpu vme\n"),
+            ("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "performance\n"),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+            ("proc/sys/kernel/numa_balancing", "0\n"),
+            (
+                "proc/self/limits",
+                "Limit   Soft Limit  Hard Limit  Units\nMax locked memory   8388608   unlimited   bytes\n",
+            ),
+            ("proc/self/cgroup", "0::/slurm/job_1/step_0\n"),
+            ("sys/fs/cgroup/slurm/job_1/cpuset.cpus.effective", "1-7,9-15\n"),
+            (
+                "proc/driver/nvidia/version",
+                "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\nGCC version: gcc 12.2.0\n",
+            ),
+        ] {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(root.path()))?;
+            std::fs::write(path, text)?;
+        }
+        Ok(root)
+    }
+
+    fn text(environment: &Environment, name: &str) -> String {
+        let probe = environment.probes.iter().find(|probe| probe.name == name);
+        match probe.map(|probe| (&probe.value, &probe.reason)) {
+            Some((Some(ProbeValue::Text(text)), None)) => text.clone(),
+            Some((Some(ProbeValue::Number(number)), None)) => format!("#{number}"),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_probe_reads_its_file() -> std::io::Result<()> {
+        let root = node()?;
+        let environment = probe_under(&FsRoot::at(root.path()), |_| None);
+        for (name, value) in [
+            ("kernel.release", "6.1.0"),
+            ("os.name", "SUSE Linux Enterprise Server 15 SP5"),
+            ("cpu.model", "AMD EPYC 7A53"),
+            ("cpu.governor", "performance (2), powersave (1)"),
+            ("memory.transparent_huge_pages", "madvise"),
+            ("kernel.numa_balancing", "#0"),
+            ("limits.memlock_soft_bytes", "#8388608"),
+            ("limits.memlock_hard_bytes", "unlimited"),
+            ("cgroup.path", "/slurm/job_1/step_0"),
+            ("cgroup.cpus_effective", "1-7,9-15"),
+            ("platform.virtual_machine", "no sign of one"),
+            ("driver.nvidia", "580.65.06"),
+        ] {
+            assert_eq!(text(&environment, name), value, "{name}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_cpuset_comes_from_the_nearest_cgroup_that_has_one() -> std::io::Result<()> {
+        let root = node()?;
+        let environment = probe_under(&FsRoot::at(root.path()), |_| None);
+        let probe = environment.probes.iter().find(|probe| probe.name == "cgroup.cpus_effective");
+        let source = probe.map(|probe| probe.source.as_str());
+        assert_eq!(source, Some("/sys/fs/cgroup/slurm/job_1/cpuset.cpus.effective"));
+        Ok(())
+    }
+
+    #[test]
+    fn version_1_cgroups_name_their_cpuset_hierarchy() {
+        let text = "12:memory:/a\n5:cpuset,cpu:/slurm/uid_1/job_2\n0::/init.scope\n";
+        assert_eq!(own_cgroup(text), Some(("/sys/fs/cgroup/cpuset", "/slurm/uid_1/job_2")));
+        assert_eq!(own_cgroup("0::/\n"), Some(("/sys/fs/cgroup", "/")));
+        assert_eq!(own_cgroup("1:memory:/\n"), None);
+    }
+
+    #[test]
+    fn a_machine_without_any_of_it_still_has_every_probe_with_a_reason() -> std::io::Result<()> {
+        let empty = tempfile::tempdir()?;
+        let environment = probe_under(&FsRoot::at(empty.path()), |_| None);
+        assert_eq!(environment.probes.len(), 16);
+        for probe in &environment.probes {
+            assert!(probe.value.is_none() && probe.reason.is_some(), "{probe:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn this_machine_says_its_kernel() {
+        let environment = probe();
+        assert!(environment.probes.iter().any(|probe| probe.name == "kernel.release" && probe.value.is_some()));
+    }
+}

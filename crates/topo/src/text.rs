@@ -1,0 +1,87 @@
+//! The plain-text view of `numabench topo`: what belongs together, readable in ten seconds at 80 to 120 columns.
+//!
+//! A pure function of the model, so that a saved file shows what the machine showed. Plain ASCII, no colour: it is pasted into
+//! tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. Trees and drawings are other views.
+
+mod gpus;
+mod layout;
+mod missing;
+mod places;
+
+use crate::model::{Source, Topology};
+use layout::count;
+
+/// The view, at most `width` columns wide where the words allow (60 at least), with a newline at the end.
+pub fn render(topology: &Topology, width: usize) -> String {
+    let width = width.max(60);
+    let sections = [
+        vec![headline(topology)],
+        places::lines(topology, width),
+        places::distances(topology, width),
+        gpus::lines(topology, width),
+        missing::lines(topology, width),
+    ];
+    let blocks: Vec<String> =
+        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
+    blocks.join("\n\n") + "\n"
+}
+
+fn headline(topology: &Topology) -> String {
+    let host = topology.hostname.as_deref().unwrap_or("(host name not known)");
+    let source = match &topology.source {
+        Source::ThisSystem => "this machine".to_owned(),
+        Source::XmlFile { path } => path.clone(),
+    };
+    let parts = [
+        count(topology.packages.len(), "package"),
+        count(topology.nodes.len(), "NUMA node"),
+        count(topology.cores.len(), "core"),
+        count(topology.pus.len() - topology.allowed.offline_pus.len(), "PU"),
+        count(topology.gpus.len(), "GPU"),
+    ];
+    format!("{host}: {}\nread from {source} with hwloc {}", parts.join(", "), topology.hwloc_version)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn fixture(name: &str) -> Result<Topology, crate::TopoError> {
+        crate::from_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name))
+    }
+
+    #[test]
+    fn the_view_says_what_belongs_together_and_what_is_not_known() -> Result<(), Box<dyn std::error::Error>> {
+        let text = render(&fixture("two-packages-gpus.xml")?, 100);
+        for line in [
+            "fixture01: 2 packages, 2 NUMA nodes, 8 cores, 16 PUs, 3 GPUs",
+            "  node 0    8 GiB   PUs 0-7, 4 cores x 2 PUs; allowed 2-7",
+            "    L3 32 MiB: 0-3 | 4-7",
+            "  0  0000:03:00.0  NVIDIA H100 80GB HBM3",
+            "outside the cpuset: PUs 0-1",
+            "offline, or left out when the file was written: PUs 16-17",
+            "  2  0000:c3:00.0  PCI 10de:2330          ?     ?                -      unknown",
+            "nothing says which of 2 NUMA nodes is near",
+        ] {
+            assert!(text.contains(line), "no \"{line}\" in\n{text}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked_for() -> Result<(), Box<dyn std::error::Error>> {
+        for name in ["two-packages-gpus.xml", "superchips.xml"] {
+            let topology = fixture(name)?;
+            for width in [80, 100, 120] {
+                let text = render(&topology, width);
+                // The path of the file is printed whole, whatever its length.
+                for line in text.lines().filter(|line| !line.starts_with("read from ")) {
+                    assert!(line.len() <= width, "{} columns at {width}: {line}", line.len());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Small pieces of layout: counts, id lists, wrapped lines, columns.
+
+use stats::IdSet;
+
+/// `1 package`, `4 packages`.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A set of ids, in taskset's syntax; a set with a constant step as `0-22:2`.
+pub(super) fn ids(set: &IdSet) -> String {
+    let all: Vec<u32> = set.iter().collect();
+    let (Some(first), Some(last)) = (all.first(), all.last()) else { return "none".to_owned() };
+    let step = all.get(1).map_or(0, |second| second - first);
+    let even = all.len() > 2 && step > 1 && all.windows(2).all(|pair| pair[1] - pair[0] == step);
+    if even { format!("{first}-{last}:{step}") } else { set.to_string() }
+}
+
+/// `text` in lines of at most `width` columns, broken at spaces and after commas; the first begins with `lead`, the others
+/// are indented to match.
+pub(super) fn wrapped(lead: &str, text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = lead.to_owned();
+    for piece in text.split_inclusive([' ', ',']) {
+        let fresh = line.len() == lead.len();
+        if !fresh && line.len() + piece.trim_end().len() > width {
+            lines.push(line.trim_end().to_owned());
+            line = " ".repeat(lead.len());
+        }
+        line.push_str(piece);
+    }
+    lines.push(line.trim_end().to_owned());
+    lines
+}
+
+/// `text`, cut to `width` columns with `...` at the cut.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    kept.trim_end().to_owned() + "..."
+}
+
+/// Rows of cells as lines, columns as wide as their widest cell, two spaces between.
+pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..).map_while(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        format!("  {}", cells.join("  ")).trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_step_is_written_as_one() {
+        let list = |text: &str| text.parse::<IdSet>().map(|set| ids(&set));
+        assert_eq!(list("1,3,5,7"), Ok("1-7:2".to_owned()));
+        assert_eq!(list("0-3,8"), Ok("0-3,8".to_owned()));
+        assert_eq!(list("0,8"), Ok("0,8".to_owned()));
+        assert_eq!(list(""), Ok("none".to_owned()));
+    }
+
+    #[test]
+    fn long_texts_are_broken_and_indented() {
+        assert_eq!(wrapped("a: ", "0-7,16-23,32-39", 10), ["a: 0-7,", "   16-23,", "   32-39"]);
+        assert_eq!(wrapped("a: ", "one two", 80), ["a: one two"]);
+    }
+
+    #[test]
+    fn a_cut_says_that_it_is_one() {
+        assert_eq!(cut("AMD Instinct MI250X", 12), "AMD Insti...");
+        assert_eq!(cut("H200", 12), "H200");
+    }
+}
