@@ -1,8 +1,9 @@
 //! Prints this machine, or each hwloc XML file given, as `numabench topo` does: for trying the crate without the binary, as
-//! in a guest. `-w N` sets the width.
+//! in a guest. `-w N` sets the width, `-e` prints the environment too.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::print_stderr)]
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,7 +12,9 @@ fn main() -> ExitCode {
     let mut files = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        if argument == "-w" {
+        if argument == "-e" {
+            environment();
+        } else if argument == "-w" {
             width = arguments.next().and_then(|width| width.parse().ok()).unwrap_or(width);
         } else {
             files.push(argument);
@@ -25,7 +28,10 @@ fn main() -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for reading in readings {
         match reading {
-            Ok(topology) => println!("{}", topo::text::render(&topology, width)),
+            Ok(topology) => {
+                // A closed pipe (`| head`) is the reader's choice, not an error.
+                let _ = writeln!(std::io::stdout(), "{}", topo::text::render(&topology, width));
+            }
             Err(error) => {
                 eprintln!("error: {error}");
                 code = ExitCode::FAILURE;
@@ -33,4 +39,16 @@ fn main() -> ExitCode {
         }
     }
     code
+}
+
+/// Each probe on a line, with its source where it has a value and the reason where it has none.
+fn environment() {
+    let environment = topo::environment::probe();
+    for probe in environment.probes {
+        let value = probe.value.map_or_else(|| "-".to_owned(), |value| format!("{value:?}"));
+        let _ = writeln!(std::io::stdout(), "{}: {value} ({})", probe.name, probe.reason.unwrap_or(probe.source));
+    }
+    for (name, value) in environment.variables {
+        let _ = writeln!(std::io::stdout(), "{name}={value}");
+    }
 }

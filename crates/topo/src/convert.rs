@@ -54,7 +54,7 @@ pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: 
     let surroundings = Surroundings {
         topology: &topology,
         board: info(hwloc.root_object(), "DMIBoardName"),
-        hidden_nodes: !ids(hwloc.complete_nodeset()).is_subset(&ids(hwloc.nodeset())),
+        hidden_nodes: topology.allowed.missing_nodes.iter().any(|node| topology.node(node).is_none()),
         virtual_machine: devices::virtual_machine(hwloc, root),
     };
     topology.gpus = devices::listed(found, &surroundings, root);
@@ -88,7 +88,8 @@ pub(crate) fn os_index(object: &TopologyObject) -> Option<u32> {
 
 fn hostname(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {
     let kernels = root.and_then(|root| root.text("/proc/sys/kernel/hostname").ok());
-    kernels.or_else(|| info(hwloc.root_object(), "HostName"))
+    let name = kernels.or_else(|| info(hwloc.root_object(), "HostName"));
+    name.filter(|name| name != "(none)") // the kernel's word where nobody set one
 }
 
 fn packages(hwloc: &Hwloc) -> Vec<Package> {

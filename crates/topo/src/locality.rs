@@ -52,7 +52,9 @@ pub(crate) fn locality(
     if !outside_pus.is_empty() && outside_pus == pus {
         reason = format!("{reason}; all of its local PUs ({pus}) are outside the cpuset");
     }
-    let outside_nodes = nodes.and(&machine.allowed.missing_nodes);
+    // No cpuset lists a node without memory: that it is missing there says nothing.
+    let has_memory = |node: &u32| machine.node(*node).is_none_or(|node| node.total_bytes > 0);
+    let outside_nodes: IdSet = nodes.and(&machine.allowed.missing_nodes).iter().filter(has_memory).collect();
     Locality {
         rung,
         reason,
@@ -89,7 +91,8 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
     if at.pus.is_empty() && at.nodes.is_empty() {
         return unknown(format!("hwloc attaches it to {place}, which has no PU and no NUMA node that this view shows"));
     }
-    let below_node = machine.nodes.iter().any(|node| at.pus.is_subset(&node.pus) && at.pus.len() < node.pus.len());
+    let narrower_than = |node: &NumaNode| at.pus.is_subset(&node.pus) && at.pus.len() < node.pus.len();
+    let below_node = machine.nodes.iter().any(|node| has_cpus(node) && narrower_than(node));
     if at.object == "L3Cache" && below_node {
         let board = around.board.as_ref().map_or_else(String::new, |name| format!(" (the board is {name})"));
         let reason = format!("hwloc attaches it to one L3{board}");
@@ -118,10 +121,10 @@ fn whole_machine(at: &Attachment, kernels_node: Option<i64>, around: &Surroundin
         };
         return Err(format!("{said}: nothing says which of {} is near", places(nodes, packages)));
     }
-    if around.hidden_nodes && at.object == "Machine" {
+    let told = matches!(kernels_node, Some(node) if node >= 0) || (kernels_node.is_none() && at.object != "Machine");
+    if around.hidden_nodes && !told {
         return Err("it is attached to the whole machine, of which this view shows one NUMA node of several".to_owned());
     }
-    let told = matches!(kernels_node, Some(node) if node >= 0) || (kernels_node.is_none() && at.object != "Machine");
     match &around.virtual_machine {
         Some(proof) if !told => Err(format!(
             "a virtual machine ({proof}) that shows one NUMA node and {}: the platform does not tell what is near",
@@ -136,7 +139,11 @@ fn places(nodes: usize, packages: usize) -> String {
 }
 
 fn own_pus(node: &NumaNode) -> IdSet {
-    if matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly) { node.pus.clone() } else { IdSet::default() }
+    if has_cpus(node) { node.pus.clone() } else { IdSet::default() }
+}
+
+fn has_cpus(node: &NumaNode) -> bool {
+    matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly)
 }
 
 fn numbered(node: &NumaNode) -> String {
@@ -147,4 +154,118 @@ fn numbered(node: &NumaNode) -> String {
         NodeKind::Empty => ", a node without memory and CPUs",
     };
     format!("the kernel says numa_node {}{without}", node.os_index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::model;
+    use crate::load;
+    use crate::model::Source;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn machine(description: &str) -> Result<Topology, Box<dyn std::error::Error>> {
+        Ok(model(&load::synthetic(description)?, Source::ThisSystem, String::new(), None))
+    }
+
+    fn at(object: &str, pus: &str, nodes: &str) -> Attachment {
+        let set = |text: &str| text.parse().unwrap_or_default();
+        Attachment { object: object.to_owned(), os_index: Some(0), pus: set(pus), nodes: set(nodes) }
+    }
+
+    fn around(topology: &Topology) -> Surroundings<'_> {
+        Surroundings { topology, board: None, hidden_nodes: false, virtual_machine: None }
+    }
+
+    /// Two packages with a node each, of two L3s of two PUs.
+    const TWO_NODES: &str = "pack:2 [numa] l3:2 core:2 pu:1";
+
+    #[test]
+    fn an_l3_narrower_than_its_node_is_the_best_rung() -> Outcome {
+        let machine = machine(TWO_NODES)?;
+        let found = locality(&at("L3Cache", "2-3", "0"), Some(0), None, &around(&machine));
+        assert_eq!((found.rung, found.pus.to_string().as_str()), (Rung::L3, "2-3"));
+        assert_eq!(found.l3_pus, Some([2, 3].into_iter().collect()));
+        let package = locality(&at("Package", "0-3", "0"), Some(0), None, &around(&machine));
+        assert_eq!((package.rung, package.l3_pus), (Rung::PciLocalCpus, None));
+        Ok(())
+    }
+
+    #[test]
+    fn the_whole_of_a_machine_with_several_nodes_is_unknown() -> Outcome {
+        let machine = machine(TWO_NODES)?;
+        for kernels_node in [None, Some(-1)] {
+            let found = locality(&at("Machine", "0-7", "0-1"), kernels_node, None, &around(&machine));
+            assert_eq!(found.rung, Rung::Unknown, "{kernels_node:?}");
+            assert!(found.pus.is_empty() && found.nodes.is_empty());
+            assert!(found.reason.contains("which of 2 NUMA nodes"), "{}", found.reason);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_number_from_the_kernel_is_taken_where_there_are_no_local_cpus_to_attach_by() -> Outcome {
+        let machine = machine(TWO_NODES)?;
+        let found = locality(&at("Machine", "0-7", "0-1"), Some(1), None, &around(&machine));
+        assert_eq!((found.rung, found.pus.to_string().as_str()), (Rung::PciLocalCpus, "4-7"));
+        assert_eq!(found.nodes.to_string(), "1");
+        Ok(())
+    }
+
+    #[test]
+    fn one_node_is_local_unless_a_virtual_machine_does_not_tell() -> Outcome {
+        let machine = machine("pack:1 [numa] l3:1 core:4 pu:1")?;
+        let device = at("Machine", "0-3", "0");
+        for kernels_node in [None, Some(-1), Some(0)] {
+            let found = locality(&device, kernels_node, None, &around(&machine));
+            assert_eq!((found.rung, found.nodes.to_string().as_str()), (Rung::PciLocalCpus, "0"), "{kernels_node:?}");
+        }
+        let guest = Surroundings { virtual_machine: Some("a proof".to_owned()), ..around(&machine) };
+        for (kernels_node, rung) in [(None, Rung::Unknown), (Some(-1), Rung::Unknown), (Some(0), Rung::PciLocalCpus)] {
+            assert_eq!(locality(&device, kernels_node, None, &guest).rung, rung, "{kernels_node:?}");
+        }
+        let part = Surroundings { hidden_nodes: true, ..around(&machine) };
+        assert_eq!(locality(&device, None, None, &part).rung, Rung::Unknown);
+        Ok(())
+    }
+
+    #[test]
+    fn one_node_over_two_packages_tells_nothing() -> Outcome {
+        let machine = machine("numa:1 pack:2 core:2 pu:1")?;
+        let found = locality(&at("Machine", "0-3", "0"), Some(-1), None, &around(&machine));
+        assert_eq!(found.rung, Rung::Unknown);
+        assert!(found.reason.contains("which of 2 packages"), "{}", found.reason);
+        Ok(())
+    }
+
+    #[test]
+    fn what_the_cpuset_has_not_got_is_set_apart() -> Outcome {
+        let mut machine = machine(TWO_NODES)?;
+        machine.allowed.not_in_cgroup_pus = "4-5".parse()?;
+        let found = locality(&at("Package", "4-7", "1"), None, None, &around(&machine));
+        assert_eq!((found.pus.to_string().as_str(), found.outside_pus.to_string().as_str()), ("6-7", "4-5"));
+        machine.allowed.not_in_cgroup_pus = "4-7".parse()?;
+        let found = locality(&at("Package", "4-7", "1"), None, None, &around(&machine));
+        assert!(found.pus.is_empty() && found.rung == Rung::PciLocalCpus);
+        assert!(found.reason.contains("(4-7) are outside the cpuset"), "{}", found.reason);
+        Ok(())
+    }
+
+    #[test]
+    fn the_node_of_a_gpus_own_memory_is_local_to_it() -> Outcome {
+        let machine = machine(TWO_NODES)?;
+        let found = locality(&at("Package", "0-3", "0"), Some(0), Some(4), &around(&machine));
+        assert_eq!(found.nodes.to_string(), "0,4");
+        Ok(())
+    }
+
+    #[test]
+    fn a_place_with_nothing_to_see_is_unknown() -> Outcome {
+        let machine = machine(TWO_NODES)?;
+        let found = locality(&at("Package", "", ""), None, None, &around(&machine));
+        assert_eq!(found.rung, Rung::Unknown);
+        assert!(found.reason.contains("Package 0"), "{}", found.reason);
+        Ok(())
+    }
 }

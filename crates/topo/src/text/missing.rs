@@ -16,12 +16,15 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
         }
     };
     let reserved = topology.reserved_cores().iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
+    // A node without memory is in no cpuset: its own line says why nothing can be had there.
+    let has_memory = |id: &u32| topology.node(*id).is_none_or(|node| node.total_bytes > 0);
+    let missing_nodes: IdSet = allowed.missing_nodes.iter().filter(has_memory).collect();
     let entries = [
         (offline, "PUs", &allowed.offline_pus),
         ("outside the cpuset", "PUs", &allowed.not_in_cgroup_pus),
         ("outside the affinity", "PUs", &allowed.not_in_affinity_pus),
         ("among these, reserved (as many cores in every L3)", "PUs", &reserved),
-        (nodes, "NUMA nodes", &allowed.missing_nodes),
+        (nodes, "NUMA nodes", &missing_nodes),
     ];
     let mut lines: Vec<String> = entries
         .into_iter()

@@ -35,18 +35,20 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
 
 fn node_lines(topology: &Topology, node: &NumaNode, width: usize) -> Vec<String> {
     let memory = match (node.total_bytes, node.free_bytes) {
+        (0, _) if node.kind == NodeKind::Normal => "memory not known".to_owned(),
         (0, _) => "no memory".to_owned(),
         (total, Some(free)) => format!("{}, {} free", rounded_size(total), rounded_size(free)),
         (total, None) => rounded_size(total),
     };
     let subtype = node.subtype.as_ref().map_or_else(String::new, |subtype| format!(" ({subtype})"));
     let (what, pus) = match node.kind {
-        NodeKind::Normal | NodeKind::CpuOnly => (String::new(), pus(topology, &node.pus)),
-        NodeKind::MemoryOnly => ("memory without CPUs; ".to_owned(), around(node)),
-        NodeKind::GpuMemory => ("the memory of a GPU, not for host buffers; ".to_owned(), around(node)),
+        NodeKind::Normal => (String::new(), pus(topology, &node.pus)),
+        NodeKind::CpuOnly => ("CPUs without memory; ".to_owned(), pus(topology, &node.pus)),
+        NodeKind::MemoryOnly => ("memory without CPUs; ".to_owned(), around(topology, node)),
+        NodeKind::GpuMemory => ("the memory of a GPU, not for host buffers; ".to_owned(), around(topology, node)),
         NodeKind::Empty => ("neither memory nor CPUs".to_owned(), String::new()),
     };
-    let allowed = if node.allowed { "" } else { "; not allowed here" };
+    let allowed = if node.allowed || node.total_bytes == 0 { "" } else { "; not allowed here" };
     let lead = format!("  node {:<3}  {memory}{subtype}   ", node.os_index);
     let mut lines = wrapped(&lead, &format!("{what}{pus}{allowed}"), width);
     if matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly) {
@@ -55,8 +57,18 @@ fn node_lines(topology: &Topology, node: &NumaNode, width: usize) -> Vec<String>
     lines
 }
 
-fn around(node: &NumaNode) -> String {
-    if node.pus.is_empty() { "near no PU in particular".to_owned() } else { format!("near PUs {}", ids(&node.pus)) }
+/// Where a node without CPUs is: hwloc attaches what it cannot place to the whole machine, which is near nothing.
+fn around(topology: &Topology, node: &NumaNode) -> String {
+    let online = topology.pus.len() - topology.allowed.offline_pus.len();
+    if node.pus.is_empty() || (node.pus.len() == online && !topology.machine_has_one_node()) {
+        "near no PU in particular".to_owned()
+    } else {
+        format!("near {}", pu_list(&node.pus))
+    }
+}
+
+fn pu_list(pus: &IdSet) -> String {
+    format!("{} {}", if pus.len() == 1 { "PU" } else { "PUs" }, ids(pus))
 }
 
 /// `PUs 0-15,64-79, 16 cores x 2 PUs; allowed 1-15`.
@@ -73,7 +85,7 @@ fn pus(topology: &Topology, pus: &IdSet) -> String {
     };
     let allowed = pus.and(&topology.allowed.pus);
     let allowed = if allowed == *pus { String::new() } else { format!("; allowed {}", ids(&allowed)) };
-    format!("PUs {}{threads}{allowed}", ids(pus))
+    format!("{}{threads}{allowed}", pu_list(pus))
 }
 
 /// Whether an L3 lies within one node that has CPUs, and is shown below it.
