@@ -1,1 +1,39 @@
-fn main() {}
+//! numabench: which CPUs, memory and GPUs belong together, and what it costs when they are not used together.
+//!
+//! This file is the table of contents: arguments in, a command run, one exit code out. What each command does is in
+//! `cmd/<command>.rs`, what an exit code means in `exit.rs`.
+
+mod args;
+mod backends;
+mod cmd;
+mod config;
+mod document;
+mod dry_run;
+mod exit;
+mod fault;
+mod progress;
+mod signals;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return terminal::usage(&error).into(),
+    };
+    let ended = match &args.command {
+        Command::Topo(topo) => cmd::topo::run(topo),
+        Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
+    };
+    let exit: Exit = ended.unwrap_or_else(|fault| {
+        terminal::complain(&fault);
+        fault.exit
+    });
+    exit.into()
+}

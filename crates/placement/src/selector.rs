@@ -3,6 +3,7 @@
 //! An index is the position in PCI order (`CUDA_DEVICE_ORDER=PCI_BUS_ID`), not the runtime's own; a device may be named more than
 //! once, which makes several ranks share it.
 
+use std::fmt;
 use std::str::FromStr;
 
 use stats::id_list::IdListError;
@@ -112,19 +113,34 @@ impl Selector {
         };
         match fits[..] {
             [one] => Ok(one.clone()),
-            [] => Err(SelectionError::Absent { asked: self.text(), present: present(targets) }),
+            [] => Err(SelectionError::Absent { asked: self.to_string(), present: present(targets) }),
             _ => {
                 let fits = fits.iter().filter_map(|t| t.uuid.clone()).collect::<Vec<_>>().join(", ");
-                Err(SelectionError::Ambiguous { asked: self.text(), fits })
+                Err(SelectionError::Ambiguous { asked: self.to_string(), fits })
             }
         }
     }
 
-    fn text(&self) -> String {
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Index(index) => index.to_string(),
-            Self::Pci(pci) => pci.to_string(),
-            Self::Uuid(uuid) => uuid.clone(),
+            Self::Index(index) => index.fmt(f),
+            Self::Pci(pci) => pci.fmt(f),
+            Self::Uuid(uuid) => uuid.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::These(selectors) => {
+                let texts: Vec<String> = selectors.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join(","))
+            }
         }
     }
 }

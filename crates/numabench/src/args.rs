@@ -1,0 +1,213 @@
+//! The command line as typed. What it means on this machine is `config`'s work; here only form is checked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use placement::Selection;
+use stats::IdList;
+use stats::units::{parse_duration, parse_sizes};
+
+use crate::exit;
+
+/// Which CPUs, memory and GPUs of a node belong together, and what it costs when they are not used together.
+#[derive(Debug, Parser)]
+#[command(name = "numabench", version, after_help = exit::TABLE, propagate_version = true, max_term_width = 110)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show which CPUs, memory and GPUs belong together, and what this process may use of them
+    Topo(Topo),
+    /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
+    #[command(after_help = exit::TABLE)]
+    Pingpong(Box<Pingpong>),
+}
+
+/// `numabench topo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::TABLE)]
+pub struct Topo {
+    /// Read a saved hwloc XML file (`lstopo FILE.xml`) instead of this machine
+    #[arg(long, value_name = "FILE.xml")]
+    pub input: Option<PathBuf>,
+    /// Print the whole model as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `numabench pingpong`.
+#[derive(Debug, clap::Args)]
+pub struct Pingpong {
+    /// One PU for each rank, OS ids as taskset writes them: 49,57 or 0-3 or 0-31:2 [default: the first allowed core
+    /// of each device's locality domain]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub cpus: Option<IdList>,
+    /// One device for each rank: indices in PCI order, PCI addresses, UUIDs, or all; one may appear more than once.
+    /// With the host backend: NUMA nodes [default: all]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub gpus: Option<Selection>,
+    /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
+    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
+    pub membind: placement::Membind,
+    /// Which devices: auto takes CUDA where there is a GPU and host memory otherwise
+    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    pub backend: Backend,
+
+    /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB]
+    #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "floats", help_heading = "What is copied")]
+    pub size: Option<Sizes>,
+    /// The size as a number of 4-byte floats
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::MAX / 4), help_heading = "What is copied")]
+    pub floats: Option<u64>,
+    /// Kinds of host memory [default: pinned; pageable with the host backend]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is copied")]
+    pub memory: Vec<Memory>,
+    /// Directions; roundtrip is H2D then D2H, bidir both at once
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Roundtrip],
+          hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is copied")]
+    pub direction: Vec<Direction>,
+    /// Whether host memory may use huge pages
+    #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "What is copied")]
+    pub huge_pages: Switch,
+
+    /// A fixed number of rounds a case, instead of blocks until the interval is narrow
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = "How it is measured")]
+    pub reps: Option<u64>,
+    /// Rounds before them that do not count [default: 10]
+    #[arg(long, value_name = "N", requires = "reps", value_parser = clap::value_parser!(u64).range(0..=1_000_000), help_heading = "How it is measured")]
+    pub warmup: Option<u64>,
+    /// Begin no further pass after this time of measuring [default: 3 s a case, at least 30 s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
+    pub max_time: Option<Duration>,
+    /// Give up after this time, whatever a device does
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
+    pub timeout: Option<Duration>,
+    /// The clock: auto times pinned copies of 1 MiB and more on the device, everything else on the host
+    #[arg(long, value_enum, default_value_t = Timing::Auto, help_heading = "How it is measured")]
+    pub timing: Timing,
+    /// All ranks at once, one after the other, or both and the contention penalty
+    #[arg(long, value_enum, default_value_t = Order::Simultaneous, help_heading = "How it is measured")]
+    pub order: Order,
+    /// Seed of the payload and of the order of blocks
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
+    pub seed: u64,
+    /// Do not compare the bytes that arrived with those sent
+    #[arg(long, help_heading = "How it is measured")]
+    pub no_verify: bool,
+
+    /// Print the plan and touch no GPU
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    pub dry_run: bool,
+    /// Write the result document to FILE (rewritten after every pass), or to standard output instead of the table (-)
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Only the numbers and what is wrong
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// Whether the table is coloured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// Sizes in bytes, ascending.
+#[derive(Clone, Debug)]
+pub struct Sizes(pub Vec<u64>);
+
+fn sizes(text: &str) -> Result<Sizes, stats::units::SizesError> {
+    parse_sizes(text).map(Sizes)
+}
+
+fn duration(text: &str) -> Result<Duration, stats::units::DurationError> {
+    parse_duration(text)
+}
+
+fn membind(text: &str) -> Result<placement::Membind, String> {
+    if text == "local" {
+        return Ok(placement::Membind::Local);
+    }
+    let node = text.parse().map_err(|_| format!("\"{text}\" is neither local nor a NUMA node's number"))?;
+    Ok(placement::Membind::Node(node))
+}
+
+/// Which devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// CUDA where there is a GPU, host memory otherwise
+    Auto,
+    /// NVIDIA GPUs
+    Cuda,
+    /// The memory of NUMA nodes; no GPU takes part
+    Host,
+}
+
+/// Kinds of host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Memory {
+    /// Placed, then registered with the driver
+    Pinned,
+    /// Allocated pinned by the driver
+    PinnedDriver,
+    /// Ordinary memory
+    Pageable,
+}
+
+/// Directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Direction {
+    /// Host to device
+    H2d,
+    /// Device to host
+    D2h,
+    /// Host to device, then back
+    Roundtrip,
+    /// Both at once
+    Bidir,
+}
+
+/// Clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Timing {
+    /// By size and kind of memory
+    Auto,
+    /// The node's clock around blocking copies
+    Host,
+    /// The device's clock around queued copies
+    Device,
+}
+
+/// Orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// All ranks at once
+    Simultaneous,
+    /// One rank after the other
+    Alone,
+    /// Both, and the contention penalty
+    Both,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// On
+    On,
+    /// Off
+    Off,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}

@@ -1,0 +1,4 @@
+//! One file a command: each reads as the list of steps it takes.
+
+pub mod pingpong;
+pub mod topo;

@@ -1,0 +1,113 @@
+//! From arguments as typed to a run that is checked: the only place that fills in defaults.
+
+use std::time::Duration;
+
+use device::{MemoryKind, PlatformKind};
+use pingpong::{Amount, Order, RunConfig, TimingChoice};
+use stats::stop::Rule;
+
+use crate::args::{self, Pingpong};
+use crate::fault::Fault;
+
+/// The size when none is asked for: the case study's.
+const SIZE_BYTES: u64 = 128 << 20;
+/// Rounds before a fixed number of rounds, when their number is not asked for: the case study's.
+const WARMUP: u64 = 10;
+/// The time for measuring when none is asked for: by the number of cases.
+const TIME_PER_CASE: Duration = Duration::from_secs(3);
+const TIME_AT_LEAST: Duration = Duration::from_secs(30);
+
+/// The run that `args` ask for with `ranks` ranks on this platform.
+///
+/// # Errors
+/// Sizes this machine cannot address.
+pub fn checked(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
+    let sizes = sizes(args).into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
+    let memory = if args.memory.is_empty() {
+        vec![default_memory(platform)]
+    } else {
+        unique(args.memory.iter().map(|m| memory(*m)))
+    };
+    let amount = match args.reps {
+        Some(reps) => Amount::Fixed { reps, warmup: args.warmup.unwrap_or(WARMUP) },
+        None => Amount::Adaptive(Rule::default()),
+    };
+    let mut config = RunConfig {
+        sizes: sizes.map_err(Fault::usage)?,
+        memory,
+        directions: unique(args.direction.iter().map(|d| direction(*d))),
+        orders: orders(args.order, ranks),
+        timing: match args.timing {
+            args::Timing::Auto => TimingChoice::Auto,
+            args::Timing::Host => TimingChoice::Host,
+            args::Timing::Device => TimingChoice::Device,
+        },
+        huge_pages: args.huge_pages == args::Switch::On,
+        verify: !args.no_verify,
+        seed: args.seed,
+        amount,
+        max_time: Duration::ZERO,
+        timeout: args.timeout,
+    };
+    let cases = u32::try_from(pingpong::Case::all(&config).len()).unwrap_or(u32::MAX);
+    // A fixed number of rounds is what was asked for, however long it takes.
+    let default =
+        if args.reps.is_some() { Duration::MAX } else { TIME_AT_LEAST.max(TIME_PER_CASE.saturating_mul(cases)) };
+    config.max_time = args.max_time.unwrap_or(default);
+    Ok(config)
+}
+
+/// The sizes asked for, bytes.
+pub fn sizes(args: &Pingpong) -> Vec<u64> {
+    match (&args.size, args.floats) {
+        (Some(sizes), _) => sizes.0.clone(),
+        (None, Some(floats)) => vec![floats * 4],
+        (None, None) => vec![SIZE_BYTES],
+    }
+}
+
+/// A single rank is alone, whatever was asked: there is nobody to share with.
+fn orders(asked: args::Order, ranks: usize) -> Vec<Order> {
+    match asked {
+        _ if ranks == 1 => vec![Order::Alone],
+        args::Order::Simultaneous => vec![Order::Simultaneous],
+        args::Order::Alone => vec![Order::Alone],
+        args::Order::Both => vec![Order::Simultaneous, Order::Alone],
+    }
+}
+
+/// Nothing can be pinned where there is no driver.
+fn default_memory(platform: PlatformKind) -> MemoryKind {
+    match platform {
+        PlatformKind::Cuda => MemoryKind::Pinned,
+        PlatformKind::Host => MemoryKind::Pageable,
+    }
+}
+
+fn memory(kind: args::Memory) -> MemoryKind {
+    match kind {
+        args::Memory::Pinned => MemoryKind::Pinned,
+        args::Memory::PinnedDriver => MemoryKind::PinnedDriver,
+        args::Memory::Pageable => MemoryKind::Pageable,
+    }
+}
+
+fn direction(direction: args::Direction) -> device::Direction {
+    match direction {
+        args::Direction::H2d => device::Direction::H2d,
+        args::Direction::D2h => device::Direction::D2h,
+        args::Direction::Roundtrip => device::Direction::RoundTrip,
+        args::Direction::Bidir => device::Direction::Bidirectional,
+    }
+}
+
+/// What was named twice counts once; the order typed stays.
+fn unique<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    items.for_each(|item| {
+        if !once.contains(&item) {
+            once.push(item);
+        }
+    });
+    once
+}

@@ -1,0 +1,220 @@
+//! What each case gave on each rank.
+
+use pingpong::{Pages, RankCase, RunState, Sample, Seen, Stage, Trouble};
+use report::Known;
+use report::case::{self, Case, CaseStatus};
+use report::contention::Aggregate;
+use report::device::Device;
+use report::result::{
+    BlockSample, Mismatch, NodePages, Outcome, PlacementSeen, RankResult, Stage as ReportStage, Verification,
+};
+use report::settings::Direction;
+use stats::flag;
+use stats::interval::{median, quantile};
+use stats::sample::Block;
+use stats::stop::StopReason;
+use stats::summary::summarize;
+
+use super::{Facts, settings};
+
+/// A case of which less was common to all ranks measured something else than was asked.
+const LEAST_OVERLAP: f64 = 0.95;
+
+pub(super) fn cases(facts: &Facts, state: &RunState, devices: &[Device]) -> Vec<Case> {
+    state.cases.iter().map(|asked| one(facts, asked, &state.results[asked.index], devices)).collect()
+}
+
+fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], devices: &[Device]) -> Case {
+    let order = match asked.order {
+        pingpong::Order::Simultaneous => case::Order::Simultaneous,
+        pingpong::Order::Alone => case::Order::Alone,
+    };
+    let (direction, memory) = (settings::direction(asked.direction), settings::memory(asked.memory));
+    let bytes = asked.bytes as u64;
+    let ranks: Vec<RankResult> = results
+        .iter()
+        .zip(&facts.plan.ranks)
+        .map(|(result, plan)| {
+            let device = devices.iter().find(|device| device.id == plan.target.id.to_string());
+            rank_result(facts, plan.rank, direction, result, device)
+        })
+        .collect();
+    let samples = || results.iter().flat_map(|rank| &rank.samples);
+    let overlap = median(&samples().filter_map(|sample| sample.overlap).collect::<Vec<_>>());
+    let skew = median(&samples().filter_map(|sample| sample.start_skew_ns).collect::<Vec<_>>());
+    let rates: Vec<(u32, f64)> =
+        ranks.iter().filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.bytes_per_s))).collect();
+    let mut status = CaseStatus::of_ranks(&ranks);
+    let mut reason = None;
+    if status == CaseStatus::Measured && overlap.is_some_and(|overlap| overlap < LEAST_OVERLAP) {
+        status = CaseStatus::Invalid;
+        let percent = overlap.unwrap_or(0.0) * 100.0;
+        reason = Some(format!(
+            "all ranks were at work in only {percent:.1} % of the time, {:.0} % are needed",
+            LEAST_OVERLAP * 100.0
+        ));
+    }
+    let measured_together = status == CaseStatus::Measured && ranks.len() > 1;
+    Case {
+        id: Case::id_for(order, memory, direction, bytes),
+        order,
+        direction,
+        bytes,
+        memory,
+        timing: timing(facts, asked, results),
+        status,
+        reason,
+        overlap,
+        start_skew_ns: skew,
+        aggregate: if measured_together { Aggregate::of_rates(&rates) } else { None },
+        ranks,
+    }
+}
+
+/// The clock used; for a case that has no block yet, the one it would use.
+fn timing(facts: &Facts, asked: &pingpong::Case, results: &[RankCase]) -> case::Timing {
+    let used = results.iter().flat_map(|rank| &rank.samples).map(|sample| sample.timing).next();
+    let device = facts.config.timing == pingpong::TimingChoice::Device;
+    let large = facts.config.timing == pingpong::TimingChoice::Auto
+        && asked.memory != device::MemoryKind::Pageable
+        && asked.bytes >= pingpong::DEVICE_TIMING_FROM_BYTES;
+    match used {
+        Some(pingpong::Timing::Device) => case::Timing::Device,
+        None if device || large => case::Timing::Device,
+        _ => case::Timing::Host,
+    }
+}
+
+fn rank_result(
+    facts: &Facts,
+    rank: usize,
+    direction: Direction,
+    result: &RankCase,
+    device: Option<&Device>,
+) -> RankResult {
+    let outcome = outcome(facts, direction, result, device);
+    let seen = |seen: Option<&Seen>| seen.map(placement_seen);
+    RankResult {
+        rank: rank as u32,
+        outcome,
+        seen_before: seen(result.samples.iter().find_map(|sample| sample.before.as_ref())),
+        seen_after: seen(result.samples.iter().rev().find_map(|sample| sample.after.as_ref())),
+        verification: verification(facts, result),
+        blocks: (0..).zip(&result.samples).map(|(index, sample)| block_sample(index, sample)).collect(),
+    }
+}
+
+fn outcome(facts: &Facts, direction: Direction, result: &RankCase, device: Option<&Device>) -> Outcome {
+    match &result.trouble {
+        Some(Trouble::Skipped(reason)) => return Outcome::Skipped { reason: reason.clone() },
+        Some(Trouble::Invalid(reason)) => return Outcome::Invalid { reason: reason.clone() },
+        Some(corrupt @ Trouble::Corrupt(_)) => return Outcome::Corrupt { reason: corrupt.to_string() },
+        Some(Trouble::Failed(failure)) => {
+            return Outcome::Failed {
+                stage: stage(failure.stage),
+                call: failure.call.clone(),
+                code: failure.code,
+                message: failure.message.clone(),
+            };
+        }
+        None => {}
+    }
+    let blocks: Vec<Block> = result.samples.iter().map(|sample| sample.block.clone()).collect();
+    let Some(summary) = summarize(&blocks) else {
+        return Outcome::Skipped { reason: "the run ended before its first block".to_owned() };
+    };
+    let bound = device.and_then(|device| device.bound_bytes_per_s.value);
+    let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };
+    Outcome::Measured {
+        percent_of_bound: bound.map(|bound| summary.bytes_per_s / (bound * ways) * 100.0),
+        stop_reason: result.stop.unwrap_or(StopReason::Signal),
+        flags: flag::flags(&blocks, &timer(facts, result)),
+        summary: Box::new(summary),
+    }
+}
+
+/// The clock that judges whether rounds were long enough: events resolve about 0.5 µs (CUDA driver API,
+/// cuEventElapsedTime).
+fn timer(facts: &Facts, result: &RankCase) -> flag::TimerFacts {
+    match result.samples.first().map(|sample| sample.timing) {
+        Some(pingpong::Timing::Device) => flag::TimerFacts { resolution_ns: 500.0, cost_ns: 0.0 },
+        _ => facts.timer,
+    }
+}
+
+fn verification(facts: &Facts, result: &RankCase) -> Verification {
+    let compared: Vec<u64> = result.samples.iter().filter_map(|sample| sample.verified_bytes).collect();
+    let mismatch = match &result.trouble {
+        Some(Trouble::Corrupt(m)) => Some(Mismatch {
+            block: result.samples.len() as u32,
+            offset_bytes: m.offset,
+            expected: m.expected,
+            got: m.got,
+        }),
+        _ => None,
+    };
+    let checked = !compared.is_empty() || mismatch.is_some();
+    let reason = match (facts.config.verify, checked) {
+        (false, _) => Some("--no-verify was given".to_owned()),
+        (true, false) => Some("no block was measured".to_owned()),
+        (true, true) => None,
+    };
+    Verification {
+        checked,
+        reason,
+        blocks_checked: compared.len() as u64 + u64::from(mismatch.is_some()),
+        bytes_checked: compared.iter().sum(),
+        mismatch,
+    }
+}
+
+fn placement_seen(seen: &Seen) -> PlacementSeen {
+    let source = "move_pages(2)";
+    PlacementSeen {
+        pu: Known::value(seen.pu, "getcpu(2)"),
+        affinity: Known::value(seen.affinity.clone(), "sched_getaffinity(2)"),
+        host_pages: pages(&seen.pages, source),
+        device_pages: Known::unknown(source, "the device's own memory is not looked up page by page"),
+    }
+}
+
+fn pages(pages: &Pages, source: &str) -> Known<Vec<NodePages>> {
+    if pages.per_node.is_empty() {
+        let reason = pages.unknown_reason.clone().unwrap_or_else(|| "there are no pages".to_owned());
+        return Known::unknown(source, reason);
+    }
+    Known::value(pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
+}
+
+fn block_sample(index: u32, sample: &Sample) -> BlockSample {
+    let block = &sample.block;
+    let mut sorted = block.round_ns.clone();
+    sorted.sort_by(f64::total_cmp);
+    let at = |q| quantile(&sorted, q).unwrap_or(0.0);
+    BlockSample {
+        index,
+        allocation: sample.allocation,
+        start_ns: block.start_ns,
+        end_ns: block.end_ns,
+        elapsed_ns: block.elapsed_ns,
+        rounds: block.rounds(),
+        copies_per_round: sample.copies_per_round,
+        bytes: block.bytes,
+        min_round_ns: at(0.0),
+        median_round_ns: at(0.5),
+        p95_round_ns: at(0.95),
+        max_round_ns: at(1.0),
+    }
+}
+
+fn stage(stage: Stage) -> ReportStage {
+    match stage {
+        Stage::Bind => ReportStage::Bind,
+        Stage::Open => ReportStage::Open,
+        Stage::Allocate => ReportStage::Allocate,
+        Stage::Prove => ReportStage::Prove,
+        Stage::WarmUp => ReportStage::WarmUp,
+        Stage::Measure => ReportStage::Measure,
+        Stage::Verify => ReportStage::Verify,
+    }
+}

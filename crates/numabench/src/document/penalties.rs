@@ -1,0 +1,41 @@
+//! What each rank loses when all run at once, against itself alone in the same invocation.
+
+use pingpong::{Order, RunState};
+use report::case::{Case, CaseStatus};
+use report::contention::Penalty;
+use stats::compare::compare;
+
+use super::Facts;
+
+pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<Penalty> {
+    let mut penalties = Vec::new();
+    for (together, shared) in state.cases.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {
+        let same = |case: &pingpong::Case| {
+            case.order == Order::Alone
+                && (case.memory, case.direction, case.bytes) == (together.memory, together.direction, together.bytes)
+        };
+        let Some(alone) = state.cases.iter().find(|case| same(case)) else { continue };
+        if shared.status != CaseStatus::Measured {
+            continue;
+        }
+        for rank in 0..facts.plan.ranks.len() {
+            let rates = |case: &pingpong::Case| -> Vec<f64> {
+                state.results[case.index][rank].samples.iter().map(|sample| sample.block.bytes_per_s()).collect()
+            };
+            let solo = cases[alone.index].ranks[rank].summary();
+            let (Some(solo), Some(both)) = (solo, shared.ranks[rank].summary()) else { continue };
+            penalties.push(Penalty {
+                rank: rank as u32,
+                direction: shared.direction,
+                bytes: shared.bytes,
+                memory: shared.memory,
+                alone_case: cases[alone.index].id.clone(),
+                simultaneous_case: shared.id.clone(),
+                alone_bytes_per_s: solo.bytes_per_s,
+                simultaneous_bytes_per_s: both.bytes_per_s,
+                comparison: compare(&rates(alone), &rates(together), facts.config.seed),
+            });
+        }
+    }
+    penalties
+}

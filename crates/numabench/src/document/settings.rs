@@ -1,0 +1,69 @@
+//! What was asked for, with the defaults filled in.
+
+use pingpong::{Amount, TimingChoice};
+use report::settings::{Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
+
+use super::Facts;
+use crate::args;
+
+pub(super) fn settings(facts: &Facts) -> Settings {
+    let (args, config) = (facts.args, facts.config);
+    Settings {
+        cpus_asked: args.cpus.as_ref().map(ToString::to_string),
+        gpus_asked: args.gpus.as_ref().map(ToString::to_string),
+        backend_asked: match args.backend {
+            args::Backend::Auto => "auto",
+            args::Backend::Cuda => "cuda",
+            args::Backend::Host => "host",
+        }
+        .to_owned(),
+        sizes_bytes: config.sizes.iter().map(|size| *size as u64).collect(),
+        floats: args.floats,
+        directions: config.directions.iter().map(|d| direction(*d)).collect(),
+        memory: config.memory.iter().map(|m| memory(*m)).collect(),
+        membind: match args.membind {
+            placement::Membind::Local => Membind::Local,
+            placement::Membind::Node(node) => Membind::Node { node },
+        },
+        huge_pages: config.huge_pages,
+        timing: match config.timing {
+            TimingChoice::Auto => TimingAsked::Auto,
+            TimingChoice::Host => TimingAsked::Host,
+            TimingChoice::Device => TimingAsked::Device,
+        },
+        order: match args.order {
+            _ if facts.plan.ranks.len() == 1 => OrderAsked::Alone,
+            args::Order::Simultaneous => OrderAsked::Simultaneous,
+            args::Order::Alone => OrderAsked::Alone,
+            args::Order::Both => OrderAsked::Both,
+        },
+        repetition: match config.amount {
+            Amount::Fixed { reps, warmup } => Repetition::Fixed { reps, warmup },
+            Amount::Adaptive(rule) => Repetition::Adaptive {
+                target_half_width: rule.target_half_width,
+                min_blocks: rule.min_blocks as u32,
+                max_blocks: rule.max_blocks as u32,
+                max_time_s: Some(config.max_time.as_secs_f64()),
+            },
+        },
+        seed: config.seed,
+        verify: config.verify,
+    }
+}
+
+pub(super) fn direction(direction: device::Direction) -> Direction {
+    match direction {
+        device::Direction::H2d => Direction::H2d,
+        device::Direction::D2h => Direction::D2h,
+        device::Direction::RoundTrip => Direction::RoundTrip,
+        device::Direction::Bidirectional => Direction::Bidirectional,
+    }
+}
+
+pub(super) fn memory(kind: device::MemoryKind) -> MemoryKind {
+    match kind {
+        device::MemoryKind::Pinned => MemoryKind::Pinned,
+        device::MemoryKind::PinnedDriver => MemoryKind::PinnedDriver,
+        device::MemoryKind::Pageable => MemoryKind::Pageable,
+    }
+}

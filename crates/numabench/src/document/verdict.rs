@@ -1,0 +1,54 @@
+//! How a run ended: its status in the document and its exit code, which say the same thing.
+
+use pingpong::{RunConfig, RunEnd, RunState, Trouble};
+use report::document::Status;
+
+use crate::exit::Exit;
+
+/// The exit code for a state; `signalled` is the signal that came, if one did.
+pub fn exit(state: &RunState, config: &RunConfig, signalled: Option<Exit>) -> Exit {
+    let all = || state.results.iter().flatten();
+    if all().any(|rank| matches!(rank.trouble, Some(Trouble::Corrupt(_)))) {
+        return Exit::DataCorrupt;
+    }
+    if let Some(signal) = signalled {
+        return signal;
+    }
+    if state.end == RunEnd::TimedOut {
+        return Exit::TimedOut;
+    }
+    if all().any(|rank| matches!(rank.trouble, Some(Trouble::Invalid(_)))) && !failed(state) {
+        return Exit::Finding;
+    }
+    let measured = all().filter(|rank| rank.trouble.is_none() && !rank.samples.is_empty()).count();
+    // Nothing asked for may be missing, not even for a good reason: a pipeline must not take half for the whole.
+    let expected = state.cases.len() * state.ranks.len();
+    debug_assert_eq!(expected, pingpong::Case::all(config).len() * state.ranks.len());
+    match measured {
+        0 => Exit::NoResult,
+        some if some < expected => Exit::Partial,
+        _ => Exit::Ok,
+    }
+}
+
+fn failed(state: &RunState) -> bool {
+    state.results.iter().flatten().any(|rank| matches!(rank.trouble, Some(Trouble::Failed(_))))
+}
+
+/// The status that goes with an exit code; running while there is none yet.
+pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) {
+    let trouble = || {
+        let ranks = state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
+        let mut found = ranks.filter_map(|(rank, result)| Some(format!("rank {rank}: {}", result.trouble.as_ref()?)));
+        found.next()
+    };
+    match exit {
+        None => (Status::Running, None),
+        Some(Exit::Ok) => (Status::Complete, None),
+        Some(Exit::Signal(number)) => (Status::Interrupted, Some(format!("signal {number}"))),
+        Some(Exit::TimedOut) => (Status::TimedOut, Some("a rank did not come back within --timeout".to_owned())),
+        Some(Exit::DataCorrupt) => (Status::DataCorrupt, trouble()),
+        Some(Exit::NoResult) => (Status::Failed, trouble()),
+        Some(_) => (Status::Partial, trouble()),
+    }
+}

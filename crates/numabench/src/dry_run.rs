@@ -1,0 +1,57 @@
+//! `--dry-run`: the plan as it would be carried out, without touching a GPU.
+
+use std::fmt::Write;
+
+use device::PlatformKind;
+use placement::TargetId;
+use topo::Topology;
+
+use crate::args::Pingpong;
+use crate::cmd::pingpong::plan;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::{backends, config, terminal};
+
+/// Plans and prints.
+pub fn show(args: &Pingpong, topology: &Topology) -> Result<Exit, Fault> {
+    let (targets, source) = backends::targets_untouched(args.backend, args.gpus.is_some(), topology)?;
+    let plan = plan(args, topology, targets)?;
+    let gpus = plan.ranks.iter().any(|rank| matches!(rank.target.id, TargetId::Gpu(_)));
+    let platform = if gpus { PlatformKind::Cuda } else { PlatformKind::Host };
+    let config = config::checked(args, platform, plan.ranks.len())?;
+    let mut text = String::new();
+    let host = |node| topology.node(node).map(|node| node.total_bytes);
+    let fits = pingpong::check_budget(&config, &plan, host, |_| None);
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "Plan (dry run: no GPU was touched, nothing was measured)");
+    let _ = writeln!(text, "platform  {source}");
+    for rank in &plan.ranks {
+        let device = match rank.target.id {
+            TargetId::Gpu(pci) => format!("GPU {} = {pci}", rank.target.index),
+            TargetId::Node(node) => format!("memory of node {node}"),
+        };
+        let closeness = rank.verdict.closeness.name();
+        let _ = writeln!(
+            text,
+            "rank {:<3} PU {:<4} memory on node {:<3} {device}  {closeness}",
+            rank.rank, rank.pu, rank.memory_node
+        );
+        let _ = writeln!(text, "         PU: {}", rank.chosen_by.text());
+        let _ = writeln!(text, "         {}", rank.verdict.reason);
+    }
+    plan.notes.iter().for_each(|note| {
+        let _ = writeln!(text, "note      {note}");
+    });
+    let cases = pingpong::Case::all(&config);
+    let sizes: Vec<String> = config.sizes.iter().map(|size| stats::units::size(*size as u64)).collect();
+    let memory: Vec<&str> = config.memory.iter().map(|kind| kind.name()).collect();
+    let directions: Vec<&str> = config.directions.iter().map(|direction| direction.name()).collect();
+    let _ = writeln!(text, "cases     {} on {} ranks", cases.len(), plan.ranks.len());
+    let _ = writeln!(text, "sizes     {}", sizes.join(", "));
+    let _ = writeln!(text, "memory    {}, directions {}", memory.join(", "), directions.join(", "));
+    if config.max_time != std::time::Duration::MAX {
+        let _ = writeln!(text, "time      no further pass after {:.0} s of measuring", config.max_time.as_secs_f64());
+    }
+    terminal::print(text.as_bytes())?;
+    fits.map(|()| Exit::Ok).map_err(Fault::usage)
+}

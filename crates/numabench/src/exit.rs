@@ -1,0 +1,82 @@
+//! Exit codes: one meaning each, the same for every command. The table in `--help` and in the README is [`TABLE`].
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Ok,
+    /// No result.
+    NoResult,
+    /// The command line cannot be followed.
+    Usage,
+    /// Some results, not all.
+    Partial,
+    /// Bytes arrived that were not sent.
+    DataCorrupt,
+    /// It ran, and what it found is not as asked: misplaced, regressed, different.
+    Finding,
+    /// It ran, and the data do not decide.
+    Undecided,
+    /// Hardware that was asked for is not here.
+    Absent,
+    /// The time limit.
+    TimedOut,
+    /// A signal, by number.
+    Signal(u8),
+}
+
+/// The codes for users.
+pub const TABLE: &str = "\
+Exit codes:
+    0  ok
+    1  no result
+    2  usage: the command line cannot be followed on this machine
+    3  partial: some cases failed, were skipped or are invalid
+    4  data corrupt: bytes arrived that were not sent
+    5  a finding: misplaced, regressed, different
+    6  undecided: the data do not decide
+   77  hardware that was asked for is not here
+  124  timed out
+128+n  ended by signal n (130 Ctrl-C, 143 SIGTERM); finished cases are kept";
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::NoResult => 1,
+            Self::Usage => 2,
+            Self::Partial => 3,
+            Self::DataCorrupt => 4,
+            Self::Finding => 5,
+            Self::Undecided => 6,
+            Self::Absent => 77,
+            Self::TimedOut => 124,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_names_every_code() {
+        let codes = [Exit::Ok, Exit::NoResult, Exit::Usage, Exit::Partial, Exit::DataCorrupt, Exit::Finding];
+        let more = [Exit::Undecided, Exit::Absent, Exit::TimedOut];
+        for exit in codes.into_iter().chain(more) {
+            let line = format!("{:>5}  ", exit.code());
+            assert!(TABLE.lines().any(|text| text.starts_with(&line)), "{exit:?}");
+        }
+        assert_eq!((Exit::Signal(2).code(), Exit::Signal(15).code()), (130, 143));
+    }
+}

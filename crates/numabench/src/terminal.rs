@@ -1,0 +1,53 @@
+//! Where text goes: results to standard output, everything else to standard error; how wide, and whether coloured.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::args::ColorChoice;
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// Columns when nobody says how many there are.
+const WIDTH: usize = 100;
+
+/// Writes to standard output. A reader that closed the pipe (`| head -1`) has what it wanted: that is no error.
+pub fn print(bytes: &[u8]) -> Result<(), Fault> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Fault::new(Exit::NoResult, anyhow::Error::new(error).context("cannot write to standard output")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says something on standard error. There is nobody to tell when that fails.
+pub fn say(text: &str) {
+    drop(writeln!(io::stderr().lock(), "numabench: {text}"));
+}
+
+/// Says why a command could not do its work.
+pub fn complain(fault: &Fault) {
+    say(&format!("error: {fault}"));
+}
+
+/// Shows what clap has to say: help goes to standard output, a fault to standard error.
+pub fn usage(error: &clap::Error) -> Exit {
+    drop(error.print());
+    if error.use_stderr() { Exit::Usage } else { Exit::Ok }
+}
+
+/// How many columns a table may use: the terminal's, or `COLUMNS`, within what a table can be read at.
+pub fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    terminal.or(columns).unwrap_or(WIDTH).clamp(80, 120)
+}
+
+/// Whether tables are coloured: as told, else on a terminal whose user has not set `NO_COLOR` (no-color.org).
+pub fn color(choice: ColorChoice) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
