@@ -24,17 +24,20 @@ use crate::rehearse::{Ending, rehearse};
 /// One variant of [`TopoError`] per kind of unusable file; a damaged file never takes this process down.
 pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
     let text = checked_text(path)?;
+    let refused = || TopoError::Refused { path: path.to_owned(), hwloc: load::hwloc_version() };
     let load = || -> Result<Topology, TopoError> {
-        let refused = || TopoError::Refused { path: path.to_owned(), hwloc: load::hwloc_version() };
         let hwloc = load::xml(&text)?.ok_or_else(refused)?;
         let source = Source::XmlFile { path: path.display().to_string() };
         let topology = model(&hwloc, source, load::hwloc_version(), None);
         topology.check()?;
         Ok(topology)
     };
-    match rehearse(|| load().is_ok()) {
-        // A failure that can be described is described by failing once more, here.
-        Ok(Ending::Succeeded | Ending::Failed) => load(),
+    // What contradicts itself was loaded within the child's limits, so it can be loaded again to say how; what hwloc
+    // refused may have been refused for want of memory, and is not tried without those limits.
+    let loadable = || matches!(load(), Ok(_) | Err(TopoError::Inconsistent { .. }));
+    match rehearse(loadable) {
+        Ok(Ending::Succeeded) => load(),
+        Ok(Ending::Failed) => Err(refused()),
         Ok(Ending::Crashed(how)) => {
             Err(TopoError::Crashed { path: path.to_owned(), hwloc: load::hwloc_version(), how })
         }
