@@ -27,6 +27,34 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.error)
+        let mut message = String::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            // Most errors here name their cause themselves: it is said once.
+            if message.is_empty() {
+                message = cause;
+            } else if !message.contains(&cause) {
+                message = format!("{message}: {cause}");
+            }
+        }
+        f.write_str(&message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read x: {source}; name another")]
+    struct Naming {
+        source: std::io::Error,
+    }
+
+    #[test]
+    fn a_cause_that_the_message_names_is_said_once_and_one_that_it_does_not_name_is_added() {
+        let source = || std::io::Error::other("no space");
+        assert_eq!(Fault::usage(Naming { source: source() }).to_string(), "cannot read x: no space; name another");
+        let added = anyhow::Error::new(source()).context("cannot write");
+        assert_eq!(Fault::usage(added).to_string(), "cannot write: no space");
     }
 }
