@@ -8,15 +8,16 @@
 //! One file, because rustc builds it by itself, and long, because it is every function the backend calls.
 //!
 //! Told by environment variables: `FAKE_CUINIT` and `FAKE_COUNT` (what those answer), `FAKE_WAIT` (`works`, `refused`,
-//! `holds-nothing`, `never-ends`), `FAKE_MODULE` and `FAKE_REGISTER` (result codes).
+//! `holds-nothing`, `never-ends`), `FAKE_MODULE` and `FAKE_REGISTER` (result codes), `FAKE_CORRUPT` (each copy changes the
+//! byte at that offset) and `FAKE_STUCK` (the copy of that number, 0 first, and those after it never end).
 
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -106,9 +107,27 @@ fn reaches(word: usize, value: u32) -> bool {
     now.wrapping_sub(value) as i32 >= 0
 }
 
+static COPIES: AtomicUsize = AtomicUsize::new(0);
+
+fn transfer(to: usize, from: usize, len: usize) {
+    static TOLD: OnceLock<[Option<usize>; 2]> = OnceLock::new();
+    let number = |name| told(name).and_then(|text| text.parse().ok());
+    let [corrupt, stuck] = *TOLD.get_or_init(|| ["FAKE_CORRUPT", "FAKE_STUCK"].map(number));
+    let copy = COPIES.fetch_add(1, Ordering::AcqRel);
+    while stuck.is_some_and(|first| copy >= first) {
+        thread::park();
+    }
+    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
+    if let Some(offset) = corrupt.filter(|offset| *offset < len) {
+        // Not the same change twice: there and back would look whole.
+        let byte = unsafe { &mut *((to + offset) as *mut u8) };
+        *byte = byte.wrapping_add(1);
+    }
+}
+
 fn run(op: Op) {
     match op {
-        Op::Copy { to, from, len } => unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) },
+        Op::Copy { to, from, len } => transfer(to, from, len),
         Op::WaitWord { word, value, limit } => {
             let start = Instant::now();
             while !reaches(word, value) {
