@@ -40,19 +40,14 @@ fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], devices: &[D
         })
         .collect();
     let samples = || results.iter().flat_map(|rank| &rank.samples);
-    let overlap = median(&samples().filter_map(|sample| sample.overlap).collect::<Vec<_>>());
+    let overlap = overlap(results);
     let skew = median(&samples().filter_map(|sample| sample.start_skew_ns).collect::<Vec<_>>());
     let rates: Vec<(u32, f64)> =
         ranks.iter().filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.bytes_per_s))).collect();
     let mut status = CaseStatus::of_ranks(&ranks);
-    let mut reason = None;
-    if status == CaseStatus::Measured && overlap.is_some_and(|overlap| overlap < LEAST_OVERLAP) {
+    let reason = if status == CaseStatus::Measured { not_simultaneous(results) } else { None };
+    if reason.is_some() {
         status = CaseStatus::Invalid;
-        let percent = overlap.unwrap_or(0.0) * 100.0;
-        reason = Some(format!(
-            "all ranks were at work in only {percent:.1} % of the time, {:.0} % are needed",
-            LEAST_OVERLAP * 100.0
-        ));
     }
     let measured_together = status == CaseStatus::Measured && ranks.len() > 1;
     Case {
@@ -69,6 +64,19 @@ fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], devices: &[D
         aggregate: if measured_together { Aggregate::of_rates(&rates) } else { None },
         ranks,
     }
+}
+
+/// The part of a case in which all ranks were at work, 0..1; `None` when they did not run at once.
+fn overlap(results: &[RankCase]) -> Option<f64> {
+    let samples = results.iter().flat_map(|rank| &rank.samples);
+    median(&samples.filter_map(|sample| sample.overlap).collect::<Vec<_>>())
+}
+
+/// Why a case's numbers are not those of ranks at work at once, where that was asked and is not so.
+pub(super) fn not_simultaneous(results: &[RankCase]) -> Option<String> {
+    let overlap = overlap(results).filter(|overlap| *overlap < LEAST_OVERLAP)?;
+    let (percent, least) = (overlap * 100.0, LEAST_OVERLAP * 100.0);
+    Some(format!("all ranks were at work in only {percent:.1} % of the time, {least:.0} % are needed"))
 }
 
 /// The clock used; for a case that has no block yet, the one it would use.

@@ -3,6 +3,7 @@
 use pingpong::{RunConfig, RunEnd, RunState, Trouble};
 use report::document::Status;
 
+use super::cases::not_simultaneous;
 use crate::exit::Exit;
 
 /// The exit code for a state; `signalled` is the signal that came, if one did.
@@ -20,7 +21,8 @@ pub fn exit(state: &RunState, config: &RunConfig, signalled: Option<Exit>) -> Ex
     if all().any(|rank| matches!(rank.trouble, Some(Trouble::Invalid(_)))) && !failed(state) {
         return Exit::Finding;
     }
-    let measured = all().filter(|rank| rank.trouble.is_none() && !rank.samples.is_empty()).count();
+    let valid = state.results.iter().filter(|ranks| not_simultaneous(ranks).is_none()).flatten();
+    let measured = valid.filter(|rank| rank.trouble.is_none() && !rank.samples.is_empty()).count();
     // Nothing asked for may be missing, not even for a good reason: a pipeline must not take half for the whole.
     let expected = state.cases.len() * state.ranks.len();
     debug_assert_eq!(expected, pingpong::Case::all(config).len() * state.ranks.len());
@@ -40,7 +42,8 @@ pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) 
     let trouble = || {
         let ranks = state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
         let mut found = ranks.filter_map(|(rank, result)| Some(format!("rank {rank}: {}", result.trouble.as_ref()?)));
-        found.next()
+        let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks));
+        found.next().or_else(invalid)
     };
     match exit {
         None => (Status::Running, None),
