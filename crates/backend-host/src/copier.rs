@@ -46,6 +46,10 @@ impl Copier for HostCopier {
         self.host.destination.bytes_mut()
     }
 
+    fn device_area(&self) -> Option<&[u8]> {
+        Some(self.a.bytes())
+    }
+
     fn preload(&mut self, _bytes: usize) -> Result<(), DeviceError> {
         Err(one_way_only())
     }

@@ -76,6 +76,11 @@ pub trait Copier {
     /// The host range that D2H writes. Opens the latch and waits for copies in flight.
     fn destination(&mut self) -> &mut [u8];
 
+    /// The device's side, where it is host memory whose pages can be looked up; `None` for a GPU's own.
+    fn device_area(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// Source → B, blocking and untimed: what D2H will read in [`Direction::Bidirectional`].
     ///
     /// # Errors

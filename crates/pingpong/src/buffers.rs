@@ -7,7 +7,7 @@ use device::{Copier, Device, HostMemory, HostPair, MemoryKind};
 use crate::bound::Bound;
 use crate::failure::{Failure, Stage};
 use crate::host_memory::{PlacedMemory, with_policy};
-use crate::seen::Seen;
+use crate::seen::{Pages, Seen};
 
 /// What is to be allocated.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,7 @@ impl Buffers {
         // One range at a time: the copier lends each by `&mut`, because nobody may hold one while it writes the other.
         let mut seen = Seen::now(&[self.copier.source()])?;
         seen.pages.merge(Seen::now(&[self.copier.destination()])?.pages);
+        seen.device_pages = self.copier.device_area().map(Pages::of);
         Ok(seen)
     }
 }

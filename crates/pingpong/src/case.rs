@@ -48,11 +48,15 @@ impl Case {
         cases
     }
 
-    /// The clock for this case on a device that can do this much.
+    /// The clock for this case on a device that can do this much; `shared`: by several ranks.
+    ///
+    /// Ranks that share a device at once are timed by the host unless told otherwise: a GPU's copy engine serves one stream's
+    /// queue to its end before the next one's (seen on an H200: two queues of 128 MiB copies, one of them waited for all 4096
+    /// of the other), so queued copies would not contend, they would wait. Blocking copies take turns, as applications' do.
     ///
     /// # Errors
     /// Why the case cannot be timed as asked: it is skipped with that reason.
-    pub(crate) fn timing(&self, choice: TimingChoice, can: &Capabilities) -> Result<Timing, String> {
+    pub(crate) fn timing(&self, choice: TimingChoice, can: &Capabilities, shared: bool) -> Result<Timing, String> {
         can.memory(self.memory)?;
         if self.direction == Direction::Bidirectional {
             can.bidirectional.clone()?;
@@ -70,6 +74,7 @@ impl Case {
         match choice {
             TimingChoice::Host => Ok(Timing::Host),
             TimingChoice::Device => latched,
+            TimingChoice::Auto if shared && self.order == Order::Simultaneous => Ok(Timing::Host),
             TimingChoice::Auto if self.bytes >= DEVICE_TIMING_FROM_BYTES => Ok(latched.unwrap_or(Timing::Host)),
             TimingChoice::Auto => Ok(Timing::Host),
         }
@@ -91,7 +96,8 @@ mod tests {
 
     #[test]
     fn large_pinned_copies_are_timed_by_the_device_and_everything_else_by_the_host() {
-        let timing = |memory, bytes, latch| case(memory, Direction::H2d, bytes).timing(TimingChoice::Auto, &can(latch));
+        let timing =
+            |memory, bytes, latch| case(memory, Direction::H2d, bytes).timing(TimingChoice::Auto, &can(latch), false);
         assert_eq!(timing(MemoryKind::Pinned, 1 << 20, Latch::StreamWait), Ok(Timing::Device));
         assert_eq!(timing(MemoryKind::Pinned, (1 << 20) - 1, Latch::StreamWait), Ok(Timing::Host));
         assert_eq!(timing(MemoryKind::Pageable, 1 << 30, Latch::StreamWait), Ok(Timing::Host));
@@ -99,15 +105,25 @@ mod tests {
     }
 
     #[test]
+    fn ranks_that_share_a_device_at_once_are_timed_by_the_host() {
+        let together = Case { order: Order::Simultaneous, ..case(MemoryKind::Pinned, Direction::H2d, 1 << 27) };
+        let timing = |choice, shared| together.timing(choice, &can(Latch::StreamWait), shared);
+        assert_eq!(timing(TimingChoice::Auto, true), Ok(Timing::Host));
+        assert_eq!(timing(TimingChoice::Auto, false), Ok(Timing::Device));
+        assert_eq!(timing(TimingChoice::Device, true), Ok(Timing::Device));
+    }
+
+    #[test]
     fn what_cannot_be_timed_as_asked_is_refused_with_a_reason() {
-        let asked = |memory, direction, latch| case(memory, direction, 4).timing(TimingChoice::Device, &can(latch));
+        let asked =
+            |memory, direction, latch| case(memory, direction, 4).timing(TimingChoice::Device, &can(latch), false);
         let no_latch = Latch::None { reason: "old driver".to_owned() };
         assert!(asked(MemoryKind::Pinned, Direction::H2d, no_latch).is_err_and(|reason| reason.contains("old driver")));
         assert!(asked(MemoryKind::Pageable, Direction::H2d, Latch::StreamWait).is_err());
         assert!(asked(MemoryKind::Pageable, Direction::Bidirectional, Latch::StreamWait).is_err());
         let mut lacking = can(Latch::StreamWait);
         lacking.memory[0].1 = Err("no driver".to_owned());
-        let pinned = case(MemoryKind::Pinned, Direction::H2d, 4).timing(TimingChoice::Auto, &lacking);
+        let pinned = case(MemoryKind::Pinned, Direction::H2d, 4).timing(TimingChoice::Auto, &lacking, false);
         assert_eq!(pinned, Err("no driver".to_owned()));
     }
 }

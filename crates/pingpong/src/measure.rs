@@ -23,6 +23,8 @@ const QUEUE_COPIES: u32 = 128;
 const SHARED_ROUNDS: usize = 40;
 /// How far ahead the queue is filled while it runs: long enough to survive a scheduler's tick, short enough to stop soon.
 const AHEAD_NS: f64 = 500e3;
+/// A rank goes on for others that are up to so many times slower.
+const FAR_AHEAD: usize = 16;
 /// The longest list of host-timed rounds: a rank that waits for a much slower one stops listing here, not its block's meaning.
 const HOST_ROUNDS: usize = 1 << 18;
 
@@ -142,6 +144,8 @@ fn device_timed(
 ) -> Result<(), DeviceError> {
     let mut queued = queued;
     let mut arrived = false;
+    // A rank that is served far more often than another stops waiting for it here.
+    let most = MAX_ROUNDS.min(effort.rounds.saturating_mul(FAR_AHEAD).max(queued + 1));
     timeline.start_ns = clock::now_ns();
     copier.release()?;
     loop {
@@ -150,11 +154,11 @@ fn device_timed(
             group.arrive();
             arrived = true;
         }
-        if (arrived && group.all_arrived()) || queued >= MAX_ROUNDS || interrupted.load(Ordering::Relaxed) {
+        if (arrived && group.all_arrived()) || queued >= most || interrupted.load(Ordering::Relaxed) {
             break;
         }
         // Alone, exactly the rounds asked for; with others, on until all have theirs.
-        let wanted = if group.size() == 1 { effort.rounds } else { MAX_ROUNDS };
+        let wanted = if group.size() == 1 { effort.rounds } else { most };
         if queued < wanted && queued < ended + effort.ahead.max(1) {
             copier.enqueue(case.direction, case.bytes, effort.copies)?;
             queued += 1;

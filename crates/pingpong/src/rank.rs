@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use device::{Device, DeviceError, Direction, MemoryKind, Platform};
-use placement::RankPlan;
+use placement::{RankPlan, TargetId};
 use ranks::{Aborted, Ranks, Solo};
 use topo::model::Link;
 
@@ -21,6 +21,7 @@ use crate::failure::{Failure, Stage};
 use crate::measure::{self, Effort};
 use crate::payload::Payload;
 use crate::sample::{Sample, Trouble};
+use crate::seen::Seen;
 use crate::window::{Timeline, Window, counted};
 use crate::{clock, run, schedule, sys};
 
@@ -60,6 +61,8 @@ pub(crate) struct Rank {
     pub group: Box<dyn Ranks + Send>,
     pub interrupted: Arc<AtomicBool>,
     pub one_node: bool,
+    /// Whether another rank uses the same device.
+    pub shared_device: bool,
     pub reports: Sender<Report>,
     pub decisions: Receiver<Decision>,
 }
@@ -123,8 +126,8 @@ impl Rank {
     /// The device's link, read while it is still awake from the pass.
     fn link(&self) -> Option<Link> {
         match self.plan.target.id {
-            placement::TargetId::Gpu(pci) => topo::link::of(pci),
-            placement::TargetId::Node(_) => None,
+            TargetId::Gpu(pci) => topo::link::of(pci),
+            TargetId::Node(_) => None,
         }
     }
 
@@ -165,12 +168,7 @@ impl Rank {
     }
 
     /// Makes memory of `kind` unless it is there already, and looks where it lies.
-    fn allocate(
-        &self,
-        ready: &mut Result<Ready, Failure>,
-        kind: MemoryKind,
-        allocation: u32,
-    ) -> Result<crate::Seen, Trouble> {
+    fn allocate(&self, ready: &mut Result<Ready, Failure>, kind: MemoryKind, allocation: u32) -> Result<Seen, Trouble> {
         let ready = ready.as_mut().map_err(|failure| failure.clone())?;
         if let Err(reason) = ready.device.capabilities().memory(kind) {
             return Err(Trouble::Skipped(reason));
@@ -194,10 +192,19 @@ impl Rank {
         }
         let buffers = ready.buffers.as_mut().ok_or_else(|| Failure::new(Stage::Allocate, "no memory was made"))?;
         let seen = buffers.prove()?;
-        match seen.mismatch(self.plan.pu, self.plan.memory_node) {
-            Some(mismatch) => Err(Trouble::Invalid(mismatch)),
+        match self.mismatch(&seen) {
+            Some(mismatch) => Err(Trouble::Misplaced(mismatch)),
             None => Ok(seen),
         }
+    }
+
+    /// What of a placement is not as planned.
+    fn mismatch(&self, seen: &Seen) -> Option<String> {
+        let device_node = match self.plan.target.id {
+            TargetId::Node(node) => Some(node),
+            TargetId::Gpu(_) => None,
+        };
+        seen.mismatch(self.plan.pu, self.plan.memory_node, device_node)
     }
 
     /// Looks again after the blocks of a pass: whatever moved meanwhile makes them invalid.
@@ -207,8 +214,8 @@ impl Rank {
         for (_, outcome) in blocks {
             let Ok(sample) = outcome else { continue };
             match &after {
-                Ok(seen) => match seen.mismatch(self.plan.pu, self.plan.memory_node) {
-                    Some(mismatch) => *outcome = Err(Trouble::Invalid(format!("after measuring: {mismatch}"))),
+                Ok(seen) => match self.mismatch(seen) {
+                    Some(mismatch) => *outcome = Err(Trouble::Misplaced(format!("after measuring: {mismatch}"))),
                     None => sample.after = Some(seen.clone()),
                 },
                 Err(failure) => *outcome = Err(failure.clone().into()),
@@ -220,7 +227,7 @@ impl Rank {
     fn block(
         &self,
         ready: &mut Result<Ready, Failure>,
-        before: &Result<crate::Seen, Trouble>,
+        before: &Result<Seen, Trouble>,
         case: &Case,
         pass: u64,
     ) -> Result<Result<Sample, Trouble>, Aborted> {
@@ -245,7 +252,7 @@ impl Rank {
         Ok(outcome)
     }
 
-    fn alone(&self, ready: &mut Ready, seen: &crate::Seen, case: &Case, pass: u64) -> Result<Sample, Trouble> {
+    fn alone(&self, ready: &mut Ready, seen: &Seen, case: &Case, pass: u64) -> Result<Sample, Trouble> {
         let effort = self.prepare(ready, case, pass, false)?;
         let queued = self.queue(ready, case, &effort)?;
         self.time(ready, case, &effort, queued, &Solo)?;
@@ -255,7 +262,7 @@ impl Rank {
 
     fn together(
         &self,
-        mine: &mut Result<(&mut Ready, &crate::Seen), Trouble>,
+        mine: &mut Result<(&mut Ready, &Seen), Trouble>,
         case: &Case,
         pass: u64,
     ) -> Result<Result<Sample, Trouble>, Aborted> {
@@ -304,7 +311,9 @@ impl Rank {
 
     /// Warms up on fresh memory, lays out the payload, and says how much the block takes.
     fn prepare(&self, ready: &mut Ready, case: &Case, pass: u64, shared: bool) -> Result<Effort, Trouble> {
-        let timing = case.timing(self.config.timing, ready.device.capabilities()).map_err(Trouble::Skipped)?;
+        let timing = case
+            .timing(self.config.timing, ready.device.capabilities(), self.shared_device)
+            .map_err(Trouble::Skipped)?;
         let copier = copier(&mut ready.buffers)?;
         let warm_up = |error: DeviceError| Failure::device(Stage::WarmUp, &error);
         let mut round_ns = ready.warm[case.index];
@@ -364,7 +373,7 @@ impl Rank {
     fn conclude(
         &self,
         ready: &mut Ready,
-        seen: &crate::Seen,
+        seen: &Seen,
         case: &Case,
         pass: u64,
         effort: &Effort,
@@ -372,14 +381,15 @@ impl Rank {
     ) -> Result<Sample, Trouble> {
         let verified_bytes = self.verify(ready, case, pass)?;
         let block = counted(&ready.timeline, window, case.direction, case.bytes, effort.copies).ok_or_else(|| {
-            Trouble::Invalid("no whole round of this rank lies in the time in which all ranks were at work".to_owned())
+            let why = "no whole round of this rank lies in the time in which all ranks were at work: the device served one \
+                       rank's queue after the other's; --timing host lets them take turns";
+            Trouble::Invalid(why.to_owned())
         })?;
         let shared = case.order == Order::Simultaneous && self.group.size() > 1;
         Ok(Sample {
             block,
             timing: effort.timing,
             allocation: ready.buffers.as_ref().map_or(0, |buffers| buffers.allocation),
-            copies_per_round: effort.copies,
             overlap: shared.then(|| window.overlap()),
             start_skew_ns: shared.then(|| window.skew_ns()),
             verified_bytes,
@@ -442,7 +452,7 @@ impl Rank {
 }
 
 /// A rank that can take part in a block, or why it cannot.
-fn well<'a>(mine: &'a mut Result<(&mut Ready, &crate::Seen), Trouble>) -> Result<&'a mut Ready, Trouble> {
+fn well<'a>(mine: &'a mut Result<(&mut Ready, &Seen), Trouble>) -> Result<&'a mut Ready, Trouble> {
     match mine {
         Ok((ready, _)) => Ok(ready),
         Err(trouble) => Err(trouble.clone()),

@@ -73,6 +73,7 @@ pub fn run(
             group: Box::new(group),
             interrupted: Arc::clone(interrupted),
             one_node,
+            shared_device: plan.ranks.iter().filter(|other| other.target.id == rank.target.id).count() > 1,
             reports: reports.clone(),
             decisions: decided,
         };

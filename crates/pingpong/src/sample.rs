@@ -18,8 +18,6 @@ pub struct Sample {
     pub timing: Timing,
     /// The number of the allocation; blocks with another number had fresh memory.
     pub allocation: u32,
-    /// Copies in a round.
-    pub copies_per_round: u32,
     /// The share of the block's time in which all ranks were at work; `None` for a rank alone.
     pub overlap: Option<f64>,
     /// How far apart the ranks started, nanoseconds; `None` for a rank alone.
@@ -39,6 +37,8 @@ pub enum Trouble {
     Skipped(String),
     /// A step failed.
     Failed(Failure),
+    /// Thread or pages were not where they were asked to be.
+    Misplaced(String),
     /// It was measured, but not as asked.
     Invalid(String),
     /// Bytes arrived that were not sent.
@@ -48,7 +48,7 @@ pub enum Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Skipped(reason) | Self::Invalid(reason) => f.write_str(reason),
+            Self::Skipped(reason) | Self::Misplaced(reason) | Self::Invalid(reason) => f.write_str(reason),
             Self::Failed(failure) => failure.fmt(f),
             Self::Corrupt(m) => {
                 write!(f, "byte {} should be {:#04x} and is {:#04x}", m.offset, m.expected, m.got)

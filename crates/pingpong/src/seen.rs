@@ -31,6 +31,8 @@ pub struct Seen {
     pub affinity: IdSet,
     /// Where its host memory lies.
     pub pages: Pages,
+    /// Where its device's memory lies, when the device is a node.
+    pub device_pages: Option<Pages>,
 }
 
 impl Seen {
@@ -45,35 +47,44 @@ impl Seen {
         let affinity = sys::affinity().map_err(failure("sched_getaffinity"))?;
         let mut pages = Pages::default();
         ranges.iter().for_each(|range| pages.count(range));
-        Ok(Self { pu, affinity, pages })
+        Ok(Self { pu, affinity, pages, device_pages: None })
     }
 
-    /// What is not as asked, in words; `None` when nothing is known to be wrong.
-    pub fn mismatch(&self, pu: u32, node: u32) -> Option<String> {
+    /// What is not as asked, in words; `None` when nothing is known to be wrong. `device_node` is the node that stands in for
+    /// the device, where one does.
+    pub fn mismatch(&self, pu: u32, node: u32, device_node: Option<u32>) -> Option<String> {
         if self.pu != pu || self.affinity != IdSet::from_iter([pu]) {
             return Some(format!("asked for PU {pu}, ran on PU {} (affinity {})", self.pu, self.affinity));
         }
-        let elsewhere: Vec<String> = self
-            .pages
-            .per_node
-            .iter()
-            .filter(|(n, _)| **n != node)
-            .map(|(n, count)| format!("{count} on node {n}"))
-            .collect();
-        if elsewhere.is_empty() {
-            return None;
-        }
-        let there = self.pages.per_node.get(&node).copied().unwrap_or(0);
-        Some(format!("asked for memory on node {node}, found {there} pages there and {}", elsewhere.join(", ")))
+        let host = self.pages.elsewhere(node).map(|found| format!("asked for memory on node {node}, {found}"));
+        host.or_else(|| {
+            let found = self.device_pages.as_ref()?.elsewhere(device_node?)?;
+            Some(format!("the device is node {}, {found}", device_node?))
+        })
     }
 }
 
 impl Pages {
+    /// Where the pages of one range lie.
+    pub(crate) fn of(range: &[u8]) -> Self {
+        let mut pages = Self::default();
+        pages.count(range);
+        pages
+    }
+
     /// Adds another range's pages.
     pub(crate) fn merge(&mut self, other: Self) {
         other.per_node.into_iter().for_each(|(node, count)| *self.per_node.entry(node).or_default() += count);
         self.unknown += other.unknown;
         self.unknown_reason = other.unknown_reason.or(self.unknown_reason.take());
+    }
+
+    /// What lies elsewhere than on `node`, in words.
+    fn elsewhere(&self, node: u32) -> Option<String> {
+        let others = self.per_node.iter().filter(|(other, _)| **other != node);
+        let others: Vec<String> = others.map(|(other, count)| format!("{count} on node {other}")).collect();
+        let there = self.per_node.get(&node).copied().unwrap_or(0);
+        (!others.is_empty()).then(|| format!("found {there} pages there and {}", others.join(", ")))
     }
 
     /// Looks up every base page of `range`.
@@ -119,17 +130,28 @@ mod tests {
 
     fn seen(per_node: &[(u32, u64)]) -> Seen {
         let pages = Pages { per_node: per_node.iter().copied().collect(), ..Pages::default() };
-        Seen { pu: 3, affinity: IdSet::from_iter([3]), pages }
+        Seen { pu: 3, affinity: IdSet::from_iter([3]), pages, device_pages: None }
     }
 
     #[test]
     fn a_thread_or_a_page_elsewhere_is_a_mismatch() {
-        assert_eq!(seen(&[(1, 10)]).mismatch(3, 1), None);
-        assert!(seen(&[(1, 10)]).mismatch(4, 1).is_some_and(|text| text.contains("asked for PU 4, ran on PU 3")));
-        let mixed = seen(&[(1, 10), (2, 1)]).mismatch(3, 1).unwrap_or_default();
+        assert_eq!(seen(&[(1, 10)]).mismatch(3, 1, None), None);
+        assert!(seen(&[(1, 10)]).mismatch(4, 1, None).is_some_and(|text| text.contains("asked for PU 4, ran on PU 3")));
+        let mixed = seen(&[(1, 10), (2, 1)]).mismatch(3, 1, None).unwrap_or_default();
         assert!(mixed.contains("found 10 pages there and 1 on node 2"), "{mixed}");
         let loose = Seen { affinity: IdSet::from_iter([2, 3]), ..seen(&[(1, 10)]) };
-        assert!(loose.mismatch(3, 1).is_some(), "a thread that may wander is not bound");
+        assert!(loose.mismatch(3, 1, None).is_some(), "a thread that may wander is not bound");
+    }
+
+    #[test]
+    fn a_device_that_is_a_node_must_lie_there() {
+        let on = |node| Seen {
+            device_pages: Some(Pages { per_node: BTreeMap::from([(node, 5)]), ..Pages::default() }),
+            ..seen(&[(1, 10)])
+        };
+        assert_eq!(on(2).mismatch(3, 1, Some(2)), None);
+        let text = on(0).mismatch(3, 1, Some(2)).unwrap_or_default();
+        assert!(text.contains("the device is node 2, found 0 pages there and 5 on node 0"), "{text}");
     }
 
     #[test]

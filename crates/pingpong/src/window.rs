@@ -87,7 +87,8 @@ pub(crate) fn counted(
     };
     let start_ns = timeline.start_ns + first.from_ns as u64;
     let end_ns = timeline.start_ns + (first.from_ns + elapsed_ns) as u64;
-    Some(Block { start_ns, end_ns, elapsed_ns, bytes: bytes.round() as u64, round_ns: first.round_ns })
+    let round_ns = first.round_ns.iter().map(|ns| ns / f64::from(copies)).collect();
+    Some(Block { start_ns, end_ns, elapsed_ns, bytes: bytes.round() as u64, round_ns, copies_per_round: copies })
 }
 
 struct Span {
@@ -122,8 +123,14 @@ mod tests {
         let alone = timeline(1000, &[10.0, 20.0, 40.0], &[]);
         let window = alone.own_window();
         let block = counted(&alone, &window, Direction::H2d, 100, 1);
-        let want =
-            Block { start_ns: 1000, end_ns: 1040, elapsed_ns: 40.0, bytes: 300, round_ns: vec![10.0, 10.0, 20.0] };
+        let want = Block {
+            start_ns: 1000,
+            end_ns: 1040,
+            elapsed_ns: 40.0,
+            bytes: 300,
+            round_ns: vec![10.0, 10.0, 20.0],
+            copies_per_round: 1,
+        };
         assert_eq!(block, Some(want));
         assert_eq!((window.overlap(), window.skew_ns()), (1.0, 0.0));
     }
@@ -133,7 +140,8 @@ mod tests {
         let (a, b) = (timeline(0, &[10.0, 20.0, 30.0, 40.0], &[]), timeline(5, &[20.0, 40.0], &[]));
         let window = Window { latest_start_ns: 5, earliest_end_ns: 40, earliest_start_ns: 0, latest_end_ns: 45 };
         let block = counted(&a, &window, Direction::RoundTrip, 8, 2);
-        assert_eq!(block.map(|b| (b.round_ns.len(), b.elapsed_ns, b.bytes)), Some((3, 30.0, 3 * 2 * 8 * 2)));
+        let block = block.map(|b| (b.round_ns, b.elapsed_ns, b.bytes));
+        assert_eq!(block, Some((vec![5.0; 3], 30.0, 3 * 2 * 8 * 2)), "each mark ends two copies of 10 ns");
         let block = counted(&b, &window, Direction::RoundTrip, 8, 2);
         assert_eq!(block.map(|b| (b.round_ns.len(), b.elapsed_ns)), Some((1, 20.0)));
         assert_eq!(window.overlap(), 35.0 / 45.0);

@@ -14,8 +14,10 @@ pub struct Block {
     pub elapsed_ns: f64,
     /// Bytes moved in the counted rounds; a round trip moves its size twice.
     pub bytes: u64,
-    /// The duration of each counted round, in the order they ran.
+    /// The duration of each counted round, in the order they ran: of one copy round where several are timed together.
     pub round_ns: Vec<f64>,
+    /// How many copy rounds each entry of `round_ns` is the mean of; 0 counts as 1. Short queued copies share a mark.
+    pub copies_per_round: u32,
 }
 
 impl Block {
@@ -24,9 +26,9 @@ impl Block {
         self.round_ns.len() as u64
     }
 
-    /// The mean duration of a round; not finite in a block that is not [`Block::is_measured`].
+    /// The mean duration of one copy round; not finite in a block that is not [`Block::is_measured`].
     pub fn ns_per_round(&self) -> f64 {
-        self.elapsed_ns / self.round_ns.len() as f64
+        self.elapsed_ns / (self.round_ns.len() as f64 * f64::from(self.copies_per_round.max(1)))
     }
 
     /// Bytes over time; not finite in a block that is not [`Block::is_measured`].
@@ -51,6 +53,13 @@ mod tests {
         assert_eq!((block.rounds(), block.ns_per_round()), (2, 2_000.0));
         assert_eq!(block.bytes_per_s(), 2e9);
         assert!(block.is_measured());
+    }
+
+    #[test]
+    fn copies_that_share_a_mark_are_counted_one_by_one() {
+        let block =
+            Block { elapsed_ns: 8_000.0, round_ns: vec![1_000.0, 1_000.0], copies_per_round: 4, ..Block::default() };
+        assert_eq!(block.ns_per_round(), 1_000.0);
     }
 
     #[test]

@@ -115,7 +115,9 @@ fn rank_result(
 fn outcome(facts: &Facts, direction: Direction, result: &RankCase, device: Option<&Device>) -> Outcome {
     match &result.trouble {
         Some(Trouble::Skipped(reason)) => return Outcome::Skipped { reason: reason.clone() },
-        Some(Trouble::Invalid(reason)) => return Outcome::Invalid { reason: reason.clone() },
+        Some(Trouble::Invalid(reason) | Trouble::Misplaced(reason)) => {
+            return Outcome::Invalid { reason: reason.clone() };
+        }
         Some(corrupt @ Trouble::Corrupt(_)) => return Outcome::Corrupt { reason: corrupt.to_string() },
         Some(Trouble::Failed(failure)) => {
             return Outcome::Failed {
@@ -182,7 +184,10 @@ fn placement_seen(seen: &Seen) -> PlacementSeen {
         pu: Known::value(seen.pu, "getcpu(2)"),
         affinity: Known::value(seen.affinity.clone(), "sched_getaffinity(2)"),
         host_pages: pages(&seen.pages, source),
-        device_pages: Known::unknown(source, "the device's own memory is not looked up page by page"),
+        device_pages: match &seen.device_pages {
+            Some(found) => pages(found, source),
+            None => Known::unknown("none", "a GPU's own memory is not on a NUMA node of the host"),
+        },
     }
 }
 
@@ -198,7 +203,9 @@ fn block_sample(index: u32, sample: &Sample) -> BlockSample {
     let block = &sample.block;
     let mut sorted = block.round_ns.clone();
     sorted.sort_by(f64::total_cmp);
-    let at = |q| quantile(&sorted, q).unwrap_or(0.0);
+    // The document keeps what was timed: a whole round, also where several copies share it.
+    let copies = f64::from(block.copies_per_round);
+    let at = |q| quantile(&sorted, q).unwrap_or(0.0) * copies;
     BlockSample {
         index,
         allocation: sample.allocation,
@@ -206,7 +213,7 @@ fn block_sample(index: u32, sample: &Sample) -> BlockSample {
         end_ns: block.end_ns,
         elapsed_ns: block.elapsed_ns,
         rounds: block.rounds(),
-        copies_per_round: sample.copies_per_round,
+        copies_per_round: block.copies_per_round,
         bytes: block.bytes,
         min_round_ns: at(0.0),
         median_round_ns: at(0.5),

@@ -18,7 +18,7 @@ pub fn exit(state: &RunState, config: &RunConfig, signalled: Option<Exit>) -> Ex
     if state.end == RunEnd::TimedOut {
         return Exit::TimedOut;
     }
-    if all().any(|rank| matches!(rank.trouble, Some(Trouble::Invalid(_)))) && !failed(state) {
+    if all().any(|rank| matches!(rank.trouble, Some(Trouble::Misplaced(_)))) && !failed(state) {
         return Exit::Finding;
     }
     let valid = state.results.iter().filter(|ranks| not_simultaneous(ranks).is_none()).flatten();

@@ -311,7 +311,14 @@ fn measured(rank: &Rank, direction: Direction, bytes: u64, round_ns: f64) -> Ran
                 .collect();
             let elapsed_ns: f64 = rounds.iter().sum();
             let start_ns = 1_000_000_000 + index * 100_000_000;
-            Block { start_ns, end_ns: start_ns + elapsed_ns as u64, elapsed_ns, bytes: moved * 10, round_ns: rounds }
+            Block {
+                start_ns,
+                end_ns: start_ns + elapsed_ns as u64,
+                elapsed_ns,
+                bytes: moved * 10,
+                round_ns: rounds,
+                copies_per_round: 1,
+            }
         })
         .collect();
     let outcome = match summarize(&blocks) {
