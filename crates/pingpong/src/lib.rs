@@ -2,24 +2,26 @@
 //!
 //! ```text
 //! Plan -> Bound -> Buffers -> proven -> warm -> Timeline -> Block -> verified
-//!         bound    buffers    seen      rank    measure     window   payload
+//!         bound    buffers    seen      block   measure     window   delivery
 //! ```
 //!
 //! * `config`, `case` what is measured; `schedule` in which order;
-//! * `run` starts one thread a rank and decides after each pass; `rank` is one rank's life; `state` is what there is so far;
+//! * `run` starts one thread a rank and decides after each pass; `rank` is one rank's life, `block` what it does between two barriers; `state` is what there is so far;
 //! * `bound`, `host_memory`, `buffers`, `seen` put a rank where it belongs and look whether it is there;
-//! * `measure` is the timed region; `window` what of it counts; `payload` proves that bytes moved;
+//! * `measure` is the timed region; `window` what of it counts; `delivery` proves with a `payload` that bytes moved;
 //! * `budget` says beforehand whether the memory asked for is there;
 //! * `sys` the kernel's calls; `clock` the node's clock.
 //!
 //! Left out: statistics (stats), where ranks go (placement), words for users (the binary and report).
 
+mod block;
 mod bound;
 mod budget;
 mod buffers;
 mod case;
 pub mod clock;
 mod config;
+mod delivery;
 mod failure;
 mod host_memory;
 mod measure;

@@ -126,10 +126,15 @@ pub fn flags(blocks: &[Block], timer: &TimerFacts) -> Vec<Flag> {
         (Flag::SlowFirstBlock, is_first_slow(&block_ns)),
         (Flag::Drift, is_drifting(&block_ns, block_median)),
         (Flag::Bimodal, is_in_two_groups(blocks, &round_ns, modes_apart)),
-        (Flag::TimerLimited, round_median < TIMER_SHARE * (timer.resolution_ns + timer.cost_ns)),
+        (Flag::TimerLimited, round_median * shared_by(blocks) < TIMER_SHARE * (timer.resolution_ns + timer.cost_ns)),
         (Flag::Noisy, interval.is_some_and(|interval| interval.relative_half_width(block_median) > NOISY)),
     ];
     seen.into_iter().filter_map(|(flag, is_seen)| is_seen.then_some(flag)).collect()
+}
+
+/// How many copies one reading of the timer is shared by, at least.
+fn shared_by(blocks: &[Block]) -> f64 {
+    f64::from(blocks.iter().map(|block| block.copies_per_round).min().unwrap_or(1).max(1))
 }
 
 fn is_first_slow(block_ns: &[f64]) -> bool {
