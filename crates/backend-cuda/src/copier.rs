@@ -31,6 +31,8 @@ pub(crate) struct CudaCopier {
     gate: Option<Gate>,
     batch: Option<Batch>,
     in_flight: bool,
+    /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
+    takes_turns: bool,
     host: HostPair,
     len: usize,
 }
@@ -95,6 +97,7 @@ impl CudaCopier {
             gate: mechanism.filter(|_| pinned).map(gate).transpose()?,
             batch: None,
             in_flight: false,
+            takes_turns: false,
             host,
             len,
         };
@@ -208,6 +211,36 @@ impl CudaCopier {
         Ok(())
     }
 
+    /// One round that waits on this copier's own stream; only for pinned memory.
+    fn round_on_own_stream(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
+        let legs: &[Direction] = match direction {
+            Direction::H2d => &[Direction::H2d],
+            Direction::D2h => &[Direction::D2h],
+            Direction::RoundTrip => &[Direction::H2d, Direction::D2h],
+            Direction::Bidirectional => return self.round_both_ways(bytes),
+        };
+        for leg in legs {
+            let Some(first) = &self.first else { return Err(self.not_queued()) };
+            self.in_flight = true;
+            let queued = match leg {
+                Direction::H2d => {
+                    let from = self.host.source.bytes().as_ptr();
+                    // SAFETY: `bytes` fits the range and the area; they are this copier's and pinned, and `settle` below
+                    // waits for the stream, also after a failure.
+                    unsafe { self.a.queue_write(from, bytes, first.stream()) }
+                }
+                _ => {
+                    let to = self.host.destination.bytes_mut().as_mut_ptr();
+                    // SAFETY: as above.
+                    unsafe { self.a.queue_read(to, bytes, first.stream()) }
+                }
+            };
+            let settled = self.settle();
+            queued.and(settled)?;
+        }
+        Ok(())
+    }
+
     fn round_both_ways(&mut self, bytes: usize) -> Result<(), DeviceError> {
         let (Some(first), Some(second), Some(b)) = (&self.first, &self.second, &self.b) else {
             return Err(one_way_only());
@@ -238,6 +271,10 @@ impl Copier for CudaCopier {
         self.host.destination.bytes_mut()
     }
 
+    fn take_turns(&mut self) {
+        self.takes_turns = true;
+    }
+
     fn preload(&mut self, bytes: usize) -> Result<(), DeviceError> {
         self.check_bytes(bytes)?;
         self.settle()?;
@@ -248,6 +285,9 @@ impl Copier for CudaCopier {
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
         self.check_bytes(bytes)?;
         self.settle()?;
+        if self.takes_turns && self.first.is_some() {
+            return self.round_on_own_stream(direction, bytes);
+        }
         match direction {
             Direction::H2d => self.a.write(&self.host.source.bytes()[..bytes])?,
             Direction::D2h => self.a.read(&mut self.host.destination.bytes_mut()[..bytes])?,

@@ -81,6 +81,11 @@ pub trait Copier {
         None
     }
 
+    /// Says that another rank of this process uses the same device. Blocking rounds from pinned memory then wait on a queue of
+    /// their own: a driver's blocking copies may hold a lock of the device's context, for which a second thread can wait very
+    /// long (11 s seen with CUDA 13 on an H200). Where there is no such lock it changes nothing.
+    fn take_turns(&mut self) {}
+
     /// Source → B, blocking and untimed: what D2H will read in [`Direction::Bidirectional`].
     ///
     /// # Errors

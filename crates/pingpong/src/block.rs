@@ -188,8 +188,8 @@ impl Rank {
         let delivery = Delivery::new(self, case, pass);
         let verified_bytes = if self.config.verify { Some(delivery.verify(ready.copier()?)?) } else { None };
         let block = counted(&ready.timeline, window, case.direction, case.bytes, effort.copies).ok_or_else(|| {
-            let why = "no whole round of this rank lies in the time in which all ranks were at work: the device served one \
-                       rank's queue after the other's; --timing host lets them take turns";
+            let why = "no whole round of this rank lies in the time in which all ranks were at work: device or driver served \
+                       one rank after the other";
             Trouble::Invalid(why.to_owned())
         })?;
         let shared = case.order == Order::Simultaneous && self.group.size() > 1;

@@ -59,7 +59,7 @@ impl Effort {
 
     /// The most rounds a block may list.
     fn capacity(&self) -> usize {
-        if self.timing == Timing::Device { MAX_ROUNDS } else { HOST_ROUNDS.min(self.rounds.saturating_mul(64)) }
+        if self.timing == Timing::Device { MAX_ROUNDS } else { HOST_ROUNDS.min(self.rounds.saturating_mul(FAR_AHEAD)) }
     }
 }
 

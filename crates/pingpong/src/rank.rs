@@ -192,6 +192,9 @@ impl Rank {
             let mut buffers = Buffers::new(&ready.bound, &*ready.device, &want, allocation)?;
             // Zeros can move faster than data (a page of zeros may be one shared page): every byte gets a value.
             Payload::new(self.config.seed, self.plan.rank, Direction::H2d, 0, 2).fill(buffers.copier.source());
+            if self.shared_device {
+                buffers.copier.take_turns();
+            }
             ready.buffers = Some(buffers);
         }
         let buffers = ready.buffers.as_mut().ok_or_else(|| Failure::new(Stage::Allocate, "no memory was made"))?;

@@ -114,9 +114,17 @@ fn shared(subject: &Subject) -> Result<(), Halt> {
         let own = Subject { platform, device: &*device };
         let mut copier = own.copier(kind, 1 << 20, false)?;
         for turn in 0..32 {
+            // Half of the rounds as a rank alone would run them, half as ranks do that know of each other.
+            if turn == 16 {
+                copier.take_turns();
+            }
             payload::fill(copier.source(), seed + turn);
+            copier.round(Direction::H2d, 1 << 20)?;
+            copier.round(Direction::D2h, 1 << 20)?;
+            payload::expect_payload(&format!("rank {seed}, two ways {turn}"), copier.destination(), seed + turn, 0)?;
+            payload::fill(copier.source(), seed - turn);
             copier.round(Direction::RoundTrip, 1 << 20)?;
-            payload::expect_payload(&format!("rank {seed}, round {turn}"), copier.destination(), seed + turn, 0)?;
+            payload::expect_payload(&format!("rank {seed}, round {turn}"), copier.destination(), seed - turn, 0)?;
         }
         Ok(())
     };
