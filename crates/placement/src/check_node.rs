@@ -1,7 +1,7 @@
 //! Whether host memory can be bound to a node asked for, and which node is a PU's own.
 
 use stats::IdSet;
-use topo::model::{NodeKind, Topology};
+use topo::model::{NodeKind, NumaNode, Topology};
 
 /// A node that host memory cannot be bound to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,18 +43,23 @@ pub enum NodeError {
     },
 }
 
+/// Whether a node has memory. By its kind, because some saved files give no sizes.
+pub(crate) fn has_memory(node: &NumaNode) -> bool {
+    !matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty)
+}
+
 /// Nodes host memory can be bound to: with memory, allowed; GPU memory too, since a user may ask for it by number.
 fn usable(topology: &Topology) -> IdSet {
-    topology.nodes.iter().filter(|n| n.allowed && n.total_bytes > 0).map(|n| n.os_index).collect()
+    topology.nodes.iter().filter(|n| n.allowed && has_memory(n)).map(|n| n.os_index).collect()
 }
 
 /// Whether host memory can be bound to `node`.
 pub(crate) fn check_node(topology: &Topology, node: u32) -> Result<(), NodeError> {
     let usable = usable(topology);
-    let Some(found) = topology.nodes.iter().find(|n| n.os_index == node) else {
+    let Some(found) = topology.node(node) else {
         return Err(NodeError::Unknown { node, usable });
     };
-    if found.total_bytes == 0 {
+    if !has_memory(found) {
         let what = if found.kind == NodeKind::CpuOnly { "only CPUs" } else { "neither memory nor CPUs" };
         return Err(NodeError::WithoutMemory { node, what, usable });
     }
@@ -68,25 +73,30 @@ pub(crate) fn check_node(topology: &Topology, node: u32) -> Result<(), NodeError
 ///
 /// A GPU's memory is never a PU's own, also where the platform lists it as local (GH200, POWER9).
 pub(crate) fn own_node(topology: &Topology, pu: u32) -> Result<(u32, Option<String>), NodeError> {
-    let good = |id: u32| {
-        let node = topology.nodes.iter().find(|n| n.os_index == id);
-        node.is_some_and(|n| n.allowed && n.total_bytes > 0 && n.kind != NodeKind::GpuMemory)
-    };
-    let local = topology.pus.iter().find(|p| p.os_index == pu).map(|p| p.nodes.clone()).unwrap_or_default();
-    if let Some(node) = local.iter().copied().find(|id| good(*id)) {
-        return Ok((node, None));
+    let good = |node: &&NumaNode| node.allowed && has_memory(node) && node.kind != NodeKind::GpuMemory;
+    let local = topology.pu(pu).map(|pu| pu.nodes.as_slice()).unwrap_or_default();
+    // The first is the PU's own; those after it lie around it (memory-only nodes, GPUs' memory).
+    let own = local.first().copied();
+    if let Some(node) = own.and_then(|node| topology.node(node)).filter(good) {
+        return Ok((node.os_index, None));
     }
-    // No usable memory of its own: the nearest by the firmware's distances, else the first there is.
-    let from = local.first().copied().or_else(|| {
-        topology.nodes.iter().find(|n| n.kind == NodeKind::CpuOnly && n.pus.contains(pu)).map(|n| n.os_index)
-    });
-    let candidates = topology.nodes.iter().map(|n| n.os_index).filter(|id| good(*id));
-    let nearest = candidates.min_by_key(|id| (from.and_then(|f| distance(topology, f, *id)).unwrap_or(u64::MAX), *id));
-    let node = nearest.ok_or(NodeError::None { pu })?;
-    Ok((
-        node,
-        Some(format!("PU {pu} has no usable memory of its own; its memory is taken from the nearest node, {node}")),
-    ))
+    let away = |node: &NumaNode| own.and_then(|own| distance(topology, own, node.os_index));
+    let order = |node: &&NumaNode| {
+        (
+            away(node).unwrap_or(u64::MAX),
+            !local.contains(&node.os_index),
+            node.kind == NodeKind::MemoryOnly,
+            node.os_index,
+        )
+    };
+    let node = topology.nodes.iter().filter(good).min_by_key(order).ok_or(NodeError::None { pu })?;
+    let id = node.os_index;
+    let which = match away(node) {
+        Some(distance) => format!("the nearest node, {id} (distance {distance})"),
+        None if local.contains(&id) => format!("node {id}, which lies around it"),
+        None => format!("node {id}, the first with memory: the firmware gives no distance from this PU"),
+    };
+    Ok((id, Some(format!("PU {pu} has no usable memory of its own; its memory is taken from {which}"))))
 }
 
 /// The firmware's distance between two nodes, where it gives one.
@@ -94,4 +104,83 @@ fn distance(topology: &Topology, from: u32, to: u32) -> Option<u64> {
     let distances = topology.distances.as_ref()?;
     let at = |node| distances.nodes.iter().position(|n| *n == node);
     distances.rows.get(at(from)?)?.get(at(to)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{machine, set, without_nodes};
+
+    fn own(topology: &Topology, pu: u32) -> (u32, String) {
+        own_node(topology, pu)
+            .map_or_else(|e| (u32::MAX, e.to_string()), |(node, note)| (node, note.unwrap_or_default()))
+    }
+
+    #[test]
+    fn memory_can_be_asked_of_every_node_that_has_some_a_gpus_too() {
+        for node in [0, 1, 2, 3] {
+            assert_eq!(check_node(&machine(), node), Ok(()), "node {node}");
+        }
+    }
+
+    #[test]
+    fn each_reason_a_node_cannot_be_had_is_told_apart_and_shows_what_can() {
+        let topology = without_nodes(machine(), "1");
+        let usable = set("0,2-3");
+        assert_eq!(check_node(&topology, 9), Err(NodeError::Unknown { node: 9, usable: usable.clone() }));
+        assert_eq!(check_node(&topology, 1), Err(NodeError::NotAllowed { node: 1, usable: usable.clone() }));
+        for (node, what) in [(4, "only CPUs"), (5, "neither memory nor CPUs")] {
+            let usable = usable.clone();
+            assert_eq!(check_node(&topology, node), Err(NodeError::WithoutMemory { node, what, usable }));
+        }
+        let text = check_node(&topology, 4).map_or_else(|error| error.to_string(), |()| "allowed".to_owned());
+        assert!(text.contains("NUMA node 4 has no memory (it has only CPUs)") && text.contains("0,2-3"), "{text}");
+    }
+
+    #[test]
+    fn a_file_without_memory_sizes_has_memory_all_the_same() {
+        let mut topology = machine();
+        topology.nodes.iter_mut().for_each(|node| node.total_bytes = 0);
+        assert_eq!(check_node(&topology, 1), Ok(()));
+        assert_eq!(own(&topology, 5), (1, String::new()));
+    }
+
+    #[test]
+    fn the_node_of_the_pu_is_its_own_without_a_word() {
+        assert_eq!(own(&machine(), 0), (0, String::new()));
+        assert_eq!(own(&machine(), 12), (1, String::new()));
+    }
+
+    #[test]
+    fn a_gpus_memory_is_never_a_pus_own() {
+        let (node, note) = own(&without_nodes(machine(), "0"), 0);
+        assert_eq!(node, 2, "node 3, a GPU's, is listed before it: {note}");
+        assert!(
+            note.contains("PU 0 has no usable memory of its own") && note.contains("the nearest node, 2"),
+            "{note}"
+        );
+        let only_the_gpus = without_nodes(machine(), "0-2");
+        assert_eq!(own_node(&only_the_gpus, 0), Err(NodeError::None { pu: 0 }));
+    }
+
+    #[test]
+    fn cpus_without_memory_take_the_nearest_by_distance_not_the_first() {
+        let (node, note) = own(&machine(), 16);
+        assert_eq!(node, 1, "{note}");
+        assert!(note.contains("the nearest node, 1 (distance 20)"), "{note}");
+        let (node, note) = own(&without_nodes(machine(), "1"), 16);
+        assert_eq!(node, 2, "{note}");
+    }
+
+    #[test]
+    fn without_distances_nothing_is_called_the_nearest() {
+        let mut topology = machine();
+        topology.distances = None;
+        let (node, note) = own(&topology, 16);
+        assert_eq!(node, 2, "what lies around the PU before what does not: {note}");
+        assert!(note.contains("node 2, which lies around it"), "{note}");
+        let (node, note) = own(&without_nodes(topology, "2"), 16);
+        assert_eq!(node, 0);
+        assert!(note.contains("gives no distance") && !note.contains("nearest"), "{note}");
+    }
 }

@@ -51,7 +51,7 @@ pub enum PuError {
 /// Whether this process can bind to `pu`.
 pub(crate) fn check_pu(topology: &Topology, pu: u32) -> Result<(), PuError> {
     let allowed = topology.allowed.pus.clone();
-    match topology.pus.iter().find(|p| p.os_index == pu).map(|p| p.status) {
+    match topology.pu(pu).map(|p| p.status) {
         Some(PuStatus::Allowed) => Ok(()),
         Some(PuStatus::Offline) => Err(PuError::Offline { pu, allowed }),
         Some(PuStatus::NotInCgroup) => Err(PuError::NotInCgroup { pu, allowed }),
@@ -59,6 +59,36 @@ pub(crate) fn check_pu(topology: &Topology, pu: u32) -> Result<(), PuError> {
         None => {
             let existing = topology.pus.iter().map(|p| p.os_index).collect();
             Err(PuError::Unknown { pu, existing, allowed })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{machine, set, without};
+
+    #[test]
+    fn each_reason_a_pu_cannot_be_had_is_told_apart_and_shows_what_can() {
+        let topology = without(machine(), "2", PuStatus::Offline);
+        let topology = without(topology, "3,11", PuStatus::NotInCgroup);
+        let topology = without(topology, "4-7,12-17", PuStatus::NotInAffinity);
+        let allowed = set("0-1,8-10");
+        assert_eq!(check_pu(&topology, 1), Ok(()));
+        assert_eq!(check_pu(&topology, 2), Err(PuError::Offline { pu: 2, allowed: allowed.clone() }));
+        assert_eq!(check_pu(&topology, 11), Err(PuError::NotInCgroup { pu: 11, allowed: allowed.clone() }));
+        assert_eq!(check_pu(&topology, 4), Err(PuError::NotInAffinity { pu: 4, allowed: allowed.clone() }));
+        assert_eq!(check_pu(&topology, 18), Err(PuError::Unknown { pu: 18, existing: set("0-17"), allowed }));
+    }
+
+    #[test]
+    fn every_refusal_names_the_pu_and_prints_the_allowed_list() {
+        let lost = [PuStatus::Offline, PuStatus::NotInCgroup, PuStatus::NotInAffinity];
+        let refused = lost.map(|status| check_pu(&without(machine(), "7", status), 7));
+        for refusal in refused.into_iter().chain([check_pu(&without(machine(), "7", PuStatus::Offline), 99)]) {
+            let text = refusal.map_or_else(|error| error.to_string(), |()| "allowed".to_owned());
+            assert!(text.contains("allowed here: 0-6,8-17"), "{text}");
+            assert!(text.starts_with("PU 7 ") || text.starts_with("PU 99 "), "{text}");
         }
     }
 }

@@ -12,6 +12,8 @@
 mod check_node;
 mod check_pu;
 mod default_pu;
+#[cfg(test)]
+mod machine;
 mod plan;
 mod request;
 mod selector;

@@ -18,7 +18,7 @@ pub enum ChosenBy {
         /// The domain's PUs.
         cores: IdSet,
     },
-    /// As `Domain`, but all its cores were taken already.
+    /// As `Domain`, but all its cores were taken already: the PU shares its core, or is itself shared.
     DomainShared {
         /// The domain's PUs.
         cores: IdSet,
@@ -28,6 +28,8 @@ pub enum ChosenBy {
         /// The domain's PUs.
         cores: IdSet,
     },
+    /// No PU at all is local to the target (a device or memory on a node without CPUs): the first free allowed core.
+    NoLocalPu,
     /// Nobody knows the target's locality: the first free allowed core.
     LocalityUnknown,
 }
@@ -44,6 +46,7 @@ impl ChosenBy {
             Self::DomainNotAllowed { cores } => {
                 format!("none of the device's local PUs ({cores}) is allowed here: a core elsewhere")
             }
+            Self::NoLocalPu => "no PU is local to the device: first free allowed core".to_owned(),
             Self::LocalityUnknown => "the device's locality is unknown: first free allowed core".to_owned(),
         }
     }
@@ -129,8 +132,13 @@ pub fn plan(topology: &Topology, request: &Request) -> Result<Plan, PlanError> {
     if let Membind::Node(node) = request.membind {
         check_node(topology, node)?;
     }
-    let mut taken = IdSet::default();
-    let mut notes = Vec::new();
+    let mut taken: Vec<u32> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut note = |text: String| {
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
+    };
     let mut ranks = Vec::new();
     for (rank, target) in targets.into_iter().enumerate() {
         let asked = request.cpus.as_ref().and_then(|cpus| cpus.0.get(rank)).map(|pu| (*pu, ChosenBy::Asked));
@@ -141,26 +149,29 @@ pub fn plan(topology: &Topology, request: &Request) -> Result<Plan, PlanError> {
         let memory_node = match request.membind {
             Membind::Node(node) => node,
             Membind::Local => {
-                let (node, note) = own_node(topology, pu)?;
-                notes.extend(note);
+                let (node, why) = own_node(topology, pu)?;
+                why.into_iter().for_each(&mut note);
                 node
             }
         };
-        if !taken.0.insert(pu) {
-            notes.push(format!(
+        if taken.contains(&pu) {
+            note(format!(
                 "PU {pu} is given to more than one rank: they take turns on it, and simultaneous figures show that"
             ));
         }
+        taken.push(pu);
         let verdict = verdict(topology, pu, target.id);
         ranks.push(RankPlan { rank, pu, chosen_by, memory_node, target, verdict });
     }
-    notes.dedup();
     Ok(Plan { ranks, notes })
 }
 
 /// One target a rank: those asked for, or the first ones, or all.
 fn targets(request: &Request) -> Result<Vec<Target>, PlanError> {
     let available = &request.available;
+    if available.is_empty() && request.targets.is_none() {
+        return Err(PlanError::NoTarget);
+    }
     let targets = match (&request.targets, &request.cpus) {
         (Some(targets), Some(cpus)) if targets.len() != cpus.0.len() => {
             return Err(PlanError::Lengths { cpus: cpus.0.len(), cpu_list: cpus.clone(), gpus: targets.len() });
@@ -173,4 +184,133 @@ fn targets(request: &Request) -> Result<Vec<Target>, PlanError> {
         (None, None) => available.clone(),
     };
     if targets.is_empty() { Err(PlanError::NoTarget) } else { Ok(targets) }
+}
+
+#[cfg(test)]
+mod tests {
+    use topo::model::PuStatus;
+
+    use super::*;
+    use crate::Closeness;
+    use crate::machine::{machine, without, without_nodes};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    /// A request as typed: `gpus` by index.
+    fn request(topology: &Topology, cpus: Option<&str>, gpus: Option<&[usize]>) -> Request {
+        let available = Target::gpus_of(topology);
+        Request {
+            cpus: cpus.map(|text| text.parse().expect("a list of PUs")),
+            targets: gpus.map(|gpus| gpus.iter().map(|index| available[*index].clone()).collect()),
+            available,
+            membind: Membind::Local,
+        }
+    }
+
+    fn pus(plan: &Plan) -> Vec<u32> {
+        plan.ranks.iter().map(|rank| rank.pu).collect()
+    }
+
+    fn refusal(topology: &Topology, request: &Request) -> String {
+        plan(topology, request).map_or_else(|error| error.to_string(), |plan| format!("planned: {plan:?}"))
+    }
+
+    #[test]
+    fn rank_i_takes_the_ith_pu_and_the_ith_device() -> Outcome {
+        let topology = machine();
+        let plan = plan(&topology, &request(&topology, Some("7,0"), Some(&[1, 0])))?;
+        let rows: Vec<_> = plan.ranks.iter().map(|r| (r.rank, r.pu, r.memory_node, r.target.index)).collect();
+        assert_eq!(rows, [(0, 7, 1, 1), (1, 0, 0, 0)]);
+        for rank in &plan.ranks {
+            assert_eq!((&rank.chosen_by, rank.verdict.closeness), (&ChosenBy::Asked, Closeness::L3Local));
+        }
+        assert_eq!(plan.notes, [""; 0]);
+        Ok(())
+    }
+
+    #[test]
+    fn without_pus_every_device_gets_a_core_of_its_own_domain() -> Outcome {
+        let topology = machine();
+        let plan = plan(&topology, &request(&topology, None, None))?;
+        assert_eq!(pus(&plan), [0, 6, 4, 1, 2]);
+        Ok(())
+    }
+
+    #[test]
+    fn ranks_that_share_a_device_get_cores_of_their_own() -> Outcome {
+        let topology = machine();
+        let plan = plan(&topology, &request(&topology, None, Some(&[0, 0, 0, 0, 0])))?;
+        assert_eq!(pus(&plan), [0, 1, 8, 9, 0]);
+        assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
+        assert!(plan.notes[0].contains("PU 0 is given to more than one rank"), "{:?}", plan.notes);
+        Ok(())
+    }
+
+    #[test]
+    fn a_pu_asked_for_twice_is_given_twice_and_said_once() -> Outcome {
+        let topology = machine();
+        let plan = plan(&topology, &request(&topology, Some("16,16,5,16"), Some(&[0, 1, 2, 2])))?;
+        assert_eq!(pus(&plan), [16, 16, 5, 16]);
+        let said: Vec<_> = plan.notes.iter().filter(|note| note.contains("more than one rank")).collect();
+        assert_eq!(said.len(), 1, "{:?}", plan.notes);
+        assert_eq!(plan.notes.len(), 2, "and once that PU 16 has no memory of its own: {:?}", plan.notes);
+        Ok(())
+    }
+
+    #[test]
+    fn lists_of_unequal_lengths_are_refused_with_both_numbers() {
+        let topology = machine();
+        let text = refusal(&topology, &request(&topology, Some("0-2"), Some(&[0, 1])));
+        assert!(text.contains("3 PUs (0,1,2)") && text.contains("2 devices"), "{text}");
+    }
+
+    #[test]
+    fn pus_alone_take_the_first_devices_and_no_more_than_there_are() -> Outcome {
+        let topology = machine();
+        let two = plan(&topology, &request(&topology, Some("3,4"), None))?;
+        assert_eq!(two.ranks.iter().map(|rank| rank.target.index).collect::<Vec<_>>(), [0, 1]);
+        let text = refusal(&topology, &request(&topology, Some("0-5"), None));
+        assert!(text.contains("6 PUs") && text.contains("only 5 devices"), "{text}");
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_to_copy_to_is_said_as_that_whatever_else_was_asked() {
+        let mut topology = machine();
+        topology.gpus.clear();
+        for cpus in [None, Some("0-1")] {
+            assert_eq!(plan(&topology, &request(&topology, cpus, None)), Err(PlanError::NoTarget), "{cpus:?}");
+        }
+    }
+
+    #[test]
+    fn a_process_without_pus_is_told_so() {
+        let topology = without(machine(), "0-17", PuStatus::NotInAffinity);
+        assert_eq!(plan(&topology, &request(&topology, None, None)), Err(PlanError::NoPu));
+    }
+
+    #[test]
+    fn a_pu_or_node_that_cannot_be_had_is_refused_before_anything_is_planned() {
+        let topology = without_nodes(without(machine(), "3", PuStatus::Offline), "1");
+        let asked = request(&topology, Some("3"), Some(&[0]));
+        assert!(matches!(plan(&topology, &asked), Err(PlanError::Pu(PuError::Offline { pu: 3, .. }))));
+        let asked = Request { membind: Membind::Node(1), ..request(&topology, None, None) };
+        assert!(matches!(plan(&topology, &asked), Err(PlanError::Node(NodeError::NotAllowed { node: 1, .. }))));
+    }
+
+    #[test]
+    fn a_node_asked_for_is_every_ranks_and_local_is_each_ranks_own() -> Outcome {
+        let topology = machine();
+        let nodes = |plan: &Plan| -> Vec<u32> { plan.ranks.iter().map(|rank| rank.memory_node).collect() };
+        let local = request(&topology, Some("0,4"), None);
+        assert_eq!(nodes(&plan(&topology, &local)?), [0, 1]);
+        assert_eq!(nodes(&plan(&topology, &Request { membind: Membind::Node(2), ..local })?), [2, 2]);
+        Ok(())
+    }
+
+    #[test]
+    fn node_targets_are_those_with_memory_that_is_allowed() {
+        let indices: Vec<u32> = Target::nodes_of(&without_nodes(machine(), "1")).iter().map(|t| t.index).collect();
+        assert_eq!(indices, [0, 2, 3]);
+    }
 }

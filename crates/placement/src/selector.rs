@@ -120,7 +120,6 @@ impl Selector {
             }
         }
     }
-
 }
 
 impl fmt::Display for Selector {

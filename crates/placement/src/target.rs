@@ -5,6 +5,8 @@ use std::fmt;
 use stats::PciAddress;
 use topo::model::Topology;
 
+use crate::check_node::has_memory;
+
 /// The identity of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetId {
@@ -37,7 +39,7 @@ pub struct Target {
 impl Target {
     /// The memory of every node that has some and that this process may use: the targets where no GPU takes part.
     pub fn nodes_of(topology: &Topology) -> Vec<Self> {
-        let usable = topology.nodes.iter().filter(|node| node.allowed && node.total_bytes > 0);
+        let usable = topology.nodes.iter().filter(|node| node.allowed && has_memory(node));
         usable.map(|node| Self { index: node.os_index, id: TargetId::Node(node.os_index), uuid: None }).collect()
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A verdict says what the platform states, not what is faster: locality is a hypothesis, the measurement decides.
 
-use topo::model::{Gpu, Rung, Topology};
+use stats::IdSet;
+use topo::model::{Gpu, NumaNode, Package, Rung, Topology};
 
 use crate::TargetId;
 
@@ -47,7 +48,7 @@ pub struct Verdict {
 pub fn verdict(topology: &Topology, pu: u32, target: TargetId) -> Verdict {
     match target {
         TargetId::Node(node) => node_verdict(topology, pu, node),
-        TargetId::Gpu(pci) => match topology.gpus.iter().find(|gpu| gpu.pci == pci) {
+        TargetId::Gpu(pci) => match topology.gpu_at(pci) {
             Some(gpu) => gpu_verdict(topology, pu, gpu),
             None => Verdict {
                 closeness: Closeness::Unknown,
@@ -59,47 +60,149 @@ pub fn verdict(topology: &Topology, pu: u32, target: TargetId) -> Verdict {
 
 fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> Verdict {
     let source = &gpu.locality.reason;
-    let (closeness, reason) = if gpu.locality.rung == Rung::Unknown {
-        (Closeness::Unknown, source.clone())
-    } else if gpu.locality.l3_pus.as_ref().is_some_and(|l3| l3.contains(pu)) && several_l3s(topology, gpu) {
+    if gpu.locality.rung == Rung::Unknown {
+        return Verdict { closeness: Closeness::Unknown, reason: source.clone() };
+    }
+    // What the cpuset has not got is as near as what it has: a verdict is about the machine.
+    let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
+    let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
+    let near = if local.is_empty() { "no PU is local to it".to_owned() } else { format!("{local} are local to it") };
+    let (closeness, reason) = if shares_l3(topology, pu, gpu, &nodes) {
         (Closeness::L3Local, format!("PU {pu} shares the GPU's L3 ({source})"))
-    } else if gpu.locality.pus.contains(pu) || shares_node(topology, pu, gpu) {
-        (Closeness::NumaLocal, format!("PU {pu} is among the CPUs local to the GPU, {} ({source})", gpu.locality.pus))
-    } else if same_package(topology, pu, gpu) {
-        (
-            Closeness::SamePackage,
-            format!("PU {pu} is on the GPU's package but not local to it, {} are", gpu.locality.pus),
-        )
+    } else if local.contains(pu) {
+        (Closeness::NumaLocal, format!("PU {pu} is among the CPUs local to the GPU, {local} ({source})"))
+    } else if let Some(node) = nodes_of(topology, &nodes).find(|node| node.pus.contains(pu)) {
+        let node = node.os_index;
+        (Closeness::NumaLocal, format!("PU {pu} and the GPU share NUMA node {node}, and {near} ({source})"))
+    } else if same_package(topology, pu, &local, &nodes) {
+        (Closeness::SamePackage, format!("PU {pu} is on the GPU's package, and {near} ({source})"))
     } else {
-        (Closeness::Remote, format!("PU {pu} is not on the GPU's package: {} are local ({source})", gpu.locality.pus))
+        (Closeness::Remote, format!("PU {pu} is not on the GPU's package: {near} ({source})"))
     };
     Verdict { closeness, reason }
 }
 
 /// An L3 tells more than the node only where the node has several.
-fn several_l3s(topology: &Topology, gpu: &Gpu) -> bool {
-    let nodes = topology.nodes.iter().filter(|n| gpu.locality.nodes.contains(n.os_index));
-    let pus = nodes.fold(stats::IdSet::default(), |all, node| all.or(&node.pus));
-    topology.l3s.iter().filter(|l3| !l3.pus.and(&pus).is_empty()).count() > 1
+fn shares_l3(topology: &Topology, pu: u32, gpu: &Gpu, nodes: &IdSet) -> bool {
+    let around = nodes_of(topology, nodes).fold(IdSet::default(), |all, node| all.or(&node.pus));
+    let l3s = topology.l3s.iter().filter(|l3| !l3.pus.and(&around).is_empty()).count();
+    l3s > 1 && gpu.locality.l3_pus.as_ref().is_some_and(|l3| l3.contains(pu))
 }
 
-fn shares_node(topology: &Topology, pu: u32, gpu: &Gpu) -> bool {
-    topology.nodes.iter().any(|node| gpu.locality.nodes.contains(node.os_index) && node.pus.contains(pu))
+fn nodes_of<'t>(topology: &'t Topology, ids: &'t IdSet) -> impl Iterator<Item = &'t NumaNode> {
+    topology.nodes.iter().filter(|node| ids.contains(node.os_index))
 }
 
-fn same_package(topology: &Topology, pu: u32, gpu: &Gpu) -> bool {
-    topology.packages.iter().any(|p| p.pus.contains(pu) && !p.pus.and(&gpu.locality.pus).is_empty())
+fn same_package(topology: &Topology, pu: u32, local: &IdSet, nodes: &IdSet) -> bool {
+    let has = |p: &Package| !p.pus.and(local).is_empty() || !p.nodes.and(nodes).is_empty();
+    topology.package_of(pu).is_some_and(has)
 }
 
 fn node_verdict(topology: &Topology, pu: u32, node: u32) -> Verdict {
-    let local = topology.nodes.iter().find(|n| n.os_index == node).map(|n| n.pus.clone()).unwrap_or_default();
-    let package = topology.packages.iter().find(|p| p.pus.contains(pu));
-    let (closeness, reason) = if local.contains(pu) {
+    let Some(found) = topology.node(node) else {
+        return Verdict { closeness: Closeness::Unknown, reason: format!("this machine shows no NUMA node {node}") };
+    };
+    let package = topology.package_of(pu);
+    let (closeness, reason) = if found.pus.contains(pu) {
         (Closeness::NumaLocal, format!("PU {pu} is local to NUMA node {node}"))
     } else if package.is_some_and(|p| p.nodes.contains(node)) {
         (Closeness::SamePackage, format!("PU {pu} and NUMA node {node} are on one package"))
     } else {
-        (Closeness::Remote, format!("PU {pu} and NUMA node {node} are on different packages"))
+        (Closeness::Remote, format!("PU {pu} is not local to NUMA node {node}, nor on its package"))
     };
     Verdict { closeness, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use topo::model::PuStatus;
+
+    use super::*;
+    use crate::machine::{gpu, machine, set, without};
+
+    fn of(topology: &Topology, pu: u32, target: TargetId) -> (Closeness, String) {
+        let verdict = verdict(topology, pu, target);
+        (verdict.closeness, verdict.reason)
+    }
+
+    #[test]
+    fn each_rung_from_l3_to_remote_is_told_apart() {
+        let topology = machine();
+        for (pu, closeness) in [
+            (0, Closeness::L3Local),
+            (9, Closeness::L3Local),
+            (2, Closeness::NumaLocal),
+            (4, Closeness::Remote),
+            (16, Closeness::Remote),
+        ] {
+            let (found, reason) = of(&topology, pu, gpu(0));
+            assert_eq!(found, closeness, "PU {pu}: {reason}");
+            assert!(reason.contains(&format!("PU {pu} ")) && reason.contains("written by hand"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_pu_on_the_gpus_node_but_another_l3_is_not_said_to_be_among_its_cpus() {
+        let (closeness, reason) = of(&machine(), 2, gpu(0));
+        assert_eq!(closeness, Closeness::NumaLocal);
+        assert!(reason.contains("share NUMA node 0, and 0-1,8-9 are local to it"), "{reason}");
+    }
+
+    #[test]
+    fn the_only_l3_of_a_node_says_no_more_than_the_node() {
+        let mut topology = machine();
+        topology.l3s.retain(|l3| !l3.pus.contains(2));
+        assert_eq!(of(&topology, 0, gpu(0)).0, Closeness::NumaLocal);
+    }
+
+    #[test]
+    fn another_node_of_the_package_is_the_same_package() {
+        let mut topology = machine();
+        topology.packages.truncate(1);
+        topology.packages[0].pus = set("0-17");
+        topology.packages[0].nodes = set("0-1,3");
+        let (closeness, reason) = of(&topology, 4, gpu(0));
+        assert_eq!(closeness, Closeness::SamePackage, "{reason}");
+        assert_eq!(of(&topology, 4, TargetId::Node(0)).0, Closeness::SamePackage);
+    }
+
+    #[test]
+    fn what_the_cpuset_took_away_does_not_move_the_gpu() {
+        let mut topology = without(machine(), "0-1,8-9", PuStatus::NotInCgroup);
+        assert_eq!(of(&topology, 2, gpu(0)).0, Closeness::NumaLocal);
+        let locality = &mut topology.gpus[0].locality;
+        locality.outside_nodes = std::mem::take(&mut locality.nodes);
+        assert_eq!(of(&topology, 2, gpu(0)).0, Closeness::NumaLocal);
+        topology.nodes[0].pus = set("0-1,8-9");
+        assert_eq!(of(&topology, 2, gpu(0)).0, Closeness::SamePackage);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_unknown_with_the_reason() {
+        assert_eq!(of(&machine(), 0, gpu(3)), (Closeness::Unknown, "written by hand".to_owned()));
+        let (closeness, reason) = of(&machine(), 0, gpu(99));
+        assert!(
+            closeness == Closeness::Unknown && reason.contains("hwloc shows no PCI device 0000:64:00.0"),
+            "{reason}"
+        );
+        assert_eq!(of(&machine(), 0, TargetId::Node(9)).0, Closeness::Unknown);
+    }
+
+    #[test]
+    fn a_gpu_without_local_cpus_is_remote_or_where_its_node_is() {
+        // Node 2 lies around every PU, so the GPU on it does.
+        assert_eq!(of(&machine(), 4, gpu(4)).0, Closeness::NumaLocal);
+        let mut topology = machine();
+        topology.nodes[2].pus = set("");
+        let (closeness, reason) = of(&topology, 4, gpu(4));
+        assert!(closeness == Closeness::Remote && reason.contains("no PU is local to it"), "{reason}");
+    }
+
+    #[test]
+    fn a_node_is_local_to_its_own_pus_only() {
+        let of_node = |pu, node| of(&machine(), pu, TargetId::Node(node)).0;
+        assert_eq!(of_node(0, 0), Closeness::NumaLocal);
+        assert_eq!(of_node(0, 1), Closeness::Remote);
+        assert_eq!(of_node(17, 2), Closeness::NumaLocal, "memory around every PU");
+    }
 }
