@@ -1,0 +1,36 @@
+//! The binary as its users meet it: arguments in; text, documents, messages and exit codes out.
+//!
+//! Support: `run` starts the binary in a known environment and holds every ending against the rules that all share; `driver`
+//! builds the stand-in drivers; `proof` reads documents and checks what they prove.
+//!
+//! Tests, by what they hold:
+//! * `arguments`  malformed lists, sizes and numbers;
+//! * `processors` PUs that cannot be had, and lists of unequal lengths;
+//! * `memory`     nodes, budgets and pinning;
+//! * `devices`    GPUs and drivers that are not there, broken, or named wrongly;
+//! * `simulated`  the CUDA path on a stand-in driver: every memory and direction, sharing, corrupt data, a stuck device;
+//! * `options`    what was asked for is what was done: rounds, sizes, orders, seeds, verification;
+//! * `output`     files, pipes, colour, quiet;
+//! * `signals`    Ctrl-C, SIGTERM, SIGKILL;
+//! * `dry_run`    the plan without a driver;
+//! * `goldens`    help and `topo` as text, word for word (snapshots);
+//! * `captures`   real machines' hwloc files through the command line, where they are at hand;
+//! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
+//!
+//! No test depends on a measured figure. What a machine lacks is said in a line that begins with `SKIPPED`.
+
+mod arguments;
+mod captures;
+mod devices;
+mod driver;
+mod dry_run;
+mod goldens;
+mod guest;
+mod memory;
+mod options;
+mod output;
+mod processors;
+mod proof;
+mod run;
+mod signals;
+mod simulated;

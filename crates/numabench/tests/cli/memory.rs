@@ -1,0 +1,89 @@
+//! Memory that is not there, is not enough, or cannot be pinned. (Nodes without memory and nodes outside a cpuset: `guest`.)
+
+use std::error::Error;
+
+use crate::driver;
+use crate::proof::{self, results, text};
+use crate::run::{BINARY, Done, Ended, end, host, variables, with_driver};
+
+#[test]
+fn a_memory_node_that_does_not_exist_is_answered_with_those_that_have_memory() {
+    host(&["--membind", "60000"]).refused(2, &["NUMA node 60000 does not exist", "nodes with memory are"]);
+}
+
+#[test]
+fn a_device_node_that_does_not_exist_is_answered_with_those_there_are() {
+    host(&["--gpus", "60000"]).refused(77, &["no device 60000", "node 0"]);
+}
+
+#[test]
+fn more_memory_than_the_node_has_is_refused_before_anything_is_allocated() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("result.json").display().to_string();
+    for size in ["900TiB", "16777215TiB"] {
+        // Were it allocated first, the answer would be mmap's or the kernel's.
+        let ended = host(&["--gpus", "0", "--size", size, "--json", &file]);
+        ended.refused(2, &["NUMA node", "need", "TiB", "ask for a smaller --size or fewer ranks"]);
+    }
+    assert_eq!(folder.path().read_dir()?.count(), 0, "a run that did not begin leaves nothing");
+    Ok(())
+}
+
+#[test]
+fn the_memory_of_all_ranks_on_a_node_is_counted_together() {
+    let each = "60000GiB";
+    let ended = host(&["--gpus", "0,0,0", "--size", each]);
+    ended.refused(2, &["3 ranks need"]);
+}
+
+#[test]
+fn more_memory_than_the_gpu_has_is_refused_before_anything_is_allocated() -> Done {
+    // The simulated GPUs have 256 MiB each.
+    let refuse = |args: &[&str], words: &[&str]| -> Done {
+        end(with_driver(&driver::fake()?).args(["pingpong", "--reps", "1"]), args).refused(2, words);
+        Ok(())
+    };
+    refuse(&["--gpus", "1", "--size", "300MiB"], &["GPU 0000:c1:00.0 has 256 MiB", "300 MiB", "smaller --size"])?;
+    refuse(&["--gpus", "0,0", "--size", "200MiB"], &["GPU 0000:05:00.0 has 256 MiB", "2 ranks need 400 MiB"])?;
+    refuse(&["--gpus", "0", "--size", "200MiB", "--direction", "bidir"], &["need 400 MiB", "--direction bidir"])?;
+    refuse(&["--gpus", "0", "--floats", "4611686018427387903"], &["need 16777216 TiB"])
+}
+
+/// A run on the stand-in driver that refuses to register memory, with this locked-memory limit in KiB.
+fn unpinnable(limit_kib: &str, args: &str) -> Result<Ended, Box<dyn Error>> {
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .arg("-c")
+        .arg(format!("ulimit -l {limit_kib} && exec {BINARY} pingpong --gpus 0 --size 1MiB --reps 6 {args}"));
+    shell.envs(variables(&driver::fake()?)).env("FAKE_REGISTER", "2").env_remove("CUDA_VISIBLE_DEVICES");
+    Ok(Ended::of(&shell.output()?))
+}
+
+#[test]
+fn memory_that_cannot_be_pinned_fails_with_the_limit_and_the_ways_out() -> Done {
+    let ended = unpinnable("64", "--json -")?;
+    let document = proof::document(&ended)?;
+    assert_eq!(ended.code, Some(1));
+    for result in results(&document) {
+        assert_eq!((text(result, "/outcome/status"), text(result, "/outcome/stage")), ("failed", "allocate"));
+        let message = text(result, "/outcome/message");
+        for word in ["pinning 1048576 bytes", "may lock 65536 bytes", "ulimit -l", "LimitMEMLOCK", "--memory pageable"]
+        {
+            assert!(message.contains(word), "{word}: {message}");
+        }
+    }
+    let table = unpinnable("64", "")?;
+    assert_eq!(table.code, Some(1));
+    assert!(table.out.contains("FAILED at allocating memory") && table.out.contains("65536 bytes"), "{}", table.out);
+    Ok(())
+}
+
+#[test]
+fn what_can_be_measured_without_pinning_still_is_and_the_run_is_partial() -> Done {
+    let ended = unpinnable("64", "--memory pinned,pageable --direction h2d --json -")?;
+    let document = proof::document(&ended)?;
+    assert_eq!(ended.code, Some(3));
+    let outcomes: Vec<&str> = results(&document).map(|result| text(result, "/outcome/status")).collect();
+    assert_eq!(outcomes, ["failed", "measured"], "{:?}", proof::case_ids(&document));
+    Ok(())
+}

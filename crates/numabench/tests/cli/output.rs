@@ -1,0 +1,198 @@
+//! Where output goes: files that cannot be written, pipes that are closed, standard output for the document alone, colour, quiet.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::driver;
+use crate::proof;
+use crate::run::{BINARY, Done, Ended, end, host, no_driver, numabench, run, skipped, spawnable, variables};
+
+/// A run of no time.
+const QUICK: [&str; 8] = ["--gpus", "0", "--size", "4KiB", "--reps", "6", "--direction", "h2d"];
+
+fn quick(more: &[&str]) -> Ended {
+    host(&[&QUICK, more].concat())
+}
+
+#[test]
+fn a_document_that_cannot_be_written_is_refused_before_the_run() -> Done {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let tripped = folder.path().join("driver-was-loaded");
+    let refuse = |path: &str, words: &[&str]| -> Done {
+        let mut command = crate::run::with_driver(&driver::tripwire()?);
+        command.args(["pingpong", "--json", path]).env("TRIPWIRE", &tripped);
+        end(&mut command, QUICK).refused(2, words);
+        assert!(!tripped.exists(), "the file is tried before any driver is");
+        Ok(())
+    };
+    refuse(&folder.path().display().to_string(), &["is a folder", "name a file in it"])?;
+    refuse(&at("no/such/result.json"), &["no folder", "mkdir -p"])?;
+    fs::write(at("file"), "")?;
+    refuse(&at("file/result.json"), &["cannot be written"])?;
+    // /proc takes no files from anybody, root included.
+    refuse(
+        "/proc/numabench.json",
+        &["/proc/numabench.json cannot be written", "name a file in a folder that is yours"],
+    )?;
+    refuse("/dev/null", &["not a regular file", "standard output"])?;
+    refuse("", &["--json", "a value is required"])
+}
+
+#[test]
+fn a_document_in_a_file_is_the_one_that_standard_output_gets_and_the_table_is_printed_too() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json");
+    let table = quick(&["--json", &path.display().to_string()]).well();
+    assert!(table.out.contains("Status: complete") && table.out.contains(&path.display().to_string()), "{}", table.out);
+    let written = proof::file(&path)?;
+    proof::agrees(&written, table.code)?;
+    assert_eq!(fs::read_dir(folder.path())?.count(), 1, "nothing else is left in the folder");
+    let printed = proof::document(&quick(&["--json", "-"]).well())?;
+    assert_eq!(proof::case_ids(&written), proof::case_ids(&printed));
+    Ok(())
+}
+
+#[test]
+fn an_older_document_is_replaced_only_by_a_run_that_begins() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json");
+    fs::write(&path, "an older one")?;
+    let name = path.display().to_string();
+    host(&["--cpus", "60000", "--json", &name]).refused(2, &["does not exist"]);
+    assert_eq!(fs::read_to_string(&path)?, "an older one");
+    quick(&["--json", &name]).well();
+    proof::file(&path)?;
+    Ok(())
+}
+
+/// What happens with a standard output that nobody reads.
+fn into_a_closed_pipe(args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    let output = spawnable(&no_driver()).args(args).stdout(writer).stderr(Stdio::piped()).output()?;
+    Ok(Ended::of(&output))
+}
+
+#[test]
+fn a_closed_pipe_is_no_error_and_says_nothing() -> Done {
+    let run = [&["pingpong", "--backend", "host"], &QUICK[..]].concat();
+    for args in [
+        &["topo"][..],
+        &["topo", "--json"],
+        &["--help"],
+        &["pingpong", "--help"],
+        &["pingpong", "--backend", "host", "--dry-run"],
+        &run,
+        &[&run[..], &["--json", "-"]].concat(),
+    ] {
+        let ended = into_a_closed_pipe(args)?;
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{args:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_reader_that_takes_one_line_or_one_byte_gets_it_without_a_complaint() -> Done {
+    let shell = |script: &str| -> Result<Ended, Box<dyn std::error::Error>> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, BINARY]).envs(variables(&no_driver()));
+        Ok(Ended::of(&shell.output()?))
+    };
+    let ended = shell("{ \"$0\" topo; echo \"exit $?\" >&2; } | head -1")?;
+    assert_eq!((ended.out.lines().count(), ended.err.as_str()), (1, "exit 0\n"), "{}", ended.out);
+    let many = "pingpong --backend host --gpus 0 --size 4B..64KiB --reps 10 --json -";
+    let ended = shell(&format!("{{ \"$0\" {many}; echo \"exit $?\" >&2; }} | head -c 1"))?;
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("{", "exit 0\n"));
+    Ok(())
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_an_error_that_says_so() -> Done {
+    let full = Path::new("/dev/full");
+    if !full.exists() {
+        skipped("a full disk: there is no /dev/full");
+        return Ok(());
+    }
+    let output = spawnable(&no_driver()).arg("topo").stdout(File::options().write(true).open(full)?).output()?;
+    Ended::of(&output).refused(1, &["cannot write to standard output", "No space left"]);
+    Ok(())
+}
+
+#[test]
+fn with_the_document_on_standard_output_nothing_else_is_there() -> Done {
+    for more in [&["--json", "-"][..], &["--json", "-", "-q"], &["--json", "-", "--color", "always"]] {
+        let ended = quick(more).well();
+        proof::document(&ended)?;
+        assert!(ended.out.starts_with('{') && ended.out.ends_with("}\n"), "{}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn quiet_leaves_the_numbers_and_what_they_must_not_be_read_without() {
+    let (all, quiet) = (quick(&[]).well().out, quick(&["-q"]).well().out);
+    for kept in ["NO GPU TOOK PART", "median", "GB/s", "H2D"] {
+        assert!(quiet.contains(kept) && all.contains(kept), "{kept}: {quiet}");
+    }
+    for dropped in ["Settings", "Devices"] {
+        assert!(!quiet.contains(dropped) && all.contains(dropped), "{dropped}: {quiet}");
+    }
+    assert!(quiet.lines().count() < all.lines().count());
+}
+
+#[test]
+fn colour_is_there_only_when_asked_for_or_on_a_terminal() {
+    let escape = "\u{1b}[";
+    for more in [&["--color", "never"][..], &["--color", "auto"], &[]] {
+        assert!(!quick(more).well().out.contains(escape), "{more:?}");
+    }
+    assert!(quick(&["--color", "always"]).well().out.contains(escape));
+    let mut told = numabench();
+    told.env("NO_COLOR", "1").args(["pingpong", "--backend", "host", "--color", "always"]);
+    assert!(end(&mut told, QUICK).well().out.contains(escape), "what was asked for by name counts more");
+}
+
+#[test]
+fn on_a_terminal_no_color_is_heeded() -> Done {
+    let command = format!("{BINARY} pingpong --backend host {}", QUICK.join(" "));
+    let on_a_terminal = |no_color: &str| {
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).envs(variables(&no_driver())).stdin(Stdio::null());
+        script.env("NO_COLOR", no_color).env("TERM", "xterm").output()
+    };
+    let Ok(coloured) = on_a_terminal("") else {
+        skipped("colour on a terminal: there is no script(1) here");
+        return Ok(());
+    };
+    let (coloured, plain) = (Ended::of(&coloured), Ended::of(&on_a_terminal("1")?));
+    // A colour or an attribute is set by `ESC [ … m`; the progress line's own movements are not.
+    let sets_colour = |text: &str| {
+        text.split("\u{1b}[")
+            .skip(1)
+            .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+    };
+    assert_eq!((coloured.code, plain.code), (Some(0), Some(0)));
+    assert!(sets_colour(&coloured.out), "{}", coloured.out);
+    assert!(!sets_colour(&plain.out), "{}", plain.out);
+    Ok(())
+}
+
+#[test]
+fn a_table_fits_the_columns_there_are_between_80_and_120() {
+    for (columns, fits) in [("80", 80), ("100", 100), ("120", 120), ("10", 80), ("500", 120)] {
+        let mut command = numabench();
+        let ended = end(command.env("COLUMNS", columns).args(["pingpong", "--backend", "host"]), QUICK).well();
+        let widest = ended.out.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        assert!(widest <= fits, "{widest} columns where {columns} were given:\n{}", ended.out);
+    }
+}
+
+#[test]
+fn topo_as_json_is_one_value_that_names_this_machines_pus() -> Done {
+    let topology = run(&["topo", "--json"]).well().json()?;
+    assert_eq!(proof::text(&topology, "/source/kind"), "this-system");
+    assert!(!proof::list(&topology, "/pus").is_empty() && !proof::list(&topology, "/nodes").is_empty());
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! What a result document proves, read from its JSON as any program would read it.
+//!
+//! [`placed`] is the one function that says whether the work was where it was asked to be; the tests hold it against wrong
+//! expectations too, since a checker that cannot fail proves nothing.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::run::Ended;
+
+/// The document on standard output: it follows the committed schema, and its status and exit code agree with the process's.
+pub fn document(ended: &Ended) -> Result<Value, Box<dyn Error>> {
+    let document = ended.json()?;
+    valid(&document)?;
+    agrees(&document, ended.code)?;
+    Ok(document)
+}
+
+/// The document in a file: it follows the committed schema.
+pub fn file(path: &Path) -> Result<Value, Box<dyn Error>> {
+    let document = serde_json::from_slice(&fs::read(path)?)?;
+    valid(&document)?;
+    Ok(document)
+}
+
+/// Whether a document follows the committed schema.
+pub fn valid(document: &Value) -> Result<(), Box<dyn Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/schema/result-v1.json");
+    let schema: Value = serde_json::from_slice(&fs::read(path)?)?;
+    let validator = jsonschema::validator_for(&schema)?;
+    let faults: Vec<String> =
+        validator.iter_errors(document).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
+}
+
+/// Whether the document's status and exit code are those of a process that ended so.
+pub fn agrees(document: &Value, code: Option<i32>) -> Result<(), String> {
+    let (status, noted) = (text(document, "/status"), document["exit_code"].as_i64());
+    if noted != code.map(i64::from) {
+        return Err(format!("the process ended with {code:?}, the document says {noted:?}"));
+    }
+    let fits = match code {
+        Some(0) => status == "complete",
+        Some(1) => status == "failed",
+        Some(3 | 5) => status == "partial",
+        Some(4) => status == "data-corrupt",
+        Some(124) => status == "timed-out",
+        Some(130 | 143) => status == "interrupted",
+        _ => false,
+    };
+    if fits { Ok(()) } else { Err(format!("status {status} with exit code {code:?}")) }
+}
+
+/// Whether every case on every rank was measured on the PU and with all pages on the node expected of that rank, before and
+/// after; `expected` has a PU and a NUMA node for each rank.
+pub fn placed(document: &Value, expected: &[(u64, u64)]) -> Result<(), String> {
+    let cases = list(document, "/cases");
+    if cases.is_empty() {
+        return Err("there is no case".to_owned());
+    }
+    for case in cases {
+        let (id, ranks) = (text(case, "/id"), list(case, "/ranks"));
+        if ranks.len() != expected.len() {
+            return Err(format!("{id}: {} ranks", ranks.len()));
+        }
+        let pages = 2 * number(case, "/bytes") / 4096;
+        for (rank, (pu, node)) in ranks.iter().zip(expected) {
+            let number_of_rank = &rank["rank"];
+            let outcome = text(rank, "/outcome/status");
+            if outcome != "measured" {
+                return Err(format!("{id}: rank {number_of_rank} is {outcome}: {}", rank["outcome"]));
+            }
+            for moment in ["seen_before", "seen_after"] {
+                seen(&rank[moment], *pu, *node, pages)
+                    .map_err(|error| format!("{id}: rank {number_of_rank}, {moment}: {error}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn seen(seen: &Value, pu: u64, node: u64, pages: u64) -> Result<(), String> {
+    if seen["pu"]["value"] != pu || seen["affinity"]["value"] != serde_json::json!([pu]) {
+        return Err(format!("not bound to PU {pu}: {} (affinity {})", seen["pu"], seen["affinity"]));
+    }
+    let found = list(seen, "/host_pages/value");
+    let right = |place: &Value| place["node"] == node && number(place, "/pages") >= pages;
+    if found.len() == 1 && found.iter().all(right) {
+        return Ok(());
+    }
+    Err(format!("not {pages} pages or more, all on node {node}: {}", seen["host_pages"]))
+}
+
+/// The ids of the cases, in order.
+pub fn case_ids(document: &Value) -> Vec<String> {
+    list(document, "/cases").iter().map(|case| text(case, "/id").to_owned()).collect()
+}
+
+/// Every result of every case.
+pub fn results(document: &Value) -> impl Iterator<Item = &Value> {
+    list(document, "/cases").iter().flat_map(|case| list(case, "/ranks"))
+}
+
+/// The text at a JSON pointer; empty where there is none.
+pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The number at a JSON pointer; 0 where there is none.
+pub fn number(value: &Value, pointer: &str) -> u64 {
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// The list at a JSON pointer; empty where there is none.
+pub fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}

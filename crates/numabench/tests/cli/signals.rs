@@ -1,0 +1,126 @@
+//! Signals during a run: the first ends it with what is finished, the second ends the process, and a process that is killed
+//! leaves the last whole document.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::driver;
+use crate::proof::{self, list, results, text};
+use crate::run::{Done, Ended, no_driver, spawnable};
+
+/// A run with two cases that would take many seconds, of which a pass is written to `document` within the first.
+fn long_run(document: &Path) -> Result<Child, Box<dyn Error>> {
+    let mut command = spawnable(&no_driver());
+    command.args(["pingpong", "--backend", "host", "--gpus", "0", "--size", "64KiB", "--direction", "h2d,d2h"]);
+    command.args(["--reps", "3000000", "--json"]).arg(document);
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+}
+
+/// Waits until `there` holds, for 30 s at most.
+fn wait_until(what: &str, there: impl Fn() -> bool) -> Done {
+    let began = Instant::now();
+    while !there() {
+        if began.elapsed() > Duration::from_secs(30) {
+            return Err(format!("{what} did not come in 30 s").into());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Sends a signal by its name.
+fn signal(child: &Child, name: &str) -> Done {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status()?;
+    assert!(sent.success(), "the process is gone already");
+    Ok(())
+}
+
+/// The signal comes after the first pass; the process must end with `code`, a table and an `interrupted` document.
+fn interrupted(name: &str, number: i32) -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json");
+    let child = long_run(&path)?;
+    wait_until("the first document", || path.exists())?;
+    signal(&child, name)?;
+    let ended = Ended::of(&child.wait_with_output()?);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(128 + number), ""), "{}", ended.out);
+    let document = proof::file(&path)?;
+    proof::agrees(&document, ended.code)?;
+    assert_eq!(text(&document, "/status"), "interrupted");
+    assert!(text(&document, "/status_reason").contains(&number.to_string()), "{}", document["status_reason"]);
+    assert_eq!(list(&document, "/cases").len(), 2);
+    for result in results(&document) {
+        assert_eq!((text(result, "/outcome/status"), text(result, "/outcome/stop_reason")), ("measured", "signal"));
+        let blocks = list(result, "/blocks").len();
+        assert!((1..10).contains(&blocks), "{blocks} blocks: the whole run has 10");
+    }
+    assert!(ended.out.contains(&format!("exit code {}", 128 + number)), "{}", ended.out);
+    Ok(())
+}
+
+#[test]
+fn ctrl_c_ends_the_run_with_130_and_keeps_what_is_finished() -> Done {
+    interrupted("INT", 2)
+}
+
+#[test]
+fn sigterm_ends_the_run_with_143_and_keeps_what_is_finished() -> Done {
+    interrupted("TERM", 15)
+}
+
+#[test]
+fn a_killed_run_leaves_the_last_whole_document() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json");
+    let mut child = long_run(&path)?;
+    wait_until("the first document", || path.exists())?;
+    child.kill()?;
+    child.wait()?;
+    let document = proof::file(&path)?;
+    assert_eq!((text(&document, "/status"), document["exit_code"].is_null()), ("running", true));
+    assert!(results(&document).all(|result| !list(result, "/blocks").is_empty()));
+    Ok(())
+}
+
+#[test]
+fn a_signal_before_the_first_pass_ends_the_run_without_numbers() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json");
+    let mut command = spawnable(&no_driver());
+    command.args(["pingpong", "--backend", "host", "--gpus", "0", "--size", "1MiB", "--direction", "h2d"]);
+    command.args(["--reps", "10000000", "--json"]).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn()?;
+    // Its second thread is the rank: then signals are caught.
+    let tasks = format!("/proc/{}/task", child.id());
+    wait_until("the rank", || std::fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 1))?;
+    signal(&child, "INT")?;
+    let ended = Ended::of(&child.wait_with_output()?);
+    assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
+    let document = proof::file(&path)?;
+    proof::agrees(&document, ended.code)?;
+    assert!(results(&document).all(|result| text(result, "/outcome/status") == "skipped"), "{document:#}");
+    Ok(())
+}
+
+#[test]
+fn a_second_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
+    let mut command = spawnable(&driver::fake()?);
+    command.args(["pingpong", "--gpus", "0", "--size", "64KiB", "--reps", "100", "--timing", "host"]);
+    command.env("FAKE_STUCK", "0").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let tasks = format!("/proc/{}/task", child.id());
+    wait_until("the rank", || std::fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 1))?;
+    thread::sleep(Duration::from_millis(300));
+    signal(&child, "INT")?;
+    thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait()?.is_none(), "the device is stuck, so the first signal cannot end the run yet");
+    signal(&child, "TERM")?;
+    let second = Instant::now();
+    let ended = Ended::of(&child.wait_with_output()?);
+    assert_eq!(ended.code, Some(143), "{}{}", ended.out, ended.err);
+    assert!(second.elapsed() < Duration::from_secs(5), "{:?}: that is not at once", second.elapsed());
+    Ok(())
+}
