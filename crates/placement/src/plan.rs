@@ -262,6 +262,8 @@ mod tests {
         let topology = machine();
         let text = refusal(&topology, &request(&topology, Some("0-2"), Some(&[0, 1])));
         assert!(text.contains("3 PUs (0,1,2)") && text.contains("2 devices"), "{text}");
+        let text = refusal(&topology, &request(&topology, Some("5"), Some(&[0, 0])));
+        assert!(text.contains("1 PUs (5)") && text.contains("2 devices"), "{text}");
     }
 
     #[test]

@@ -164,6 +164,12 @@ mod tests {
         let (closeness, reason) = of(&topology, 4, gpu(0));
         assert_eq!(closeness, Closeness::SamePackage, "{reason}");
         assert_eq!(of(&topology, 4, TargetId::Node(0)).0, Closeness::SamePackage);
+        // By its CPUs where the package names no nodes, by its node where no CPU is local.
+        topology.packages[0].nodes = set("");
+        assert_eq!(of(&topology, 4, gpu(0)).0, Closeness::SamePackage);
+        topology.packages[0].nodes = set("0-2");
+        topology.nodes[2].pus = set("");
+        assert_eq!(of(&topology, 4, gpu(4)).0, Closeness::SamePackage);
     }
 
     #[test]
