@@ -12,7 +12,10 @@ pub(super) struct Grid {
     header: Vec<String>,
     /// How many columns, from the left, are labels: left-aligned, and kept when words replace the numbers.
     labels: usize,
+    /// Columns of marks: left-aligned, close behind the number they belong to.
+    marks: Vec<usize>,
     rows: Vec<Row>,
+    feet: Vec<(Tone, String)>,
 }
 
 enum Row {
@@ -21,13 +24,20 @@ enum Row {
     Words { labels: Vec<String>, tone: Tone, words: String },
 }
 
-/// What stands before every row, and between two columns.
+/// What stands before every row, between two columns, and between a number and its marks.
 const INDENT: &str = "    ";
 const GAP: u16 = 2;
+const GAP_TO_MARKS: u16 = 1;
 
 impl Grid {
     pub(super) fn new(labels: usize, header: &[&str]) -> Self {
-        Self { header: header.iter().map(|&name| name.to_owned()).collect(), labels, rows: Vec::new() }
+        let header = header.iter().map(|&name| name.to_owned()).collect();
+        Self { header, labels, marks: Vec::new(), rows: Vec::new(), feet: Vec::new() }
+    }
+
+    /// Makes these columns, counted from 0, columns of marks.
+    pub(super) fn marks(&mut self, columns: Vec<usize>) {
+        self.marks = columns;
     }
 
     /// A line over the rows that follow.
@@ -43,6 +53,11 @@ impl Grid {
     /// A row whose numbers are missing: its labels, and the reason.
     pub(super) fn words(&mut self, labels: Vec<String>, tone: Tone, words: String) {
         self.rows.push(Row::Words { labels, tone, words });
+    }
+
+    /// A line under all rows.
+    pub(super) fn foot(&mut self, tone: Tone, text: String) {
+        self.feet.push((tone, text));
     }
 
     /// How wide the header and the rows are, notes aside.
@@ -73,6 +88,9 @@ impl Grid {
                 }
             }
         }
+        for (tone, text) in self.feet {
+            page.words(tone, INDENT, &text);
+        }
     }
 
     /// The header and the rows of cells, one line each.
@@ -92,8 +110,9 @@ impl Grid {
             }
         }
         for (index, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, GAP));
-            let side = if index < self.labels { CellAlignment::Left } else { CellAlignment::Right };
+            column.set_padding((0, if self.marks.contains(&(index + 1)) { GAP_TO_MARKS } else { GAP }));
+            let left = index < self.labels || self.marks.contains(&index);
+            let side = if left { CellAlignment::Left } else { CellAlignment::Right };
             column.set_cell_alignment(side);
         }
         table.lines().map(|line| format!("{INDENT}{}", line.trim_end())).collect()
@@ -167,6 +186,22 @@ mod tests {
             "    H2D         5.30  23.5  drift",
             "  pageable",
             "    H2D        20.10   6.3",
+        ];
+        assert_eq!(text(grid, 80).lines().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn marks_stand_close_behind_their_number_and_leave_the_points_in_line() {
+        let mut grid = Grid::new(1, &["size", "GB/s", "", "GB/s"]);
+        grid.marks(vec![2]);
+        grid.row(["4 B", "0.1", "dn", "0.1"].map(String::from).to_vec(), Vec::new());
+        grid.row(["8 B", "10.2", "", "10.2"].map(String::from).to_vec(), Vec::new());
+        grid.foot(Tone::Warning, "flags: d drift, n noisy".into());
+        let want = [
+            "    size  GB/s     GB/s",
+            "    4 B    0.1 dn   0.1",
+            "    8 B   10.2     10.2",
+            "    flags: d drift, n noisy",
         ];
         assert_eq!(text(grid, 80).lines().collect::<Vec<_>>(), want);
     }

@@ -96,7 +96,7 @@ fn numbers_grid(document: &Document, rank: &Rank, with_p99: bool) -> Grid {
                     cells.push(decimals.show(summary.bytes_per_s));
                     let percent = || percent_of_bound.map_or("–".into(), |percent| format!("{percent:.1} %"));
                     cells.extend(bounded.then(percent));
-                    grid.row(cells, flags_note("", flags));
+                    grid.row(cells, flags_note(flags));
                 }
             }
         }
@@ -114,12 +114,12 @@ fn measured(document: &Document) -> impl Iterator<Item = (&Summary, Option<f64>)
 }
 
 /// The names of flags as a note to a row; the closing section says what they mean.
-pub(super) fn flags_note(lead: &str, flags: &[Flag]) -> Vec<(Tone, String)> {
+fn flags_note(flags: &[Flag]) -> Vec<(Tone, String)> {
     if flags.is_empty() {
         return Vec::new();
     }
     let names: Vec<&str> = flags.iter().map(|flag| flag.name()).collect();
-    vec![(Tone::Warning, format!("{lead}{}", names.join(", ")))]
+    vec![(Tone::Warning, names.join(", "))]
 }
 
 fn verification(results: &[&RankResult], quiet: bool, page: &mut Page) {

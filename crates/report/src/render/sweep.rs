@@ -1,18 +1,22 @@
 //! A rank's sweep over sizes: a line a size, columns by direction, a table for each kind of memory, clock and order.
 //!
-//! Directions that do not fit beside each other get a table of their own; no column is left out for lack of room.
+//! Directions that do not fit beside each other get a table of their own; no column is left out for lack of room. Flags are
+//! letters behind the rate they belong to, so that a noisy machine's sweep is still a line a size; the line under the table
+//! names the letters it has.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use stats::flag::Flag;
+use stats::summary::Summary;
 use stats::units;
 
 use super::grid::Grid;
 use super::groups::{Group, groups};
 use super::numbers::{self, RateDecimals, TimeUnit};
 use super::page::{Page, Tone};
-use super::rank::flags_note;
 use super::shown::{Shown, shown};
 use super::words;
 use crate::Document;
-use crate::case::Case;
 use crate::rank::Rank;
 use crate::settings::Direction;
 
@@ -37,58 +41,102 @@ pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
 }
 
 fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> Grid {
-    let cases = || group.cases.iter().copied().filter(|case| directions.contains(&case.direction));
-    let summaries: Vec<_> = cases()
-        .filter_map(|case| match shown(case, rank.rank) {
-            Shown::Numbers { summary, .. } => Some(summary),
-            Shown::Words { .. } => None,
-        })
-        .collect();
-    let unit = TimeUnit::for_sweep(summaries.iter().map(|summary| summary.median_ns));
-    let decimals = RateDecimals::for_smallest(summaries.iter().map(|summary| summary.bytes_per_s));
+    let columns: Vec<Column> = directions.iter().map(|&direction| Column::of(group, rank, direction)).collect();
+    let summaries = || columns.iter().flat_map(Column::summaries);
+    let unit = TimeUnit::for_sweep(summaries().map(|summary| summary.median_ns));
+    let decimals = RateDecimals::for_smallest(summaries().map(|summary| summary.bytes_per_s));
+    let flags: BTreeSet<Flag> = columns.iter().flat_map(Column::flags).collect();
 
-    let medians: Vec<String> = directions.iter().map(|&d| format!("{} {}", words::direction(d), unit.name())).collect();
-    let mut header = vec!["size"];
-    for median in &medians {
-        header.extend([median.as_str(), "± 95 %", "GB/s"]);
-    }
-    let mut grid = Grid::new(1, &header);
-    grid.caption(group.caption.clone());
-
-    let mut sizes: Vec<u64> = cases().map(|case| case.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    for bytes in sizes {
-        let (mut cells, mut notes) = (vec![units::size(bytes)], Vec::new());
-        for &direction in directions {
-            let case = cases().find(|case| case.bytes == bytes && case.direction == direction);
-            let (three, said) = cell(case, rank, direction, unit, decimals);
-            cells.extend(three);
-            notes.extend(said);
+    let (mut header, mut marks) = (vec!["size".to_owned()], Vec::new());
+    for column in &columns {
+        header.push(format!("{} {}", words::direction(column.direction), unit.name()));
+        header.extend(["± 95 %", "GB/s"].map(String::from));
+        if column.flags().next().is_some() {
+            marks.push(header.len());
+            header.push(String::new());
         }
-        grid.row(cells, notes);
+    }
+    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    grid.marks(marks);
+    grid.caption(group.caption.clone());
+    let sizes: BTreeSet<u64> = columns.iter().flat_map(|column| column.by_size.keys().copied()).collect();
+    for bytes in sizes {
+        row(&columns, bytes, unit, decimals, &mut grid);
+    }
+    if !flags.is_empty() {
+        let named: Vec<String> =
+            flags.iter().map(|&flag| format!("{} {}", words::flag_letter(flag), flag.name())).collect();
+        grid.foot(Tone::Warning, format!("flags: {}", named.join(", ")));
     }
     grid
 }
 
-/// Median, interval and rate of one case, and what is to be said of it.
-fn cell(
-    case: Option<&Case>,
-    rank: &Rank,
+/// One direction's results in a group, on one rank.
+struct Column<'a> {
     direction: Direction,
-    unit: TimeUnit,
-    decimals: RateDecimals,
-) -> ([String; 3], Vec<(Tone, String)>) {
-    let dashes = || ["–", "–", "–"].map(String::from);
-    let lead = format!("{}: ", words::direction(direction));
-    match case.map(|case| shown(case, rank.rank)) {
-        // Timed by another clock: it is in another table.
-        None => (dashes(), Vec::new()),
-        Some(Shown::Words { tone, text }) => (dashes(), vec![(tone, format!("{lead}{text}"))]),
-        Some(Shown::Numbers { summary, flags, .. }) => {
-            let cells =
-                [unit.show(summary.median_ns), numbers::half_width(summary), decimals.show(summary.bytes_per_s)];
-            (cells, flags_note(&lead, flags))
+    by_size: BTreeMap<u64, Shown<'a>>,
+}
+
+impl<'a> Column<'a> {
+    fn of(group: &Group<'a>, rank: &Rank, direction: Direction) -> Self {
+        let cases = group.cases.iter().copied().filter(|case| case.direction == direction);
+        Self { direction, by_size: cases.map(|case| (case.bytes, shown(case, rank.rank))).collect() }
+    }
+
+    fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
+        self.by_size.values().filter_map(|shown| match shown {
+            Shown::Numbers { summary, .. } => Some(*summary),
+            Shown::Words { .. } => None,
+        })
+    }
+
+    fn flags(&self) -> impl Iterator<Item = Flag> {
+        let flags = self.by_size.values().filter_map(|shown| match shown {
+            Shown::Numbers { flags, .. } => Some(*flags),
+            Shown::Words { .. } => None,
+        });
+        flags.flatten().copied()
+    }
+}
+
+/// The line of a size. Words that stand for all its directions take the place of its numbers; others follow it, each with
+/// the directions they are said of.
+fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimals, grid: &mut Grid) {
+    let mut cells = vec![units::size(bytes)];
+    let mut said: Vec<(Tone, &str, Vec<&str>)> = Vec::new();
+    for column in columns {
+        let (three, letters) = match column.by_size.get(&bytes) {
+            Some(Shown::Numbers { summary, flags, .. }) => {
+                let (median, rate) = (unit.show(summary.median_ns), decimals.show(summary.bytes_per_s));
+                let letters = flags.iter().map(|&flag| words::flag_letter(flag)).collect();
+                ([median, numbers::half_width(summary), rate], letters)
+            }
+            Some(Shown::Words { tone, text }) => {
+                let direction = words::direction(column.direction);
+                match said.iter_mut().find(|(_, known, _)| *known == text.as_str()) {
+                    Some((_, _, directions)) => directions.push(direction),
+                    None => said.push((*tone, text, vec![direction])),
+                }
+                (DASHES.map(String::from), String::new())
+            }
+            // Timed by another clock: it is in another table.
+            None => (DASHES.map(String::from), String::new()),
+        };
+        cells.extend(three);
+        cells.extend(column.flags().next().map(|_| letters));
+    }
+    match &said[..] {
+        [(tone, text, directions)] if directions.len() == columns.len() => {
+            cells.truncate(1);
+            grid.words(cells, *tone, (*text).to_owned());
+        }
+        _ => {
+            let note = |(tone, text, directions): (Tone, &str, Vec<&str>)| {
+                (tone, format!("{}: {text}", directions.join(", ")))
+            };
+            grid.row(cells, said.into_iter().map(note).collect());
         }
     }
 }
+
+const DASHES: [&str; 3] = ["–"; 3];

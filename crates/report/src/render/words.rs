@@ -2,6 +2,7 @@
 
 use stats::IdSet;
 use stats::compare::Verdict;
+use stats::flag::Flag;
 
 use crate::case::{Order, Timing};
 use crate::device::{Device, DeviceKind};
@@ -98,6 +99,18 @@ pub(super) fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
+/// A flag where there is room for one letter. No two flags have the same.
+pub(super) fn flag_letter(flag: Flag) -> char {
+    match flag {
+        Flag::FewBlocks => 'f',
+        Flag::SlowFirstBlock => 's',
+        Flag::Drift => 'd',
+        Flag::Bimodal => 'b',
+        Flag::TimerLimited => 't',
+        Flag::Noisy => 'n',
+    }
+}
+
 /// `GPU 0 (0000:c1:00.0)`, or `device: memory of node 1`.
 pub(super) fn device(device: &Device) -> String {
     match device.kind {
@@ -118,4 +131,18 @@ pub(super) fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> S
 /// `1 block`, `10 blocks`.
 pub(super) fn count(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_flags_have_the_same_letter() {
+        let all = [Flag::FewBlocks, Flag::SlowFirstBlock, Flag::Drift, Flag::Bimodal, Flag::TimerLimited, Flag::Noisy];
+        let letters: BTreeSet<char> = all.into_iter().map(flag_letter).collect();
+        assert_eq!(letters.len(), all.len());
+    }
 }

@@ -147,6 +147,48 @@ fn a_sweep_has_a_line_a_size() {
     insta::assert_snapshot!("sweep", text);
 }
 
+/// A sweep over six sizes on a machine with neighbours, where the largest did not fit.
+fn noisy_sweep() -> Document {
+    let mut document = samples::sweep();
+    document.settings.memory.truncate(1);
+    document.settings.sizes_bytes = (20..=25).map(|power| 1 << power).collect();
+    let sizes = document.settings.sizes_bytes.clone();
+    document.cases.retain(|case| case.memory == MemoryKind::Pinned && sizes.contains(&case.bytes));
+    for case in &mut document.cases {
+        if let Outcome::Measured { flags, .. } = &mut case.ranks[0].outcome {
+            match case.direction {
+                Direction::H2d => flags.push(Flag::Noisy),
+                Direction::D2h if case.bytes == sizes[1] => flags.extend([Flag::Drift, Flag::Noisy]),
+                _ => {}
+            }
+        }
+    }
+    let no_room = || Outcome::Failed {
+        stage: Stage::Allocate,
+        call: Some("cuMemAlloc_v2".into()),
+        code: Some(2),
+        message: "there is no room for 32 MiB on the device".into(),
+    };
+    set(&mut document, 12, Outcome::Invalid { reason: "asked PU 49, ran on PU 1 after the last block".into() });
+    set(&mut document, 13, Outcome::Skipped { reason: "the time was up".into() });
+    set(&mut document, 14, Outcome::Skipped { reason: "the time was up".into() });
+    for case in 15..18 {
+        set(&mut document, case, no_room());
+    }
+    document
+}
+
+#[test]
+fn a_noisy_sweep_is_still_a_line_a_size() {
+    let text = table(&noisy_sweep(), &style(120));
+    assert!(widest(&text) <= 120, "{text}");
+    insta::assert_snapshot!("noisy_sweep", text);
+    // Each table names the letters it has, no others.
+    let narrow = table(&noisy_sweep(), &style(80));
+    let legends: Vec<&str> = narrow.lines().filter(|line| line.starts_with("    flags: ")).collect();
+    assert_eq!(legends, ["    flags: d drift, n noisy"], "the table of roundtrip has no flags:\n{narrow}");
+}
+
 #[test]
 fn what_went_wrong_stands_where_its_numbers_would() {
     let text = table(&troubled(), &style(120));
