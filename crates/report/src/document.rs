@@ -117,6 +117,9 @@ pub struct Platform {
     /// The version of the kernel driver, e.g. `580.95.05`; null where there is no such thing or it is not told (then the
     /// environment's probes say why).
     pub driver_version: Option<String>,
+    /// How many devices this process could have used: those its visibility variables (`CUDA_VISIBLE_DEVICES`) and control
+    /// group leave. `devices` lists those that took part.
+    pub visible_devices: u32,
     /// Set when the devices are not real: what the driver itself says of the simulation.
     pub simulated: Option<String>,
 }

@@ -87,6 +87,7 @@ fn platform(facts: &Facts, machine: &topo::environment::Environment) -> Platform
         reason: facts.found.why_host.clone(),
         api_version: known.api_version.clone(),
         driver_version: driver.map(probe_text),
+        visible_devices: facts.found.platform.devices().len() as u32,
         simulated: known.simulated.clone(),
     }
 }

@@ -31,16 +31,17 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 }
 
 fn heading(document: &Document) -> String {
-    let mut parts = vec![match &document.devices[..] {
-        [] => return "No device took part".into(),
-        [one] => one.name.clone(),
-        [first, rest @ ..] if rest.iter().all(|device| device.name == first.name) => {
-            format!("{} x {}", rest.len() + 1, first.name)
-        }
-        all => format!("{} of several kinds", words::count(all.len() as u64, "device")),
-    }];
-    parts.extend(document.platform.driver_version.as_ref().map(|version| format!("driver {version}")));
-    parts.extend(document.platform.api_version.as_ref().map(|version| format!("API {version}")));
+    let (devices, platform) = (&document.devices, &document.platform);
+    let visible = platform.visible_devices;
+    let name = match &devices[..] {
+        [] => return format!("No device took part, {visible} visible"),
+        [first, rest @ ..] if rest.iter().all(|device| device.name == first.name) => first.name.clone(),
+        all if all.iter().all(|device| device.kind == DeviceKind::HostMemory) => "host memory".into(),
+        _ => "of several kinds".into(),
+    };
+    let mut parts = vec![name, format!("{} used of {visible} visible", devices.len())];
+    parts.extend(platform.driver_version.as_ref().map(|version| format!("driver {version}")));
+    parts.extend(platform.api_version.as_ref().map(|version| format!("API {version}")));
     format!("Devices: {}", parts.join(", "))
 }
 

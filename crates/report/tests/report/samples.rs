@@ -86,6 +86,7 @@ pub fn host() -> Document {
         reason: Some("no libcuda.so.1 could be loaded: it is not installed".into()),
         api_version: None,
         driver_version: None,
+        visible_devices: 2,
         simulated: None,
     };
     document.devices = vec![Device {
@@ -161,6 +162,7 @@ pub fn empty() -> Document {
             reason: None,
             api_version: Some("13.0".into()),
             driver_version: Some("580.95.05".into()),
+            visible_devices: 8,
             simulated: None,
         },
         settings: Settings {
