@@ -130,6 +130,8 @@ fn notes_on(device: &Device) -> Vec<String> {
                 device.bound_bytes_per_s.source
             ));
         }
+        // A node's memory has no link that could bound it.
+        None if device.kind == DeviceKind::HostMemory => {}
         None => notes.extend(unknown("bound", &device.bound_bytes_per_s)),
     }
     notes

@@ -24,7 +24,8 @@ pub(super) fn draw(document: &Document, rank: &Rank, results: &[&RankResult], qu
     if times > 0 {
         let what: BTreeSet<&str> = wrong.iter().flatten().map(String::as_str).collect();
         let (what, of) = (what.into_iter().collect::<Vec<_>>().join("; "), seen.len());
-        page.key(Tone::Bad, "placement", &format!("NOT AS ASKED, {times} of {of} times: {asked}; seen {what}"));
+        let device = device_node(rank).map_or(String::new(), |node| format!(", device pages on node {node}"));
+        page.key(Tone::Bad, "placement", &format!("NOT AS ASKED, {times} of {of} times: {asked}{device}; seen {what}"));
     } else if seen.is_empty() {
         page.key(Tone::Warning, "placement", &format!("{asked}; nothing seen: no result got that far"));
     } else if !quiet {
@@ -47,23 +48,27 @@ pub(super) fn draw(document: &Document, rank: &Rank, results: &[&RankResult], qu
 /// What was seen at one moment that was not asked.
 fn deviations(rank: &Rank, seen: &PlacementSeen) -> Vec<String> {
     let asked = &rank.asked;
-    let device_node = asked.device.strip_prefix("node ").and_then(|node| node.parse().ok());
     let pu = seen.pu.value.filter(|&pu| pu != asked.pu).map(|pu| format!("PU {pu}"));
     let affinity = seen.affinity.value.as_ref().filter(|set| !set.iter().eq([asked.pu]));
     let affinity = affinity.map(|affinity| format!("a thread allowed on PU {affinity}"));
-    let host = elsewhere(&seen.host_pages, asked.memory_node);
-    let device = elsewhere(&seen.device_pages, device_node).map(|pages| format!("{pages} of the device's side"));
+    let host = elsewhere("pages", &seen.host_pages, asked.memory_node);
+    let device = elsewhere("device pages", &seen.device_pages, device_node(rank));
     [pu, affinity, host, device].into_iter().flatten().collect()
 }
 
+/// The node that stands in for the rank's device; a GPU has none.
+fn device_node(rank: &Rank) -> Option<u32> {
+    rank.asked.device.strip_prefix("node ")?.parse().ok()
+}
+
 /// `120 of 65538 pages on node 0`, when a node was asked and not all pages are there.
-fn elsewhere(pages: &Known<Vec<NodePages>>, asked: Option<u32>) -> Option<String> {
+fn elsewhere(what: &str, pages: &Known<Vec<NodePages>>, asked: Option<u32>) -> Option<String> {
     let (pages, asked) = (pages.value.as_ref()?, asked?);
     let total: u64 = pages.iter().map(|on| on.pages).sum();
     let away: Vec<&NodePages> = pages.iter().filter(|on| on.node != asked && on.pages > 0).collect();
     let count: u64 = away.iter().map(|on| on.pages).sum();
     let nodes: IdSet = away.iter().map(|on| on.node).collect();
-    (count > 0).then(|| format!("{count} of {total} pages on node {nodes}"))
+    (count > 0).then(|| format!("{count} of {total} {what} on node {nodes}"))
 }
 
 fn pus(seen: &[&PlacementSeen]) -> String {

@@ -141,6 +141,27 @@ fn a_run_without_a_gpu_says_so_first() {
 }
 
 #[test]
+fn a_node_that_stands_in_for_a_device_must_hold_the_devices_pages() {
+    let mut document = samples::host();
+    let shown = |document: &Document| table(document, &style(200));
+    assert!(shown(&document).contains("pages on node 0 (65536), device pages on node 0 (65536)"));
+    let on = |nodes: [(u32, u64); 2]| {
+        Known::value(nodes.map(|(node, pages)| NodePages { node, pages }).to_vec(), "move_pages")
+    };
+    if let Some(seen) = &mut document.cases[1].ranks[0].seen_after {
+        seen.device_pages = on([(0, 65_500), (1, 36)]);
+    }
+    let want = "NOT AS ASKED, 1 of 6 times: asked PU 0, node 0, device pages on node 0; seen 36 of 65536 device pages on node 1";
+    assert!(shown(&document).contains(want), "{}", shown(&document));
+    // Not seen is said of a node, and not of a GPU, whose memory is on no node of the host.
+    if let Some(seen) = &mut document.cases[1].ranks[0].seen_after {
+        seen.device_pages = Known::unknown("move_pages", "the kernel answered EPERM");
+    }
+    assert!(shown(&document).contains("device pages NOT SEEN: the kernel answered EPERM (move_pages)"));
+    assert!(!shown(&samples::one_rank()).contains("device pages"));
+}
+
+#[test]
 fn a_sweep_has_a_line_a_size() {
     let text = table(&samples::sweep(), &style(120));
     assert!(widest(&text) <= 120, "{text}");
