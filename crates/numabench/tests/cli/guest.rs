@@ -1,1 +1,214 @@
-//! x
+//! A Linux guest with several NUMA nodes (`tests/lab/numa-guest.sh`): binding, page placement, offline PUs and cpusets are its
+//! kernel's own, so what a document proves here is real. Its timings are an emulator's and mean nothing.
+//!
+//! A boot takes seconds, so each test boots once and runs everything it needs. Ranks run one after the other: the emulator runs
+//! one CPU at a time, so no two ranks ever overlap enough to be a simultaneous result.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::proof::{self, list, number, placed, results, text};
+use crate::run::{BINARY, Done, Ended, skipped};
+
+/// Shell functions of the guest's script. `run NAME COMMAND...` reports how a command ended. `disturbed NAME FILE VALUE` starts a
+/// run on PU 4 and node 2 in the cgroup `job`, writes VALUE to that cgroup's FILE once the first pass is over, and reports the
+/// run's document.
+const FUNCTIONS: &str = r#"
+report() { echo "@@@ run $1 $2"; cat "$3"; echo "@@@ err"; cat /tmp/err; }
+run() { name=$1; shift; "$@" >/tmp/out 2>/tmp/err; report "$name" $? /tmp/out; }
+job=/sys/fs/cgroup/job
+in_job() { (echo 0 >$job/cgroup.procs; exec "$@"); }
+disturbed() {
+    rm -f /tmp/r.json
+    in_job numabench pingpong --backend host --cpus 4 --gpus 2 --membind 2 --size 1MiB --direction h2d --reps 4000 \
+        --json /tmp/r.json >/tmp/out 2>/tmp/err &
+    until [ -s /tmp/r.json ] || ! kill -0 $!; do sleep 0.05; done
+    echo "$3" >$job/$2
+    wait $!
+    report "$1" $? /tmp/r.json
+}
+"#;
+
+/// Boots a guest of this shape and runs the script's lines in it; `None` where no guest can run, which is said.
+fn guest(shape: &str, script: &str) -> Result<Option<BTreeMap<String, Ended>>, Box<dyn Error>> {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/numa-guest.sh");
+    let check = Command::new(&lab).arg("--check").output()?;
+    if !check.status.success() {
+        skipped(&format!("a guest with NUMA nodes: {}", String::from_utf8_lossy(&check.stderr).trim()));
+        return Ok(None);
+    }
+    let folder = tempfile::tempdir()?;
+    let binary = format!("{}:/bin/numabench", small_binary(folder.path()).display());
+    let mut boot = Command::new(&lab);
+    boot.args(["-s", shape, "-f", &binary, "sh", "-c", &format!("{FUNCTIONS}{script}")]);
+    let output = boot.output()?;
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{errors}");
+    let ended = |part: &str| -> Option<(String, Ended)> {
+        let (head, rest) = part.split_once('\n')?;
+        let (name, code) = head.split_once(' ')?;
+        let (out, err) = rest.split_once("@@@ err\n")?;
+        Some((name.to_owned(), Ended::new(code.parse().ok(), out.to_owned(), err.to_owned())))
+    };
+    let all: BTreeMap<String, Ended> = text.split("@@@ run ").skip(1).filter_map(ended).collect();
+    assert!(!all.is_empty(), "{text}{errors}");
+    Ok(Some(all))
+}
+
+/// The binary without what a debugger needs, which is most of it; with it where there is no strip(1).
+fn small_binary(folder: &Path) -> PathBuf {
+    let small = folder.join("numabench");
+    let stripped = Command::new("strip").arg("-g").arg("-o").arg(&small).arg(BINARY).status();
+    if stripped.is_ok_and(|status| status.success()) { small } else { PathBuf::from(BINARY) }
+}
+
+/// How a run of the script ended; it is taken out, since most checks consume it.
+fn take(all: &mut BTreeMap<String, Ended>, name: &str) -> Result<Ended, Box<dyn Error>> {
+    all.remove(name).ok_or_else(|| format!("the guest did not run {name}").into())
+}
+
+#[test]
+fn in_a_guest_of_four_nodes_threads_and_pages_are_where_they_were_asked_to_be() -> Done {
+    let ping = "numabench pingpong --backend host --cpus 2,5 --gpus 1,2 --size 1MiB";
+    let script = format!(
+        "run local {ping} --reps 10 --order alone --json -\n\
+         run elsewhere {ping} --reps 10 --order alone --membind 3 --json -\n\
+         run small-pages {ping} --reps 10 --order alone --membind 0 --huge-pages off --json -\n\
+         run at-once {ping} --reps 10 --json -\n\
+         run chosen numabench pingpong --backend host --size 64KiB --reps 6 --order alone --direction h2d --json -\n\
+         run table {ping} --reps 10 --order alone --membind 3\n\
+         run plan {ping} --reps 10 --dry-run\n\
+         run default-plan numabench pingpong --dry-run\n\
+         run topo numabench topo --json\n"
+    );
+    let Some(mut all) = guest("lumig", &script)? else { return Ok(()) };
+
+    let local = proof::document(&take(&mut all, "local")?)?;
+    placed(&local, &[(2, 1), (5, 2)])?;
+    let elsewhere = proof::document(&take(&mut all, "elsewhere")?)?;
+    placed(&elsewhere, &[(2, 3), (5, 3)])?;
+    let small_pages = proof::document(&take(&mut all, "small-pages")?)?;
+    placed(&small_pages, &[(2, 0), (5, 0)])?;
+    // The same checker says no to every other place, so its yes means something.
+    for wrong in [[(2, 0), (5, 2)], [(2, 1), (5, 1)], [(3, 1), (5, 2)], [(5, 2), (2, 1)], [(2, 3), (5, 3)]] {
+        assert!(placed(&local, &wrong).is_err(), "{wrong:?}");
+    }
+    assert!(placed(&elsewhere, &[(2, 1), (5, 2)]).is_err(), "--membind 3 is not local");
+
+    let at_once = proof::document(&take(&mut all, "at-once")?)?;
+    for result in results(&at_once).filter(|result| !result["seen_before"].is_null()) {
+        let expected = if result["rank"] == 0 { (2, 1) } else { (5, 2) };
+        let seen = &result["seen_before"];
+        assert_eq!((number(seen, "/pu/value"), number(seen, "/host_pages/value/0/node")), expected, "{seen}");
+    }
+
+    let chosen = proof::document(&take(&mut all, "chosen")?)?;
+    placed(&chosen, &[(0, 0), (2, 1), (4, 2), (6, 3)])?;
+
+    let table = take(&mut all, "table")?.well();
+    for words in ["asked PU 2, node 3; seen PU 2, pages on node 3", "asked PU 5, node 3; seen PU 5, pages on node 3"] {
+        assert!(table.out.contains(words), "{words}: {}", table.out);
+    }
+    insta::assert_snapshot!("guest_plan", take(&mut all, "plan")?.well().out);
+    insta::assert_snapshot!("guest_default_plan", take(&mut all, "default-plan")?.well().out);
+
+    let topo = take(&mut all, "topo")?.well().json()?;
+    let gpus = list(&topo, "/gpus");
+    let near: Vec<&Value> = gpus.iter().map(|gpu| &gpu["locality"]["nodes"]).collect();
+    assert_eq!(json!(near), json!([[3], [3], [1], [1], [0], [0], [2], [2]]));
+    assert_eq!(topo["distances"]["rows"][1], json!([12, 10, 12, 12]));
+    Ok(())
+}
+
+#[test]
+fn in_a_guest_offline_pus_and_cpusets_are_refused_and_a_change_under_way_is_found_out() -> Done {
+    let ping = "numabench pingpong --backend host --size 1MiB --reps 10";
+    let script = format!(
+        "echo 0 >/sys/devices/system/cpu/cpu3/online\n\
+         run offline {ping} --cpus 3\n\
+         run beside-offline {ping} --cpus 2 --gpus 1 --json -\n\
+         mkdir $job; echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control\n\
+         echo 4-5 >$job/cpuset.cpus; echo 2 >$job/cpuset.mems\n\
+         run pu-outside in_job {ping} --cpus 1\n\
+         run node-outside in_job {ping} --membind 1\n\
+         run device-outside in_job {ping} --gpus 0\n\
+         run inside in_job {ping} --json -\n\
+         run topo in_job numabench topo --json\n\
+         disturbed pages-moved cpuset.mems 3\n\
+         echo 2 >$job/cpuset.mems\n\
+         disturbed thread-moved cpuset.cpus 6-7\n\
+         echo 4-5 >$job/cpuset.cpus\n\
+         disturbed undisturbed cpuset.cpus 4-5\n"
+    );
+    let Some(mut all) = guest("lumig", &script)? else { return Ok(()) };
+
+    take(&mut all, "offline")?.refused(2, &["PU 3 is offline", "allowed here: 0-2,4-7"]);
+    placed(&proof::document(&take(&mut all, "beside-offline")?)?, &[(2, 1)])?;
+    take(&mut all, "pu-outside")?
+        .refused(2, &["PU 1 is outside this process's cpuset", "allowed here: 4-5", "choose one of these"]);
+    take(&mut all, "node-outside")?.refused(2, &["NUMA node 1 is outside this process's cpuset", "allowed are 2"]);
+    take(&mut all, "device-outside")?.refused(77, &["no device 0", "node 2"]);
+    placed(&proof::document(&take(&mut all, "inside")?)?, &[(4, 2)])?;
+    let topo = take(&mut all, "topo")?.well().json()?;
+    let allowed = &topo["allowed"];
+    assert_eq!((&allowed["pus"], &allowed["nodes"]), (&json!([4, 5]), &json!([2])));
+    assert_eq!((&allowed["offline_pus"], &allowed["not_in_cgroup_pus"]), (&json!([3]), &json!([0, 1, 2, 6, 7])));
+
+    for (name, found) in [
+        ("pages-moved", ["node 2, found", "on node 3"]),
+        ("thread-moved", ["asked for PU 4, ran on PU", "affinity 6-7"]),
+    ] {
+        let ended = take(&mut all, name)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(5), "{name}: {}", document["status_reason"]);
+        assert!(placed(&document, &[(4, 2)]).is_err(), "{name}");
+        for result in results(&document) {
+            assert_eq!(
+                text(result, "/outcome/status"),
+                "invalid",
+                "{name}: no number survives a placement that was not kept"
+            );
+            for words in found {
+                assert!(text(result, "/outcome/reason").contains(words), "{words}: {}", result["outcome"]);
+            }
+        }
+    }
+    let undisturbed = take(&mut all, "undisturbed")?;
+    assert_eq!(undisturbed.code, Some(0), "the same run with nothing changed: {}", undisturbed.err);
+    placed(&proof::document(&undisturbed)?, &[(4, 2)])?;
+    Ok(())
+}
+
+#[test]
+fn in_a_guest_a_node_without_memory_and_one_without_pus_are_named_as_what_they_are() -> Done {
+    let ping = "numabench pingpong --backend host --size 1MiB --reps 10 --order alone";
+    let script = format!(
+        "run no-memory {ping} --membind 3\n\
+         run no-node {ping} --membind 9\n\
+         run no-device {ping} --gpus 3\n\
+         run far {ping} --cpus 6 --gpus 4 --membind 4 --json -\n\
+         run nearest {ping} --cpus 6 --gpus 4 --json -\n\
+         run too-much numabench pingpong --backend host --gpus 4 --membind 4 --size 400MiB\n\
+         run topo numabench topo --json\n"
+    );
+    let Some(mut all) = guest("odd", &script)? else { return Ok(()) };
+
+    take(&mut all, "no-memory")?.refused(2, &["NUMA node 3 has no memory", "only CPUs", "nodes with memory are 0-2,4"]);
+    take(&mut all, "no-node")?.refused(2, &["NUMA node 9 does not exist", "nodes with memory are 0-2,4"]);
+    take(&mut all, "no-device")?.refused(77, &["no device 3", "node 4"]);
+    placed(&proof::document(&take(&mut all, "far")?)?, &[(6, 4)])?;
+    let nearest = proof::document(&take(&mut all, "nearest")?)?;
+    placed(&nearest, &[(6, 0)])?;
+    let told =
+        list(&nearest, "/messages").iter().any(|message| text(message, "/text").contains("PU 6 has no usable memory"));
+    assert!(told, "{}", nearest["messages"]);
+    take(&mut all, "too-much")?.refused(2, &["NUMA node 4 has", "smaller --size"]);
+    let topo = take(&mut all, "topo")?.well().json()?;
+    let kinds: Vec<&str> = list(&topo, "/nodes").iter().map(|node| text(node, "/kind")).collect();
+    assert_eq!(kinds, ["normal", "normal", "normal", "cpu-only", "memory-only"]);
+    Ok(())
+}

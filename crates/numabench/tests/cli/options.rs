@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::proof::{self, case_ids, list, number, results, text};
 use crate::run::{Done, host};
@@ -114,10 +114,10 @@ fn what_was_asked_is_in_the_settings_as_it_was_asked() -> Done {
     ];
     let document = document(&args)?;
     let settings = &document["settings"];
-    assert_eq!(settings["directions"], serde_json::json!(["d2h", "h2d"]));
+    assert_eq!(settings["directions"], json!(["d2h", "h2d"]));
     assert_eq!(settings["huge_pages"], false);
     assert_eq!(settings["seed"], 77);
-    assert_eq!(settings["membind"], serde_json::json!({"kind": "node", "node": 0}));
+    assert_eq!(settings["membind"], json!({"kind": "node", "node": 0}));
     assert_eq!((text(settings, "/backend_asked"), settings["verify"].as_bool()), ("host", Some(true)));
     let argv: Vec<&str> = list(&document, "/argv").iter().filter_map(Value::as_str).collect();
     assert!(argv[1..].starts_with(&["pingpong", "--backend", "host"]) && argv.ends_with(&args), "{argv:?}");
@@ -166,6 +166,22 @@ fn the_document_of_a_run_proves_where_it_was_and_no_other_place() -> Done {
     proof::placed(&document, &[(pu, node)])?;
     for wrong in [&[(pu + 1, node)][..], &[(pu, node + 1)], &[(pu, node), (pu, node)], &[]] {
         assert!(proof::placed(&document, wrong).is_err(), "{wrong:?} is not where it was");
+    }
+    // Nor is it a proof when one page, the device or the thread was elsewhere at either moment, or there is no result.
+    let result = "/cases/1/ranks/0";
+    for (place, other) in [
+        ("seen_after/pu/value", json!(pu + 1)),
+        ("seen_after/affinity/value", json!([pu, pu + 1])),
+        ("seen_before/host_pages/value", json!([{"node": node, "pages": 511}, {"node": node + 1, "pages": 1}])),
+        ("seen_after/host_pages/value", json!([{"node": node, "pages": 511}])),
+        ("seen_after/host_pages/value", json!(null)),
+        ("seen_before/device_pages/value", json!([{"node": node + 1, "pages": 256}])),
+        ("outcome/status", json!("invalid")),
+        ("seen_before", json!(null)),
+    ] {
+        let mut changed = document.clone();
+        *changed.pointer_mut(&format!("{result}/{place}")).ok_or(place)? = other;
+        assert!(proof::placed(&changed, &[(pu, node)]).is_err(), "{place}");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::run::Ended;
 
@@ -55,7 +55,7 @@ pub fn agrees(document: &Value, code: Option<i32>) -> Result<(), String> {
 }
 
 /// Whether every case on every rank was measured on the PU and with all pages on the node expected of that rank, before and
-/// after; `expected` has a PU and a NUMA node for each rank.
+/// after; `expected` has a PU and a NUMA node for each rank. Where a node's memory is the device, its pages must be there too.
 pub fn placed(document: &Value, expected: &[(u64, u64)]) -> Result<(), String> {
     let cases = list(document, "/cases");
     if cases.is_empty() {
@@ -66,15 +66,20 @@ pub fn placed(document: &Value, expected: &[(u64, u64)]) -> Result<(), String> {
         if ranks.len() != expected.len() {
             return Err(format!("{id}: {} ranks", ranks.len()));
         }
-        let pages = 2 * number(case, "/bytes") / 4096;
+        let bytes = number(case, "/bytes");
         for (rank, (pu, node)) in ranks.iter().zip(expected) {
             let number_of_rank = &rank["rank"];
             let outcome = text(rank, "/outcome/status");
             if outcome != "measured" {
                 return Err(format!("{id}: rank {number_of_rank} is {outcome}: {}", rank["outcome"]));
             }
+            let asked = text(document, &format!("/ranks/{number_of_rank}/asked/device"));
+            let device_node = asked.strip_prefix("node ").and_then(|node| node.parse().ok());
             for moment in ["seen_before", "seen_after"] {
-                seen(&rank[moment], *pu, *node, pages)
+                let seen = &rank[moment];
+                bound(seen, *pu)
+                    .and_then(|()| all_on(&seen["host_pages"], *node, 2 * bytes / 4096))
+                    .and_then(|()| device_node.map_or(Ok(()), |node| all_on(&seen["device_pages"], node, bytes / 4096)))
                     .map_err(|error| format!("{id}: rank {number_of_rank}, {moment}: {error}"))?;
             }
         }
@@ -82,16 +87,19 @@ pub fn placed(document: &Value, expected: &[(u64, u64)]) -> Result<(), String> {
     Ok(())
 }
 
-fn seen(seen: &Value, pu: u64, node: u64, pages: u64) -> Result<(), String> {
-    if seen["pu"]["value"] != pu || seen["affinity"]["value"] != serde_json::json!([pu]) {
-        return Err(format!("not bound to PU {pu}: {} (affinity {})", seen["pu"], seen["affinity"]));
-    }
-    let found = list(seen, "/host_pages/value");
-    let right = |place: &Value| place["node"] == node && number(place, "/pages") >= pages;
-    if found.len() == 1 && found.iter().all(right) {
+fn bound(seen: &Value, pu: u64) -> Result<(), String> {
+    if seen["pu"]["value"] == pu && seen["affinity"]["value"] == json!([pu]) {
         return Ok(());
     }
-    Err(format!("not {pages} pages or more, all on node {node}: {}", seen["host_pages"]))
+    Err(format!("not bound to PU {pu}: {} (affinity {})", seen["pu"], seen["affinity"]))
+}
+
+fn all_on(found: &Value, node: u64, pages: u64) -> Result<(), String> {
+    let places = list(found, "/value");
+    if places.len() == 1 && places[0]["node"] == node && number(&places[0], "/pages") >= pages {
+        return Ok(());
+    }
+    Err(format!("not {pages} pages or more, all on node {node}: {found}"))
 }
 
 /// The ids of the cases, in order.

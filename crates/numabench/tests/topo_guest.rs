@@ -1,0 +1,178 @@
+//! `numabench topo` in Linux guests with several NUMA nodes (`tests/lab/numa-guest.sh`), held against numactl there.
+//!
+//! One boot a shape, since a boot takes seconds: everything is run in it and checked out here. numactl is the reference, for the
+//! nodes as for the policies; where the two say different things on purpose, a comment says which and why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use stats::IdSet;
+
+type Done = Result<(), Box<dyn Error>>;
+
+/// What every shape runs. `numactl OPTIONS COMMAND` gives the command a policy or a binding.
+const SCRIPT: &str = "
+part() { echo \"@@@ $*\"; }
+part H; numactl -H
+part numa; numabench topo --numa
+for options in '' '-i 0,1' '-m 1' '-p 1' '-P 0,1' '-l' '-C 2-3' '-N 1 -m 0'; do
+    # Bare, numactl would show its help instead of running the command.
+    if [ -z \"$options\" ]; then with=; else with=\"numactl $options\"; fi
+    part s $options; $with numactl -s
+    part json $options; $with numabench topo --json
+done
+";
+
+/// What the parts of the script wrote, in a guest of this shape; `None` where no guest can run, which is said.
+#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+fn guest(shape: &str, script: &str) -> Result<Option<BTreeMap<String, String>>, Box<dyn Error>> {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/numa-guest.sh");
+    let check = Command::new(&lab).arg("--check").output()?;
+    let numactl = Command::new("sh").args(["-c", "command -v numactl"]).output()?;
+    if !check.status.success() || !numactl.status.success() {
+        let why = String::from_utf8_lossy(&check.stderr).into_owned();
+        eprintln!(
+            "SKIPPED a guest of shape {shape}: {}",
+            if why.is_empty() { "numactl is not installed" } else { &why }
+        );
+        return Ok(None);
+    }
+    let folder = tempfile::tempdir()?;
+    // Without what only a debugger needs: the guest's memory is small. Whole where there is no strip(1).
+    let (binary, small) = (env!("CARGO_BIN_EXE_numabench"), folder.path().join("numabench"));
+    let stripped = Command::new("strip").arg("-g").arg("-o").arg(&small).arg(binary).status();
+    let source = if stripped.is_ok_and(|status| status.success()) { small.as_path() } else { Path::new(binary) };
+    let mut boot = Command::new(&lab);
+    boot.args(["-s", shape, "-f", &format!("{}:/bin/numabench", source.display())]);
+    boot.arg("-f").arg(String::from_utf8(numactl.stdout)?.trim());
+    let output = boot.args(["sh", "-c", script]).output()?;
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && errors.is_empty(), "{text}{errors}");
+    let part = |part: &str| part.split_once('\n').map(|(name, text)| (name.trim().to_owned(), text.to_owned()));
+    Ok(Some(text.split("@@@ ").filter_map(part).collect()))
+}
+
+fn part<'t>(parts: &'t BTreeMap<String, String>, name: &str) -> Result<&'t str, Box<dyn Error>> {
+    parts.get(name).map(String::as_str).ok_or_else(|| format!("the guest did not write {name}").into())
+}
+
+/// What follows `key` on its line.
+fn after<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| line.trim_start().strip_prefix(key)).map(str::trim)
+}
+
+/// Numbers with spaces between, as numactl lists ids.
+fn spaced(list: &str) -> Result<BTreeSet<u32>, std::num::ParseIntError> {
+    list.split_whitespace().map(str::parse).collect()
+}
+
+/// Ids as numabench prints them.
+fn listed(list: &str) -> Result<BTreeSet<u32>, Box<dyn Error>> {
+    Ok(if list == "-" || list == "none" { BTreeSet::new() } else { list.parse::<IdSet>()?.0 })
+}
+
+/// Ids as JSON has them.
+fn in_json(value: &Value) -> Result<BTreeSet<u32>, serde_json::Error> {
+    serde_json::from_value(value.clone())
+}
+
+/// The numbers of a distance matrix: the rows after the line that begins with `title`, without their heads.
+fn matrix(text: &str, title: &str) -> Result<Vec<Vec<u32>>, std::num::ParseIntError> {
+    let rows = text.lines().skip_while(|line| !line.starts_with(title)).skip(2);
+    let rows = rows.take_while(|line| line.trim().starts_with(|c: char| c.is_ascii_digit()));
+    rows.map(|row| row.split_whitespace().skip(1).map(str::parse).collect()).collect()
+}
+
+/// Nodes as `numactl -H` and `topo --numa` show them: the same PUs, sizes and distances; free memory within what booting
+/// programs take meanwhile.
+fn same_nodes(numactl: &str, numa: &str) -> Done {
+    const MEANWHILE_MIB: u64 = 64;
+    let available = after(numactl, "available:").ok_or("no available nodes")?;
+    let number = available.split(' ').next().ok_or("no number")?;
+    assert!(numa.lines().any(|line| line.starts_with(&format!("{number} NUMA nodes ("))), "{number}: {numa}");
+    let node_rows =
+        numa.lines().skip_while(|line| !line.contains("made of")).skip(1).take_while(|line| !line.is_empty());
+    let mut rows = 0;
+    for row in node_rows {
+        let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let [node, made_of, pus, size, free, _] = cells[..] else { return Err(format!("not six cells: {row}").into()) };
+        let theirs = |what: &str| after(numactl, &format!("node {node} {what}:")).ok_or(format!("{node} {what}"));
+        let mib = |text: &str| text.trim_end_matches(" MB").parse::<u64>();
+        assert_eq!(listed(pus)?, spaced(theirs("cpus")?)?, "{row}");
+        assert_eq!(mib(size)?, mib(theirs("size")?)?, "{row}");
+        let (free, theirs_free) = (mib(free)?, mib(theirs("free")?)?);
+        assert!(free.abs_diff(theirs_free) <= MEANWHILE_MIB, "{row} where numactl says {theirs_free} MiB free");
+        let wanted = match (pus == "-", size == "0") {
+            (false, false) => "CPUs and memory",
+            (true, false) => "memory without CPUs",
+            (false, true) => "CPUs without memory",
+            (true, true) => "nothing",
+        };
+        assert_eq!(made_of, wanted, "{row}");
+        rows += 1;
+    }
+    assert_eq!(rows.to_string(), number, "{numa}");
+    let ours = matrix(numa, "distances")?;
+    assert_eq!(ours.len(), rows, "{numa}");
+    assert_eq!(ours, matrix(numactl, "node distances:")?);
+    Ok(())
+}
+
+/// The policy and the bindings as `numactl -s` and the JSON have them.
+fn same_process(numactl: &str, json: &Value) -> Done {
+    let policy = &json["process"]["policy"];
+    let theirs = |key: &str| after(numactl, key).ok_or_else(|| format!("numactl says no {key} {numactl}"));
+    let mode = theirs("policy:")?;
+    assert_eq!(policy["mode"], mode, "{numactl}");
+    let nodes = in_json(&policy["nodes"])?;
+    assert_eq!(in_json(&json["process"]["affinity"])?, spaced(theirs("physcpubind:")?)?, "{numactl}");
+    let memory = spaced(theirs("membind:")?)?;
+    let allowed = in_json(&json["allowed"]["nodes"])?;
+    match mode {
+        "bind" => assert_eq!((&nodes, nodes.is_subset(&allowed)), (&memory, true), "{numactl}"),
+        _ => assert_eq!(allowed, memory, "{numactl}"),
+    }
+    match mode {
+        "interleave" => assert_eq!(nodes, spaced(theirs("interleavemask:")?)?, "{numactl}"),
+        "preferred" => assert_eq!(nodes, spaced(theirs("preferred node:")?)?, "{numactl}"),
+        "preferred-many" => assert_eq!(nodes, spaced(theirs("preferred:")?)?, "{numactl}"),
+        "default" | "local" => assert!(nodes.is_empty(), "{policy}"),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn as_numactl_says(shape: &str) -> Done {
+    let Some(parts) = guest(shape, SCRIPT)? else { return Ok(()) };
+    same_nodes(part(&parts, "H")?, part(&parts, "numa")?)?;
+    let states: Vec<&str> =
+        parts.keys().filter_map(|name| name.strip_prefix('s')).filter(|name| !name.starts_with("ave")).collect();
+    assert_eq!(states.len(), 8, "{:?}", parts.keys());
+    let mut modes = BTreeSet::new();
+    for options in states {
+        let json: Value = serde_json::from_str(part(&parts, &format!("json{options}"))?)?;
+        same_process(part(&parts, &format!("s{options}"))?, &json)
+            .map_err(|error| format!("{shape}{options}: {error}"))?;
+        modes.insert(json["process"]["policy"]["mode"].to_string());
+    }
+    assert_eq!(modes.len(), 6, "each option sets a policy of its own: {modes:?}");
+    Ok(())
+}
+
+#[test]
+fn in_a_guest_of_four_nodes_nodes_distances_and_policies_are_numactls() -> Done {
+    as_numactl_says("lumig")
+}
+
+#[test]
+fn in_a_guest_with_memory_only_nodes_nodes_distances_and_policies_are_numactls() -> Done {
+    as_numactl_says("gh200")
+}
+
+#[test]
+fn in_a_guest_with_a_node_without_memory_nodes_distances_and_policies_are_numactls() -> Done {
+    as_numactl_says("odd")
+}
