@@ -42,7 +42,8 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// For rounds that were seen to last `round_ns` each; `fixed` rounds if the user said how many.
+    /// For rounds that were seen to last `round_ns` each; `fixed` rounds if the user said how many, more if ranks that share the
+    /// machine need more to be together.
     pub(crate) fn new(timing: Timing, round_ns: f64, shared: bool, fixed: Option<usize>) -> Self {
         let round_ns = round_ns.max(1.0);
         let copies = match timing {
@@ -51,7 +52,7 @@ impl Effort {
         };
         let lasts = round_ns * f64::from(copies);
         let enough = (BLOCK_NS / lasts).ceil() as usize;
-        let rounds = fixed.unwrap_or(if shared { enough.max(SHARED_ROUNDS) } else { enough });
+        let rounds = fixed.unwrap_or(enough).max(if shared { SHARED_ROUNDS } else { 1 });
         let most = if timing == Timing::Device { MAX_ROUNDS / 2 } else { HOST_ROUNDS };
         let ahead = (AHEAD_NS / lasts).ceil().clamp(2.0, f64::from(QUEUE_COPIES / copies)) as usize;
         Self { timing, rounds: rounds.clamp(1, most), copies, ahead }
@@ -197,7 +198,9 @@ mod tests {
 
     #[test]
     fn a_fixed_count_is_that_count() {
-        let effort = Effort::new(Timing::Device, 10_000.0, true, Some(17));
+        let effort = Effort::new(Timing::Device, 10_000.0, false, Some(17));
         assert_eq!((effort.rounds, effort.copies), (17, 1));
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, true, Some(17)).rounds, SHARED_ROUNDS);
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, true, Some(100)).rounds, 100);
     }
 }
