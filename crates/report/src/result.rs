@@ -175,7 +175,8 @@ pub struct BlockSample {
     pub elapsed_ns: f64,
     /// Rounds counted.
     pub rounds: u64,
-    /// Copies in a round: small copies are timed many at once under device timing.
+    /// Copies in a round: small copies are timed several at once under device timing. This block's round times are of all
+    /// of them, the summary's of one.
     pub copies_per_round: u32,
     /// Bytes moved in the counted rounds.
     pub bytes: u64,

@@ -1,6 +1,10 @@
 //! Numbers as a column shows them: one unit and one count of decimals a column, so that the points stand in line.
 
+use std::collections::BTreeSet;
+
 use stats::summary::Summary;
+
+use crate::result::BlockSample;
 
 /// The unit of a column of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +76,14 @@ impl RateDecimals {
 pub(super) fn half_width(summary: &Summary) -> String {
     let half_width = summary.median_interval_ns.map(|interval| interval.relative_half_width(summary.median_ns));
     half_width.map_or("–".into(), |part| format!("{:.2} %", part * 100.0))
+}
+
+/// What stands under figures of copies that were timed several at a time; nothing where each was timed by itself.
+pub(super) fn per_copy<'a>(blocks: impl Iterator<Item = &'a BlockSample>) -> Option<String> {
+    let at_a_time: BTreeSet<u32> = blocks.map(|block| block.copies_per_round).collect();
+    let most = at_a_time.last().filter(|most| **most > 1)?;
+    let up_to = if at_a_time.len() > 1 { "up to " } else { "" };
+    Some(format!("small copies are timed {up_to}{most} at a time; figures are per copy"))
 }
 
 /// `+1.2 %` from a ratio of 1.012.

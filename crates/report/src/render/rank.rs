@@ -80,13 +80,15 @@ fn numbers_grid(document: &Document, rank: &Rank, with_p99: bool) -> Grid {
     header.extend(["max", "GB/s"]);
     header.extend(bounded.then_some("of bound"));
     let mut grid = Grid::new(1, &header);
+    let mut timed = Vec::new();
     for group in groups(document) {
         grid.caption(group.caption);
         for case in group.cases {
             let label = words::direction(case.direction).to_owned();
             match shown(case, rank.rank) {
                 Shown::Words { tone, text } => grid.words(vec![label], tone, text),
-                Shown::Numbers { summary, percent_of_bound, flags, .. } => {
+                Shown::Numbers { summary, percent_of_bound, flags, blocks, .. } => {
+                    timed.extend(blocks);
                     let mut cells = vec![label, unit.show(summary.median_ns), numbers::half_width(summary)];
                     cells.push(unit.show(summary.mean_ns));
                     cells.push(summary.std_ns.map_or("–".into(), |std| unit.show(std)));
@@ -100,6 +102,9 @@ fn numbers_grid(document: &Document, rank: &Rank, with_p99: bool) -> Grid {
                 }
             }
         }
+    }
+    if let Some(text) = numbers::per_copy(timed.into_iter()) {
+        grid.foot(Tone::Faint, text);
     }
     grid
 }

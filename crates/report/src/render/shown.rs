@@ -7,12 +7,21 @@ use stats::summary::Summary;
 use super::page::Tone;
 use super::words;
 use crate::case::{Case, CaseStatus};
-use crate::result::{Outcome, RankResult};
+use crate::result::{BlockSample, Outcome, RankResult};
 
 /// Numbers or words.
 pub(super) enum Shown<'a> {
-    Numbers { summary: &'a Summary, percent_of_bound: Option<f64>, stop_reason: StopReason, flags: &'a [Flag] },
-    Words { tone: Tone, text: String },
+    Numbers {
+        summary: &'a Summary,
+        percent_of_bound: Option<f64>,
+        stop_reason: StopReason,
+        flags: &'a [Flag],
+        blocks: &'a [BlockSample],
+    },
+    Words {
+        tone: Tone,
+        text: String,
+    },
 }
 
 /// What `case` shows for `rank`. An invalid case shows no rank's numbers.
@@ -26,7 +35,8 @@ pub(super) fn shown(case: &Case, rank: u32) -> Shown<'_> {
     }
     match &result.outcome {
         Outcome::Measured { summary, percent_of_bound, stop_reason, flags } => {
-            Shown::Numbers { summary, percent_of_bound: *percent_of_bound, stop_reason: *stop_reason, flags }
+            let (percent_of_bound, stop_reason) = (*percent_of_bound, *stop_reason);
+            Shown::Numbers { summary, percent_of_bound, stop_reason, flags, blocks: &result.blocks }
         }
         other => {
             let (tone, text) = in_words(other, result);

@@ -18,6 +18,7 @@ use super::shown::{Shown, shown};
 use super::words;
 use crate::Document;
 use crate::rank::Rank;
+use crate::result::BlockSample;
 use crate::settings::Direction;
 
 pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
@@ -68,6 +69,9 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> Grid {
             flags.iter().map(|&flag| format!("{} {}", words::flag_letter(flag), flag.name())).collect();
         grid.foot(Tone::Warning, format!("flags: {}", named.join(", ")));
     }
+    if let Some(text) = numbers::per_copy(columns.iter().flat_map(Column::blocks)) {
+        grid.foot(Tone::Faint, text);
+    }
     grid
 }
 
@@ -84,18 +88,22 @@ impl<'a> Column<'a> {
     }
 
     fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
-        self.by_size.values().filter_map(|shown| match shown {
-            Shown::Numbers { summary, .. } => Some(*summary),
-            Shown::Words { .. } => None,
-        })
+        self.numbers().map(|(summary, _, _)| summary)
     }
 
     fn flags(&self) -> impl Iterator<Item = Flag> {
-        let flags = self.by_size.values().filter_map(|shown| match shown {
-            Shown::Numbers { flags, .. } => Some(*flags),
+        self.numbers().flat_map(|(_, flags, _)| flags).copied()
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &'a BlockSample> {
+        self.numbers().flat_map(|(_, _, blocks)| blocks)
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = (&'a Summary, &'a [Flag], &'a [BlockSample])> {
+        self.by_size.values().filter_map(|shown| match shown {
+            Shown::Numbers { summary, flags, blocks, .. } => Some((*summary, *flags, *blocks)),
             Shown::Words { .. } => None,
-        });
-        flags.flatten().copied()
+        })
     }
 }
 

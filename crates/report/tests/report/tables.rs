@@ -211,6 +211,32 @@ fn a_noisy_sweep_is_still_a_line_a_size() {
 }
 
 #[test]
+fn copies_timed_several_at_a_time_are_said_to_be_under_their_table() {
+    let mut document = samples::one_rank();
+    let note = |document: &Document| {
+        let text = table(document, &style(100));
+        text.lines().find(|line| line.contains("at a time")).map(|line| line.trim().to_owned())
+    };
+    assert_eq!(note(&document), None);
+    let timed = |document: &mut Document, case: usize, copies: u32| {
+        document.cases[case].ranks[0].blocks.iter_mut().for_each(|block| block.copies_per_round = copies);
+    };
+    (0..3).for_each(|case| timed(&mut document, case, 8));
+    assert_eq!(note(&document).as_deref(), Some("small copies are timed 8 at a time; figures are per copy"));
+    timed(&mut document, 1, 1);
+    assert_eq!(note(&document).as_deref(), Some("small copies are timed up to 8 at a time; figures are per copy"));
+    // What shows no figures says nothing of them.
+    for case in [0, 2] {
+        set(&mut document, case, Outcome::Invalid { reason: "ran on PU 1".into() });
+    }
+    assert_eq!(note(&document), None);
+
+    let mut sweep = noisy_sweep();
+    timed(&mut sweep, 0, 4);
+    assert_eq!(note(&sweep).as_deref(), Some("small copies are timed up to 4 at a time; figures are per copy"));
+}
+
+#[test]
 fn what_went_wrong_stands_where_its_numbers_would() {
     let text = table(&troubled(), &style(120));
     assert!(widest(&text) <= 120, "{text}");
