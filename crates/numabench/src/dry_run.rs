@@ -7,15 +7,15 @@ use placement::TargetId;
 use topo::Topology;
 
 use crate::args::Pingpong;
-use crate::cmd::pingpong::plan;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::plan::planned;
 use crate::{backends, config, terminal};
 
 /// Plans and prints.
 pub fn show(args: &Pingpong, topology: &Topology) -> Result<Exit, Fault> {
     let (targets, source) = backends::targets_untouched(args.backend, args.gpus.is_some(), topology)?;
-    let plan = plan(args, topology, targets)?;
+    let plan = planned(args, topology, targets)?;
     let gpus = plan.ranks.iter().any(|rank| matches!(rank.target.id, TargetId::Gpu(_)));
     let platform = if gpus { PlatformKind::Cuda } else { PlatformKind::Host };
     let config = config::checked(args, platform, plan.ranks.len())?;

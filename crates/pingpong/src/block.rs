@@ -8,12 +8,11 @@ use ranks::{Aborted, Ranks, Solo};
 
 use crate::case::Case;
 use crate::clock;
-use crate::config::{Amount, Order};
+use crate::config::{Amount, Order, fixed_blocks};
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Stage};
 use crate::measure::{self, Effort};
 use crate::rank::{Rank, Ready};
-use crate::run;
 use crate::sample::{Sample, Trouble};
 use crate::seen::Seen;
 use crate::window::{Window, counted};
@@ -151,7 +150,7 @@ impl Rank {
     /// The rounds of this pass's block when the user fixed their number: spread as evenly as they go.
     fn fixed_rounds(&self, pass: u64) -> Option<usize> {
         let Amount::Fixed { reps, .. } = self.config.amount else { return None };
-        let blocks = run::fixed_blocks(reps);
+        let blocks = fixed_blocks(reps);
         let more = u64::from(pass < reps % blocks);
         Some((reps / blocks + more).max(1) as usize)
     }

@@ -39,6 +39,14 @@ pub enum Amount {
     Adaptive(Rule),
 }
 
+/// A fixed number of rounds is spread over at most so many blocks.
+const FIXED_BLOCKS: u64 = 10;
+
+/// How many blocks a fixed number of rounds makes.
+pub(crate) fn fixed_blocks(reps: u64) -> u64 {
+    reps.clamp(1, FIXED_BLOCKS)
+}
+
 /// A run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunConfig {

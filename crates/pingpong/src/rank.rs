@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-use device::{Device, Direction, MemoryKind, Platform};
+use device::{Device, DeviceId, Direction, MemoryKind, Platform};
 use placement::{RankPlan, TargetId};
 use ranks::{Aborted, Ranks};
 use topo::model::Link;
@@ -20,13 +20,10 @@ use crate::case::Case;
 use crate::config::RunConfig;
 use crate::failure::{Failure, Stage};
 use crate::payload::Payload;
-use crate::sample::{Sample, Trouble};
+use crate::sample::{CaseBlock, Trouble};
 use crate::seen::Seen;
 use crate::window::Timeline;
-use crate::{run, schedule, sys};
-
-/// One block of the case with this index, or why there is none.
-pub(crate) type CaseBlock = (usize, Result<Sample, Trouble>);
+use crate::{schedule, sys};
 
 /// What a rank tells the coordinator.
 pub(crate) enum Report {
@@ -121,7 +118,10 @@ impl Rank {
 
     fn start(&self) -> Result<Ready, Failure> {
         let bound = Bound::to(self.plan.pu)?;
-        let id = run::device_id(self.plan.target.id);
+        let id = match self.plan.target.id {
+            TargetId::Gpu(pci) => DeviceId::Pci(pci),
+            TargetId::Node(node) => DeviceId::Node(node),
+        };
         let device = self.platform.open(id).map_err(|error| Failure::device(Stage::Open, &error))?;
         let warm = vec![None; self.cases.len()];
         Ok(Ready { bound, device, buffers: None, warm, timeline: Timeline::default() })

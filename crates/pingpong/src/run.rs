@@ -11,13 +11,13 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use device::{DeviceId, Platform};
-use placement::{Plan, TargetId};
+use device::Platform;
+use placement::Plan;
 use ranks::Threads;
 use stats::stop::{self, StopReason};
 
 use crate::case::Case;
-use crate::config::{Amount, RunConfig};
+use crate::config::{self, Amount, RunConfig};
 use crate::failure::{Failure, Stage};
 use crate::rank::{Decision, Rank, Report};
 use crate::sample::Trouble;
@@ -27,26 +27,11 @@ use crate::state::{RunEnd, RunState};
 const NAP: Duration = Duration::from_millis(200);
 /// How long ranks may take to leave after a signal before the run is given up without them.
 const GRACE: Duration = Duration::from_secs(10);
-/// A fixed number of rounds is spread over at most so many blocks.
-const FIXED_BLOCKS: u64 = 10;
 
 /// Told of the state after every pass, while no rank measures.
 pub trait Journal {
     /// One pass is over; `state` holds everything so far.
     fn pass_ended(&mut self, state: &RunState);
-}
-
-/// The device of a target.
-pub(crate) fn device_id(target: TargetId) -> DeviceId {
-    match target {
-        TargetId::Gpu(pci) => DeviceId::Pci(pci),
-        TargetId::Node(node) => DeviceId::Node(node),
-    }
-}
-
-/// How many blocks a fixed number of rounds makes.
-pub(crate) fn fixed_blocks(reps: u64) -> u64 {
-    reps.clamp(1, FIXED_BLOCKS)
 }
 
 /// Runs every case of `config` on the ranks of `plan`. `interrupted` may be set at any time (a signal handler): the ranks then
@@ -187,7 +172,7 @@ impl Coordinator<'_> {
         let late = self.began.elapsed() >= self.config.max_time;
         let amount = self.config.amount;
         self.state.judge(|values| match amount {
-            Amount::Fixed { reps, .. } if blocks >= fixed_blocks(reps) => Some(StopReason::Fixed),
+            Amount::Fixed { reps, .. } if blocks >= config::fixed_blocks(reps) => Some(StopReason::Fixed),
             Amount::Fixed { .. } => late.then_some(StopReason::MaxTime),
             Amount::Adaptive(rule) => stop::decide(values, &rule).or(late.then_some(StopReason::MaxTime)),
         });

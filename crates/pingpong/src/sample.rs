@@ -62,3 +62,6 @@ impl From<Failure> for Trouble {
         Self::Failed(failure)
     }
 }
+
+/// One block of the case with this index, or why there is none.
+pub(crate) type CaseBlock = (usize, Result<Sample, Trouble>);

@@ -4,8 +4,7 @@ use stats::stop::StopReason;
 use topo::model::Link;
 
 use crate::case::Case;
-use crate::rank::CaseBlock;
-use crate::sample::{Sample, Trouble};
+use crate::sample::{CaseBlock, Sample, Trouble};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ::pingpong::{Journal, RunConfig, RunState, check_budget};
-use placement::{Plan, Request};
+use placement::Plan;
 use report::Document;
 use report::render::Style;
 use report::sink::Sink;
@@ -17,6 +17,7 @@ use crate::document::{Facts, verdict};
 use crate::dry_run;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::plan::planned;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::terminal;
@@ -34,7 +35,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         _ => None,
     };
     let found = backends::find(args.backend, args.gpus.is_some(), &topology)?;
-    let plan = plan(args, &topology, backends::targets(&*found.platform))?;
+    let plan = planned(args, &topology, backends::targets(&*found.platform))?;
     let config = config::checked(args, found.platform.facts().kind, plan.ranks.len())?;
     budget(&config, &plan, &topology, &found)?;
 
@@ -69,17 +70,6 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         terminal::print(report::render::table(&document, &style).as_bytes())?;
     }
     Ok(exit)
-}
-
-/// The plan for what was asked, on these targets.
-pub fn plan(args: &Pingpong, topology: &Topology, available: Vec<placement::Target>) -> Result<Plan, Fault> {
-    let targets = args.gpus.as_ref().map(|selection| selection.resolve(&available)).transpose();
-    let targets = targets.map_err(|error| match error {
-        placement::SelectionError::Absent { .. } => Fault::new(Exit::Absent, error),
-        _ => Fault::usage(error),
-    })?;
-    let request = Request { cpus: args.cpus.clone(), targets, available, membind: args.membind };
-    placement::plan(topology, &request).map_err(Fault::usage)
 }
 
 fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Found) -> Result<(), Fault> {
