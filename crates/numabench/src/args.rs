@@ -36,7 +36,10 @@ pub struct Topo {
     /// Read a saved hwloc XML file (`lstopo FILE.xml`) instead of this machine
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
-    /// Print the whole model as JSON
+    /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
+    #[arg(long, conflicts_with = "json")]
+    pub numa: bool,
+    /// Print the whole model as JSON, all that any view shows
     #[arg(long)]
     pub json: bool,
 }
@@ -76,7 +79,8 @@ pub struct Pingpong {
     #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "What is copied")]
     pub huge_pages: Switch,
 
-    /// A fixed number of rounds a case, instead of blocks until the interval is narrow
+    /// A fixed number of rounds a case, instead of blocks until the interval is narrow; with several ranks at once a block
+    /// has at least 40
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
     /// Rounds before them that do not count [default: 10]

@@ -3,6 +3,8 @@
 //! Files there are small and come from the kernel, but a mount may be missing (containers) or forbidden; the caller gets the
 //! reason in words, because an absent value must say why.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// A file-system root; [`FsRoot::default()`] is `/`.
@@ -33,6 +35,19 @@ impl FsRoot {
     pub fn text(&self, path: &str) -> Result<String, String> {
         match std::fs::read_to_string(self.path(path)) {
             Ok(text) => Ok(text.trim().to_owned()),
+            Err(error) => Err(format!("{path}: {error}")),
+        }
+    }
+
+    /// The first line of a file, for those that get long: the kernel makes the rest only when it is read.
+    ///
+    /// # Errors
+    /// As [`FsRoot::text`].
+    pub(crate) fn first_line(&self, path: &str) -> Result<String, String> {
+        let mut line = Vec::new();
+        let read = File::open(self.path(path)).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
+        match read {
+            Ok(_) => Ok(String::from_utf8_lossy(&line).trim().to_owned()),
             Err(error) => Err(format!("{path}: {error}")),
         }
     }

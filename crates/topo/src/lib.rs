@@ -1,10 +1,12 @@
 //! Reads a machine through hwloc and the kernel's files, and never changes it: no binding, no GPU runtime, no memory.
 //!
 //! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`];
+//! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`];
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
 //! * [`link`] a GPU's PCIe link, to be read again under load;
 //! * [`environment`] what else of the machine a measurement depends on;
-//! * [`text`] the plain-text view of `numabench topo`.
+//! * [`process`] what this process is bound to;
+//! * [`text`] the plain-text views of `numabench topo`.
 //!
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `locality` (what is local to them, and how that is
@@ -19,6 +21,7 @@ pub mod error;
 pub mod fs_root;
 pub mod link;
 pub mod model;
+pub mod process;
 pub mod text;
 
 mod bitmap;
@@ -35,10 +38,12 @@ mod nodes;
 mod query;
 mod read;
 mod rehearse;
+mod survey;
 mod wide_domain;
 mod xml;
 
 pub use error::TopoError;
 pub use model::Topology;
-pub use read::read;
-pub use xml::from_xml;
+pub use read::{read, survey};
+pub use survey::Survey;
+pub use xml::{from_xml, survey_xml};

@@ -8,6 +8,8 @@ use crate::convert::model;
 use crate::fs_root::FsRoot;
 use crate::load;
 use crate::model::{Source, Topology};
+use crate::process::process;
+use crate::survey::Survey;
 
 /// This machine as this process finds it now: what it has, and what of it may be used.
 ///
@@ -18,6 +20,14 @@ pub fn read() -> Result<Topology, TopoError> {
     let topology = model(&hwloc, Source::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
     topology.check()?;
     Ok(topology)
+}
+
+/// This machine with all that is shown of it.
+///
+/// # Errors
+/// As [`read()`].
+pub fn survey() -> Result<Survey, TopoError> {
+    Ok(Survey { topology: read()?, process: Some(process(&FsRoot::default())) })
 }
 
 #[cfg(test)]

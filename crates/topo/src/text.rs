@@ -1,17 +1,19 @@
-//! The plain-text view of `numabench topo`: what belongs together, readable in ten seconds at 80 to 120 columns.
+//! The plain-text views of `numabench topo`: what belongs together, readable in ten seconds at 80 to 120 columns.
 //!
-//! A pure function of the model, so that a saved file shows what the machine showed. Plain ASCII, no colour: it is pasted into
-//! tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. Trees and drawings are other views.
+//! Pure functions of the model, so that a saved file shows what the machine showed. Plain ASCII, no colour: it is pasted into
+//! tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. No drawings here.
 
 mod gpus;
 mod layout;
 mod missing;
+mod numa;
 mod places;
 
 use crate::model::{Source, Topology};
+use crate::survey::Survey;
 use layout::count;
 
-/// The view, at most `width` columns wide where the words allow (60 at least), with a newline at the end.
+/// The default view, at most `width` columns wide where the words allow (60 at least), with a newline at the end.
 pub fn render(topology: &Topology, width: usize) -> String {
     let width = width.max(60);
     let sections = [
@@ -21,9 +23,25 @@ pub fn render(topology: &Topology, width: usize) -> String {
         gpus::lines(topology, width),
         missing::lines(topology, width),
     ];
-    let blocks: Vec<String> =
-        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
-    blocks.join("\n\n") + "\n"
+    joined(sections)
+}
+
+/// The NUMA view: what `numactl -H` and `numactl -s` say.
+pub fn numa(survey: &Survey, width: usize) -> String {
+    let (topology, width) = (&survey.topology, width.max(60));
+    joined([
+        vec![headline(topology)],
+        numa::nodes(topology),
+        places::distances(topology, width),
+        numa::process(survey, width),
+        missing::lines(topology, width),
+    ])
+}
+
+/// The sections that have lines, with an empty line between.
+fn joined(sections: impl IntoIterator<Item = Vec<String>>) -> String {
+    let filled = sections.into_iter().filter(|lines| !lines.is_empty());
+    filled.map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
 fn headline(topology: &Topology) -> String {

@@ -17,6 +17,7 @@ use crate::gpu_class::is_gpu;
 use crate::load;
 use crate::model::{Source, Topology};
 use crate::rehearse::{Ending, rehearse};
+use crate::survey::Survey;
 
 /// The machine that an hwloc XML file (`lstopo FILE.xml`, formats 1 and 2) describes.
 ///
@@ -43,6 +44,14 @@ pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
         }
         Err(source) => Err(TopoError::NoRehearsal { path: path.to_owned(), source }),
     }
+}
+
+/// The same with all that is shown of it.
+///
+/// # Errors
+/// As [`from_xml()`].
+pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
+    Ok(Survey { topology: from_xml(path)?, process: None })
 }
 
 /// The file's text, once it looks like hwloc's XML of a format that can be read.

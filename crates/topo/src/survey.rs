@@ -1,0 +1,19 @@
+//! What `numabench topo` shows: the topology, and what a placement does not need but a user asks for.
+//!
+//! Apart from [`Topology`] so that a run which only places ranks neither reads nor carries it. In JSON the two are one object.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Topology;
+use crate::process::Process;
+
+/// A machine, or a saved description of one, with all that is shown of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Survey {
+    /// What belongs together.
+    #[serde(flatten)]
+    pub topology: Topology,
+    /// What the process that read this machine is bound to; null in a file that does not say.
+    pub process: Option<Process>,
+}

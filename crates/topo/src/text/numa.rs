@@ -1,0 +1,105 @@
+//! The NUMA view: what `numactl -H` and `numactl -s` say, and of each node what it is made of.
+//!
+//! Sizes in whole MiB, rounded down, as numactl prints them (its "MB" are MiB), so that the two can be compared by eye.
+
+use stats::IdSet;
+
+use super::layout::{columns, count, ids, wrapped};
+use crate::model::{NodeKind, NumaNode, Topology};
+use crate::process::{MemoryPolicy, PolicyMode, Process};
+use crate::survey::Survey;
+
+/// The nodes.
+pub(super) fn nodes(topology: &Topology) -> Vec<String> {
+    let all: IdSet = topology.nodes.iter().map(|node| node.os_index).collect();
+    let mut rows = vec![["node", "made of", "PUs", "size MiB", "free MiB", "allowed here"].map(str::to_owned).to_vec()];
+    rows.extend(topology.nodes.iter().map(|node| row(topology, node)));
+    for column in [3, 4] {
+        let widest = rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+        rows.iter_mut().for_each(|row| row[column] = format!("{:>widest$}", row[column]));
+    }
+    let mut lines = vec![format!("{} ({})", count(topology.nodes.len(), "NUMA node"), ids(&all))];
+    lines.extend(columns(&rows));
+    lines
+}
+
+fn row(topology: &Topology, node: &NumaNode) -> Vec<String> {
+    let mib = |bytes: u64| (bytes >> 20).to_string();
+    let own = own_pus(node);
+    let usable = own.and(&topology.allowed.pus);
+    let allowed = match (usable.is_empty(), node.allowed && node.total_bytes > 0) {
+        (false, true) => format!("PUs {}, memory", ids(&usable)),
+        (false, false) => format!("PUs {}", ids(&usable)),
+        (true, true) => "memory".to_owned(),
+        (true, false) => "nothing".to_owned(),
+    };
+    vec![
+        node.os_index.to_string(),
+        made_of(node.kind).to_owned(),
+        if own.is_empty() { "-".to_owned() } else { ids(&own) },
+        // A file may hold no sizes: a node with CPUs that is said to have memory has some.
+        if node.total_bytes == 0 && node.kind == NodeKind::Normal { "?".to_owned() } else { mib(node.total_bytes) },
+        node.free_bytes.map_or_else(|| "-".to_owned(), mib),
+        allowed,
+    ]
+}
+
+fn made_of(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Normal => "CPUs and memory",
+        NodeKind::CpuOnly => "CPUs without memory",
+        NodeKind::MemoryOnly => "memory without CPUs",
+        NodeKind::GpuMemory => "a GPU's memory",
+        NodeKind::Empty => "nothing",
+    }
+}
+
+/// The PUs in the node; the model gives a node without CPUs those around it.
+fn own_pus(node: &NumaNode) -> IdSet {
+    match node.kind {
+        NodeKind::Normal | NodeKind::CpuOnly => node.pus.clone(),
+        NodeKind::MemoryOnly | NodeKind::GpuMemory | NodeKind::Empty => IdSet::default(),
+    }
+}
+
+/// What the process is bound to, in numactl's order.
+pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
+    let topology = &survey.topology;
+    let Some(process) = &survey.process else {
+        return vec!["no policy and no bindings: the file says nothing of the process that wrote it".to_owned()];
+    };
+    let mut lines = vec!["this process".to_owned()];
+    lines.extend(wrapped("  memory policy  ", &policy(&process.policy), width));
+    let pus = &topology.allowed.pus;
+    lines.extend(wrapped("  PUs            ", &ids(pus), width));
+    let on: IdSet =
+        topology.nodes.iter().filter(|node| !own_pus(node).and(pus).is_empty()).map(|node| node.os_index).collect();
+    lines.extend(wrapped("  on nodes       ", &ids(&on), width));
+    lines.extend(wrapped("  memory from    ", &memory_from(topology, process), width));
+    lines
+}
+
+/// The policy as a sentence that names it by numactl's word.
+fn policy(policy: &MemoryPolicy) -> String {
+    let nodes = ids(&policy.nodes);
+    let Some(mode) = policy.mode else {
+        return format!("not known: {}", policy.reason.as_deref().unwrap_or("no reason is given"));
+    };
+    let meaning = match mode {
+        PolicyMode::Default | PolicyMode::Local => "the node of the PU that touches a page first".to_owned(),
+        PolicyMode::Preferred | PolicyMode::PreferredMany => format!("nodes {nodes} first, others when full"),
+        PolicyMode::Bind => format!("nodes {nodes} only"),
+        PolicyMode::Interleave => format!("page by page over nodes {nodes}"),
+        PolicyMode::WeightedInterleave => format!("page by page over nodes {nodes}, by their weights"),
+    };
+    let flags = policy.flags.as_ref().map_or_else(String::new, |flags| format!(" ({flags})"));
+    format!("{}{flags}: {meaning}", mode.word())
+}
+
+/// The nodes that memory can come from: a binding's, else all that are allowed.
+fn memory_from(topology: &Topology, process: &Process) -> String {
+    match process.policy.mode {
+        Some(PolicyMode::Bind) => format!("nodes {}", ids(&process.policy.nodes.and(&topology.allowed.nodes))),
+        _ => format!("nodes {}", ids(&topology.allowed.nodes)),
+    }
+}
