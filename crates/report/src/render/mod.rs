@@ -2,7 +2,7 @@
 //!
 //! * `json` the document itself, or any other value;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, one `rank` (or its `sweep`) after the other,
-//!   `together`, `closing`, each a section of the `page`.
+//!   `remarks` on them, `together`, `closing`, each a section of the `page`.
 
 mod closing;
 mod devices;
@@ -13,6 +13,7 @@ mod numbers;
 mod page;
 mod placement;
 mod rank;
+mod remarks;
 mod settings;
 mod shown;
 mod sweep;

@@ -1,23 +1,26 @@
-//! One rank: where it sat, what it measured, what was seen of its placement and of its data.
+//! One rank: where it sat, what it measured, what was seen of its placement, what is wrong with its data.
 
 use std::collections::BTreeMap;
 
 use stats::flag::Flag;
 use stats::summary::Summary;
-use stats::units;
 
 use super::grid::Grid;
 use super::groups::groups;
 use super::numbers::{self, RateDecimals, TimeUnit};
 use super::page::{Page, Tone};
 use super::shown::{Shown, shown};
-use super::{groups, placement, sweep, words};
+use super::{groups, placement, remarks, sweep, words};
 use crate::Document;
-use crate::rank::{ChosenBy, Locality, Rank};
+use crate::rank::Rank;
 use crate::result::RankResult;
 
 pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Page) {
+    let alone = document.ranks.len() == 1;
     heading(document, rank, page);
+    if alone {
+        remarks::before_one(rank, page);
+    }
     if groups::is_sweep(document) {
         sweep::draw(document, rank, page);
     } else {
@@ -28,9 +31,9 @@ pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Pag
     }
     let results = results(document, rank);
     placement::draw(document, rank, &results, quiet, page);
-    verification(&results, quiet, page);
-    if !quiet {
-        counts(document, rank, page);
+    verification(&results, page);
+    if alone && !quiet {
+        remarks::after_one(document, page);
     }
     page.blank();
 }
@@ -50,20 +53,6 @@ fn heading(document: &Document, rank: &Rank, page: &mut Page) {
         &format!("Rank {}: ", rank.rank),
         &format!("PU {}, {node}, {device}, {locality}", asked.pu),
     );
-    let (tone, said) = match rank.locality {
-        Locality::Remote | Locality::SamePackage => (Tone::Warning, true),
-        Locality::Unknown => (Tone::Faint, true),
-        Locality::L3Local | Locality::NumaLocal | Locality::Newer => (Tone::Plain, false),
-    };
-    if said {
-        page.key(tone, "locality", &rank.locality_reason);
-    }
-    if let ChosenBy::Automatic { rule } = &rank.chosen_by {
-        page.key(Tone::Plain, "PU chosen", rule);
-    }
-    for note in &rank.notes {
-        page.key(Tone::Warning, "note", note);
-    }
 }
 
 /// A line a direction, under a caption for each size, kind of memory, clock and order. The units are those of all ranks,
@@ -127,44 +116,20 @@ fn flags_note(flags: &[Flag]) -> Vec<(Tone, String)> {
     vec![(Tone::Warning, names.join(", "))]
 }
 
-fn verification(results: &[&RankResult], quiet: bool, page: &mut Page) {
-    let checked: Vec<_> = results.iter().map(|result| &result.verification).filter(|check| check.checked).collect();
-    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
-    for check in results.iter().map(|result| &result.verification).filter(|check| !check.checked) {
-        *reasons.entry(check.reason.as_deref().unwrap_or("no reason was recorded")).or_default() += 1;
-    }
+/// What is wrong with the data; that all is well is a remark.
+fn verification(results: &[&RankResult], page: &mut Page) {
+    let (checked, not): (Vec<_>, Vec<_>) =
+        results.iter().map(|result| &result.verification).partition(|check| check.checked);
     let differ = checked.iter().filter(|check| check.mismatch.is_some()).count();
-    let bytes = checked.iter().map(|check| check.bytes_checked).sum();
-    let blocks = checked.iter().map(|check| check.blocks_checked).sum();
     if differ > 0 {
         let text = format!("DATA DIFFERED in {differ} of {}", words::count(checked.len() as u64, "result"));
         page.key(Tone::Bad, "data", &text);
-    } else if !checked.is_empty() && !quiet {
-        let (blocks, bytes) = (words::count(blocks, "block"), units::rounded_size(bytes));
-        page.key(Tone::Plain, "data", &format!("verified after {blocks}, {bytes} compared, no byte differed"));
+    }
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for check in not {
+        *reasons.entry(check.reason.as_deref().unwrap_or("no reason was recorded")).or_default() += 1;
     }
     for (reason, n) in reasons {
         page.key(Tone::Warning, "data", &format!("NOT VERIFIED in {n} of {}: {reason}", results.len()));
     }
-}
-
-/// How much was measured and why it ended.
-fn counts(document: &Document, rank: &Rank, page: &mut Page) {
-    let (mut blocks, mut rounds, mut outliers) = (0, 0, 0);
-    let mut stops: BTreeMap<&str, u64> = BTreeMap::new();
-    for case in &document.cases {
-        if let Shown::Numbers { summary, stop_reason, .. } = shown(case, rank.rank) {
-            blocks += summary.blocks;
-            rounds += summary.rounds;
-            outliers += summary.outliers;
-            *stops.entry(stop_reason.name()).or_default() += 1;
-        }
-    }
-    if blocks == 0 {
-        return;
-    }
-    let ended: Vec<String> = stops.iter().map(|(name, n)| format!("{name} {n}")).collect();
-    let (blocks, rounds) = (words::count(blocks, "block"), words::count(rounds, "round"));
-    let far_out = format!("{outliers} far out (counted, not dropped)");
-    page.key(Tone::Plain, "counted", &format!("{blocks}, {rounds}, {far_out}; ended by: {}", ended.join(", ")));
 }

@@ -1,7 +1,8 @@
-//! What a terminal shows of a document: settings, devices, each rank's numbers and placement, ranks together, flags, time.
+//! What a terminal shows of a document: settings, devices, each rank's numbers and placement, remarks on them, ranks
+//! together, flags, time.
 
 use super::page::Page;
-use super::{closing, devices, rank, settings, title, together};
+use super::{closing, devices, rank, remarks, settings, title, together};
 use crate::Document;
 
 /// How a table is drawn.
@@ -28,6 +29,9 @@ pub fn table(document: &Document, style: &Style) -> String {
     }
     for each in &document.ranks {
         rank::draw(document, each, style.quiet, &mut page);
+    }
+    if document.ranks.len() > 1 {
+        remarks::on_several(document, style.quiet, &mut page);
     }
     together::draw(document, &mut page);
     closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);

@@ -128,6 +128,12 @@ pub(super) fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> S
     }
 }
 
+/// `rank 3`, `ranks 0-7`.
+pub(super) fn ranks(ranks: &IdSet) -> String {
+    let several = ranks.iter().nth(1).is_some();
+    format!("{} {ranks}", if several { "ranks" } else { "rank" })
+}
+
 /// `1 block`, `10 blocks`.
 pub(super) fn count(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }

@@ -134,6 +134,41 @@ fn eight_ranks_fit_in_100_columns() {
 }
 
 #[test]
+fn what_several_ranks_have_in_common_is_said_once_with_their_numbers() {
+    let mut document = samples::eight_ranks();
+    let reason = "a virtual machine that shows one NUMA node";
+    for rank in &mut document.ranks[1..] {
+        rank.locality = Locality::Unknown;
+        rank.locality_reason = reason.into();
+        rank.notes = vec!["2 ranks share this device".into()];
+    }
+    document.ranks[4].locality = Locality::Remote;
+    document.ranks[4].locality_reason = "the PU is on package 1, the device on package 0".into();
+    let text = table(&document, &style(120));
+    let lines = |part: &str| text.lines().filter(|line| line.contains(part)).collect::<Vec<_>>();
+    assert_eq!(lines(reason), [format!("  locality    ranks 1-3,5-7: {reason}")]);
+    assert_eq!(lines("on package 1"), ["  locality    rank 4: the PU is on package 1, the device on package 0"]);
+    assert_eq!(lines("share this device"), ["  note        ranks 1-7: 2 ranks share this device"]);
+    assert_eq!(lines("PU chosen").len(), 1);
+    // A rank's own block has the word.
+    assert!(lines("Rank 4: ").iter().all(|line| line.ends_with("REMOTE")) && lines("locality unknown").len() == 6);
+}
+
+#[test]
+fn data_of_a_rank_that_differed_is_not_among_what_was_verified() {
+    let mut document = samples::eight_ranks();
+    let mismatch = Mismatch { block: 3, offset_bytes: 4096, expected: 0x1f, got: 0xdc };
+    document.cases[1].ranks[5].verification.mismatch = Some(mismatch);
+    let text = table(&document, &style(120));
+    let data: Vec<&str> = text.lines().filter(|line| line.starts_with("  data")).collect();
+    let want = [
+        "  data        DATA DIFFERED in 1 of 4 results",
+        "  data        ranks 0-4,6-7: verified after 280 blocks, 70 GiB compared, no byte differed",
+    ];
+    assert_eq!(data, want);
+}
+
+#[test]
 fn a_run_without_a_gpu_says_so_first() {
     let text = table(&samples::host(), &style(100));
     assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("NO GPU TOOK PART")), "{text}");
