@@ -62,9 +62,9 @@ pub struct Penalty {
     pub alone_case: String,
     /// The `id` of the case it ran in with the others.
     pub simultaneous_case: String,
-    /// Its rate alone.
+    /// Its rate alone, the median over blocks.
     pub alone_bytes_per_s: f64,
-    /// Its rate with the others.
+    /// Its rate with the others, the median over blocks.
     pub simultaneous_bytes_per_s: f64,
     /// Simultaneous against alone, over the blocks' rates: a ratio of 0.9 is a loss of 10 %. Null with too few blocks.
     pub comparison: Option<Comparison>,

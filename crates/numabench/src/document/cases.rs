@@ -192,9 +192,11 @@ fn placement_seen(seen: &Seen) -> PlacementSeen {
 }
 
 fn pages(pages: &Pages, source: &str) -> Known<Vec<NodePages>> {
-    if pages.per_node.is_empty() {
-        let reason = pages.unknown_reason.clone().unwrap_or_else(|| "there are no pages".to_owned());
-        return Known::unknown(source, reason);
+    // A buffer that is seen in part is not proven: the counts that are known go into the reason.
+    if pages.unknown > 0 || pages.per_node.is_empty() {
+        let why = pages.unknown_reason.as_deref().unwrap_or("there are no pages");
+        let known: String = pages.per_node.iter().map(|(node, count)| format!("; {count} on node {node}")).collect();
+        return Known::unknown(source, format!("{} pages could not be located ({why}){known}", pages.unknown));
     }
     Known::value(pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
 }

@@ -1,4 +1,5 @@
-//! What each rank loses when all run at once, against itself alone in the same invocation.
+//! What each rank loses when all run at once, against itself alone in the same invocation: medians over blocks, as their ratio
+//! and its interval are.
 
 use pingpong::{Order, RunState};
 use report::case::{Case, CaseStatus};
@@ -31,8 +32,8 @@ pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<
                 memory: shared.memory,
                 alone_case: cases[alone.index].id.clone(),
                 simultaneous_case: shared.id.clone(),
-                alone_bytes_per_s: solo.bytes_per_s,
-                simultaneous_bytes_per_s: both.bytes_per_s,
+                alone_bytes_per_s: solo.median_bytes_per_s,
+                simultaneous_bytes_per_s: both.median_bytes_per_s,
                 comparison: compare(&rates(alone), &rates(together), facts.config.seed),
             });
         }

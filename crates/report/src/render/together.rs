@@ -18,7 +18,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         page.blank();
     }
     if !document.penalties.is_empty() {
-        page.line(Tone::Title, "Contention: each rank alone, and with the others, GB/s");
+        page.line(Tone::Title, "Contention: each rank alone, and with the others, GB/s (medians)");
         penalties(&document.penalties).draw(page);
         page.blank();
     }
