@@ -72,7 +72,6 @@ impl Rank {
         group.barrier()?;
         // From here to the end of the timed region latches hold: nobody allocates.
         let queued = effort.and_then(|effort| Ok((effort, self.queue(well(mine)?, case, &effort)?)));
-        let anyone_absent = group.max(u64::from(queued.is_err()))? > 0;
         let start = group.max(clock::now_ns())? + START_MARGIN_NS;
         let timed = match &queued {
             Ok((effort, queued)) => well(mine).and_then(|ready| {
@@ -84,10 +83,11 @@ impl Rank {
                 Err(trouble.clone())
             }
         };
+        let anyone_failed = group.max(u64::from(timed.is_err()))? > 0;
         let span = timed.as_ref().ok().and_then(|()| well(mine).ok());
         let window = self.window(span.map(|ready| (ready.timeline.start_ns, ready.timeline.end_ns())))?;
         let outcome = match (mine, queued, timed) {
-            (Ok((ready, seen)), Ok((effort, _)), Ok(())) if !anyone_absent => {
+            (Ok((ready, seen)), Ok((effort, _)), Ok(())) if !anyone_failed => {
                 self.conclude(ready, seen, case, pass, &effort, &window)
             }
             (_, _, Err(trouble)) => Err(trouble),
@@ -136,10 +136,13 @@ impl Rank {
         if self.config.verify {
             delivery.lay_out(copier).map_err(|error| Failure::device(Stage::Verify, &error))?;
         }
-        // One round that does not count: laying out the payload left its cache lines behind.
+        // One round that does not count: laying out the payload left its cache lines behind (arming touches one in 64).
         let start = clock::now_ns();
         copier.round(case.direction, case.bytes).map_err(warm_up)?;
         let latest = (clock::now_ns() - start) as f64;
+        if self.config.verify {
+            delivery.arm(copier);
+        }
         ready.warm[case.index] = Some(latest);
         let estimate = round_ns.map_or(latest, |earlier| earlier.min(latest));
         let effort = Effort::new(timing, estimate, shared, self.fixed_rounds(pass));

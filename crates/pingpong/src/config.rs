@@ -28,7 +28,7 @@ pub enum TimingChoice {
 /// How often a case is repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// So many rounds, after so many that do not count; they are spread over up to ten blocks.
+    /// So many rounds, after so many that do not count; they are spread over ten blocks, or as many as it takes.
     Fixed {
         /// Rounds that count.
         reps: u64,
@@ -39,12 +39,16 @@ pub enum Amount {
     Adaptive(Rule),
 }
 
-/// A fixed number of rounds is spread over at most so many blocks.
+/// A fixed number of rounds is spread over so many blocks, or more where a block cannot take its share.
 const FIXED_BLOCKS: u64 = 10;
+
+/// The most rounds one block can be asked for by number, by either clock: half of what a batch of queued rounds may have, so
+/// that a rank can go on while others have not theirs.
+pub(crate) const FIXED_ROUNDS: usize = device::MAX_ROUNDS / 2;
 
 /// How many blocks a fixed number of rounds makes.
 pub(crate) fn fixed_blocks(reps: u64) -> u64 {
-    reps.clamp(1, FIXED_BLOCKS)
+    reps.clamp(1, FIXED_BLOCKS).max(reps.div_ceil(FIXED_ROUNDS as u64))
 }
 
 /// A run.

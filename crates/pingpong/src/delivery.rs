@@ -2,6 +2,9 @@
 //!
 //! Before the block the payload is put where the block reads and poison where it writes; after it, outside the timed region,
 //! every byte is compared. Device memory is read back over a poisoned host range, so that an H2D that did nothing is seen.
+//!
+//! A round that does not count runs in between, and delivers everything. So a word of every page is kept back from it, and
+//! only the timed rounds can put that right: copies that stop when the clock starts are seen too.
 
 use device::{Copier, DeviceError, Direction};
 
@@ -28,7 +31,7 @@ impl Delivery {
         Self { direction: case.direction, bytes: case.bytes, sent: payload(0), returned: payload(1) }
     }
 
-    /// Puts the payload where the block will read it and poison where it will write.
+    /// Puts the payload where the block will read it, a word of every page still wrong, and poison where it will write.
     pub(crate) fn lay_out(&self, copier: &mut dyn Copier) -> Result<(), DeviceError> {
         let bytes = self.bytes;
         if self.direction == Direction::Bidirectional {
@@ -39,11 +42,27 @@ impl Delivery {
         self.sent.fill(&mut copier.source()[..bytes]);
         if self.direction == Direction::D2h {
             copier.round(Direction::H2d, bytes)?;
+        } else {
+            self.sent.spoil(&mut copier.source()[..bytes]);
         }
         if matches!(self.direction, Direction::D2h | Direction::RoundTrip) {
             self.sent.poison(&mut copier.destination()[..bytes]);
         }
         Ok(())
+    }
+
+    /// After the round that does not count and before those that do: the words kept back are made right where copies begin and
+    /// wrong where they end.
+    pub(crate) fn arm(&self, copier: &mut dyn Copier) {
+        let bytes = self.bytes;
+        if self.direction != Direction::D2h {
+            self.sent.refresh(&mut copier.source()[..bytes]);
+        }
+        match self.direction {
+            Direction::H2d => {}
+            Direction::D2h | Direction::RoundTrip => self.sent.spoil(&mut copier.destination()[..bytes]),
+            Direction::Bidirectional => self.returned.spoil(&mut copier.destination()[..bytes]),
+        }
     }
 
     /// Compares what arrived, on both sides, with what was sent; how many bytes were compared.

@@ -4,6 +4,7 @@
 //! A rank that has its rounds says so and goes on copying until all have theirs: nobody's last rounds run without the
 //! contention they are to be measured in. Alone, the group is one and nobody waits.
 
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use device::{Copier, DeviceError, Direction, MAX_ROUNDS};
@@ -11,6 +12,7 @@ use ranks::Ranks;
 
 use crate::case::{Case, Timing};
 use crate::clock;
+use crate::config::FIXED_ROUNDS;
 use crate::window::Timeline;
 
 /// A sample lasts at least so long: event resolution is about 0.5 µs, so that is far below 0.1 % of it.
@@ -53,7 +55,7 @@ impl Effort {
         let lasts = round_ns * f64::from(copies);
         let enough = (BLOCK_NS / lasts).ceil() as usize;
         let rounds = fixed.unwrap_or(enough).max(if shared { SHARED_ROUNDS } else { 1 });
-        let most = if timing == Timing::Device { MAX_ROUNDS / 2 } else { HOST_ROUNDS };
+        let most = if timing == Timing::Device { FIXED_ROUNDS } else { HOST_ROUNDS };
         let ahead = (AHEAD_NS / lasts).ceil().clamp(2.0, f64::from(QUEUE_COPIES / copies)) as usize;
         Self { timing, rounds: rounds.clamp(1, most), copies, ahead }
     }
@@ -83,6 +85,27 @@ pub(crate) fn queue(copier: &mut dyn Copier, case: &Case, effort: &Effort) -> Re
     Ok(first)
 }
 
+/// A rank's part in a block. The others go on until each has done its part, so it is done once, and also by a rank that
+/// ends with an error or a panic: an arrival that is missing would be missing in every later block.
+struct Part<'a> {
+    group: &'a dyn Ranks,
+    done: bool,
+}
+
+impl Part<'_> {
+    fn done(&mut self) {
+        if !mem::replace(&mut self.done, true) {
+            self.group.arrive();
+        }
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        self.done();
+    }
+}
+
 /// Runs a block: `queued` rounds are waiting behind the latch already.
 pub(crate) fn block(
     copier: &mut dyn Copier,
@@ -108,6 +131,7 @@ fn host_timed(
     timeline: &mut Timeline,
 ) -> Result<(), DeviceError> {
     let (direction, bytes, most) = (case.direction, case.bytes, effort.capacity());
+    let mut part = Part { group, done: false };
     let ends = &mut timeline.marks.first_ns;
     let start = clock::now_ns();
     timeline.start_ns = start;
@@ -117,15 +141,12 @@ fn host_timed(
         if ends.len() < effort.rounds && !interrupted.load(Ordering::Relaxed) {
             continue;
         }
-        if ends.len() == effort.rounds {
-            group.arrive();
+        if ends.len() >= effort.rounds {
+            part.done();
         }
         if group.all_arrived() || ends.len() >= most || interrupted.load(Ordering::Relaxed) {
             break;
         }
-    }
-    if ends.len() < effort.rounds {
-        group.arrive();
     }
     // A blocking round of both directions ends when both have: each direction's marks are the same.
     if direction == Direction::Bidirectional {
@@ -144,18 +165,17 @@ fn device_timed(
     timeline: &mut Timeline,
 ) -> Result<(), DeviceError> {
     let mut queued = queued;
-    let mut arrived = false;
+    let mut part = Part { group, done: false };
     // A rank that is served far more often than another stops waiting for it here.
     let most = MAX_ROUNDS.min(effort.rounds.saturating_mul(FAR_AHEAD).max(queued + 1));
     timeline.start_ns = clock::now_ns();
     copier.release()?;
     loop {
         let ended = copier.rounds_ended()?;
-        if !arrived && ended >= effort.rounds {
-            group.arrive();
-            arrived = true;
+        if ended >= effort.rounds {
+            part.done();
         }
-        if (arrived && group.all_arrived()) || queued >= most || interrupted.load(Ordering::Relaxed) {
+        if (part.done && group.all_arrived()) || queued >= most || interrupted.load(Ordering::Relaxed) {
             break;
         }
         // Alone, exactly the rounds asked for; with others, on until all have theirs.
@@ -165,9 +185,7 @@ fn device_timed(
             queued += 1;
         }
     }
-    if !arrived {
-        group.arrive();
-    }
+    part.done();
     copier.finish(&mut timeline.marks)
 }
 

@@ -24,6 +24,9 @@ pub struct Mismatch {
     pub got: u8,
 }
 
+/// A word of each such page can be spoiled: enough to tell whether it was copied again, and 63 of 64 cache lines stay alone.
+const PAGE_BYTES: usize = 4096;
+
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn mix(value: u64) -> u64 {
@@ -51,6 +54,23 @@ impl Payload {
     /// Writes bytes that differ from the payload at every place.
     pub fn poison(self, bytes: &mut [u8]) {
         self.write(bytes, |word| !word);
+    }
+
+    /// Makes the first word of every page differ from the payload at every byte.
+    pub fn spoil(self, bytes: &mut [u8]) {
+        self.write_pages(bytes, |word| !word);
+    }
+
+    /// Puts right what [`Payload::spoil`] made wrong.
+    pub fn refresh(self, bytes: &mut [u8]) {
+        self.write_pages(bytes, |word| word);
+    }
+
+    fn write_pages(self, bytes: &mut [u8], change: impl Fn(u64) -> u64) {
+        for (index, page) in (0..).step_by(PAGE_BYTES / 8).zip(bytes.chunks_mut(PAGE_BYTES)) {
+            let len = page.len().min(8);
+            page[..len].copy_from_slice(&change(self.word(index)).to_le_bytes()[..len]);
+        }
     }
 
     fn write(self, bytes: &mut [u8], change: impl Fn(u64) -> u64) {
@@ -135,6 +155,22 @@ mod tests {
             Payload::new(42, 0, Direction::H2d, 0, 1),
         ];
         others.iter().for_each(|other| assert!(other.verify(&bytes).is_err()));
+    }
+
+    #[test]
+    fn a_spoiled_page_shows_and_a_refreshed_one_does_not() {
+        for len in [1, 7, 8, 4096, 4099, 3 * 4096 + 5] {
+            let mut bytes = vec![0; len];
+            payload(0).fill(&mut bytes);
+            let sent = bytes.clone();
+            payload(0).spoil(&mut bytes);
+            for (page, sent) in bytes.chunks(4096).zip(sent.chunks(4096)) {
+                let wrong = page.iter().zip(sent).take_while(|(a, b)| a != b).count();
+                assert_eq!((wrong, &page[wrong..]), (page.len().min(8), &sent[wrong..]), "{len}");
+            }
+            payload(0).refresh(&mut bytes);
+            assert_eq!(payload(0).verify(&bytes), Ok(()), "{len}");
+        }
     }
 
     #[test]

@@ -67,11 +67,12 @@ struct Farewell<'a> {
 
 impl Drop for Farewell<'_> {
     fn drop(&mut self) {
+        // First, so that the rank that is named is this one and not one that leaves because of it. A coordinator that gave up
+        // no longer listens.
+        drop(self.reports.send(Report::Ended { rank: self.rank }));
         if std::thread::panicking() {
             self.group.abort();
         }
-        // A coordinator that gave up no longer listens.
-        drop(self.reports.send(Report::Ended { rank: self.rank }));
     }
 }
 
@@ -154,8 +155,9 @@ impl Rank {
                     break;
                 }
                 let outcome = self.block(ready, &before, case, pass)?;
-                // A block that a signal cut short is no block.
-                if !self.interrupted.load(Ordering::Relaxed) || outcome.is_err() {
+                // A block that a signal cut short is no block, and nobody's fault. What failed or arrived wrong did so all the same.
+                let by_signal = self.interrupted.load(Ordering::Relaxed);
+                if !(by_signal && matches!(outcome, Ok(_) | Err(Trouble::Invalid(_)))) {
                     all.push((case.index, outcome));
                 }
             }

@@ -66,7 +66,8 @@ pub fn run(
         threads.push(thread::spawn(move || rank.live()));
     }
     drop(reports);
-    let coordinator = Coordinator { config, inbox, decisions, interrupted, began: Instant::now(), state };
+    let began = Instant::now();
+    let coordinator = Coordinator { config, inbox, decisions, interrupted, began, signalled: None, state };
     coordinator.conduct(threads, journal)
 }
 
@@ -76,6 +77,8 @@ struct Coordinator<'a> {
     decisions: Vec<Sender<Decision>>,
     interrupted: &'a AtomicBool,
     began: Instant,
+    /// When the signal flag was first seen set while a rank was waited for.
+    signalled: Option<Instant>,
     state: RunState,
 }
 
@@ -86,7 +89,7 @@ impl Coordinator<'_> {
             // A rank that is gone no longer listens, which is no news here.
             drop(decide.send(Decision::Stop));
         }
-        if self.state.end != RunEnd::TimedOut {
+        if self.all_left() {
             threads.into_iter().for_each(|thread| drop(thread.join()));
         }
         self.state.finish();
@@ -102,6 +105,9 @@ impl Coordinator<'_> {
             if finished.iter().all(|finished| *finished) {
                 return RunEnd::Complete;
             }
+            if self.is_late() {
+                return RunEnd::TimedOut;
+            }
             let finished = Arc::new(finished);
             for decide in &self.decisions {
                 drop(decide.send(Decision::Go { pass, finished: Arc::clone(&finished) }));
@@ -109,7 +115,7 @@ impl Coordinator<'_> {
             if !self.collect() {
                 return self.gone();
             }
-            self.judge(pass);
+            self.judge();
             self.state.passes = pass + 1;
             journal.pass_ended(&self.state);
             if self.interrupted.load(Ordering::Relaxed) {
@@ -123,7 +129,7 @@ impl Coordinator<'_> {
     fn gone(&mut self) -> RunEnd {
         if self.interrupted.load(Ordering::Relaxed) {
             RunEnd::Interrupted
-        } else if self.config.timeout.is_some_and(|limit| self.began.elapsed() >= limit) {
+        } else if self.is_late() {
             RunEnd::TimedOut
         } else {
             RunEnd::RankLost
@@ -133,7 +139,6 @@ impl Coordinator<'_> {
     /// Waits for one report of every rank; false when that will not come.
     fn collect(&mut self) -> bool {
         let mut missing = self.decisions.len();
-        let mut signalled: Option<Instant> = None;
         while missing > 0 {
             match self.inbox.recv_timeout(NAP) {
                 Ok(Report::Started { rank, thread_id, latch }) => {
@@ -151,28 +156,44 @@ impl Coordinator<'_> {
                     return false;
                 }
                 Err(RecvTimeoutError::Disconnected) => return false,
-                Err(RecvTimeoutError::Timeout) => {
-                    if self.config.timeout.is_some_and(|limit| self.began.elapsed() >= limit) {
-                        return false;
-                    }
-                    if self.interrupted.load(Ordering::Relaxed)
-                        && signalled.get_or_insert_with(Instant::now).elapsed() > GRACE
-                    {
-                        return false;
-                    }
-                }
+                Err(RecvTimeoutError::Timeout) if self.gives_up() => return false,
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
         true
     }
 
+    /// Waits until every rank has left; false when that takes longer than the run may.
+    fn all_left(&mut self) -> bool {
+        loop {
+            match self.inbox.recv_timeout(NAP) {
+                // What still comes belongs to a pass that is not whole.
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) if self.gives_up() => return false,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Whether the run's time is up.
+    fn is_late(&self) -> bool {
+        self.config.timeout.is_some_and(|limit| self.began.elapsed() >= limit)
+    }
+
+    /// Whether ranks that do not answer are waited for no longer.
+    fn gives_up(&mut self) -> bool {
+        let signalled = self.interrupted.load(Ordering::Relaxed);
+        self.is_late() || (signalled && self.signalled.get_or_insert_with(Instant::now).elapsed() > GRACE)
+    }
+
     /// Decides for each case whether it has enough.
-    fn judge(&mut self, pass: u64) {
-        let blocks = pass + 1;
-        let late = self.began.elapsed() >= self.config.max_time;
+    fn judge(&mut self) {
+        // A case that a signal cut short ended by the signal.
+        let late = self.began.elapsed() >= self.config.max_time && !self.interrupted.load(Ordering::Relaxed);
         let amount = self.config.amount;
         self.state.judge(|values| match amount {
-            Amount::Fixed { reps, .. } if blocks >= config::fixed_blocks(reps) => Some(StopReason::Fixed),
+            Amount::Fixed { reps, .. } if values.len() as u64 >= config::fixed_blocks(reps) => Some(StopReason::Fixed),
             Amount::Fixed { .. } => late.then_some(StopReason::MaxTime),
             Amount::Adaptive(rule) => stop::decide(values, &rule).or(late.then_some(StopReason::MaxTime)),
         });

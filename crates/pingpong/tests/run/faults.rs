@@ -1,0 +1,205 @@
+//! A rank that fails, a byte that is wrong, a thread that is not where it should be: each is that rank's result, said as what it
+//! is, and the others' results are what they were.
+
+use std::time::Duration;
+
+use device::{Direction, MemoryKind};
+use pingpong::{Amount, Failure, Mismatch, Order, RankCase, RunConfig, RunEnd, Stage, TimingChoice, Trouble};
+use stats::stop::StopReason;
+
+use crate::harness::{Done, Outcome, allowed_pus, config, run, run_with};
+use crate::sham::{Fault, Misdeed, Sham};
+
+fn stage(rank: &RankCase) -> Option<Stage> {
+    match &rank.trouble {
+        Some(Trouble::Failed(Failure { stage, call, code, message })) => {
+            assert_eq!((call.as_deref(), *code), (Some("shamCall"), Some(719)), "{message}");
+            assert!(message.contains("SHAM_TOLD_TO"), "{message}");
+            Some(*stage)
+        }
+        _ => None,
+    }
+}
+
+/// Rank 1 of two has this fault.
+fn second_rank_with(fault: Fault, config: &RunConfig) -> Result<Done, Box<dyn std::error::Error>> {
+    run(vec![vec![], vec![fault]], config)
+}
+
+#[test]
+fn a_rank_that_fails_says_where_and_the_other_is_not_called_simultaneous() -> Outcome {
+    let both = RunConfig { memory: vec![MemoryKind::Pinned, MemoryKind::Pageable], ..config() };
+    let d2h = |nth| Fault::Round(Direction::D2h, nth, Misdeed::Fails);
+    let h2d = |nth| Fault::Round(Direction::H2d, nth, Misdeed::Fails);
+    for (fault, config, want) in [
+        (Fault::OpenFails, both.clone(), Stage::Open),
+        (Fault::AdoptFails, both.clone(), Stage::Allocate),
+        (Fault::CopierFails, both, Stage::Allocate),
+        (h2d(1), RunConfig { orders: vec![Order::Simultaneous], ..config() }, Stage::WarmUp),
+        (Fault::EnqueueFails, config(), Stage::Measure),
+        (Fault::Batch(1, Misdeed::Fails), RunConfig { orders: vec![Order::Simultaneous], ..config() }, Stage::Measure),
+        // Two warm-ups and one round that does not count come before those that do.
+        (
+            h2d(5),
+            RunConfig { timing: TimingChoice::Host, orders: vec![Order::Simultaneous], ..config() },
+            Stage::Measure,
+        ),
+        // Nothing reads back in an H2D case but the verification.
+        (d2h(1), RunConfig { orders: vec![Order::Simultaneous], ..config() }, Stage::Verify),
+    ] {
+        let done = second_rank_with(fault.clone(), &config)?;
+        assert_eq!(done.state.end, RunEnd::Complete, "{fault:?}");
+        for (case, ranks) in done.of(|_| true) {
+            let (other, failed) = (&ranks[0], &ranks[1]);
+            assert_eq!(stage(failed), Some(want), "{fault:?} {case:?}: {:?}", failed.trouble);
+            assert!(failed.samples.is_empty(), "{fault:?} {case:?}");
+            assert_eq!((failed.stop, other.stop), (Some(StopReason::Error), Some(StopReason::Error)));
+            match case.order {
+                // Its copies were simultaneous; that the other's cannot be verified does not change that.
+                Order::Simultaneous if want == Stage::Verify => assert_eq!(other.samples.len(), 1),
+                Order::Simultaneous => {
+                    let invalid = matches!(&other.trouble, Some(Trouble::Invalid(why)) if why.contains("another rank"));
+                    assert!(invalid, "{fault:?} {case:?}: {:?}", other.trouble);
+                    assert!(other.samples.is_empty(), "{fault:?} {case:?}");
+                }
+                Order::Alone => {
+                    assert_eq!(other.trouble, None, "{fault:?} {case:?}");
+                    assert!(!other.samples.is_empty(), "{fault:?} {case:?}");
+                }
+            }
+        }
+        assert_eq!(done.sham.complaints(), [""; 0], "{fault:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_block_that_failed_leaves_the_next_ones_of_other_cases_as_they_are() -> Outcome {
+    for (timing, fault) in [
+        (TimingChoice::Host, Fault::Round(Direction::RoundTrip, 5, Misdeed::Fails)),
+        (TimingChoice::Device, Fault::Batch(1, Misdeed::Fails)),
+    ] {
+        let config = RunConfig {
+            timing,
+            orders: vec![Order::Simultaneous],
+            directions: vec![Direction::RoundTrip, Direction::H2d, Direction::D2h],
+            ..config()
+        };
+        let done = second_rank_with(fault.clone(), &config)?;
+        let failed: Vec<_> = done.of(|_| true).into_iter().filter(|(_, ranks)| stage(&ranks[1]).is_some()).collect();
+        assert_eq!(failed.len(), 1, "{fault:?}");
+        for (case, ranks) in done.of(|case| *case != failed[0].0) {
+            for rank in ranks {
+                assert_eq!((rank.trouble.as_ref(), rank.samples.len()), (None, 10), "{case:?}");
+                // 40 rounds are asked of each rank, and a few more while the other catches up. Ranks that waited for an arrival
+                // that never comes would list 640 rounds (device) or 2560 (host) in each block.
+                let mut rounds: Vec<u64> = rank.samples.iter().map(|sample| sample.block.rounds()).collect();
+                rounds.sort_unstable();
+                assert!(rounds[5] < 320, "{fault:?} {case:?}: {rounds:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_fault_in_one_kind_of_memory_leaves_the_others() -> Outcome {
+    let config = RunConfig { memory: vec![MemoryKind::PinnedDriver, MemoryKind::Pageable], ..config() };
+    let done = second_rank_with(Fault::LacksMemory(MemoryKind::PinnedDriver), &config)?;
+    for (case, ranks) in done.of(|case| case.memory == MemoryKind::Pageable) {
+        assert!(ranks.iter().all(|rank| rank.samples.len() == 10 && rank.trouble.is_none()), "{case:?}");
+    }
+    for (case, ranks) in done.of(|case| case.memory == MemoryKind::PinnedDriver) {
+        assert!(matches!(ranks[1].trouble, Some(Trouble::Skipped(_))), "{case:?}: {:?}", ranks[1].trouble);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_wrong_byte_is_found_where_it_is_in_every_direction_and_by_either_clock() -> Outcome {
+    let directions = [Direction::H2d, Direction::D2h, Direction::RoundTrip, Direction::Bidirectional];
+    let size = (1 << 20) + 5;
+    for offset in [0, 4095, 4096, 700_001, size - 1] {
+        for timing in [TimingChoice::Host, TimingChoice::Device] {
+            for direction in directions {
+                let config = RunConfig {
+                    sizes: vec![size],
+                    directions: vec![direction],
+                    orders: vec![Order::Alone],
+                    timing,
+                    ..config()
+                };
+                let sham = Sham::new(vec![vec![], vec![Fault::FlipsBitAt(offset)]], Duration::ZERO);
+                let done = run_with(sham, &config, |_| false)?;
+                let ranks = done.only(|_| true);
+                let flipped = done.sham.flipped.lock().ok().and_then(|last| *last).ok_or("no byte was flipped")?;
+                let mismatch = Mismatch { offset: flipped.0, expected: flipped.1, got: flipped.2 };
+                assert_eq!(flipped.0, offset as u64);
+                assert_eq!(ranks[1].trouble, Some(Trouble::Corrupt(mismatch)), "{direction:?} {timing:?} {offset}");
+                assert!(ranks[1].samples.is_empty() && ranks[1].stop == Some(StopReason::Error));
+                assert_eq!((&ranks[0].trouble, ranks[0].samples.is_empty()), (&None, false));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_byte_beyond_the_copy_is_nobodys_business() -> Outcome {
+    let done = run(vec![vec![Fault::FlipsBitAt(1 << 20)]], &RunConfig { orders: vec![Order::Alone], ..config() })?;
+    assert_eq!(done.only(|_| true)[0].trouble, None);
+    Ok(())
+}
+
+#[test]
+fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
+    use Direction::{Bidirectional, D2h, H2d, RoundTrip};
+    for direction in [H2d, D2h, RoundTrip, Bidirectional] {
+        // Ten rounds are ten blocks of one: after two warm-ups and the round that does not count the fourth is the first timed.
+        let queued = Fault::Batch(1, Misdeed::LosesBytes);
+        for (timing, fault) in
+            [(TimingChoice::Host, Fault::Round(direction, 4, Misdeed::LosesBytes)), (TimingChoice::Device, queued)]
+        {
+            // The payload of a round trip's and of a D2H's warm-up is in place, as a real one's would be.
+            let config = RunConfig {
+                directions: vec![direction],
+                orders: vec![Order::Alone],
+                timing,
+                amount: Amount::Fixed { reps: 10, warmup: 2 },
+                ..config()
+            };
+            for sizes in [vec![4], vec![1 << 20]] {
+                let done = run(vec![vec![fault.clone()]], &RunConfig { sizes: sizes.clone(), ..config.clone() })?;
+                let rank = &done.only(|_| true)[0];
+                let found = matches!(rank.trouble, Some(Trouble::Corrupt(Mismatch { offset: 0, .. })));
+                assert!(found && rank.samples.is_empty(), "{direction:?} {timing:?} {sizes:?}: {:?}", rank.trouble);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+#[allow(clippy::print_stderr)]
+fn a_thread_that_was_moved_is_misplaced_and_measures_nothing_that_counts() -> Outcome {
+    let pus = allowed_pus()?;
+    let [_, second, ..] = pus[..] else {
+        eprintln!("SKIPPED a thread that was moved: this process may use one PU only ({pus:?})");
+        return Ok(());
+    };
+    let h2d = RunConfig { orders: vec![Order::Alone], ..config() };
+    // Moved while it opens, and in the last round that verifies the first block.
+    for (fault, when) in [
+        (Fault::OpenMovesTo(second), ""),
+        (Fault::Round(Direction::D2h, 1, Misdeed::MovesTo(second)), "after measuring"),
+    ] {
+        let done = run(vec![vec![fault.clone()]], &h2d)?;
+        let rank = &done.only(|_| true)[0];
+        let want = format!("asked for PU {}, ran on PU {second}", pus[0]);
+        let said =
+            matches!(&rank.trouble, Some(Trouble::Misplaced(why)) if why.contains(&want) && why.starts_with(when));
+        assert!(said && rank.samples.is_empty(), "{fault:?}: {rank:?}");
+        assert_eq!((done.state.end, rank.stop), (RunEnd::Complete, Some(StopReason::Error)));
+    }
+    Ok(())
+}

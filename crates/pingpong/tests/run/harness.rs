@@ -1,0 +1,132 @@
+//! Starts a run on this machine's own PUs, and ends the test if the run does not end.
+
+use std::error::Error;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use device::{Direction, MemoryKind};
+use pingpong::{Amount, Case, Journal, Order, RankCase, RunConfig, RunState, TimingChoice};
+use placement::{Membind, Plan, Request, Target};
+use stats::IdList;
+use stats::stop::Rule;
+
+use crate::sham::{Fault, Sham, State};
+
+pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// No run in here may take longer.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// A run that is over.
+pub struct Done {
+    pub state: RunState,
+    pub sham: Arc<State>,
+    pub took: Duration,
+    /// The PU of each rank.
+    pub pus: Vec<u32>,
+    /// The state after each pass.
+    pub journal: Vec<RunState>,
+}
+
+impl Done {
+    /// The results of the cases that fit, with their case.
+    pub fn of(&self, fits: impl Fn(&Case) -> bool) -> Vec<(Case, &[RankCase])> {
+        let all = self.state.cases.iter().zip(&self.state.results);
+        all.filter(|(case, _)| fits(case)).map(|(case, ranks)| (*case, ranks.as_slice())).collect()
+    }
+
+    /// The results of the only case that fits.
+    pub fn only(&self, fits: impl Fn(&Case) -> bool) -> &[RankCase] {
+        let found = self.of(fits);
+        assert_eq!(found.len(), 1, "one case was meant");
+        found[0].1
+    }
+}
+
+/// Two kinds of memory are quick to make; blocks are one to ten short rounds; nothing limits the run.
+pub fn config() -> RunConfig {
+    RunConfig {
+        sizes: vec![1 << 20],
+        memory: vec![MemoryKind::Pinned],
+        directions: vec![Direction::H2d],
+        orders: vec![Order::Simultaneous, Order::Alone],
+        timing: TimingChoice::Auto,
+        huge_pages: false,
+        verify: true,
+        seed: 7,
+        amount: Amount::Fixed { reps: 20, warmup: 2 },
+        max_time: Duration::from_secs(3600),
+        timeout: None,
+    }
+}
+
+/// Until the median's interval is narrow: with this target, as soon as there is one (7 blocks).
+pub fn until_there_is_an_interval() -> Amount {
+    Amount::Adaptive(Rule { min_blocks: 7, max_blocks: 50, target_half_width: 1e9 })
+}
+
+/// The PUs this process may use, as many as ranks; PUs are shared where there are too few.
+fn plan(ranks: usize) -> Result<(Plan, bool), Box<dyn Error>> {
+    let topology = topo::read()?;
+    let allowed: Vec<u32> = topology.allowed.pus.iter().collect();
+    let pus = allowed.iter().copied().cycle().take(ranks).collect();
+    let target =
+        |index| Target { index: index as u32, id: placement::TargetId::Gpu(crate::sham::address(index)), uuid: None };
+    let targets: Vec<Target> = (0..ranks).map(target).collect();
+    let request = Request {
+        cpus: Some(IdList(pus)),
+        targets: Some(targets.clone()),
+        available: targets,
+        membind: Membind::Local,
+    };
+    Ok((placement::plan(&topology, &request)?, topology.machine_has_one_node()))
+}
+
+/// PUs this process may use.
+pub fn allowed_pus() -> Result<Vec<u32>, Box<dyn Error>> {
+    Ok(topo::read()?.allowed.pus.iter().collect())
+}
+
+/// What the journal does after each pass beside keeping the state: nothing, or set the signal flag.
+pub type AfterPass = fn(&RunState) -> bool;
+
+/// One rank a list of faults, one device a rank; copies take a tenth of a millisecond.
+pub fn run(faults: Vec<Vec<Fault>>, config: &RunConfig) -> Result<Done, Box<dyn Error>> {
+    run_with(Sham::new(faults, Duration::from_micros(100)), config, |_| false)
+}
+
+/// The same on a platform of one's own; the signal flag is set when `interrupts` says so of the state after a pass.
+pub fn run_with(sham: Sham, config: &RunConfig, interrupts: AfterPass) -> Result<Done, Box<dyn Error>> {
+    let ranks = device::Platform::devices(&sham).len();
+    let (plan, one_node) = plan(ranks)?;
+    let state = Arc::clone(&sham.state);
+    let pus = plan.ranks.iter().map(|rank| rank.pu).collect();
+    let (done, over) = mpsc::channel();
+    let (config, began) = (config.clone(), Instant::now());
+    let mut keeper = Keeper { interrupts, sham: Arc::clone(&state), states: Vec::new() };
+    thread::spawn(move || {
+        let interrupted = Arc::clone(&keeper.sham.interrupted);
+        let state = pingpong::run(&config, &plan, Arc::new(sham), one_node, &interrupted, &mut keeper);
+        // Nobody listens any more once the watchdog has ended the test.
+        drop(done.send((state, keeper.states)));
+    });
+    let (run, journal) = over.recv_timeout(WATCHDOG).map_err(|_| "the run did not end: a rank hangs")?;
+    Ok(Done { state: run, sham: state, took: began.elapsed(), pus, journal })
+}
+
+struct Keeper {
+    interrupts: AfterPass,
+    sham: Arc<State>,
+    states: Vec<RunState>,
+}
+
+impl Journal for Keeper {
+    fn pass_ended(&mut self, state: &RunState) {
+        self.states.push(state.clone());
+        if (self.interrupts)(state) {
+            self.sham.interrupted.store(true, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! A whole run, held from outside against a platform that can be told to go wrong (`sham`, a test double: no GPU takes part).
+//!
+//! * `harness` starts a run on this machine's own PUs, and ends the test if the run does not end;
+//! * `healthy` what a run brings back when nothing goes wrong;
+//! * `faults` a rank that fails, a byte that is wrong, a thread that is not where it should be;
+//! * `ends` signals, time limits, devices that hang and ranks that panic.
+//!
+//! The times in here are pretend times; what is checked of them is order and count, never speed.
+
+mod ends;
+mod faults;
+mod harness;
+mod healthy;
+mod sham;

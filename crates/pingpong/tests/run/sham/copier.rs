@@ -1,0 +1,223 @@
+//! The double's copier: areas are vectors, the latch is a list, marks are pretend times that really pass.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use device::{Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind};
+
+use super::{Fault, State, failure, locked};
+
+/// The most copies that may be queued behind a latch without blocking (the contract of `enqueue`).
+const QUEUE_COPIES: u64 = 128;
+
+pub(super) struct ShamCopier {
+    device: usize,
+    state: Arc<State>,
+    host: HostPair,
+    a: Vec<u8>,
+    b: Option<Vec<u8>>,
+    queue: Vec<Queued>,
+    held: bool,
+    in_batch: bool,
+    loses: bool,
+    batches: u64,
+    released: Instant,
+    ends_ns: Vec<f64>,
+    queued_copies: u64,
+    direction: Direction,
+}
+
+#[derive(Clone, Copy)]
+struct Queued {
+    direction: Direction,
+    bytes: usize,
+    copies: u32,
+}
+
+impl ShamCopier {
+    pub(super) fn new(device: usize, state: Arc<State>, host: HostPair, bidirectional: bool) -> Self {
+        let len = host.source.bytes().len();
+        Self {
+            device,
+            state,
+            host,
+            a: vec![0; len],
+            b: bidirectional.then(|| vec![0; len]),
+            queue: Vec::new(),
+            held: false,
+            in_batch: false,
+            loses: false,
+            batches: 0,
+            released: Instant::now(),
+            ends_ns: Vec::new(),
+            queued_copies: 0,
+            direction: Direction::H2d,
+        }
+    }
+
+    fn copy(&mut self, direction: Direction, bytes: usize) {
+        if direction != Direction::D2h {
+            self.a[..bytes].copy_from_slice(&self.host.source.bytes()[..bytes]);
+        }
+        if direction == Direction::H2d {
+            return;
+        }
+        let from = if direction == Direction::Bidirectional { self.b.as_ref().unwrap_or(&self.a) } else { &self.a };
+        let to = self.host.destination.bytes_mut();
+        to[..bytes].copy_from_slice(&from[..bytes]);
+        for fault in &self.state.faults[self.device] {
+            if let Fault::FlipsBitAt(offset) = fault
+                && *offset < bytes
+            {
+                to[*offset] ^= 0x10;
+                *locked(&self.state.flipped) = Some((*offset as u64, to[*offset] ^ 0x10, to[*offset]));
+            }
+        }
+    }
+
+    fn expect(&self, holds: bool, otherwise: &str) {
+        if !holds {
+            self.state.violated(otherwise);
+        }
+    }
+
+    fn open_latch(&mut self) {
+        if std::mem::take(&mut self.held) {
+            self.state.holding.fetch_sub(1, Ordering::SeqCst);
+            self.released = Instant::now();
+            self.queued_copies = 0;
+            for queued in std::mem::take(&mut self.queue) {
+                self.start(queued, 0.0);
+            }
+        }
+    }
+
+    /// Runs one queued round, which starts when the one before it ends, but not before `now_ns`.
+    fn start(&mut self, queued: Queued, now_ns: f64) {
+        if !self.loses {
+            self.copy(queued.direction, queued.bytes);
+        }
+        // Both directions at once take the time of one.
+        let legs = if queued.direction == Direction::RoundTrip { 2.0 } else { 1.0 };
+        let unsteady = self.state.has(self.device, |f| matches!(f, Fault::Unsteady(way) if *way == queued.direction));
+        let slower = if unsteady && self.batches.is_multiple_of(2) { 2.0 } else { 1.0 };
+        let takes = self.state.copy_time.as_nanos() as f64 * legs * f64::from(queued.copies) * slower;
+        let begins = self.ends_ns.last().copied().unwrap_or(0.0).max(now_ns);
+        self.ends_ns.push(begins + takes.max(1.0));
+    }
+
+    fn wait(&mut self) {
+        self.open_latch();
+        if let Some(last) = self.ends_ns.last().filter(|_| self.in_batch) {
+            let end = self.released + Duration::from_nanos(*last as u64);
+            thread::sleep(end.saturating_duration_since(Instant::now()));
+        }
+    }
+}
+
+impl Copier for ShamCopier {
+    fn source(&mut self) -> &mut [u8] {
+        self.wait();
+        self.host.source.bytes_mut()
+    }
+
+    fn destination(&mut self) -> &mut [u8] {
+        self.wait();
+        self.host.destination.bytes_mut()
+    }
+
+    fn preload(&mut self, bytes: usize) -> Result<(), DeviceError> {
+        match &mut self.b {
+            Some(b) => b[..bytes].copy_from_slice(&self.host.source.bytes()[..bytes]),
+            None => self.state.violated("a preload without a second area"),
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
+        self.expect(!self.held && !self.in_batch, "a blocking round inside a batch");
+        self.expect(bytes > 0 && bytes <= self.a.len(), "a round of a size that the copier was not made for");
+        self.expect(direction != Direction::Bidirectional || self.b.is_some(), "both directions without a second area");
+        let loses = self.state.round(self.device, direction)?;
+        if !loses {
+            self.copy(direction, bytes);
+        }
+        let legs = if direction == Direction::RoundTrip { 2 } else { 1 };
+        thread::sleep(self.state.copy_time * legs);
+        Ok(())
+    }
+
+    fn hold(&mut self) -> Result<(), DeviceError> {
+        self.expect(!self.in_batch, "a batch inside a batch");
+        self.wait();
+        self.state.holding.fetch_add(1, Ordering::SeqCst);
+        self.ends_ns.clear();
+        (self.held, self.in_batch, self.queued_copies) = (true, true, 0);
+        self.batches += 1;
+        Ok(())
+    }
+
+    fn enqueue(&mut self, direction: Direction, bytes: usize, copies: u32) -> Result<(), DeviceError> {
+        if self.state.has(self.device, |fault| matches!(fault, Fault::EnqueueFails)) {
+            self.open_latch();
+            self.in_batch = false;
+            return Err(failure());
+        }
+        self.expect(self.in_batch, "queueing without a batch");
+        self.expect(self.host.source.kind() != MemoryKind::Pageable, "pageable memory was queued");
+        self.expect(copies > 0 && bytes > 0 && bytes <= self.a.len(), "a queued round of an impossible size");
+        self.expect(self.ends_ns.len() + self.queue.len() < MAX_ROUNDS, "more rounds than a batch may have");
+        self.direction = direction;
+        let queued = Queued { direction, bytes, copies };
+        if self.held {
+            self.queued_copies += u64::from(copies) * direction.legs();
+            self.expect(
+                self.queued_copies <= QUEUE_COPIES,
+                "more copies behind a latch than a driver's queue may hold",
+            );
+            self.queue.push(queued);
+        } else {
+            let now_ns = self.released.elapsed().as_nanos() as f64;
+            self.start(queued, now_ns);
+        }
+        Ok(())
+    }
+
+    fn release(&mut self) -> Result<(), DeviceError> {
+        self.expect(self.held, "a release of a latch that does not hold");
+        let done = self.state.batch(self.device);
+        self.loses = *done.as_ref().unwrap_or(&false);
+        self.open_latch();
+        // A batch that failed is over.
+        self.in_batch = done.is_ok();
+        done.map(drop)
+    }
+
+    fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
+        let now_ns = self.released.elapsed().as_nanos() as f64;
+        Ok(if self.held { 0 } else { self.ends_ns.partition_point(|end| *end <= now_ns) })
+    }
+
+    fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError> {
+        self.wait();
+        (self.in_batch, self.loses) = (false, false);
+        let room = marks.first_ns.capacity();
+        marks.first_ns.clear();
+        marks.first_ns.extend_from_slice(&self.ends_ns);
+        marks.second_ns.clear();
+        if self.direction == Direction::Bidirectional {
+            marks.second_ns.extend_from_slice(&self.ends_ns);
+        }
+        self.expect(marks.first_ns.capacity() == room, "the timed region had to make room for its marks");
+        Ok(())
+    }
+}
+
+impl Drop for ShamCopier {
+    fn drop(&mut self) {
+        self.open_latch();
+        self.state.memory_touched("dropped on a device");
+    }
+}
