@@ -33,9 +33,12 @@ pub enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::TABLE)]
 pub struct Topo {
-    /// Read a saved hwloc XML file (`lstopo FILE.xml`) instead of this machine
+    /// Read a saved hwloc XML file (of --save, or `lstopo FILE.xml`) instead of this machine
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
+    /// Save this machine as hwloc XML too, for --input and for lstopo
+    #[arg(long, value_name = "FILE.xml", conflicts_with = "input")]
+    pub save: Option<PathBuf>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
     #[arg(long, conflicts_with = "json")]
     pub numa: bool,

@@ -24,6 +24,8 @@ for options in '' '-i 0,1' '-m 1' '-p 1' '-P 0,1' '-l' '-C 2-3' '-N 1 -m 0'; do
     part s $options; $with numactl -s
     part json $options; $with numabench topo --json
 done
+part saved; numactl -C 2-3 -i 0,1 numabench topo --json --save /tmp/node.xml
+part loaded; numabench topo --json --input /tmp/node.xml
 ";
 
 /// What the parts of the script wrote, in a guest of this shape; `None` where no guest can run, which is said.
@@ -146,11 +148,24 @@ fn same_process(numactl: &str, json: &Value) -> Done {
     Ok(())
 }
 
+/// A saved file says what the machine said, also the localities, policy and affinity that hwloc's XML has no place for.
+fn same_when_saved(saved: &str, loaded: &str) -> Done {
+    let (mut saved, mut loaded): (Value, Value) = (serde_json::from_str(saved)?, serde_json::from_str(loaded)?);
+    assert_eq!(loaded["source"].take()["path"], "/tmp/node.xml");
+    saved["source"].take();
+    assert_eq!(saved["process"]["policy"]["mode"], "interleave");
+    assert_eq!(in_json(&saved["process"]["affinity"])?, [2, 3].into());
+    assert!(saved["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty()), "{saved}");
+    assert_eq!(saved, loaded);
+    Ok(())
+}
+
 fn as_numactl_says(shape: &str) -> Done {
     let Some(parts) = guest(shape, SCRIPT)? else { return Ok(()) };
     same_nodes(part(&parts, "H")?, part(&parts, "numa")?)?;
-    let states: Vec<&str> =
-        parts.keys().filter_map(|name| name.strip_prefix('s')).filter(|name| !name.starts_with("ave")).collect();
+    same_when_saved(part(&parts, "saved")?, part(&parts, "loaded")?)?;
+    let is_state = |name: &&str| name.is_empty() || name.starts_with(' ');
+    let states: Vec<&str> = parts.keys().filter_map(|name| name.strip_prefix('s')).filter(is_state).collect();
     assert_eq!(states.len(), 8, "{:?}", parts.keys());
     let mut modes = BTreeSet::new();
     for options in states {
@@ -164,16 +179,16 @@ fn as_numactl_says(shape: &str) -> Done {
 }
 
 #[test]
-fn in_a_guest_of_four_nodes_nodes_distances_and_policies_are_numactls() -> Done {
+fn in_a_guest_of_four_nodes_what_is_shown_is_numactls_and_what_is_saved_reads_back() -> Done {
     as_numactl_says("lumig")
 }
 
 #[test]
-fn in_a_guest_with_memory_only_nodes_nodes_distances_and_policies_are_numactls() -> Done {
+fn in_a_guest_with_memory_only_nodes_what_is_shown_is_numactls_and_what_is_saved_reads_back() -> Done {
     as_numactl_says("gh200")
 }
 
 #[test]
-fn in_a_guest_with_a_node_without_memory_nodes_distances_and_policies_are_numactls() -> Done {
+fn in_a_guest_with_a_node_without_memory_what_is_shown_is_numactls_and_what_is_saved_reads_back() -> Done {
     as_numactl_says("odd")
 }

@@ -13,15 +13,29 @@ use hwlocality::object::distance::DistancesKind;
 use hwlocality::object::types::ObjectType;
 use stats::IdSet;
 
+use crate::TopoError;
 use crate::bitmap::ids;
 use crate::devices;
 use crate::fs_root::{FsRoot, value_of};
 use crate::kernel_nodes;
+use crate::load;
 use crate::locality::Surroundings;
 use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Source, Topology};
 use crate::nodes;
+use crate::process::process;
+use crate::survey::Survey;
 
-/// The model of what hwloc loaded. `root` is this machine's, and `None` for a file.
+/// All that is shown of what hwloc loaded; `root` as in [`model`].
+///
+/// # Errors
+/// [`TopoError::Inconsistent`].
+pub(crate) fn survey(hwloc: &Hwloc, source: Source, root: Option<&FsRoot>) -> Result<Survey, TopoError> {
+    let topology = model(hwloc, source, load::hwloc_version(), root);
+    topology.check()?;
+    Ok(Survey { topology, process: root.map(process) })
+}
+
+/// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a file of lstopo's.
 pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: Option<&FsRoot>) -> Topology {
     let found = devices::gpus(hwloc, root);
     let mut raw_nodes = nodes::raw(hwloc);
@@ -33,7 +47,9 @@ pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: 
     let mut nodes = nodes::classify(raw_nodes, &nodes::Evidence::of(architecture.as_deref(), &found, root));
 
     let pus = ids(hwloc.cpuset());
-    let status = root.and_then(|root| root.text("/proc/self/status").ok()).unwrap_or_default();
+    let status = root
+        .and_then(|root| root.lines("/proc/self/status", &["Cpus_allowed_list", "Mems_allowed_list"]).ok())
+        .unwrap_or_default();
     let allowed = allowed(hwloc, &pus, &nodes, &status);
     for node in &mut nodes {
         node.allowed = allowed.nodes.contains(node.os_index);

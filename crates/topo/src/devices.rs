@@ -109,7 +109,7 @@ fn attachment(device: &TopologyObject) -> Option<Attachment> {
 
 /// What proves that this is a virtual machine, in words; `None` where nothing does.
 pub(crate) fn virtual_machine(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {
-    let cpuinfo = root.and_then(|root| root.text("/proc/cpuinfo").ok()).unwrap_or_default();
+    let cpuinfo = root.and_then(|root| root.lines("/proc/cpuinfo", &["flags"]).ok()).unwrap_or_default();
     let flagged = cpuinfo.lines().find(|line| line.starts_with("flags")).is_some_and(|line| {
         line.split_whitespace().any(|flag| flag == "hypervisor") // x86 only: CPUID leaf 1, ECX bit 31
     });

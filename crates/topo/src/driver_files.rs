@@ -17,7 +17,8 @@ pub(crate) struct Said {
 
 /// What the driver of the GPU at `pci` says.
 pub(crate) fn said(root: &FsRoot, pci: PciAddress) -> Said {
-    if let Ok(information) = root.text(&format!("/proc/driver/nvidia/gpus/{pci}/information")) {
+    if let Ok(information) = root.lines(&format!("/proc/driver/nvidia/gpus/{pci}/information"), &["Model", "GPU UUID"])
+    {
         let value = |key| value_of(&information, key).filter(|text| !text.is_empty() && !text.contains('?'));
         return Said { name: value("Model").map(str::to_owned), uuid: value("GPU UUID").map(str::to_owned) };
     }

@@ -1,31 +1,49 @@
-//! The root that `/proc`, `/sys` and `/etc` are read under, so that tests can bring their own.
+//! The root that `/proc`, `/sys` and `/etc` are read under: this machine's, a test's, or what a saved file holds of them.
 //!
 //! Files there are small and come from the kernel, but a mount may be missing (containers) or forbidden; the caller gets the
-//! reason in words, because an absent value must say why.
+//! reason in words, because an absent value must say why. What was read is kept, so that `--save` can write it beside hwloc's
+//! topology and `--input` gives the same result by the same code. So readers ask for lines where files are long.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// A file-system root; [`FsRoot::default()`] is `/`.
 #[derive(Clone, Debug)]
-pub struct FsRoot(PathBuf);
+pub struct FsRoot {
+    at: At,
+    /// What was found, by absolute path: the text of files, the targets of links, nothing for what only exists.
+    seen: RefCell<BTreeMap<String, String>>,
+}
+
+#[derive(Clone, Debug)]
+enum At {
+    Disk(PathBuf),
+    Saved,
+}
 
 impl Default for FsRoot {
     fn default() -> Self {
-        Self(PathBuf::from("/"))
+        Self::at("/")
     }
 }
 
 impl FsRoot {
     /// A root elsewhere, as in a test.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
+        Self { at: At::Disk(path.into()), seen: RefCell::default() }
     }
 
-    /// Where the absolute path `path` lies under this root.
-    pub fn path(&self, path: &str) -> PathBuf {
-        self.0.join(path.trim_start_matches('/'))
+    /// What another root found, and nothing else: no disk is read.
+    pub(crate) fn saved(seen: BTreeMap<String, String>) -> Self {
+        Self { at: At::Saved, seen: RefCell::new(seen) }
+    }
+
+    /// What was found so far.
+    pub(crate) fn seen(&self) -> BTreeMap<String, String> {
+        self.seen.borrow().clone()
     }
 
     /// The text of a file without surrounding white space.
@@ -33,10 +51,28 @@ impl FsRoot {
     /// # Errors
     /// Why there is none, naming the file: missing, forbidden, or not text.
     pub fn text(&self, path: &str) -> Result<String, String> {
-        match std::fs::read_to_string(self.path(path)) {
-            Ok(text) => Ok(text.trim().to_owned()),
-            Err(error) => Err(format!("{path}: {error}")),
-        }
+        self.found(path, |file| Ok(std::fs::read_to_string(file)?.trim().to_owned()))
+    }
+
+    /// The first `key: value` line of each key, one below the other, of a file that has much else.
+    ///
+    /// # Errors
+    /// As [`FsRoot::text`].
+    pub(crate) fn lines(&self, path: &str, keys: &[&str]) -> Result<String, String> {
+        self.found(path, |file| {
+            let mut lines: Vec<String> = Vec::new();
+            let mut missing: Vec<&str> = keys.to_vec();
+            let mut reader = BufReader::new(File::open(file)?).lines();
+            while !missing.is_empty()
+                && let Some(line) = reader.next().transpose()?
+            {
+                if let Some(at) = missing.iter().position(|key| value_of(&line, key).is_some()) {
+                    missing.remove(at);
+                    lines.push(line);
+                }
+            }
+            Ok(lines.join("\n"))
+        })
     }
 
     /// The first line of a file, for those that get long: the kernel makes the rest only when it is read.
@@ -44,31 +80,71 @@ impl FsRoot {
     /// # Errors
     /// As [`FsRoot::text`].
     pub(crate) fn first_line(&self, path: &str) -> Result<String, String> {
-        let mut line = Vec::new();
-        let read = File::open(self.path(path)).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
-        match read {
-            Ok(_) => Ok(String::from_utf8_lossy(&line).trim().to_owned()),
-            Err(error) => Err(format!("{path}: {error}")),
-        }
+        self.found(path, |file| {
+            let mut line = Vec::new();
+            BufReader::new(File::open(file)?).read_until(b'\n', &mut line)?;
+            Ok(String::from_utf8_lossy(&line).trim().to_owned())
+        })
     }
 
     /// The names in a directory, sorted; empty where it cannot be read.
     pub fn names(&self, path: &str) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.path(path)) else { return Vec::new() };
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        let mut names: Vec<String> = match &self.at {
+            At::Disk(root) => {
+                let Ok(entries) = std::fs::read_dir(below(root, path)) else { return Vec::new() };
+                entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+            }
+            At::Saved => {
+                let seen = self.seen.borrow();
+                let inside = |known: &String| known.strip_prefix(path)?.strip_prefix('/').map(str::to_owned);
+                seen.keys().filter_map(inside).filter_map(|rest| Some(rest.split('/').next()?.to_owned())).collect()
+            }
+        };
         names.sort();
+        names.dedup();
         names
     }
 
     /// Whether something is at `path`.
     pub fn exists(&self, path: &str) -> bool {
-        self.path(path).exists()
+        match &self.at {
+            At::Disk(root) if below(root, path).exists() => {
+                self.seen.borrow_mut().entry(path.to_owned()).or_default();
+                true
+            }
+            At::Disk(_) => false,
+            At::Saved => self.seen.borrow().contains_key(path),
+        }
     }
 
-    /// Where the symbolic link at `path` leads in the end, as an absolute path of the real file system.
-    pub fn resolve(&self, path: &str) -> Option<PathBuf> {
-        std::fs::canonicalize(self.path(path)).ok()
+    /// Where the symbolic link at `path` leads in the end: an absolute path under this root.
+    pub(crate) fn target(&self, path: &str) -> Option<String> {
+        let root = match &self.at {
+            At::Disk(root) => root,
+            At::Saved => return self.seen.borrow().get(path).cloned(),
+        };
+        let target = std::fs::canonicalize(below(root, path)).ok()?;
+        let inside = target.strip_prefix(std::fs::canonicalize(root).ok()?).ok()?;
+        let target = format!("/{}", inside.to_str()?);
+        self.seen.borrow_mut().insert(path.to_owned(), target.clone());
+        Some(target)
     }
+
+    /// What `read` makes of the file at `path`, which is kept; or what was kept of it.
+    fn found(&self, path: &str, read: impl Fn(&Path) -> io::Result<String>) -> Result<String, String> {
+        let At::Disk(root) = &self.at else {
+            let kept = self.seen.borrow().get(path).cloned();
+            return kept.ok_or_else(|| format!("{path}: not in the saved file"));
+        };
+        let text = read(&below(root, path)).map_err(|error| format!("{path}: {error}"))?;
+        self.seen.borrow_mut().insert(path.to_owned(), text.clone());
+        Ok(text)
+    }
+}
+
+/// Where the absolute path `path` lies under `root`.
+fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
 }
 
 /// The value of a `key: value` or `key = value` line.
@@ -79,7 +155,35 @@ pub(crate) fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     })
 }
 
-/// The text of `path` on its own, for a caller that already holds a resolved path.
-pub(crate) fn text_at(path: &Path) -> Option<String> {
-    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_found_again_without_the_disk_and_nothing_else_is() -> io::Result<()> {
+        let disk = tempfile::tempdir()?;
+        std::fs::create_dir_all(disk.path().join("sys/devices/a"))?;
+        std::fs::write(disk.path().join("sys/devices/a/vendor"), "0x10de\n")?;
+        std::fs::write(disk.path().join("sys/many"), "x: 0\nflags\t: fpu vme\ny: 2\nflags\t: other\nz: 3\n")?;
+        std::os::unix::fs::symlink(disk.path().join("sys/devices/a"), disk.path().join("sys/link"))?;
+        let look = |root: &FsRoot| {
+            (
+                root.text("/sys/devices/a/vendor"),
+                root.lines("/sys/many", &["flags", "x"]),
+                root.first_line("/sys/devices/a/vendor"),
+                root.target("/sys/link"),
+                root.exists("/sys/devices/a"),
+                root.names("/sys/devices"),
+            )
+        };
+        let live = FsRoot::at(disk.path());
+        let seen = look(&live);
+        assert_eq!(seen.1, Ok("x: 0\nflags\t: fpu vme".to_owned()));
+        assert_eq!(seen.3.as_deref(), Some("/sys/devices/a"));
+        let saved = FsRoot::saved(live.seen());
+        assert_eq!(look(&saved), seen);
+        assert!(!saved.exists("/sys/module"), "never asked for");
+        assert_eq!(saved.text("/proc/version"), Err("/proc/version: not in the saved file".to_owned()));
+        Ok(())
+    }
 }

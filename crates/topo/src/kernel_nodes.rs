@@ -22,7 +22,9 @@ pub(crate) fn complete(root: &FsRoot, nodes: &mut Vec<RawNode>, distances: &mut 
     for node in nodes.iter_mut() {
         let directory = format!("/sys/devices/system/node/node{}", node.os_index);
         node.kernel_pus = root.text(&format!("{directory}/cpulist")).ok().and_then(|list| list.parse().ok());
-        let Ok(meminfo) = root.text(&format!("{directory}/meminfo")) else { continue };
+        let keys = ["MemTotal", "MemFree"].map(|key| format!("Node {} {key}", node.os_index));
+        let keys = keys.each_ref().map(String::as_str);
+        let Ok(meminfo) = root.lines(&format!("{directory}/meminfo"), &keys) else { continue };
         node.free_bytes = bytes(&meminfo, node.os_index, "MemFree");
         if let Some(total) = bytes(&meminfo, node.os_index, "MemTotal") {
             node.total_bytes = total;

@@ -1,7 +1,7 @@
 //! Reads a machine through hwloc and the kernel's files, and never changes it: no binding, no GPU runtime, no memory.
 //!
 //! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`];
-//! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`];
+//! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`]; [`survey_and_xml()`] to save it;
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
 //! * [`link`] a GPU's PCIe link, to be read again under load;
 //! * [`environment`] what else of the machine a measurement depends on;
@@ -11,7 +11,7 @@
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `locality` (what is local to them, and how that is
 //! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `xml` and `rehearse` (files, which may
-//! be damaged).
+//! be damaged), `save`.
 //!
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
@@ -38,12 +38,13 @@ mod nodes;
 mod query;
 mod read;
 mod rehearse;
+mod save;
 mod survey;
 mod wide_domain;
 mod xml;
 
 pub use error::TopoError;
 pub use model::Topology;
-pub use read::{read, survey};
+pub use read::{read, survey, survey_and_xml};
 pub use survey::Survey;
 pub use xml::{from_xml, survey_xml};

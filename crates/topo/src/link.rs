@@ -7,11 +7,9 @@
 //!
 //! Files: `current_link_speed`, `current_link_width`, `max_link_speed`, `max_link_width` (Documentation/ABI/testing/sysfs-bus-pci).
 
-use std::path::{Path, PathBuf};
-
 use stats::PciAddress;
 
-use crate::fs_root::{FsRoot, text_at};
+use crate::fs_root::FsRoot;
 use crate::model::Link;
 
 /// ATI/AMD's PCI vendor id as sysfs writes it; its GPUs' inner bridges carry it too.
@@ -24,24 +22,23 @@ pub fn of(pci: PciAddress) -> Option<Link> {
 
 /// [`of`], under another root.
 pub(crate) fn under(root: &FsRoot, pci: PciAddress) -> Option<Link> {
-    let device = root.resolve(&format!("/sys/bus/pci/devices/{pci}"))?;
-    inner_path(device).iter().filter_map(|port| read(port)).min_by_key(lanes_times_rate)
+    let device = root.target(&format!("/sys/bus/pci/devices/{pci}"))?;
+    inner_path(root, device).iter().filter_map(|port| read(root, port)).min_by_key(lanes_times_rate)
 }
 
 /// The device, and above it the bridges of its own package.
-fn inner_path(device: PathBuf) -> Vec<PathBuf> {
-    let amd = |path: &Path| text_at(&path.join("vendor")).as_deref() == Some(AMD);
+fn inner_path(root: &FsRoot, device: String) -> Vec<String> {
+    let amd = |path: &str| root.text(&format!("{path}/vendor")).as_deref() == Ok(AMD);
+    let parent = |path: &String| path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
     let mut path = vec![device];
-    while let Some(above) =
-        path.last().filter(|port| amd(port)).and_then(|port| port.parent()).filter(|above| amd(above))
-    {
-        path.push(above.to_owned());
+    while let Some(above) = path.last().filter(|port| amd(port)).and_then(parent).filter(|above| amd(above)) {
+        path.push(above);
     }
     path
 }
 
-fn read(port: &Path) -> Option<Link> {
-    let file = |name: &str| text_at(&port.join(name));
+fn read(root: &FsRoot, port: &str) -> Option<Link> {
+    let file = |name: &str| root.text(&format!("{port}/{name}")).ok();
     let width = |name| file(name).and_then(|text| text.parse().ok()).filter(|lanes| (1..=32).contains(lanes));
     let generation = |name| file(name).and_then(|text| generation(&text));
     let link = Link {
@@ -49,7 +46,7 @@ fn read(port: &Path) -> Option<Link> {
         width: width("current_link_width"),
         max_generation: generation("max_link_speed"),
         max_width: width("max_link_width"),
-        source: format!("sysfs of {}", port.file_name()?.to_string_lossy()),
+        source: format!("sysfs of {}", port.rsplit('/').next()?),
     };
     let known = link.generation.or(link.width).or(link.max_generation).or(link.max_width);
     known.map(|_| link)
@@ -80,6 +77,8 @@ fn generation(speed: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn port(directory: &Path, vendor: &str, speed: &str, width: &str) -> std::io::Result<()> {
@@ -147,9 +146,11 @@ mod tests {
         port(&upstream, "0x1002", "16.0 GT/s PCIe", "8")?;
         port(&root.path().join("sys/devices/pci0000:00/0000:00:01.0"), "0x1022", "2.5 GT/s PCIe", "1")?;
         bus(root.path(), &gpu)?;
-        let link = under(&FsRoot::at(root.path()), PCI).ok_or_else(|| std::io::Error::other("no link"))?;
+        let disk = FsRoot::at(root.path());
+        let link = under(&disk, PCI).ok_or_else(|| std::io::Error::other("no link"))?;
         assert_eq!((link.generation, link.width), (Some(4), Some(8)));
         assert_eq!(link.source, "sysfs of 0000:01:00.0");
+        assert_eq!(under(&FsRoot::saved(disk.seen()), PCI), Some(link), "a saved file says the same");
         Ok(())
     }
 

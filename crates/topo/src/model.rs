@@ -87,7 +87,7 @@ pub struct NumaNode {
     pub kind: NodeKind,
     /// Memory in all, bytes.
     pub total_bytes: u64,
-    /// Free memory when read, bytes; `None` in a saved file.
+    /// Free memory when this machine was read, bytes; `None` in a file that does not say.
     pub free_bytes: Option<u64>,
     /// PUs that are local to it (online ones).
     pub pus: IdSet,

@@ -89,7 +89,7 @@ impl PolicyMode {
 
 /// What this process is bound to now.
 pub(crate) fn process(root: &FsRoot) -> Process {
-    let status = root.text(STATUS).unwrap_or_default();
+    let status = root.lines(STATUS, &["Cpus_allowed_list", "Mems_allowed_list"]).unwrap_or_default();
     let list = |key| value_of(&status, key).and_then(|list| list.parse().ok());
     Process { affinity: list("Cpus_allowed_list"), memory_nodes: list("Mems_allowed_list"), policy: policy(root) }
 }

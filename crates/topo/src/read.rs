@@ -4,11 +4,11 @@
 //! runtime nor the thread's binding is touched, so this can run first, before any thread is bound.
 
 use crate::TopoError;
-use crate::convert::model;
+use crate::convert::{model, survey as convert};
 use crate::fs_root::FsRoot;
 use crate::load;
 use crate::model::{Source, Topology};
-use crate::process::process;
+use crate::save;
 use crate::survey::Survey;
 
 /// This machine as this process finds it now: what it has, and what of it may be used.
@@ -27,7 +27,18 @@ pub fn read() -> Result<Topology, TopoError> {
 /// # Errors
 /// As [`read()`].
 pub fn survey() -> Result<Survey, TopoError> {
-    Ok(Survey { topology: read()?, process: Some(process(&FsRoot::default())) })
+    convert(&load::this_machine()?, Source::ThisSystem, Some(&FsRoot::default()))
+}
+
+/// The same, and hwloc XML that holds all of it, for [`crate::survey_xml()`] and for `lstopo --input`.
+///
+/// # Errors
+/// As [`read()`].
+pub fn survey_and_xml() -> Result<(Survey, String), TopoError> {
+    let root = FsRoot::default();
+    let hwloc = load::this_machine()?;
+    let survey = convert(&hwloc, Source::ThisSystem, Some(&root))?;
+    Ok((survey, save::xml(&hwloc, &root)?))
 }
 
 #[cfg(test)]

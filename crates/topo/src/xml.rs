@@ -2,7 +2,8 @@
 //!
 //! hwloc says only "no" to a file it does not like, and crashes on some damaged ones. So the file is read here, the usual mistakes
 //! get their own message, and what is left is tried in a process of its own (`rehearse`) before it is loaded in this one.
-//! Neither this process's affinity nor its cgroup matters: what is allowed is what the file says.
+//! Neither this process's affinity nor its cgroup matters: what is allowed is what the file says. A file of `--save` also
+//! holds what the kernel said (`save`), and gives what the machine itself gave.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,12 +12,13 @@ use std::path::Path;
 use stats::PciAddress;
 
 use crate::TopoError;
-use crate::convert::model;
+use crate::convert;
 use crate::error::MAX_XML_BYTES;
 use crate::gpu_class::is_gpu;
 use crate::load;
 use crate::model::{Source, Topology};
 use crate::rehearse::{Ending, rehearse};
+use crate::save;
 use crate::survey::Survey;
 
 /// The machine that an hwloc XML file (`lstopo FILE.xml`, formats 1 and 2) describes.
@@ -24,14 +26,20 @@ use crate::survey::Survey;
 /// # Errors
 /// One variant of [`TopoError`] per kind of unusable file; a damaged file never takes this process down.
 pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
+    survey_xml(path).map(|survey| survey.topology)
+}
+
+/// The same with all that is shown of it.
+///
+/// # Errors
+/// As [`from_xml()`].
+pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
     let text = checked_text(path)?;
     let refused = || TopoError::Refused { path: path.to_owned(), hwloc: load::hwloc_version() };
-    let load = || -> Result<Topology, TopoError> {
+    let load = || -> Result<Survey, TopoError> {
         let hwloc = load::xml(&text)?.ok_or_else(refused)?;
         let source = Source::XmlFile { path: path.display().to_string() };
-        let topology = model(&hwloc, source, load::hwloc_version(), None);
-        topology.check()?;
-        Ok(topology)
+        convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref())
     };
     // What contradicts itself was loaded within the child's limits, so it can be loaded again to say how; what hwloc
     // refused may have been refused for want of memory, and is not tried without those limits.
@@ -44,14 +52,6 @@ pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
         }
         Err(source) => Err(TopoError::NoRehearsal { path: path.to_owned(), source }),
     }
-}
-
-/// The same with all that is shown of it.
-///
-/// # Errors
-/// As [`from_xml()`].
-pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
-    Ok(Survey { topology: from_xml(path)?, process: None })
 }
 
 /// The file's text, once it looks like hwloc's XML of a format that can be read.

@@ -1,4 +1,6 @@
-//! `numabench topo`: read, render. No GPU runtime is started.
+//! `numabench topo`: read, save, render. No GPU runtime is started.
+
+use report::sink::Sink;
 
 use crate::args;
 use crate::exit::Exit;
@@ -7,9 +9,16 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
-    let survey = match &args.input {
-        Some(path) => topo::survey_xml(path).map_err(Fault::usage)?,
-        None => topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?,
+    let no_result = |error| Fault::new(Exit::NoResult, error);
+    let survey = match (&args.input, &args.save) {
+        (Some(path), _) => topo::survey_xml(path).map_err(Fault::usage)?,
+        (None, None) => topo::survey().map_err(no_result)?,
+        (None, Some(path)) => {
+            let sink = Sink::open(path).map_err(Fault::usage)?;
+            let (survey, xml) = topo::survey_and_xml().map_err(no_result)?;
+            sink.write(xml.as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+            survey
+        }
     };
     let width = terminal::width();
     if args.json {

@@ -5,7 +5,7 @@
 use stats::IdSet;
 
 use super::layout::{columns, count, ids, wrapped};
-use crate::model::{NodeKind, NumaNode, Topology};
+use crate::model::{NodeKind, NumaNode, Source, Topology};
 use crate::process::{MemoryPolicy, PolicyMode, Process};
 use crate::survey::Survey;
 
@@ -68,7 +68,11 @@ pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
     let Some(process) = &survey.process else {
         return vec!["no policy and no bindings: the file says nothing of the process that wrote it".to_owned()];
     };
-    let mut lines = vec!["this process".to_owned()];
+    let whose = match topology.source {
+        Source::ThisSystem => "this process",
+        Source::XmlFile { .. } => "the process that wrote the file",
+    };
+    let mut lines = vec![whose.to_owned()];
     lines.extend(wrapped("  memory policy  ", &policy(&process.policy), width));
     let pus = &topology.allowed.pus;
     lines.extend(wrapped("  PUs            ", &ids(pus), width));
