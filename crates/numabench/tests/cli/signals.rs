@@ -124,3 +124,28 @@ fn a_second_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
     assert!(second.elapsed() < Duration::from_secs(5), "{:?}: that is not at once", second.elapsed());
     Ok(())
 }
+
+#[test]
+fn one_signal_ends_a_run_whose_device_is_stuck_after_a_while() -> Done {
+    let mut command = spawnable(&driver::fake()?);
+    command.args(["pingpong", "--gpus", "0", "--size", "64KiB", "--reps", "100", "--timing", "host", "--json", "-"]);
+    command.env("FAKE_STUCK", "0").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let tasks = format!("/proc/{}/task", child.id());
+    wait_until("the rank", || std::fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 1))?;
+    thread::sleep(Duration::from_millis(300));
+    signal(&child, "INT")?;
+    let began = Instant::now();
+    while child.try_wait()?.is_none() {
+        if began.elapsed() > Duration::from_secs(25) {
+            child.kill()?;
+            return Err("the run waits for ever for a device that does not answer".into());
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    let ended = Ended::of(&child.wait_with_output()?);
+    assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
+    let document = proof::document(&ended)?;
+    assert!(results(&document).all(|result| text(result, "/outcome/status") == "skipped"), "{document:#}");
+    Ok(())
+}
