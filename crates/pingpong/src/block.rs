@@ -3,7 +3,7 @@
 //! Alone, ranks take turns and nobody else moves. Together, they agree on a start by the clock (a barrier's wake-ups are too
 //! uneven), and nobody allocates or verifies while a latch holds. Every rank passes every barrier, well or not.
 
-use device::DeviceError;
+use device::{DeviceError, Direction};
 use ranks::{Aborted, Ranks, Solo};
 
 use crate::case::Case;
@@ -145,7 +145,9 @@ impl Rank {
         }
         ready.warm[case.index] = Some(latest);
         let estimate = round_ns.map_or(latest, |earlier| earlier.min(latest));
-        let effort = Effort::new(timing, estimate, shared, self.fixed_rounds(pass));
+        // Two directions at once are two that must be together, as ranks are.
+        let both_ways = case.direction == Direction::Bidirectional;
+        let effort = Effort::new(timing, estimate, shared || both_ways, self.fixed_rounds(pass));
         measure::make_room(&mut ready.timeline, &effort);
         Ok(effort)
     }
@@ -190,8 +192,8 @@ impl Rank {
         let delivery = Delivery::new(self, case, pass);
         let verified_bytes = if self.config.verify { Some(delivery.verify(ready.copier()?)?) } else { None };
         let block = counted(&ready.timeline, window, case.direction, case.bytes, effort.copies).ok_or_else(|| {
-            let why = "no whole round of this rank lies in the time in which all ranks were at work: device or driver served \
-                       one rank after the other";
+            let why = "no whole round of this rank lies in the time in which all ranks (and both directions) were at work: \
+                       device or driver served one after the other";
             Trouble::Invalid(why.to_owned())
         })?;
         let shared = case.order == Order::Simultaneous && self.group.size() > 1;

@@ -60,7 +60,9 @@ impl Failure {
     /// A device's.
     pub(crate) fn device(stage: Stage, error: &DeviceError) -> Self {
         let (call, code) = match error {
-            DeviceError::Call(call) => (Some(call.call.to_owned()), Some(call.code)),
+            DeviceError::Call(call) | DeviceError::Pinning { call, .. } => {
+                (Some(call.call.to_owned()), Some(call.code))
+            }
             _ => (None, None),
         };
         Self { stage, call, code, message: error.to_string() }

@@ -66,6 +66,7 @@ fn memory_that_cannot_be_pinned_fails_with_the_limit_and_the_ways_out() -> Done 
     assert_eq!(ended.code, Some(1));
     for result in results(&document) {
         assert_eq!((text(result, "/outcome/status"), text(result, "/outcome/stage")), ("failed", "allocate"));
+        assert_eq!((text(result, "/outcome/call"), &result["outcome"]["code"]), ("cuMemHostRegister", &2.into()));
         let message = text(result, "/outcome/message");
         for word in ["pinning 1048576 bytes", "may lock 65536 bytes", "ulimit -l", "LimitMEMLOCK", "--memory pageable"]
         {
