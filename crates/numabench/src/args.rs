@@ -31,8 +31,11 @@ pub enum Command {
 
 /// `numabench topo`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = exit::TABLE)]
+#[command(after_help = exit::TABLE, args_conflicts_with_subcommands = true)]
 pub struct Topo {
+    /// Something else than a view.
+    #[command(subcommand)]
+    pub action: Option<TopoAction>,
     /// Read a saved hwloc XML file (of --save, or `lstopo FILE.xml`) instead of this machine
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
@@ -45,6 +48,24 @@ pub struct Topo {
     /// Print the whole model as JSON, all that any view shows
     #[arg(long)]
     pub json: bool,
+}
+
+/// What `numabench topo` does besides showing.
+#[derive(Debug, Subcommand)]
+pub enum TopoAction {
+    /// Say in words what changed between two saved machines, or two days of one: exit 0 the same, 5 different
+    #[command(after_help = exit::TABLE)]
+    Diff {
+        /// The file with what was (of --save, or `lstopo FILE.xml`)
+        #[arg(value_name = "A.xml")]
+        old: PathBuf,
+        /// The file with what is
+        #[arg(value_name = "B.xml")]
+        new: PathBuf,
+        /// Print the differences as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `numabench pingpong`.

@@ -6,6 +6,7 @@
 //! * [`link`] a GPU's PCIe link, to be read again under load;
 //! * [`environment`] what else of the machine a measurement depends on;
 //! * [`process`] what this process is bound to;
+//! * [`difference`] what changed between two;
 //! * [`text`] the plain-text views of `numabench topo`.
 //!
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
@@ -16,6 +17,7 @@
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
 
+pub mod difference;
 pub mod environment;
 pub mod error;
 pub mod fs_root;

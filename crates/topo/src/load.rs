@@ -9,7 +9,7 @@
 //! * I/O: PCI devices that hwloc calls important, and their OS devices. Instruction caches are left out, as is the default.
 
 use std::fmt::Display;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hwlocality::Topology as Hwloc;
 use hwlocality::object::types::ObjectType;
@@ -24,8 +24,19 @@ const GPU_COMPONENTS: [&str; 6] = ["opencl", "gl", "cuda", "nvml", "rsmi", "leve
 /// Environment variables by which a user makes hwloc read something else than the machine.
 const REDIRECTIONS: [&str; 4] = ["HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_CPUID_PATH"];
 
+/// That no other thread of this process is in hwloc through this crate. Who reads a machine or a file holds it until the hwloc
+/// topology is dropped, because a file is tried in a forked process (`rehearse`), and a lock of hwloc's, of its XML library's
+/// or of this module's that another thread holds at that moment would stay locked there for ever.
+pub(crate) struct Alone(#[expect(dead_code, reason = "held, not looked at")] MutexGuard<'static, ()>);
+
+/// Waits until no other thread of this process is in hwloc.
+pub(crate) fn alone() -> Alone {
+    static HWLOC: Mutex<()> = Mutex::new(());
+    Alone(HWLOC.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// Loads this machine.
-pub(crate) fn this_machine() -> Result<Hwloc, TopoError> {
+pub(crate) fn this_machine(_: &Alone) -> Result<Hwloc, TopoError> {
     let mut machine = without(settings()?, &["x86"])?.build().map_err(|error| failed("discovery", error))?;
     if machine.objects_with_type(ObjectType::Core).len() == 0 {
         machine = settings()?.build().map_err(|error| failed("discovery with x86", error))?;
@@ -34,15 +45,31 @@ pub(crate) fn this_machine() -> Result<Hwloc, TopoError> {
 }
 
 /// Loads the text of an XML file; `None` where hwloc refuses it.
-pub(crate) fn xml(text: &str) -> Result<Option<Hwloc>, TopoError> {
+pub(crate) fn xml(_: &Alone, text: &str) -> Result<Option<Hwloc>, TopoError> {
     let Ok(builder) = settings()?.from_xml(text) else { return Ok(None) };
     Ok(builder.build().ok())
 }
 
 /// Loads a synthetic description, for tests of other modules.
 #[cfg(test)]
-pub(crate) fn synthetic(description: &str) -> Result<Hwloc, Box<dyn std::error::Error>> {
-    Ok(settings()?.from_synthetic(description)?.build()?)
+pub(crate) fn synthetic(description: &str) -> Result<Synthetic, Box<dyn std::error::Error>> {
+    let alone = alone();
+    Ok(Synthetic { hwloc: settings()?.from_synthetic(description)?.build()?, alone })
+}
+
+/// A topology that nobody has, and the right to hold it: dropped in this order.
+#[cfg(test)]
+pub(crate) struct Synthetic {
+    hwloc: Hwloc,
+    pub(crate) alone: Alone,
+}
+
+#[cfg(test)]
+impl std::ops::Deref for Synthetic {
+    type Target = Hwloc;
+    fn deref(&self) -> &Hwloc {
+        &self.hwloc
+    }
 }
 
 /// The version of the hwloc library in use. The interface's number lags behind (2.9 says 2.8), so a topology of one PU is asked.

@@ -166,7 +166,8 @@ mod tests {
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
     fn machine(description: &str) -> Result<Topology, Box<dyn std::error::Error>> {
-        Ok(model(&load::synthetic(description)?, Source::ThisSystem, String::new(), None))
+        let hwloc = load::synthetic(description)?;
+        Ok(model(&hwloc, Source::ThisSystem, String::new(), None))
     }
 
     fn at(object: &str, pus: &str, nodes: &str) -> Attachment {

@@ -16,7 +16,8 @@ use crate::survey::Survey;
 /// # Errors
 /// [`TopoError::NotThisSystem`] where the environment points hwloc elsewhere, [`TopoError::Hwloc`] where hwloc fails.
 pub fn read() -> Result<Topology, TopoError> {
-    let hwloc = load::this_machine()?;
+    let alone = load::alone();
+    let hwloc = load::this_machine(&alone)?;
     let topology = model(&hwloc, Source::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
     topology.check()?;
     Ok(topology)
@@ -27,7 +28,8 @@ pub fn read() -> Result<Topology, TopoError> {
 /// # Errors
 /// As [`read()`].
 pub fn survey() -> Result<Survey, TopoError> {
-    convert(&load::this_machine()?, Source::ThisSystem, Some(&FsRoot::default()))
+    let alone = load::alone();
+    convert(&load::this_machine(&alone)?, Source::ThisSystem, Some(&FsRoot::default()))
 }
 
 /// The same, and hwloc XML that holds all of it, for [`crate::survey_xml()`] and for `lstopo --input`.
@@ -36,7 +38,8 @@ pub fn survey() -> Result<Survey, TopoError> {
 /// As [`read()`].
 pub fn survey_and_xml() -> Result<(Survey, String), TopoError> {
     let root = FsRoot::default();
-    let hwloc = load::this_machine()?;
+    let alone = load::alone();
+    let hwloc = load::this_machine(&alone)?;
     let survey = convert(&hwloc, Source::ThisSystem, Some(&root))?;
     Ok((survey, save::xml(&hwloc, &root)?))
 }

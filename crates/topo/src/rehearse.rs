@@ -4,12 +4,13 @@
 //! SIGSEGV or a failed assertion. Checking every rule of the format beforehand would be a second reader; instead the child does
 //! exactly what the parent would do next, with the same bytes from the same state, and the parent goes on only if it lived.
 //!
-//! The child runs with its own small limits and without output. Only one rehearsal runs at a time, since fork in a process with
-//! threads copies the locks that they hold: glibc takes care of its allocator's, this module of hwloc's.
+//! The child runs with its own small limits and without output. Fork in a process with threads copies the locks that they hold:
+//! glibc takes care of its allocator's, and of hwloc's the caller, who must be alone in it (`load::alone`).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+
+use crate::load::Alone;
 
 /// CPU seconds for the child; the largest capture takes well under one.
 const CPU_SECONDS: libc::rlim_t = 20;
@@ -21,8 +22,6 @@ const DATA_BYTES: libc::rlim_t = 4 << 30;
 const SUCCEEDED: libc::c_int = 0;
 const FAILED: libc::c_int = 1;
 const PANICKED: libc::c_int = 2;
-
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// How a rehearsal ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +38,9 @@ pub(crate) enum Ending {
 ///
 /// # Errors
 /// The child could not be started or waited for.
-pub(crate) fn rehearse(act: impl FnOnce() -> bool) -> io::Result<Ending> {
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) fn rehearse(_: &Alone, act: impl FnOnce() -> bool) -> io::Result<Ending> {
     // SAFETY: fork has no preconditions. The child calls `act`, which allocates and calls hwloc: glibc makes its allocator
-    // usable after a fork, the lock above keeps this crate's other threads out of hwloc, and the child leaves by `_exit`
+    // usable after a fork, `Alone` keeps this process's other threads out of hwloc, and the child leaves by `_exit`
     // without running the parent's exit handlers or destructors.
     let child = unsafe { libc::fork() };
     match child {
@@ -122,25 +120,30 @@ fn signal(number: libc::c_int) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::alone;
 
     #[test]
     fn success_and_failure_are_told_apart() -> io::Result<()> {
-        assert_eq!(rehearse(|| true)?, Ending::Succeeded);
-        assert_eq!(rehearse(|| false)?, Ending::Failed);
+        assert_eq!(rehearse(&alone(), || true)?, Ending::Succeeded);
+        assert_eq!(rehearse(&alone(), || false)?, Ending::Failed);
         Ok(())
     }
 
     #[test]
     fn an_abort_and_a_panic_stay_in_the_child() -> io::Result<()> {
-        assert!(matches!(rehearse(|| std::process::abort())?, Ending::Crashed(how) if how.contains("SIGABRT")));
-        assert!(matches!(rehearse(|| panic!("in the child"))?, Ending::Crashed(how) if how.contains("panic")));
+        assert!(
+            matches!(rehearse(&alone(), || std::process::abort())?, Ending::Crashed(how) if how.contains("SIGABRT"))
+        );
+        assert!(
+            matches!(rehearse(&alone(), || panic!("in the child"))?, Ending::Crashed(how) if how.contains("panic"))
+        );
         Ok(())
     }
 
     #[test]
     fn what_the_child_changes_stays_with_it() -> io::Result<()> {
         let mut value = 1;
-        rehearse(|| {
+        rehearse(&alone(), || {
             value = 2;
             value == 2
         })?;

@@ -83,7 +83,7 @@ mod tests {
         let live = FsRoot::at(root.path());
         assert_eq!(live.text("/odd").as_deref(), Ok(odd));
         assert_eq!(live.text("/empty").as_deref(), Ok(""));
-        let again = load::xml(&xml(&machine, &live)?)?.ok_or("hwloc refuses it")?;
+        let again = load::xml(&machine.alone, &xml(&machine, &live)?)?.ok_or("hwloc refuses it")?;
         let saved = files_in(&again).ok_or("no files")?;
         assert_eq!(saved.seen(), live.seen());
         Ok(())
@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn a_file_of_lstopos_holds_no_files_and_xml_without_a_machine_takes_none() -> Outcome {
-        assert!(files_in(&load::synthetic("pu:1")?).is_none());
+        let lstopos = load::synthetic("pu:1")?;
+        assert!(files_in(&lstopos).is_none());
         let files = [("/a".to_owned(), "b".to_owned())].into_iter().collect();
         for text in ["", "<topology/>", "<object type=\"Machine\"", "<object type=\"Machine\"/>"] {
             assert_eq!(with_infos(text, &files), None, "{text}");

@@ -3,12 +3,14 @@
 //! Pure functions of the model, so that a saved file shows what the machine showed. Plain ASCII, no colour: it is pasted into
 //! tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. No drawings here.
 
+mod changes;
 mod gpus;
 mod layout;
 mod missing;
 mod numa;
 mod places;
 
+use crate::difference::Difference;
 use crate::model::{Source, Topology};
 use crate::survey::Survey;
 use layout::count;
@@ -38,18 +40,27 @@ pub fn numa(survey: &Survey, width: usize) -> String {
     ])
 }
 
+/// What is different, a line each, under the names of what is compared.
+pub fn changes(old: &Survey, new: &Survey, differences: &[Difference], width: usize) -> String {
+    joined([changes::lines(&old.topology, &new.topology, differences, width.max(60))])
+}
+
 /// The sections that have lines, with an empty line between.
 fn joined(sections: impl IntoIterator<Item = Vec<String>>) -> String {
     let filled = sections.into_iter().filter(|lines| !lines.is_empty());
     filled.map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
+fn source(source: &Source) -> &str {
+    match source {
+        Source::ThisSystem => "this machine",
+        Source::XmlFile { path } => path,
+    }
+}
+
 fn headline(topology: &Topology) -> String {
     let host = topology.hostname.as_deref().unwrap_or("(host name not known)");
-    let source = match &topology.source {
-        Source::ThisSystem => "this machine".to_owned(),
-        Source::XmlFile { path } => path.clone(),
-    };
+    let source = source(&topology.source);
     let parts = [
         count(topology.packages.len(), "package"),
         count(topology.nodes.len(), "NUMA node"),

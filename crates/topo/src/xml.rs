@@ -35,16 +35,17 @@ pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
 /// As [`from_xml()`].
 pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
     let text = checked_text(path)?;
+    let alone = load::alone();
     let refused = || TopoError::Refused { path: path.to_owned(), hwloc: load::hwloc_version() };
     let load = || -> Result<Survey, TopoError> {
-        let hwloc = load::xml(&text)?.ok_or_else(refused)?;
+        let hwloc = load::xml(&alone, &text)?.ok_or_else(refused)?;
         let source = Source::XmlFile { path: path.display().to_string() };
         convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref())
     };
     // What contradicts itself was loaded within the child's limits, so it can be loaded again to say how; what hwloc
     // refused may have been refused for want of memory, and is not tried without those limits.
     let loadable = || matches!(load(), Ok(_) | Err(TopoError::Inconsistent { .. }));
-    match rehearse(loadable) {
+    match rehearse(&alone, loadable) {
         Ok(Ending::Succeeded) => load(),
         Ok(Ending::Failed) => Err(refused()),
         Ok(Ending::Crashed(how)) => {

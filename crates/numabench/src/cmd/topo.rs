@@ -1,14 +1,20 @@
-//! `numabench topo`: read, save, render. No GPU runtime is started.
+//! `numabench topo`: read, save, render; `topo diff`: read two, compare. No GPU runtime is started.
+
+use std::path::Path;
 
 use report::sink::Sink;
+use serde::Serialize;
 
-use crate::args;
+use crate::args::{self, TopoAction};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
+    if let Some(TopoAction::Diff { old, new, json }) = &args.action {
+        return diff(old, new, *json);
+    }
     let no_result = |error| Fault::new(Exit::NoResult, error);
     let survey = match (&args.input, &args.save) {
         (Some(path), _) => topo::survey_xml(path).map_err(Fault::usage)?,
@@ -22,12 +28,29 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
     };
     let width = terminal::width();
     if args.json {
-        let json = report::render::json_value(&survey).map_err(|error| Fault::new(Exit::NoResult, error))?;
-        terminal::print(&json)?;
+        print_json(&survey)?;
     } else if args.numa {
         terminal::print(topo::text::numa(&survey, width).as_bytes())?;
     } else {
         terminal::print(topo::text::render(&survey.topology, width).as_bytes())?;
     }
     Ok(Exit::Ok)
+}
+
+/// Compares two files; a difference is a finding.
+fn diff(old: &Path, new: &Path, json: bool) -> Result<Exit, Fault> {
+    let old = topo::survey_xml(old).map_err(Fault::usage)?;
+    let new = topo::survey_xml(new).map_err(Fault::usage)?;
+    let differences = topo::difference::differences(&old, &new);
+    if json {
+        print_json(&differences)?;
+    } else {
+        terminal::print(topo::text::changes(&old, &new, &differences, terminal::width()).as_bytes())?;
+    }
+    Ok(if differences.is_empty() { Exit::Ok } else { Exit::Finding })
+}
+
+fn print_json<T: Serialize>(value: &T) -> Result<(), Fault> {
+    let json = report::render::json_value(value).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    terminal::print(&json)
 }
