@@ -1,0 +1,200 @@
+//! Each kind of change is made to a machine and comes out in words, once; a machine does not differ from itself.
+
+use std::path::Path;
+
+use super::*;
+use crate::model::Rung;
+use crate::survey_xml;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Two packages with a node, two L3s and four cores of two PUs each; three GPUs; PUs 0 and 1 are not allowed.
+fn machine() -> Result<Survey, crate::TopoError> {
+    let mut machine = survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/two-packages-gpus.xml"))?;
+    for gpu in &mut machine.topology.gpus {
+        let (generation, width) = (Some(1), Some(16));
+        let source = "sysfs".to_owned();
+        gpu.link = Some(Link { generation, width, max_generation: Some(5), max_width: Some(16), source });
+    }
+    Ok(machine)
+}
+
+/// What is said after `change`, and the other way round.
+fn said(change: impl Fn(&mut Topology)) -> Result<(Vec<String>, Vec<String>), crate::TopoError> {
+    let (before, mut after) = (machine()?, machine()?);
+    change(&mut after.topology);
+    let words = |old: &Survey, new: &Survey| differences(old, new).into_iter().map(|one| one.words).collect();
+    Ok((words(&before, &after), words(&after, &before)))
+}
+
+fn both(there: &[&str], back: &[&str]) -> (Vec<String>, Vec<String>) {
+    let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+    (owned(there), owned(back))
+}
+
+/// Takes PUs away as a kernel does that has them offline.
+fn offline(topology: &mut Topology, gone: &IdSet) {
+    for core in &mut topology.cores {
+        core.pus = core.pus.minus(gone);
+    }
+    topology.cores.retain(|core| !core.pus.is_empty());
+    topology.l3s.iter_mut().for_each(|l3| l3.pus = l3.pus.minus(gone));
+    topology.nodes.iter_mut().for_each(|node| node.pus = node.pus.minus(gone));
+    topology.allowed.pus = topology.allowed.pus.minus(gone);
+    topology.allowed.offline_pus = topology.allowed.offline_pus.or(gone);
+}
+
+#[test]
+fn a_machine_does_not_differ_from_itself_nor_by_what_always_changes() -> Outcome {
+    let none = both(&[], &[]);
+    assert_eq!(said(|_| ())?, none);
+    let always = said(|machine| {
+        machine.hwloc_version.push('x');
+        machine.hostname = Some("another".to_owned());
+        machine.nodes[0].free_bytes = Some(1);
+        machine.nodes[0].total_bytes -= 64 << 20;
+        machine.gpus.iter_mut().filter_map(|gpu| gpu.link.as_mut()).for_each(|link| link.generation = Some(5));
+    });
+    assert_eq!(always?, none);
+    Ok(())
+}
+
+#[test]
+fn a_gpu_that_is_gone_is_named_by_its_pci_address_and_the_others_are_not() -> Outcome {
+    let change = |machine: &mut Topology| {
+        machine.gpus.remove(0);
+        (0..).zip(&mut machine.gpus).for_each(|(index, gpu)| gpu.index = index);
+    };
+    let gpu = "GPU 0000:03:00.0 (NVIDIA H100 80GB HBM3)";
+    assert_eq!(said(change)?, both(&[&format!("{gpu} gone")], &[&format!("{gpu} new")]));
+    Ok(())
+}
+
+#[test]
+fn a_link_with_fewer_lanes_or_a_lower_maximum_is_downgraded() -> Outcome {
+    let change = |machine: &mut Topology| {
+        if let Some(link) = &mut machine.gpus[0].link {
+            (link.width, link.max_generation) = (Some(8), Some(4));
+        }
+    };
+    let gpu = "GPU 0000:03:00.0 (NVIDIA H100 80GB HBM3)";
+    let (there, back) = said(change)?;
+    assert_eq!(
+        there,
+        [
+            format!("{gpu}: PCIe link downgraded: x8, was x16"),
+            format!("{gpu}: PCIe link downgraded: gen4 at most, was gen5 at most")
+        ]
+    );
+    assert!(back[0].contains("upgraded: x16, was x8"), "{back:?}");
+    Ok(())
+}
+
+#[test]
+fn another_gpu_in_the_same_slot_and_a_locality_that_got_lost_are_said() -> Outcome {
+    let (there, _) = said(|machine| {
+        machine.gpus[0].uuid = Some("GPU-2".to_owned());
+        machine.gpus[1].locality.rung = Rung::Unknown;
+        machine.gpus[1].locality.reason = "the kernel says numa_node -1".to_owned();
+        machine.gpus[2].device_id = 0x2335;
+    })?;
+    assert_eq!(there.len(), 3, "{there:?}");
+    assert!(there[0].contains("is another one: UUID GPU-2, was GPU-1111"), "{there:?}");
+    assert!(there[1].contains("its locality: the kernel says numa_node -1; was: PCI local CPUs"), "{there:?}");
+    assert!(there[2].contains("now GPU 0000:c3:00.0 (PCI 10de:2335), was"), "{there:?}");
+    Ok(())
+}
+
+#[test]
+fn a_dimm_that_is_missing_is_less_memory_of_its_node() -> Outcome {
+    let change = |machine: &mut Topology| machine.nodes[1].total_bytes -= 1 << 30;
+    let wanted = both(
+        &["NUMA node 1: 7 GiB of memory, was 8 GiB (1 GiB less)"],
+        &["NUMA node 1: 8 GiB of memory, was 7 GiB (1 GiB more)"],
+    );
+    assert_eq!(said(change)?, wanted);
+    Ok(())
+}
+
+#[test]
+fn a_node_that_is_gone_or_made_of_something_else_is_said() -> Outcome {
+    let wanted = both(&["NUMA node 1 gone (CPUs and memory, 8 GiB)"], &["NUMA node 1 new (CPUs and memory, 8 GiB)"]);
+    let gone = said(|machine| drop(machine.nodes.remove(1)))?;
+    assert_eq!(gone, wanted);
+    let (there, _) = said(|machine| machine.nodes[1].kind = NodeKind::CpuOnly)?;
+    assert_eq!(there, ["NUMA node 1: CPUs without memory, was CPUs and memory"]);
+    Ok(())
+}
+
+#[test]
+fn smt_that_is_off_is_one_thing_and_a_core_that_is_gone_another() -> Outcome {
+    let wanted = both(
+        &["SMT off: 1 PU(s) a core, were 2; PUs 1,3,5,7,9,11,13,15 gone"],
+        &["SMT on: 2 PU(s) a core, were 1; PUs 1,3,5,7,9,11,13,15 new"],
+    );
+    let siblings = "1-15:2".parse()?;
+    assert_eq!(said(|machine| offline(machine, &siblings))?, wanted);
+    let core = "4-5".parse()?;
+    let wanted = both(
+        &["PUs 4-5 gone or offline, 1 whole core(s) of them"],
+        &["PUs 4-5 new or online again, 1 whole core(s) of them"],
+    );
+    assert_eq!(said(|machine| offline(machine, &core))?, wanted);
+    let one = "7".parse()?;
+    assert_eq!(said(|machine| offline(machine, &one))?.0, ["PUs 7 gone or offline"]);
+    Ok(())
+}
+
+#[test]
+fn distances_are_said_one_by_one_up_to_a_number() -> Outcome {
+    let (there, _) = said(|machine| {
+        if let Some(distances) = &mut machine.distances {
+            distances.rows[0][1] = 21;
+        }
+    })?;
+    assert_eq!(there, ["distance from NUMA node 0 to 1: 21, was 32"]);
+    let (there, back) = said(|machine| machine.distances = None)?;
+    assert_eq!((there.len(), back.len()), (1, 1));
+    let wide = |value: u64| -> Result<Survey, crate::TopoError> {
+        let mut machine = machine()?;
+        machine.topology.distances =
+            Some(crate::model::Distances { nodes: (0..4).collect(), rows: vec![vec![value; 4]; 4] });
+        Ok(machine)
+    };
+    let words: Vec<String> = differences(&wide(10)?, &wide(11)?).into_iter().map(|one| one.words).collect();
+    assert_eq!((words.len(), words.last().map(String::as_str)), (9, Some("8 more distances")));
+    Ok(())
+}
+
+#[test]
+fn the_allowed_set_is_compared_over_what_both_have() -> Outcome {
+    let more = "0-1".parse()?;
+    let wanted = both(&["allowed PUs 0-1 new"], &["allowed PUs 0-1 gone"]);
+    assert_eq!(said(|machine| machine.allowed.pus = machine.allowed.pus.or(&more))?, wanted);
+    let (there, _) = said(|machine| machine.allowed.nodes = [0].into_iter().collect())?;
+    assert_eq!(there, ["allowed NUMA nodes 1 gone"]);
+    Ok(())
+}
+
+#[test]
+fn cpus_caches_and_groupings_that_changed_are_said() -> Outcome {
+    let (there, _) = said(|machine| machine.packages[1].cpu_model = Some("another".to_owned()))?;
+    assert!(there.is_empty(), "what one file does not say is no change: {there:?}");
+    let (mut old, mut new) = (machine()?, machine()?);
+    old.topology.packages[1].cpu_model = Some("one".to_owned());
+    new.topology.packages[1].cpu_model = Some("another".to_owned());
+    assert_eq!(differences(&old, &new)[0].words, "package 1: CPU model another, was one");
+    let (there, _) = said(|machine| drop(machine.packages.pop()))?;
+    assert_eq!(there, ["1 packages, were 2"]);
+    let (there, _) = said(|machine| machine.l3s[0].size_bytes = Some(16 << 20))?;
+    assert_eq!(there, ["the L3 of PUs 0-3 has 16 MiB, had 32 MiB"]);
+    let (there, _) = said(|machine| drop(machine.l3s.pop()))?;
+    assert_eq!(there, ["3 L3 caches, were 4"]);
+    let (there, _) = said(|machine| {
+        let pus = machine.nodes[0].pus.clone();
+        machine.nodes[0].pus = machine.nodes[1].pus.clone();
+        machine.nodes[1].pus = pus;
+    })?;
+    assert_eq!(there, ["NUMA node 0 has PUs 8-15, had 0-7", "NUMA node 1 has PUs 0-7, had 8-15"]);
+    Ok(())
+}
