@@ -80,7 +80,7 @@ fn platform(facts: &Facts, machine: &topo::environment::Environment) -> Platform
         device::PlatformKind::Cuda => PlatformKind::Cuda,
         device::PlatformKind::Host => PlatformKind::Host,
     };
-    let driver = machine.probes.iter().find(|probe| probe.name == "nvidia.driver.version");
+    let driver = machine.probes.iter().find(|probe| probe.name == "driver.nvidia");
     let driver = driver.filter(|_| kind == PlatformKind::Cuda).and_then(|probe| probe.value.as_ref());
     Platform {
         kind,
