@@ -13,7 +13,8 @@ use crate::config::RunConfig;
 /// More memory is needed than there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{place} has {has}, and {ranks} ranks need {needs} there (each {each}: {why}); ask for a smaller --size or fewer ranks"
+    "{place} has {has}, and {} {needs} there (each {each} at most: {why}); ask for a smaller --size or fewer ranks",
+    who(.ranks)
 )]
 pub struct BudgetError {
     /// Where.
@@ -24,7 +25,7 @@ pub struct BudgetError {
     pub ranks: usize,
     /// What they need together.
     pub needs: String,
-    /// What each needs.
+    /// What each needs at most: a rank may have only its device's end there.
     pub each: String,
     /// For what.
     pub why: &'static str,
@@ -43,36 +44,136 @@ pub fn check_budget(
 ) -> Result<(), BudgetError> {
     let size = config.largest() as u64;
     // Both ends of a rank's copies lie on nodes when the device is one; a GPU has its own memory.
-    let mut on_node: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
-    let mut on_device: BTreeMap<TargetId, (usize, u64)> = BTreeMap::new();
+    let mut on_node: BTreeMap<u32, Needs> = BTreeMap::new();
+    let mut on_device: BTreeMap<TargetId, Needs> = BTreeMap::new();
     let areas =
         if config.bidirectional() && config.memory.iter().any(|kind| *kind != MemoryKind::Pageable) { 2 } else { 1 };
     for rank in &plan.ranks {
-        let host = on_node.entry(rank.memory_node).or_default();
-        *host = (host.0 + 1, host.1.saturating_add(size.saturating_mul(2)));
+        add(on_node.entry(rank.memory_node).or_default(), rank.rank, size.saturating_mul(2));
         match rank.target.id {
-            TargetId::Node(node) => {
-                let device = on_node.entry(node).or_default();
-                *device = (device.0.max(1), device.1.saturating_add(size));
-            }
-            gpu @ TargetId::Gpu(_) => {
-                let device = on_device.entry(gpu).or_default();
-                *device = (device.0 + 1, device.1.saturating_add(size.saturating_mul(areas)));
-            }
+            TargetId::Node(node) => add(on_node.entry(node).or_default(), rank.rank, size),
+            gpu @ TargetId::Gpu(_) => add(on_device.entry(gpu).or_default(), rank.rank, size.saturating_mul(areas)),
         }
     }
-    for (node, (ranks, needs)) in on_node {
+    for (node, needs) in on_node {
         let why = "a source and a destination range, and where the device is this node, its copy of them";
-        fits(format!("NUMA node {node}"), host_bytes(node), ranks, needs, why)?;
+        fits(format!("NUMA node {node}"), host_bytes(node), &needs, why)?;
     }
-    for (device, (ranks, needs)) in on_device {
-        fits(format!("GPU {device}"), device_bytes(device), ranks, needs, "one area, two with --direction bidir")?;
+    for (device, needs) in on_device {
+        fits(format!("GPU {device}"), device_bytes(device), &needs, "one area, two with --direction bidir")?;
     }
     Ok(())
 }
 
-fn fits(place: String, has: Option<u64>, ranks: usize, needs: u64, why: &'static str) -> Result<(), BudgetError> {
-    let Some(has) = has.filter(|has| needs > *has) else { return Ok(()) };
-    let (has, each) = (stats::units::rounded_size(has), stats::units::rounded_size(needs / ranks.max(1) as u64));
-    Err(BudgetError { place, has, ranks, needs: stats::units::rounded_size(needs), each, why })
+/// Bytes each rank needs in one place.
+type Needs = BTreeMap<usize, u64>;
+
+fn add(needs: &mut Needs, rank: usize, bytes: u64) {
+    let mine = needs.entry(rank).or_default();
+    *mine = mine.saturating_add(bytes);
+}
+
+fn fits(place: String, has: Option<u64>, needs: &Needs, why: &'static str) -> Result<(), BudgetError> {
+    let all = needs.values().fold(0_u64, |all, bytes| all.saturating_add(*bytes));
+    let Some(has) = has.filter(|has| all > *has) else { return Ok(()) };
+    let size = stats::units::rounded_size;
+    let each = needs.values().copied().max().unwrap_or(0);
+    Err(BudgetError { place, has: size(has), ranks: needs.len(), needs: size(all), each: size(each), why })
+}
+
+fn who(ranks: &usize) -> String {
+    if *ranks == 1 { "1 rank needs".to_owned() } else { format!("{ranks} ranks need") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use device::Direction;
+    use placement::{ChosenBy, Closeness, RankPlan, Target, Verdict};
+    use stats::PciAddress;
+
+    use super::*;
+    use crate::config::{Amount, Order, TimingChoice};
+
+    const MIB: u64 = 1 << 20;
+
+    fn config(directions: &[Direction], memory: &[MemoryKind]) -> RunConfig {
+        RunConfig {
+            sizes: vec![4, MIB as usize],
+            memory: memory.to_vec(),
+            directions: directions.to_vec(),
+            orders: vec![Order::Alone],
+            timing: TimingChoice::Auto,
+            huge_pages: false,
+            verify: true,
+            seed: 0,
+            amount: Amount::Fixed { reps: 1, warmup: 1 },
+            max_time: Duration::MAX,
+            timeout: None,
+        }
+    }
+
+    fn plan(ranks: &[(u32, TargetId)]) -> Plan {
+        let rank = |(rank, (memory_node, id)): (usize, &(u32, TargetId))| RankPlan {
+            rank,
+            pu: 0,
+            chosen_by: ChosenBy::Asked,
+            memory_node: *memory_node,
+            target: Target { index: 0, id: *id, uuid: None },
+            verdict: Verdict { closeness: Closeness::Unknown, reason: String::new() },
+        };
+        Plan { ranks: ranks.iter().enumerate().map(rank).collect(), notes: Vec::new() }
+    }
+
+    fn gpu(bus: u8) -> TargetId {
+        TargetId::Gpu(PciAddress { domain: 0, bus, device: 0, function: 0 })
+    }
+
+    /// What is said where every node has `host` and every device `device` bytes.
+    fn said(config: &RunConfig, ranks: &[(u32, TargetId)], host: u64, device: u64) -> Option<String> {
+        let found = check_budget(config, &plan(ranks), |_| Some(host), |_| Some(device));
+        found.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_fits_to_the_last_byte_fits_and_one_byte_less_does_not() {
+        let one_way = config(&[Direction::H2d], &[MemoryKind::Pinned]);
+        let shared = [(0, gpu(1)), (0, gpu(1)), (1, gpu(1))];
+        assert_eq!(said(&one_way, &shared, 4 * MIB, 3 * MIB), None);
+        let host = said(&one_way, &shared, 4 * MIB - 1, 3 * MIB).unwrap_or_default();
+        assert!(host.starts_with("NUMA node 0 has") && host.contains("2 ranks need 4 MiB there (each 2 MiB"), "{host}");
+        let device = said(&one_way, &shared, 4 * MIB, 3 * MIB - 1).unwrap_or_default();
+        assert!(device.starts_with("GPU 0000:01:00.0 has") && device.contains("3 ranks need 3 MiB"), "{device}");
+    }
+
+    #[test]
+    fn both_directions_need_a_second_area_unless_only_pageable_memory_is_used() {
+        let both = config(&[Direction::Bidirectional], &[MemoryKind::Pageable, MemoryKind::Pinned]);
+        let text = said(&both, &[(0, gpu(1))], MIB << 10, 2 * MIB - 1).unwrap_or_default();
+        assert!(text.contains("1 rank needs 2 MiB"), "{text}");
+        let pageable = config(&[Direction::Bidirectional], &[MemoryKind::Pageable]);
+        assert_eq!(said(&pageable, &[(0, gpu(1))], MIB << 10, MIB), None);
+    }
+
+    #[test]
+    fn a_node_that_is_the_device_has_the_copies_too_and_each_rank_counts_once() {
+        let host = config(&[Direction::H2d], &[MemoryKind::Pageable]);
+        let own = [(0, TargetId::Node(0))];
+        assert_eq!(said(&host, &own, 3 * MIB, 0), None);
+        let text = said(&host, &own, 3 * MIB - 1, 0).unwrap_or_default();
+        assert!(text.contains("1 rank needs 3 MiB there (each 3 MiB"), "{text}");
+        let crossed = [(0, TargetId::Node(2)), (1, TargetId::Node(2)), (3, TargetId::Node(2))];
+        let text = said(&host, &crossed, 3 * MIB - 1, 0).unwrap_or_default();
+        assert!(text.contains("NUMA node 2") && text.contains("3 ranks need 3 MiB there (each 1 MiB"), "{text}");
+    }
+
+    #[test]
+    fn a_place_of_which_nothing_is_known_is_not_checked_and_no_size_overflows() {
+        let mut config = config(&[Direction::H2d], &[MemoryKind::Pinned]);
+        config.sizes = vec![usize::MAX];
+        let ranks = plan(&[(0, gpu(1)), (0, gpu(1))]);
+        assert_eq!(check_budget(&config, &ranks, |_| None, |_| None), Ok(()));
+        assert!(check_budget(&config, &ranks, |_| Some(u64::MAX - 1), |_| None).is_err());
+    }
 }

@@ -189,10 +189,10 @@ impl State {
         self.faults[device].iter().any(wanted)
     }
 
-    /// Memory may be made and dropped only while no queue is held: a real driver would wait for it.
-    fn memory_touched(&self, how: &str) {
+    /// What a real driver may do only when a queue that is held has ended, or what disturbs ranks that are timed.
+    fn needs_open_latches(&self, what: &str) {
         if self.holding.load(Ordering::SeqCst) > 0 {
-            self.violated(format!("memory was {how} while a latch held"));
+            self.violated(format!("{what} while a latch held"));
         }
     }
 }
@@ -278,14 +278,14 @@ unsafe impl HostMemory for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.state.memory_touched("unpinned");
+        self.state.needs_open_latches("memory was unpinned");
         self.state.lent.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl ShamDevice {
     fn lend(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Box<dyn HostMemory> {
-        self.state.memory_touched("pinned");
+        self.state.needs_open_latches("memory was pinned");
         self.state.lent.fetch_add(1, Ordering::SeqCst);
         Box::new(Lent { memory, kind, state: Arc::clone(&self.state) })
     }
@@ -316,7 +316,7 @@ impl Device for ShamDevice {
     }
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {
-        self.state.memory_touched("made on a device");
+        self.state.needs_open_latches("device memory was made");
         if self.state.has(self.index, |fault| matches!(fault, Fault::CopierFails)) {
             return Err(failure());
         }

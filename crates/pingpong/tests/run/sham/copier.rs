@@ -140,6 +140,7 @@ impl Copier for ShamCopier {
         self.expect(!self.held && !self.in_batch, "a blocking round inside a batch");
         self.expect(bytes > 0 && bytes <= self.a.len(), "a round of a size that the copier was not made for");
         self.expect(direction != Direction::Bidirectional || self.b.is_some(), "both directions without a second area");
+        self.state.needs_open_latches("a blocking round");
         let loses = self.state.round(self.device, direction)?;
         if !loses {
             self.copy(direction, bytes);
@@ -218,6 +219,6 @@ impl Copier for ShamCopier {
 impl Drop for ShamCopier {
     fn drop(&mut self) {
         self.open_latch();
-        self.state.memory_touched("dropped on a device");
+        self.state.needs_open_latches("device memory was dropped");
     }
 }
