@@ -45,6 +45,9 @@ pub struct Topo {
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
     #[arg(long, conflicts_with = "json")]
     pub numa: bool,
+    /// Show the machine as a tree, as lstopo does: packages, NUMA nodes, L3s, cores, and devices under what is local to them
+    #[arg(long, conflicts_with_all = ["json", "numa"])]
+    pub tree: bool,
     /// Print the whole model as JSON, all that any view shows
     #[arg(long)]
     pub json: bool,

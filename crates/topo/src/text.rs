@@ -9,6 +9,7 @@ mod layout;
 mod missing;
 mod numa;
 mod places;
+mod tree;
 
 use crate::difference::Difference;
 use crate::model::{Source, Topology};
@@ -38,6 +39,11 @@ pub fn numa(survey: &Survey, width: usize) -> String {
         numa::process(survey, width),
         missing::lines(topology, width),
     ])
+}
+
+/// The machine as a tree, as lstopo prints it.
+pub fn tree(survey: &Survey, width: usize) -> String {
+    joined([tree::lines(&survey.topology, width.max(60)), missing::lines(&survey.topology, width.max(60))])
 }
 
 /// What is different, a line each, under the names of what is compared.

@@ -31,6 +31,8 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
         print_json(&survey)?;
     } else if args.numa {
         terminal::print(topo::text::numa(&survey, width).as_bytes())?;
+    } else if args.tree {
+        terminal::print(topo::text::tree(&survey, width).as_bytes())?;
     } else {
         terminal::print(topo::text::render(&survey.topology, width).as_bytes())?;
     }

@@ -65,7 +65,7 @@ fn host_side(topology: &Topology, gpu: &Gpu) -> IdSet {
     gpu.locality.nodes.iter().filter(|id| !gpus(*id)).collect()
 }
 
-fn name(gpu: &Gpu) -> String {
+pub(super) fn name(gpu: &Gpu) -> String {
     gpu.name.value.clone().unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id))
 }
 
@@ -79,7 +79,7 @@ fn rung(rung: Rung) -> &'static str {
 }
 
 /// `gen5 x16`, and what it can be where it is less now.
-fn link(link: &Link) -> String {
+pub(super) fn link(link: &Link) -> String {
     let written = |generation: Option<u8>, lanes: Option<u8>| {
         let part =
             |letter: &str, number: Option<u8>| number.map_or_else(|| format!("{letter}?"), |n| format!("{letter}{n}"));
