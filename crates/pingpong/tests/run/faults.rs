@@ -8,7 +8,7 @@ use pingpong::{Amount, Failure, Mismatch, Order, RankCase, RunConfig, RunEnd, St
 use stats::stop::StopReason;
 
 use crate::harness::{Done, Outcome, allowed_pus, config, run, run_with};
-use crate::sham::{Fault, Misdeed, Sham};
+use crate::sham::{Fault, Legs, Misdeed, Sham};
 
 fn stage(rank: &RankCase) -> Option<Stage> {
     match &rank.trouble {
@@ -154,25 +154,36 @@ fn a_byte_beyond_the_copy_is_nobodys_business() -> Outcome {
 #[test]
 fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
     use Direction::{Bidirectional, D2h, H2d, RoundTrip};
-    for direction in [H2d, D2h, RoundTrip, Bidirectional] {
-        // Ten rounds are ten blocks of one: after two warm-ups and the round that does not count the fourth is the first timed.
-        let queued = Fault::Batch(1, Misdeed::LosesBytes);
-        for (timing, fault) in
-            [(TimingChoice::Host, Fault::Round(direction, 4, Misdeed::LosesBytes)), (TimingChoice::Device, queued)]
-        {
-            // The payload of a round trip's and of a D2H's warm-up is in place, as a real one's would be.
-            let config = RunConfig {
-                directions: vec![direction],
-                orders: vec![Order::Alone],
-                timing,
-                amount: Amount::Fixed { reps: 10, warmup: 2 },
-                ..config()
-            };
-            for sizes in [vec![4], vec![1 << 20]] {
-                let done = run(vec![vec![fault.clone()]], &RunConfig { sizes: sizes.clone(), ..config.clone() })?;
+    let to_device = Legs { to_device: true, to_host: false };
+    let to_host = Legs { to_device: false, to_host: true };
+    let stops = [
+        (H2d, to_device),
+        (D2h, to_host),
+        (RoundTrip, to_device),
+        (RoundTrip, to_host),
+        (Bidirectional, to_device),
+        (Bidirectional, to_host),
+    ];
+    for (direction, legs) in stops {
+        // Ten rounds are ten blocks of one: after two warm-ups and the round that does not count, the fourth is the first timed.
+        // Until then everything is moved, and is in place when the clock starts.
+        for (timing, fault) in [
+            (TimingChoice::Host, Fault::Round(direction, 4, Misdeed::Loses(legs))),
+            (TimingChoice::Device, Fault::Batch(1, Misdeed::Loses(legs))),
+        ] {
+            for bytes in [4, 1 << 20] {
+                let config = RunConfig {
+                    sizes: vec![bytes],
+                    directions: vec![direction],
+                    orders: vec![Order::Alone],
+                    timing,
+                    amount: Amount::Fixed { reps: 10, warmup: 2 },
+                    ..config()
+                };
+                let done = run(vec![vec![fault.clone()]], &config)?;
                 let rank = &done.only(|_| true)[0];
                 let found = matches!(rank.trouble, Some(Trouble::Corrupt(Mismatch { offset: 0, .. })));
-                assert!(found && rank.samples.is_empty(), "{direction:?} {timing:?} {sizes:?}: {:?}", rank.trouble);
+                assert!(found && rank.samples.is_empty(), "{fault:?} {bytes}: {:?}", rank.trouble);
             }
         }
     }

@@ -45,7 +45,7 @@ impl Done {
     }
 }
 
-/// Two kinds of memory are quick to make; blocks are one to ten short rounds; nothing limits the run.
+/// One kind of memory, one direction, both orders; ten blocks of two rounds (40 where ranks are at once); no limits.
 pub fn config() -> RunConfig {
     RunConfig {
         sizes: vec![1 << 20],

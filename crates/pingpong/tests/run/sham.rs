@@ -26,7 +26,7 @@ pub enum Fault {
     AdoptFails,
     /// Making device memory fails.
     CopierFails,
-    /// Something happens in the `nth` (from 1) blocking round in this direction; bytes are lost in all later ones too.
+    /// Something happens in the `nth` (from 1) blocking round in this direction; bytes go on being lost in later ones.
     Round(Direction, u64, Misdeed),
     /// Something happens when the `nth` (from 1) batch is waited for.
     Batch(u64, Misdeed),
@@ -50,9 +50,23 @@ pub enum Misdeed {
     HangsFor(Duration),
     /// The run's signal flag is set.
     Interrupts,
-    LosesBytes,
+    /// The copy says that it is done, and these of its legs moved nothing.
+    Loses(Legs),
     /// The thread is moved to this PU.
     MovesTo(u32),
+}
+
+/// Ways between host and device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Legs {
+    pub to_device: bool,
+    pub to_host: bool,
+}
+
+impl Legs {
+    fn and(self, other: Self) -> Self {
+        Self { to_device: self.to_device || other.to_device, to_host: self.to_host || other.to_host }
+    }
 }
 
 /// One device's faults, and what all devices share.
@@ -136,8 +150,8 @@ impl State {
         all
     }
 
-    /// Counts a blocking round, and does what is to be done in it; whether its bytes are to be lost.
-    fn round(&self, device: usize, direction: Direction) -> Result<bool, DeviceError> {
+    /// Counts a blocking round, and does what is to be done in it; which legs are to be lost.
+    fn round(&self, device: usize, direction: Direction) -> Result<Legs, DeviceError> {
         let nth = {
             let mut rounds = locked(&self.rounds);
             let at = rounds.iter().position(|(d, way, _)| (*d, *way) == (device, direction));
@@ -148,10 +162,12 @@ impl State {
             rounds[at].2 += 1;
             rounds[at].2
         };
-        let mut loses = false;
+        let mut loses = Legs::default();
         for fault in &self.faults[device] {
             match fault {
-                Fault::Round(way, from, Misdeed::LosesBytes) => loses |= *way == direction && nth >= *from,
+                Fault::Round(way, from, Misdeed::Loses(legs)) if *way == direction && nth >= *from => {
+                    loses = loses.and(*legs);
+                }
                 Fault::Round(way, when, misdeed) if *way == direction && nth == *when => self.misbehave(misdeed)?,
                 _ => {}
             }
@@ -159,13 +175,13 @@ impl State {
         Ok(loses)
     }
 
-    /// Counts a batch, and does what is to be done in it; whether its bytes are to be lost.
-    fn batch(&self, device: usize) -> Result<bool, DeviceError> {
+    /// Counts a batch, and does what is to be done in it; which legs are to be lost.
+    fn batch(&self, device: usize) -> Result<Legs, DeviceError> {
         let nth = self.batches[device].fetch_add(1, Ordering::SeqCst) + 1;
-        let mut loses = false;
+        let mut loses = Legs::default();
         for fault in &self.faults[device] {
             match fault {
-                Fault::Batch(from, Misdeed::LosesBytes) => loses |= nth >= *from,
+                Fault::Batch(from, Misdeed::Loses(legs)) if nth >= *from => loses = loses.and(*legs),
                 Fault::Batch(when, misdeed) if nth == *when => self.misbehave(misdeed)?,
                 _ => {}
             }
@@ -179,7 +195,7 @@ impl State {
             Misdeed::Panics => panic!("a test double that was told to panic"),
             Misdeed::HangsFor(time) => std::thread::sleep(*time),
             Misdeed::Interrupts => self.interrupted.store(true, Ordering::SeqCst),
-            Misdeed::LosesBytes => {}
+            Misdeed::Loses(_) => {}
             Misdeed::MovesTo(pu) => move_thread_to(*pu),
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use device::{Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind};
 
-use super::{Fault, State, failure, locked};
+use super::{Fault, Legs, State, failure, locked};
 
 /// The most copies that may be queued behind a latch without blocking (the contract of `enqueue`).
 const QUEUE_COPIES: u64 = 128;
@@ -21,7 +21,7 @@ pub(super) struct ShamCopier {
     queue: Vec<Queued>,
     held: bool,
     in_batch: bool,
-    loses: bool,
+    loses: Legs,
     batches: u64,
     released: Instant,
     ends_ns: Vec<f64>,
@@ -48,7 +48,7 @@ impl ShamCopier {
             queue: Vec::new(),
             held: false,
             in_batch: false,
-            loses: false,
+            loses: Legs::default(),
             batches: 0,
             released: Instant::now(),
             ends_ns: Vec::new(),
@@ -57,11 +57,11 @@ impl ShamCopier {
         }
     }
 
-    fn copy(&mut self, direction: Direction, bytes: usize) {
-        if direction != Direction::D2h {
+    fn copy(&mut self, direction: Direction, bytes: usize, loses: Legs) {
+        if direction != Direction::D2h && !loses.to_device {
             self.a[..bytes].copy_from_slice(&self.host.source.bytes()[..bytes]);
         }
-        if direction == Direction::H2d {
+        if direction == Direction::H2d || loses.to_host {
             return;
         }
         let from = if direction == Direction::Bidirectional { self.b.as_ref().unwrap_or(&self.a) } else { &self.a };
@@ -96,9 +96,7 @@ impl ShamCopier {
 
     /// Runs one queued round, which starts when the one before it ends, but not before `now_ns`.
     fn start(&mut self, queued: Queued, now_ns: f64) {
-        if !self.loses {
-            self.copy(queued.direction, queued.bytes);
-        }
+        self.copy(queued.direction, queued.bytes, self.loses);
         // Both directions at once take the time of one.
         let legs = if queued.direction == Direction::RoundTrip { 2.0 } else { 1.0 };
         let unsteady = self.state.has(self.device, |f| matches!(f, Fault::Unsteady(way) if *way == queued.direction));
@@ -142,9 +140,7 @@ impl Copier for ShamCopier {
         self.expect(direction != Direction::Bidirectional || self.b.is_some(), "both directions without a second area");
         self.state.needs_open_latches("a blocking round");
         let loses = self.state.round(self.device, direction)?;
-        if !loses {
-            self.copy(direction, bytes);
-        }
+        self.copy(direction, bytes, loses);
         let legs = if direction == Direction::RoundTrip { 2 } else { 1 };
         thread::sleep(self.state.copy_time * legs);
         Ok(())
@@ -189,7 +185,7 @@ impl Copier for ShamCopier {
     fn release(&mut self) -> Result<(), DeviceError> {
         self.expect(self.held, "a release of a latch that does not hold");
         let done = self.state.batch(self.device);
-        self.loses = *done.as_ref().unwrap_or(&false);
+        self.loses = *done.as_ref().unwrap_or(&Legs::default());
         self.open_latch();
         // A batch that failed is over.
         self.in_batch = done.is_ok();
@@ -203,7 +199,7 @@ impl Copier for ShamCopier {
 
     fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError> {
         self.wait();
-        (self.in_batch, self.loses) = (false, false);
+        (self.in_batch, self.loses) = (false, Legs::default());
         let room = marks.first_ns.capacity();
         marks.first_ns.clear();
         marks.first_ns.extend_from_slice(&self.ends_ns);
