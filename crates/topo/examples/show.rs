@@ -21,16 +21,16 @@ fn main() -> ExitCode {
         }
     }
     let readings = if files.is_empty() {
-        vec![topo::read()]
+        vec![topo::survey()]
     } else {
-        files.iter().map(|file| topo::from_xml(Path::new(file))).collect()
+        files.iter().map(|file| topo::survey_xml(Path::new(file))).collect()
     };
     let mut code = ExitCode::SUCCESS;
     for reading in readings {
         match reading {
-            Ok(topology) => {
+            Ok(survey) => {
                 // A closed pipe (`| head`) is the reader's choice, not an error.
-                let _ = writeln!(std::io::stdout(), "{}", topo::text::render(&topology, width));
+                let _ = writeln!(std::io::stdout(), "{}", topo::text::render(&survey, width));
             }
             Err(error) => {
                 eprintln!("error: {error}");

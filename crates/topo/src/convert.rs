@@ -17,10 +17,12 @@ use crate::TopoError;
 use crate::bitmap::ids;
 use crate::devices;
 use crate::fs_root::{FsRoot, value_of};
+use crate::huge_pages;
 use crate::kernel_nodes;
 use crate::load;
 use crate::locality::Surroundings;
 use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Source, Topology};
+use crate::nics;
 use crate::nodes;
 use crate::process::process;
 use crate::survey::Survey;
@@ -32,7 +34,9 @@ use crate::survey::Survey;
 pub(crate) fn survey(hwloc: &Hwloc, source: Source, root: Option<&FsRoot>) -> Result<Survey, TopoError> {
     let topology = model(hwloc, source, load::hwloc_version(), root);
     topology.check()?;
-    Ok(Survey { topology, process: root.map(process) })
+    let nics = nics::nics(hwloc, &surroundings(hwloc, &topology, root), root);
+    let huge_pages = huge_pages::reserved(hwloc, &topology, root);
+    Ok(Survey { topology, huge_pages, nics, process: root.map(process) })
 }
 
 /// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a file of lstopo's.
@@ -67,14 +71,18 @@ pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: 
         allowed,
         gpus: Vec::new(),
     };
-    let surroundings = Surroundings {
-        topology: &topology,
+    topology.gpus = devices::listed(found, &surroundings(hwloc, &topology, root), root);
+    topology
+}
+
+/// What the locality of its devices is judged by.
+fn surroundings<'t>(hwloc: &Hwloc, topology: &'t Topology, root: Option<&FsRoot>) -> Surroundings<'t> {
+    Surroundings {
+        topology,
         board: info(hwloc.root_object(), "DMIBoardName"),
         hidden_nodes: topology.allowed.missing_nodes.iter().any(|node| topology.node(node).is_none()),
         virtual_machine: devices::virtual_machine(hwloc, root),
-    };
-    topology.gpus = devices::listed(found, &surroundings, root);
-    topology
+    }
 }
 
 /// The text of an hwloc info; `None` where there is none or it is empty.

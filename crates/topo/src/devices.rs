@@ -54,7 +54,7 @@ pub(crate) fn gpus(hwloc: &Hwloc, root: Option<&FsRoot>) -> Vec<Found> {
     found
 }
 
-fn pci_of(object: &TopologyObject) -> Option<&PCIDeviceAttributes> {
+pub(crate) fn pci_of(object: &TopologyObject) -> Option<&PCIDeviceAttributes> {
     match object.attributes() {
         Some(ObjectAttributes::PCIDevice(pci)) => Some(pci),
         _ => None,
@@ -70,12 +70,7 @@ fn gpu(object: &TopologyObject) -> Option<Found> {
         object.io_children().filter(|child| child.object_type() == ObjectType::OSDevice).collect();
     let of_os_devices = |key: &str| os_devices.iter().find_map(|device| info(device, key));
     Some(Found {
-        pci: PciAddress {
-            domain: pci.domain().into(),
-            bus: pci.bus_id(),
-            device: pci.bus_device(),
-            function: pci.function(),
-        },
+        pci: address(pci),
         vendor_id: pci.vendor_id(),
         device_id: pci.device_id(),
         class_id: pci.class_id(),
@@ -91,13 +86,18 @@ fn gpu(object: &TopologyObject) -> Option<Found> {
     })
 }
 
+/// Where a PCI device is.
+pub(crate) fn address(pci: &PCIDeviceAttributes) -> PciAddress {
+    PciAddress { domain: pci.domain().into(), bus: pci.bus_id(), device: pci.bus_device(), function: pci.function() }
+}
+
 /// Whether this is a node of the kernel's display subsystem in /dev/dri, whose numbers no GPU runtime uses.
 fn is_drm(name: &str) -> bool {
     ["card", "renderD", "controlD"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// What hwloc hangs the device from: the nearest object that is not a bridge or a device.
-fn attachment(device: &TopologyObject) -> Option<Attachment> {
+pub(crate) fn attachment(device: &TopologyObject) -> Option<Attachment> {
     let place = device.first_non_io_ancestor()?;
     Some(Attachment {
         object: place.object_type().to_string(),
@@ -144,7 +144,7 @@ pub(crate) fn listed(found: Vec<Found>, surroundings: &Surroundings, root: Optio
 }
 
 /// The kernel's `numa_node` of the device; -1 is its "not told".
-fn kernels_node(root: &FsRoot, pci: PciAddress) -> Option<i64> {
+pub(crate) fn kernels_node(root: &FsRoot, pci: PciAddress) -> Option<i64> {
     root.text(&format!("/sys/bus/pci/devices/{pci}/numa_node")).ok()?.parse().ok()
 }
 

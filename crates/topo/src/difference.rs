@@ -9,7 +9,9 @@ use serde::Serialize;
 use stats::IdSet;
 use stats::units::rounded_size;
 
+use crate::huge_pages::HugePages;
 use crate::model::{Core, Gpu, Link, NodeKind, NumaNode, Topology};
+use crate::nics::Nic;
 use crate::survey::Survey;
 
 /// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less, a DIMM that is gone
@@ -44,13 +46,17 @@ pub enum What {
     Distances,
     /// GPUs.
     Gpu,
+    /// Network adapters.
+    Nic,
+    /// The reserve of huge pages.
+    HugePages,
     /// What the process may use.
     Allowed,
 }
 
-/// What is different in `new` from `old`; empty where nothing is.
-pub fn differences(old: &Survey, new: &Survey) -> Vec<Difference> {
-    let (old, new) = (&old.topology, &new.topology);
+/// What is different in `after` from `before`; empty where nothing is.
+pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
+    let (old, new) = (&before.topology, &after.topology);
     let mut found = Found(Vec::new());
     packages(old, new, &mut found);
     cores(old, new, &mut found);
@@ -58,6 +64,8 @@ pub fn differences(old: &Survey, new: &Survey) -> Vec<Difference> {
     nodes(old, new, &mut found);
     distances(old, new, &mut found);
     gpus(old, new, &mut found);
+    nics(&before.nics, &after.nics, &mut found);
+    huge_pages(&before.huge_pages, &after.huge_pages, &mut found);
     allowed(old, new, &mut found);
     found.0
 }
@@ -253,7 +261,7 @@ fn same_gpu(was: &Gpu, is: &Gpu, found: &mut Found) {
         found.say(What::Gpu, format!("{} is another one: UUID {now}, was {before}", called(is)));
     }
     if let (Some(before), Some(now)) = (&was.link, &is.link) {
-        same_link(is, before, now, found);
+        same_link(What::Gpu, &called(is), before, now, found);
     }
     let (before, now) = (&was.locality, &is.locality);
     if before.rung != now.rung {
@@ -265,7 +273,7 @@ fn same_gpu(was: &Gpu, is: &Gpu, found: &mut Found) {
     }
 }
 
-fn same_link(gpu: &Gpu, was: &Link, is: &Link, found: &mut Found) {
+fn same_link(what: What, device: &str, was: &Link, is: &Link, found: &mut Found) {
     let parts = [
         ("x", "", was.width, is.width),
         ("x", " at most", was.max_width, is.max_width),
@@ -277,10 +285,38 @@ fn same_link(gpu: &Gpu, was: &Link, is: &Link, found: &mut Found) {
             && before != now
         {
             let change = if now < before { "downgraded" } else { "upgraded" };
-            found.say(
-                What::Gpu,
-                format!("{}: PCIe link {change}: {unit}{now}{most}, was {unit}{before}{most}", called(gpu)),
-            );
+            found.say(what, format!("{device}: PCIe link {change}: {unit}{now}{most}, was {unit}{before}{most}"));
+        }
+    }
+}
+
+fn nics(old: &[Nic], new: &[Nic], found: &mut Found) {
+    let called = |nic: &Nic| match &nic.os_devices[..] {
+        [] => format!("NIC {} (PCI {:04x}:{:04x})", nic.pci, nic.vendor_id, nic.device_id),
+        names => format!("NIC {} ({})", nic.pci, names.join(", ")),
+    };
+    let at = |nics: &[Nic], nic: &Nic| nics.iter().position(|other| other.pci == nic.pci);
+    for nic in old.iter().filter(|nic| at(new, nic).is_none()) {
+        found.say(What::Nic, format!("{} gone", called(nic)));
+    }
+    for nic in new {
+        let Some(was) = at(old, nic).map(|at| &old[at]) else {
+            found.say(What::Nic, format!("{} new", called(nic)));
+            continue;
+        };
+        if let (Some(before), Some(now)) = (&was.link, &nic.link) {
+            same_link(What::Nic, &called(nic), before, now, found);
+        }
+    }
+}
+
+fn huge_pages(old: &[HugePages], new: &[HugePages], found: &mut Found) {
+    for pages in new {
+        let same = |was: &&HugePages| (was.node, was.page_bytes) == (pages.node, pages.page_bytes);
+        // A size that one description does not list is no change.
+        if let Some(was) = old.iter().find(same).filter(|was| was.total != pages.total) {
+            let (size, now, before) = (rounded_size(pages.page_bytes), pages.total, was.total);
+            found.say(What::HugePages, format!("NUMA node {}: {now} huge pages of {size}, were {before}", pages.node));
         }
     }
 }

@@ -10,7 +10,7 @@
 //! * [`text`] the plain-text views of `numabench topo`.
 //!
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
-//! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `locality` (what is local to them, and how that is
+//! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
 //! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `xml` and `rehearse` (files, which may
 //! be damaged), `save`.
 //!
@@ -32,10 +32,12 @@ mod convert;
 mod devices;
 mod driver_files;
 mod gpu_class;
+mod huge_pages;
 mod job_variables;
 mod kernel_nodes;
 mod load;
 mod locality;
+mod nics;
 mod nodes;
 mod query;
 mod read;
@@ -46,7 +48,9 @@ mod wide_domain;
 mod xml;
 
 pub use error::TopoError;
+pub use huge_pages::HugePages;
 pub use model::Topology;
+pub use nics::{Nic, NicKind};
 pub use read::{read, survey, survey_and_xml};
 pub use survey::Survey;
 pub use xml::{from_xml, survey_xml};

@@ -1,4 +1,4 @@
-//! A GPU's PCIe link, as the kernel reads it from the PCI capability: generation and lanes, now and at most.
+//! A device's PCIe link, as the kernel reads it from the PCI capability: generation and lanes, now and at most.
 //!
 //! Idle GPUs train their link down, so "now" is worth something only while the link is loaded: the caller reads it again then.
 //! AMD Instinct and Radeon GPUs sit behind a switch inside the package, whose inner link always claims its maximum; the

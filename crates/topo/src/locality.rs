@@ -21,7 +21,7 @@ pub(crate) struct Attachment {
 
 /// What a device's attachment is judged by.
 pub(crate) struct Surroundings<'t> {
-    /// The machine; its GPUs are not listed yet.
+    /// The machine; its GPUs are not looked at.
     pub(crate) topology: &'t Topology,
     /// The board's name, where the firmware gives it.
     pub(crate) board: Option<String>,

@@ -5,7 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::huge_pages::HugePages;
 use crate::model::Topology;
+use crate::nics::Nic;
 use crate::process::Process;
 
 /// A machine, or a saved description of one, with all that is shown of it.
@@ -14,6 +16,10 @@ pub struct Survey {
     /// What belongs together.
     #[serde(flatten)]
     pub topology: Topology,
+    /// Huge pages that each NUMA node keeps, by node and size; empty where nobody says.
+    pub huge_pages: Vec<HugePages>,
+    /// Network adapters, in PCI order.
+    pub nics: Vec<Nic>,
     /// What the process that read this machine is bound to; null in a file that does not say.
     pub process: Option<Process>,
 }

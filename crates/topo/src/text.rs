@@ -4,9 +4,11 @@
 //! tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. No drawings here.
 
 mod changes;
+mod cores;
 mod gpus;
 mod layout;
 mod missing;
+mod nics;
 mod numa;
 mod places;
 mod tree;
@@ -17,16 +19,17 @@ use crate::survey::Survey;
 use layout::count;
 
 /// The default view, at most `width` columns wide where the words allow (60 at least), with a newline at the end.
-pub fn render(topology: &Topology, width: usize) -> String {
-    let width = width.max(60);
-    let sections = [
+pub fn render(survey: &Survey, width: usize) -> String {
+    let (topology, width) = (&survey.topology, width.max(60));
+    joined([
         vec![headline(topology)],
-        places::lines(topology, width),
+        places::lines(survey, width),
         places::distances(topology, width),
         gpus::lines(topology, width),
+        cores::lines(topology, width),
+        nics::lines(topology, &survey.nics, width),
         missing::lines(topology, width),
-    ];
-    joined(sections)
+    ])
 }
 
 /// The NUMA view: what `numactl -H` and `numactl -s` say.
@@ -43,7 +46,7 @@ pub fn numa(survey: &Survey, width: usize) -> String {
 
 /// The machine as a tree, as lstopo prints it.
 pub fn tree(survey: &Survey, width: usize) -> String {
-    joined([tree::lines(&survey.topology, width.max(60)), missing::lines(&survey.topology, width.max(60))])
+    joined([tree::lines(survey, width.max(60)), missing::lines(&survey.topology, width.max(60))])
 }
 
 /// What is different, a line each, under the names of what is compared.
@@ -83,8 +86,8 @@ mod tests {
 
     use super::*;
 
-    fn fixture(name: &str) -> Result<Topology, crate::TopoError> {
-        crate::from_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name))
+    fn fixture(name: &str) -> Result<Survey, crate::TopoError> {
+        crate::survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name))
     }
 
     #[test]
@@ -97,7 +100,7 @@ mod tests {
             "  0  0000:03:00.0  NVIDIA H100 80GB HBM3",
             "outside the cpuset: PUs 0-1",
             "offline, or left out when the file was written: PUs 16-17",
-            "  2  0000:c3:00.0  PCI 10de:2330          ?     ?                -      unknown",
+            "  2  0000:c3:00.0  PCI 10de:2330          ?     unknown",
             "nothing says which of 2 NUMA nodes is near",
         ] {
             assert!(text.contains(line), "no \"{line}\" in\n{text}");
@@ -108,9 +111,9 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_asked_for() -> Result<(), Box<dyn std::error::Error>> {
         for name in ["two-packages-gpus.xml", "superchips.xml"] {
-            let topology = fixture(name)?;
+            let survey = fixture(name)?;
             for width in [80, 100, 120] {
-                let text = render(&topology, width);
+                let text = render(&survey, width);
                 // The path of the file is printed whole, whatever its length.
                 for line in text.lines().filter(|line| !line.starts_with("read from ")) {
                     assert!(line.len() <= width, "{} columns at {width}: {line}", line.len());

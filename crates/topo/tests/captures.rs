@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use stats::IdSet;
 use topo::model::{Gpu, NodeKind, PuStatus, Rung, Topology};
-use topo::{TopoError, from_xml};
+use topo::{Survey, TopoError, from_xml, survey_xml};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -194,5 +194,52 @@ fn offline_and_disallowed_pus_are_named() -> Outcome {
     assert_eq!(uv.allowed.pus.or(&uv.allowed.not_in_cgroup_pus).len() + uv.allowed.offline_pus.len(), uv.pus.len());
     let lassen = load("v100-lassen", &folder)?;
     assert!(!lassen.allowed.pus.contains(0), "PUs 0-7 are reserved: {:?}", lassen.pu(0));
+    Ok(())
+}
+
+#[test]
+fn the_table_of_cores_gives_each_gpu_of_a_lumi_g_node_type_its_cores() -> Outcome {
+    let Some(folder) = captures("the cores for LUMI-G's GPUs") else { return Ok(()) };
+    let survey = survey_xml(&folder.join("xml/mi250x-tioga.xml"))?;
+    let table = |survey: &Survey| -> Vec<(String, String)> {
+        let text = topo::text::render(survey, 100);
+        let rows = text.lines().skip_while(|line| !line.starts_with("which cores")).skip(2).take(8);
+        let cells = |row: &str| row.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        rows.map(|row| (cells(row)[4].clone(), cells(row)[5].clone())).collect()
+    };
+    let wanted = |cores: [&str; 8], first: [&str; 8]| -> Vec<(String, String)> {
+        cores.iter().zip(first).map(|(cores, first)| ((*cores).to_owned(), first.to_owned())).collect()
+    };
+    let l3s = ["48-55", "56-63", "16-23", "24-31", "0-7", "8-15", "32-39", "40-47"];
+    assert_eq!(table(&survey), wanted(l3s, ["48", "56", "16", "24", "0", "8", "32", "40"]));
+    // LUMI-G's low-noise mode: the first core of each L3 is not for jobs.
+    let allowed = survey.topology.allowed.pus.minus(&"0-120:8".parse()?);
+    let low_noise = Survey { topology: survey.topology.restricted_to(&allowed), ..survey };
+    let l3s = ["49-55", "57-63", "17-23", "25-31", "1-7", "9-15", "33-39", "41-47"];
+    assert_eq!(table(&low_noise), wanted(l3s, ["49", "57", "17", "25", "1", "9", "33", "41"]));
+    Ok(())
+}
+
+#[test]
+fn every_view_of_every_capture_names_every_gpu_and_every_node() -> Outcome {
+    let Some(folder) = captures("every view of every capture") else { return Ok(()) };
+    for path in xml_files(&folder.join("xml"))? {
+        let survey = survey_xml(&path)?;
+        let (tree, default) = (topo::text::tree(&survey, 100), topo::text::render(&survey, 100));
+        for gpu in &survey.topology.gpus {
+            let address = gpu.pci.to_string();
+            assert!(tree.contains(&address) && default.contains(&address), "{}: {address}", path.display());
+        }
+        let numa = topo::text::numa(&survey, 100);
+        for node in &survey.topology.nodes {
+            let (words, row) = (format!("node {}", node.os_index), format!("\n  {} ", node.os_index));
+            assert!(
+                tree.contains(&words) && default.contains(&words) && numa.contains(&row),
+                "{}: {words}",
+                path.display()
+            );
+        }
+        assert_eq!(topo::difference::differences(&survey, &survey), [], "{}", path.display());
+    }
     Ok(())
 }

@@ -34,6 +34,11 @@ fn golden(view_name: &str, view: View) -> Outcome {
 }
 
 #[test]
+fn the_default_view_is_as_it_was() -> Outcome {
+    golden("default", text::render)
+}
+
+#[test]
 fn the_tree_is_as_it_was() -> Outcome {
     golden("tree", text::tree)
 }

@@ -34,7 +34,7 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
     } else if args.tree {
         terminal::print(topo::text::tree(&survey, width).as_bytes())?;
     } else {
-        terminal::print(topo::text::render(&survey.topology, width).as_bytes())?;
+        terminal::print(topo::text::render(&survey, width).as_bytes())?;
     }
     Ok(Exit::Ok)
 }

@@ -198,3 +198,20 @@ fn cpus_caches_and_groupings_that_changed_are_said() -> Outcome {
     assert_eq!(there, ["NUMA node 0 has PUs 8-15, had 0-7", "NUMA node 1 has PUs 0-7, had 8-15"]);
     Ok(())
 }
+
+#[test]
+fn an_adapter_that_is_gone_and_a_smaller_reserve_of_huge_pages_are_said() -> Outcome {
+    let pages = |total| HugePages { node: 1, page_bytes: 2 << 20, total, free: Some(total) };
+    let (mut old, mut new) = (machine()?, machine()?);
+    (old.huge_pages, new.huge_pages) = (vec![pages(512)], vec![pages(256)]);
+    new.nics.clear();
+    let words: Vec<String> = differences(&old, &new).into_iter().map(|one| one.words).collect();
+    let wanted = ["NIC 0000:83:01.0 (PCI 15b3:101b) gone", "NUMA node 1: 256 huge pages of 2 MiB, were 512"];
+    assert_eq!(words, wanted);
+    new.huge_pages[0].free = Some(0);
+    assert_eq!(differences(&new, &old)[0].words, "NIC 0000:83:01.0 (PCI 15b3:101b) new");
+    old.nics.clear();
+    new.huge_pages.clear();
+    assert_eq!(differences(&old, &new), [], "what one file does not list is no change");
+    Ok(())
+}

@@ -2,13 +2,8 @@
 
 use stats::IdSet;
 
-use super::layout::{columns, cut, ids, wrapped};
-use crate::model::{Gpu, Link, NodeKind, Rung, Topology};
-
-/// The longest list of PUs that a cell holds; what is cut there is written out below.
-const PUS_COLUMNS: usize = 22;
-/// The least that a name is cut to.
-const NAME_COLUMNS: usize = 12;
+use super::layout::{cut, fitted, ids, wrapped};
+use crate::model::{Gpu, Link, Locality, NodeKind, Rung, Topology};
 
 /// The table and its notes.
 pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
@@ -16,25 +11,19 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
         return vec!["no GPU among the PCI devices".to_owned()];
     }
     let links = topology.gpus.iter().any(|gpu| gpu.link.is_some());
-    let table = |name_columns: usize| {
+    let longest = topology.gpus.iter().map(|gpu| name(gpu).chars().count()).max().unwrap_or(0);
+    let mut lines = fitted(width, longest, |name_columns| {
         let mut rows = vec![head(links)];
         rows.extend(topology.gpus.iter().map(|gpu| row(topology, gpu, links, name_columns)));
-        columns(&rows)
-    };
-    let widest = |lines: &[String]| lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-    let longest = topology.gpus.iter().map(|gpu| name(gpu).chars().count()).max().unwrap_or(0);
-    let mut lines = table(longest);
-    let excess = widest(&lines).saturating_sub(width);
-    if excess > 0 {
-        lines = table(longest.saturating_sub(excess).max(NAME_COLUMNS));
-    }
+        rows
+    });
     lines.insert(0, "GPUs, in PCI order".to_owned());
     lines.extend(notes(topology, width));
     lines
 }
 
 fn head(links: bool) -> Vec<String> {
-    let mut head = vec!["#", "PCI address", "name", "node", "L3 or local PUs", "first", "known from"];
+    let mut head = vec!["#", "PCI address", "name", "node", "known from"];
     if links {
         head.push("PCIe link");
     }
@@ -42,15 +31,11 @@ fn head(links: bool) -> Vec<String> {
 }
 
 fn row(topology: &Topology, gpu: &Gpu, links: bool, name_columns: usize) -> Vec<String> {
-    let unknown = gpu.locality.rung == Rung::Unknown;
-    let or_dash = |set: &IdSet| if set.is_empty() { "-".to_owned() } else { ids(set) };
     let mut row = vec![
         gpu.index.to_string(),
         gpu.pci.to_string(),
         cut(&name(gpu), name_columns),
-        if unknown { "?".to_owned() } else { or_dash(&host_side(topology, gpu)) },
-        if unknown { "?".to_owned() } else { cut(&or_dash(&gpu.locality.pus), PUS_COLUMNS) },
-        topology.first_local_pu(gpu).map_or_else(|| "-".to_owned(), |pu| pu.to_string()),
+        node_cell(topology, &gpu.locality),
         rung(gpu.locality.rung).to_owned(),
     ];
     if links {
@@ -59,17 +44,22 @@ fn row(topology: &Topology, gpu: &Gpu, links: bool, name_columns: usize) -> Vec<
     row
 }
 
-/// The local nodes without those of GPUs' memory, which the nodes' own lines name.
-fn host_side(topology: &Topology, gpu: &Gpu) -> IdSet {
+/// The local nodes without those of GPUs' memory, which the nodes' own lines name; `?` where nobody knows.
+pub(super) fn node_cell(topology: &Topology, locality: &Locality) -> String {
     let gpus = |id: u32| topology.node(id).is_some_and(|node| node.kind == NodeKind::GpuMemory);
-    gpu.locality.nodes.iter().filter(|id| !gpus(*id)).collect()
+    let host: IdSet = locality.nodes.iter().filter(|id| !gpus(*id)).collect();
+    match (locality.rung, host.is_empty()) {
+        (Rung::Unknown, _) => "?".to_owned(),
+        (_, true) => "-".to_owned(),
+        (_, false) => ids(&host),
+    }
 }
 
 pub(super) fn name(gpu: &Gpu) -> String {
     gpu.name.value.clone().unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id))
 }
 
-fn rung(rung: Rung) -> &'static str {
+pub(super) fn rung(rung: Rung) -> &'static str {
     match rung {
         Rung::L3 => "L3",
         Rung::PciLocalCpus => "PCI",
@@ -89,7 +79,7 @@ pub(super) fn link(link: &Link) -> String {
     if now == most { now } else { format!("{now} of {most}") }
 }
 
-/// Why each locality is what it is, one entry per reason, and the lists that a cell had no room for.
+/// Why each locality is what it is, one entry per reason.
 fn notes(topology: &Topology, width: usize) -> Vec<String> {
     let mut reasons: Vec<(&str, IdSet)> = Vec::new();
     for gpu in &topology.gpus {
@@ -99,13 +89,5 @@ fn notes(topology: &Topology, width: usize) -> Vec<String> {
         }
     }
     let whose = |indices: &IdSet| format!("  GPU {}: ", ids(indices));
-    let mut lines: Vec<String> =
-        reasons.iter().flat_map(|(reason, indices)| wrapped(&whose(indices), reason, width)).collect();
-    for gpu in &topology.gpus {
-        let pus = ids(&gpu.locality.pus);
-        if pus.len() > PUS_COLUMNS {
-            lines.extend(wrapped(&format!("  GPU {}: local PUs ", gpu.index), &pus, width));
-        }
-    }
-    lines
+    reasons.iter().flat_map(|(reason, indices)| wrapped(&whose(indices), reason, width)).collect()
 }

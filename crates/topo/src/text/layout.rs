@@ -53,6 +53,20 @@ pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// The least that a name is cut to.
+const NAME_COLUMNS: usize = 12;
+
+/// The rows that `table` makes for names of at most so many columns, within `width` where cutting names is enough for that;
+/// `longest` is the longest name's.
+pub(super) fn fitted(width: usize, longest: usize, table: impl Fn(usize) -> Vec<Vec<String>>) -> Vec<String> {
+    let whole = columns(&table(longest));
+    let widest = whole.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    match widest.saturating_sub(width) {
+        0 => whole,
+        excess => columns(&table(longest.saturating_sub(excess).max(NAME_COLUMNS))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

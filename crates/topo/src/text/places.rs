@@ -4,10 +4,12 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use super::layout::{columns, count, ids, wrapped};
-use crate::model::{NodeKind, NumaNode, Topology};
+use crate::model::{Locality, NodeKind, NumaNode, Topology};
+use crate::survey::Survey;
 
 /// Packages with what they hold, then the nodes that are in no package.
-pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
+pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
+    let topology = &survey.topology;
     let mut lines = Vec::new();
     let mut shown = IdSet::default();
     for package in &topology.packages {
@@ -15,7 +17,7 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
         let model = package.cpu_model.as_deref().unwrap_or("CPU model not known");
         lines.push(format!("package {id}   {model}"));
         for node in topology.nodes.iter().filter(|node| package.nodes.contains(node.os_index)) {
-            lines.extend(node_lines(topology, node, width));
+            lines.extend(node_lines(survey, node, width));
             shown.0.insert(node.os_index);
         }
         lines.extend(l3_line(topology, "  L3", width, |l3| l3.is_subset(&package.pus) && !in_one_node(topology, l3)));
@@ -28,12 +30,13 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
         lines.push("in no package".to_owned());
     }
     for node in others {
-        lines.extend(node_lines(topology, node, width));
+        lines.extend(node_lines(survey, node, width));
     }
     lines
 }
 
-fn node_lines(topology: &Topology, node: &NumaNode, width: usize) -> Vec<String> {
+fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
+    let topology = &survey.topology;
     let memory = match (node.total_bytes, node.free_bytes) {
         (0, _) if node.kind == NodeKind::Normal => "memory not known".to_owned(),
         (0, _) => "no memory".to_owned(),
@@ -54,7 +57,36 @@ fn node_lines(topology: &Topology, node: &NumaNode, width: usize) -> Vec<String>
     if matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly) {
         lines.extend(l3_line(topology, "    L3", width, |l3| l3.is_subset(&node.pus) && in_one_node(topology, l3)));
     }
+    lines.extend(huge_pages(survey, node.os_index, width));
+    lines.extend(devices(survey, node.os_index, width));
     lines
+}
+
+/// `huge pages 2 MiB: 512 (400 free)`; nothing where none is in reserve.
+fn huge_pages(survey: &Survey, node: u32, width: usize) -> Vec<String> {
+    let own = survey.huge_pages.iter().filter(|pages| pages.node == node && pages.total > 0);
+    let each = own.map(|pages| {
+        let free = pages.free.map_or_else(String::new, |free| format!(" ({free} free)"));
+        format!("{} of {}{free}", pages.total, rounded_size(pages.page_bytes))
+    });
+    let all: Vec<String> = each.collect();
+    if all.is_empty() { Vec::new() } else { wrapped("    huge pages: ", &all.join(", "), width) }
+}
+
+/// `GPUs 4-5; NIC hsn2`; nothing where no device is known to be local.
+fn devices(survey: &Survey, node: u32, width: usize) -> Vec<String> {
+    let here = |locality: &Locality| locality.nodes.contains(node) || locality.outside_nodes.contains(node);
+    let gpus: IdSet = survey.topology.gpus.iter().filter(|gpu| here(&gpu.locality)).map(|gpu| gpu.index).collect();
+    let nics = survey.nics.iter().filter(|nic| here(&nic.locality) && !nic.os_devices.is_empty());
+    let nics: Vec<String> = nics.map(|nic| nic.os_devices.join("/")).collect();
+    let mut parts = Vec::new();
+    if !gpus.is_empty() {
+        parts.push(format!("{} {}", if gpus.len() == 1 { "GPU" } else { "GPUs" }, ids(&gpus)));
+    }
+    if !nics.is_empty() {
+        parts.push(format!("{} {}", if nics.len() == 1 { "NIC" } else { "NICs" }, nics.join(", ")));
+    }
+    if parts.is_empty() { Vec::new() } else { wrapped("    ", &parts.join("; "), width) }
 }
 
 /// Where a node without CPUs is: hwloc attaches what it cannot place to the whole machine, which is near nothing.

@@ -9,7 +9,9 @@ use stats::units::rounded_size;
 
 use super::gpus::{link, name};
 use super::layout::{count, cut, ids, wrapped};
-use crate::model::{Core, NodeKind, NumaNode, Rung, Topology};
+use super::nics::name as nic_name;
+use crate::model::{Core, Locality, NodeKind, NumaNode, Rung, Topology};
+use crate::survey::Survey;
 
 /// The most of a name that is shown.
 const NAME_COLUMNS: usize = 40;
@@ -25,23 +27,28 @@ struct Place<'t> {
 }
 
 /// The whole tree.
-pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
+pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
+    let topology = &survey.topology;
     let mut machine = filled(topology);
     for node in topology.nodes.iter().filter(|node| !is_place(node)) {
         machine.innermost(&node.pus).leaves.push(node_words(node));
     }
     for gpu in &topology.gpus {
-        let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
         let mut words = format!("GPU {}  {}  {}", gpu.index, gpu.pci, cut(&name(gpu), NAME_COLUMNS));
         if let Some(now) = &gpu.link {
             words += &format!("  {}", link(now));
         }
-        if gpu.locality.rung == Rung::Unknown {
-            words += "  (nobody says what is near)";
-        } else if local.is_empty() {
-            words += &format!("  (near node {}, no PU is)", ids(&gpu.locality.nodes.or(&gpu.locality.outside_nodes)));
+        machine.device(&gpu.locality, words);
+    }
+    for nic in &survey.nics {
+        let mut words = format!("NIC  {}  {}", nic.pci, cut(&nic_name(nic), NAME_COLUMNS));
+        if !nic.os_devices.is_empty() {
+            words += &format!("  {}", nic.os_devices.join(", "));
         }
-        machine.innermost(&local).leaves.push(words);
+        if let Some(now) = &nic.link {
+            words += &format!("  {}", link(now));
+        }
+        machine.device(&nic.locality, words);
     }
     let mut lines = Vec::new();
     machine.write(topology, "", width, &mut lines);
@@ -121,6 +128,17 @@ impl<'t> Place<'t> {
             Some(at) => self.inside[at].innermost(pus),
             None => self,
         }
+    }
+
+    /// Hangs a device where its locality says, and says so where it does not.
+    fn device(&mut self, locality: &Locality, mut words: String) {
+        let local = locality.pus.or(&locality.outside_pus);
+        if locality.rung == Rung::Unknown {
+            words += "  (nobody says what is near)";
+        } else if local.is_empty() {
+            words += &format!("  (near node {}, no PU is)", ids(&locality.nodes.or(&locality.outside_nodes)));
+        }
+        self.innermost(&local).leaves.push(words);
     }
 
     fn write(&self, topology: &Topology, indent: &str, width: usize, lines: &mut Vec<String>) {
