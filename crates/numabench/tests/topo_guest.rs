@@ -8,7 +8,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use stats::IdSet;
 
 type Done = Result<(), Box<dyn Error>>;
@@ -24,6 +24,8 @@ for options in '' '-i 0,1' '-m 1' '-p 1' '-P 0,1' '-l' '-C 2-3' '-N 1 -m 0'; do
     part s $options; $with numactl -s
     part json $options; $with numabench topo --json
 done
+echo 5 >/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages
+part huge; numabench topo
 part saved; numactl -C 2-3 -i 0,1 numabench topo --json --save /tmp/node.xml
 part loaded; numabench topo --json --input /tmp/node.xml
 ";
@@ -155,6 +157,13 @@ fn same_when_saved(saved: &str, loaded: &str) -> Done {
     saved["source"].take();
     assert_eq!(saved["process"]["policy"]["mode"], "interleave");
     assert_eq!(in_json(&saved["process"]["affinity"])?, [2, 3].into());
+    let huge = saved["huge_pages"].as_array().and_then(|all| all.iter().find(|pages| pages["node"] == 1));
+    assert_eq!(
+        huge,
+        Some(&json!({"node": 1, "page_bytes": 2 << 20, "total": 5, "free": 5})),
+        "{}",
+        saved["huge_pages"]
+    );
     assert!(saved["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty()), "{saved}");
     assert_eq!(saved, loaded);
     Ok(())
@@ -163,6 +172,12 @@ fn same_when_saved(saved: &str, loaded: &str) -> Done {
 fn as_numactl_says(shape: &str) -> Done {
     let Some(parts) = guest(shape, SCRIPT)? else { return Ok(()) };
     same_nodes(part(&parts, "H")?, part(&parts, "numa")?)?;
+    assert_eq!(
+        part(&parts, "huge")?.matches("huge pages: 5 of 2 MiB (5 free)").count(),
+        1,
+        "{}",
+        part(&parts, "huge")?
+    );
     same_when_saved(part(&parts, "saved")?, part(&parts, "loaded")?)?;
     let is_state = |name: &&str| name.is_empty() || name.starts_with(' ');
     let states: Vec<&str> = parts.keys().filter_map(|name| name.strip_prefix('s')).filter(is_state).collect();
