@@ -5,7 +5,7 @@
 //! copies out of bounds are errors; an asynchronous copy of memory that is not pinned is done before the call returns.
 //! What is left over when a context's last user releases it is printed to stderr.
 //!
-//! One file, because rustc builds it by itself, and long, because it is every function the backend calls.
+//! About 600 lines because rustc builds it by itself, as one file, and it is every function the backend calls.
 //!
 //! Told by environment variables: `FAKE_CUINIT` and `FAKE_COUNT` (what those answer), `FAKE_WAIT` (`works`, `refused`,
 //! `holds-nothing`, `never-ends`), `FAKE_MODULE` and `FAKE_REGISTER` (result codes), `FAKE_CORRUPT` (each copy changes the

@@ -45,8 +45,11 @@ fn more_memory_than_the_gpu_has_is_refused_before_anything_is_allocated() -> Don
     };
     refuse(&["--gpus", "1", "--size", "300MiB"], &["GPU 0000:c1:00.0 has 256 MiB", "300 MiB", "smaller --size"])?;
     refuse(&["--gpus", "0,0", "--size", "200MiB"], &["GPU 0000:05:00.0 has 256 MiB", "2 ranks need 400 MiB"])?;
-    refuse(&["--gpus", "0", "--size", "200MiB", "--direction", "bidir"], &["need 400 MiB", "--direction bidir"])?;
-    refuse(&["--gpus", "0", "--floats", "4611686018427387903"], &["need 16777216 TiB"])
+    refuse(
+        &["--gpus", "0", "--size", "200MiB", "--direction", "bidir"],
+        &["1 rank needs 400 MiB", "--direction bidir"],
+    )?;
+    refuse(&["--gpus", "0", "--floats", "4611686018427387903"], &["needs 16777216 TiB"])
 }
 
 /// A run on the stand-in driver that refuses to register memory, with this locked-memory limit in KiB.
