@@ -24,13 +24,14 @@ const WARM_ROUNDS: u64 = 10;
 const WARM_NS: u64 = 50_000_000;
 
 impl Rank {
-    /// One block of one case, by all ranks at once or one after the other.
+    /// One block of one case, by all ranks at once or one after the other; a rank that is `out` of it lets its turn pass.
     pub(crate) fn block(
         &self,
         ready: &mut Result<Ready, Failure>,
         before: &Result<Seen, Trouble>,
         case: &Case,
         pass: u64,
+        out: bool,
     ) -> Result<Result<Sample, Trouble>, Aborted> {
         let mut mine = match (ready.as_mut(), before) {
             (Ok(ready), Ok(seen)) => Ok((ready, seen)),
@@ -42,7 +43,7 @@ impl Rank {
         }
         let mut outcome = Err(Trouble::Skipped("its turn did not come".to_owned()));
         for turn in 0..self.group.size() {
-            if turn == self.group.rank() {
+            if turn == self.group.rank() && !out {
                 outcome = match &mut mine {
                     Ok((ready, seen)) => self.alone(ready, seen, case, pass),
                     Err(trouble) => Err(trouble.clone()),

@@ -38,7 +38,14 @@ pub(crate) enum Report {
 /// What the coordinator answers after each pass.
 pub(crate) enum Decision {
     /// Measure another pass of the cases that are not finished.
-    Go { pass: u64, finished: Arc<Vec<bool>> },
+    Go {
+        /// The pass.
+        pass: u64,
+        /// Cases that need no further block of anyone.
+        finished: Arc<Vec<bool>>,
+        /// Cases that this rank is out of, though others go on.
+        out: Vec<bool>,
+    },
     /// Enough.
     Stop,
 }
@@ -106,8 +113,8 @@ impl Rank {
         let started = Report::Started { rank, thread_id: sys::thread_id(), latch };
         let mut present = self.reports.send(started).is_ok() && self.group.barrier().is_ok();
         while present {
-            let Ok(Decision::Go { pass, finished }) = self.decisions.recv() else { break };
-            present = match self.pass(&mut ready, pass, &finished) {
+            let Ok(Decision::Go { pass, finished, out }) = self.decisions.recv() else { break };
+            present = match self.pass(&mut ready, pass, &finished, &out) {
                 Ok(blocks) => {
                     let link = self.link();
                     self.reports.send(Report::Pass { rank, blocks, link }).is_ok()
@@ -141,6 +148,7 @@ impl Rank {
         ready: &mut Result<Ready, Failure>,
         pass: u64,
         finished: &[bool],
+        out: &[bool],
     ) -> Result<Vec<CaseBlock>, Aborted> {
         let mut all = Vec::new();
         for (kind, cases) in schedule::pass(&self.cases, finished, self.config.seed, pass) {
@@ -154,7 +162,7 @@ impl Rank {
                 if self.interrupted_by_anyone()? {
                     break;
                 }
-                let outcome = self.block(ready, &before, case, pass)?;
+                let outcome = self.block(ready, &before, case, pass, out[case.index])?;
                 // A block that a signal cut short is no block, and nobody's fault. What failed or arrived wrong did so all the same.
                 let by_signal = self.interrupted.load(Ordering::Relaxed);
                 if !(by_signal && matches!(outcome, Ok(_) | Err(Trouble::Invalid(_)))) {

@@ -109,8 +109,9 @@ impl Coordinator<'_> {
                 return RunEnd::TimedOut;
             }
             let finished = Arc::new(finished);
-            for decide in &self.decisions {
-                drop(decide.send(Decision::Go { pass, finished: Arc::clone(&finished) }));
+            for (rank, decide) in self.decisions.iter().enumerate() {
+                let out = self.state.out(rank);
+                drop(decide.send(Decision::Go { pass, finished: Arc::clone(&finished), out }));
             }
             if !self.collect() {
                 return self.gone();

@@ -4,6 +4,7 @@ use stats::stop::StopReason;
 use topo::model::Link;
 
 use crate::case::Case;
+use crate::config::Order;
 use crate::sample::{CaseBlock, Sample, Trouble};
 
 /// How a run ended.
@@ -77,6 +78,10 @@ impl RunState {
     pub(crate) fn add(&mut self, rank: usize, blocks: Vec<CaseBlock>, link: Option<Link>) {
         for (case, outcome) in blocks {
             let mine = &mut self.results[case][rank];
+            // A rank that is out of a case has nothing to add in the passes that others need.
+            if mine.stop.is_some() {
+                continue;
+            }
             match outcome {
                 Ok(sample) => mine.samples.push(sample),
                 Err(trouble) => mine.trouble = mine.trouble.take().or(Some(trouble)),
@@ -102,21 +107,25 @@ impl RunState {
         self.results.iter().map(|ranks| ranks.iter().all(|rank| rank.stop.is_some())).collect()
     }
 
-    /// Asks `enough` of every rank's blocks (mean nanoseconds a round). A case goes on until all its ranks have enough, and
-    /// ends at once where a rank is in trouble: the others' blocks would not be what was asked.
+    /// Which cases rank `rank` is out of.
+    pub(crate) fn out(&self, rank: usize) -> Vec<bool> {
+        self.results.iter().map(|ranks| ranks[rank].stop.is_some()).collect()
+    }
+
+    /// Asks `enough` of every rank's blocks (mean nanoseconds a round). A case goes on until all its ranks have enough.
+    /// A rank in trouble is out of it, and with it all ranks that were to be at once: their blocks would not be what was asked.
     pub(crate) fn judge(&mut self, enough: impl Fn(&[f64]) -> Option<StopReason>) {
-        for ranks in &mut self.results {
-            if ranks.iter().all(|rank| rank.stop.is_some()) {
-                continue;
-            }
-            if ranks.iter().any(|rank| rank.trouble.is_some()) {
-                ranks.iter_mut().for_each(|rank| rank.stop = Some(StopReason::Error));
-                continue;
+        for (case, ranks) in self.cases.iter().zip(&mut self.results) {
+            // Ranks that are to be at once need each other; alone, one that failed ends nobody else's case.
+            let together = case.order == Order::Simultaneous && ranks.iter().any(|rank| rank.trouble.is_some());
+            for rank in ranks.iter_mut().filter(|rank| together || rank.trouble.is_some()) {
+                rank.stop.get_or_insert(StopReason::Error);
             }
             let values =
                 |rank: &RankCase| -> Vec<f64> { rank.samples.iter().map(|s| s.block.ns_per_round()).collect() };
-            let reasons: Option<Vec<StopReason>> = ranks.iter().map(|rank| enough(&values(rank))).collect();
-            for (rank, reason) in ranks.iter_mut().zip(reasons.unwrap_or_default()) {
+            let open = || ranks.iter().filter(|rank| rank.stop.is_none());
+            let Some(reasons) = open().map(|rank| enough(&values(rank))).collect::<Option<Vec<_>>>() else { continue };
+            for (rank, reason) in ranks.iter_mut().filter(|rank| rank.stop.is_none()).zip(reasons) {
                 rank.stop = Some(reason);
             }
         }
