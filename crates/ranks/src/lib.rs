@@ -9,9 +9,11 @@
 
 mod solo;
 mod threads;
+mod world;
 
 pub use solo::Solo;
 pub use threads::Threads;
+pub use world::{Letter, Place, Single, World, WorldError};
 
 /// Another member gave up, so waiting for it would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

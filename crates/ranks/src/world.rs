@@ -1,0 +1,96 @@
+//! The processes of one launch, as one of them sees them: who it is, on which node, and letters to the others.
+//!
+//! Letters are all there is, and nobody ever waits in here: posting returns at once and collecting answers "nothing yet". So a
+//! process that died cannot make another one hang; how long to wait is its caller's business. What must be quick
+//! (starting together, knowing that all have their rounds) is between the ranks of one node and goes through
+//! [`Ranks`](crate::Ranks), never through letters.
+
+/// Where a process stands in its launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its number in the launch, 0..size.
+    pub rank: usize,
+    /// How many processes were launched.
+    pub size: usize,
+    /// Its node's number, 0..nodes, by each node's lowest rank.
+    pub node: usize,
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// Its number among the processes of its node, 0..node_size, in the order of `rank`.
+    pub node_rank: usize,
+    /// How many processes its node has.
+    pub node_size: usize,
+}
+
+impl Place {
+    /// A process on its own.
+    pub const SINGLE: Self = Self { rank: 0, size: 1, node: 0, nodes: 1, node_rank: 0, node_size: 1 };
+}
+
+/// What one process sent to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// The sender's rank.
+    pub from: usize,
+    /// What it says.
+    pub bytes: Vec<u8>,
+}
+
+/// The transport between processes failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{call} failed: {message}")]
+pub struct WorldError {
+    /// The call, as its manual spells it.
+    pub call: String,
+    /// What it said.
+    pub message: String,
+}
+
+/// The processes of one launch. All calls come from the thread that made it.
+pub trait World {
+    /// Where this process stands.
+    fn place(&self) -> Place;
+
+    /// Sends a letter without waiting for anybody. Letters between the same two processes arrive in the order sent. One to oneself arrives too.
+    ///
+    /// # Errors
+    /// [`WorldError`] if the transport refuses.
+    fn post(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError>;
+
+    /// The next letter that has arrived, if one has. Also moves along what was posted: whoever posts goes on collecting.
+    ///
+    /// # Errors
+    /// [`WorldError`] if the transport fails.
+    fn collect(&self) -> Result<Option<Letter>, WorldError>;
+
+    /// Ends every process of the launch with this code, as far as the transport can. May return.
+    fn abort(&self, code: u8);
+
+    /// Leaves in good order. Collective, and so waits for every process: only when all are known to be well.
+    fn leave(self: Box<Self>);
+}
+
+/// The world of a process on its own.
+#[derive(Debug, Default)]
+pub struct Single {
+    to_itself: std::cell::RefCell<std::collections::VecDeque<Vec<u8>>>,
+}
+
+impl World for Single {
+    fn place(&self) -> Place {
+        Place::SINGLE
+    }
+
+    fn post(&self, _to: usize, bytes: &[u8]) -> Result<(), WorldError> {
+        self.to_itself.borrow_mut().push_back(bytes.to_vec());
+        Ok(())
+    }
+
+    fn collect(&self) -> Result<Option<Letter>, WorldError> {
+        Ok(self.to_itself.borrow_mut().pop_front().map(|bytes| Letter { from: 0, bytes }))
+    }
+
+    fn abort(&self, _code: u8) {}
+
+    fn leave(self: Box<Self>) {}
+}
