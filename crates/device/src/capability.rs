@@ -31,7 +31,7 @@ impl fmt::Display for MemoryKind {
 }
 
 /// How queued copies are held back until the whole queue is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Latch {
     /// The driver's stream-memory wait on a pinned flag (cuStreamWaitValue32 / hipStreamWaitValue32).
     StreamWait,

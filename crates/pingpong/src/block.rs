@@ -12,6 +12,7 @@ use crate::config::{Amount, Order, fixed_blocks};
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Stage};
 use crate::measure::{self, Effort};
+use crate::measured::Measured;
 use crate::rank::{Rank, Ready};
 use crate::sample::{Sample, Trouble};
 use crate::seen::Seen;
@@ -32,9 +33,9 @@ impl Rank {
         case: &Case,
         pass: u64,
         out: bool,
-    ) -> Result<Result<Sample, Trouble>, Aborted> {
+    ) -> Result<Result<Measured, Trouble>, Aborted> {
         let mut mine = match (ready.as_mut(), before) {
-            (Ok(ready), Ok(seen)) => Ok((ready, seen)),
+            (Ok(ready), Ok(_)) => Ok(ready),
             (Err(failure), _) => Err(Trouble::Failed(failure.clone())),
             (_, Err(trouble)) => Err(trouble.clone()),
         };
@@ -45,7 +46,7 @@ impl Rank {
         for turn in 0..self.group.size() {
             if turn == self.group.rank() && !out {
                 outcome = match &mut mine {
-                    Ok((ready, seen)) => self.alone(ready, seen, case, pass),
+                    Ok(ready) => self.alone(ready, case, pass),
                     Err(trouble) => Err(trouble.clone()),
                 };
             }
@@ -54,20 +55,20 @@ impl Rank {
         Ok(outcome)
     }
 
-    fn alone(&self, ready: &mut Ready, seen: &Seen, case: &Case, pass: u64) -> Result<Sample, Trouble> {
+    fn alone(&self, ready: &mut Ready, case: &Case, pass: u64) -> Result<Measured, Trouble> {
         let effort = self.prepare(ready, case, pass, false)?;
         let queued = self.queue(ready, case, &effort)?;
         self.time(ready, case, &effort, queued, &Solo)?;
         let window = ready.timeline.own_window();
-        self.conclude(ready, seen, case, pass, &effort, &window)
+        self.conclude(ready, case, pass, &effort, &window)
     }
 
     fn together(
         &self,
-        mine: &mut Result<(&mut Ready, &Seen), Trouble>,
+        mine: &mut Result<&mut Ready, Trouble>,
         case: &Case,
         pass: u64,
-    ) -> Result<Result<Sample, Trouble>, Aborted> {
+    ) -> Result<Result<Measured, Trouble>, Aborted> {
         let group = &*self.group;
         let effort = well(mine).and_then(|ready| self.prepare(ready, case, pass, true));
         group.barrier()?;
@@ -88,8 +89,8 @@ impl Rank {
         let span = timed.as_ref().ok().and_then(|()| well(mine).ok());
         let window = self.window(span.map(|ready| (ready.timeline.start_ns, ready.timeline.end_ns())))?;
         let outcome = match (mine, queued, timed) {
-            (Ok((ready, seen)), Ok((effort, _)), Ok(())) if !anyone_failed => {
-                self.conclude(ready, seen, case, pass, &effort, &window)
+            (Ok(ready), Ok((effort, _)), Ok(())) if !anyone_failed => {
+                self.conclude(ready, case, pass, &effort, &window)
             }
             (_, _, Err(trouble)) => Err(trouble),
             _ => Err(Trouble::Invalid("another rank failed, so not all copies were simultaneous".to_owned())),
@@ -184,12 +185,11 @@ impl Rank {
     fn conclude(
         &self,
         ready: &mut Ready,
-        seen: &Seen,
         case: &Case,
         pass: u64,
         effort: &Effort,
         window: &Window,
-    ) -> Result<Sample, Trouble> {
+    ) -> Result<Measured, Trouble> {
         let delivery = Delivery::new(self, case, pass);
         let verified_bytes = if self.config.verify { Some(delivery.verify(ready.copier()?)?) } else { None };
         let block = counted(&ready.timeline, window, case.direction, case.bytes, effort.copies).ok_or_else(|| {
@@ -198,23 +198,22 @@ impl Rank {
             Trouble::Invalid(why.to_owned())
         })?;
         let shared = case.order == Order::Simultaneous && self.group.size() > 1;
-        Ok(Sample {
+        let allocation = ready.buffers.as_ref().map_or(0, |buffers| buffers.allocation);
+        Measured::new(block, |block| Sample {
             block,
             timing: effort.timing,
-            allocation: ready.buffers.as_ref().map_or(0, |buffers| buffers.allocation),
+            allocation,
             overlap: shared.then(|| window.overlap()),
             start_skew_ns: shared.then(|| window.skew_ns()),
             verified_bytes,
-            before: Some(seen.clone()),
-            after: None,
         })
     }
 }
 
 /// A rank that can take part in a block, or why it cannot.
-fn well<'a>(mine: &'a mut Result<(&mut Ready, &Seen), Trouble>) -> Result<&'a mut Ready, Trouble> {
+fn well<'a>(mine: &'a mut Result<&mut Ready, Trouble>) -> Result<&'a mut Ready, Trouble> {
     match mine {
-        Ok((ready, _)) => Ok(ready),
+        Ok(ready) => Ok(ready),
         Err(trouble) => Err(trouble.clone()),
     }
 }

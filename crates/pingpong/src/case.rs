@@ -9,7 +9,7 @@ use crate::config::{Order, RunConfig, TimingChoice};
 pub const DEVICE_TIMING_FROM_BYTES: usize = 1 << 20;
 
 /// The clock a case is timed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Timing {
     /// The node's clock around blocking copies: what an application sees.
     Host,

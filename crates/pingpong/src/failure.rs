@@ -3,9 +3,10 @@
 use std::fmt;
 
 use device::DeviceError;
+use serde::{Deserialize, Serialize};
 
 /// Where in a rank's life it failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
     /// Binding the thread.
     Bind,
@@ -39,7 +40,7 @@ impl Stage {
 }
 
 /// What failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Where.
     pub stage: Stage,

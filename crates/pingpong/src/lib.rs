@@ -6,7 +6,8 @@
 //! ```
 //!
 //! * `config`, `case` what is measured; `schedule` in which order;
-//! * `run` starts one thread a rank and decides after each pass; `rank` is one rank's life, `block` what it does between two barriers; `state` is what there is so far;
+//! * `lead` decides after each pass and `follow` does a process's part of it, with `letter`s between them; `crew` are the ranks of a process, one
+//!   thread each; `rank` is one rank's life, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `host_memory`, `buffers`, `seen` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `window` what of it counts; `delivery` proves with a `payload` that bytes moved;
 //! * `budget` says beforehand whether the memory asked for is there;
@@ -21,13 +22,17 @@ mod buffers;
 mod case;
 pub mod clock;
 mod config;
+mod crew;
 mod delivery;
 mod failure;
+mod follow;
 mod host_memory;
+mod lead;
+mod letter;
 mod measure;
+mod measured;
 mod payload;
 mod rank;
-mod run;
 mod sample;
 mod schedule;
 mod seen;
@@ -38,9 +43,11 @@ mod window;
 pub use budget::{BudgetError, check_budget};
 pub use case::{Case, DEVICE_TIMING_FROM_BYTES, Timing};
 pub use config::{Amount, Order, RunConfig, TimingChoice};
+pub use crew::{Crew, Group, Neighbours};
 pub use failure::{Failure, Stage};
+pub use follow::{Followed, follow};
+pub use lead::{Journal, dismiss, lead};
 pub use payload::Mismatch;
-pub use run::{Journal, run};
-pub use sample::{Sample, Trouble};
+pub use sample::{Sample, SoFar, Trouble};
 pub use seen::{Pages, Seen};
 pub use state::{RankCase, RankState, RunEnd, RunState};

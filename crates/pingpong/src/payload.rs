@@ -14,7 +14,7 @@ pub struct Payload {
 }
 
 /// The first byte that is not as sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Mismatch {
     /// Offset in bytes from the start of the buffer.
     pub offset: u64,

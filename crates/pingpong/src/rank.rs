@@ -12,43 +12,22 @@ use std::sync::mpsc::{Receiver, Sender};
 use device::{Device, DeviceId, Direction, MemoryKind, Platform};
 use placement::{RankPlan, TargetId};
 use ranks::{Aborted, Ranks};
+use stats::flag::TimerFacts;
 use topo::model::Link;
 
 use crate::bound::Bound;
 use crate::buffers::{Buffers, Want};
 use crate::case::Case;
 use crate::config::RunConfig;
+use crate::crew::Group;
 use crate::failure::{Failure, Stage};
+use crate::letter::{Decision, Report};
+use crate::measured::{History, PassBlock};
 use crate::payload::Payload;
-use crate::sample::{CaseBlock, Trouble};
+use crate::sample::Trouble;
 use crate::seen::Seen;
 use crate::window::Timeline;
 use crate::{schedule, sys};
-
-/// What a rank tells the coordinator.
-pub(crate) enum Report {
-    /// It is bound and has its device open, or not.
-    Started { rank: usize, thread_id: u32, latch: Option<device::Latch> },
-    /// One pass is over.
-    Pass { rank: usize, blocks: Vec<CaseBlock>, link: Option<Link> },
-    /// It is gone.
-    Ended { rank: usize },
-}
-
-/// What the coordinator answers after each pass.
-pub(crate) enum Decision {
-    /// Measure another pass of the cases that are not finished.
-    Go {
-        /// The pass.
-        pass: u64,
-        /// Cases that need no further block of anyone.
-        finished: Arc<Vec<bool>>,
-        /// Cases that this rank is out of, though others go on.
-        out: Vec<bool>,
-    },
-    /// Enough.
-    Stop,
-}
 
 /// Everything a rank needs.
 pub(crate) struct Rank {
@@ -56,11 +35,14 @@ pub(crate) struct Rank {
     pub config: Arc<RunConfig>,
     pub cases: Arc<Vec<Case>>,
     pub platform: Arc<dyn Platform>,
-    pub group: Box<dyn Ranks + Send>,
+    /// The ranks of its node.
+    pub group: Group,
     pub interrupted: Arc<AtomicBool>,
     pub one_node: bool,
     /// Whether another rank uses the same device.
     pub shared_device: bool,
+    /// The node's clock.
+    pub timer: TimerFacts,
     pub reports: Sender<Report>,
     pub decisions: Receiver<Decision>,
 }
@@ -70,13 +52,15 @@ struct Farewell<'a> {
     rank: usize,
     group: &'a dyn Ranks,
     reports: &'a Sender<Report>,
+    /// It leaves because another one gave up.
+    aborted: bool,
 }
 
 impl Drop for Farewell<'_> {
     fn drop(&mut self) {
         // First, so that the rank that is named is this one and not one that leaves because of it. A coordinator that gave up
         // no longer listens.
-        drop(self.reports.send(Report::Ended { rank: self.rank }));
+        drop(self.reports.send(Report::Ended { rank: self.rank, aborted: self.aborted }));
         if std::thread::panicking() {
             self.group.abort();
         }
@@ -107,20 +91,29 @@ impl Rank {
     /// Runs until the coordinator says stop. The thread this is called on is the rank.
     pub(crate) fn live(self) {
         let rank = self.plan.rank;
-        let _farewell = Farewell { rank, group: &*self.group, reports: &self.reports };
+        let mut farewell = Farewell { rank, group: &*self.group, reports: &self.reports, aborted: false };
+        let mut history = History::new(self.cases.len(), self.timer);
         let mut ready = self.start();
         let latch = ready.as_ref().ok().map(|ready| ready.device.capabilities().latch.clone());
         let started = Report::Started { rank, thread_id: sys::thread_id(), latch };
-        let mut present = self.reports.send(started).is_ok() && self.group.barrier().is_ok();
-        while present {
-            let Ok(Decision::Go { pass, finished, out }) = self.decisions.recv() else { break };
-            present = match self.pass(&mut ready, pass, &finished, &out) {
-                Ok(blocks) => {
-                    let link = self.link();
-                    self.reports.send(Report::Pass { rank, blocks, link }).is_ok()
-                }
-                Err(Aborted) => false,
+        if self.reports.send(started).is_err() {
+            return;
+        }
+        if self.group.barrier().is_err() {
+            farewell.aborted = true;
+            return;
+        }
+        while let Ok(Decision::Go { pass, finished, out }) = self.decisions.recv() {
+            let Ok(blocks) = self.pass(&mut ready, pass, &finished, &out) else {
+                farewell.aborted = true;
+                return;
             };
+            let outcomes = blocks.into_iter().map(|block| history.keep(block)).collect();
+            let signalled = self.interrupted.load(Ordering::Relaxed);
+            let report = Report::Pass { rank, outcomes, link: self.link(), signalled };
+            if self.reports.send(report).is_err() {
+                return;
+            }
         }
     }
 
@@ -149,7 +142,7 @@ impl Rank {
         pass: u64,
         finished: &[bool],
         out: &[bool],
-    ) -> Result<Vec<CaseBlock>, Aborted> {
+    ) -> Result<Vec<PassBlock>, Aborted> {
         let mut all = Vec::new();
         for (kind, cases) in schedule::pass(&self.cases, finished, self.config.seed, pass) {
             if self.interrupted_by_anyone()? {
@@ -162,11 +155,12 @@ impl Rank {
                 if self.interrupted_by_anyone()? {
                     break;
                 }
-                let outcome = self.block(ready, &before, case, pass, out[case.index])?;
+                let measured = self.block(ready, &before, case, pass, out[case.index])?;
                 // A block that a signal cut short is no block, and nobody's fault. What failed or arrived wrong did so all the same.
                 let by_signal = self.interrupted.load(Ordering::Relaxed);
-                if !(by_signal && matches!(outcome, Ok(_) | Err(Trouble::Invalid(_)))) {
-                    all.push((case.index, outcome));
+                if !(by_signal && matches!(measured, Ok(_) | Err(Trouble::Invalid(_)))) {
+                    let seen = [before.as_ref().ok().cloned(), None];
+                    all.push(PassBlock { case: case.index, measured, seen });
                 }
             }
             self.prove_after(ready, &mut all[first..]);
@@ -225,17 +219,21 @@ impl Rank {
     }
 
     /// Looks again after the blocks of a pass: whatever moved meanwhile makes them invalid.
-    fn prove_after(&self, ready: &mut Result<Ready, Failure>, blocks: &mut [CaseBlock]) {
+    fn prove_after(&self, ready: &mut Result<Ready, Failure>, blocks: &mut [PassBlock]) {
         let Some(buffers) = ready.as_mut().ok().and_then(|ready| ready.buffers.as_mut()) else { return };
         let after = buffers.prove();
-        for (_, outcome) in blocks {
-            let Ok(sample) = outcome else { continue };
+        for block in blocks {
+            if block.measured.is_err() {
+                continue;
+            }
             match &after {
-                Ok(seen) => match self.mismatch(seen) {
-                    Some(mismatch) => *outcome = Err(Trouble::Misplaced(format!("after measuring: {mismatch}"))),
-                    None => sample.after = Some(seen.clone()),
-                },
-                Err(failure) => *outcome = Err(failure.clone().into()),
+                Ok(seen) => {
+                    block.seen[1] = Some(seen.clone());
+                    if let Some(mismatch) = self.mismatch(seen) {
+                        block.measured = Err(Trouble::Misplaced(format!("after measuring: {mismatch}")));
+                    }
+                }
+                Err(failure) => block.measured = Err(failure.clone().into()),
             }
         }
     }

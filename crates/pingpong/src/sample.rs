@@ -1,8 +1,11 @@
-//! What one rank brings back from one block: the block and how it was measured, or why there is none.
+//! What one rank brings back from one block: the block in figures and how it was measured, or why there is none.
 
 use std::fmt;
 
-use stats::sample::Block;
+use serde::{Deserialize, Serialize};
+use stats::figures::BlockFigures;
+use stats::flag::Flag;
+use stats::summary::Summary;
 
 use crate::case::Timing;
 use crate::failure::Failure;
@@ -10,28 +13,24 @@ use crate::payload::Mismatch;
 use crate::seen::Seen;
 
 /// A measured block with everything needed to judge it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The rounds that count.
-    pub block: Block,
+    /// The rounds that count, in figures.
+    pub block: BlockFigures,
     /// The clock.
     pub timing: Timing,
     /// The number of the allocation; blocks with another number had fresh memory.
     pub allocation: u32,
-    /// The share of the block's time in which all ranks were at work; `None` for a rank alone.
+    /// The share of the block's time in which all ranks of the node were at work; `None` for a rank alone.
     pub overlap: Option<f64>,
-    /// How far apart the ranks started, nanoseconds; `None` for a rank alone.
+    /// How far apart the ranks of the node started, nanoseconds; `None` for a rank alone.
     pub start_skew_ns: Option<f64>,
     /// Bytes compared after the block; `None` when that was not asked for.
     pub verified_bytes: Option<u64>,
-    /// The placement seen before the blocks of this pass.
-    pub before: Option<Seen>,
-    /// The placement seen after them.
-    pub after: Option<Seen>,
 }
 
 /// Why there is no block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trouble {
     /// It cannot be done here.
     Skipped(String),
@@ -63,5 +62,24 @@ impl From<Failure> for Trouble {
     }
 }
 
-/// One block of the case with this index, or why there is none.
-pub(crate) type CaseBlock = (usize, Result<Sample, Trouble>);
+/// What one pass gave on one case: the rank's news of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// The case's index.
+    pub case: usize,
+    /// A block, or why there is none.
+    pub sample: Result<Sample, Trouble>,
+    /// The placement seen before the blocks of this pass, and after them.
+    pub seen: [Option<Seen>; 2],
+    /// What all blocks of the case so far say.
+    pub so_far: Option<SoFar>,
+}
+
+/// What all blocks of one case on one rank say so far. The rank works it out, because only the rank has every round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SoFar {
+    /// The numbers.
+    pub summary: Summary,
+    /// What is odd about them.
+    pub flags: Vec<Flag>,
+}

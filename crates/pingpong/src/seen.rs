@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
 use crate::failure::{Failure, Stage};
@@ -12,7 +13,7 @@ use crate::sys;
 const BATCH: usize = 65_536;
 
 /// Where the pages of one rank's host memory lie.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pages {
     /// Base pages on each node, by OS index.
     pub per_node: BTreeMap<u32, u64>,
@@ -23,7 +24,7 @@ pub struct Pages {
 }
 
 /// A placement as seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The PU the thread ran on.
     pub pu: u32,

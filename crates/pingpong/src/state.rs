@@ -1,11 +1,15 @@
 //! Everything a run has so far: for each case and rank the blocks, or why there are none.
 
+use std::collections::BTreeSet;
+
 use stats::stop::StopReason;
 use topo::model::Link;
 
 use crate::case::Case;
 use crate::config::Order;
-use crate::sample::{CaseBlock, Sample, Trouble};
+use crate::failure::{Failure, Stage};
+use crate::sample::{Outcome, Sample, SoFar, Trouble};
+use crate::seen::Seen;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,10 @@ pub struct RankCase {
     pub trouble: Option<Trouble>,
     /// Why no further block was measured; `None` while more are to come.
     pub stop: Option<StopReason>,
+    /// What the blocks say; `None` without any.
+    pub so_far: Option<SoFar>,
+    /// The placement seen before the first block, and after the last.
+    pub seen: [Option<Seen>; 2],
 }
 
 /// What is known of a rank.
@@ -42,6 +50,8 @@ pub struct RankState {
     pub latch: Option<device::Latch>,
     /// Its device's link as read last, after a pass.
     pub link: Option<Link>,
+    /// Why nothing is heard of it any more, where that is so.
+    pub lost: Option<String>,
 }
 
 /// Everything a run has so far.
@@ -53,6 +63,8 @@ pub struct RunState {
     pub results: Vec<Vec<RankCase>>,
     /// The ranks.
     pub ranks: Vec<RankState>,
+    /// The node of each rank.
+    pub nodes: Vec<usize>,
     /// Passes that are over.
     pub passes: u64,
     /// How it ended.
@@ -60,11 +72,13 @@ pub struct RunState {
 }
 
 impl RunState {
-    pub(crate) fn new(cases: &[Case], ranks: usize) -> Self {
+    /// Nothing measured yet; `nodes`: the node of each rank.
+    pub(crate) fn new(cases: &[Case], nodes: &[usize]) -> Self {
         Self {
             cases: cases.to_vec(),
-            results: vec![vec![RankCase::default(); ranks]; cases.len()],
-            ranks: vec![RankState::default(); ranks],
+            results: vec![vec![RankCase::default(); nodes.len()]; cases.len()],
+            ranks: vec![RankState::default(); nodes.len()],
+            nodes: nodes.to_vec(),
             passes: 0,
             end: RunEnd::Running,
         }
@@ -75,14 +89,18 @@ impl RunState {
         self.ranks[rank].latch = latch;
     }
 
-    pub(crate) fn add(&mut self, rank: usize, blocks: Vec<CaseBlock>, link: Option<Link>) {
-        for (case, outcome) in blocks {
-            let mine = &mut self.results[case][rank];
+    pub(crate) fn add(&mut self, rank: usize, outcomes: Vec<Outcome>, link: Option<Link>) {
+        for outcome in outcomes {
+            let mine = &mut self.results[outcome.case][rank];
             // A rank that is out of a case has nothing to add in the passes that others need.
             if mine.stop.is_some() {
                 continue;
             }
-            match outcome {
+            let [before, after] = outcome.seen;
+            mine.seen[0] = mine.seen[0].take().or(before);
+            mine.seen[1] = after.or(mine.seen[1].take());
+            mine.so_far = outcome.so_far.or(mine.so_far.take());
+            match outcome.sample {
                 Ok(sample) => mine.samples.push(sample),
                 Err(trouble) => mine.trouble = mine.trouble.take().or(Some(trouble)),
             }
@@ -92,14 +110,16 @@ impl RunState {
         }
     }
 
-    /// Rank `rank` is gone: what it had not finished failed.
-    pub(crate) fn lost(&mut self, rank: usize, trouble: &Trouble) {
+    /// Nothing is heard of rank `rank` any more: what it had not finished failed.
+    pub(crate) fn lost(&mut self, rank: usize, why: String) {
+        let trouble = Trouble::Failed(Failure::new(Stage::Measure, why.clone()));
         for ranks in &mut self.results {
             let mine = &mut ranks[rank];
             if mine.stop.is_none() {
                 mine.trouble = mine.trouble.take().or_else(|| Some(trouble.clone()));
             }
         }
+        self.ranks[rank].lost.get_or_insert(why);
     }
 
     /// Which cases need no further block.
@@ -113,13 +133,18 @@ impl RunState {
     }
 
     /// Asks `enough` of every rank's blocks (mean nanoseconds a round). A case goes on until all its ranks have enough.
-    /// A rank in trouble is out of it, and with it all ranks that were to be at once: their blocks would not be what was asked.
+    /// A rank in trouble is out of it, and with it all ranks of its node that were to be at once: their blocks would not be what was
+    /// asked.
     pub(crate) fn judge(&mut self, enough: impl Fn(&[f64]) -> Option<StopReason>) {
         for (case, ranks) in self.cases.iter().zip(&mut self.results) {
             // Ranks that are to be at once need each other; alone, one that failed ends nobody else's case.
-            let together = case.order == Order::Simultaneous && ranks.iter().any(|rank| rank.trouble.is_some());
-            for rank in ranks.iter_mut().filter(|rank| together || rank.trouble.is_some()) {
-                rank.stop.get_or_insert(StopReason::Error);
+            let together = case.order == Order::Simultaneous;
+            let trouble = ranks.iter().zip(&self.nodes).filter(|(rank, _)| rank.trouble.is_some());
+            let troubled: BTreeSet<usize> = trouble.map(|(_, node)| *node).collect();
+            for (rank, node) in ranks.iter_mut().zip(&self.nodes) {
+                if rank.trouble.is_some() || (together && troubled.contains(node)) {
+                    rank.stop.get_or_insert(StopReason::Error);
+                }
             }
             let values =
                 |rank: &RankCase| -> Vec<f64> { rank.samples.iter().map(|s| s.block.ns_per_round()).collect() };

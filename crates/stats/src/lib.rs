@@ -13,6 +13,7 @@
 
 pub mod bimodal;
 pub mod compare;
+pub mod figures;
 pub mod flag;
 pub mod id_list;
 pub mod interval;

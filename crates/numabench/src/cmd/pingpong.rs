@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ::pingpong::{Journal, RunConfig, RunState, check_budget};
+use ::pingpong::{Crew, Journal, RunConfig, RunState, check_budget};
 use placement::Plan;
+use ranks::Single;
 use report::Document;
 use report::render::Style;
 use report::sink::Sink;
@@ -40,21 +41,14 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     budget(&config, &plan, &topology, &found)?;
 
     let signals = Signals::catch()?;
-    let facts = Facts {
-        args,
-        config: &config,
-        plan: &plan,
-        topology: &topology,
-        found: &found,
-        began,
-        timer: ::pingpong::clock::measure(),
-    };
+    let timer = ::pingpong::clock::measure();
+    let facts = Facts { args, config: &config, plan: &plan, topology: &topology, found: &found, began, timer };
     let progress = Progress::new(::pingpong::Case::all(&config).len(), args.quiet);
     let mut keeper =
         Keeper { facts, sink: sink.as_ref(), progress, trouble: None, environment: topo::environment::probe() };
-    let one_node = topology.machine_has_one_node();
-    let platform = std::sync::Arc::clone(&found.platform);
-    let state = ::pingpong::run(&config, &plan, platform, one_node, &signals.interrupted, &mut keeper);
+    let crew = Crew::threads(plan.ranks.clone(), topology.machine_has_one_node(), timer);
+    let world = Single::default();
+    let state = ::pingpong::lead(&config, crew, &found.platform, &world, &signals.interrupted, &mut keeper);
     keeper.progress.clear();
 
     let exit = verdict::exit(&state, &config, signals.exit());
@@ -118,4 +112,6 @@ impl Journal for Keeper<'_> {
         }
         self.progress.show(state);
     }
+
+    fn signalled(&mut self, _state: &RunState) {}
 }

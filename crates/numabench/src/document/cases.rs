@@ -1,6 +1,6 @@
 //! What each case gave on each rank.
 
-use pingpong::{Pages, RankCase, RunState, Sample, Seen, Stage, Trouble};
+use pingpong::{Pages, RankCase, RunState, Sample, Seen, SoFar, Stage, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
@@ -9,11 +9,8 @@ use report::result::{
     BlockSample, Mismatch, NodePages, Outcome, PlacementSeen, RankResult, Stage as ReportStage, Verification,
 };
 use report::settings::Direction;
-use stats::flag;
-use stats::interval::{median, quantile};
-use stats::sample::Block;
+use stats::interval::median;
 use stats::stop::StopReason;
-use stats::summary::summarize;
 
 use super::{Facts, settings};
 
@@ -100,19 +97,19 @@ fn rank_result(
     result: &RankCase,
     device: Option<&Device>,
 ) -> RankResult {
-    let outcome = outcome(facts, direction, result, device);
+    let outcome = outcome(direction, result, device);
     let seen = |seen: Option<&Seen>| seen.map(placement_seen);
     RankResult {
         rank: rank as u32,
         outcome,
-        seen_before: seen(result.samples.iter().find_map(|sample| sample.before.as_ref())),
-        seen_after: seen(result.samples.iter().rev().find_map(|sample| sample.after.as_ref())),
+        seen_before: seen(result.seen[0].as_ref()),
+        seen_after: seen(result.seen[1].as_ref()),
         verification: verification(facts, result),
         blocks: (0..).zip(&result.samples).map(|(index, sample)| block_sample(index, sample)).collect(),
     }
 }
 
-fn outcome(facts: &Facts, direction: Direction, result: &RankCase, device: Option<&Device>) -> Outcome {
+fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> Outcome {
     match &result.trouble {
         Some(Trouble::Skipped(reason)) => return Outcome::Skipped { reason: reason.clone() },
         Some(Trouble::Invalid(reason) | Trouble::Misplaced(reason)) => {
@@ -129,8 +126,7 @@ fn outcome(facts: &Facts, direction: Direction, result: &RankCase, device: Optio
         }
         None => {}
     }
-    let blocks: Vec<Block> = result.samples.iter().map(|sample| sample.block.clone()).collect();
-    let Some(summary) = summarize(&blocks) else {
+    let Some(SoFar { summary, flags }) = &result.so_far else {
         return Outcome::Skipped { reason: "the run ended before its first block".to_owned() };
     };
     let bound = device.and_then(|device| device.bound_bytes_per_s.value);
@@ -138,17 +134,8 @@ fn outcome(facts: &Facts, direction: Direction, result: &RankCase, device: Optio
     Outcome::Measured {
         percent_of_bound: bound.map(|bound| summary.bytes_per_s / (bound * ways) * 100.0),
         stop_reason: result.stop.unwrap_or(StopReason::Signal),
-        flags: flag::flags(&blocks, &timer(facts, result)),
-        summary: Box::new(summary),
-    }
-}
-
-/// The clock that judges whether rounds were long enough: events resolve about 0.5 µs (CUDA driver API,
-/// cuEventElapsedTime).
-fn timer(facts: &Facts, result: &RankCase) -> flag::TimerFacts {
-    match result.samples.first().map(|sample| sample.timing) {
-        Some(pingpong::Timing::Device) => flag::TimerFacts { resolution_ns: 500.0, cost_ns: 0.0 },
-        _ => facts.timer,
+        flags: flags.clone(),
+        summary: Box::new(summary.clone()),
     }
 }
 
@@ -203,24 +190,19 @@ fn pages(pages: &Pages, source: &str) -> Known<Vec<NodePages>> {
 
 fn block_sample(index: u32, sample: &Sample) -> BlockSample {
     let block = &sample.block;
-    let mut sorted = block.round_ns.clone();
-    sorted.sort_by(f64::total_cmp);
-    // The document keeps what was timed: a whole round, also where several copies share it.
-    let copies = f64::from(block.copies_per_round);
-    let at = |q| quantile(&sorted, q).unwrap_or(0.0) * copies;
     BlockSample {
         index,
         allocation: sample.allocation,
         start_ns: block.start_ns,
         end_ns: block.end_ns,
         elapsed_ns: block.elapsed_ns,
-        rounds: block.rounds(),
+        rounds: block.rounds,
         copies_per_round: block.copies_per_round,
         bytes: block.bytes,
-        min_round_ns: at(0.0),
-        median_round_ns: at(0.5),
-        p95_round_ns: at(0.95),
-        max_round_ns: at(1.0),
+        min_round_ns: block.min_round_ns,
+        median_round_ns: block.median_round_ns,
+        p95_round_ns: block.p95_round_ns,
+        max_round_ns: block.max_round_ns,
     }
 }
 

@@ -7,9 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use device::{Direction, MemoryKind};
-use pingpong::{Amount, Case, Journal, Order, RankCase, RunConfig, RunState, TimingChoice};
+use pingpong::{Amount, Case, Crew, Journal, Order, RankCase, RunConfig, RunState, TimingChoice};
 use placement::{Membind, Plan, Request, Target};
+use ranks::Single;
 use stats::IdList;
+use stats::flag::TimerFacts;
 use stats::stop::Rule;
 
 use crate::sham::{Fault, Sham, State};
@@ -108,7 +110,10 @@ pub fn run_with(sham: Sham, config: &RunConfig, interrupts: AfterPass) -> Result
     let mut keeper = Keeper { interrupts, sham: Arc::clone(&state), states: Vec::new() };
     thread::spawn(move || {
         let interrupted = Arc::clone(&keeper.sham.interrupted);
-        let state = pingpong::run(&config, &plan, Arc::new(sham), one_node, &interrupted, &mut keeper);
+        let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
+        let crew = Crew::threads(plan.ranks, one_node, timer);
+        let platform: Arc<dyn device::Platform> = Arc::new(sham);
+        let state = pingpong::lead(&config, crew, &platform, &Single::default(), &interrupted, &mut keeper);
         // Nobody listens any more once the watchdog has ended the test.
         drop(done.send((state, keeper.states)));
     });
@@ -129,4 +134,6 @@ impl Journal for Keeper {
             self.sham.interrupted.store(true, Ordering::SeqCst);
         }
     }
+
+    fn signalled(&mut self, _state: &RunState) {}
 }

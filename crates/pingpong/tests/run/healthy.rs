@@ -40,21 +40,24 @@ fn every_case_gets_its_blocks_and_says_why_it_stopped() -> Outcome {
                 let bytes = case.bytes as u64;
                 let block = &sample.block;
                 assert_eq!(sample.timing, timing, "{case:?}");
-                assert!(block.is_measured() && block.end_ns > block.start_ns, "{case:?}: {block:?}");
+                assert!(block.elapsed_ns > 0.0 && block.end_ns > block.start_ns, "{case:?}: {block:?}");
                 if case.direction != Direction::Bidirectional {
                     let copies = u64::from(block.copies_per_round);
-                    assert_eq!(block.bytes, block.rounds() * copies * legs * bytes, "{case:?}");
+                    assert_eq!(block.bytes, block.rounds * copies * legs * bytes, "{case:?}");
                 }
                 let both = case.direction == Direction::Bidirectional;
                 assert_eq!(sample.verified_bytes, Some(bytes * if both { 2 } else { 1 }), "{case:?}");
                 assert_eq!(sample.overlap.is_some(), case.order == Order::Simultaneous);
                 assert_eq!(sample.start_skew_ns.is_some(), case.order == Order::Simultaneous);
-                for seen in [&sample.before, &sample.after] {
-                    let seen = seen.as_ref().ok_or("a block without proof of its placement")?;
-                    assert_eq!(seen.pu, done.pus[number]);
-                    assert_eq!(seen.affinity, [seen.pu].into_iter().collect());
-                }
             }
+            for seen in &rank.seen {
+                let seen = seen.as_ref().ok_or("a result without proof of its placement")?;
+                assert_eq!(seen.pu, done.pus[number]);
+                assert_eq!(seen.affinity, [seen.pu].into_iter().collect());
+            }
+            let so_far = rank.so_far.as_ref().ok_or("blocks that say nothing")?;
+            let rounds: u64 = rank.samples.iter().map(|sample| sample.block.rounds).sum();
+            assert_eq!((so_far.summary.blocks, so_far.summary.rounds), (7, rounds));
         }
     }
     assert_eq!(done.sham.complaints(), [""; 0]);
@@ -89,7 +92,7 @@ fn a_fixed_number_of_rounds_is_that_number_whatever_it_is() -> Outcome {
             };
             let done = run_with(Sham::new(vec![vec![]], Duration::ZERO), &config, |_| false)?;
             let rank = &done.only(|_| true)[0];
-            let counted: u64 = rank.samples.iter().map(|sample| sample.block.rounds()).sum();
+            let counted: u64 = rank.samples.iter().map(|sample| sample.block.rounds).sum();
             assert_eq!((counted, rank.stop), (reps, Some(StopReason::Fixed)), "{timing:?}");
             assert!(rank.samples.len() as u64 >= reps.min(10), "{} blocks of {reps} rounds", rank.samples.len());
             assert_eq!(done.sham.complaints(), [""; 0]);
@@ -122,7 +125,7 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
             let least = if pus.len() == ranks { 0.9 } else { 0.5 };
             assert!(best > least, "{case:?}: {overlaps:?}");
             for (at, sample) in results[0].samples.iter().enumerate() {
-                assert!(results.iter().all(|rank| rank.samples[at].block.rounds() > 0));
+                assert!(results.iter().all(|rank| rank.samples[at].block.rounds > 0));
                 let windows = results.iter().map(|rank| &rank.samples[at].block);
                 let (latest, earliest) = windows
                     .fold((0, u64::MAX), |(start, end), block| (block.start_ns.max(start), block.end_ns.min(end)));

@@ -1,0 +1,154 @@
+//! The ranks that live in this process: their threads, and the channels to them.
+//!
+//! On its own a process has all ranks of the run, one thread each. Launched with others it has exactly one: its own number in the launch.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use device::Platform;
+use placement::RankPlan;
+use ranks::{Ranks, Threads};
+use stats::flag::TimerFacts;
+
+use crate::case::Case;
+use crate::config::RunConfig;
+use crate::letter::{Decision, Report};
+use crate::rank::Rank;
+
+/// The other processes of this node, as this one can watch them.
+pub trait Neighbours {
+    /// Ranks of the run whose process is gone, each with how that is known.
+    fn lost(&self) -> Vec<(usize, String)>;
+}
+
+/// A rank's view of its node's group.
+pub type Group = Arc<dyn Ranks + Send + Sync>;
+
+/// The ranks that live in this process.
+pub struct Crew {
+    /// Every rank of this node, by its number in the run.
+    pub node: Vec<RankPlan>,
+    /// Those that live here, each with its view of the node's group.
+    pub members: Vec<(usize, Group)>,
+    /// The node of every rank of the run; its length is the number of ranks.
+    pub nodes: Vec<usize>,
+    /// Whether this machine has one NUMA node only.
+    pub one_node: bool,
+    /// The node's clock.
+    pub timer: TimerFacts,
+    /// The processes beside this one, where there are some.
+    pub neighbours: Option<Box<dyn Neighbours>>,
+}
+
+impl Crew {
+    /// All ranks of a run as threads of this process.
+    pub fn threads(ranks: Vec<RankPlan>, one_node: bool, timer: TimerFacts) -> Self {
+        let groups = Threads::group(ranks.len()).into_iter().map(|group| Arc::new(group) as Group);
+        Self {
+            members: ranks.iter().map(|rank| rank.rank).zip(groups).collect(),
+            nodes: vec![0; ranks.len()],
+            node: ranks,
+            one_node,
+            timer,
+            neighbours: None,
+        }
+    }
+}
+
+/// The threads of a crew at work.
+pub(crate) struct Staff {
+    inbox: Receiver<Report>,
+    decisions: Vec<(usize, Sender<Decision>)>,
+    threads: Vec<JoinHandle<()>>,
+    groups: Vec<Group>,
+}
+
+impl Staff {
+    /// Starts a thread a rank. One that cannot be started is as one that ended at once.
+    pub(crate) fn start(
+        crew: &mut Crew,
+        config: &RunConfig,
+        platform: &Arc<dyn Platform>,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Self {
+        let (cases, config) = (Arc::new(Case::all(config)), Arc::new(config.clone()));
+        let (reports, inbox) = mpsc::channel();
+        let mut staff = Self { inbox, decisions: Vec::new(), threads: Vec::new(), groups: Vec::new() };
+        for (number, group) in crew.members.drain(..) {
+            let Some(plan) = crew.node.iter().find(|plan| plan.rank == number) else { continue };
+            let (decide, decided) = mpsc::channel();
+            let rank = Rank {
+                plan: plan.clone(),
+                config: Arc::clone(&config),
+                cases: Arc::clone(&cases),
+                platform: Arc::clone(platform),
+                group: Arc::clone(&group),
+                interrupted: Arc::clone(interrupted),
+                one_node: crew.one_node,
+                shared_device: crew.node.iter().filter(|other| other.target.id == plan.target.id).count() > 1,
+                timer: crew.timer,
+                reports: reports.clone(),
+                decisions: decided,
+            };
+            match thread::Builder::new().name(format!("rank {number}")).spawn(move || rank.live()) {
+                Ok(thread) => staff.threads.push(thread),
+                Err(error) => {
+                    let why = format!(
+                        "its thread could not be started: {error}; see ulimit -u and the job's limit of processes"
+                    );
+                    // The receiver is in this very struct.
+                    drop(reports.send(Report::Lost { rank: number, why }));
+                    group.abort();
+                }
+            }
+            staff.groups.push(group);
+            staff.decisions.push((number, decide));
+        }
+        staff
+    }
+
+    /// The next report, if one comes within `nap`.
+    pub(crate) fn next(&self, nap: Duration) -> Result<Report, RecvTimeoutError> {
+        self.inbox.recv_timeout(nap)
+    }
+
+    /// Whether rank `number` lives here.
+    pub(crate) fn has(&self, number: usize) -> bool {
+        self.decisions.iter().any(|(rank, _)| *rank == number)
+    }
+
+    /// Frees every rank of the node that waits for one that is gone.
+    pub(crate) fn give_up(&self) {
+        self.groups.iter().for_each(|group| group.abort());
+    }
+
+    /// Tells a rank that lives here.
+    pub(crate) fn tell(&self, number: usize, decision: Decision) {
+        if let Some((_, decide)) = self.decisions.iter().find(|(rank, _)| *rank == number) {
+            // A rank that is gone no longer listens, which is no news here.
+            drop(decide.send(decision));
+        }
+    }
+
+    /// Tells every rank that lives here to stop, and waits for them as long as `patient`; whether all have left.
+    pub(crate) fn dismiss(self, nap: Duration, mut patient: impl FnMut() -> bool) -> bool {
+        let Self { inbox, decisions, threads, groups: _ } = self;
+        for (_, decide) in decisions {
+            drop(decide.send(Decision::Stop));
+        }
+        loop {
+            match inbox.recv_timeout(nap) {
+                // What still comes belongs to a pass that is not whole.
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if patient() => {}
+                Err(RecvTimeoutError::Timeout) => return false,
+            }
+        }
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+        true
+    }
+}
