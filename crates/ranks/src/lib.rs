@@ -1,16 +1,31 @@
 //! Who takes part in a run, and how they wait for one another: nothing else.
 //!
-//! [`Ranks`] is one member's view of the group. [`Solo`] is a group of one; [`Threads`] are the threads of one process. MPI
-//! processes will be a third, behind a plug-in, which is why the trait holds only what a collective library has: a
-//! reduction to the maximum (a barrier is one whose value nobody reads) and a barrier that can be polled.
+//! There are two views. [`Ranks`] is the group of one *node*, and in the timed path: a reduction to the maximum (a barrier is one whose value
+//! nobody reads) and a barrier that can be polled. [`Solo`] is a group of one, [`Threads`] are the threads of one process, [`Processes`] are
+//! the processes of a node over shared memory. [`World`] is the whole *launch*, and never in the timed path: letters, which a [`Mailbox`] makes
+//! into gather and broadcast. [`Single`] is a launch of one and [`LocalWorld`] one of threads.
 //!
-//! A member that gives up calls [`Ranks::abort`], and every other member's next or present wait ends with [`Aborted`]:
-//! nobody hangs on someone who is gone.
+//! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
+//! ends with [`Aborted`]; waiting for letters ends with the caller's [`Patience`].
 
+mod life;
+mod local_world;
+mod mailbox;
+mod meet;
+mod page;
+mod patience;
+mod processes;
 mod solo;
 mod threads;
 mod world;
 
+pub use life::Life;
+pub use local_world::LocalWorld;
+pub use mailbox::{ExchangeError, Mailbox};
+pub use meet::MeetError;
+pub use page::PageError;
+pub use patience::Patience;
+pub use processes::{JoinError, Processes};
 pub use solo::Solo;
 pub use threads::Threads;
 pub use world::{Letter, Place, Single, World, WorldError};

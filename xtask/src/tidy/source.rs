@@ -23,6 +23,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/pingpong/src/host_memory",
     "crates/pingpong/tests/",
     "crates/numabench/tests/fake/",
+    "crates/ranks/src/page",
     "crates/topo/src/rehearse",
 ];
 

@@ -1,0 +1,226 @@
+//! What processes tell each other over a [`World`]: gather, broadcast, scatter, and notes in between.
+//!
+//! Every exchange has a number, counted alike by all, and every letter bears its exchange's. So a letter that comes before others' first
+//! waits for its turn, and one that comes after its exchange was given up is dropped instead of being taken for the next one's. Notes
+//! have number 0: they belong to no exchange and are kept in the order they came.
+//!
+//! Waiting is polling with naps of 0.2 to 1 ms, never spinning: a rank of this node may be measuring. Rank 0 sends and receives one letter
+//! for each rank and looks at it once, so the cost grows linearly with the ranks.
+
+use std::collections::{HashMap, VecDeque};
+use std::thread;
+use std::time::Duration;
+
+use crate::patience::Patience;
+use crate::world::{Letter, Place, World, WorldError};
+
+const SHORTEST_NAP: Duration = Duration::from_micros(200);
+const LONGEST_NAP: Duration = Duration::from_millis(1);
+
+/// The number of what belongs to no exchange.
+const NOTE: u32 = 0;
+const HEADER: usize = size_of::<u32>();
+
+/// Why an exchange gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExchangeError {
+    /// The transport failed.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// No letter came in time.
+    #[error("nothing came from rank {from} in time")]
+    Late {
+        /// Who should have sent it.
+        from: usize,
+    },
+}
+
+/// A process's letters, sorted. All processes call the collective functions ([`gather`](Mailbox::gather), [`broadcast`](Mailbox::broadcast),
+/// [`scatter`](Mailbox::scatter)) in the same order, also those whose last one failed.
+pub struct Mailbox<'w> {
+    world: &'w dyn World,
+    // The newest exchange, and the oldest that is still open.
+    newest: u32,
+    oldest: u32,
+    arrived: HashMap<u32, VecDeque<Letter>>,
+    notes: VecDeque<Letter>,
+    written_off: Vec<bool>,
+}
+
+impl<'w> Mailbox<'w> {
+    /// The only mailbox of this world: it takes every letter that comes.
+    pub fn new(world: &'w dyn World) -> Self {
+        let written_off = vec![false; world.place().size];
+        Self { world, newest: NOTE, oldest: NOTE, arrived: HashMap::new(), notes: VecDeque::new(), written_off }
+    }
+
+    /// Where this process stands.
+    pub fn place(&self) -> Place {
+        self.world.place()
+    }
+
+    /// From now on nobody waits for this rank, and nothing is sent to it. What it sent before still counts.
+    pub fn write_off(&mut self, rank: usize) {
+        if let Some(written_off) = self.written_off.get_mut(rank) {
+            *written_off = true;
+        }
+    }
+
+    /// Sends a note: no exchange, no answer.
+    ///
+    /// # Errors
+    /// [`WorldError`] if the transport refuses.
+    pub fn tell(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError> {
+        self.post(NOTE, to, bytes)
+    }
+
+    /// The next note that has come, if one has. Also moves letters along: whoever has posted calls this, or waits in an exchange.
+    ///
+    /// # Errors
+    /// [`WorldError`] if the transport fails.
+    pub fn told(&mut self) -> Result<Option<Letter>, WorldError> {
+        self.fetch()?;
+        Ok(self.notes.pop_front())
+    }
+
+    /// Collective: brings everybody's bytes to rank 0, by rank; None is one that did not come in time. Rank 0 alone waits; the
+    /// others get None at once.
+    ///
+    /// # Errors
+    /// [`WorldError`] if the transport fails.
+    pub fn gather(&mut self, bytes: &[u8], patience: Patience) -> Result<Option<Vec<Option<Vec<u8>>>>, WorldError> {
+        let [exchange] = self.begin();
+        if self.place().rank != 0 {
+            return self.post(exchange, 0, bytes).map(|()| None);
+        }
+        let mut all = vec![None; self.place().size];
+        all[0] = Some(bytes.to_vec());
+        let mut missing = self.written_off.iter().skip(1).filter(|&&off| !off).count();
+        self.wait(patience, |mailbox| {
+            while let Some(letter) = mailbox.arrived.get_mut(&exchange).and_then(VecDeque::pop_front) {
+                let awaited = !mailbox.written_off[letter.from];
+                if all[letter.from].replace(letter.bytes).is_none() && awaited {
+                    missing -= 1;
+                }
+            }
+            (missing == 0).then_some(())
+        })?;
+        Ok(Some(all))
+    }
+
+    /// Collective: gives everybody rank 0's bytes; what the others bring is not looked at.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] if they do not come in time, or the transport fails.
+    pub fn broadcast(&mut self, bytes: &[u8], patience: Patience) -> Result<Vec<u8>, ExchangeError> {
+        let [exchange] = self.begin();
+        if self.place().rank != 0 {
+            return self.await_letter(exchange, 0, patience);
+        }
+        for to in 1..self.place().size {
+            self.post(exchange, to, bytes)?;
+        }
+        Ok(bytes.to_vec())
+    }
+
+    /// Collective: gives each what `of` makes for its rank at rank 0; the others' `of` is not called.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] if it does not come in time, or the transport fails.
+    pub fn scatter(&mut self, of: impl Fn(usize) -> Vec<u8>, patience: Patience) -> Result<Vec<u8>, ExchangeError> {
+        let [exchange] = self.begin();
+        if self.place().rank != 0 {
+            return self.await_letter(exchange, 0, patience);
+        }
+        for to in 1..self.place().size {
+            self.post(exchange, to, &of(to))?;
+        }
+        Ok(of(0))
+    }
+
+    /// Begins exchanges that are open together: what came too late for earlier ones is dropped.
+    pub(crate) fn begin<const N: usize>(&mut self) -> [u32; N] {
+        let begun = std::array::from_fn(|at| self.newest + 1 + at as u32);
+        self.oldest = self.newest + 1;
+        self.newest += N as u32;
+        let oldest = self.oldest;
+        self.arrived.retain(|&exchange, _| exchange >= oldest);
+        begun
+    }
+
+    /// Sends a letter of an exchange.
+    pub(crate) fn post(&self, exchange: u32, to: usize, bytes: &[u8]) -> Result<(), WorldError> {
+        if self.written_off.get(to).is_some_and(|&off| off) {
+            return Ok(());
+        }
+        let mut letter = Vec::with_capacity(HEADER + bytes.len());
+        letter.extend_from_slice(&exchange.to_le_bytes());
+        letter.extend_from_slice(bytes);
+        self.world.post(to, &letter)
+    }
+
+    /// Waits for the letter of one rank in an exchange.
+    pub(crate) fn await_letter(
+        &mut self,
+        exchange: u32,
+        from: usize,
+        patience: Patience,
+    ) -> Result<Vec<u8>, ExchangeError> {
+        let found = self.wait(patience, |mailbox| {
+            let written_off = mailbox.written_off.get(from).is_none_or(|&off| off);
+            let Some(letters) = mailbox.arrived.get_mut(&exchange) else { return written_off.then_some(None) };
+            match letters.iter().position(|letter| letter.from == from) {
+                Some(at) => Some(letters.remove(at)),
+                None => written_off.then_some(None),
+            }
+        })?;
+        found.flatten().map(|letter| letter.bytes).ok_or(ExchangeError::Late { from })
+    }
+
+    /// Polls until `look` has something, which is asked once at first and then whenever letters have come. None when the patience is over.
+    fn wait<T>(
+        &mut self,
+        patience: Patience,
+        mut look: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Result<Option<T>, WorldError> {
+        self.fetch()?;
+        let mut nap = SHORTEST_NAP;
+        let mut came = true;
+        loop {
+            if came && let Some(found) = look(self) {
+                return Ok(Some(found));
+            }
+            if patience.is_over() {
+                return Ok(None);
+            }
+            came = self.fetch()?;
+            if came {
+                nap = SHORTEST_NAP;
+            } else {
+                thread::sleep(nap);
+                nap = (nap * 2).min(LONGEST_NAP);
+            }
+        }
+    }
+
+    /// Sorts what has arrived; whether anything has.
+    fn fetch(&mut self) -> Result<bool, WorldError> {
+        let mut came = false;
+        while let Some(Letter { from, mut bytes }) = self.world.collect()? {
+            came = true;
+            let Some(header) = bytes.first_chunk::<HEADER>().filter(|_| from < self.written_off.len()) else {
+                let message = format!("rank {from} sent {} bytes that no mailbox sent", bytes.len());
+                return Err(WorldError { call: "collect".into(), message });
+            };
+            let exchange = u32::from_le_bytes(*header);
+            bytes.drain(..HEADER);
+            let letter = Letter { from, bytes };
+            if exchange == NOTE {
+                self.notes.push_back(letter);
+            } else if exchange >= self.oldest {
+                self.arrived.entry(exchange).or_default().push_back(letter);
+            }
+        }
+        Ok(came)
+    }
+}

@@ -1,0 +1,253 @@
+//! How the processes of each node find one another: from letters to a page of shared memory.
+//!
+//! ```text
+//! every rank ── its place ──► rank 0 ── the ranks of its node, or who is missing ──► every rank
+//! a node's first rank ── the page's name ──► its others ── joined, or why not ──► the first ── all well, or why not ──► its others
+//! ```
+//!
+//! Each step has one letter for each rank, so the cost is linear in the ranks. Whoever must tell others how a wait ended waits a shorter
+//! time than they do: all learn the real reason and not only that time was up. The page's name is removed before anybody
+//! returns, well or not; it stays behind only if a node's members all die within these milliseconds.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::Ranks;
+use crate::life::Life;
+use crate::mailbox::{ExchangeError, Mailbox};
+use crate::patience::Patience;
+use crate::processes::Processes;
+use crate::world::{Place, WorldError};
+
+/// Why the processes of this node are no group.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MeetError {
+    /// The transport failed.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// No answer came in time.
+    #[error("rank {from} did not answer in time when the ranks met; it has ended, or is not running yet")]
+    NoAnswer {
+        /// Who should have answered.
+        from: usize,
+    },
+    /// Somebody else knows why; in its words.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<ExchangeError> for MeetError {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::World(error) => Self::World(error),
+            ExchangeError::Late { from } => Self::NoAnswer { from },
+        }
+    }
+}
+
+impl Processes {
+    /// Collective over all processes of the launch: makes a group of those of this node, the member's number being its `node_rank`. When it
+    /// returns well, all of this node's have joined; other nodes may have failed.
+    ///
+    /// # Errors
+    /// [`MeetError`] names who did not come or could not join, the same on all ranks of the node.
+    pub fn meet(mailbox: &mut Mailbox, patience: Patience) -> Result<Self, MeetError> {
+        let neighbours = neighbours(mailbox, patience);
+        // One exchange for each of the three steps, counted by all alike, also by a rank that has failed already.
+        let steps = mailbox.begin();
+        let neighbours = neighbours?;
+        match neighbours.first() {
+            Some(&first) if first != mailbox.place().rank => follow(mailbox, first, steps, patience),
+            _ => lead(mailbox, &neighbours, steps, patience.most_of_it()),
+        }
+    }
+}
+
+/// The ranks of this process's node, in order.
+fn neighbours(mailbox: &mut Mailbox, patience: Patience) -> Result<Vec<usize>, MeetError> {
+    let mine = mailbox.place();
+    let places = mailbox.gather(&words(&[mine.node, mine.node_rank, mine.node_size]), patience.most_of_it())?;
+    let nodes = places.map(|places| by_node(mine, &places));
+    let answer = mailbox.scatter(
+        |rank| match &nodes {
+            Some(Ok((nodes, node_of))) => well(&words(&nodes[node_of[rank]])),
+            Some(Err(why)) => ill(why),
+            None => Vec::new(),
+        },
+        patience,
+    )?;
+    Ok(numbers(read(&answer)?))
+}
+
+type Nodes = (Vec<Vec<usize>>, Vec<usize>);
+
+/// The ranks of each node and the node of each rank, from everybody's node, number on it and count; or what is wrong.
+fn by_node(launch: Place, places: &[Option<Vec<u8>>]) -> Result<Nodes, String> {
+    let missing: Vec<_> =
+        places.iter().enumerate().filter(|(_, place)| place.is_none()).map(|(rank, _)| rank).collect();
+    if !missing.is_empty() {
+        return Err(format!("{} did not come in time when the ranks met", listed(&missing)));
+    }
+    let mut nodes = vec![Vec::new(); launch.nodes];
+    let mut node_of = Vec::with_capacity(launch.size);
+    let mut sizes = Vec::with_capacity(launch.size);
+    for (rank, place) in places.iter().enumerate() {
+        let [node, node_rank, node_size] = numbers(place.as_deref().unwrap_or_default())[..] else {
+            return Err(format!("rank {rank} speaks another language: run one numabench on all ranks"));
+        };
+        let Some(ranks) = nodes.get_mut(node).filter(|ranks| ranks.len() == node_rank) else {
+            return Err(format!(
+                "rank {rank} says that it is number {node_rank} of node {node}, which fits no other rank"
+            ));
+        };
+        ranks.push(rank);
+        node_of.push(node);
+        sizes.push(node_size);
+    }
+    match (0..launch.size).find(|&rank| nodes[node_of[rank]].len() != sizes[rank]) {
+        Some(rank) => {
+            let (said, came) = (sizes[rank], nodes[node_of[rank]].len());
+            Err(format!("rank {rank} says that its node has {said} ranks, but {came} came"))
+        }
+        None => Ok((nodes, node_of)),
+    }
+}
+
+/// The part of a node's first rank.
+fn lead(
+    mailbox: &mut Mailbox,
+    neighbours: &[usize],
+    [name, joined, verdict]: [u32; 3],
+    patience: Patience,
+) -> Result<Processes, MeetError> {
+    let others = neighbours.get(1..).unwrap_or_default();
+    let made = Processes::create(neighbours.len().max(1));
+    let letter = match &made {
+        Ok((path, _)) => well(path.as_os_str().as_bytes()),
+        Err(error) => ill(&error.to_string()),
+    };
+    for &to in others {
+        mailbox.post(name, to, &letter)?;
+    }
+    let (_, group) = made.map_err(|error| MeetError::Refused(error.to_string()))?;
+
+    let mut troubles = Vec::new();
+    let mut missing = Vec::new();
+    for &from in others {
+        match mailbox.await_letter(joined, from, patience) {
+            Ok(answer) => troubles.extend(read(&answer).err().map(|error| format!("rank {from}: {error}"))),
+            Err(ExchangeError::Late { from }) => missing.push(from),
+            Err(ExchangeError::World(error)) => return Err(error.into()),
+        }
+    }
+    group.remove_name();
+    if !missing.is_empty() {
+        troubles.push(format!("{} did not come in time to share memory", listed(&missing)));
+    }
+    let letter = if troubles.is_empty() { well(&[]) } else { ill(&troubles.join("; ")) };
+    for &to in others {
+        mailbox.post(verdict, to, &letter)?;
+    }
+    read(&letter)?;
+    look_at_all(&group);
+    Ok(group)
+}
+
+/// The part of a node's other ranks.
+fn follow(
+    mailbox: &mut Mailbox,
+    first: usize,
+    [name, joined, verdict]: [u32; 3],
+    patience: Patience,
+) -> Result<Processes, MeetError> {
+    let answer = mailbox.await_letter(name, first, patience)?;
+    let path = Path::new(OsStr::from_bytes(read(&answer)?)).to_path_buf();
+    let group = Processes::join(&path, mailbox.place().node_rank);
+    let letter = match &group {
+        Ok(_) => well(&[]),
+        Err(error) => ill(&error.to_string()),
+    };
+    mailbox.post(joined, first, &letter)?;
+    // Dropped without a verdict, the group removes the page's name.
+    read(&mailbox.await_letter(verdict, first, patience)?)?;
+    let group = group.map_err(|error| MeetError::Refused(error.to_string()))?;
+    group.remove_name();
+    look_at_all(&group);
+    Ok(group)
+}
+
+/// Only who has been seen alive can be seen to be gone, so all are looked at while they are surely there.
+fn look_at_all(group: &Processes) {
+    for member in 0..group.size() {
+        let _: Option<Life> = group.life(member);
+    }
+}
+
+fn well(bytes: &[u8]) -> Vec<u8> {
+    [&[1], bytes].concat()
+}
+
+fn ill(why: &str) -> Vec<u8> {
+    [&[0], why.as_bytes()].concat()
+}
+
+fn read(answer: &[u8]) -> Result<&[u8], MeetError> {
+    match answer.split_first() {
+        Some((1, bytes)) => Ok(bytes),
+        Some((_, why)) => Err(MeetError::Refused(String::from_utf8_lossy(why).into_owned())),
+        None => Err(MeetError::Refused("an empty answer when the ranks met: run one numabench on all ranks".into())),
+    }
+}
+
+fn words(numbers: &[usize]) -> Vec<u8> {
+    numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect()
+}
+
+fn numbers(bytes: &[u8]) -> Vec<usize> {
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().map(|&word| usize::try_from(u64::from_le_bytes(word)).unwrap_or(usize::MAX)).collect()
+}
+
+/// "rank 3", "ranks 3, 5", and no more than ten of them.
+fn listed(ranks: &[usize]) -> String {
+    let names: Vec<_> = ranks.iter().take(10).map(ToString::to_string).collect();
+    let more = ranks.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("rank{} {}{more}", if ranks.len() == 1 { "" } else { "s" }, names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(of: &[[usize; 3]]) -> Vec<Option<Vec<u8>>> {
+        of.iter().map(|place| Some(words(place))).collect()
+    }
+
+    #[test]
+    fn ranks_of_one_node_are_found_however_they_are_spread() {
+        let launch = Place { size: 4, nodes: 2, ..Place::SINGLE };
+        let found = by_node(launch, &places(&[[0, 0, 2], [1, 0, 2], [0, 1, 2], [1, 1, 2]]));
+        assert_eq!(found, Ok((vec![vec![0, 2], vec![1, 3]], vec![0, 1, 0, 1])));
+    }
+
+    #[test]
+    fn who_is_missing_is_named_and_what_does_not_fit_is_refused() {
+        let launch = Place { size: 3, nodes: 1, ..Place::SINGLE };
+        let why = |all: &[Option<Vec<u8>>]| by_node(launch, all).expect_err("refused");
+        let mut all = places(&[[0, 0, 3], [0, 1, 3], [0, 2, 3]]);
+        all[1] = None;
+        assert_eq!(why(&all), "rank 1 did not come in time when the ranks met");
+        all[2] = None;
+        assert_eq!(why(&all), "ranks 1, 2 did not come in time when the ranks met");
+        assert!(why(&places(&[[0, 0, 3], [1, 0, 3], [0, 1, 3]])).contains("rank 1 says that it is number 0 of node 1"));
+        assert!(why(&places(&[[0, 0, 3], [0, 0, 3], [0, 1, 3]])).contains("rank 1 says that it is number 0 of node 0"));
+        assert!(why(&places(&[[0, 0, 3], [0, 1, 4], [0, 2, 3]])).contains("its node has 4 ranks, but 3 came"));
+    }
+
+    #[test]
+    fn a_long_list_of_ranks_is_cut() {
+        assert_eq!(listed(&(0..12).collect::<Vec<_>>()), "ranks 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more");
+    }
+}

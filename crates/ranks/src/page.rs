@@ -1,0 +1,268 @@
+//! The memory that the processes of one node share: a file in /dev/shm, mapped by each of them.
+//!
+//! The first process makes the file, for its user alone (mode 0600) and under a random name, and writes all of it: a full tmpfs is an
+//! error here and not a SIGBUS later. The others open it by name, and refuse one that is not theirs. Once all have it mapped nobody
+//! needs the name, so it is removed; until then every member removes it when it is dropped.
+//!
+//! Everything in it is atomic, so that a shared reference is all that anybody ever holds. What the fields mean is said
+//! by `processes`; nothing here waits. A process that dies leaves no lock behind because there is none.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::fs::OFlags;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Where the file may lie, best first. /tmp is on a disk at some sites, which slows its making and nothing else.
+const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
+
+/// Says what the file is and which layout it has; another layout is another number.
+const MARK: u64 = u64::from_le_bytes(*b"nmbnch\0\x01");
+
+/// The state word counts a round's arrivals in 16 bits.
+pub(crate) const MOST_MEMBERS: usize = u16::MAX as usize;
+
+/// Why the shared memory cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// More members than a page can count, or none.
+    #[error("a node's group has 1 to {MOST_MEMBERS} members, not {0}")]
+    Size(usize),
+    /// Neither folder took the file.
+    #[error("cannot make a file to share memory with the other ranks of this node: {}; free some space there", .0.join(", "))]
+    Make(Vec<String>),
+    /// The file cannot be opened or mapped.
+    #[error(
+        "cannot share the memory at {path}: {source}; the ranks of one node must see the same /dev/shm (or /tmp), so give them one container"
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not what a member of this launch made.
+    #[error("{path} is not a page of this launch: {what}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// Alone on its cache line. Some processors fetch lines in pairs, hence twice the usual 64 bytes.
+#[repr(C, align(128))]
+#[derive(Debug, Default)]
+pub(crate) struct Line<T>(pub T);
+
+/// What the members share.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    mark: AtomicU64,
+    size: AtomicU64,
+    /// The round, how many wait in it, and whether anybody gave up.
+    pub state: Line<AtomicU32>,
+    /// The largest value so far of the present round, and the result of the one before.
+    pub largest: Line<[AtomicU64; 2]>,
+    /// Arrivals over all phases.
+    pub arrivals: Line<AtomicU64>,
+}
+
+/// What the members know of one of them. All zero until it has joined.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Card {
+    /// 0 free, 1 being filled in, 2 filled in.
+    pub taken: AtomicU32,
+    /// Its process id, as it sees it.
+    pub pid: AtomicU32,
+    /// When it started, in clock ticks after the boot.
+    pub start: AtomicU64,
+    /// Its pid namespace's inode.
+    pub namespace: AtomicU64,
+}
+
+/// The mapping.
+#[derive(Debug)]
+pub(crate) struct Page {
+    address: NonNull<Head>,
+    bytes: usize,
+    size: usize,
+}
+
+// SAFETY: the mapping belongs to no thread, and all that is ever lent of it are shared references to atomics.
+unsafe impl Send for Page {}
+// SAFETY: as above.
+unsafe impl Sync for Page {}
+
+impl Page {
+    /// Makes the file for `size` members, and maps it.
+    pub fn create(size: usize) -> Result<(PathBuf, Self), PageError> {
+        Self::create_in(&FOLDERS, size)
+    }
+
+    fn create_in(folders: &[&str], size: usize) -> Result<(PathBuf, Self), PageError> {
+        if size == 0 || size > MOST_MEMBERS {
+            return Err(PageError::Size(size));
+        }
+        let mut refused = Vec::new();
+        for folder in folders {
+            match Self::create_at(Path::new(folder), size) {
+                Ok(made) => return Ok(made),
+                Err(error) => refused.push(format!("{folder}: {error}")),
+            }
+        }
+        Err(PageError::Make(refused))
+    }
+
+    fn create_at(folder: &Path, size: usize) -> io::Result<(PathBuf, Self)> {
+        // tempfile opens with O_EXCL and mode 0600; dropped before `keep`, it removes what it made.
+        let mut file = tempfile::Builder::new().prefix("numabench-").rand_bytes(16).tempfile_in(folder)?;
+        let bytes = bytes_for(size);
+        file.write_all(&vec![0; bytes])?;
+        let page = Self::map(file.as_file(), bytes, size)?;
+        page.head().size.store(size as u64, Ordering::Relaxed);
+        page.head().mark.store(MARK, Ordering::Release);
+        let (_, path) = file.keep()?;
+        Ok((path, page))
+    }
+
+    /// Opens and maps the file another member made.
+    pub fn open(path: &Path) -> Result<Self, PageError> {
+        let refuse = |source| PageError::Open { path: path.into(), source };
+        let foreign = |what: String| PageError::Foreign { path: path.into(), what };
+        let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed();
+        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(refuse)?;
+        let meta = file.metadata().map_err(refuse)?;
+        let me = rustix::process::geteuid().as_raw();
+        if !meta.is_file() || meta.uid() != me || meta.mode() & 0o077 != 0 {
+            let (uid, mode) = (meta.uid(), meta.mode() & 0o7777);
+            return Err(foreign(format!("user {uid}, mode {mode:o}, where user {me} and mode 600 are expected")));
+        }
+        let bytes = usize::try_from(meta.size()).unwrap_or(0);
+        if bytes < bytes_for(1) {
+            return Err(foreign(format!("{bytes} bytes long")));
+        }
+        let mut page = Self::map(&file, bytes, 0).map_err(refuse)?;
+        if page.head().mark.load(Ordering::Acquire) != MARK {
+            return Err(foreign("it has another layout: run one numabench on all ranks".into()));
+        }
+        let size = usize::try_from(page.head().size.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        if size > MOST_MEMBERS || bytes_for(size) != bytes {
+            return Err(foreign(format!("{bytes} bytes for {size} members")));
+        }
+        page.size = size;
+        Ok(page)
+    }
+
+    fn map(file: &File, bytes: usize, size: usize) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours; it outlives the descriptor.
+        let address =
+            unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)? };
+        let address = NonNull::new(address.cast()).ok_or_else(|| io::Error::other("mmap gave address 0"))?;
+        Ok(Self { address, bytes, size })
+    }
+
+    /// How many members it is for.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    pub fn head(&self) -> &Head {
+        // SAFETY: the mapping starts on a page boundary, which fits any alignment here; both ways of making it have checked that it is at
+        // least as long as a Head; and every bit pattern is a valid atomic integer. It lives as long as self. Nobody shortens the file:
+        // only this user may write to it, and only this module knows it.
+        unsafe { self.address.as_ref() }
+    }
+
+    /// One card for each member.
+    pub fn cards(&self) -> &[Card] {
+        // SAFETY: as for the head: `bytes_for(size)` has room for `size` cards behind it, and a Head's size is a multiple of
+        // its alignment, which is larger than a Card's.
+        unsafe { slice::from_raw_parts(self.address.add(1).cast::<Card>().as_ptr(), self.size) }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: address and length are those mmap was called with, and the references lent ended with self.
+        // An error could only mean that they are not; there is nothing to do about it.
+        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.bytes) };
+    }
+}
+
+const fn bytes_for(size: usize) -> usize {
+    (size_of::<Head>() + size * size_of::<Card>()).next_multiple_of(4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_one_mapping_writes_another_reads() {
+        let (path, page) = Page::create(200).expect("made");
+        let other = Page::open(&path).expect("opened");
+        fs::remove_file(&path).expect("removed");
+        assert_eq!((page.size(), other.size(), other.cards().len()), (200, 200, 200));
+        page.cards()[199].start.store(7, Ordering::Relaxed);
+        page.head().arrivals.0.store(9, Ordering::Relaxed);
+        assert_eq!(other.cards()[199].start.load(Ordering::Relaxed), 7);
+        assert_eq!(other.head().arrivals.0.load(Ordering::Relaxed), 9);
+    }
+
+    #[test]
+    fn the_file_is_its_users_alone_and_its_name_is_new_each_time() {
+        let (one, _page) = Page::create(2).expect("made");
+        let (two, _other) = Page::create(2).expect("made");
+        let mode = fs::metadata(&one).expect("is there").mode() & 0o777;
+        fs::remove_file(&one).expect("removed");
+        fs::remove_file(&two).expect("removed");
+        assert_ne!(one, two);
+        assert_eq!(mode, 0o600);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_take_it_is_passed_over_and_named_when_it_is_the_last() {
+        let (path, _page) = Page::create_in(&["/nonexistent", "/tmp"], 2).expect("made in /tmp");
+        fs::remove_file(&path).expect("removed");
+        assert!(path.starts_with("/tmp"));
+        let error = Page::create_in(&["/nonexistent", "/proc"], 2).expect_err("nowhere").to_string();
+        assert!(error.contains("/nonexistent: ") && error.contains("/proc: "), "{error}");
+        assert!(matches!(Page::create(0), Err(PageError::Size(0))));
+    }
+
+    #[test]
+    fn a_file_that_is_not_a_page_of_ours_is_refused() {
+        let missing = Page::open(Path::new("/dev/shm/numabench-none")).expect_err("missing").to_string();
+        assert!(missing.contains("/dev/shm/numabench-none") && missing.contains("container"), "{missing}");
+
+        let (path, page) = Page::create(2).expect("made");
+        let why = || Page::open(&path).expect_err("refused").to_string();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
+        assert!(why().contains("mode 644"), "{}", why());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
+        page.head().size.store(5000, Ordering::Relaxed);
+        assert!(why().contains("4096 bytes for 5000 members"), "{}", why());
+        page.head().mark.store(MARK + 1, Ordering::Relaxed);
+        assert!(why().contains("another layout"), "{}", why());
+        OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(100)).expect("shortened");
+        assert!(why().contains("100 bytes long"), "{}", why());
+        let link = path.with_extension("link");
+        std::os::unix::fs::symlink(&path, &link).expect("linked");
+        let followed = Page::open(&link).is_ok();
+        fs::remove_file(&link).expect("removed");
+        fs::remove_file(&path).expect("removed");
+        assert!(!followed, "a link was followed");
+    }
+}

@@ -1,0 +1,332 @@
+//! The processes of one node as ranks, over a page of memory that they share.
+//!
+//! As with threads, waiting is sleeping: in a run where one rank moves at a time, the others must not disturb it. The kernel wakes the
+//! waiters (a futex that all processes see). The whole state of a round is one 32-bit word, changed by one compare-and-swap:
+//!
+//! ```text
+//! bit 31 somebody gave up │ bits 16..30 number of the round │ bits 0..15 how many wait in it
+//! ```
+//!
+//! so a process that is killed at any instruction leaves nothing half-changed, and whether a round was completed before an abort has
+//! one answer for all. The largest values of this round and the last lie in two places in turn.
+//!
+//! A waiter wakes four times a second to see whether a member's process is gone, which ends the group. What only another
+//! pid namespace knows is left to the caller's time limit.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::thread::futex::{self, Flags, Timespec};
+
+use crate::life::{Identity, Life};
+use crate::page::{Page, PageError};
+use crate::{Aborted, Ranks};
+
+/// How long a waiter sleeps before it looks whether the others live.
+const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+
+const ABORTED: u32 = 1 << 31;
+const WAITING: u32 = 0xffff;
+
+fn round_of(state: u32) -> u32 {
+    (state & !ABORTED) >> 16
+}
+
+fn next_round(state: u32) -> u32 {
+    ((round_of(state) + 1) << 16) & !ABORTED
+}
+
+/// Why a process cannot be a member.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The shared memory cannot be had.
+    #[error(transparent)]
+    Page(#[from] PageError),
+    /// There is no such member.
+    #[error("member {member} of a group of {size}: members are numbered from 0")]
+    NoSuchMember {
+        /// The number asked for.
+        member: usize,
+        /// The group's size.
+        size: usize,
+    },
+    /// Two processes say that they are the same member.
+    #[error("member {0} has joined already: two processes of this node have the same node-local rank")]
+    Twice(usize),
+}
+
+/// One member of the group that the processes of a node are. A clone is the same member: one thread may wait in it while another one watches
+/// over the others and gives up for it; two that wait at once would count twice.
+#[derive(Clone, Debug)]
+pub struct Processes {
+    member: Arc<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    number: usize,
+    page: Page,
+    // The phase this member arrived at last.
+    phase: AtomicU64,
+    identity: Identity,
+    // Which of the others have been seen alive.
+    seen: Vec<AtomicBool>,
+    // The name of the page while it may be there.
+    path: PathBuf,
+    named: AtomicBool,
+}
+
+impl Processes {
+    /// Makes the page for a group of `size`, and joins it as member 0. The path is what the others need to [`Processes::join`].
+    ///
+    /// # Errors
+    /// [`JoinError`] if no shared memory can be had.
+    pub fn create(size: usize) -> Result<(PathBuf, Self), JoinError> {
+        let (path, page) = Page::create(size)?;
+        // From here on the member removes the name, whatever happens.
+        Ok((path.clone(), Self::take_seat(path, page, 0)?))
+    }
+
+    /// Joins the group whose page is at `path` as member `member`, the process's number on its node.
+    ///
+    /// # Errors
+    /// [`JoinError`] if the page is not there, not ours, or the seat is taken.
+    pub fn join(path: &Path, member: usize) -> Result<Self, JoinError> {
+        Self::take_seat(path.into(), Page::open(path)?, member)
+    }
+
+    fn take_seat(path: PathBuf, page: Page, number: usize) -> Result<Self, JoinError> {
+        let size = page.size();
+        let card = page.cards().get(number).ok_or(JoinError::NoSuchMember { member: number, size })?;
+        if card.taken.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return Err(JoinError::Twice(number));
+        }
+        let identity = Identity::own();
+        card.pid.store(identity.pid, Ordering::Relaxed);
+        card.start.store(identity.start, Ordering::Relaxed);
+        card.namespace.store(identity.namespace, Ordering::Relaxed);
+        card.taken.store(2, Ordering::Release);
+        let seen = (0..size).map(|_| AtomicBool::new(false)).collect();
+        let member =
+            Member { number, page, phase: AtomicU64::new(0), identity, seen, path, named: AtomicBool::new(true) };
+        let member = Self { member: Arc::new(member) };
+        // The first look at those who came before: only who has been seen alive can be seen to be gone.
+        member.lost();
+        Ok(member)
+    }
+
+    /// Whether every member has joined.
+    pub fn all_joined(&self) -> bool {
+        self.member.page.cards().iter().all(|card| card.taken.load(Ordering::Acquire) == 2)
+    }
+
+    /// Removes the page's name; the page stays as long as a member has it. For when all have joined, or nobody else will. Any member may, and
+    /// one that did not does when it is dropped.
+    pub fn remove_name(&self) {
+        self.member.remove_name();
+    }
+
+    /// What is known of a member's process. None without such a member.
+    pub fn life(&self, member: usize) -> Option<Life> {
+        let card = self.member.page.cards().get(member)?;
+        if member == self.member.number {
+            return Some(Life::Alive);
+        }
+        if card.taken.load(Ordering::Acquire) != 2 {
+            return Some(Life::Unknown("it has not joined"));
+        }
+        let identity = Identity {
+            pid: card.pid.load(Ordering::Relaxed),
+            start: card.start.load(Ordering::Relaxed),
+            namespace: card.namespace.load(Ordering::Relaxed),
+        };
+        let seen = &self.member.seen[member];
+        let life = identity.life(self.member.identity, seen.load(Ordering::Relaxed));
+        if life == Life::Alive {
+            seen.store(true, Ordering::Relaxed);
+        }
+        Some(life)
+    }
+
+    /// The members whose process is gone. Reads a file of /proc for each member: some 10 µs, nothing for a timed path.
+    pub fn lost(&self) -> Vec<usize> {
+        (0..self.size()).filter(|&member| self.life(member) == Some(Life::Gone)).collect()
+    }
+
+    /// The members whose death would go unseen here, and why. Empty on a node without containers.
+    pub fn unwatched(&self) -> Vec<(usize, &'static str)> {
+        let unknown = |member| match self.life(member) {
+            Some(Life::Unknown(why)) => Some((member, why)),
+            _ => None,
+        };
+        (0..self.size()).filter_map(unknown).collect()
+    }
+
+    /// Whether somebody gave up. One atomic load.
+    pub fn is_aborted(&self) -> bool {
+        self.state().load(Ordering::Acquire) & ABORTED != 0
+    }
+
+    fn state(&self) -> &AtomicU32 {
+        &self.member.page.head().state.0
+    }
+
+    fn wake_all(&self) {
+        // Without Flags::PRIVATE: the waiters are in other processes. It cannot fail for an address that is mapped.
+        let _ = futex::wake(self.state(), Flags::empty(), i32::MAX.cast_unsigned());
+    }
+
+    /// Sleeps until the state is another one, for a quarter of a second at most.
+    fn sleep_while(&self, state: u32) {
+        match futex::wait(self.state(), Flags::empty(), state, Some(&LOOK_AFTER)) {
+            // AGAIN: the state is another one already.
+            Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::TIMEDOUT) => {
+                if !self.lost().is_empty() {
+                    self.abort();
+                }
+            }
+            // A sandbox without futexes: slower, and never a busy loop.
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+impl Ranks for Processes {
+    fn rank(&self) -> usize {
+        self.member.number
+    }
+
+    fn size(&self) -> usize {
+        self.member.page.size()
+    }
+
+    fn max(&self, value: u64) -> Result<u64, Aborted> {
+        let largest = &self.member.page.head().largest.0;
+        let mut state = self.state().load(Ordering::Acquire);
+        // It cannot move on without this member.
+        let round = round_of(state);
+        let (this, other) = (&largest[round as usize % 2], &largest[(round as usize + 1) % 2]);
+        this.fetch_max(value, Ordering::AcqRel);
+        loop {
+            if state & ABORTED != 0 {
+                return Err(Aborted);
+            }
+            let is_last = (state & WAITING) as usize + 1 == self.size();
+            if is_last {
+                // The result of the round before: all have read it, or they would not be here.
+                other.store(0, Ordering::Relaxed);
+            }
+            let next = if is_last { next_round(state) } else { state + 1 };
+            match self.state().compare_exchange(state, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) if is_last => {
+                    self.wake_all();
+                    return Ok(this.load(Ordering::Acquire));
+                }
+                Ok(_) => {
+                    state = next;
+                    break;
+                }
+                Err(now) => state = now,
+            }
+        }
+        loop {
+            // First, because a round that was completed before an abort still counts.
+            if round_of(state) != round {
+                return Ok(this.load(Ordering::Acquire));
+            }
+            if state & ABORTED != 0 {
+                return Err(Aborted);
+            }
+            self.sleep_while(state);
+            state = self.state().load(Ordering::Acquire);
+        }
+    }
+
+    fn arrive(&self) {
+        self.member.phase.fetch_add(1, Ordering::Relaxed);
+        self.member.page.head().arrivals.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn all_arrived(&self) -> bool {
+        let complete = self.member.phase.load(Ordering::Relaxed) * self.size() as u64;
+        self.member.page.head().arrivals.0.load(Ordering::Acquire) >= complete
+    }
+
+    fn abort(&self) {
+        self.state().fetch_or(ABORTED, Ordering::AcqRel);
+        self.wake_all();
+    }
+}
+
+impl Member {
+    fn remove_name(&self) {
+        if self.named.swap(false, Ordering::AcqRel) {
+            // Another member may have removed it already; in any other case there is nothing more to be done.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.remove_name();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (PathBuf, Processes, Processes) {
+        let (path, first) = Processes::create(2).expect("made");
+        let second = Processes::join(&path, 1).expect("joined");
+        (path, first, second)
+    }
+
+    #[test]
+    fn rounds_go_on_when_their_number_wraps() {
+        let (_, first, second) = pair();
+        let last_number = !ABORTED & !WAITING;
+        first.state().store(last_number, Ordering::Relaxed);
+        let partner = std::thread::spawn(move || (0..4).map(|round| second.max(round)).collect::<Vec<_>>());
+        let answers: Vec<_> = (0..4).map(|round| first.max(10 + round)).collect();
+        assert_eq!(answers, [Ok(10), Ok(11), Ok(12), Ok(13)]);
+        assert_eq!(partner.join().expect("no panic"), answers);
+        assert_eq!(first.state().load(Ordering::Relaxed), 3 << 16);
+    }
+
+    #[test]
+    fn a_member_beyond_the_group_and_one_that_is_there_already_are_refused() {
+        let (path, first, _second) = pair();
+        assert!(first.all_joined());
+        assert!(matches!(Processes::join(&path, 2), Err(JoinError::NoSuchMember { member: 2, size: 2 })));
+        assert!(matches!(Processes::join(&path, 1), Err(JoinError::Twice(1))));
+    }
+
+    #[test]
+    fn the_name_goes_on_request_and_else_with_any_member() {
+        let (path, first, second) = pair();
+        first.remove_name();
+        assert!(!path.exists());
+        assert_eq!(second.life(0), Some(Life::Alive), "the page stays");
+
+        let (path, _first, second) = pair();
+        drop(second.clone());
+        assert!(path.exists(), "a clone is the same member");
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn who_has_not_joined_is_unknown_and_not_lost() {
+        let (_, first) = Processes::create(3).expect("made");
+        assert!(!first.all_joined());
+        assert_eq!(first.lost(), [0; 0]);
+        assert_eq!(first.unwatched().iter().map(|(member, _)| *member).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(first.life(3), None);
+    }
+}
