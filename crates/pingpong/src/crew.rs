@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use device::Platform;
 use placement::RankPlan;
-use ranks::{Ranks, Threads};
+use ranks::{Processes, Ranks, Threads};
 use stats::flag::TimerFacts;
 
 use crate::case::Case;
@@ -19,9 +19,24 @@ use crate::letter::{Decision, Report};
 use crate::rank::Rank;
 
 /// The other processes of this node, as this one can watch them.
-pub trait Neighbours {
-    /// Ranks of the run whose process is gone, each with how that is known.
-    fn lost(&self) -> Vec<(usize, String)>;
+pub struct Neighbours {
+    /// The group of them all.
+    pub group: Processes,
+    /// The rank in the run of each member.
+    pub ranks: Vec<usize>,
+}
+
+impl Neighbours {
+    /// Ranks of the run whose process is gone, each with what that means.
+    pub(crate) fn lost(&self) -> Vec<(usize, String)> {
+        let rank = |member: usize| self.ranks.get(member).copied().unwrap_or(member);
+        let why = |rank| {
+            format!(
+                "rank {rank} is gone: its process was killed or crashed; the job's log and dmesg (out of memory?) may say why"
+            )
+        };
+        self.group.lost().into_iter().map(|member| (rank(member), why(rank(member)))).collect()
+    }
 }
 
 /// A rank's view of its node's group.
@@ -40,7 +55,7 @@ pub struct Crew {
     /// The node's clock.
     pub timer: TimerFacts,
     /// The processes beside this one, where there are some.
-    pub neighbours: Option<Box<dyn Neighbours>>,
+    pub neighbours: Option<Neighbours>,
 }
 
 impl Crew {
@@ -55,6 +70,20 @@ impl Crew {
             timer,
             neighbours: None,
         }
+    }
+
+    /// This process's rank, `rank`, as one of those of its node; `nodes`: the node of every rank of the run.
+    pub fn process(
+        node: Vec<RankPlan>,
+        rank: usize,
+        group: Processes,
+        nodes: Vec<usize>,
+        one_node: bool,
+        timer: TimerFacts,
+    ) -> Self {
+        let ranks = node.iter().map(|plan| plan.rank).collect();
+        let members = vec![(rank, Arc::new(group.clone()) as Group)];
+        Self { node, members, nodes, one_node, timer, neighbours: Some(Neighbours { group, ranks }) }
     }
 }
 
@@ -100,7 +129,7 @@ impl Staff {
                         "its thread could not be started: {error}; see ulimit -u and the job's limit of processes"
                     );
                     // The receiver is in this very struct.
-                    drop(reports.send(Report::Lost { rank: number, why }));
+                    drop(reports.send(Report::Lost { rank: number, why, gone: false }));
                     group.abort();
                 }
             }

@@ -10,7 +10,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use device::Platform;
-use ranks::World;
+use ranks::Mailbox;
 
 use crate::config::RunConfig;
 use crate::crew::{Crew, Staff};
@@ -42,19 +42,19 @@ pub fn follow(
     config: &RunConfig,
     mut crew: Crew,
     platform: &Arc<dyn Platform>,
-    world: &dyn World,
+    mailbox: &mut Mailbox,
     interrupted: &Arc<AtomicBool>,
 ) -> Followed {
-    let me = world.place().rank;
+    let me = mailbox.place().rank;
     let staff = Staff::start(&mut crew, config, platform, interrupted);
     let neighbours = crew.neighbours.take();
     let began = Instant::now();
-    let (mut measuring, mut signalled, mut told_of_lost) = (true, None, false);
+    let (mut measuring, mut signalled, mut watching) = (true, None, true);
     loop {
         match staff.next(if measuring { NAP } else { SHORT_NAP }) {
             Ok(report) => {
                 measuring = false;
-                if let Err(error) = world.post(0, &letter::write(&report)) {
+                if let Err(error) = mailbox.tell(0, &letter::write(&report)) {
                     return Followed::Alone { why: error.to_string() };
                 }
             }
@@ -65,7 +65,7 @@ pub fn follow(
             }
         }
         loop {
-            let order = match world.collect() {
+            let order = match mailbox.told() {
                 Ok(Some(letter)) => letter::read::<Order>(letter.from, &letter.bytes),
                 Ok(None) => break,
                 Err(error) => return Followed::Alone { why: error.to_string() },
@@ -73,18 +73,20 @@ pub fn follow(
             match order {
                 Ok(Order::Decide(decision)) => {
                     measuring = matches!(decision, Decision::Go { .. });
+                    // From then on neighbours may leave.
+                    watching &= measuring;
                     staff.tell(me, decision);
                 }
                 Ok(Order::Leave { code, all_well }) => return Followed::Dismissed { code, all_well },
                 Err(unreadable) => return Followed::Alone { why: unreadable.to_string() },
             }
         }
-        let lost = neighbours.as_ref().map_or_else(Vec::new, |neighbours| neighbours.lost());
-        if !lost.is_empty() && !told_of_lost {
-            told_of_lost = true;
+        let lost = neighbours.as_ref().filter(|_| watching).map_or_else(Vec::new, |neighbours| neighbours.lost());
+        if !lost.is_empty() {
+            watching = false;
             let lead = lost.iter().find(|(rank, _)| *rank == 0).map(|(_, why)| why.clone());
             for (rank, why) in lost {
-                drop(world.post(0, &letter::write(&Report::Lost { rank, why })));
+                drop(mailbox.tell(0, &letter::write(&Report::Lost { rank, why, gone: true })));
             }
             // Nobody of this node can go on without it.
             staff.give_up();

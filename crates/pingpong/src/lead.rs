@@ -13,7 +13,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use device::Platform;
-use ranks::World;
+use ranks::Mailbox;
 use stats::stop::{self, StopReason};
 
 use crate::case::Case;
@@ -40,14 +40,14 @@ pub trait Journal {
     fn signalled(&mut self, state: &RunState);
 }
 
-/// Runs every case of `config` on the ranks of `crew` and of the processes that [`follow`](crate::follow) in `world`. `interrupted` may be
+/// Runs every case of `config` on the ranks of `crew` and of the processes that [`follow`](crate::follow) at the other ends of `mailbox`. `interrupted` may be
 /// set at any time (a signal handler): the ranks then leave at the end of the round they are in, and what is finished is in the
 /// state returned.
 pub fn lead(
     config: &RunConfig,
     mut crew: Crew,
     platform: &Arc<dyn Platform>,
-    world: &dyn World,
+    mailbox: &mut Mailbox,
     interrupted: &Arc<AtomicBool>,
     journal: &mut dyn Journal,
 ) -> RunState {
@@ -57,7 +57,7 @@ pub fn lead(
     let began = Instant::now();
     let lead = Lead {
         config,
-        world,
+        mailbox,
         staff,
         neighbours,
         interrupted,
@@ -71,20 +71,20 @@ pub fn lead(
 }
 
 /// Tells the processes that follow how the run ended, once its document is written. Afterwards all have been told, not all have left.
-pub fn dismiss(world: &dyn World, state: &RunState, code: u8) {
+pub fn dismiss(mailbox: &Mailbox, state: &RunState, code: u8) {
     let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());
     let leave = letter::write(&Order::Leave { code, all_well });
-    for rank in (1..world.place().size).filter(|rank| state.ranks.get(*rank).is_some_and(|rank| rank.lost.is_none())) {
+    for rank in (1..mailbox.place().size).filter(|rank| state.ranks.get(*rank).is_some_and(|rank| !rank.gone)) {
         // A process that cannot be told ends by itself.
-        drop(world.post(rank, &leave));
+        drop(mailbox.tell(rank, &leave));
     }
 }
 
-struct Lead<'a> {
+struct Lead<'a, 'w> {
     config: &'a RunConfig,
-    world: &'a dyn World,
+    mailbox: &'a mut Mailbox<'w>,
     staff: Staff,
-    neighbours: Option<Box<dyn Neighbours>>,
+    neighbours: Option<Neighbours>,
     interrupted: &'a AtomicBool,
     began: Instant,
     /// When the signal flag was first seen set while a rank was waited for.
@@ -96,7 +96,7 @@ struct Lead<'a> {
     state: RunState,
 }
 
-impl Lead<'_> {
+impl Lead<'_, '_> {
     fn conduct(mut self, journal: &mut dyn Journal) -> RunState {
         self.state.end = self.passes(journal);
         if self.state.end == RunEnd::RankLost {
@@ -104,7 +104,7 @@ impl Lead<'_> {
         }
         let stop = letter::write(&Order::Decide(Decision::Stop));
         for rank in (0..self.state.ranks.len()).filter(|rank| !self.staff.has(*rank)) {
-            drop(self.world.post(rank, &stop));
+            drop(self.mailbox.tell(rank, &stop));
         }
         let Self { staff, config, began, interrupted, mut signalled, mut state, .. } = self;
         staff.dismiss(NAP, || !gives_up(config, began, interrupted, &mut signalled));
@@ -129,7 +129,7 @@ impl Lead<'_> {
                 if self.staff.has(rank) {
                     self.staff.tell(rank, decision);
                 } else {
-                    drop(self.world.post(rank, &letter::write(&Order::Decide(decision))));
+                    drop(self.mailbox.tell(rank, &letter::write(&Order::Decide(decision))));
                 }
             }
             if !self.collect(journal) {
@@ -189,7 +189,10 @@ impl Lead<'_> {
             }
             let lost = self.neighbours.as_ref().map_or_else(Vec::new, |neighbours| neighbours.lost());
             if !lost.is_empty() {
-                lost.into_iter().for_each(|(rank, why)| self.state.lost(rank, why));
+                for (rank, why) in lost {
+                    self.state.lost(rank, why);
+                    self.state.ranks[rank].gone = true;
+                }
                 return false;
             }
             if self.interrupted.load(Ordering::Relaxed) && self.signalled.is_none() {
@@ -218,8 +221,9 @@ impl Lead<'_> {
                 self.state.lost(rank, format!("rank {rank} ended unexpectedly; please report this"));
                 return Heard::Lost;
             }
-            Report::Lost { rank, why } => {
+            Report::Lost { rank, why, gone } => {
                 self.state.lost(rank, why);
+                self.state.ranks[rank].gone |= gone;
                 return Heard::Lost;
             }
         }
@@ -230,16 +234,20 @@ impl Lead<'_> {
     fn letters(&mut self) -> Vec<Report> {
         let mut reports = Vec::new();
         loop {
-            match self.world.collect() {
+            match self.mailbox.told() {
                 Ok(None) => return reports,
                 Ok(Some(letter)) => match letter::read(letter.from, &letter.bytes) {
                     Ok(report) => reports.push(report),
-                    Err(why) => reports.push(Report::Lost { rank: letter.from, why: why.to_string() }),
+                    Err(why) => reports.push(Report::Lost { rank: letter.from, why: why.to_string(), gone: false }),
                 },
                 Err(error) => {
                     // Nothing can be heard of anyone elsewhere any more.
                     let elsewhere = self.waited_for.iter().filter(|rank| !self.staff.has(**rank));
-                    reports.extend(elsewhere.map(|rank| Report::Lost { rank: *rank, why: error.to_string() }));
+                    reports.extend(elsewhere.map(|rank| Report::Lost {
+                        rank: *rank,
+                        why: error.to_string(),
+                        gone: true,
+                    }));
                     return reports;
                 }
             }

@@ -19,8 +19,8 @@ pub(crate) enum Report {
     Pass { rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, signalled: bool },
     /// It has left; `aborted`: because another rank of its node gave up.
     Ended { rank: usize, aborted: bool },
-    /// A neighbour says that its process is gone.
-    Lost { rank: usize, why: String },
+    /// Nothing more will come of it; `gone`: its process is.
+    Lost { rank: usize, why: String, gone: bool },
 }
 
 impl Report {

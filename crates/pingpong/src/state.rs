@@ -52,6 +52,8 @@ pub struct RankState {
     pub link: Option<Link>,
     /// Why nothing is heard of it any more, where that is so.
     pub lost: Option<String>,
+    /// Whether its process is known to be gone: there is nobody to tell anything.
+    pub gone: bool,
 }
 
 /// Everything a run has so far.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ::pingpong::{Crew, Journal, RunConfig, RunState, check_budget};
 use placement::Plan;
-use ranks::Single;
+use ranks::{Mailbox, Single};
 use report::Document;
 use report::render::Style;
 use report::sink::Sink;
@@ -48,7 +48,8 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         Keeper { facts, sink: sink.as_ref(), progress, trouble: None, environment: topo::environment::probe() };
     let crew = Crew::threads(plan.ranks.clone(), topology.machine_has_one_node(), timer);
     let world = Single::default();
-    let state = ::pingpong::lead(&config, crew, &found.platform, &world, &signals.interrupted, &mut keeper);
+    let state =
+        ::pingpong::lead(&config, crew, &found.platform, &mut Mailbox::new(&world), &signals.interrupted, &mut keeper);
     keeper.progress.clear();
 
     let exit = verdict::exit(&state, &config, signals.exit());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use device::{Direction, MemoryKind};
 use pingpong::{Amount, Case, Crew, Journal, Order, RankCase, RunConfig, RunState, TimingChoice};
 use placement::{Membind, Plan, Request, Target};
-use ranks::Single;
+use ranks::{Mailbox, Single};
 use stats::IdList;
 use stats::flag::TimerFacts;
 use stats::stop::Rule;
@@ -70,7 +70,7 @@ pub fn until_there_is_an_interval() -> Amount {
 }
 
 /// The PUs this process may use, as many as ranks; PUs are shared where there are too few.
-fn plan(ranks: usize) -> Result<(Plan, bool), Box<dyn Error>> {
+pub fn plan(ranks: usize) -> Result<(Plan, bool), Box<dyn Error>> {
     let topology = topo::read()?;
     let allowed: Vec<u32> = topology.allowed.pus.iter().collect();
     let pus = allowed.iter().copied().cycle().take(ranks).collect();
@@ -113,7 +113,8 @@ pub fn run_with(sham: Sham, config: &RunConfig, interrupts: AfterPass) -> Result
         let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
         let crew = Crew::threads(plan.ranks, one_node, timer);
         let platform: Arc<dyn device::Platform> = Arc::new(sham);
-        let state = pingpong::lead(&config, crew, &platform, &Single::default(), &interrupted, &mut keeper);
+        let state =
+            pingpong::lead(&config, crew, &platform, &mut Mailbox::new(&Single::default()), &interrupted, &mut keeper);
         // Nobody listens any more once the watchdog has ended the test.
         drop(done.send((state, keeper.states)));
     });
