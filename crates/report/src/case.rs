@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::contention::Aggregate;
+use crate::Known;
+use crate::contention::{Aggregate, NodeAggregate};
+use crate::outlier_node::{OutlierNode, not_judged};
 use crate::result::{Outcome, RankResult};
 use crate::settings::{Direction, MemoryKind};
 
@@ -28,12 +30,22 @@ pub struct Case {
     pub reason: Option<String>,
     /// What each rank gave.
     pub ranks: Vec<RankResult>,
-    /// The part of the case in which all ranks were copying, 0..1; null when they did not run at once.
+    /// The part of the case in which all ranks of a node were copying, 0..1, the least of all nodes; null when they did not
+    /// run at once.
     pub overlap: Option<f64>,
-    /// The largest distance between the starts of two ranks in one block, ns; null when they did not run at once.
+    /// The largest distance between the starts of two ranks of a node in one block, ns, the most of all nodes; null when they
+    /// did not run at once.
     pub start_skew_ns: Option<f64>,
     /// The rates of all measured ranks together; null when they did not run at once, or none was measured.
     pub aggregate: Option<Aggregate>,
+    /// The rates of each node's ranks together, in the order of nodes; empty when they did not run at once.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub nodes: Vec<NodeAggregate>,
+    /// Nodes and ranks whose rate is far from that of the others; null where there are too few to tell.
+    #[serde(default = "not_judged")]
+    #[schemars(extend("since" = "1.1"))]
+    pub outlier_nodes: Known<Vec<OutlierNode>>,
 }
 
 /// Whether ranks run at once.

@@ -1,9 +1,13 @@
-//! Several ranks at once: their rates together, and what each lost against running alone.
+//! Several ranks at once: their rates together, over all and node by node, and what each lost against running alone.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::compare::Comparison;
 
+use crate::rank::Rank;
+use crate::result::RankResult;
 use crate::settings::{Direction, MemoryKind};
 
 /// The rates of ranks that ran at once.
@@ -45,6 +49,61 @@ impl Aggregate {
             imbalance: (max - min) / mean,
         })
     }
+}
+
+/// The rates of one node's ranks that ran at once. Each node has its own clock, so that its window, and with it the
+/// overlap, is of its own ranks only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeAggregate {
+    /// The node's `index`.
+    pub node: u32,
+    /// The rates of its measured ranks together; null when they are not to be taken together.
+    pub aggregate: Option<Aggregate>,
+    /// Why there is no aggregate; null when there is one.
+    pub reason: Option<String>,
+    /// The part of the case in which all its ranks were copying, 0..1; null when that is not known.
+    pub overlap: Option<f64>,
+    /// The largest distance between the starts of two of its ranks in one block, ns; null when that is not known.
+    pub start_skew_ns: Option<f64>,
+}
+
+/// How far the ranks of one node ran at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Together {
+    /// The part of the case in which all of them were copying, 0..1.
+    pub overlap: Option<f64>,
+    /// The largest distance between the starts of two of them in one block, ns.
+    pub start_skew_ns: Option<f64>,
+    /// Why their rates are not those of ranks at once, where they are not.
+    pub invalid: Option<String>,
+}
+
+impl NodeAggregate {
+    /// The aggregate of every node that has ranks, in order; `together` says of each node (by its index) how far they ran at
+    /// once. A node of which a rank is missing has none: the others had less company than was asked.
+    pub fn of_nodes(ranks: &[Rank], results: &[RankResult], together: impl Fn(u32) -> Together) -> Vec<Self> {
+        let of_node = |(node, rates): (u32, Vec<(u32, f64)>)| {
+            let Together { overlap, start_skew_ns, invalid } = together(node);
+            let (measured, all) = (rates.len(), ranks.iter().filter(|rank| rank.node == node).count());
+            let few = || format!("{measured} of its {all} ranks were measured");
+            let reason = invalid.or_else(|| (measured < all).then(few));
+            let aggregate = if reason.is_none() { Aggregate::of_rates(&rates) } else { None };
+            let reason = reason.or_else(|| aggregate.is_none().then(|| "a rate is not a positive number".to_owned()));
+            Self { node, aggregate, reason, overlap, start_skew_ns }
+        };
+        rates_by_node(ranks, results).into_iter().map(of_node).collect()
+    }
+}
+
+/// The rates (rank, bytes/s) of each node's measured ranks; a node without any has an empty list.
+pub(crate) fn rates_by_node(ranks: &[Rank], results: &[RankResult]) -> BTreeMap<u32, Vec<(u32, f64)>> {
+    let rates: BTreeMap<u32, f64> =
+        results.iter().filter_map(|result| Some((result.rank, result.summary()?.bytes_per_s))).collect();
+    let mut by_node: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
+    for rank in ranks {
+        by_node.entry(rank.node).or_default().extend(rates.get(&rank.rank).map(|rate| (rank.rank, *rate)));
+    }
+    by_node
 }
 
 /// What sharing the machine cost one rank in one direction, size and kind of memory.

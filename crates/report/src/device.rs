@@ -2,17 +2,27 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::PciAddress;
 
 use crate::Known;
 
 /// A device that took part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
-    /// Its identity, which ranks point to: a PCI address (`0000:c1:00.0`), or `node N` for a NUMA node's memory.
+    /// Its identity, which ranks point to: a PCI address (`0000:c1:00.0`), or `node N` for a NUMA node's memory; with its
+    /// host before it where the run was on several nodes (`nid005123/0000:c1:00.0`).
     pub id: String,
+    /// Its node's `index`.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub node: u32,
+    /// Its PCI address; null for a NUMA node's memory.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub pci_address: Option<PciAddress>,
     /// What it is.
     pub kind: DeviceKind,
-    /// Its position in PCI order (node order on the host platform): the index users give.
+    /// Its position in PCI order (node order on the host platform) among its node's: the index users give.
     pub index: u32,
     /// The index the runtime uses in this process; null where it has none. It may differ from `index`.
     pub runtime_index: Option<u32>,
@@ -87,4 +97,44 @@ pub enum Latch {
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
     Newer,
+}
+
+/// A device's `id` from its name on its node (a PCI address, or `node N`), the number of that node, and the hosts of all
+/// nodes: the name alone where there is one node, else `HOST/NAME`. Nodes that go by the same host name are told apart
+/// by their numbers, `HOST#NODE/NAME`.
+pub fn id(hosts: &[impl AsRef<str>], node: usize, name: impl std::fmt::Display) -> String {
+    let Some(host) = hosts.get(node).map(AsRef::as_ref).filter(|_| hosts.len() > 1) else {
+        return name.to_string();
+    };
+    match hosts.iter().filter(|other| other.as_ref() == host).count() {
+        1 => format!("{host}/{name}"),
+        _ => format!("{host}#{node}/{name}"),
+    }
+}
+
+/// A device's name on its node, from its `id`.
+pub fn name_on_node(id: &str) -> &str {
+    id.rsplit_once('/').map_or(id, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_names_the_host_only_where_there_are_several() {
+        assert_eq!(id(&["nid1"], 0, "0000:c1:00.0"), "0000:c1:00.0");
+        assert_eq!(id(&["nid1", "nid2"], 1, "0000:c1:00.0"), "nid2/0000:c1:00.0");
+        assert_eq!(id(&[] as &[&str], 0, "node 3"), "node 3");
+        for known in ["node 3", "nid2/node 3", "localhost#1/node 3"] {
+            assert_eq!(name_on_node(known), "node 3");
+        }
+    }
+
+    #[test]
+    fn ids_are_unique_though_host_names_are_not() {
+        let hosts = ["localhost", "nid2", "localhost"];
+        let ids: Vec<String> = (0..3).map(|node| id(&hosts, node, "node 0")).collect();
+        assert_eq!(ids, ["localhost#0/node 0", "nid2/node 0", "localhost#2/node 0"]);
+    }
 }

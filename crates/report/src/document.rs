@@ -5,7 +5,8 @@
 //! * each meaning has one place: ranks point to devices by `id`, rank results point to ranks by number, nothing is copied;
 //! * what could not be known is null with a reason beside it ([`Known`](crate::Known)), never a magic number;
 //! * a minor version may add fields and values of enumerations. A reader must ignore fields it does not know; this
-//!   crate's own enumerations read a value they do not know as `Newer`. Anything else is a new major version.
+//!   crate's own enumerations read a value they do not know as `Newer`. Anything else is a new major version. A field
+//!   that came with a minor version says so in the schema (`since`) and is not required there.
 //!
 //! Left out on purpose: results derived from others by one division (percent penalties, speed-ups), which a reader can make.
 
@@ -16,6 +17,8 @@ use crate::case::Case;
 use crate::contention::Penalty;
 use crate::device::Device;
 use crate::environment::Environment;
+use crate::launch::{Launch, MissingRank};
+use crate::node::Node;
 use crate::rank::Rank;
 use crate::settings::Settings;
 
@@ -24,7 +27,7 @@ pub const SCHEMA: &str = "numabench.result";
 /// The schema's major version: a reader refuses a larger one.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 0;
+pub const SCHEMA_MINOR: u32 = 1;
 
 /// One run of numabench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,12 +59,24 @@ pub struct Document {
     pub platform: Platform,
     /// What was asked for.
     pub settings: Settings,
-    /// The machine and its state.
+    /// The launch; null where the ranks are threads of one process.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub launch: Option<Launch>,
+    /// The machine and its state: the first node's, where there are several.
     pub environment: Environment,
-    /// The devices that took part, in index order.
+    /// The nodes that took part, in order, also where it is one.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub nodes: Vec<Node>,
+    /// The devices that took part, node by node, in index order.
     pub devices: Vec<Device>,
     /// The ranks, in order.
     pub ranks: Vec<Rank>,
+    /// Ranks that were lost or never came. Those that had a placement are in `ranks` too.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub missing: Vec<MissingRank>,
     /// The cases finished so far, in the order planned.
     pub cases: Vec<Case>,
     /// What sharing the machine cost each rank, where both orders were measured.
@@ -117,7 +132,7 @@ pub struct Platform {
     /// The version of the kernel driver, e.g. `580.95.05`; null where there is no such thing or it is not told (then the
     /// environment's probes say why).
     pub driver_version: Option<String>,
-    /// How many devices this process could have used: those its visibility variables (`CUDA_VISIBLE_DEVICES`) and control
+    /// How many devices rank 0's process could have used: those its visibility variables (`CUDA_VISIBLE_DEVICES`) and control
     /// group leave. `devices` lists those that took part.
     pub visible_devices: u32,
     /// Set when the devices are not real: what the driver itself says of the simulation.

@@ -1,7 +1,8 @@
 //! What a run gave, as a document, and every form it is shown in. The only crate that knows serde_json.
 //!
-//! * `document` and the modules it names (`settings`, `environment`, `device`, `rank`, `case`, `result`, `contention`) are
-//!   the result schema v1; `known` is a value or the reason there is none;
+//! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`, `case`, `result`,
+//!   `contention`, `outlier_node`) are the result schema v1; `known` is a value or the reason there is none;
+//! * `difference` what a node has otherwise than most;
 //! * `schema` its JSON Schema, committed and compared;
 //! * `read` a document from bytes, refusing what is not one;
 //! * `render` documents to bytes: pure functions;
@@ -12,8 +13,12 @@
 pub mod case;
 pub mod contention;
 pub mod device;
+pub mod difference;
 pub mod document;
 pub mod environment;
+pub mod launch;
+pub mod node;
+pub mod outlier_node;
 pub mod rank;
 pub mod read;
 pub mod render;

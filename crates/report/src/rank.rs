@@ -10,12 +10,24 @@ use serde::{Deserialize, Serialize};
 pub struct Rank {
     /// Its number, 0..ranks.
     pub rank: u32,
+    /// Its node's `index`.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub node: u32,
+    /// Its number among the ranks of its node, 0 first.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub node_rank: u32,
     /// The host it ran on.
     pub host: String,
     /// The process.
     pub process_id: u32,
     /// The thread; null before it was started.
     pub thread_id: Option<u32>,
+    /// How many devices its process could have used: under a launcher each may see its own. Null where nobody looked.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub visible_devices: Option<u32>,
     /// The placement asked.
     pub asked: Placement,
     /// Who chose it.

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::Document;
+use crate::device::DeviceKind;
 use crate::document::{SCHEMA, SCHEMA_MAJOR, SCHEMA_MINOR};
 
 /// The bytes are not a document that can be read.
@@ -66,8 +67,13 @@ impl Document {
     /// # Errors
     /// [`ReadError`].
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        let value: serde_json::Value = serde_json::from_slice(bytes).map_err(ReadError::NotJson)?;
-        let header = Header::deserialize(&value).unwrap_or(Header { schema: None, schema_version: None });
+        // The header alone, over the bytes: a document of a thousand ranks is half a gigabyte, and several times that as a
+        // tree of values.
+        let header = match serde_json::from_slice::<Header>(bytes) {
+            Ok(header) => header,
+            Err(error) if error.is_data() => Header { schema: None, schema_version: None },
+            Err(error) => return Err(ReadError::NotJson(error)),
+        };
         let shown = |value: Option<serde_json::Value>| value.map_or("missing".into(), |value| value.to_string());
         if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(SCHEMA) {
             return Err(ReadError::NotADocument { found: shown(header.schema) });
@@ -80,11 +86,26 @@ impl Document {
         if major != SCHEMA_MAJOR {
             return Err(ReadError::OtherMajor { found: version });
         }
-        // From the bytes again, not from the value: an error then has its line and column.
-        serde_json::from_slice(bytes).map_err(|fault| match minor > SCHEMA_MINOR {
+        let read: Result<Self, _> = serde_json::from_slice(bytes);
+        let mut document = read.map_err(|fault| match minor > SCHEMA_MINOR {
             true => ReadError::NewerMinor { version, fault },
             false => ReadError::Malformed { version, fault },
-        })
+        })?;
+        if minor == 0 {
+            document.complete_from_1_0();
+        }
+        Ok(document)
+    }
+
+    /// Fills what 1.0 had no fields for and what follows from it: all of its ranks were on one node, of which it says nothing
+    /// that nodes are compared by, so `nodes` stays empty.
+    fn complete_from_1_0(&mut self) {
+        for rank in &mut self.ranks {
+            rank.node_rank = rank.rank;
+        }
+        for device in self.devices.iter_mut().filter(|device| device.kind == DeviceKind::Gpu) {
+            device.pci_address = device.id.parse().ok();
+        }
     }
 }
 

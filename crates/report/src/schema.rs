@@ -10,7 +10,7 @@ use crate::document::{Document, SCHEMA, SCHEMA_MAJOR};
 
 /// The schema as it follows from the types: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
 pub fn text() -> String {
-    // What this version writes: every field is there, null where there is nothing. (A reader accepts less, and more.)
+    // What this version writes: null where there is nothing. (A reader accepts less, and more.)
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<Document>();
     let mut schema = schema.to_value();
@@ -18,7 +18,26 @@ pub fn text() -> String {
         root.insert("$id".into(), format!("urn:{SCHEMA}:{SCHEMA_MAJOR}").into());
         root.insert("title".into(), format!("{SCHEMA} {SCHEMA_MAJOR}: one run of numabench").into());
     }
+    later_fields_are_not_required(&mut schema);
     format!("{:#}\n", sorted(schema))
+}
+
+/// A field that came with a minor version (`since`) is not required: documents of older minor versions follow this schema too.
+fn later_fields_are_not_required(schema: &mut Value) {
+    let came_later = |properties: &Value, name: &Value| {
+        name.as_str().and_then(|name| properties.get(name)).is_some_and(|field| field.get("since").is_some())
+    };
+    match schema {
+        Value::Object(map) => {
+            let properties = map.get("properties").cloned().unwrap_or_default();
+            if let Some(required) = map.get_mut("required").and_then(Value::as_array_mut) {
+                required.retain(|name| !came_later(&properties, name));
+            }
+            map.values_mut().for_each(later_fields_are_not_required);
+        }
+        Value::Array(items) => items.iter_mut().for_each(later_fields_are_not_required),
+        _ => {}
+    }
 }
 
 /// The same value with the keys of all objects in alphabetical order, whichever map serde_json was built with in this

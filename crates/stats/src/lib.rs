@@ -6,7 +6,7 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ;
+//! * `compare` (with `mann_whitney`) whether two cases differ; `odd_one` which of several nodes is unlike the others;
 //! * `random` the seeded generator behind everything that draws.
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
@@ -20,6 +20,7 @@ pub mod interval;
 pub mod mann_whitney;
 #[cfg(test)]
 mod noise;
+pub mod odd_one;
 pub mod outlier;
 pub mod pci_address;
 pub mod random;

@@ -3,8 +3,10 @@
 use pingpong::{Pages, RankCase, RunState, Sample, Seen, SoFar, Stage, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
-use report::contention::Aggregate;
+use report::contention::{Aggregate, NodeAggregate, Together};
 use report::device::Device;
+use report::outlier_node::outlier_nodes;
+use report::rank::Rank;
 use report::result::{
     BlockSample, Mismatch, NodePages, Outcome, PlacementSeen, RankResult, Stage as ReportStage, Verification,
 };
@@ -17,11 +19,11 @@ use super::{Facts, settings};
 /// A case of which less was common to all ranks measured something else than was asked.
 const LEAST_OVERLAP: f64 = 0.95;
 
-pub(super) fn cases(facts: &Facts, state: &RunState, devices: &[Device]) -> Vec<Case> {
-    state.cases.iter().map(|asked| one(facts, asked, &state.results[asked.index], devices)).collect()
+pub(super) fn cases(facts: &Facts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
+    state.cases.iter().map(|asked| one(facts, asked, &state.results[asked.index], ranks, devices)).collect()
 }
 
-fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], devices: &[Device]) -> Case {
+fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], places: &[Rank], devices: &[Device]) -> Case {
     let order = match asked.order {
         pingpong::Order::Simultaneous => case::Order::Simultaneous,
         pingpong::Order::Alone => case::Order::Alone,
@@ -47,6 +49,9 @@ fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], devices: &[D
         status = CaseStatus::Invalid;
     }
     let measured_together = status == CaseStatus::Measured && ranks.len() > 1;
+    let at_once = order == case::Order::Simultaneous && ranks.len() > 1;
+    let together = |_| Together { overlap, start_skew_ns: skew, invalid: reason.clone() };
+    let nodes = if at_once { NodeAggregate::of_nodes(places, &ranks, together) } else { Vec::new() };
     Case {
         id: Case::id_for(order, memory, direction, bytes),
         order,
@@ -59,6 +64,8 @@ fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], devices: &[D
         overlap,
         start_skew_ns: skew,
         aggregate: if measured_together { Aggregate::of_rates(&rates) } else { None },
+        outlier_nodes: outlier_nodes(places, &ranks, &nodes),
+        nodes,
         ranks,
     }
 }

@@ -20,6 +20,11 @@ pub(super) fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
         let bound = bound(&link);
         devices.push(Device {
             id,
+            node: 0,
+            pci_address: match known.id {
+                DeviceId::Pci(pci) => Some(pci),
+                DeviceId::Node(_) => None,
+            },
             kind: if matches!(known.id, DeviceId::Pci(_)) { DeviceKind::Gpu } else { DeviceKind::HostMemory },
             index: rank.target.index,
             runtime_index: known.runtime_index,

@@ -1,9 +1,10 @@
 //! From what a run has to the document that is kept: every field of the schema is filled here, and nowhere else.
 //!
-//! * `settings` what was asked; `devices` what took part; `ranks` where; `cases` what it gave; `verdict` how it ended.
+//! * `settings` what was asked; `nodes` and `devices` what took part; `ranks` where; `cases` what it gave; `verdict` how it ended.
 
 mod cases;
 mod devices;
+mod nodes;
 mod penalties;
 mod ranks;
 mod settings;
@@ -51,7 +52,9 @@ pub fn build(
     let started = SystemTime::now().checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH);
     let (status, status_reason) = verdict::status(state, exit);
     let devices = devices::devices(facts, state);
-    let cases = cases::cases(facts, state, &devices);
+    let ranks = ranks::ranks(facts, state);
+    let cases = cases::cases(facts, state, &ranks, &devices);
+    let environment = environment(facts, machine);
     Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
@@ -65,8 +68,11 @@ pub fn build(
         exit_code: exit.map(Exit::code),
         platform: platform(facts, machine),
         settings: settings::settings(facts),
-        environment: environment(facts, machine),
-        ranks: ranks::ranks(facts, state),
+        launch: None,
+        nodes: nodes::nodes(facts, &environment),
+        environment,
+        ranks,
+        missing: Vec::new(),
         penalties: penalties::penalties(facts, state, &cases),
         devices,
         cases,

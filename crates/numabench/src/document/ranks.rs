@@ -18,9 +18,12 @@ fn rank(facts: &Facts, state: &RunState, plan: &RankPlan) -> Rank {
     }
     Rank {
         rank: plan.rank as u32,
+        node: 0,
+        node_rank: plan.rank as u32,
         host: hostname(facts.topology),
         process_id: std::process::id(),
         thread_id: state.ranks.get(plan.rank).and_then(|rank| rank.thread_id),
+        visible_devices: Some(facts.found.platform.devices().len() as u32),
         asked: Placement { pu: plan.pu, memory_node: Some(plan.memory_node), device: plan.target.id.to_string() },
         chosen_by: match &plan.chosen_by {
             ChosenBy::Asked => By::User,

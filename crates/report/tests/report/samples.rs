@@ -1,10 +1,13 @@
-//! Documents as runs would give them. Times are made from a seeded generator; everything else is written out.
+//! Documents as runs would give them. Times are made from a seeded generator; everything else is written out. `nodes` holds the
+//! runs over several nodes.
 
 use report::case::{Case, CaseStatus, Order, Timing};
-use report::contention::{Aggregate, Penalty};
+use report::contention::{Aggregate, NodeAggregate, Penalty, Together};
 use report::device::{Device, DeviceKind, Latch, Link, ReadWhen};
 use report::document::{Document, Platform, PlatformKind, SCHEMA, Status, Tool, schema_version};
 use report::environment::{Environment, NodeKind, NumaNode, Package, Probe, Timer, Topology};
+use report::node::{Node, NodeFacts, NodeGpu};
+use report::outlier_node::outlier_nodes;
 use report::rank::{ChosenBy, Locality, Placement, Rank};
 use report::result::{BlockSample, NodePages, Outcome, PlacementSeen, RankResult, Verification};
 use report::settings::{Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
@@ -91,6 +94,8 @@ pub fn host() -> Document {
     };
     document.devices = vec![Device {
         id: "node 0".into(),
+        node: 0,
+        pci_address: None,
         kind: DeviceKind::HostMemory,
         index: 0,
         runtime_index: None,
@@ -181,9 +186,12 @@ pub fn empty() -> Document {
             seed: 7_331_000_000_000_000_001,
             verify: true,
         },
+        launch: None,
         environment: environment(),
+        nodes: vec![node(0, "nid005123")],
         devices: Vec::new(),
         ranks: Vec::new(),
+        missing: Vec::new(),
         cases: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),
@@ -234,9 +242,28 @@ fn environment() -> Environment {
     }
 }
 
-fn device(index: u32, bus: u8, node: u32) -> Device {
+/// A node of LUMI-G's shape without ranks.
+pub fn node(index: u32, host: &str) -> Node {
+    let Environment { probes, timer, .. } = environment();
+    let link = device(0, 0xc1, 3).link.value;
+    let facts = NodeFacts {
+        probes,
+        api_version: Some("13.0".into()),
+        timer,
+        cpu_models: vec![Some("AMD EPYC 7A53 64-Core Processor".into())],
+        numa_nodes: 4,
+        memory_bytes: 512 << 30,
+        gpus: vec![NodeGpu { name: Some("NVIDIA H200".into()), link }; 8],
+        topology_digest: Known::value("5f8a61b0".into(), "hwloc"),
+    };
+    Node { index, host: host.into(), ranks: IdSet::default(), facts, differs: Vec::new() }
+}
+
+pub fn device(index: u32, bus: u8, node: u32) -> Device {
     Device {
         id: format!("0000:{bus:02x}:00.0"),
+        node: 0,
+        pci_address: format!("{bus:02x}:00.0").parse().ok(),
         kind: DeviceKind::Gpu,
         index,
         runtime_index: Some(index),
@@ -262,9 +289,12 @@ fn device(index: u32, bus: u8, node: u32) -> Device {
 pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {
     Rank {
         rank,
+        node: 0,
+        node_rank: rank,
         host: "nid005123".into(),
         process_id: 4242,
         thread_id: Some(4243 + rank),
+        visible_devices: Some(8),
         asked: Placement { pu, memory_node: Some(node), device: device.into() },
         chosen_by: ChosenBy::User,
         locality: Locality::L3Local,
@@ -286,6 +316,8 @@ pub fn case(
         document.ranks.iter().zip(round_ns).map(|(rank, &ns)| measured(rank, direction, bytes, ns)).collect();
     let rates: Vec<(u32, f64)> = ranks.iter().filter_map(|r| Some((r.rank, r.summary()?.bytes_per_s))).collect();
     let at_once = order == Order::Simultaneous && rates.len() > 1;
+    let together = |_| Together { overlap: Some(0.987), start_skew_ns: Some(1840.0), invalid: None };
+    let nodes = if at_once { NodeAggregate::of_nodes(&document.ranks, &ranks, together) } else { Vec::new() };
     Case {
         id: Case::id_for(order, memory, direction, bytes),
         order,
@@ -298,6 +330,8 @@ pub fn case(
         overlap: at_once.then_some(0.987),
         start_skew_ns: at_once.then_some(1840.0),
         aggregate: if at_once { Aggregate::of_rates(&rates) } else { None },
+        outlier_nodes: outlier_nodes(&document.ranks, &ranks, &nodes),
+        nodes,
         ranks,
     }
 }
