@@ -8,6 +8,8 @@
 //! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
 //! ends with [`Aborted`]; waiting for letters ends with the caller's [`Patience`].
 
+mod launch;
+mod library;
 mod life;
 mod local_world;
 mod mailbox;
@@ -19,6 +21,8 @@ mod solo;
 mod threads;
 mod world;
 
+pub use launch::{Interface, Launch, Launcher, Refusal, Size};
+pub use library::{Flavour, Library};
 pub use life::Life;
 pub use local_world::LocalWorld;
 pub use mailbox::{ExchangeError, Mailbox};

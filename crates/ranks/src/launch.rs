@@ -1,0 +1,154 @@
+//! Who launched this process, as one of how many, and what it was given to find the others.
+//!
+//! Read from the environment alone, before anything of MPI is opened: a launch that cannot work is then refused with the option to
+//! change, where MPI itself aborts, or runs N processes that each believe to be alone. What launchers set was looked at (Slurm 22.05,
+//! Open MPI 4.1, MPICH 4.0); of the others it is taken from their sources and documents, cited in `launch/sensed.rs`.
+//!
+//! * `sensed` from variables to a [`Launch`];
+//! * `refusal` whether a library and a launch go together, and what to change where not;
+//! * `binding` which option of the launcher frees a PU, or shows a device.
+//!
+//! Left out: where processes stand on their nodes (the transport says that, [`Place`](crate::Place)), heterogeneous steps of Slurm, and
+//! launchers that set no variable at all: a process of theirs looks like one started by hand.
+
+mod binding;
+mod refusal;
+mod sensed;
+
+use std::fmt;
+
+pub use refusal::Refusal;
+
+/// What started the processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launcher {
+    /// Nothing: this process is on its own.
+    Nobody,
+    /// Open MPI's `mpirun`, or `prterun` in its name.
+    Mpirun,
+    /// Hydra: the `mpiexec` of MPICH and of Intel MPI.
+    Hydra,
+    /// Slurm's `srun`.
+    Srun,
+    /// PALS: the `mpiexec` of HPE Cray systems under PBS.
+    Pals,
+    /// IBM's `jsrun`.
+    Jsrun,
+    /// `flux run`.
+    Flux,
+    /// Some launcher that speaks PMI.
+    Pmi,
+    /// Some launcher that speaks PMIx.
+    Pmix,
+}
+
+impl Launcher {
+    /// As a sentence names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Mpirun => "Open MPI's mpirun",
+            Self::Hydra => "Hydra's mpiexec",
+            Self::Srun => "srun",
+            Self::Pals => "PALS' mpiexec",
+            Self::Jsrun => "jsrun",
+            Self::Flux => "flux run",
+            Self::Pmi => "a launcher that speaks PMI",
+            Self::Pmix => "a launcher that speaks PMIx",
+        }
+    }
+}
+
+/// How many processes were launched together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many.
+    Known(usize),
+    /// The launcher does not tell; what it does tell (this process's rank, the processes of its node) means at least so many.
+    AtLeast(usize),
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(1) => to.write_str("1 process"),
+            Self::Known(size) => write!(to, "{size} processes"),
+            Self::AtLeast(1) => to.write_str("1 process or more (it does not say how many)"),
+            Self::AtLeast(size) => write!(to, "at least {size} processes (it does not say how many)"),
+        }
+    }
+}
+
+/// What a launcher offers its processes to find one another with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// PMIx.
+    Pmix,
+    /// PMI-2, as Slurm's `--mpi=pmi2` offers it (it answers in PMI-1 too).
+    Pmi2,
+    /// PMI-1, as Hydra and Flux offer it.
+    Pmi1,
+    /// What Cray's libpmi reads: PALS, and Slurm's `--mpi=cray_shasta`.
+    Cray,
+    /// Nothing.
+    None,
+}
+
+impl Interface {
+    /// As a sentence names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pmix => "PMIx",
+            Self::Pmi2 => "PMI-2",
+            Self::Pmi1 => "PMI-1",
+            Self::Cray => "Cray's PMI",
+            Self::None => "no PMI at all",
+        }
+    }
+}
+
+/// The launch that this process belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// What started it.
+    pub launcher: Launcher,
+    /// How many processes it has.
+    pub size: Size,
+    /// This process's number in it, where that is told.
+    pub rank: Option<usize>,
+    /// What its processes were given to find one another.
+    pub interface: Interface,
+    /// `srun --pty`: a shell, of which only task 0 has a terminal.
+    pub pseudo_terminal: bool,
+    /// `OMPI_MCA_pmix` names Slurm's PMI (`s1`, `s2`): an Open MPI 4 that was built with it.
+    pub open_mpi_with_pmi: bool,
+}
+
+impl Launch {
+    /// A process on its own.
+    pub const ALONE: Self = Self {
+        launcher: Launcher::Nobody,
+        size: Size::Known(1),
+        rank: Some(0),
+        interface: Interface::None,
+        pseudo_terminal: false,
+        open_mpi_with_pmi: false,
+    };
+
+    /// Whether this is the launch's only process, and so needs no MPI: started by hand, by a batch script, or with `-n 1`.
+    pub fn is_alone(&self) -> bool {
+        self.size == Size::Known(1)
+    }
+
+    /// Whether this process should say what goes wrong with the launch as a whole, so that it is said once.
+    ///
+    /// The first one does. One that was not told its number does too: better said N times than never. And where nobody told how many
+    /// there are, the second does as well, because the first may not know that it is not alone.
+    pub fn speaks(&self) -> bool {
+        match (self.rank, self.size) {
+            (Some(rank), Size::AtLeast(_)) => rank <= 1,
+            (Some(rank), Size::Known(_)) => rank == 0,
+            (None, _) => true,
+        }
+    }
+}

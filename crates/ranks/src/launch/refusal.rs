@@ -1,0 +1,327 @@
+//! Whether a launch and an MPI go together, and what to change where they do not.
+//!
+//! Asked twice. Before `MPI_Init`, [`Launch::accepts`] refuses what is certain to fail: an Open MPI without PMIx aborts under `srun` (4.x) or
+//! becomes N singletons (5.x, open-mpi/ompi issue 13523). What may work is tried: an MPICH can be built with PMIx (Aurora's is), or be given
+//! Slurm's own libpmi, which needs no `--mpi` at all (Intel MPI's `I_MPI_PMI_LIBRARY`). After `MPI_Init`, [`Launch::agrees`] holds the number of
+//! processes that MPI sees against the number launched, and that settles it whatever was built how.
+
+use super::{Interface, Launch, Launcher, Size};
+use crate::library::{Flavour, Library};
+
+/// The processes of this launch cannot work as one run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Several processes, and no plug-in to find one another with.
+    #[error(
+        "{} started {size}, and numabench has no MPI to make one run of them ({tried}): each would be a run of its own. {remedy}",
+        launcher.name()
+    )]
+    NoPlugin {
+        /// What started them.
+        launcher: Launcher,
+        /// How many.
+        size: Size,
+        /// Where the plug-in was looked for, and what happened.
+        tried: String,
+        /// What to change.
+        remedy: String,
+    },
+    /// The library cannot use what the launcher offers.
+    #[error(
+        "{} started {size} and offers them {}, but {library} needs {needs}: MPI_Init would abort, or every process see itself as rank 0 of 1. {remedy}",
+        launcher.name(), offered.name()
+    )]
+    Unheard {
+        /// What started them.
+        launcher: Launcher,
+        /// How many.
+        size: Size,
+        /// What they were offered.
+        offered: Interface,
+        /// What the library needs.
+        needs: &'static str,
+        /// The library.
+        library: Library,
+        /// What to change.
+        remedy: String,
+    },
+    /// MPI sees fewer processes than were launched.
+    #[error(
+        "{} started {size}, but {library} sees {seen} in MPI_COMM_WORLD: they would be runs of their own that look like one. {remedy}",
+        launcher.name()
+    )]
+    Apart {
+        /// What started them.
+        launcher: Launcher,
+        /// How many.
+        size: Size,
+        /// How many MPI sees.
+        seen: usize,
+        /// The library.
+        library: Library,
+        /// What to change.
+        remedy: String,
+    },
+    /// A shell's step has several tasks.
+    #[error(
+        "srun --pty started {size}, of which only the first has this terminal, so this step cannot run them together. \
+         For a shell start one task (srun -N1 -n1 --pty bash), for several processes leave --pty out"
+    )]
+    Terminal {
+        /// How many.
+        size: Size,
+    },
+}
+
+impl Launch {
+    /// Whether this library's `MPI_Init` can be called in this launch at all.
+    ///
+    /// # Errors
+    /// [`Refusal::Unheard`] where it is certain to fail, [`Refusal::Terminal`].
+    pub fn accepts(&self, library: &Library) -> Result<(), Refusal> {
+        self.is_no_shell()?;
+        let needs_pmix = library.flavour == Flavour::OpenMpi && !self.open_mpi_with_pmi;
+        let only_pmi = matches!(self.launcher, Launcher::Srun | Launcher::Hydra);
+        if self.is_alone() || !needs_pmix || !only_pmi || self.interface == Interface::Pmix {
+            return Ok(());
+        }
+        Err(Refusal::Unheard {
+            launcher: self.launcher,
+            size: self.size,
+            offered: self.interface,
+            needs: "PMIx",
+            library: library.clone(),
+            remedy: self.remedy(library),
+        })
+    }
+
+    /// Whether MPI sees all the processes that were launched. More than were told of are well: MPI knows better.
+    ///
+    /// # Errors
+    /// [`Refusal::Apart`], in every process that was told of others.
+    pub fn agrees(&self, library: &Library, seen: usize) -> Result<(), Refusal> {
+        let (Size::Known(launched) | Size::AtLeast(launched)) = self.size;
+        if seen >= launched {
+            return Ok(());
+        }
+        let (launcher, size, library, remedy) = (self.launcher, self.size, library.clone(), self.remedy(library));
+        Err(Refusal::Apart { launcher, size, seen, library, remedy })
+    }
+
+    /// What to say where several processes were launched and no plug-in was found. `tried` says where it was looked for.
+    ///
+    /// # Errors
+    /// Always, unless the process is alone.
+    pub fn without_plugin(&self, tried: &str) -> Result<(), Refusal> {
+        if self.is_alone() {
+            return Ok(());
+        }
+        self.is_no_shell()?;
+        let remedy = format!(
+            "Build the plug-in with this system's MPI (cargo xtask mpi-plugin) and put it beside the binary or name it in NUMABENCH_MPI=…, \
+             or {}",
+            self.one_process()
+        );
+        Err(Refusal::NoPlugin { launcher: self.launcher, size: self.size, tried: tried.to_owned(), remedy })
+    }
+
+    fn is_no_shell(&self) -> Result<(), Refusal> {
+        let shell = self.pseudo_terminal && !self.is_alone();
+        if shell { Err(Refusal::Terminal { size: self.size }) } else { Ok(()) }
+    }
+
+    /// The ways out, the nearest first.
+    fn remedy(&self, library: &Library) -> String {
+        let own = own_launcher(library);
+        let start = self.start_for(library).map_or(own.clone(), |start| format!("{start} or with {own}"));
+        // srun, PALS and Flux belong to no MPI.
+        let rebuild = match self.launcher {
+            Launcher::Srun | Launcher::Pals | Launcher::Flux | Launcher::Nobody => "",
+            _ => "build the plug-in with the MPI whose launcher this is (MPICC=… cargo xtask mpi-plugin), or ",
+        };
+        format!("Start it with {start}, or {rebuild}{}", self.one_process())
+    }
+
+    /// The same launcher with another option, where that helps. Not the option already given: then the library was built without it.
+    fn start_for(&self, library: &Library) -> Option<String> {
+        let intel = library.name.starts_with("Intel");
+        let (offer, start) = match (self.launcher, library.flavour) {
+            (Launcher::Srun, Flavour::OpenMpi) => (Interface::Pmix, "srun --mpi=pmix …"),
+            (Launcher::Srun, Flavour::Mpich) if intel => {
+                (Interface::Pmi2, "srun --mpi=pmi2 … and I_MPI_PMI_LIBRARY set to Slurm's libpmi2.so")
+            }
+            (Launcher::Srun, Flavour::Mpich) => (Interface::Pmi2, "srun --mpi=pmi2 …"),
+            (Launcher::Srun, Flavour::CrayMpich) => (Interface::Cray, "srun --mpi=cray_shasta …"),
+            (Launcher::Srun, Flavour::Other) => return Some("the srun --mpi=… that it needs".to_owned() + LIST),
+            // flux-pmix, README.
+            (Launcher::Flux, Flavour::OpenMpi) => (Interface::Pmix, "flux run -o pmi=pmix …"),
+            // Aurora's documents: its MPICH is built with PMIx.
+            (Launcher::Pals, Flavour::OpenMpi | Flavour::Mpich) => (Interface::Pmix, "mpiexec --pmi=pmix …"),
+            (Launcher::Pals, Flavour::CrayMpich) => (Interface::Cray, "mpiexec … without --pmi="),
+            _ => return None,
+        };
+        let list = if self.launcher == Launcher::Srun { LIST } else { "" };
+        // Intel's also needs the variable, which nobody can see here.
+        (self.interface != offer || intel).then(|| format!("{start}{list}"))
+    }
+
+    /// The way without MPI.
+    fn one_process(&self) -> String {
+        let how = match self.launcher {
+            Launcher::Srun => "srun -N1 -n1 --cpu-bind=none …".to_owned(),
+            launcher => format!("without {}", launcher.name()),
+        };
+        format!("start one process, whose ranks are threads ({how})")
+    }
+}
+
+/// The site's own list.
+const LIST: &str = " (srun --mpi=list shows what this Slurm has)";
+
+fn own_launcher(library: &Library) -> String {
+    match library.flavour {
+        // It binds each process to a core otherwise.
+        Flavour::OpenMpi => format!("the mpirun of {library} itself (mpirun --bind-to none …)"),
+        Flavour::Mpich => format!("the mpiexec of {library} itself"),
+        Flavour::CrayMpich => "the system's own launcher (srun, or PALS' mpiexec)".to_owned(),
+        Flavour::Other => format!("the launcher of {library} itself"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPEN_MPI: &str = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
+    const MPICH: &str = "MPICH Version:\t4.0.2\n";
+    const INTEL: &str = "Intel(R) MPI Library 2021.9 for Linux* OS\n";
+    const CRAY: &str = "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\n";
+
+    fn launch(launcher: Launcher, interface: Interface) -> Launch {
+        Launch { launcher, size: Size::Known(4), rank: Some(0), interface, ..Launch::ALONE }
+    }
+
+    fn before(launcher: Launcher, interface: Interface, library: &str) -> Result<(), String> {
+        launch(launcher, interface).accepts(&Library::from_version(library)).map_err(|refusal| refusal.to_string())
+    }
+
+    /// What is said where MPI sees one process.
+    fn after(launcher: Launcher, interface: Interface, library: &str) -> String {
+        let refused = launch(launcher, interface).agrees(&Library::from_version(library), 1);
+        refused.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned())
+    }
+
+    #[track_caller]
+    fn says(text: &str, parts: &[&str]) {
+        parts.iter().for_each(|part| assert!(text.contains(part), "no \"{part}\" in: {text}"));
+    }
+
+    #[test]
+    fn an_open_mpi_without_pmix_is_refused_before_it_can_abort() {
+        for offered in [Interface::None, Interface::Pmi2, Interface::Cray] {
+            let text = before(Launcher::Srun, offered, OPEN_MPI).err().unwrap_or_default();
+            says(&text, &["srun started 4 processes", offered.name(), "Open MPI 4.1.4 needs PMIx", "rank 0 of 1"]);
+            says(&text, &["Start it with srun --mpi=pmix", "the mpirun of Open MPI 4.1.4", "srun -N1 -n1"]);
+        }
+        let text = before(Launcher::Hydra, Interface::Pmi1, OPEN_MPI).err().unwrap_or_default();
+        says(&text, &["Hydra's mpiexec started 4 processes", "PMI-1", "Start it with the mpirun of Open MPI 4.1.4"]);
+        assert!(!text.contains("srun"), "{text}");
+    }
+
+    #[test]
+    fn what_may_work_is_let_through_and_judged_by_what_mpi_sees() {
+        for (launcher, offered, library) in [
+            (Launcher::Srun, Interface::Pmix, OPEN_MPI),
+            (Launcher::Mpirun, Interface::Pmix, OPEN_MPI),
+            (Launcher::Flux, Interface::Pmi1, OPEN_MPI),
+            (Launcher::Srun, Interface::None, INTEL),
+            (Launcher::Srun, Interface::Pmix, MPICH),
+            (Launcher::Mpirun, Interface::Pmix, MPICH),
+            (Launcher::Srun, Interface::Cray, CRAY),
+        ] {
+            assert_eq!(before(launcher, offered, library), Ok(()), "{launcher:?} {offered:?} {library}");
+            assert!(launch(launcher, offered).agrees(&Library::from_version(library), 4).is_ok());
+        }
+        let told = Launch { open_mpi_with_pmi: true, ..launch(Launcher::Srun, Interface::Pmi2) };
+        assert_eq!(told.accepts(&Library::from_version(OPEN_MPI)), Ok(()), "an Open MPI 4 with Slurm's PMI-2");
+    }
+
+    #[test]
+    fn singletons_are_refused_with_both_numbers_and_the_option_of_their_library() {
+        for (offered, library, parts) in [
+            (Interface::None, MPICH, ["Start it with srun --mpi=pmi2 …", "the mpiexec of MPICH 4.0.2"]),
+            (Interface::Pmix, MPICH, ["Start it with srun --mpi=pmi2 …", "the mpiexec of MPICH 4.0.2"]),
+            (Interface::None, CRAY, ["Start it with srun --mpi=cray_shasta …", "Cray MPICH 8.1.25.17 sees 1"]),
+            (Interface::Pmi2, INTEL, ["I_MPI_PMI_LIBRARY set to Slurm's libpmi2.so", "Intel MPI 2021.9 sees 1"]),
+        ] {
+            let text = after(Launcher::Srun, offered, library);
+            says(
+                &text,
+                &["srun started 4 processes, but ", " sees 1 in MPI_COMM_WORLD", "srun --mpi=list", "srun -N1 -n1"],
+            );
+            says(&text, &parts);
+        }
+        let text = after(Launcher::Mpirun, Interface::Pmix, MPICH);
+        says(
+            &text,
+            &["Open MPI's mpirun started 4 processes, but MPICH 4.0.2 sees 1", "Start it with the mpiexec of MPICH"],
+        );
+        says(&text, &["the MPI whose launcher this is", "(without Open MPI's mpirun)"]);
+        says(&after(Launcher::Pals, Interface::Cray, OPEN_MPI), &["Start it with mpiexec --pmi=pmix"]);
+        says(&after(Launcher::Flux, Interface::Pmi1, OPEN_MPI), &["Start it with flux run -o pmi=pmix"]);
+    }
+
+    #[test]
+    fn the_option_already_given_is_not_the_remedy() {
+        for (offered, library, given) in [
+            (Interface::Pmix, OPEN_MPI, "--mpi=pmix"),
+            (Interface::Pmi2, MPICH, "--mpi=pmi2"),
+            (Interface::Cray, CRAY, "--mpi=cray_shasta"),
+        ] {
+            let text = after(Launcher::Srun, offered, library);
+            assert!(!text.contains(given) && text.contains("Start it with the "), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_library_is_refused_without_a_guess_at_its_option() {
+        let text = after(Launcher::Srun, Interface::None, "Some MPI 1.0");
+        says(&text, &["Some MPI 1.0 sees 1", "the srun --mpi=… that it needs", "the launcher of Some MPI 1.0 itself"]);
+    }
+
+    #[test]
+    fn more_processes_than_were_told_of_are_well_and_fewer_are_not() {
+        let library = Library::from_version(MPICH);
+        let at_least = Launch { size: Size::AtLeast(2), rank: Some(1), ..launch(Launcher::Pmix, Interface::Pmix) };
+        assert!(at_least.agrees(&library, 1).is_err() && at_least.agrees(&library, 2).is_ok());
+        assert!(at_least.agrees(&library, 64).is_ok());
+        assert!(launch(Launcher::Srun, Interface::Pmi2).agrees(&library, 3).is_err());
+        assert!(Launch::ALONE.agrees(&library, 1).is_ok());
+    }
+
+    #[test]
+    fn without_a_plug_in_several_processes_are_refused_and_one_is_not() {
+        let text =
+            launch(Launcher::Srun, Interface::Pmix).without_plugin("no libnumabench_mpi.so beside /opt/numabench");
+        let text = text.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
+        says(
+            &text,
+            &["srun started 4 processes", "(no libnumabench_mpi.so beside /opt/numabench)", "a run of its own"],
+        );
+        says(&text, &["cargo xtask mpi-plugin", "NUMABENCH_MPI", "srun -N1 -n1", "whose ranks are threads"]);
+        assert_eq!(Launch::ALONE.without_plugin(""), Ok(()));
+        let one = Launch { size: Size::Known(1), ..launch(Launcher::Srun, Interface::None) };
+        assert_eq!((one.without_plugin(""), one.accepts(&Library::from_version(OPEN_MPI))), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_shell_over_several_tasks_is_refused_because_the_others_would_never_come() {
+        let shell = Launch { pseudo_terminal: true, ..launch(Launcher::Srun, Interface::Pmix) };
+        let refused = shell.accepts(&Library::from_version(OPEN_MPI));
+        assert_eq!(refused, Err(Refusal::Terminal { size: Size::Known(4) }));
+        assert_eq!(refused, shell.without_plugin("not there"));
+        assert!(refused.is_err_and(|refusal| refusal.to_string().contains("srun -N1 -n1 --pty bash")));
+        let one = Launch { size: Size::Known(1), ..shell };
+        assert_eq!(one.accepts(&Library::from_version(OPEN_MPI)), Ok(()));
+    }
+}
