@@ -16,6 +16,8 @@ const WARMUP: u64 = 10;
 /// The time for measuring when none is asked for: by the number of cases.
 const TIME_PER_CASE: Duration = Duration::from_secs(3);
 const TIME_AT_LEAST: Duration = Duration::from_secs(30);
+/// How much longer than twice the time for measuring processes may be silent before the run is given up.
+const SILENCE: Duration = Duration::from_secs(120);
 
 /// The run that `args` ask for with `ranks` ranks on this platform.
 ///
@@ -54,6 +56,19 @@ pub fn checked(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<
     let default =
         if args.reps.is_some() { Duration::MAX } else { TIME_AT_LEAST.max(TIME_PER_CASE.saturating_mul(cases)) };
     config.max_time = args.max_time.unwrap_or(default);
+    Ok(config)
+}
+
+/// The same for ranks that are processes: they end also when one of them never answers again, unless rounds were asked for by number.
+///
+/// # Errors
+/// As [`checked`].
+pub fn launched(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
+    let mut config = checked(args, platform, ranks)?;
+    if args.reps.is_none() {
+        let default = config.max_time.saturating_mul(2).saturating_add(SILENCE);
+        config.timeout = config.timeout.or(Some(default));
+    }
     Ok(config)
 }
 

@@ -59,6 +59,25 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// What a code means; one that is none of ours says no result.
+    pub fn from_code(code: u8) -> Self {
+        let ours = [
+            Self::Ok,
+            Self::NoResult,
+            Self::Usage,
+            Self::Partial,
+            Self::DataCorrupt,
+            Self::Finding,
+            Self::Undecided,
+            Self::Absent,
+            Self::TimedOut,
+        ];
+        let signal = || code.checked_sub(128).filter(|number| *number > 0).map(Self::Signal);
+        ours.into_iter().find(|exit| exit.code() == code).or_else(signal).unwrap_or(Self::NoResult)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
@@ -78,5 +97,9 @@ mod tests {
             assert!(TABLE.lines().any(|text| text.starts_with(&line)), "{exit:?}");
         }
         assert_eq!((Exit::Signal(2).code(), Exit::Signal(15).code()), (130, 143));
+        for exit in codes.into_iter().chain(more).chain([Exit::Signal(15)]) {
+            assert_eq!(Exit::from_code(exit.code()), exit);
+        }
+        assert_eq!(Exit::from_code(99), Exit::NoResult);
     }
 }

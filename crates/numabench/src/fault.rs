@@ -9,14 +9,19 @@ use crate::exit::Exit;
 pub struct Fault {
     /// The code to end with.
     pub exit: Exit,
-    /// The message; its chain of causes is shown too.
-    pub error: anyhow::Error,
+    /// The message; its chain of causes is shown too. `None`: another process says it.
+    pub error: Option<anyhow::Error>,
 }
 
 impl Fault {
     /// A fault of this kind.
     pub fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
-        Self { exit, error: error.into() }
+        Self { exit, error: Some(error.into()) }
+    }
+
+    /// A fault that another process of the launch tells the user of.
+    pub fn silent(exit: Exit) -> Self {
+        Self { exit, error: None }
     }
 
     /// A command line that cannot be followed.
@@ -28,7 +33,7 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut message = String::new();
-        for cause in self.error.chain().map(ToString::to_string) {
+        for cause in self.error.iter().flat_map(anyhow::Error::chain).map(ToString::to_string) {
             // Most errors here name their cause themselves: it is said once.
             if message.is_empty() {
                 message = cause;

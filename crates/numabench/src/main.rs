@@ -11,6 +11,7 @@ mod document;
 mod dry_run;
 mod exit;
 mod fault;
+mod keeper;
 mod plan;
 mod progress;
 mod signals;

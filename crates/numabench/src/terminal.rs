@@ -27,7 +27,9 @@ pub fn say(text: &str) {
 
 /// Says why a command could not do its work.
 pub fn complain(fault: &Fault) {
-    say(&format!("error: {fault}"));
+    if fault.error.is_some() {
+        say(&format!("error: {fault}"));
+    }
 }
 
 /// Shows what clap has to say: help goes to standard output, a fault to standard error.

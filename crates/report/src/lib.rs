@@ -27,6 +27,7 @@ pub mod schema;
 pub mod settings;
 pub mod sink;
 pub mod timestamp;
+pub mod wire;
 
 mod finite;
 mod known;

@@ -1,5 +1,7 @@
 //! What each case gave on each rank.
 
+use std::collections::BTreeMap;
+
 use pingpong::{Pages, RankCase, RunState, Sample, Seen, SoFar, Stage, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
@@ -20,10 +22,18 @@ use super::{Facts, settings};
 const LEAST_OVERLAP: f64 = 0.95;
 
 pub(super) fn cases(facts: &Facts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
-    state.cases.iter().map(|asked| one(facts, asked, &state.results[asked.index], ranks, devices)).collect()
+    let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
+    state.cases.iter().map(|asked| one(facts, asked, state, ranks, &devices)).collect()
 }
 
-fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], places: &[Rank], devices: &[Device]) -> Case {
+fn one(
+    facts: &Facts,
+    asked: &pingpong::Case,
+    state: &RunState,
+    places: &[Rank],
+    devices: &BTreeMap<&str, &Device>,
+) -> Case {
+    let (results, nodes) = (&state.results[asked.index], &state.nodes);
     let order = match asked.order {
         pingpong::Order::Simultaneous => case::Order::Simultaneous,
         pingpong::Order::Alone => case::Order::Alone,
@@ -32,26 +42,28 @@ fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], places: &[Ra
     let bytes = asked.bytes as u64;
     let ranks: Vec<RankResult> = results
         .iter()
-        .zip(&facts.plan.ranks)
-        .map(|(result, plan)| {
-            let device = devices.iter().find(|device| device.id == plan.target.id.to_string());
-            rank_result(facts, plan.rank, direction, result, device)
+        .zip(places)
+        .map(|(result, place)| {
+            rank_result(facts, place.rank, direction, result, devices.get(place.asked.device.as_str()))
         })
         .collect();
-    let samples = || results.iter().flat_map(|rank| &rank.samples);
-    let overlap = overlap(results);
-    let skew = median(&samples().filter_map(|sample| sample.start_skew_ns).collect::<Vec<_>>());
     let rates: Vec<(u32, f64)> =
         ranks.iter().filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.bytes_per_s))).collect();
     let mut status = CaseStatus::of_ranks(&ranks);
-    let reason = if status == CaseStatus::Measured { not_simultaneous(results) } else { None };
+    let reason = if status == CaseStatus::Measured { not_simultaneous(results, nodes) } else { None };
     if reason.is_some() {
         status = CaseStatus::Invalid;
     }
     let measured_together = status == CaseStatus::Measured && ranks.len() > 1;
     let at_once = order == case::Order::Simultaneous && ranks.len() > 1;
-    let together = |_| Together { overlap, start_skew_ns: skew, invalid: reason.clone() };
-    let nodes = if at_once { NodeAggregate::of_nodes(places, &ranks, together) } else { Vec::new() };
+    let together = |node: u32| Together {
+        overlap: by_node(results, nodes, |sample| sample.overlap).get(&(node as usize)).copied(),
+        start_skew_ns: by_node(results, nodes, |sample| sample.start_skew_ns).get(&(node as usize)).copied(),
+        invalid: reason.clone(),
+    };
+    let aggregates = if at_once { NodeAggregate::of_nodes(places, &ranks, together) } else { Vec::new() };
+    let overlaps = aggregates.iter().filter_map(|node| node.overlap);
+    let skews = aggregates.iter().filter_map(|node| node.start_skew_ns);
     Case {
         id: Case::id_for(order, memory, direction, bytes),
         order,
@@ -61,26 +73,31 @@ fn one(facts: &Facts, asked: &pingpong::Case, results: &[RankCase], places: &[Ra
         timing: timing(facts, asked, results),
         status,
         reason,
-        overlap,
-        start_skew_ns: skew,
+        overlap: overlaps.reduce(f64::min),
+        start_skew_ns: skews.reduce(f64::max),
         aggregate: if measured_together { Aggregate::of_rates(&rates) } else { None },
-        outlier_nodes: outlier_nodes(places, &ranks, &nodes),
-        nodes,
+        outlier_nodes: outlier_nodes(places, &ranks, &aggregates),
+        nodes: aggregates,
         ranks,
     }
 }
 
-/// The part of a case in which all ranks were at work, 0..1; `None` when they did not run at once.
-fn overlap(results: &[RankCase]) -> Option<f64> {
-    let samples = results.iter().flat_map(|rank| &rank.samples);
-    median(&samples.filter_map(|sample| sample.overlap).collect::<Vec<_>>())
+/// The median of what samples say of being at once, for each node that has some: a node's ranks are at once with each other.
+fn by_node(results: &[RankCase], nodes: &[usize], of: fn(&Sample) -> Option<f64>) -> BTreeMap<usize, f64> {
+    let mut values: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for (rank, node) in results.iter().zip(nodes) {
+        values.entry(*node).or_default().extend(rank.samples.iter().filter_map(of));
+    }
+    values.into_iter().filter_map(|(node, values)| Some((node, median(&values)?))).collect()
 }
 
 /// Why a case's numbers are not those of ranks at work at once, where that was asked and is not so.
-pub(super) fn not_simultaneous(results: &[RankCase]) -> Option<String> {
-    let overlap = overlap(results).filter(|overlap| *overlap < LEAST_OVERLAP)?;
+pub(super) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<String> {
+    let overlaps = by_node(results, nodes, |sample| sample.overlap);
+    let (node, overlap) = overlaps.iter().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, at)| **at < LEAST_OVERLAP)?;
     let (percent, least) = (overlap * 100.0, LEAST_OVERLAP * 100.0);
-    Some(format!("all ranks were at work in only {percent:.1} % of the time, {least:.0} % are needed"))
+    let of_node = if overlaps.len() > 1 { format!(" of node {node}") } else { String::new() };
+    Some(format!("all ranks{of_node} were at work in only {percent:.1} % of the time, {least:.0} % are needed"))
 }
 
 /// The clock used; for a case that has no block yet, the one it would use.
@@ -99,15 +116,15 @@ fn timing(facts: &Facts, asked: &pingpong::Case, results: &[RankCase]) -> case::
 
 fn rank_result(
     facts: &Facts,
-    rank: usize,
+    rank: u32,
     direction: Direction,
     result: &RankCase,
-    device: Option<&Device>,
+    device: Option<&&Device>,
 ) -> RankResult {
-    let outcome = outcome(direction, result, device);
+    let outcome = outcome(direction, result, device.copied());
     let seen = |seen: Option<&Seen>| seen.map(placement_seen);
     RankResult {
-        rank: rank as u32,
+        rank,
         outcome,
         seen_before: seen(result.seen[0].as_ref()),
         seen_after: seen(result.seen[1].as_ref()),

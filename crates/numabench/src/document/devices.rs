@@ -1,41 +1,56 @@
 //! The devices that took part, each once, in the order ranks use them.
 
+use std::collections::BTreeSet;
+
 use device::{DeviceFacts, DeviceId};
 use pingpong::RunState;
-use placement::TargetId;
+use placement::{RankPlan, TargetId};
 use report::Known;
 use report::device::{Device, DeviceKind, Latch, Link, ReadWhen};
 use topo::model::Rung;
 
-use super::Facts;
+use super::part::{Local, Part};
 
-pub(super) fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
+/// The device of one rank, as it is known before the run; `None` if the platform has no such device.
+pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
+    let target = plan.target.id;
+    let known = local.found.platform.devices().iter().find(|device| is(device, target))?;
+    let idle = match target {
+        TargetId::Gpu(pci) => local.topology.gpu_at(pci).and_then(|gpu| gpu.link.as_ref()),
+        TargetId::Node(_) => None,
+    };
+    let link = link(target, idle, ReadWhen::Idle);
+    Some(Device {
+        id: local.device_id(plan),
+        node: local.node as u32,
+        pci_address: match target {
+            TargetId::Gpu(pci) => Some(pci),
+            TargetId::Node(_) => None,
+        },
+        kind: if matches!(known.id, DeviceId::Pci(_)) { DeviceKind::Gpu } else { DeviceKind::HostMemory },
+        index: plan.target.index,
+        runtime_index: known.runtime_index,
+        name: known.name.clone(),
+        uuid: known.uuid.clone(),
+        total_bytes: known.total_bytes,
+        numa_node: numa_node(local, target, known),
+        bound_bytes_per_s: bound(&link),
+        link,
+        latch: latch(None),
+    })
+}
+
+/// The devices that took part, each once, in the order of ranks, with what the run has shown of them.
+pub(super) fn devices(parts: &[Part], state: &RunState) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
-    for rank in &facts.plan.ranks {
-        let id = rank.target.id.to_string();
-        let known = facts.found.platform.devices().iter().find(|device| is(device, rank.target.id));
-        let Some(known) = known.filter(|_| devices.iter().all(|device| device.id != id)) else { continue };
-        let after = state.ranks.get(rank.rank);
-        let link = link(facts, rank.target.id, after.and_then(|rank| rank.link.as_ref()));
-        let bound = bound(&link);
-        devices.push(Device {
-            id,
-            node: 0,
-            pci_address: match known.id {
-                DeviceId::Pci(pci) => Some(pci),
-                DeviceId::Node(_) => None,
-            },
-            kind: if matches!(known.id, DeviceId::Pci(_)) { DeviceKind::Gpu } else { DeviceKind::HostMemory },
-            index: rank.target.index,
-            runtime_index: known.runtime_index,
-            name: known.name.clone(),
-            uuid: known.uuid.clone(),
-            total_bytes: known.total_bytes,
-            numa_node: numa_node(facts, rank.target.id, known),
-            link,
-            bound_bytes_per_s: bound,
-            latch: latch(after.and_then(|rank| rank.latch.as_ref())),
-        });
+    let mut known = BTreeSet::new();
+    for (part, rank) in parts.iter().zip(&state.ranks).filter(|(part, _)| known.insert(&part.device.id)) {
+        let mut device = Device { latch: latch(rank.latch.as_ref()), ..part.device.clone() };
+        if let (Some(pci), Some(under_load)) = (device.pci_address, &rank.link) {
+            device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
+            device.bound_bytes_per_s = bound(&device.link);
+        }
+        devices.push(device);
     }
     devices
 }
@@ -49,14 +64,14 @@ fn is(device: &DeviceFacts, target: TargetId) -> bool {
 }
 
 /// The ladder of sources: what hwloc and the kernel say first, then the driver, else unknown.
-fn numa_node(facts: &Facts, target: TargetId, known: &DeviceFacts) -> Known<u32> {
+fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32> {
     let TargetId::Gpu(pci) = target else {
         return Known::from_result(known.host_node.ok_or("the host platform gave no node"), "the node itself");
     };
-    let Some(gpu) = facts.topology.gpu_at(pci) else {
+    let Some(gpu) = local.topology.gpu_at(pci) else {
         return Known::unknown("hwloc", "the PCI bus as this process sees it does not show the device");
     };
-    let node = facts.topology.host_nodes(gpu).first().filter(|_| gpu.locality.rung != Rung::Unknown);
+    let node = local.topology.host_nodes(gpu).first().filter(|_| gpu.locality.rung != Rung::Unknown);
     match (node, known.host_node) {
         (Some(node), _) => Known::value(node, gpu.locality.reason.clone()),
         (None, Some(node)) => Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)"),
@@ -64,13 +79,11 @@ fn numa_node(facts: &Facts, target: TargetId, known: &DeviceFacts) -> Known<u32>
     }
 }
 
-fn link(facts: &Facts, target: TargetId, under_load: Option<&topo::model::Link>) -> Known<Link> {
-    let TargetId::Gpu(pci) = target else {
+fn link(target: TargetId, link: Option<&topo::model::Link>, read_when: ReadWhen) -> Known<Link> {
+    if let TargetId::Node(_) = target {
         return Known::unknown("none", "host memory has no link");
-    };
-    let idle = facts.topology.gpu_at(pci).and_then(|gpu| gpu.link.as_ref());
-    let read_when = if under_load.is_some() { ReadWhen::UnderLoad } else { ReadWhen::Idle };
-    match under_load.or(idle) {
+    }
+    match link {
         Some(link) => {
             let (max_generation, max_width) = (link.max_generation, link.max_width);
             let (generation, width) = (link.generation, link.width);

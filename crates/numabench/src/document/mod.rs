@@ -1,26 +1,28 @@
 //! From what a run has to the document that is kept: every field of the schema is filled here, and nowhere else.
 //!
-//! * `settings` what was asked; `nodes` and `devices` what took part; `ranks` where; `cases` what it gave; `verdict` how it ended.
+//! * `part` what each rank's process knows beforehand, with `environment`, `devices` and `nodes`; `settings` what was asked;
+//! * `cases` and `penalties` what it gave; `verdict` how it ended.
 
 mod cases;
 mod devices;
+mod environment;
 mod nodes;
+pub mod part;
 mod penalties;
-mod ranks;
 mod settings;
 pub mod verdict;
 
 use std::time::{Instant, SystemTime};
 
 use pingpong::{RunConfig, RunState};
-use placement::Plan;
-use report::document::{Document, Level, Message, Platform, PlatformKind, SCHEMA, Tool, schema_version};
-use report::environment::{self, Environment, Timer};
-use stats::flag::TimerFacts;
+use report::document::{Document, Level, Message, Platform, SCHEMA, Tool, schema_version};
+use report::environment::Environment;
+use report::launch::{Launch, MissingRank};
 use topo::Topology;
+use topo::environment::ProbeValue;
 
 use crate::args::Pingpong;
-use crate::backends::Found;
+use crate::document::part::Part;
 use crate::exit::Exit;
 
 /// What is known before the run.
@@ -29,32 +31,26 @@ pub struct Facts<'a> {
     pub args: &'a Pingpong,
     /// The run.
     pub config: &'a RunConfig,
-    /// The placement of its ranks.
-    pub plan: &'a Plan,
-    /// The machine.
-    pub topology: &'a Topology,
-    /// The platform.
-    pub found: &'a Found,
+    /// What each rank's process knows, by rank.
+    pub parts: &'a [Part],
+    /// The platform, as rank 0's process sees it.
+    pub platform: &'a Platform,
+    /// The first node.
+    pub environment: &'a Environment,
+    /// How the ranks came to be processes, where they are.
+    pub launch: Option<&'a Launch>,
     /// When the command began.
     pub began: Instant,
-    /// The node's clock.
-    pub timer: TimerFacts,
 }
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
-pub fn build(
-    facts: &Facts,
-    machine: &topo::environment::Environment,
-    state: &RunState,
-    exit: Option<Exit>,
-) -> Document {
+pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let elapsed = facts.began.elapsed();
     let started = SystemTime::now().checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH);
     let (status, status_reason) = verdict::status(state, exit);
-    let devices = devices::devices(facts, state);
-    let ranks = ranks::ranks(facts, state);
+    let devices = devices::devices(facts.parts, state);
+    let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
     let cases = cases::cases(facts, state, &ranks, &devices);
-    let environment = environment(facts, machine);
     Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
@@ -66,13 +62,13 @@ pub fn build(
         status,
         status_reason,
         exit_code: exit.map(Exit::code),
-        platform: platform(facts, machine),
+        platform: facts.platform.clone(),
         settings: settings::settings(facts),
-        launch: None,
-        nodes: nodes::nodes(facts, &environment),
-        environment,
+        launch: facts.launch.cloned(),
+        nodes: nodes::nodes(facts.parts),
+        environment: facts.environment.clone(),
         ranks,
-        missing: Vec::new(),
+        missing: missing(facts.parts, state),
         penalties: penalties::penalties(facts, state, &cases),
         devices,
         cases,
@@ -80,94 +76,44 @@ pub fn build(
     }
 }
 
-fn platform(facts: &Facts, machine: &topo::environment::Environment) -> Platform {
-    let known = facts.found.platform.facts();
-    let kind = match known.kind {
-        device::PlatformKind::Cuda => PlatformKind::Cuda,
-        device::PlatformKind::Host => PlatformKind::Host,
-    };
-    let driver = machine.probes.iter().find(|probe| probe.name == "driver.nvidia");
-    let driver = driver.filter(|_| kind == PlatformKind::Cuda).and_then(|probe| probe.value.as_ref());
-    Platform {
-        kind,
-        reason: facts.found.why_host.clone(),
-        api_version: known.api_version.clone(),
-        driver_version: driver.map(probe_text),
-        visible_devices: facts.found.platform.devices().len() as u32,
-        simulated: known.simulated.clone(),
-    }
+fn rank(part: &Part, state: &RunState) -> report::rank::Rank {
+    let thread_id = state.ranks.get(part.rank.rank as usize).and_then(|rank| rank.thread_id);
+    report::rank::Rank { thread_id, ..part.rank.clone() }
 }
 
-fn probe_text(value: &topo::environment::ProbeValue) -> String {
+/// The ranks that nothing is heard of any more.
+fn missing(parts: &[Part], state: &RunState) -> Vec<MissingRank> {
+    let lost = parts.iter().zip(&state.ranks).filter_map(|(part, rank)| Some((part, rank.lost.clone()?)));
+    lost.map(|(part, why)| MissingRank { rank: part.rank.rank, host: Some(part.rank.host.clone()), why }).collect()
+}
+
+fn probe_text(value: &ProbeValue) -> String {
     match value {
-        topo::environment::ProbeValue::Text(text) => text.clone(),
-        topo::environment::ProbeValue::Number(number) => number.to_string(),
+        ProbeValue::Text(text) => text.clone(),
+        ProbeValue::Number(number) => number.to_string(),
     }
 }
 
-fn environment(facts: &Facts, machine: &topo::environment::Environment) -> Environment {
-    let topology = facts.topology;
-    let probe = |probe: &topo::environment::Probe| environment::Probe {
-        name: probe.name.clone(),
-        value: probe.value.as_ref().map(|value| match value {
-            topo::environment::ProbeValue::Number(number) => (*number).into(),
-            topo::environment::ProbeValue::Text(text) => text.clone().into(),
-        }),
-        source: probe.source.clone(),
-        reason: probe.reason.clone(),
-    };
-    let package = |package: &topo::model::Package| environment::Package {
-        os_index: package.os_index,
-        cpu_model: package.cpu_model.clone(),
-        pus: package.pus.clone(),
-        nodes: package.nodes.clone(),
-    };
-    let node = |node: &topo::model::NumaNode| environment::NumaNode {
-        os_index: node.os_index,
-        kind: match node.kind {
-            topo::model::NodeKind::Normal => environment::NodeKind::Normal,
-            topo::model::NodeKind::MemoryOnly => environment::NodeKind::MemoryOnly,
-            topo::model::NodeKind::CpuOnly => environment::NodeKind::CpuOnly,
-            topo::model::NodeKind::GpuMemory => environment::NodeKind::GpuMemory,
-            topo::model::NodeKind::Empty => environment::NodeKind::Empty,
-        },
-        total_bytes: node.total_bytes,
-        pus: node.pus.clone(),
-    };
-    let distances = topology.distances.as_ref();
-    Environment {
-        hostname: hostname(topology),
-        probes: machine.probes.iter().map(probe).collect(),
-        variables: machine.variables.clone(),
-        timer: Timer {
-            clock: pingpong::clock::NAME.to_owned(),
-            resolution_ns: facts.timer.resolution_ns,
-            cost_ns: facts.timer.cost_ns,
-        },
-        topology: environment::Topology {
-            packages: topology.packages.iter().map(package).collect(),
-            nodes: topology.nodes.iter().map(node).collect(),
-            distances: distances.map(|d| environment::Distances { nodes: d.nodes.clone(), rows: d.rows.clone() }),
-            allowed_pus: topology.allowed.pus.clone(),
-            allowed_nodes: topology.allowed.nodes.clone(),
-        },
-    }
-}
-
-fn hostname(topology: &Topology) -> String {
+pub(crate) fn hostname(topology: &Topology) -> String {
     topology.hostname.clone().unwrap_or_else(|| "a host without a name".to_owned())
 }
 
 /// What the user should know beside the numbers.
 fn messages(facts: &Facts) -> Vec<Message> {
+    let mut notes: Vec<&String> = Vec::new();
+    for note in facts.parts.iter().flat_map(|part| &part.notes) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     let mut messages: Vec<Message> =
-        facts.plan.notes.iter().map(|note| Message { level: Level::Warning, text: note.clone() }).collect();
+        notes.into_iter().map(|note| Message { level: Level::Warning, text: note.clone() }).collect();
     if facts.args.cpus.is_none() {
         let text = "PUs were chosen automatically, each the first free allowed core of its device's locality domain where \
                     that is known; give --cpus to choose them";
         messages.push(Message { level: Level::Info, text: text.to_owned() });
     }
-    if facts.plan.ranks.len() == 1 && facts.args.order == crate::args::Order::Both {
+    if facts.parts.len() == 1 && facts.args.order == crate::args::Order::Both {
         let text = "there is one rank only: alone and at once are the same, and there is no contention penalty";
         messages.push(Message { level: Level::Info, text: text.to_owned() });
     }

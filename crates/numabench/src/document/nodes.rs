@@ -1,15 +1,20 @@
-//! The node the ranks were on, and what it would be compared with others by.
+//! The nodes the ranks were on, and what each is compared with the others by.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use report::Known;
 use report::device::{Link, ReadWhen};
-use report::environment::Environment;
+use report::difference::differences;
 use report::node::{Node, NodeFacts, NodeGpu};
+use topo::Topology;
 use topo::model::NodeKind;
 
-use super::Facts;
+use super::{Part, environment};
+use crate::document::part::Local;
 
-pub(super) fn nodes(facts: &Facts, environment: &Environment) -> Vec<Node> {
-    let topology = facts.topology;
+/// What this node is compared by.
+pub(super) fn facts(local: &Local) -> NodeFacts {
+    let topology = local.topology;
     let gpu = |gpu: &topo::model::Gpu| NodeGpu {
         name: gpu.name.value.clone(),
         link: gpu.link.as_ref().map(|link| Link {
@@ -21,20 +26,48 @@ pub(super) fn nodes(facts: &Facts, environment: &Environment) -> Vec<Node> {
         }),
     };
     let host_nodes = topology.nodes.iter().filter(|node| node.kind != NodeKind::GpuMemory);
-    vec![Node {
-        index: 0,
-        host: environment.hostname.clone(),
-        ranks: facts.plan.ranks.iter().map(|plan| plan.rank as u32).collect(),
-        facts: NodeFacts {
-            probes: environment.probes.clone(),
-            api_version: facts.found.platform.facts().api_version.clone(),
-            timer: environment.timer.clone(),
-            cpu_models: topology.packages.iter().map(|package| package.cpu_model.clone()).collect(),
-            numa_nodes: topology.nodes.len() as u32,
-            memory_bytes: host_nodes.map(|node| node.total_bytes).sum(),
-            gpus: topology.gpus.iter().map(gpu).collect(),
-            topology_digest: Known::unknown("none", "there is one node, and nothing to compare it with"),
-        },
-        differs: Vec::new(),
-    }]
+    NodeFacts {
+        probes: environment::probes(local.machine),
+        api_version: local.found.platform.facts().api_version.clone(),
+        timer: environment::timer(local.timer),
+        cpu_models: topology.packages.iter().map(|package| package.cpu_model.clone()).collect(),
+        numa_nodes: topology.nodes.len() as u32,
+        memory_bytes: host_nodes.map(|node| node.total_bytes).sum(),
+        gpus: topology.gpus.iter().map(gpu).collect(),
+        topology_digest: Known::value(digest(topology), "packages, nodes, distances, L3s, cores and GPUs as read"),
+    }
+}
+
+/// The same text for machines of which the same things lie in the same places. Whatever a job may use of them does not count.
+/// Processes of one run compare it, so it need not be the same in another version of the program.
+fn digest(topology: &Topology) -> String {
+    let mut hasher = DefaultHasher::new();
+    for package in &topology.packages {
+        format!("{:?}", (package.os_index, &package.pus, &package.nodes)).hash(&mut hasher);
+    }
+    for node in &topology.nodes {
+        format!("{:?}", (node.os_index, node.kind, &node.pus)).hash(&mut hasher);
+    }
+    format!("{:?}", topology.distances).hash(&mut hasher);
+    topology.l3s.iter().for_each(|l3| format!("{:?}", (l3.size_bytes, &l3.pus)).hash(&mut hasher));
+    topology.cores.iter().for_each(|core| format!("{:?}", core.pus).hash(&mut hasher));
+    for gpu in &topology.gpus {
+        format!("{:?}", (gpu.pci, gpu.vendor_id, gpu.device_id, &gpu.locality.nodes)).hash(&mut hasher);
+    }
+    format!("{:016x}", hasher.finish())
+}
+
+/// The nodes, with what each has otherwise than most.
+pub(super) fn nodes(parts: &[Part]) -> Vec<Node> {
+    let firsts: Vec<(&Part, &NodeFacts)> = parts.iter().filter_map(|part| Some((part, part.node.as_ref()?))).collect();
+    let all: Vec<NodeFacts> = firsts.iter().map(|(_, facts)| (*facts).clone()).collect();
+    let differs = differences(&all);
+    let node = |((part, _), (facts, differs)): ((&Part, _), (NodeFacts, _))| Node {
+        index: part.rank.node,
+        host: part.rank.host.clone(),
+        ranks: parts.iter().filter(|other| other.rank.node == part.rank.node).map(|other| other.rank.rank).collect(),
+        facts,
+        differs,
+    };
+    firsts.into_iter().zip(all.into_iter().zip(differs)).map(node).collect()
 }

@@ -19,7 +19,7 @@ pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<
         if shared.status != CaseStatus::Measured {
             continue;
         }
-        for rank in 0..facts.plan.ranks.len() {
+        for rank in 0..facts.parts.len() {
             let rates = |case: &pingpong::Case| -> Vec<f64> {
                 state.results[case.index][rank].samples.iter().map(|sample| sample.block.bytes_per_s()).collect()
             };

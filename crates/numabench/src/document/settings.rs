@@ -32,7 +32,7 @@ pub(super) fn settings(facts: &Facts) -> Settings {
             TimingChoice::Device => TimingAsked::Device,
         },
         order: match args.order {
-            _ if facts.plan.ranks.len() == 1 => OrderAsked::Alone,
+            _ if facts.parts.len() == 1 => OrderAsked::Alone,
             args::Order::Simultaneous => OrderAsked::Simultaneous,
             args::Order::Alone => OrderAsked::Alone,
             args::Order::Both => OrderAsked::Both,

@@ -1,6 +1,6 @@
 //! How a run ended: its status in the document and its exit code, which say the same thing.
 
-use pingpong::{RunConfig, RunEnd, RunState, Trouble};
+use pingpong::{RankCase, RunConfig, RunEnd, RunState, Trouble};
 use report::document::Status;
 
 use super::cases::not_simultaneous;
@@ -12,6 +12,8 @@ pub fn exit(state: &RunState, config: &RunConfig, signalled: Option<Exit>) -> Ex
     if all().any(|rank| matches!(rank.trouble, Some(Trouble::Corrupt(_)))) {
         return Exit::DataCorrupt;
     }
+    // A rank that is gone is the cause also where a signal came: launchers send one to those who are left.
+    let signalled = signalled.filter(|_| state.end != RunEnd::RankLost);
     if let Some(signal) = signalled {
         return signal;
     }
@@ -21,7 +23,8 @@ pub fn exit(state: &RunState, config: &RunConfig, signalled: Option<Exit>) -> Ex
     if all().any(|rank| matches!(rank.trouble, Some(Trouble::Misplaced(_)))) && !failed(state) {
         return Exit::Finding;
     }
-    let valid = state.results.iter().filter(|ranks| not_simultaneous(ranks).is_none()).flatten();
+    let at_once = |ranks: &&Vec<RankCase>| not_simultaneous(ranks, &state.nodes).is_none();
+    let valid = state.results.iter().filter(at_once).flatten();
     let measured = valid.filter(|rank| rank.trouble.is_none() && !rank.samples.is_empty()).count();
     // Nothing asked for may be missing, not even for a good reason: a pipeline must not take half for the whole.
     let expected = state.cases.len() * state.ranks.len();
@@ -42,7 +45,7 @@ pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) 
     let trouble = || {
         let ranks = state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
         let mut found = ranks.filter_map(|(rank, result)| Some(format!("rank {rank}: {}", result.trouble.as_ref()?)));
-        let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks));
+        let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks, &state.nodes));
         found.next().or_else(invalid)
     };
     match exit {

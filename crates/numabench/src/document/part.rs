@@ -1,0 +1,127 @@
+//! What the process of one rank contributes to the document before the run: its placement, its device, and of each node's first
+//! rank the node. Filled where it is known and sent to rank 0 where the ranks are processes.
+
+use pingpong::Crew;
+use placement::{ChosenBy, Closeness, Plan, RankPlan};
+use report::document::{Platform, PlatformKind};
+use report::environment::Environment;
+use report::node::NodeFacts;
+use report::rank::{ChosenBy as By, Locality, Placement, Rank};
+use serde::{Deserialize, Serialize};
+use stats::flag::TimerFacts;
+use topo::Topology;
+
+use super::{devices, environment, hostname, nodes, probe_text};
+use crate::backends::Found;
+
+/// What one rank's process knows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The rank and its placement.
+    pub rank: Rank,
+    /// Its device, the link as read before the run.
+    pub device: report::device::Device,
+    /// What the plan says to the user.
+    pub notes: Vec<String>,
+    /// What its node is compared by; of each node's first rank.
+    pub node: Option<NodeFacts>,
+}
+
+/// What a process knows of its machine.
+pub struct Local<'a> {
+    /// The machine.
+    pub topology: &'a Topology,
+    /// The platform.
+    pub found: &'a Found,
+    /// The machine's state.
+    pub machine: &'a topo::environment::Environment,
+    /// The node's clock.
+    pub timer: TimerFacts,
+    /// The placement of all ranks of this node.
+    pub plan: &'a Plan,
+    /// This node's number, and the host names of all nodes.
+    pub node: usize,
+    /// The host names of all nodes.
+    pub hosts: &'a [String],
+}
+
+impl Local<'_> {
+    /// The environment as a document has it.
+    pub fn environment(&self) -> Environment {
+        environment::environment(self)
+    }
+
+    /// The parts of these ranks.
+    pub fn parts(&self, ranks: &[usize]) -> Vec<Part> {
+        let mine = self.plan.ranks.iter().enumerate().filter(|(_, plan)| ranks.contains(&plan.rank));
+        mine.filter_map(|(node_rank, plan)| {
+            Some(Part {
+                rank: self.rank(node_rank, plan),
+                device: devices::device(self, plan)?,
+                notes: self.plan.notes.clone(),
+                node: (node_rank == 0).then(|| nodes::facts(self)),
+            })
+        })
+        .collect()
+    }
+
+    /// The crew of these ranks as threads of this process.
+    pub fn crew(&self) -> Crew {
+        Crew::threads(self.plan.ranks.clone(), self.topology.machine_has_one_node(), self.timer)
+    }
+
+    /// What a device of this node is called in the document.
+    pub(super) fn device_id(&self, plan: &RankPlan) -> String {
+        report::device::id(self.hosts, self.node, plan.target.id)
+    }
+
+    fn rank(&self, node_rank: usize, plan: &RankPlan) -> Rank {
+        let sharers = self.plan.ranks.iter().filter(|other| other.target.id == plan.target.id).count();
+        let mut notes = Vec::new();
+        if sharers > 1 {
+            notes.push(format!("{sharers} ranks share this device"));
+        }
+        Rank {
+            rank: plan.rank as u32,
+            node: self.node as u32,
+            node_rank: node_rank as u32,
+            host: hostname(self.topology),
+            process_id: std::process::id(),
+            thread_id: None,
+            visible_devices: Some(self.found.platform.devices().len() as u32),
+            asked: Placement { pu: plan.pu, memory_node: Some(plan.memory_node), device: self.device_id(plan) },
+            chosen_by: match &plan.chosen_by {
+                ChosenBy::Asked => By::User,
+                other => By::Automatic { rule: other.text() },
+            },
+            locality: match plan.verdict.closeness {
+                Closeness::L3Local => Locality::L3Local,
+                Closeness::NumaLocal => Locality::NumaLocal,
+                Closeness::SamePackage => Locality::SamePackage,
+                Closeness::Remote => Locality::Remote,
+                Closeness::Unknown => Locality::Unknown,
+            },
+            locality_reason: plan.verdict.reason.clone(),
+            notes,
+        }
+    }
+
+    /// The platform as this process sees it.
+    pub fn platform(&self) -> Platform {
+        let known = self.found.platform.facts();
+        let kind = match known.kind {
+            device::PlatformKind::Cuda => PlatformKind::Cuda,
+            device::PlatformKind::Host => PlatformKind::Host,
+        };
+        let driver = self.machine.probes.iter().find(|probe| probe.name == "driver.nvidia");
+        let driver = driver.filter(|_| kind == PlatformKind::Cuda).and_then(|probe| probe.value.as_ref());
+        Platform {
+            kind,
+            reason: self.found.why_host.clone(),
+            api_version: known.api_version.clone(),
+            driver_version: driver.map(probe_text),
+            visible_devices: self.found.platform.devices().len() as u32,
+            simulated: known.simulated.clone(),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Parts of a document as bytes, between processes of one run.
+//!
+//! They are JSON like the document itself, because the schema's tagged enumerations cannot be written in a format without names.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Writes a value. The schema's types cannot fail to be written; whatever else does gives nothing, which no reader takes for a value.
+pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// Reads what [`to_bytes`] wrote.
+///
+/// # Errors
+/// What is wrong with the bytes, in words.
+pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+}
