@@ -1,11 +1,12 @@
 //! `cargo xtask COMMAND`: everything this repository does to itself, in Rust and without a build tool to install.
 //!
-//! It builds without hwloc and without a driver (it depends on `report` only, for the schema), because `setup` is what
-//! installs the rest. One file a command; a command is a function of the repository's root and its own arguments.
+//! It builds without hwloc, MPI or a driver (it depends on `report` for the schema and on `ranks` to open a plug-in), because `setup` is
+//! what installs the rest. One file a command; a command is a function of the repository's root and its own arguments.
 
 mod bench;
 mod demo;
 mod dist;
+mod mpi_plugin;
 mod need;
 mod package_manager;
 mod schema;
@@ -30,6 +31,11 @@ const COMMANDS: &[Command] = &[
     ("tidy", "check what no compiler checks: dependency directions, module docs, unsafe, the schema", tidy::run),
     ("schema", "write crates/report/schema/result-v1.json from the types", schema::run),
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
+    (
+        "mpi-plugin",
+        "the MPI plug-in beside target/release/numabench, with the site's mpicc [--out FILE | --each]",
+        mpi_plugin::run,
+    ),
     ("dist", "a release archive in target/dist", dist::run),
 ];
 
@@ -50,7 +56,7 @@ fn run(name: &str, rest: &[String]) -> Result<()> {
     if matches!(name, "help" | "-h" | "--help") {
         println!("cargo xtask COMMAND\n");
         for (name, what, _) in COMMANDS {
-            println!("  {name:<8} {what}");
+            println!("  {name:<10} {what}");
         }
         return Ok(());
     }

@@ -16,6 +16,8 @@ pub enum Probe {
     Program(&'static str),
     /// A library that pkg-config finds, in pkg-config's own syntax (`hwloc >= 2.3.0`).
     Library(&'static str),
+    /// The library of clang that bindgen opens. No program and no pkg-config file tells of it.
+    Libclang,
 }
 
 /// One thing needed, and the package that brings it.
@@ -52,6 +54,19 @@ pub const LABS: &[Need] = &[
     need(Probe::Program("lstopo-no-graphics"), "hwloc-nox", "hwloc", "hwloc"),
 ];
 
+/// What the MPI plug-in and its tests need: both of Debian's MPIs, which lie beside each other, and clang's library and headers for
+/// bindgen. On Fedora and SUSE an MPI is a module to be loaded, and its programs have no such names.
+pub const MPI: &[Need] = &[
+    need(Probe::Program("mpicc.openmpi"), "libopenmpi-dev", "openmpi-devel", "openmpi4-devel"),
+    need(Probe::Program("mpirun.openmpi"), "openmpi-bin", "openmpi", "openmpi4"),
+    need(Probe::Program("mpicc.mpich"), "libmpich-dev", "mpich-devel", "mpich-devel"),
+    need(Probe::Program("mpirun.mpich"), "mpich", "mpich", "mpich"),
+    LIBCLANG,
+];
+
+/// What bindgen needs. libclang-dev is the one name that Debian and all Ubuntus share.
+pub const LIBCLANG: Need = need(Probe::Libclang, "libclang-dev", "clang-devel", "clang-devel");
+
 /// The needs that `present` does not see, in order.
 pub fn missing(needs: &[Need], present: impl Fn(Probe) -> bool) -> Vec<Need> {
     needs.iter().copied().filter(|need| !present(need.probe)).collect()
@@ -62,12 +77,44 @@ pub fn present(probe: Probe) -> bool {
     match probe {
         Probe::Program(name) => on_path(name),
         Probe::Library(spec) => step::succeeds(Command::new("pkg-config").args(["--exists", spec])),
+        Probe::Libclang => has_libclang(),
     }
 }
 
 /// Whether a file of this name lies in a folder of the PATH.
 pub fn on_path(name: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| is_file(&dir.join(name))))
+}
+
+/// Looks where clang-sys looks: the folder it is told, the linker's cache, and LLVM's own folders.
+fn has_libclang() -> bool {
+    let cache =
+        ["ldconfig", "/sbin/ldconfig"].iter().find_map(|ldconfig| Command::new(ldconfig).arg("-p").output().ok());
+    let cached = cache.is_some_and(|cache| {
+        let text = String::from_utf8_lossy(&cache.stdout).into_owned();
+        text.lines().any(|line| is_libclang(line.trim_start().split(' ').next().unwrap_or_default()))
+    });
+    let llvms = ["/usr/lib", "/usr/local"]
+        .iter()
+        .flat_map(|above| names_in(Path::new(above)).into_iter().map(move |name| (above, name)));
+    let llvms =
+        llvms.filter(|(_, name)| name.starts_with("llvm")).map(|(above, name)| Path::new(above).join(name).join("lib"));
+    let holds = |folder: &Path| is_file(folder) || names_in(folder).iter().any(|name| is_libclang(name));
+    std::env::var_os("LIBCLANG_PATH").is_some_and(|told| holds(Path::new(&told)))
+        || cached
+        || llvms.into_iter().any(|folder| holds(&folder))
+}
+
+fn is_libclang(name: &str) -> bool {
+    // libclang-cpp.so is another library.
+    name.strip_prefix("libclang").is_some_and(|rest| {
+        rest.starts_with(".so") || (rest.starts_with("-") && rest.contains(".so") && !rest.starts_with("-cpp"))
+    })
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 fn is_file(path: &Path) -> bool {
@@ -84,6 +131,16 @@ mod tests {
         let apt: Vec<_> = missing(BUILD, lacks_hwloc).iter().map(|need| need.apt).collect();
         assert_eq!(apt, ["libhwloc-dev"]);
         assert_eq!(missing(BUILD, |_| true), []);
+    }
+
+    #[test]
+    fn the_library_of_clang_is_known_by_any_of_its_names_and_no_other_is_taken_for_it() {
+        for name in ["libclang.so", "libclang-14.so.1", "libclang.so.18", "libclang-14.so.14.0.6"] {
+            assert!(is_libclang(name), "{name}");
+        }
+        for name in ["libclang-cpp.so.14", "libclangBasic.a", "libclang_rt.asan.so", "clang"] {
+            assert!(!is_libclang(name), "{name}");
+        }
     }
 
     #[test]

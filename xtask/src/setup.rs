@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::need::{BUILD, LABS, missing, present};
+use crate::need::{BUILD, LABS, MPI, missing, present};
 use crate::{package_manager, step};
 
 /// Runs the command; `--build-only` leaves out what only tests use.
@@ -41,9 +41,10 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Installs what the labs lack, the guest's kernel included. What cannot be had is said, and the tests that need it skip.
+/// Installs what the labs and the MPI plug-in lack, the guest's kernel included. What cannot be had is said, and the tests that need it
+/// skip.
 pub fn labs(root: &Path) {
-    let lacking = missing(LABS, present);
+    let lacking = [missing(LABS, present), missing(MPI, present)].concat();
     if !lacking.is_empty()
         && let Err(error) = package_manager::install(&lacking)
     {

@@ -9,7 +9,10 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{scripts, setup, step, tidy};
+use crate::{mpi_plugin, scripts, setup, step, tidy};
+
+/// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
+const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -23,18 +26,29 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     failed.unless("fmt", component(root, "fmt", &["--all", "--check"]));
     failed.unless("tidy", tidy::run(root, &[]));
     failed.unless("scripts", scripts::check(root));
-    failed.unless("clippy", component(root, "clippy", &["--workspace", "--all-targets", "--", "-D", "warnings"]));
+    let with = |words: &[&'static str]| [&WITHOUT_MPI, words].concat();
+    failed.unless("clippy", component(root, "clippy", &with(&["--all-targets", "--", "-D", "warnings"])));
+    match mpi_plugin::lacking() {
+        Some(why) => eprintln!("test: note: the MPI plug-in is neither built nor linted: {why}"),
+        None => {
+            failed.unless("mpi-plugin", mpi_plugin::run(root, &["--each".to_owned()]));
+            if cargo_has("clippy") {
+                failed.unless("clippy of mpi-plugin", mpi_plugin::lint(root));
+            }
+        }
+    }
     // nextest runs no doctests, so they have their own step.
-    failed.unless("doctests", cargo(root, &["test", "--quiet", "--workspace", "--doc"]));
+    failed.unless("doctests", cargo(root, &[&["test", "--quiet"], &with(&["--doc"])[..]].concat()));
     if let Err(so_far) = failed.result() {
         eprintln!("test: {so_far} so far; running the tests all the same");
     }
     if cargo_has("nextest") {
-        failed.unless("tests", cargo(root, &["nextest", "run", "--workspace", "--profile", "ci"]));
+        let args = with(&["--profile", "ci"]);
+        failed.unless("tests", cargo(root, &[&["nextest", "run"], &args[..]].concat()));
     } else {
         eprintln!("test: note: cargo-nextest is not installed (https://nexte.st); `cargo test` runs the tests instead");
-        let args = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"];
-        failed.unless("tests", cargo(root, &args));
+        let args = with(&["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);
+        failed.unless("tests", cargo(root, &[&["test"], &args[..]].concat()));
     }
     failed.result()
 }

@@ -3,19 +3,23 @@
 //! There are two views. [`Ranks`] is the group of one *node*, and in the timed path: a reduction to the maximum (a barrier is one whose value
 //! nobody reads) and a barrier that can be polled. [`Solo`] is a group of one, [`Threads`] are the threads of one process, [`Processes`] are
 //! the processes of a node over shared memory. [`World`] is the whole *launch*, and never in the timed path: letters, which a [`Mailbox`] makes
-//! into gather and broadcast. [`Single`] is a launch of one and [`LocalWorld`] one of threads.
+//! into gather and broadcast. [`Single`] is a launch of one, [`LocalWorld`] one of threads and [`Mpi`] one of MPI, through a
+//! [`Plugin`] that is opened at run time.
 //!
 //! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
 //! ends with [`Aborted`]; waiting for letters ends with the caller's [`Patience`].
 
+pub mod abi;
 mod launch;
 mod library;
 mod life;
 mod local_world;
 mod mailbox;
 mod meet;
+mod mpi;
 mod page;
 mod patience;
+mod plugin;
 mod processes;
 mod solo;
 mod threads;
@@ -27,8 +31,10 @@ pub use life::Life;
 pub use local_world::LocalWorld;
 pub use mailbox::{ExchangeError, Mailbox};
 pub use meet::MeetError;
+pub use mpi::{Mpi, ThreadLevel};
 pub use page::PageError;
 pub use patience::Patience;
+pub use plugin::{Plugin, PluginError, Tried, Why};
 pub use processes::{JoinError, Processes};
 pub use solo::Solo;
 pub use threads::Threads;

@@ -84,7 +84,7 @@ impl<'w> Mailbox<'w> {
     }
 
     /// Collective: brings everybody's bytes to rank 0, by rank; None is one that did not come in time. Rank 0 alone waits; the
-    /// others get None at once.
+    /// others get None at once. Their letter, if it is long, leaves while they wait in a later exchange or ask for notes.
     ///
     /// # Errors
     /// [`WorldError`] if the transport fails.

@@ -51,7 +51,8 @@ pub trait World {
     /// Where this process stands.
     fn place(&self) -> Place;
 
-    /// Sends a letter without waiting for anybody. Letters between the same two processes arrive in the order sent. One to oneself arrives too.
+    /// Sends a letter without waiting for anybody. Letters between the same two processes arrive in the order sent. One to oneself
+    /// arrives too.
     ///
     /// # Errors
     /// [`WorldError`] if the transport refuses.
@@ -81,7 +82,10 @@ impl World for Single {
         Place::SINGLE
     }
 
-    fn post(&self, _to: usize, bytes: &[u8]) -> Result<(), WorldError> {
+    fn post(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError> {
+        if to != 0 {
+            return Err(WorldError { call: "post".into(), message: format!("there is no rank {to} of 1") });
+        }
         self.to_itself.borrow_mut().push_back(bytes.to_vec());
         Ok(())
     }

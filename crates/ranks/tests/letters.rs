@@ -1,15 +1,17 @@
 //! What every [`World`] promises, and what processes do with letters, over a process alone and launches of threads.
 //!
-//! `mpi.rs` runs the same over real MPI (`examples/launched.rs`).
+//! `mpi.rs` runs the suite over real MPI (`examples/launched.rs`).
+
+#[path = "suite/world.rs"]
+mod suite;
 
 use std::cell::Cell;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks::{
-    ExchangeError, LocalWorld, Mailbox, MeetError, Patience, Place, Processes, Ranks, Single, World, WorldError,
-};
+use ranks::{ExchangeError, LocalWorld, Mailbox, MeetError, Patience, Processes, Ranks, Single, World, WorldError};
+use suite::every_letter_comes_once_and_in_its_senders_order;
 
 fn soon() -> Patience<'static> {
     Patience::until(Instant::now() + Duration::from_secs(20))
@@ -27,31 +29,6 @@ fn launched<T: Send>(node_of: &[usize], act: impl Fn(LocalWorld) -> T + Sync) ->
         let threads: Vec<_> = worlds.map(|world| scope.spawn(move || act(world))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     })
-}
-
-fn every_letter_comes_once_and_in_its_senders_order(world: &dyn World) {
-    let Place { rank, size, .. } = world.place();
-    for number in 0..20_u8 {
-        for to in 0..size {
-            world.post(to, &[number, rank as u8]).expect("posted");
-        }
-    }
-    world.post(size - 1, &[]).expect("posted");
-    let mut next = vec![0; size];
-    let mut empty = 0;
-    let until = Instant::now() + Duration::from_secs(20);
-    while next != vec![20; size] || (rank == size - 1 && empty < size) {
-        assert!(Instant::now() < until, "rank {rank} has {next:?} and {empty} empty ones");
-        match world.collect().expect("collected") {
-            Some(letter) if letter.bytes.is_empty() => empty += 1,
-            Some(letter) => {
-                assert_eq!(letter.bytes, [next[letter.from], letter.from as u8]);
-                next[letter.from] += 1;
-            }
-            None => thread::sleep(Duration::from_micros(200)),
-        }
-    }
-    assert_eq!(world.collect(), Ok(None));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::finding::Finding;
 const ARROWS: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("ranks", &[]),
+    ("mpi-plugin", &["ranks"]),
     ("device", &["stats"]),
     ("topo", &["stats"]),
     ("placement", &["stats", "topo"]),
@@ -21,7 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("backend-host", &["device", "stats"]),
     ("pingpong", &["device", "placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),
-    ("xtask", &["report"]),
+    ("xtask", &["ranks", "report"]),
 ];
 
 /// Crates of others that only some of ours may use, and why a stray use is wrong.
@@ -30,6 +31,7 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
     ("cudarc", &["backend-cuda"], "the CUDA driver is called from `backend-cuda` alone"),
+    ("mpi-sys", &["mpi-plugin"], "MPI is called from the plug-in alone: the binary must start where there is no MPI"),
     ("clap", &["numabench"], "arguments are read in the binary alone: libraries take typed values"),
 ];
 

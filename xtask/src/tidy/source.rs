@@ -23,7 +23,11 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/pingpong/src/host_memory",
     "crates/pingpong/tests/",
     "crates/numabench/tests/fake/",
+    "crates/mpi-plugin/",
+    "crates/ranks/src/abi",
+    "crates/ranks/src/mpi",
     "crates/ranks/src/page",
+    "crates/ranks/src/plugin",
     "crates/topo/src/rehearse",
 ];
 

@@ -1,0 +1,148 @@
+//! The MPI plug-in: letters between the processes of a launch, behind the C interface of `ranks::abi`.
+//!
+//! It is a library that is linked with the site's MPI and opened by numabench at run time, so that one binary runs without MPI and under any. It
+//! calls MPI's C functions through rsmpi's raw layer: errors come back as values, and nothing here waits for another process, except in
+//! starting and leaving, as MPI itself does.
+//!
+//! This file is the exported table. Each function catches panics, which must not cross the interface, and finds the launch
+//! in its own thread: the one thread that MPI is called from.
+
+mod call;
+mod inbox;
+mod launch;
+mod outbox;
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_uint};
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
+
+use ranks::abi::{DONE, FAILED, NOTHING, Seat, Table, VERSION};
+
+use crate::call::Trouble;
+use crate::launch::Launch;
+
+thread_local! {
+    // Never dropped: MPI may still write to a letter's buffer while the process ends.
+    static LAUNCH: RefCell<Option<ManuallyDrop<Launch>>> = const { RefCell::new(None) };
+    static TROUBLE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+static TABLE: Table = Table {
+    version: VERSION,
+    bytes: size_of::<Table>() as c_uint,
+    library,
+    trouble,
+    start,
+    post,
+    collect,
+    take,
+    abort,
+    leave,
+};
+
+/// The plug-in's table.
+#[unsafe(no_mangle)]
+pub extern "C" fn numabench_mpi_v1() -> *const Table {
+    &raw const TABLE
+}
+
+/// Runs a function of the interface: what fails is kept for `trouble`, and so is a panic.
+fn guarded(act: impl FnOnce() -> Result<c_int, Trouble>) -> c_int {
+    let panicked = |_| Err(Trouble::new("the MPI plug-in", "panicked; see standard error"));
+    let ended = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked);
+    ended.unwrap_or_else(|trouble| {
+        TROUBLE.set(trouble.to_string());
+        FAILED
+    })
+}
+
+/// Runs `act` on the launch of this thread.
+fn launched<T>(act: impl FnOnce(&mut Launch) -> Result<T, Trouble>) -> Result<T, Trouble> {
+    LAUNCH.with_borrow_mut(|launch| match launch {
+        Some(launch) => act(launch),
+        None => Err(Trouble::new("the MPI plug-in", "MPI was not started in this thread")),
+    })
+}
+
+/// # Safety
+/// `buffer` is valid for writes of `capacity` bytes.
+unsafe fn give(text: &str, buffer: *mut u8, capacity: usize) -> usize {
+    // SAFETY: the text is at least as long as what is copied, the buffer too as the caller promises, and they are apart.
+    unsafe { buffer.copy_from_nonoverlapping(text.as_ptr(), text.len().min(capacity)) };
+    text.len()
+}
+
+unsafe extern "C" fn library(buffer: *mut u8, capacity: usize) -> usize {
+    let version = catch_unwind(call::library_version).unwrap_or_default();
+    // SAFETY: the interface asks for such a buffer.
+    unsafe { give(&version, buffer, capacity) }
+}
+
+unsafe extern "C" fn trouble(buffer: *mut u8, capacity: usize) -> usize {
+    // SAFETY: the interface asks for such a buffer.
+    TROUBLE.with_borrow(|text| unsafe { give(text, buffer, capacity) })
+}
+
+unsafe extern "C" fn start(seat: *mut Seat) -> c_int {
+    guarded(|| {
+        if LAUNCH.with_borrow(Option::is_some) {
+            return Err(Trouble::new("the MPI plug-in", "MPI was started already"));
+        }
+        let launch = Launch::start()?;
+        // SAFETY: the interface asks for a seat to be written to.
+        unsafe { seat.write(launch.seat()) };
+        LAUNCH.set(Some(ManuallyDrop::new(launch)));
+        Ok(DONE)
+    })
+}
+
+unsafe extern "C" fn post(to: u32, bytes: *const u8, length: usize) -> c_int {
+    guarded(|| {
+        // SAFETY: the interface asks for `length` readable bytes. (A pointer to none is not null: Rust's slices have no null.)
+        let bytes = unsafe { slice::from_raw_parts(bytes, length) };
+        launched(|launch| launch.post(to, bytes))?;
+        Ok(DONE)
+    })
+}
+
+unsafe extern "C" fn collect(from: *mut u32, length: *mut usize) -> c_int {
+    guarded(|| {
+        let Some((sender, bytes)) = launched(Launch::collect)? else { return Ok(NOTHING) };
+        // SAFETY: the interface asks for two places to be written to.
+        unsafe {
+            from.write(sender);
+            length.write(bytes);
+        }
+        Ok(DONE)
+    })
+}
+
+unsafe extern "C" fn take(buffer: *mut u8, capacity: usize) -> c_int {
+    guarded(|| {
+        let bytes = launched(|launch| Ok(launch.take()))?;
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() == capacity) else {
+            return Err(Trouble::new("take", "no letter of this length is at hand"));
+        };
+        // SAFETY: the interface asks for `capacity` writable bytes, and the letter has as many.
+        unsafe { buffer.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(DONE)
+    })
+}
+
+unsafe extern "C" fn abort(code: c_int) {
+    guarded(|| {
+        launched(|launch| {
+            launch.abort(code);
+            Ok(DONE)
+        })
+    });
+}
+
+unsafe extern "C" fn leave() -> c_int {
+    guarded(|| {
+        launched(Launch::leave)?;
+        Ok(DONE)
+    })
+}
