@@ -3,6 +3,8 @@
 use stats::IdSet;
 use topo::model::{NodeKind, NumaNode, Topology};
 
+use crate::member::Owner;
+
 /// A node that host memory cannot be bound to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NodeError {
@@ -26,18 +28,22 @@ pub enum NodeError {
     },
     /// A node outside the cpuset.
     #[error(
-        "NUMA node {node} is outside this process's cpuset (cpuset.mems, or not part of this job step): nodes with memory \
+        "NUMA node {node} is outside {owner}'s cpuset (cpuset.mems, or not part of this job step): nodes with memory \
          that are allowed are {usable}"
     )]
     NotAllowed {
         /// The node asked for.
         node: u32,
+        /// The process that was to use it.
+        owner: String,
         /// Nodes that have memory and are allowed.
         usable: IdSet,
     },
     /// No node at all to put memory on.
-    #[error("no NUMA node with memory is allowed for this process, so host memory cannot be placed for PU {pu}")]
+    #[error("no NUMA node with memory is allowed for {owner}, so host memory cannot be placed for PU {pu}")]
     None {
+        /// The process that was to use it.
+        owner: String,
         /// The PU whose memory was to be placed.
         pu: u32,
     },
@@ -49,13 +55,14 @@ pub(crate) fn has_memory(node: &NumaNode) -> bool {
 }
 
 /// Nodes host memory can be bound to: with memory, allowed; GPU memory too, since a user may ask for it by number.
-fn usable(topology: &Topology) -> IdSet {
-    topology.nodes.iter().filter(|n| n.allowed && has_memory(n)).map(|n| n.os_index).collect()
+fn usable(topology: &Topology, owner: Owner<'_>) -> IdSet {
+    let may = |node: &&NumaNode| owner.allowed.nodes.contains(node.os_index) && has_memory(node);
+    topology.nodes.iter().filter(may).map(|n| n.os_index).collect()
 }
 
-/// Whether host memory can be bound to `node`.
-pub(crate) fn check_node(topology: &Topology, node: u32) -> Result<(), NodeError> {
-    let usable = usable(topology);
+/// Whether host memory of a rank of `owner` can be bound to `node`.
+pub(crate) fn check_node(topology: &Topology, owner: Owner<'_>, node: u32) -> Result<(), NodeError> {
+    let usable = usable(topology, owner);
     let Some(found) = topology.node(node) else {
         return Err(NodeError::Unknown { node, usable });
     };
@@ -63,8 +70,8 @@ pub(crate) fn check_node(topology: &Topology, node: u32) -> Result<(), NodeError
         let what = if found.kind == NodeKind::CpuOnly { "only CPUs" } else { "neither memory nor CPUs" };
         return Err(NodeError::WithoutMemory { node, what, usable });
     }
-    if !found.allowed {
-        return Err(NodeError::NotAllowed { node, usable });
+    if !owner.allowed.nodes.contains(node) {
+        return Err(NodeError::NotAllowed { node, owner: owner.name.to_owned(), usable });
     }
     Ok(())
 }
@@ -72,8 +79,9 @@ pub(crate) fn check_node(topology: &Topology, node: u32) -> Result<(), NodeError
 /// The node whose memory is a PU's own, and a note where that is not plainly so.
 ///
 /// A GPU's memory is never a PU's own, also where the platform lists it as local (GH200, POWER9).
-pub(crate) fn own_node(topology: &Topology, pu: u32) -> Result<(u32, Option<String>), NodeError> {
-    let good = |node: &&NumaNode| node.allowed && has_memory(node) && node.kind != NodeKind::GpuMemory;
+pub(crate) fn own_node(topology: &Topology, owner: Owner<'_>, pu: u32) -> Result<(u32, Option<String>), NodeError> {
+    let may = |node: &NumaNode| owner.allowed.nodes.contains(node.os_index);
+    let good = |node: &&NumaNode| may(node) && has_memory(node) && node.kind != NodeKind::GpuMemory;
     let local = topology.pu(pu).map(|pu| pu.nodes.as_slice()).unwrap_or_default();
     // The first is the PU's own; those after it lie around it (memory-only nodes, GPUs' memory).
     let own = local.first().copied();
@@ -89,7 +97,8 @@ pub(crate) fn own_node(topology: &Topology, pu: u32) -> Result<(u32, Option<Stri
             node.os_index,
         )
     };
-    let node = topology.nodes.iter().filter(good).min_by_key(order).ok_or(NodeError::None { pu })?;
+    let node = topology.nodes.iter().filter(good).min_by_key(order);
+    let node = node.ok_or_else(|| NodeError::None { owner: owner.name.to_owned(), pu })?;
     let id = node.os_index;
     let which = match away(node) {
         Some(distance) => format!("the nearest node, {id} (distance {distance})"),
@@ -111,15 +120,19 @@ mod tests {
     use super::*;
     use crate::machine::{machine, set, without_nodes};
 
+    fn checked(topology: &Topology, node: u32) -> Result<(), NodeError> {
+        check_node(topology, Owner::this_process(topology), node)
+    }
+
     fn own(topology: &Topology, pu: u32) -> (u32, String) {
-        own_node(topology, pu)
+        own_node(topology, Owner::this_process(topology), pu)
             .map_or_else(|e| (u32::MAX, e.to_string()), |(node, note)| (node, note.unwrap_or_default()))
     }
 
     #[test]
     fn memory_can_be_asked_of_every_node_that_has_some_a_gpus_too() {
         for node in [0, 1, 2, 3] {
-            assert_eq!(check_node(&machine(), node), Ok(()), "node {node}");
+            assert_eq!(checked(&machine(), node), Ok(()), "node {node}");
         }
     }
 
@@ -127,13 +140,16 @@ mod tests {
     fn each_reason_a_node_cannot_be_had_is_told_apart_and_shows_what_can() {
         let topology = without_nodes(machine(), "1");
         let usable = set("0,2-3");
-        assert_eq!(check_node(&topology, 9), Err(NodeError::Unknown { node: 9, usable: usable.clone() }));
-        assert_eq!(check_node(&topology, 1), Err(NodeError::NotAllowed { node: 1, usable: usable.clone() }));
+        assert_eq!(checked(&topology, 9), Err(NodeError::Unknown { node: 9, usable: usable.clone() }));
+        assert_eq!(
+            checked(&topology, 1),
+            Err(NodeError::NotAllowed { node: 1, owner: "this process".to_owned(), usable: usable.clone() })
+        );
         for (node, what) in [(4, "only CPUs"), (5, "neither memory nor CPUs")] {
             let usable = usable.clone();
-            assert_eq!(check_node(&topology, node), Err(NodeError::WithoutMemory { node, what, usable }));
+            assert_eq!(checked(&topology, node), Err(NodeError::WithoutMemory { node, what, usable }));
         }
-        let text = check_node(&topology, 4).map_or_else(|error| error.to_string(), |()| "allowed".to_owned());
+        let text = checked(&topology, 4).map_or_else(|error| error.to_string(), |()| "allowed".to_owned());
         assert!(text.contains("NUMA node 4 has no memory (it has only CPUs)") && text.contains("0,2-3"), "{text}");
     }
 
@@ -141,7 +157,7 @@ mod tests {
     fn a_file_without_memory_sizes_has_memory_all_the_same() {
         let mut topology = machine();
         topology.nodes.iter_mut().for_each(|node| node.total_bytes = 0);
-        assert_eq!(check_node(&topology, 1), Ok(()));
+        assert_eq!(checked(&topology, 1), Ok(()));
         assert_eq!(own(&topology, 5), (1, String::new()));
     }
 
@@ -160,7 +176,8 @@ mod tests {
             "{note}"
         );
         let only_the_gpus = without_nodes(machine(), "0-2");
-        assert_eq!(own_node(&only_the_gpus, 0), Err(NodeError::None { pu: 0 }));
+        let refused = own_node(&only_the_gpus, Owner::this_process(&only_the_gpus), 0);
+        assert_eq!(refused, Err(NodeError::None { owner: "this process".to_owned(), pu: 0 }));
     }
 
     #[test]

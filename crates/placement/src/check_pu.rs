@@ -3,6 +3,9 @@
 use stats::IdSet;
 use topo::model::{PuStatus, Topology};
 
+use crate::Remedies;
+use crate::member::Owner;
+
 /// A PU that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PuError {
@@ -26,36 +29,47 @@ pub enum PuError {
     },
     /// Outside the cgroup's cpuset.
     #[error(
-        "PU {pu} is outside this process's cpuset (a reserved core, or not part of this job step); allowed here: {allowed}; \
-         choose one of these, or ask for the whole node (srun --exclusive)"
+        "PU {pu} is outside {owner}'s cpuset (a reserved core, or not part of this job step); allowed here: {allowed}; choose one of \
+         these, or {remedy}"
     )]
     NotInCgroup {
         /// The PU asked for.
         pu: u32,
+        /// The process that was to use it.
+        owner: String,
         /// The allowed ones.
         allowed: IdSet,
+        /// What to change.
+        remedy: String,
     },
     /// Outside the affinity.
     #[error(
-        "PU {pu} is outside the affinity this process was started with (taskset, numactl or srun --cpu-bind); allowed here: \
-         {allowed}; choose one of these, or start without the binding (srun --cpu-bind=none)"
+        "PU {pu} is outside the affinity {owner} was started with; allowed here: {allowed}; choose one of these, or {remedy}"
     )]
     NotInAffinity {
         /// The PU asked for.
         pu: u32,
+        /// The process that was to use it.
+        owner: String,
         /// The allowed ones.
         allowed: IdSet,
+        /// What to change.
+        remedy: String,
     },
 }
 
-/// Whether this process can bind to `pu`.
-pub(crate) fn check_pu(topology: &Topology, pu: u32) -> Result<(), PuError> {
-    let allowed = topology.allowed.pus.clone();
-    match topology.pu(pu).map(|p| p.status) {
+/// Whether a rank of `owner` can be bound to `pu`.
+pub(crate) fn check_pu(topology: &Topology, owner: Owner<'_>, pu: u32, remedies: &Remedies) -> Result<(), PuError> {
+    let (allowed, name) = (owner.allowed.pus.clone(), owner.name.to_owned());
+    match owner.status(topology, pu) {
         Some(PuStatus::Allowed) => Ok(()),
         Some(PuStatus::Offline) => Err(PuError::Offline { pu, allowed }),
-        Some(PuStatus::NotInCgroup) => Err(PuError::NotInCgroup { pu, allowed }),
-        Some(PuStatus::NotInAffinity) => Err(PuError::NotInAffinity { pu, allowed }),
+        Some(PuStatus::NotInCgroup) => {
+            Err(PuError::NotInCgroup { pu, owner: name, allowed, remedy: remedies.not_in_cgroup.clone() })
+        }
+        Some(PuStatus::NotInAffinity) => {
+            Err(PuError::NotInAffinity { pu, owner: name, allowed, remedy: remedies.not_in_affinity.clone() })
+        }
         None => {
             let existing = topology.pus.iter().map(|p| p.os_index).collect();
             Err(PuError::Unknown { pu, existing, allowed })
@@ -68,27 +82,72 @@ mod tests {
     use super::*;
     use crate::machine::{machine, set, without};
 
+    fn checked(topology: &Topology, pu: u32) -> Result<(), PuError> {
+        check_pu(topology, Owner::this_process(topology), pu, &Remedies::default())
+    }
+
     #[test]
     fn each_reason_a_pu_cannot_be_had_is_told_apart_and_shows_what_can() {
         let topology = without(machine(), "2", PuStatus::Offline);
         let topology = without(topology, "3,11", PuStatus::NotInCgroup);
         let topology = without(topology, "4-7,12-17", PuStatus::NotInAffinity);
         let allowed = set("0-1,8-10");
-        assert_eq!(check_pu(&topology, 1), Ok(()));
-        assert_eq!(check_pu(&topology, 2), Err(PuError::Offline { pu: 2, allowed: allowed.clone() }));
-        assert_eq!(check_pu(&topology, 11), Err(PuError::NotInCgroup { pu: 11, allowed: allowed.clone() }));
-        assert_eq!(check_pu(&topology, 4), Err(PuError::NotInAffinity { pu: 4, allowed: allowed.clone() }));
-        assert_eq!(check_pu(&topology, 18), Err(PuError::Unknown { pu: 18, existing: set("0-17"), allowed }));
+        let (owner, remedies) = ("this process".to_owned(), Remedies::default());
+        assert_eq!(checked(&topology, 1), Ok(()));
+        assert_eq!(checked(&topology, 2), Err(PuError::Offline { pu: 2, allowed: allowed.clone() }));
+        let (remedy, of) = (remedies.not_in_cgroup, owner.clone());
+        assert_eq!(
+            checked(&topology, 11),
+            Err(PuError::NotInCgroup { pu: 11, owner: of, allowed: allowed.clone(), remedy })
+        );
+        let remedy = remedies.not_in_affinity;
+        assert_eq!(
+            checked(&topology, 4),
+            Err(PuError::NotInAffinity { pu: 4, owner, allowed: allowed.clone(), remedy })
+        );
+        assert_eq!(checked(&topology, 18), Err(PuError::Unknown { pu: 18, existing: set("0-17"), allowed }));
     }
 
     #[test]
     fn every_refusal_names_the_pu_and_prints_the_allowed_list() {
         let lost = [PuStatus::Offline, PuStatus::NotInCgroup, PuStatus::NotInAffinity];
-        let refused = lost.map(|status| check_pu(&without(machine(), "7", status), 7));
-        for refusal in refused.into_iter().chain([check_pu(&without(machine(), "7", PuStatus::Offline), 99)]) {
+        let refused = lost.map(|status| checked(&without(machine(), "7", status), 7));
+        for refusal in refused.into_iter().chain([checked(&without(machine(), "7", PuStatus::Offline), 99)]) {
             let text = refusal.map_or_else(|error| error.to_string(), |()| "allowed".to_owned());
             assert!(text.contains("allowed here: 0-6,8-17"), "{text}");
             assert!(text.starts_with("PU 7 ") || text.starts_with("PU 99 "), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_ends_with_what_the_caller_says_to_change() {
+        let remedies = Remedies {
+            not_in_affinity: "free it".to_owned(),
+            not_in_cgroup: "widen it".to_owned(),
+            ..Remedies::default()
+        };
+        for (status, ending) in [(PuStatus::NotInAffinity, "free it"), (PuStatus::NotInCgroup, "widen it")] {
+            let topology = without(machine(), "7", status);
+            let refused = check_pu(&topology, Owner::this_process(&topology), 7, &remedies);
+            let text = refused.map_or_else(|error| error.to_string(), |()| "allowed".to_owned());
+            assert!(text.ends_with(&format!("choose one of these, or {ending}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_process_may_use_is_its_own_word_whatever_the_reader_may_use() {
+        let reader = without(without(machine(), "0", PuStatus::NotInCgroup), "1", PuStatus::NotInAffinity);
+        let whole = machine();
+        for pu in [0, 1] {
+            let owner = Owner { name: "rank 3", allowed: &whole.allowed };
+            assert_eq!(check_pu(&reader, owner, pu, &Remedies::default()), Ok(()));
+            let owner = Owner { name: "rank 3", allowed: &reader.allowed };
+            let text =
+                check_pu(&whole, owner, pu, &Remedies::default()).map_or_else(|e| e.to_string(), |()| String::new());
+            assert!(
+                text.contains(["outside rank 3's cpuset", "the affinity rank 3 was started with"][pu as usize]),
+                "{text}"
+            );
         }
     }
 }

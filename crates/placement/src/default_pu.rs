@@ -10,14 +10,20 @@ use topo::model::{Rung, Topology};
 
 use crate::{ChosenBy, TargetId};
 
-/// The PU for a rank, given those of the ranks before it; `None` when this process may use no PU at all.
-pub(crate) fn default_pu(topology: &Topology, target: TargetId, taken: &[u32]) -> Option<(u32, ChosenBy)> {
+/// The PU for a rank whose process may use `allowed`, given those of the ranks before it; `None` when it may use none at all.
+pub(crate) fn default_pu(
+    topology: &Topology,
+    allowed: &IdSet,
+    target: TargetId,
+    taken: &[u32],
+) -> Option<(u32, ChosenBy)> {
     let domain = domain(topology, target);
-    if let Some((pu, has_own_core)) = domain.as_ref().and_then(|pus| least_taken(topology, pus, taken)) {
+    let usable = |pus: &IdSet| least_taken(topology, &allowed.and(pus), taken);
+    if let Some((pu, has_own_core)) = domain.as_ref().and_then(usable) {
         let cores = domain.unwrap_or_default();
         return Some((pu, if has_own_core { ChosenBy::Domain { cores } } else { ChosenBy::DomainShared { cores } }));
     }
-    let (pu, _) = least_taken(topology, &topology.allowed.pus, taken)?;
+    let (pu, _) = least_taken(topology, allowed, taken)?;
     let chosen_by = match domain {
         Some(cores) if cores.is_empty() => ChosenBy::NoLocalPu,
         Some(cores) => ChosenBy::DomainNotAllowed { cores },
@@ -37,16 +43,15 @@ fn domain(topology: &Topology, target: TargetId) -> Option<IdSet> {
     }
 }
 
-/// The allowed PU of `pus` with the fewest ranks on it, then with the fewest on its core, then the smallest; and whether
-/// its core is free.
-fn least_taken(topology: &Topology, pus: &IdSet, taken: &[u32]) -> Option<(u32, bool)> {
+/// The PU of `usable` with the fewest ranks on it, then with the fewest on its core, then the smallest; and whether its core
+/// is free.
+fn least_taken(topology: &Topology, usable: &IdSet, taken: &[u32]) -> Option<(u32, bool)> {
     let ranks = |on: &dyn Fn(u32) -> bool| taken.iter().filter(|pu| on(**pu)).count();
     let on_core = |pu: u32| {
         // A machine whose firmware names no cores still has PUs.
         let core = topology.core_of(pu);
         ranks(&|other| other == pu || core.is_some_and(|core| core.pus.contains(other)))
     };
-    let usable = topology.allowed.pus.and(pus);
     let pu = usable.iter().min_by_key(|pu| (ranks(&|other| other == *pu), on_core(*pu), *pu))?;
     Some((pu, on_core(pu) == 0))
 }
@@ -58,11 +63,15 @@ mod tests {
     use super::*;
     use crate::machine::{gpu, machine, set, without};
 
+    fn chosen(topology: &Topology, target: TargetId, taken: &[u32]) -> Option<(u32, ChosenBy)> {
+        default_pu(topology, &topology.allowed.pus, target, taken)
+    }
+
     /// The PUs that `ranks` ranks on one target get one after the other, and how the last one's was chosen.
     fn given(topology: &Topology, target: TargetId, ranks: usize) -> (Vec<u32>, Option<ChosenBy>) {
         let (mut taken, mut last) = (Vec::new(), None);
         for _ in 0..ranks {
-            if let Some((pu, chosen_by)) = default_pu(topology, target, &taken) {
+            if let Some((pu, chosen_by)) = chosen(topology, target, &taken) {
                 taken.push(pu);
                 last = Some(chosen_by);
             }
@@ -92,8 +101,8 @@ mod tests {
     fn a_pu_taken_by_a_rank_of_another_target_is_left_to_it() {
         // GPU 1's L3 lies inside GPU 2's package.
         let topology = machine();
-        assert_eq!(default_pu(&topology, gpu(1), &[4, 5, 6]).map(|(pu, _)| pu), Some(7));
-        assert_eq!(default_pu(&topology, gpu(2), &[4, 6]).map(|(pu, _)| pu), Some(5));
+        assert_eq!(chosen(&topology, gpu(1), &[4, 5, 6]).map(|(pu, _)| pu), Some(7));
+        assert_eq!(chosen(&topology, gpu(2), &[4, 6]).map(|(pu, _)| pu), Some(5));
     }
 
     #[test]
@@ -113,17 +122,17 @@ mod tests {
         assert_eq!(pus, [4, 5, 6, 7, 9, 10, 11], "no sibling before every core has a rank");
         assert_eq!(chosen_by, Some(ChosenBy::LocalityUnknown));
         let not_there = TargetId::Gpu(stats::PciAddress { domain: 9, bus: 0, device: 0, function: 0 });
-        assert_eq!(default_pu(&topology, not_there, &[]), Some((4, ChosenBy::LocalityUnknown)));
+        assert_eq!(chosen(&topology, not_there, &[]), Some((4, ChosenBy::LocalityUnknown)));
     }
 
     #[test]
     fn a_known_place_without_cpus_is_not_called_unknown() {
-        assert_eq!(default_pu(&machine(), gpu(4), &[0]), Some((1, ChosenBy::NoLocalPu)));
+        assert_eq!(chosen(&machine(), gpu(4), &[0]), Some((1, ChosenBy::NoLocalPu)));
     }
 
     #[test]
     fn a_nodes_own_pus_are_its_domain() {
-        let node = |node| default_pu(&machine(), TargetId::Node(node), &[]);
+        let node = |node| chosen(&machine(), TargetId::Node(node), &[]);
         assert_eq!(node(1), Some((4, ChosenBy::Domain { cores: set("4-7,12-15") })));
         assert_eq!(node(5), Some((0, ChosenBy::NoLocalPu)));
     }
@@ -137,6 +146,6 @@ mod tests {
 
     #[test]
     fn without_any_allowed_pu_there_is_none() {
-        assert_eq!(default_pu(&without(machine(), "0-17", PuStatus::NotInCgroup), gpu(0), &[]), None);
+        assert_eq!(chosen(&without(machine(), "0-17", PuStatus::NotInCgroup), gpu(0), &[]), None);
     }
 }

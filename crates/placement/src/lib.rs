@@ -3,8 +3,11 @@
 //! * `selector` how a user names devices: indices, PCI addresses, UUIDs, `all`;
 //! * `target` what a rank copies to: a GPU, or the memory of a node where no GPU takes part;
 //! * `request` what was asked for;
-//! * `plan` which PU, memory node and target each rank gets, and why;
-//! * `check_pu`, `check_node` whether a PU or node can be had, said in words;
+//! * `plan` which device each rank gets where ranks are threads of one process;
+//! * `node_plan` the same where they are launched processes, each with an allowed set and devices of its own (`member`); `share_out` its
+//!   devices;
+//! * `seat` which PU and memory node each rank gets, and why: the same for both;
+//! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
 //! * `verdict` how close a PU is to a target.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
@@ -14,16 +17,25 @@ mod check_pu;
 mod default_pu;
 #[cfg(test)]
 mod machine;
+mod member;
+mod node_plan;
 mod plan;
+mod remedies;
 mod request;
+mod seat;
 mod selector;
+mod share_out;
 mod target;
 mod verdict;
 
 pub use check_node::NodeError;
 pub use check_pu::PuError;
-pub use plan::{ChosenBy, Plan, PlanError, RankPlan, plan};
-pub use request::{Membind, Request};
-pub use selector::{Selection, SelectionError};
+pub use member::Member;
+pub use node_plan::{NodePlanError, plan_node};
+pub use plan::{PlanError, plan};
+pub use remedies::Remedies;
+pub use request::{Membind, NodeRequest, Request};
+pub use seat::{ChosenBy, Plan, RankPlan, SeatError};
+pub use selector::{Selection, SelectionError, Selector};
 pub use target::{Target, TargetId};
 pub use verdict::{Closeness, Verdict, verdict};

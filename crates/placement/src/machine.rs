@@ -94,6 +94,13 @@ pub(crate) fn without(mut topology: Topology, pus: &str, status: PuStatus) -> To
     let lost = set(pus);
     topology.allowed.pus = topology.allowed.pus.minus(&lost);
     topology.pus.iter_mut().filter(|pu| lost.contains(pu.os_index)).for_each(|pu| pu.status = status);
+    let why = match status {
+        PuStatus::Allowed => return topology,
+        PuStatus::Offline => &mut topology.allowed.offline_pus,
+        PuStatus::NotInCgroup => &mut topology.allowed.not_in_cgroup_pus,
+        PuStatus::NotInAffinity => &mut topology.allowed.not_in_affinity_pus,
+    };
+    *why = why.or(&lost);
     if status == PuStatus::NotInCgroup {
         for gpu in &mut topology.gpus {
             gpu.locality.outside_pus = gpu.locality.pus.and(&lost);

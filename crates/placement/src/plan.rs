@@ -1,82 +1,11 @@
-//! The plan: which PU, memory node and target each rank gets, who chose them, and how close they are.
+//! The plan for ranks that are threads of one process: which PU, memory node and device each one gets.
 
-use stats::{IdList, IdSet};
+use stats::IdList;
 use topo::model::Topology;
 
-use crate::check_node::{check_node, own_node};
-use crate::check_pu::check_pu;
-use crate::default_pu::default_pu;
-use crate::{Membind, NodeError, PuError, Request, SelectionError, Target, Verdict, verdict};
-
-/// Who chose a rank's PU, and why that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChosenBy {
-    /// The user.
-    Asked,
-    /// The first free allowed core of the target's locality domain.
-    Domain {
-        /// The domain's PUs.
-        cores: IdSet,
-    },
-    /// As `Domain`, but all its cores were taken already: the PU shares its core, or is itself shared.
-    DomainShared {
-        /// The domain's PUs.
-        cores: IdSet,
-    },
-    /// None of the domain's PUs is allowed here: a core elsewhere.
-    DomainNotAllowed {
-        /// The domain's PUs.
-        cores: IdSet,
-    },
-    /// No PU at all is local to the target (a device or memory on a node without CPUs): the first free allowed core.
-    NoLocalPu,
-    /// Nobody knows the target's locality: the first free allowed core.
-    LocalityUnknown,
-}
-
-impl ChosenBy {
-    /// In words, for outputs.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Asked => "asked for".to_owned(),
-            Self::Domain { cores } => format!("first free allowed core of the device's locality domain ({cores})"),
-            Self::DomainShared { cores } => {
-                format!("shared: every allowed core of the device's locality domain ({cores}) already has a rank")
-            }
-            Self::DomainNotAllowed { cores } => {
-                format!("none of the device's local PUs ({cores}) is allowed here: a core elsewhere")
-            }
-            Self::NoLocalPu => "no PU is local to the device: first free allowed core".to_owned(),
-            Self::LocalityUnknown => "the device's locality is unknown: first free allowed core".to_owned(),
-        }
-    }
-}
-
-/// One rank's placement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RankPlan {
-    /// The rank, 0..
-    pub rank: usize,
-    /// The PU it is bound to, OS index.
-    pub pu: u32,
-    /// Who chose the PU.
-    pub chosen_by: ChosenBy,
-    /// The node its host memory is bound to, OS index.
-    pub memory_node: u32,
-    /// What it copies to and from.
-    pub target: Target,
-    /// How close PU and target are.
-    pub verdict: Verdict,
-}
-
-/// The placement of every rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// In rank order.
-    pub ranks: Vec<RankPlan>,
-    /// What the user should know of the plan beside its rows.
-    pub notes: Vec<String>,
-}
+use crate::member::Owner;
+use crate::seat::{Seat, seated};
+use crate::{Plan, Remedies, Request, SeatError, SelectionError, Target};
 
 /// No plan can be made of the request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -106,15 +35,9 @@ pub enum PlanError {
     /// Nothing to copy to.
     #[error("there is no device to copy to")]
     NoTarget,
-    /// This process may use no PU.
-    #[error("this process may use no PU at all: its affinity and its cpuset have nothing in common")]
-    NoPu,
-    /// A PU that cannot be had.
+    /// A rank that cannot have its place.
     #[error(transparent)]
-    Pu(#[from] PuError),
-    /// A node that cannot be had.
-    #[error(transparent)]
-    Node(#[from] NodeError),
+    Seat(#[from] SeatError),
     /// A device that is not there.
     #[error(transparent)]
     Selection(#[from] SelectionError),
@@ -125,45 +48,10 @@ pub enum PlanError {
 /// # Errors
 /// Every way a request can fail to fit the machine, each naming what would fit.
 pub fn plan(topology: &Topology, request: &Request) -> Result<Plan, PlanError> {
-    let targets = targets(request)?;
-    if let Some(cpus) = &request.cpus {
-        cpus.0.iter().try_for_each(|pu| check_pu(topology, *pu))?;
-    }
-    if let Membind::Node(node) = request.membind {
-        check_node(topology, node)?;
-    }
-    let mut taken: Vec<u32> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
-    let mut note = |text: String| {
-        if !notes.contains(&text) {
-            notes.push(text);
-        }
-    };
-    let mut ranks = Vec::new();
-    for (rank, target) in targets.into_iter().enumerate() {
-        let asked = request.cpus.as_ref().and_then(|cpus| cpus.0.get(rank)).map(|pu| (*pu, ChosenBy::Asked));
-        let (pu, chosen_by) = match asked {
-            Some(choice) => choice,
-            None => default_pu(topology, target.id, &taken).ok_or(PlanError::NoPu)?,
-        };
-        let memory_node = match request.membind {
-            Membind::Node(node) => node,
-            Membind::Local => {
-                let (node, why) = own_node(topology, pu)?;
-                why.into_iter().for_each(&mut note);
-                node
-            }
-        };
-        if taken.contains(&pu) {
-            note(format!(
-                "PU {pu} is given to more than one rank: they take turns on it, and simultaneous figures show that"
-            ));
-        }
-        taken.push(pu);
-        let verdict = verdict(topology, pu, target.id);
-        ranks.push(RankPlan { rank, pu, chosen_by, memory_node, target, verdict });
-    }
-    Ok(Plan { ranks, notes })
+    let owner = Owner::this_process(topology);
+    let pu = |rank: usize| request.cpus.as_ref().and_then(|cpus| cpus.0.get(rank)).copied();
+    let seats = targets(request)?.into_iter().enumerate().map(|(rank, target)| Seat { owner, pu: pu(rank), target });
+    Ok(seated(topology, seats.collect(), request.membind, &Remedies::default())?)
 }
 
 /// One target a rank: those asked for, or the first ones, or all.
@@ -191,8 +79,8 @@ mod tests {
     use topo::model::PuStatus;
 
     use super::*;
-    use crate::Closeness;
     use crate::machine::{machine, without, without_nodes};
+    use crate::{ChosenBy, Closeness, Membind, NodeError, PuError};
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -288,16 +176,22 @@ mod tests {
     #[test]
     fn a_process_without_pus_is_told_so() {
         let topology = without(machine(), "0-17", PuStatus::NotInAffinity);
-        assert_eq!(plan(&topology, &request(&topology, None, None)), Err(PlanError::NoPu));
+        assert_eq!(
+            plan(&topology, &request(&topology, None, None)),
+            Err(PlanError::Seat(SeatError::NoPu { owner: "this process".to_owned() }))
+        );
     }
 
     #[test]
     fn a_pu_or_node_that_cannot_be_had_is_refused_before_anything_is_planned() {
         let topology = without_nodes(without(machine(), "3", PuStatus::Offline), "1");
         let asked = request(&topology, Some("3"), Some(&[0]));
-        assert!(matches!(plan(&topology, &asked), Err(PlanError::Pu(PuError::Offline { pu: 3, .. }))));
+        assert!(matches!(plan(&topology, &asked), Err(PlanError::Seat(SeatError::Pu(PuError::Offline { pu: 3, .. })))));
         let asked = Request { membind: Membind::Node(1), ..request(&topology, None, None) };
-        assert!(matches!(plan(&topology, &asked), Err(PlanError::Node(NodeError::NotAllowed { node: 1, .. }))));
+        assert!(matches!(
+            plan(&topology, &asked),
+            Err(PlanError::Seat(SeatError::Node(NodeError::NotAllowed { node: 1, .. })))
+        ));
     }
 
     #[test]

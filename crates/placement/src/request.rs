@@ -2,7 +2,7 @@
 
 use stats::IdList;
 
-use crate::Target;
+use crate::{Remedies, Selection, Target};
 
 /// Where a rank's host memory is to lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,4 +25,17 @@ pub struct Request {
     pub available: Vec<Target>,
     /// Where host memory is to lie.
     pub membind: Membind,
+}
+
+/// What was asked of the launched processes of a node: process i takes the i-th of each list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeRequest {
+    /// One PU for each process; `None` lets the plan choose.
+    pub cpus: Option<IdList>,
+    /// One device for each process, as named; `None` and `all` let the plan choose.
+    pub gpus: Option<Selection>,
+    /// Where host memory is to lie.
+    pub membind: Membind,
+    /// What refusals say to change.
+    pub remedies: Remedies,
 }

@@ -10,6 +10,7 @@ use stats::id_list::IdListError;
 use stats::{IdList, PciAddress};
 
 use crate::Target;
+use crate::target::listed;
 
 /// The devices asked for, in rank order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl Selection {
 }
 
 impl Selector {
-    fn resolve(&self, targets: &[Target]) -> Result<Target, SelectionError> {
+    pub(crate) fn resolve(&self, targets: &[Target]) -> Result<Target, SelectionError> {
         let fits: Vec<&Target> = match self {
             Self::Index(index) => targets.iter().filter(|t| t.index == *index).collect(),
             Self::Pci(pci) => targets.iter().filter(|t| t.id == crate::TargetId::Gpu(*pci)).collect(),
@@ -146,18 +147,7 @@ impl fmt::Display for Selection {
 
 /// The devices there are, in words.
 fn present(targets: &[Target]) -> String {
-    if targets.is_empty() {
-        return "there is none at all".to_owned();
-    }
-    let list: Vec<String> = targets
-        .iter()
-        .map(|target| match (&target.id, &target.uuid) {
-            (crate::TargetId::Node(node), _) => format!("node {node}"),
-            (id, Some(uuid)) => format!("{} = {id} = {uuid}", target.index),
-            (id, None) => format!("{} = {id}", target.index),
-        })
-        .collect();
-    format!("there are {}", list.join(", "))
+    if targets.is_empty() { "there is none at all".to_owned() } else { format!("there are {}", listed(targets)) }
 }
 
 #[cfg(test)]

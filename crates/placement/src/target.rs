@@ -37,6 +37,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// Whether both mean one device: parts of a GPU (MIG) share its address and differ in their UUID.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let uuids = self.uuid.as_ref().zip(other.uuid.as_ref());
+        self.id == other.id && uuids.is_none_or(|(one, another)| one == another)
+    }
+
     /// The memory of every node that has some and that this process may use: the targets where no GPU takes part.
     pub fn nodes_of(topology: &Topology) -> Vec<Self> {
         let usable = topology.nodes.iter().filter(|node| node.allowed && has_memory(node));
@@ -48,4 +54,20 @@ impl Target {
         let gpus = topology.gpus.iter();
         gpus.map(|gpu| Self { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() }).collect()
     }
+}
+
+impl fmt::Display for Target {
+    /// As a user can name it: index, address and UUID.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.id, &self.uuid) {
+            (TargetId::Node(_), _) => write!(f, "{}", self.id),
+            (id, Some(uuid)) => write!(f, "{} = {id} = {uuid}", self.index),
+            (id, None) => write!(f, "{} = {id}", self.index),
+        }
+    }
+}
+
+/// Targets, with commas between.
+pub(crate) fn listed(targets: &[Target]) -> String {
+    targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,9 @@ mod rules;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use placement::{ChosenBy, Closeness, Membind, Plan, PlanError, Request, Target, plan};
+use placement::{
+    ChosenBy, Closeness, Member, Membind, NodeRequest, Plan, PlanError, Request, SeatError, Target, plan, plan_node,
+};
 use stats::IdSet;
 use topo::Topology;
 use topo::model::NodeKind;
@@ -87,6 +89,35 @@ fn lumi_g_with_ranks_in_core_order_is_seen_to_be_wrong_for_six_gpus_of_eight() -
     assert_eq!(closeness(&neighbour), [Closeness::NumaLocal], "the other L3 of the GPU's own node");
     let reason = &neighbour.ranks[0].verdict.reason;
     assert!(reason.contains("share NUMA node 3") && reason.contains("48-55,112-119 are local"), "{reason}");
+    Ok(())
+}
+
+#[test]
+fn lumi_g_under_srun_takes_what_each_task_was_bound_to_and_shown() -> Outcome {
+    let Some(folder) = captures("LUMI-G under srun") else { return Ok(()) };
+    let lumi = low_noise(&load(&folder, "mi250x-tioga")?)?;
+    let gpus = Target::gpus_of(&lumi);
+    // The documents' masks of seven cores, which are in the order of the GPUs; a task sees its GPU, as number 0.
+    let masks: [u64; 8] = [0xfe << 48, 0xfe << 56, 0xfe << 16, 0xfe << 24, 0xfe, 0xfe << 8, 0xfe << 32, 0xfe << 40];
+    let task = |(rank, mask): (usize, &u64)| Member {
+        name: format!("rank {rank}"),
+        allowed: lumi.restricted_to(&(0..64).filter(|pu| mask >> pu & 1 == 1).collect()).allowed,
+        visible: vec![Target { index: 0, ..gpus[rank].clone() }],
+    };
+    let members: Vec<Member> = masks.iter().enumerate().map(task).collect();
+    let plan = rules::check_node(&lumi, &members)?.ok_or("no plan")?;
+    assert_eq!(pus(&plan), [49, 57, 17, 25, 1, 9, 33, 41]);
+    assert_eq!(closeness(&plan), [Closeness::L3Local; 8]);
+    let asked = NodeRequest { gpus: Some("4-7,0-3".parse()?), ..NodeRequest::default() };
+    let refused = plan_node(&lumi, &members, &asked).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("gives rank 0 device 4 = 0000:d1:00.0 = "), "{refused}");
+    assert!(refused.contains("--gpus 0,1,2,3,4,5,6,7 names each rank its own"), "{refused}");
+    let asked = NodeRequest { cpus: Some("57,49,17,25,1,9,33,41".parse()?), ..NodeRequest::default() };
+    let refused = plan_node(&lumi, &members, &asked).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        refused.contains("PU 57 is outside the affinity rank 0 was started with; allowed here: 49-55"),
+        "{refused}"
+    );
     Ok(())
 }
 
@@ -223,7 +254,7 @@ fn every_pu_and_node_of_every_capture_is_planned_or_refused_for_its_reason() -> 
         for pu in &topology.pus {
             let planned = plan(&topology, &request(Some(pu.os_index), Membind::Local));
             assert_eq!(planned.is_ok(), topology.allowed.pus.contains(pu.os_index), "PU {}: {planned:?}", pu.os_index);
-            assert!(planned.is_ok() || matches!(planned, Err(PlanError::Pu(_))), "{planned:?}");
+            assert!(planned.is_ok() || matches!(planned, Err(PlanError::Seat(SeatError::Pu(_)))), "{planned:?}");
         }
         for node in &topology.nodes {
             let planned = plan(&topology, &request(None, Membind::Node(node.os_index)));

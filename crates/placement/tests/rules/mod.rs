@@ -2,9 +2,12 @@
 //!
 //! The rules are derived from the topology anew, not with the crate's own functions, so that a mistake there shows here.
 
-use placement::{ChosenBy, Closeness, Membind, Plan, PlanError, Request, Target, TargetId, plan};
+use placement::{
+    ChosenBy, Closeness, Member, Membind, NodePlanError, NodeRequest, Plan, PlanError, Request, SeatError, Target,
+    TargetId, plan, plan_node,
+};
 use stats::IdSet;
-use topo::model::{NodeKind, Rung, Topology};
+use topo::model::{Allowed, NodeKind, NumaNode, Rung, Topology};
 
 /// A request that leaves every choice to the plan: these targets, memory on each PU's own node.
 pub fn automatic(targets: Vec<Target>) -> Request {
@@ -19,22 +22,70 @@ pub fn check(topology: &Topology, request: &Request) -> Result<Option<Plan>, Str
     }
     let host_memory = topology.nodes.iter().any(|node| node.allowed && holds_host_memory(node.kind));
     match made {
-        Ok(plan) => ranks(topology, &plan).map(|()| Some(plan)),
-        Err(PlanError::NoPu) if topology.allowed.pus.is_empty() => Ok(None),
+        Ok(plan) => ranks(topology, &plan, |_| &topology.allowed).map(|()| Some(plan)),
+        Err(PlanError::Seat(SeatError::NoPu { .. })) if topology.allowed.pus.is_empty() => Ok(None),
         Err(PlanError::NoTarget) if request.available.is_empty() => Ok(None),
-        Err(PlanError::Node(_)) if !host_memory => Ok(None),
+        Err(PlanError::Seat(SeatError::Node(_))) if !host_memory => Ok(None),
         Err(error) => Err(format!("refused without need: {error}")),
     }
+}
+
+/// Plans for launched processes that leave every choice to the plan, and holds that against every rule; the plan, if one was to be made.
+pub fn check_node(topology: &Topology, members: &[Member]) -> Result<Option<Plan>, String> {
+    let owns_memory = |member: &Member| {
+        let may = |node: &&NumaNode| member.allowed.nodes.contains(node.os_index);
+        topology.nodes.iter().filter(may).any(|node| holds_host_memory(node.kind))
+    };
+    let seen: Vec<Vec<TargetId>> =
+        members.iter().map(|member| member.visible.iter().map(|target| target.id).collect()).collect();
+    let one_each = each_its_own(&seen, &mut Vec::new());
+    match plan_node(topology, members, &NodeRequest::default()) {
+        Ok(plan) => {
+            let on = |id| plan.ranks.iter().filter(|rank| rank.target.id == id).count();
+            for (rank, seen) in plan.ranks.iter().zip(&seen) {
+                let id = rank.target.id;
+                if !seen.contains(&id) {
+                    return Err(format!("a rank does not see its device: {rank:?}, it sees {seen:?}"));
+                }
+                if on(id) > 1 && one_each {
+                    return Err(format!("{id} is shared, and each could have one of its own: {seen:?}"));
+                }
+            }
+            ranks(topology, &plan, |rank| &members[rank].allowed).map(|()| Some(plan))
+        }
+        Err(NodePlanError::Seat(SeatError::NoPu { .. })) if members.iter().any(|m| m.allowed.pus.is_empty()) => {
+            Ok(None)
+        }
+        Err(NodePlanError::Seat(SeatError::Node(_))) if !members.iter().all(owns_memory) => Ok(None),
+        Err(NodePlanError::NoTarget) if seen.iter().all(Vec::is_empty) => Ok(None),
+        Err(NodePlanError::Blind { .. }) if seen.iter().any(Vec::is_empty) => Ok(None),
+        Err(NodePlanError::Crowded { .. }) if !one_each => Ok(None),
+        Err(error) => Err(format!("refused without need: {error}")),
+    }
+}
+
+/// Whether the remaining processes can each have a device that none before them has: by trying everything.
+fn each_its_own(seen: &[Vec<TargetId>], taken: &mut Vec<TargetId>) -> bool {
+    let Some((first, rest)) = seen.split_first() else { return true };
+    first.iter().any(|id| {
+        if taken.contains(id) {
+            return false;
+        }
+        taken.push(*id);
+        let found = each_its_own(rest, taken);
+        taken.pop();
+        found
+    })
 }
 
 fn holds_host_memory(kind: NodeKind) -> bool {
     matches!(kind, NodeKind::Normal | NodeKind::MemoryOnly)
 }
 
-fn ranks(topology: &Topology, plan: &Plan) -> Result<(), String> {
-    let allowed = &topology.allowed.pus;
+fn ranks<'a>(topology: &Topology, plan: &Plan, of: impl Fn(usize) -> &'a Allowed) -> Result<(), String> {
     let mut before: Vec<u32> = Vec::new();
     for rank in &plan.ranks {
+        let Allowed { pus: allowed, nodes, .. } = of(rank.rank);
         let say = |what: &str| {
             Err(format!("rank {} ({}): {what}: {rank:?}, before it {before:?}", rank.rank, rank.target.id))
         };
@@ -60,7 +111,7 @@ fn ranks(topology: &Topology, plan: &Plan) -> Result<(), String> {
             return say("another PU has fewer ranks");
         }
         let node = topology.node(rank.memory_node);
-        if !node.is_some_and(|node| node.allowed && holds_host_memory(node.kind)) {
+        if !node.is_some_and(|node| nodes.contains(node.os_index) && holds_host_memory(node.kind)) {
             return say("the memory node cannot hold host memory");
         }
         let says_domain = matches!(rank.chosen_by, ChosenBy::Domain { .. } | ChosenBy::DomainShared { .. });

@@ -1,0 +1,166 @@
+//! Ranks to seats: which PU and memory node each one gets once its device is known, who chose them, and how close they are.
+//!
+//! Ranks that are threads of one process and ranks that are processes differ in one thing here: whether they may use the same PUs and
+//! nodes. So a seat carries its own allowed sets, and both kinds are given their places by [`seated`].
+
+use stats::IdSet;
+use topo::model::Topology;
+
+use crate::check_node::{check_node, own_node};
+use crate::check_pu::check_pu;
+use crate::default_pu::default_pu;
+use crate::member::Owner;
+use crate::{Membind, NodeError, PuError, Remedies, Target, Verdict, verdict};
+
+/// Who chose a rank's PU, and why that one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChosenBy {
+    /// The user.
+    Asked,
+    /// The first free allowed core of the target's locality domain.
+    Domain {
+        /// The domain's PUs.
+        cores: IdSet,
+    },
+    /// As `Domain`, but all its cores were taken already: the PU shares its core, or is itself shared.
+    DomainShared {
+        /// The domain's PUs.
+        cores: IdSet,
+    },
+    /// None of the domain's PUs is allowed here: a core elsewhere.
+    DomainNotAllowed {
+        /// The domain's PUs.
+        cores: IdSet,
+    },
+    /// No PU at all is local to the target (a device or memory on a node without CPUs): the first free allowed core.
+    NoLocalPu,
+    /// Nobody knows the target's locality: the first free allowed core.
+    LocalityUnknown,
+}
+
+impl ChosenBy {
+    /// In words, for outputs.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Asked => "asked for".to_owned(),
+            Self::Domain { cores } => format!("first free allowed core of the device's locality domain ({cores})"),
+            Self::DomainShared { cores } => {
+                format!("shared: every allowed core of the device's locality domain ({cores}) already has a rank")
+            }
+            Self::DomainNotAllowed { cores } => {
+                format!("none of the device's local PUs ({cores}) is allowed here: a core elsewhere")
+            }
+            Self::NoLocalPu => "no PU is local to the device: first free allowed core".to_owned(),
+            Self::LocalityUnknown => "the device's locality is unknown: first free allowed core".to_owned(),
+        }
+    }
+}
+
+/// One rank's placement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankPlan {
+    /// The rank, 0..
+    pub rank: usize,
+    /// The PU it is bound to, OS index.
+    pub pu: u32,
+    /// Who chose the PU.
+    pub chosen_by: ChosenBy,
+    /// The node its host memory is bound to, OS index.
+    pub memory_node: u32,
+    /// What it copies to and from.
+    pub target: Target,
+    /// How close PU and target are.
+    pub verdict: Verdict,
+}
+
+/// The placement of every rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// In rank order.
+    pub ranks: Vec<RankPlan>,
+    /// What the user should know of the plan beside its rows.
+    pub notes: Vec<String>,
+}
+
+/// A rank cannot have its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeatError {
+    /// Its process may use no PU.
+    #[error("{owner} may use no PU at all: its affinity and its cpuset have nothing in common")]
+    NoPu {
+        /// The process.
+        owner: String,
+    },
+    /// A PU that cannot be had.
+    #[error(transparent)]
+    Pu(#[from] PuError),
+    /// A node that cannot be had.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+}
+
+/// A rank before it has its place.
+pub(crate) struct Seat<'m> {
+    /// Whose it is, and what that process may use.
+    pub(crate) owner: Owner<'m>,
+    /// The PU asked for.
+    pub(crate) pu: Option<u32>,
+    /// What it copies to and from.
+    pub(crate) target: Target,
+}
+
+/// Gives every rank its place, in order. Nothing is given before everything asked for is known to be had.
+pub(crate) fn seated(
+    topology: &Topology,
+    seats: Vec<Seat<'_>>,
+    membind: Membind,
+    remedies: &Remedies,
+) -> Result<Plan, SeatError> {
+    for seat in &seats {
+        if let Some(pu) = seat.pu {
+            check_pu(topology, seat.owner, pu, remedies)?;
+        }
+        if let Membind::Node(node) = membind {
+            check_node(topology, seat.owner, node)?;
+        }
+    }
+    let mut taken: Vec<u32> = Vec::new();
+    let mut notes = Notes::default();
+    let mut ranks = Vec::new();
+    for (rank, Seat { owner, pu, target }) in seats.into_iter().enumerate() {
+        let (pu, chosen_by) = match pu {
+            Some(pu) => (pu, ChosenBy::Asked),
+            None => default_pu(topology, &owner.allowed.pus, target.id, &taken)
+                .ok_or_else(|| SeatError::NoPu { owner: owner.name.to_owned() })?,
+        };
+        let memory_node = match membind {
+            Membind::Node(node) => node,
+            Membind::Local => {
+                let (node, why) = own_node(topology, owner, pu)?;
+                why.into_iter().for_each(|why| notes.add(why));
+                node
+            }
+        };
+        if taken.contains(&pu) {
+            notes.add(format!(
+                "PU {pu} is given to more than one rank: they take turns on it, and simultaneous figures show that"
+            ));
+        }
+        taken.push(pu);
+        let verdict = verdict(topology, pu, target.id);
+        ranks.push(RankPlan { rank, pu, chosen_by, memory_node, target, verdict });
+    }
+    Ok(Plan { ranks, notes: notes.0 })
+}
+
+/// Notes, each said once.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    fn add(&mut self, note: String) {
+        if !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+}
