@@ -86,7 +86,7 @@ fn one(root: &Path, out: &Path) -> Result<()> {
         anyhow::anyhow!("it was built, but cannot be opened here, and so would not be in a job: {error}")
     })?;
     put(&built, out)?;
-    println!("{}: built against {} ({})", out.display(), plugin.library().version, plugin.library().flavour);
+    println!("{}: built against {}", out.display(), plugin.library());
     Ok(())
 }
 

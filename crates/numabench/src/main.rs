@@ -12,6 +12,7 @@ mod dry_run;
 mod exit;
 mod fault;
 mod keeper;
+mod launched;
 mod plan;
 mod progress;
 mod signals;

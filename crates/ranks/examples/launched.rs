@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["meet"] => {
             if mpi.place().rank == 0 {
-                say(&format!("{} at {:?}", library.version, mpi.thread_level()))?;
+                say(&format!("{library} at {:?}", mpi.thread_level()))?;
             }
             meet(&mpi)?;
         }

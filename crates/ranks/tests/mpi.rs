@@ -17,8 +17,8 @@ use ranks::{Plugin, abi};
 
 /// An MPI's compiler, which names its plug-in's folder, its launcher, and what its version text begins with.
 const MPIS: [(&str, &str, &str); 3] = [
-    ("mpicc.openmpi", "mpirun.openmpi", "Open MPI v"),
-    ("mpicc.mpich", "mpirun.mpich", "MPICH Version: "),
+    ("mpicc.openmpi", "mpirun.openmpi", "Open MPI "),
+    ("mpicc.mpich", "mpirun.mpich", "MPICH "),
     ("mpicc", "mpirun", ""),
 ];
 

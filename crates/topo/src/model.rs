@@ -152,7 +152,7 @@ pub enum PuStatus {
 }
 
 /// What this process may use: affinity ∩ cgroup cpuset ∩ online.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Allowed {
     /// PUs.
     pub pus: IdSet,

@@ -21,7 +21,7 @@ use crate::keeper::Keeper;
 use crate::plan::planned;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::{config, dry_run};
+use crate::{config, dry_run, launched};
 
 /// Runs the command.
 pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
@@ -29,7 +29,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     if args.dry_run {
         return if launch.speaks() { dry_run::show(args, &read()?) } else { Ok(Exit::Ok) };
     }
-    alone(args)
+    if launch.is_alone() { alone(args) } else { launched::run(args, &launch) }
 }
 
 fn alone(args: &Pingpong) -> Result<Exit, Fault> {

@@ -1,0 +1,216 @@
+//! Steps that all processes of a launch take together or not at all: each says how it fared, rank 0 decides, and all hear the same.
+//!
+//! A trouble is told once, by rank 0, with who has it; every process ends with the same exit code. A process that does not answer in
+//! time is itself a trouble.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use ranks::{Mailbox, Patience, Place};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use stats::IdSet;
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// Messages of different ranks that are shown; more help nobody.
+const MESSAGES: usize = 4;
+
+/// Why a process cannot go on, as it travels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ill {
+    exit: u8,
+    message: String,
+    host: String,
+}
+
+impl Ill {
+    /// A fault of this process.
+    pub fn of(fault: &Fault) -> Self {
+        Self { exit: fault.exit.code(), message: fault.to_string(), host: host() }
+    }
+}
+
+/// What rank 0 answers.
+#[derive(Debug, Serialize, Deserialize)]
+enum Verdict<T> {
+    Go(T),
+    Stop(u8),
+}
+
+/// The processes of a launch before they are a run.
+pub struct Council<'m, 'w> {
+    mailbox: &'m mut Mailbox<'w>,
+    limit: Duration,
+}
+
+impl<'m, 'w> Council<'m, 'w> {
+    /// The council of this mailbox's processes; nobody waits longer than `limit` in one step.
+    pub fn new(mailbox: &'m mut Mailbox<'w>, limit: Duration) -> Self {
+        Self { mailbox, limit }
+    }
+
+    /// Where this process stands.
+    pub fn place(&self) -> Place {
+        self.mailbox.place()
+    }
+
+    /// The letters, for what is not a step.
+    pub fn mailbox(&mut self) -> &mut Mailbox<'w> {
+        self.mailbox
+    }
+
+    /// How long to wait for others from now on.
+    pub fn patience(&self) -> Patience<'static> {
+        Patience::until(Instant::now() + self.limit)
+    }
+
+    /// One step: brings `mine` to rank 0, where `decide` makes of all of them what each is answered. If one is ill, or `decide` finds a
+    /// fault, nobody goes on.
+    ///
+    /// # Errors
+    /// The fault: in words at rank 0, silent elsewhere.
+    pub fn step<U, D>(
+        &mut self,
+        mine: Result<U, Ill>,
+        decide: impl FnOnce(Vec<U>) -> Result<Vec<D>, Fault>,
+    ) -> Result<D, Fault>
+    where
+        U: Serialize + DeserializeOwned,
+        D: Serialize + DeserializeOwned,
+    {
+        let broken = |error: &dyn std::fmt::Display| {
+            Fault::new(Exit::NoResult, anyhow::anyhow!("the processes of this launch cannot hear each other: {error}"))
+        };
+        // Who must still tell others how it ended waits a shorter time than they do.
+        let patience = self.patience();
+        let all = self.mailbox.gather(&report::wire::to_bytes(&mine), patience.most_of_it()).map_err(|e| broken(&e))?;
+        let decided = all.map(|all| heard(&all).and_then(decide));
+        let answer = self.mailbox.scatter(
+            |rank| {
+                let verdict = match &decided {
+                    Some(Ok(answers)) => answers.get(rank).map_or(Verdict::Stop(Exit::NoResult.code()), Verdict::Go),
+                    Some(Err(fault)) => Verdict::Stop(fault.exit.code()),
+                    None => Verdict::Stop(Exit::NoResult.code()),
+                };
+                report::wire::to_bytes(&verdict)
+            },
+            patience,
+        );
+        if let Some(Err(fault)) = decided {
+            return Err(fault);
+        }
+        let answer = answer.map_err(|e| broken(&e))?;
+        match report::wire::from_bytes(&answer).map_err(|e| broken(&e))? {
+            Verdict::Go(answer) => Ok(answer),
+            Verdict::Stop(code) => Err(Fault::silent(Exit::from_code(code))),
+        }
+    }
+}
+
+/// What everybody said, or why nobody goes on.
+fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>]) -> Result<Vec<U>, Fault> {
+    let (mut well, mut ill, mut silent) = (Vec::new(), Vec::new(), IdSet::default());
+    for (rank, said) in (0..).zip(all) {
+        match said.as_ref().map(|bytes| report::wire::from_bytes::<Result<U, Ill>>(bytes)) {
+            Some(Ok(Ok(said))) => well.push(said),
+            Some(Ok(Err(trouble))) => ill.push((rank, trouble)),
+            Some(Err(why)) => {
+                let message = format!("what it said cannot be read ({why}): is it the same numabench?");
+                ill.push((rank, Ill { exit: Exit::NoResult.code(), message, host: "a host unknown".to_owned() }));
+            }
+            None => {
+                silent.0.insert(rank);
+            }
+        }
+    }
+    if !silent.is_empty() {
+        let error =
+            anyhow::anyhow!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
+        return Err(Fault::new(Exit::TimedOut, error));
+    }
+    match ill.first() {
+        None => Ok(well),
+        Some((_, first)) => Err(Fault::new(Exit::from_code(first.exit), anyhow::anyhow!(told(&ill, all.len())))),
+    }
+}
+
+/// The troubles, each once with who has it.
+fn told(ill: &[(u32, Ill)], size: usize) -> String {
+    let mut by_message: BTreeMap<&str, Vec<(u32, &str)>> = BTreeMap::new();
+    for (rank, trouble) in ill {
+        by_message.entry(&trouble.message).or_default().push((*rank, &trouble.host));
+    }
+    let mut messages: Vec<(&str, Vec<(u32, &str)>)> = by_message.into_iter().collect();
+    messages.sort_by_key(|(_, ranks)| ranks.first().map(|(rank, _)| *rank));
+    let line = |(message, ranks): &(&str, Vec<(u32, &str)>)| match ranks.as_slice() {
+        all if all.len() == size => (*message).to_owned(),
+        [(rank, host)] => format!("rank {rank} on {host}: {message}"),
+        some => {
+            let numbers: IdSet = some.iter().map(|(rank, _)| *rank).collect();
+            format!("ranks {numbers}: {message}")
+        }
+    };
+    let mut lines: Vec<String> = messages.iter().take(MESSAGES).map(line).collect();
+    if messages.len() > MESSAGES {
+        lines.push(format!("and {} more messages like these", messages.len() - MESSAGES));
+    }
+    lines.join("\n  ")
+}
+
+/// This host's name.
+pub fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "a host without a name".to_owned() } else { name.trim().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use ranks::{LocalWorld, World};
+
+    use super::*;
+
+    fn council(say: impl Fn(usize) -> Result<usize, Ill> + Sync, limit: Duration) -> Vec<Result<usize, (u8, String)>> {
+        thread::scope(|scope| {
+            let say = &say;
+            let members: Vec<_> = LocalWorld::launch(&[2, 1])
+                .into_iter()
+                .map(|world| {
+                    scope.spawn(move || {
+                        let rank = world.place().rank;
+                        let mut mailbox = Mailbox::new(&world);
+                        let mut council = Council::new(&mut mailbox, limit);
+                        let doubled = |said: Vec<usize>| Ok(said.into_iter().map(|value| value * 2).collect());
+                        council.step(say(rank), doubled).map_err(|fault| (fault.exit.code(), fault.to_string()))
+                    })
+                })
+                .collect();
+            members.into_iter().map(|member| member.join().unwrap_or_else(|_| panic!("a member panicked"))).collect()
+        })
+    }
+
+    fn ill(message: &str, exit: u8) -> Ill {
+        Ill { exit, message: message.to_owned(), host: "nid1".to_owned() }
+    }
+
+    #[test]
+    fn each_hears_what_rank_0_made_of_what_it_said() {
+        let answers = council(|rank| Ok(rank + 1), Duration::from_secs(10));
+        assert_eq!(answers, [Ok(2), Ok(4), Ok(6)]);
+    }
+
+    #[test]
+    fn one_that_is_ill_ends_it_for_all_with_one_code_and_rank_0_says_why() {
+        let answers =
+            council(|rank| if rank == 2 { Err(ill("no such PU", 2)) } else { Ok(0) }, Duration::from_secs(10));
+        assert_eq!(answers[0], Err((2, "rank 2 on nid1: no such PU".to_owned())));
+        assert!(answers[1..].iter().all(|answer| *answer == Err((2, String::new()))), "{answers:?}");
+        let all = council(|_| Err(ill("no GPU", 77)), Duration::from_secs(10));
+        assert_eq!(all[0], Err((77, "no GPU".to_owned())));
+        let two = council(|rank| if rank > 0 { Err(ill("no GPU", 77)) } else { Ok(0) }, Duration::from_secs(10));
+        assert_eq!(two[0], Err((77, "ranks 1-2: no GPU".to_owned())));
+    }
+}

@@ -1,0 +1,187 @@
+//! What a process says of itself first, and what it is told of the others: all that planning the ranks of a node takes.
+
+use device::PlatformKind;
+use placement::{Member, Target, TargetId};
+use ranks::Place;
+use serde::{Deserialize, Serialize};
+use stats::PciAddress;
+use topo::Topology;
+use topo::model::Allowed;
+
+use super::council::host;
+use crate::backends::{self, Found};
+use crate::fault::Fault;
+
+/// What a process says of itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    version: String,
+    arguments: Vec<String>,
+    platform: String,
+    why_host: Option<String>,
+    node: usize,
+    host: String,
+    neighbour: Neighbour,
+}
+
+/// What the processes of a node tell each other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Neighbour {
+    rank: usize,
+    allowed: Allowed,
+    visible: Vec<Visible>,
+}
+
+/// A device that a process sees.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Visible {
+    index: u32,
+    pci: Option<PciAddress>,
+    node: Option<u32>,
+    uuid: Option<String>,
+}
+
+/// What a process is told of the others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Company {
+    neighbours: Vec<Neighbour>,
+    /// The node of every rank.
+    pub nodes: Vec<usize>,
+    /// The host of every node.
+    pub hosts: Vec<String>,
+}
+
+impl Hello {
+    /// Of this process.
+    pub fn of(place: Place, topology: &Topology, found: &Found) -> Self {
+        let visible = |target: Target| {
+            let (pci, node) = match target.id {
+                TargetId::Gpu(pci) => (Some(pci), None),
+                TargetId::Node(node) => (None, Some(node)),
+            };
+            Visible { index: target.index, pci, node, uuid: target.uuid }
+        };
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            arguments: std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            platform: name(found.platform.facts().kind).to_owned(),
+            why_host: found.why_host.clone(),
+            node: place.node,
+            host: host(),
+            neighbour: Neighbour {
+                rank: place.rank,
+                allowed: topology.allowed.clone(),
+                visible: backends::targets(&*found.platform).into_iter().map(visible).collect(),
+            },
+        }
+    }
+}
+
+/// Tells each process of the others, if all are the same program with the same options on the same kind of device.
+///
+/// # Errors
+/// Who is otherwise than rank 0, and how.
+pub fn introduce(hellos: Vec<Hello>) -> Result<Vec<Company>, Fault> {
+    let Some(first) = hellos.first() else { return Ok(Vec::new()) };
+    for (rank, hello) in hellos.iter().enumerate() {
+        let otherwise = |what: &str, this: &str, that: &str, remedy: &str| {
+            let host = &hello.host;
+            let text = format!("rank {rank} on {host} has {what} {this} and rank 0 has {that}: {remedy}");
+            Err(Fault::usage(anyhow::anyhow!(text)))
+        };
+        if hello.version != first.version {
+            return otherwise("version", &hello.version, &first.version, "start the same numabench everywhere");
+        }
+        if hello.arguments != first.arguments {
+            let (this, that) = (hello.arguments.join(" "), first.arguments.join(" "));
+            let remedy =
+                "all ranks take the same options; rank i of a node takes the i-th of --cpus and --gpus by itself";
+            return otherwise("the options", &format!("`{this}`"), &format!("`{that}`"), remedy);
+        }
+        if hello.platform != first.platform {
+            let why = hello.why_host.as_ref().or(first.why_host.as_ref()).map_or("", String::as_str);
+            let remedy = format!("{why}; give every rank a GPU, or --backend host to all");
+            return otherwise("devices of kind", &hello.platform, &first.platform, &remedy);
+        }
+    }
+    let nodes: Vec<usize> = hellos.iter().map(|hello| hello.node).collect();
+    let count = nodes.iter().max().map_or(0, |last| last + 1);
+    let host = |node| hellos.iter().find(|hello| hello.node == node).map(|hello| hello.host.clone());
+    let hosts: Vec<String> = (0..count).map(|node| host(node).unwrap_or_default()).collect();
+    let of_node =
+        |node| hellos.iter().filter(|other| other.node == node).map(|other| other.neighbour.clone()).collect();
+    let by_node: Vec<Vec<Neighbour>> = (0..count).map(of_node).collect();
+    let company =
+        |node: &usize| Company { neighbours: by_node[*node].clone(), nodes: nodes.clone(), hosts: hosts.clone() };
+    Ok(nodes.iter().map(company).collect())
+}
+
+impl Company {
+    /// The ranks of this node as planning takes them, in order.
+    pub fn members(&self) -> Vec<Member> {
+        let target = |visible: &Visible| {
+            let id = match (visible.pci, visible.node) {
+                (Some(pci), _) => TargetId::Gpu(pci),
+                (None, node) => TargetId::Node(node?),
+            };
+            Some(Target { index: visible.index, id, uuid: visible.uuid.clone() })
+        };
+        let member = |neighbour: &Neighbour| Member {
+            name: format!("rank {}", neighbour.rank),
+            allowed: neighbour.allowed.clone(),
+            visible: neighbour.visible.iter().filter_map(target).collect(),
+        };
+        self.neighbours.iter().map(member).collect()
+    }
+
+    /// The launch's number of each of this node's ranks.
+    pub fn ranks(&self) -> Vec<usize> {
+        self.neighbours.iter().map(|neighbour| neighbour.rank).collect()
+    }
+}
+
+fn name(kind: PlatformKind) -> &'static str {
+    match kind {
+        PlatformKind::Cuda => "cuda",
+        PlatformKind::Host => "host",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(rank: usize, node: usize) -> Hello {
+        Hello {
+            version: "1".to_owned(),
+            arguments: vec!["pingpong".to_owned()],
+            platform: "host".to_owned(),
+            why_host: None,
+            node,
+            host: format!("nid{node}"),
+            neighbour: Neighbour { rank, allowed: Allowed::default(), visible: Vec::new() },
+        }
+    }
+
+    #[test]
+    fn each_is_told_of_its_own_node_and_of_where_the_others_are() -> Result<(), Fault> {
+        // Ranks dealt out over nodes in turn, as srun -m cyclic does.
+        let told = introduce(vec![hello(0, 0), hello(1, 1), hello(2, 0), hello(3, 1)])?;
+        assert_eq!(told.iter().map(Company::ranks).collect::<Vec<_>>(), [[0, 2], [1, 3], [0, 2], [1, 3]]);
+        assert_eq!((&told[3].nodes, &told[3].hosts), (&vec![0, 1, 0, 1], &vec!["nid0".to_owned(), "nid1".to_owned()]));
+        Ok(())
+    }
+
+    #[test]
+    fn whoever_is_otherwise_than_rank_0_is_named_with_both() {
+        let refusal = |other: Hello| {
+            introduce(vec![hello(0, 0), hello(1, 0), other]).map_or_else(|f| f.to_string(), |_| String::new())
+        };
+        let options = refusal(Hello { arguments: vec!["pingpong".into(), "--cpus".into(), "3".into()], ..hello(2, 1) });
+        assert!(options.contains("rank 2 on nid1") && options.contains("`pingpong --cpus 3`"), "{options}");
+        let version = refusal(Hello { version: "2".to_owned(), ..hello(2, 1) });
+        assert!(version.contains("version 2 and rank 0 has 1"), "{version}");
+        let platform = refusal(Hello { platform: "cuda".to_owned(), ..hello(2, 1) });
+        assert!(platform.contains("devices of kind cuda"), "{platform}");
+    }
+}

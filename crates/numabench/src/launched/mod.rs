@@ -1,0 +1,251 @@
+//! `numabench pingpong` where srun, mpirun or another launcher started several processes: each is a rank, and together they are one
+//! run with one document.
+//!
+//! ```text
+//! plug-in ─► MPI ─► hello ─► plan, part ─► meet ─► lead │ follow ─► document ─► one exit code for all
+//! ```
+//!
+//! Up to the run every step is taken by all or by none (`council`). What cannot become one run is refused before it begins: never N runs
+//! that look like one.
+
+mod council;
+mod hello;
+mod watchdog;
+
+use std::time::{Duration, Instant};
+
+use pingpong::{Crew, Followed, RunConfig};
+use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
+use ranks::{Launch, Mailbox, Mpi, Patience, Place, Plugin, Processes, World};
+use report::sink::Sink;
+use topo::Topology;
+
+use crate::args::Pingpong;
+use crate::backends::{self, Found};
+use crate::cmd::pingpong::{budget, open, read};
+use crate::document::part::{Local, Part};
+use crate::document::{Facts, verdict};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::keeper::Keeper;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use crate::{config, terminal};
+use council::{Council, Ill};
+use hello::{Company, Hello, introduce};
+use watchdog::Watchdog;
+
+/// How long processes wait for each other before the run, when no `--timeout` is given.
+const STARTING: Duration = Duration::from_secs(120);
+/// How long letters are moved along after the last word, before a launch of which a part is gone is ended.
+const LAST_WORD: Duration = Duration::from_millis(500);
+
+/// Runs the command as one process of several.
+pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
+    let limit = args.timeout.unwrap_or(STARTING);
+    let (world, library) = start(launch, limit).map_err(|f| if launch.speaks() { f } else { Fault::silent(f.exit) })?;
+    let told = report::launch::Launch {
+        launcher: launch.launcher.name().to_owned(),
+        tasks: world.place().size as u32,
+        nodes: world.place().nodes as u32,
+        mpi_library: Some(library),
+    };
+    let (ended, all_well) = {
+        let mut mailbox = Mailbox::new(&world);
+        session(args, launch, &told, Council::new(&mut mailbox, limit))
+    };
+    if all_well {
+        Box::new(world).leave();
+    } else if world.place().rank == 0 {
+        let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
+        if let Err(fault) = &ended {
+            terminal::complain(fault);
+        }
+        // Those who can have heard their code have left by now; whoever hangs is ended.
+        world.abort(code);
+        std::process::exit(code.into());
+    }
+    ended
+}
+
+/// Finds the plug-in and starts MPI, unless that is certain to make N runs of one.
+fn start(launch: &Launch, limit: Duration) -> Result<(Mpi, String), Fault> {
+    let variable = std::env::var_os("NUMABENCH_MPI");
+    let executable = std::env::current_exe().unwrap_or_default();
+    let plugin = match Plugin::find(variable.as_deref(), &executable) {
+        Ok(plugin) => plugin,
+        Err(error) => {
+            let tried: Vec<String> = error.tried.iter().map(ToString::to_string).collect();
+            launch.without_plugin(&tried.join("; ")).map_err(Fault::usage)?;
+            return Err(Fault::usage(error));
+        }
+    };
+    let library = plugin.library().clone();
+    launch.accepts(&library).map_err(Fault::usage)?;
+    let watchdog = Watchdog::set(limit, launch.speaks());
+    let mpi = plugin.start().map_err(|error| Fault::new(Exit::NoResult, error))?;
+    drop(watchdog);
+    if let Err(refusal) = launch.agrees(&library, mpi.place().size) {
+        // Each is a world of its own here, and leaves it as such.
+        Box::new(mpi).leave();
+        return Err(Fault::usage(refusal));
+    }
+    Ok((mpi, library.to_string()))
+}
+
+/// What a process has before it knows of others.
+struct Prepared {
+    topology: Topology,
+    found: Found,
+    sink: Option<Sink>,
+}
+
+fn prepare(args: &Pingpong, place: Place) -> Result<Prepared, Fault> {
+    let topology = read()?;
+    // The output is opened first: a run whose result cannot be kept must not begin. Rank 0 alone writes.
+    let sink = if place.rank == 0 { open(args)? } else { None };
+    let found = backends::find(args.backend, args.gpus.is_some(), &topology)?;
+    Ok(Prepared { topology, found, sink })
+}
+
+/// From the first word to the exit code; and whether all processes are there to leave together.
+fn session(
+    args: &Pingpong,
+    launch: &Launch,
+    told: &report::launch::Launch,
+    mut council: Council,
+) -> (Result<Exit, Fault>, bool) {
+    let began = Instant::now();
+    let place = council.place();
+    let ready = match assemble(args, launch, &mut council) {
+        Ok(ready) => ready,
+        // A fault that all have heard of: all are there. One that did not answer is not.
+        Err(fault) => {
+            let all_there = fault.exit != Exit::TimedOut && fault.exit != Exit::NoResult;
+            return (Err(fault), all_there);
+        }
+    };
+    let Ready { prepared, company, plan, config, parts, group, machine, timer, signals } = ready;
+    let one_node = prepared.topology.machine_has_one_node();
+    let crew = Crew::process(plan.ranks.clone(), place.rank, group, company.nodes.clone(), one_node, timer);
+    let (platform, interrupted) = (&prepared.found.platform, &signals.interrupted);
+    if place.rank != 0 {
+        return match pingpong::follow(&config, crew, platform, council.mailbox(), interrupted) {
+            Followed::Dismissed { code, all_well } => (Ok(Exit::from_code(code)), all_well),
+            Followed::Alone { why } => {
+                let error = anyhow::anyhow!("rank {} on {} ends by itself: {why}", place.rank, council::host());
+                let fault = Fault::new(signals.exit().unwrap_or(Exit::NoResult), error);
+                (Err(fault), false)
+            }
+        };
+    }
+    let local = Local {
+        topology: &prepared.topology,
+        found: &prepared.found,
+        machine: &machine,
+        timer,
+        plan: &plan,
+        node: place.node,
+        hosts: &company.hosts,
+    };
+    let facts = Facts {
+        args,
+        config: &config,
+        parts: &parts,
+        platform: &local.platform(),
+        environment: &local.environment(),
+        launch: Some(told),
+        began,
+    };
+    let progress = Progress::new(pingpong::Case::all(&config).len(), args.quiet);
+    let mut keeper = Keeper::new(facts, prepared.sink.as_ref(), progress);
+    let state = pingpong::lead(&config, crew, platform, council.mailbox(), interrupted, &mut keeper);
+    let exit = verdict::exit(&state, &config, signals.exit());
+    let ended = keeper.conclude(&state, exit);
+    let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
+    pingpong::dismiss(council.mailbox(), &state, code);
+    let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());
+    if !all_well {
+        move_along(council.mailbox());
+    }
+    (ended, all_well)
+}
+
+/// Gives the last letters time to leave.
+fn move_along(mailbox: &mut Mailbox) {
+    let until = Instant::now() + LAST_WORD;
+    while Instant::now() < until && mailbox.told().is_ok() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Everything a process needs for the run.
+struct Ready {
+    prepared: Prepared,
+    company: Company,
+    plan: Plan,
+    config: RunConfig,
+    parts: Vec<Part>,
+    group: Processes,
+    machine: topo::environment::Environment,
+    timer: stats::flag::TimerFacts,
+    signals: Signals,
+}
+
+/// The steps before the run, each taken by all processes or by none.
+fn assemble(args: &Pingpong, launch: &Launch, council: &mut Council) -> Result<Ready, Fault> {
+    let place = council.place();
+    let prepared = prepare(args, place);
+    let hello = prepared.as_ref().map(|p| Hello::of(place, &p.topology, &p.found)).map_err(Ill::of);
+    let company: Company = council.step(hello, introduce)?;
+    let prepared = prepared?;
+
+    let machine = topo::environment::probe();
+    let timer = pingpong::clock::measure();
+    let planned = planned(args, launch, &prepared, &company);
+    let signals = Signals::catch()?;
+    let part = planned.as_ref().map_err(Ill::of).and_then(|(plan, _)| {
+        let Prepared { topology, found, .. } = &prepared;
+        let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &company.hosts };
+        let none = || Ill::of(&Fault::new(Exit::NoResult, anyhow::anyhow!("the platform has no such device any more")));
+        local.parts(&[place.rank]).pop().ok_or_else(none)
+    });
+    let mut parts = Vec::new();
+    council.step(part, |all| {
+        parts = all;
+        Ok(vec![(); parts.len()])
+    })?;
+    let (plan, config) = planned?;
+
+    let patience: Patience = council.patience();
+    let met = Processes::meet(council.mailbox(), patience).map_err(|error| Fault::new(Exit::NoResult, error));
+    council.step(met.as_ref().map(|_| ()).map_err(Ill::of), Ok)?;
+    Ok(Ready { prepared, company, plan, config, parts, group: met?, machine, timer, signals })
+}
+
+/// The placement of this node's ranks, by the launch's numbers, and the run.
+fn planned(
+    args: &Pingpong,
+    launch: &Launch,
+    prepared: &Prepared,
+    company: &Company,
+) -> Result<(Plan, RunConfig), Fault> {
+    let remedies = Remedies {
+        not_in_affinity: launch.launcher.frees_from_affinity().to_owned(),
+        not_in_cgroup: launch.launcher.widens_cpuset().to_owned(),
+        hidden_device: launch.launcher.shows_devices().to_owned(),
+    };
+    let asked = NodeRequest { cpus: args.cpus.clone(), gpus: args.gpus.clone(), membind: args.membind, remedies };
+    let mut plan =
+        placement::plan_node(&prepared.topology, &company.members(), &asked).map_err(|error| match error {
+            NodePlanError::Selection(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
+            _ => Fault::usage(error),
+        })?;
+    for (rank, number) in plan.ranks.iter_mut().zip(company.ranks()) {
+        rank.rank = number;
+    }
+    let kind = prepared.found.platform.facts().kind;
+    let config = config::launched(args, kind, company.nodes.len())?;
+    budget(&config, &plan, &prepared.topology, &prepared.found)?;
+    Ok((plan, config))
+}
