@@ -22,7 +22,8 @@ pub fn print(bytes: &[u8]) -> Result<(), Fault> {
 
 /// Says something on standard error. There is nobody to tell when that fails.
 pub fn say(text: &str) {
-    drop(writeln!(io::stderr().lock(), "numabench: {text}"));
+    // In one write: a launcher mixes what several processes say.
+    drop(io::stderr().lock().write_all(format!("numabench: {text}\n").as_bytes()));
 }
 
 /// Says why a command could not do its work.

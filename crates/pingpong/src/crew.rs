@@ -3,14 +3,14 @@
 //! On its own a process has all ranks of the run, one thread each. Launched with others it has exactly one: its own number in the launch.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use device::Platform;
 use placement::RankPlan;
-use ranks::{Processes, Ranks, Threads};
+use ranks::{Aborted, Processes, Ranks, Threads};
 use stats::flag::TimerFacts;
 
 use crate::case::Case;
@@ -87,12 +87,47 @@ impl Crew {
     }
 }
 
+/// A rank's view of its node's group, and whether it waits in it: one that hangs elsewhere is the one that the others wait for.
+struct Seat {
+    group: Group,
+    waiting: AtomicBool,
+}
+
+impl Ranks for Seat {
+    fn rank(&self) -> usize {
+        self.group.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.group.size()
+    }
+
+    fn max(&self, value: u64) -> Result<u64, Aborted> {
+        self.waiting.store(true, Ordering::Relaxed);
+        let largest = self.group.max(value);
+        self.waiting.store(false, Ordering::Relaxed);
+        largest
+    }
+
+    fn arrive(&self) {
+        self.group.arrive();
+    }
+
+    fn all_arrived(&self) -> bool {
+        self.group.all_arrived()
+    }
+
+    fn abort(&self) {
+        self.group.abort();
+    }
+}
+
 /// The threads of a crew at work.
 pub(crate) struct Staff {
     inbox: Receiver<Report>,
     decisions: Vec<(usize, Sender<Decision>)>,
     threads: Vec<JoinHandle<()>>,
-    groups: Vec<Group>,
+    seats: Vec<(usize, Arc<Seat>)>,
 }
 
 impl Staff {
@@ -105,16 +140,17 @@ impl Staff {
     ) -> Self {
         let (cases, config) = (Arc::new(Case::all(config)), Arc::new(config.clone()));
         let (reports, inbox) = mpsc::channel();
-        let mut staff = Self { inbox, decisions: Vec::new(), threads: Vec::new(), groups: Vec::new() };
+        let mut staff = Self { inbox, decisions: Vec::new(), threads: Vec::new(), seats: Vec::new() };
         for (number, group) in crew.members.drain(..) {
             let Some(plan) = crew.node.iter().find(|plan| plan.rank == number) else { continue };
             let (decide, decided) = mpsc::channel();
+            let seat = Arc::new(Seat { group, waiting: AtomicBool::new(false) });
             let rank = Rank {
                 plan: plan.clone(),
                 config: Arc::clone(&config),
                 cases: Arc::clone(&cases),
                 platform: Arc::clone(platform),
-                group: Arc::clone(&group),
+                group: Arc::clone(&seat) as Group,
                 interrupted: Arc::clone(interrupted),
                 one_node: crew.one_node,
                 shared_device: crew.node.iter().filter(|other| other.target.id == plan.target.id).count() > 1,
@@ -130,10 +166,10 @@ impl Staff {
                     );
                     // The receiver is in this very struct.
                     drop(reports.send(Report::Lost { rank: number, why, gone: false }));
-                    group.abort();
+                    seat.abort();
                 }
             }
-            staff.groups.push(group);
+            staff.seats.push((number, seat));
             staff.decisions.push((number, decide));
         }
         staff
@@ -149,9 +185,14 @@ impl Staff {
         self.decisions.iter().any(|(rank, _)| *rank == number)
     }
 
+    /// Whether rank `number`, which lives here, waits for another one.
+    pub(crate) fn waits(&self, number: usize) -> bool {
+        self.seats.iter().any(|(rank, seat)| *rank == number && seat.waiting.load(Ordering::Relaxed))
+    }
+
     /// Frees every rank of the node that waits for one that is gone.
     pub(crate) fn give_up(&self) {
-        self.groups.iter().for_each(|group| group.abort());
+        self.seats.iter().for_each(|(_, seat)| seat.abort());
     }
 
     /// Tells a rank that lives here.
@@ -164,7 +205,7 @@ impl Staff {
 
     /// Tells every rank that lives here to stop, and waits for them as long as `patient`; whether all have left.
     pub(crate) fn dismiss(self, nap: Duration, mut patient: impl FnMut() -> bool) -> bool {
-        let Self { inbox, decisions, threads, groups: _ } = self;
+        let Self { inbox, decisions, threads, seats: _ } = self;
         for (_, decide) in decisions {
             drop(decide.send(Decision::Stop));
         }

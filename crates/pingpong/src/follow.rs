@@ -77,6 +77,10 @@ pub fn follow(
                     watching &= measuring;
                     staff.tell(me, decision);
                 }
+                Ok(Order::Where) => {
+                    let here = Report::Waits { rank: me, waiting: staff.waits(me) };
+                    drop(mailbox.tell(0, &letter::write(&here)));
+                }
                 Ok(Order::Leave { code, all_well }) => return Followed::Dismissed { code, all_well },
                 Err(unreadable) => return Followed::Alone { why: unreadable.to_string() },
             }

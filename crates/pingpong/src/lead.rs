@@ -28,6 +28,8 @@ pub(crate) const NAP: Duration = Duration::from_millis(200);
 pub(crate) const SHORT_NAP: Duration = Duration::from_micros(500);
 /// How long ranks may take to leave after a signal before the run is given up without them.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
+/// How long a process may take to say whether its rank waits.
+const ANSWER: Duration = Duration::from_secs(1);
 /// How long after a rank that left because of another one is the other one's own report, or a neighbour's of it, waited for.
 const NAMING: Duration = Duration::from_secs(2);
 
@@ -154,14 +156,36 @@ impl Lead<'_, '_> {
         if self.interrupted.load(Ordering::Relaxed) {
             return RunEnd::Interrupted;
         }
-        for rank in std::mem::take(&mut self.waited_for) {
+        for rank in self.who_hangs() {
             let limit = self.config.timeout.unwrap_or_default().as_secs_f64();
             let why = format!(
-                "rank {rank} did not come back within the time limit of {limit:.0} s: a driver's call hangs, or its node is gone"
+                "rank {rank} did not come back within the time limit of {limit:.0} s: a driver's call hangs, its process is stopped, or its \
+                 node is gone"
             );
             self.state.lost(rank, why);
         }
         RunEnd::TimedOut
+    }
+
+    /// Of the ranks that are waited for, those that do not themselves wait for another one.
+    fn who_hangs(&mut self) -> BTreeSet<usize> {
+        let all = std::mem::take(&mut self.waited_for);
+        let mut silent = all.clone();
+        silent.retain(|rank| !self.staff.waits(*rank));
+        let asked = letter::write(&Order::Where);
+        for rank in silent.iter().filter(|rank| !self.staff.has(**rank)) {
+            drop(self.mailbox.tell(*rank, &asked));
+        }
+        let until = Instant::now() + ANSWER;
+        while silent.iter().any(|rank| !self.staff.has(*rank)) && Instant::now() < until {
+            for report in self.letters() {
+                if let Report::Waits { rank, waiting: true } = report {
+                    silent.remove(&rank);
+                }
+            }
+            std::thread::sleep(SHORT_NAP);
+        }
+        if silent.is_empty() { all } else { silent }
     }
 
     /// Waits for one report of every rank; false when that will not come.
@@ -206,8 +230,12 @@ impl Lead<'_, '_> {
     }
 
     fn hear(&mut self, report: Report) -> Heard {
-        self.waited_for.remove(&report.rank());
+        if !matches!(report, Report::Waits { .. }) {
+            self.waited_for.remove(&report.rank());
+        }
         match report {
+            // An answer that came too late to be of use.
+            Report::Waits { .. } => {}
             Report::Started { rank, thread_id, latch } => self.state.started(rank, thread_id, latch),
             Report::Pass { rank, outcomes, link, signalled } => {
                 self.state.add(rank, outcomes, link);

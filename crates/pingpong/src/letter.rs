@@ -19,6 +19,8 @@ pub(crate) enum Report {
     Pass { rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, signalled: bool },
     /// It has left; `aborted`: because another rank of its node gave up.
     Ended { rank: usize, aborted: bool },
+    /// Where it is, because it was asked: in wait for another rank, or not.
+    Waits { rank: usize, waiting: bool },
     /// Nothing more will come of it; `gone`: its process is.
     Lost { rank: usize, why: String, gone: bool },
 }
@@ -30,6 +32,7 @@ impl Report {
             Self::Started { rank, .. }
             | Self::Pass { rank, .. }
             | Self::Ended { rank, .. }
+            | Self::Waits { rank, .. }
             | Self::Lost { rank, .. } => *rank,
         }
     }
@@ -56,6 +59,8 @@ pub(crate) enum Decision {
 pub(crate) enum Order {
     /// To its rank.
     Decide(Decision),
+    /// Say whether its rank waits for another one: the time is up, and somebody hangs.
+    Where,
     /// The run is over and its document written: leave with this exit code, in good order only if all are well.
     Leave { code: u8, all_well: bool },
 }

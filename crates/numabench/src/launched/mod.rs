@@ -54,13 +54,15 @@ pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
         let mut mailbox = Mailbox::new(&world);
         session(args, launch, &told, Council::new(&mut mailbox, limit))
     };
+    // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
+    let ended = ended.map_err(|fault| {
+        terminal::complain(&fault);
+        Fault::silent(fault.exit)
+    });
     if all_well {
         Box::new(world).leave();
     } else if world.place().rank == 0 {
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
-        if let Err(fault) = &ended {
-            terminal::complain(fault);
-        }
         // Those who can have heard their code have left by now; whoever hangs is ended.
         world.abort(code);
         std::process::exit(code.into());

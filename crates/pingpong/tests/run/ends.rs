@@ -100,6 +100,8 @@ fn a_device_that_hangs_is_left_when_the_time_is_up() -> Outcome {
         let began = Instant::now();
         let done = run(vec![vec![], vec![fault.clone()]], &config)?;
         assert_eq!(done.state.end, RunEnd::TimedOut, "{fault:?}");
+        let named: Vec<bool> = done.state.ranks.iter().map(|rank| rank.lost.is_some()).collect();
+        assert_eq!(named, [false, true], "{fault:?}");
         assert!(began.elapsed() >= limit && done.took < Duration::from_secs(10), "{fault:?}: {:?}", done.took);
         assert!(done.state.results.iter().flatten().all(|rank| rank.stop == Some(StopReason::Error)));
     }
