@@ -1,6 +1,8 @@
 //! Documents as runs would give them. Times are made from a seeded generator; everything else is written out. `nodes` holds the
 //! runs over several nodes.
 
+mod nodes;
+
 use report::case::{Case, CaseStatus, Order, Timing};
 use report::contention::{Aggregate, NodeAggregate, Penalty, Together};
 use report::device::{Device, DeviceKind, Latch, Link, ReadWhen};
@@ -19,6 +21,8 @@ use stats::sample::Block;
 use stats::stop::StopReason;
 use stats::summary::summarize;
 
+pub use nodes::{PLACES, on_nodes, several_nodes};
+
 pub const MIB: u64 = 1 << 20;
 
 /// One rank on one GPU of LUMI's shape, the case study's sizes and counts.
@@ -31,6 +35,7 @@ pub fn one_rank() -> Document {
         .to_vec();
     document.devices = vec![device(0, 0xc1, 3)];
     document.ranks = vec![rank(0, 49, 3, "0000:c1:00.0")];
+    document.nodes[0].ranks = IdSet::from_iter([0]);
     for (direction, ns) in [(Direction::H2d, 5.308e6), (Direction::D2h, 5.348e6), (Direction::RoundTrip, 10.656e6)] {
         document.cases.push(case(&document, direction, 128 * MIB, MemoryKind::Pinned, Order::Simultaneous, &[ns]));
     }
@@ -45,20 +50,11 @@ pub fn eight_ranks() -> Document {
     document.settings.directions.truncate(2);
     document.argv =
         ["numabench", "pingpong", "--gpus", "all", "--size", "256MiB", "--order", "both"].map(String::from).to_vec();
-    let places = [
-        (49, 3, 0xc1),
-        (57, 3, 0xc6),
-        (17, 1, 0xc9),
-        (25, 1, 0xce),
-        (1, 0, 0xd1),
-        (9, 0, 0xd6),
-        (33, 2, 0xd9),
-        (41, 2, 0xde),
-    ];
-    for (index, (pu, node, bus)) in (0..).zip(places) {
+    for (index, (pu, node, bus)) in (0..).zip(PLACES) {
         let device = device(index, bus, node);
         let mut rank = rank(index, pu, node, &device.id);
         rank.chosen_by = ChosenBy::Automatic { rule: "first allowed core of its locality".into() };
+        document.nodes[0].ranks.0.insert(index);
         document.devices.push(device);
         document.ranks.push(rank);
     }
@@ -108,6 +104,7 @@ pub fn host() -> Document {
         latch: Known::unknown("host platform", "host copies are done by the calling thread itself"),
     }];
     document.ranks = vec![rank(0, 0, 0, "node 0")];
+    document.nodes[0].ranks = IdSet::from_iter([0]);
     document.settings.memory = vec![MemoryKind::Pageable];
     for (direction, ns) in [(Direction::H2d, 12.1e6), (Direction::D2h, 12.3e6), (Direction::RoundTrip, 24.6e6)] {
         let mut case = case(&document, direction, 128 * MIB, MemoryKind::Pageable, Order::Simultaneous, &[ns]);
