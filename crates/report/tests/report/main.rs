@@ -4,9 +4,10 @@
 //! * `documents` they follow the committed schema, and read back as they were written;
 //! * `nodes` what is worked out of them;
 //! * `size` rank 0 has room for the largest;
-//! * `tables` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
+//! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
 mod documents;
+mod many;
 mod nodes;
 mod samples;
 mod size;

@@ -3,11 +3,14 @@
 //! The document is made from what a coordinator keeps of as many blocks, and written by a sink, in a process of its own, whose peak
 //! (`VmHWM`, proc(5)) is then read. What a measured run adds is the tool itself and MPI, which is not in the figure.
 
+#![allow(clippy::print_stdout, reason = "the measured process tells its parent; the figures are worth seeing")]
+
 use std::fmt::Write;
 use std::process::Command;
 
 use report::Document;
 use report::case::{Case, Order};
+use report::render::{Style, table};
 use report::result::{BlockSample, RankResult};
 use report::settings::{Direction, MemoryKind};
 use report::sink::Sink;
@@ -65,6 +68,9 @@ fn child() -> Done {
     Sink::open(&path)?.keep(&document)?;
     let (written, elapsed) = (std::fs::metadata(&path)?.len(), began.elapsed().as_secs_f64());
     writeln!(said, "written: {} MiB, {elapsed:.1} s", written >> 20)?;
+    let style = Style { width: 100, color: false, quiet: false, saved_to: None };
+    let (began, lines) = (std::time::Instant::now(), table(&document, &style).lines().count());
+    writeln!(said, "shown: {lines} lines, {:.1} s", began.elapsed().as_secs_f64())?;
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM in /proc/self/status")?;
     println!("{said}{peak}");
