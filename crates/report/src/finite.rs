@@ -2,7 +2,8 @@
 //!
 //! serde_json writes NaN and infinities as `null` without a word, and in a document null means "not known, see the
 //! reason". So a value is walked before it is written: this is a serde serializer that writes nothing, only keeps the path
-//! it is on. It is written out in full because serde has no visitor for values that are being serialized.
+//! it is on. It is written out in full because serde has no visitor for values that are being serialized. A large document
+//! has some thirty million floats, so the path is kept as names and numbers and becomes text only when it is told.
 
 use std::fmt::Display;
 
@@ -22,31 +23,47 @@ pub struct NonFinite {
 
 /// `Ok` when every float in `value` is finite.
 pub(crate) fn check<T: Serialize + ?Sized>(value: &T) -> Result<(), NonFinite> {
-    value.serialize(&mut Walk::default()).map_err(|Stop(found)| found)
+    match value.serialize(&mut Walk::default()) {
+        Err(Stop::Found(found)) => Err(found),
+        Ok(()) | Err(Stop::Refused) => Ok(()),
+    }
 }
 
-/// The serializer: the names and indices on the way to the present value.
+/// The serializer: the way to the present value.
 #[derive(Default)]
 struct Walk {
-    path: Vec<String>,
+    path: Vec<Step>,
 }
 
-/// The error type serde asks for. A value's own serialize may fail with a text of its own; that is left to the writer
-/// that comes after, which meets the same failure.
+/// A step on the way: into a field, or into an item.
+#[derive(Clone, Copy)]
+enum Step {
+    Field(&'static str),
+    Item(usize),
+}
+
+/// The error type serde asks for.
 #[derive(Debug)]
-struct Stop(NonFinite);
+enum Stop {
+    Found(NonFinite),
+    /// A value's own serialize refused. The writer that comes after meets the same refusal, and has the words for it.
+    Refused,
+}
 
 impl Display for Stop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+        match self {
+            Self::Found(found) => found.fmt(f),
+            Self::Refused => f.write_str("the value refused to be serialized"),
+        }
     }
 }
 
 impl std::error::Error for Stop {}
 
 impl ser::Error for Stop {
-    fn custom<M: Display>(message: M) -> Self {
-        Self(NonFinite { path: "a value".into(), value: message.to_string() })
+    fn custom<M: Display>(_: M) -> Self {
+        Self::Refused
     }
 }
 
@@ -55,11 +72,16 @@ impl Walk {
         if value.is_finite() {
             return Ok(());
         }
-        Err(Stop(NonFinite { path: self.path.concat().trim_start_matches('.').to_owned(), value: value.to_string() }))
+        let step = |step: &Step| match step {
+            Step::Field(name) => format!(".{name}"),
+            Step::Item(index) => format!("[{index}]"),
+        };
+        let path: String = self.path.iter().map(step).collect();
+        Err(Stop::Found(NonFinite { path: path.trim_start_matches('.').to_owned(), value: value.to_string() }))
     }
 
-    fn step<T: Serialize + ?Sized>(&mut self, name: String, value: &T) -> Result<(), Stop> {
-        self.path.push(name);
+    fn step<T: Serialize + ?Sized>(&mut self, step: Step, value: &T) -> Result<(), Stop> {
+        self.path.push(step);
         value.serialize(&mut *self)?;
         self.path.pop();
         Ok(())
@@ -75,11 +97,11 @@ struct Items<'a> {
 impl Items<'_> {
     fn next<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
         self.index += 1;
-        self.walk.step(format!("[{}]", self.index - 1), value)
+        self.walk.step(Step::Item(self.index - 1), value)
     }
 
-    fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Stop> {
-        self.walk.step(format!(".{name}"), value)
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Stop> {
+        self.walk.step(Step::Field(name), value)
     }
 }
 
@@ -141,7 +163,7 @@ impl<'a> ser::Serializer for &'a mut Walk {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Stop> {
-        self.step(format!(".{variant}"), value)
+        self.step(Step::Field(variant), value)
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Items<'a>, Stop> {

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+use crate::Document;
+use crate::render::{JsonError, write_json};
+
 /// The file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
@@ -56,12 +59,26 @@ pub enum SinkError {
     },
 }
 
+/// The document could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// It cannot be written as JSON.
+    #[error(transparent)]
+    Json(JsonError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+}
+
 /// A file that always holds a whole document.
 #[derive(Debug)]
 pub struct Sink {
     target: PathBuf,
     folder: PathBuf,
 }
+
+/// The step that fails on a full disk.
+const WRITING: &str = "writing";
 
 impl Sink {
     /// Checks that `target` can be written, without touching it.
@@ -103,8 +120,31 @@ impl Sink {
     /// # Errors
     /// [`SinkError::Io`]; the file then holds what it held before.
     pub fn write(&self, bytes: &[u8]) -> Result<(), SinkError> {
+        self.write_with(|file| file.write_all(bytes).map_err(|error| self.error(WRITING, error)))
+    }
+
+    /// Replaces the file's content by the document, whole or not at all, without ever holding its text.
+    ///
+    /// # Errors
+    /// [`KeepError`]; the file then holds what it held before.
+    pub fn keep(&self, document: &Document) -> Result<(), KeepError> {
+        self.write_with(|file| {
+            write_json(document, file).map_err(|error| match error {
+                JsonError::Io(error) => KeepError::Sink(self.error(WRITING, error)),
+                other => KeepError::Json(other),
+            })
+        })
+    }
+
+    /// Replaces the file's content by what `fill` writes, unless it fails. The writer it gets is a plain file.
+    fn write_with<E: From<SinkError>>(&self, fill: impl FnOnce(&mut NamedTempFile) -> Result<(), E>) -> Result<(), E> {
         let mut file = self.temporary()?;
-        file.write_all(bytes).map_err(|error| self.error("writing", error))?;
+        fill(&mut file)?;
+        Ok(self.put(file)?)
+    }
+
+    /// Gives a finished file the target's name.
+    fn put(&self, file: NamedTempFile) -> Result<(), SinkError> {
         // Before the rename, or a crash of the node could leave an empty file under the final name.
         file.as_file().sync_all().map_err(|error| self.error("flushing it to the disk", error))?;
         file.persist(&self.target).map_err(|error| self.error("renaming the finished file", error.error))?;
@@ -172,6 +212,22 @@ mod tests {
         sink.write(b"a long first document")?;
         sink.write(b"second")?;
         assert_eq!(fs::read_to_string(&path)?, "second");
+        assert_eq!(names(folder.path())?, ["result.json"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_write_that_fails_half_way_leaves_the_old_document_and_no_other_file() -> Done {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("result.json");
+        let sink = Sink::open(&path)?;
+        sink.write(b"old")?;
+        let failed: Result<(), SinkError> = sink.write_with(|file| {
+            file.write_all(b"new, but cut of").map_err(|error| sink.error(WRITING, error))?;
+            Err(sink.error(WRITING, io::Error::from(io::ErrorKind::StorageFull)))
+        });
+        assert!(failed.is_err_and(|error| error.to_string().contains("writing failed (no storage space)")));
+        assert_eq!(fs::read_to_string(&path)?, "old");
         assert_eq!(names(folder.path())?, ["result.json"]);
         Ok(())
     }

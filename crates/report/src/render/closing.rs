@@ -1,9 +1,10 @@
-//! The last lines: what the flags mean, what the run had to say, how it ended and how long it took.
+//! The last lines: what the flags mean, what the run had to say, which ranks are missing, how it ended and how long it took.
 
 use std::collections::BTreeSet;
 
 use stats::flag::Flag;
 
+use super::missing;
 use super::page::{Page, Tone};
 use crate::Document;
 use crate::document::{Level, Status};
@@ -22,6 +23,7 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
         }
     }
     page.blank();
+    missing::reasons(document, page);
     status(document, quiet, page);
     page.line(Tone::Plain, format!("Total program time: {:.5} s", document.elapsed_s));
     if let Some(path) = saved_to {

@@ -1,28 +1,22 @@
 //! The devices that took part: one line each, and what is not known of them once, with the reason.
 
-use stats::units;
+use std::collections::BTreeSet;
 
+use stats::{IdSet, units};
+
+use super::alike::{self, alike};
 use super::grid::Grid;
 use super::page::{Page, Tone};
-use super::words;
-use crate::device::{Device, DeviceKind, Link, ReadWhen};
+use super::{hosts, words};
+use crate::device::{Device, DeviceKind, Link, ReadWhen, name_on_node};
 use crate::{Document, Known};
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
-    let devices = &document.devices;
     page.line(Tone::Title, heading(document));
-    let one_name = devices.iter().all(|device| device.name == devices[0].name);
-    // A UUID takes 40 columns; where they are not there, it has a line of its own below.
-    let has_uuid = devices.iter().any(|device| device.uuid.is_some());
-    let wide = grid(devices, one_name, has_uuid);
-    let uuids_in_grid = has_uuid && wide.width() <= page.width();
-    let grid = if uuids_in_grid { wide } else { grid(devices, one_name, false) };
-    grid.draw(page);
-    if has_uuid && !uuids_in_grid {
-        for device in devices {
-            let uuid = device.uuid.as_deref().unwrap_or("no UUID");
-            page.line(Tone::Plain, format!("    {} {uuid}", words::devices(device.kind, [device.index].into_iter())));
-        }
+    if hosts::are_several(document) {
+        on_several_nodes(document, page)
+    } else {
+        on_one_node(&document.devices, page)
     }
     for note in notes(document) {
         page.words(Tone::Faint, "    ", &note);
@@ -30,43 +24,105 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     page.blank();
 }
 
+fn on_one_node(devices: &[Device], page: &mut Page) {
+    let all: Vec<&Device> = devices.iter().collect();
+    let columns = Columns::of(&all);
+    // A UUID takes 40 columns; where they are not there, it has a line of its own below.
+    let has_uuid = devices.iter().any(|device| device.uuid.is_some());
+    let wide = columns.grid(&all, has_uuid);
+    let uuids_in_grid = has_uuid && wide.width() <= page.width();
+    let grid = if uuids_in_grid { wide } else { columns.grid(&all, false) };
+    grid.draw(page);
+    if has_uuid && !uuids_in_grid {
+        for device in devices {
+            let uuid = device.uuid.as_deref().unwrap_or("no UUID");
+            page.line(Tone::Plain, format!("    {} {uuid}", words::devices(device.kind, [device.index].into_iter())));
+        }
+    }
+}
+
+/// The devices of nodes that have the same ones once. UUIDs, which no two have alike, are in the document.
+fn on_several_nodes(document: &Document, page: &mut Page) {
+    let all: Vec<&Device> = document.devices.iter().collect();
+    let columns = Columns::of(&all);
+    let of_node = |node| {
+        let devices = document.devices.iter().filter(|device| device.node == node);
+        devices.map(|device| columns.cells(device, false)).collect::<Vec<_>>()
+    };
+    let (ways, others) = alike::shown(alike(document, of_node));
+    let mut grid = columns.grid(&[], false);
+    for way in ways {
+        grid.caption(alike::on(document, &way.nodes));
+        way.what.into_iter().for_each(|cells| grid.row(cells, Vec::new()));
+    }
+    if let Some(others) = others {
+        grid.foot(Tone::Faint, others);
+    }
+    grid.draw(page);
+}
+
 fn heading(document: &Document) -> String {
     let (devices, platform) = (&document.devices, &document.platform);
-    let visible = platform.visible_devices;
     let name = match &devices[..] {
-        [] => return format!("No device took part, {visible} visible"),
+        [] => return format!("No device took part, {} visible", platform.visible_devices),
         [first, rest @ ..] if rest.iter().all(|device| device.name == first.name) => first.name.clone(),
         all if all.iter().all(|device| device.kind == DeviceKind::HostMemory) => "host memory".into(),
         _ => "of several kinds".into(),
     };
-    let mut parts = vec![name, format!("{} used of {visible} visible", devices.len())];
+    let mut parts = vec![name, used(document)];
     parts.extend(platform.driver_version.as_ref().map(|version| format!("driver {version}")));
     parts.extend(platform.api_version.as_ref().map(|version| format!("API {version}")));
     format!("Devices: {}", parts.join(", "))
 }
 
-fn grid(devices: &[Device], one_name: bool, with_uuid: bool) -> Grid {
-    let gpus = devices.iter().any(|device| device.kind != DeviceKind::HostMemory);
-    let mut header = vec![if gpus { "GPU" } else { "index" }];
-    let mut columns: Vec<fn(&Device) -> String> = vec![|device| device.index.to_string()];
-    let mut column = |show: bool, name: &'static str, cell: fn(&Device) -> String| {
-        if show {
-            header.push(name);
-            columns.push(cell);
-        }
-    };
-    column(!one_name, "name", |device| device.name.clone());
-    column(true, if gpus { "PCI address" } else { "device" }, |device| device.id.clone());
-    column(with_uuid, "UUID", |device| device.uuid.clone().unwrap_or("none".into()));
-    column(gpus, "link", |device| device.link.value.as_ref().map_or("unknown".into(), link));
-    column(true, "memory", |device| units::rounded_size(device.total_bytes));
-    column(gpus, "node", |device| device.numa_node.value.map_or("unknown".into(), |node| node.to_string()));
-    // All of them are labels: nothing here is compared by its decimal point.
-    let mut grid = Grid::new(header.len(), &header);
-    for device in devices {
-        grid.row(columns.iter().map(|cell| cell(device)).collect(), Vec::new());
+/// How many devices were used, and how many could have been: under a launcher each rank may see its own only.
+fn used(document: &Document) -> String {
+    let used = document.devices.len();
+    let visible: BTreeSet<u32> = document.ranks.iter().filter_map(|rank| rank.visible_devices).collect();
+    match (visible.first(), visible.last()) {
+        (Some(least), Some(most)) if least != most => format!("{used} used, {least} to {most} visible to each rank"),
+        (Some(all), _) if document.launch.is_some() => format!("{used} used, {all} visible to each rank"),
+        _ => format!("{used} used of {} visible", document.platform.visible_devices),
     }
-    grid
+}
+
+/// Which columns there are: those in which all devices have nothing to say are left out.
+struct Columns {
+    gpus: bool,
+    names: bool,
+}
+
+impl Columns {
+    fn of(devices: &[&Device]) -> Self {
+        let gpus = devices.iter().any(|device| device.kind != DeviceKind::HostMemory);
+        Self { gpus, names: devices.iter().any(|device| device.name != devices[0].name) }
+    }
+
+    fn grid(&self, devices: &[&Device], with_uuid: bool) -> Grid {
+        let mut header = vec![if self.gpus { "GPU" } else { "index" }];
+        header.extend(self.names.then_some("name"));
+        header.push(if self.gpus { "PCI address" } else { "device" });
+        header.extend(with_uuid.then_some("UUID"));
+        header.extend(self.gpus.then_some("link"));
+        header.push("memory");
+        header.extend(self.gpus.then_some("node"));
+        // All of them are labels: nothing here is compared by its decimal point.
+        let mut grid = Grid::new(header.len(), &header);
+        devices.iter().for_each(|device| grid.row(self.cells(device, with_uuid), Vec::new()));
+        grid
+    }
+
+    fn cells(&self, device: &Device, with_uuid: bool) -> Vec<String> {
+        let mut cells = vec![device.index.to_string()];
+        cells.extend(self.names.then(|| device.name.clone()));
+        cells.push(name_on_node(&device.id).to_owned());
+        cells.extend(with_uuid.then(|| device.uuid.clone().unwrap_or("none".into())));
+        cells.extend(self.gpus.then(|| device.link.value.as_ref().map_or("unknown".into(), link)));
+        cells.push(units::rounded_size(device.total_bytes));
+        let node = || device.numa_node.value.map_or("unknown".into(), |node| node.to_string());
+        cells.extend(self.gpus.then(node));
+        cells
+    }
 }
 
 /// `PCIe 5 x16`, with what it could be where that is more.
@@ -80,6 +136,9 @@ fn link(link: &Link) -> String {
     }
 }
 
+/// More notes than this are of many devices, each with its own.
+const MOST_NOTES: usize = 16;
+
 /// What is said of devices in words, and of which: equal texts are said once.
 fn notes(document: &Document) -> Vec<String> {
     let mut texts: Vec<(String, Vec<&Device>)> = Vec::new();
@@ -92,14 +151,28 @@ fn notes(document: &Document) -> Vec<String> {
         }
     }
     let all = document.devices.len();
-    let named = |devices: &[&Device]| match devices {
+    let of = |devices: &[&Device]| match devices {
         [first, ..] if devices.len() < all => {
-            format!("{}: ", words::devices(first.kind, devices.iter().map(|device| device.index)))
+            let nodes: IdSet = devices.iter().map(|device| device.node).collect();
+            let indices: BTreeSet<u32> = devices.iter().map(|device| device.index).collect();
+            let which = words::devices(first.kind, indices.iter().copied());
+            match hosts::are_several(document) {
+                false => format!("{which}: "),
+                // The same ones of each of these nodes, or as many as there are.
+                true if nodes.len() * indices.len() == devices.len() => {
+                    format!("{which} {}: ", alike::on(document, &nodes))
+                }
+                true => format!("{} of {all} devices: ", devices.len()),
+            }
         }
         _ if all > 1 => "all: ".into(),
         _ => String::new(),
     };
-    texts.into_iter().map(|(text, devices)| format!("{}{text}", named(&devices))).collect()
+    let more = texts.len().saturating_sub(MOST_NOTES);
+    let mut notes: Vec<String> =
+        texts.into_iter().take(MOST_NOTES).map(|(text, devices)| format!("{}{text}", of(&devices))).collect();
+    notes.extend((more > 0).then(|| format!("{more} more like these are in the document")));
+    notes
 }
 
 fn notes_on(device: &Device) -> Vec<String> {

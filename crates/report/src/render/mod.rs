@@ -1,18 +1,29 @@
 //! Renderers: pure functions from a document to bytes. What is shown is in the document; nothing is looked up.
 //!
-//! * `json` the document itself, or any other value;
-//! * `table` what a terminal shows: `title`, `settings`, `devices`, one `rank` (or its `sweep`) after the other,
-//!   `remarks` on them, `together`, `closing`, each a section of the `page`.
+//! * `json` the document itself, or any other value, broken into `lines`;
+//! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
+//!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
+//!   section of the `page`. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
 
+mod alike;
 mod closing;
+mod contention;
 mod devices;
+mod figures;
 mod grid;
 mod groups;
+mod hosts;
 mod json;
+mod lines;
+mod missing;
+mod nodes;
 mod numbers;
 mod page;
+mod picked;
 mod placement;
+mod places;
 mod rank;
+mod ranks;
 mod remarks;
 mod settings;
 mod shown;
@@ -22,5 +33,5 @@ mod title;
 mod together;
 mod words;
 
-pub use json::{JsonError, json, json_value};
+pub use json::{JsonError, json, json_value, write_json};
 pub use table::{Style, table};

@@ -4,45 +4,67 @@ use std::collections::BTreeSet;
 
 use stats::IdSet;
 
-use super::page::{Page, Tone};
+use super::page::Tone;
 use super::words;
-use crate::device::DeviceKind;
+use crate::Known;
+use crate::device::name_on_node;
 use crate::rank::Rank;
 use crate::result::{NodePages, PlacementSeen, RankResult};
-use crate::{Document, Known};
 
-pub(super) fn draw(document: &Document, rank: &Rank, results: &[&RankResult], quiet: bool, page: &mut Page) {
-    let seen: Vec<&PlacementSeen> =
-        results.iter().flat_map(|result| result.seen_before.iter().chain(&result.seen_after)).collect();
-    let before_only =
-        results.iter().filter(|result| result.seen_before.is_some() && result.seen_after.is_none()).count();
+/// What is said of a rank's placement: that it was as asked, or how it was not, and what could not be seen. `on_gpu`: a GPU's own
+/// memory has no pages to be seen. With `in_full` what was asked and seen is named, else there is a table that has it.
+pub(super) fn said(rank: &Rank, results: &[&RankResult], on_gpu: bool, in_full: bool) -> Vec<(Tone, String)> {
+    let seen = all_seen(results);
     let node = rank.asked.memory_node.map_or("no node".into(), |node| format!("node {node}"));
     let asked = format!("asked PU {}, {node}", rank.asked.pu);
-
     let wrong: Vec<Vec<String>> = seen.iter().map(|seen| deviations(rank, seen)).collect();
     let times = wrong.iter().filter(|found| !found.is_empty()).count();
+    let unknown = unknowns(&seen, on_gpu);
+    let mut said = Vec::new();
     if times > 0 {
         let what: BTreeSet<&str> = wrong.iter().flatten().map(String::as_str).collect();
         let (what, of) = (what.into_iter().collect::<Vec<_>>().join("; "), seen.len());
         let device = device_node(rank).map_or(String::new(), |node| format!(", device pages on node {node}"));
-        page.key(Tone::Bad, "placement", &format!("NOT AS ASKED, {times} of {of} times: {asked}{device}; seen {what}"));
+        said.push((Tone::Bad, format!("NOT AS ASKED, {times} of {of} times: {asked}{device}; seen {what}")));
     } else if seen.is_empty() {
-        page.key(Tone::Warning, "placement", &format!("{asked}; nothing seen: no result got that far"));
-    } else if !quiet {
+        let nothing = "nothing seen: no result got that far";
+        said.push((Tone::Warning, if in_full { format!("{asked}; {nothing}") } else { nothing.to_owned() }));
+    } else {
         let mut parts = vec![format!("seen {}", pus(&seen))];
         parts.extend(pages(&seen, |seen| &seen.host_pages).map(|pages| format!("pages on {pages}")));
         parts.extend(pages(&seen, |seen| &seen.device_pages).map(|pages| format!("device pages on {pages}")));
+        let before_only = results.iter().filter(|one| one.seen_before.is_some() && one.seen_after.is_none()).count();
+        let count = words::count(results.len() as u64, "result");
         let when = match before_only {
-            0 => format!("before and after {}", words::count(results.len() as u64, "result")),
-            n => format!("in {}, {n} of them before only", words::count(results.len() as u64, "result")),
+            0 => format!("before and after {count}"),
+            n => format!("in {count}, {n} of them before only"),
         };
-        page.key(Tone::Plain, "placement", &format!("{asked}; {}; {when}", parts.join(", ")));
+        let as_asked = if unknown.is_empty() { "as asked, seen" } else { "what was seen is as asked," };
+        let shown =
+            if in_full { format!("{asked}; {}; {when}", parts.join(", ")) } else { format!("{as_asked} {when}") };
+        said.push((Tone::Plain, shown));
     }
-    let device = document.devices.iter().find(|device| device.id == rank.asked.device);
-    let gpu = device.is_some_and(|device| device.kind == DeviceKind::Gpu);
-    for text in unknowns(&seen, gpu) {
-        page.key(Tone::Warning, "placement", &text);
-    }
+    said.extend(unknown.into_iter().map(|text| (Tone::Warning, text)));
+    said
+}
+
+/// Whether something was seen that was not asked.
+pub(super) fn is_otherwise(rank: &Rank, results: &[&RankResult]) -> bool {
+    all_seen(results).iter().any(|seen| !deviations(rank, seen).is_empty())
+}
+
+/// The PUs and the nodes of host pages that were seen, each as a list; a dash for what never was.
+pub(super) fn seen(results: &[&RankResult]) -> (String, String) {
+    let seen = all_seen(results);
+    let pus: IdSet = seen.iter().filter_map(|seen| seen.pu.value).collect();
+    let pages = seen.iter().filter_map(|seen| seen.host_pages.value.as_ref()).flatten();
+    let nodes: IdSet = pages.filter(|on| on.pages > 0).map(|on| on.node).collect();
+    let shown = |set: IdSet| if set.is_empty() { "–".to_owned() } else { set.to_string() };
+    (shown(pus), shown(nodes))
+}
+
+fn all_seen<'a>(results: &[&'a RankResult]) -> Vec<&'a PlacementSeen> {
+    results.iter().flat_map(|result| result.seen_before.iter().chain(&result.seen_after)).collect()
 }
 
 /// What was seen at one moment that was not asked.
@@ -58,7 +80,7 @@ fn deviations(rank: &Rank, seen: &PlacementSeen) -> Vec<String> {
 
 /// The node that stands in for the rank's device; a GPU has none.
 fn device_node(rank: &Rank) -> Option<u32> {
-    rank.asked.device.strip_prefix("node ")?.parse().ok()
+    name_on_node(&rank.asked.device).strip_prefix("node ")?.parse().ok()
 }
 
 /// `120 of 65538 pages on node 0`, when a node was asked and not all pages are there.

@@ -3,15 +3,19 @@
 use stats::units;
 
 use super::page::{Page, Tone};
-use super::words;
+use super::{hosts, words};
 use crate::Document;
 use crate::settings::{Membind, Repetition, Settings};
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let settings = &document.settings;
     page.line(Tone::Title, "Settings");
+    let launched = launch(document);
     let mut key = |name: &str, value: &str| page.key(Tone::Plain, name, value);
     key("command", &command_line(&document.argv));
+    if let Some(launched) = launched {
+        key("launch", &launched);
+    }
     key("size", &sizes(settings));
     key("repeat", &repetition(&settings.repetition));
     key("directions", &listed(settings.directions.iter().map(|&direction| words::direction(direction))));
@@ -27,6 +31,15 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         false => page.key(Tone::Warning, "verify", "OFF (--no-verify): nothing says that the bytes arrived"),
     }
     page.blank();
+}
+
+/// `srun, 512 tasks on 64 nodes (nid[001001-001064]); Open MPI v4.1.4`.
+fn launch(document: &Document) -> Option<String> {
+    let launch = document.launch.as_ref()?;
+    let hosts = hosts::folded(hosts::nodes(document).into_iter().map(|node| hosts::name(document, node)));
+    let (tasks, nodes) = (words::count(launch.tasks.into(), "task"), words::count(launch.nodes.into(), "node"));
+    let library = launch.mpi_library.as_ref().map_or(String::new(), |library| format!("; {library}"));
+    Some(format!("{}, {tasks} on {nodes} ({hosts}){library}", launch.launcher))
 }
 
 fn command_line(argv: &[String]) -> String {

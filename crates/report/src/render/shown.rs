@@ -26,12 +26,20 @@ pub(super) enum Shown<'a> {
 
 /// What `case` shows for `rank`. An invalid case shows no rank's numbers.
 pub(super) fn shown(case: &Case, rank: u32) -> Shown<'_> {
-    let reason = || case.reason.as_deref().unwrap_or("no reason was recorded");
-    let Some(result) = case.ranks.iter().find(|result| result.rank == rank) else {
-        return Shown::Words { tone: Tone::Warning, text: format!("no result: {}", reason()) };
-    };
+    match case.ranks.iter().find(|result| result.rank == rank) {
+        Some(result) => of_result(case, result),
+        None => Shown::Words { tone: Tone::Warning, text: format!("no result: {}", reason(case)) },
+    }
+}
+
+fn reason(case: &Case) -> &str {
+    case.reason.as_deref().unwrap_or("no reason was recorded")
+}
+
+/// What `case` shows for the rank that has this result in it.
+pub(super) fn of_result<'a>(case: &'a Case, result: &'a RankResult) -> Shown<'a> {
     if case.status == CaseStatus::Invalid && result.summary().is_some() {
-        return Shown::Words { tone: Tone::Bad, text: format!("INVALID: {}", reason()) };
+        return Shown::Words { tone: Tone::Bad, text: format!("INVALID: {}", reason(case)) };
     }
     match &result.outcome {
         Outcome::Measured { summary, percent_of_bound, stop_reason, flags } => {

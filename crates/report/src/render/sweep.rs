@@ -65,9 +65,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> Grid {
         row(&columns, bytes, unit, decimals, &mut grid);
     }
     if !flags.is_empty() {
-        let named: Vec<String> =
-            flags.iter().map(|&flag| format!("{} {}", words::flag_letter(flag), flag.name())).collect();
-        grid.foot(Tone::Warning, format!("flags: {}", named.join(", ")));
+        grid.foot(Tone::Warning, words::flag_letters(&flags));
     }
     if let Some(text) = numbers::per_copy(columns.iter().flat_map(Column::blocks)) {
         grid.foot(Tone::Faint, text);

@@ -1,14 +1,16 @@
-//! What a terminal shows of a document: settings, devices, each rank's numbers and placement, remarks on them, ranks
-//! together, flags, time.
+//! What a terminal shows of a document: settings, devices, each rank's numbers and placement, remarks on them, nodes, ranks
+//! together, what they lost, flags, time.
 
-use super::page::Page;
-use super::{closing, devices, rank, remarks, settings, title, together};
+use super::page::{Page, Tone};
+use super::{
+    closing, contention, devices, groups, nodes, picked, places, rank, ranks, remarks, settings, title, together,
+};
 use crate::Document;
 
 /// How a table is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns there are. Numbers are never cut: where they need more, lines are longer.
+    /// Columns there are. Where figures need more, the less needed are left out; none is ever cut.
     pub width: usize,
     /// Whether lines are coloured (ANSI escape codes).
     pub color: bool,
@@ -27,13 +29,29 @@ pub fn table(document: &Document, style: &Style) -> String {
         settings::draw(document, &mut page);
         devices::draw(document, &mut page);
     }
-    for each in &document.ranks {
-        rank::draw(document, each, style.quiet, &mut page);
+    match &document.ranks[..] {
+        [] => {}
+        [only] => rank::draw(document, only, style.quiet, &mut page),
+        several => {
+            places::draw(document, &mut page);
+            if groups::is_sweep(document) {
+                let shown = picked::sweeps(document);
+                let of_shown = several.iter().filter(|rank| shown.rows.contains(&rank.rank));
+                of_shown.for_each(|each| rank::draw(document, each, style.quiet, &mut page));
+                if shown.left_out > 0 {
+                    let text = "more ranks have sweeps in the document; these are of the outliers and the slowest";
+                    page.words(Tone::Faint, "", &format!("{} {text}", shown.left_out));
+                    page.blank();
+                }
+            } else {
+                ranks::draw(document, &mut page);
+            }
+            remarks::on_several(document, style.quiet, &mut page);
+        }
     }
-    if document.ranks.len() > 1 {
-        remarks::on_several(document, style.quiet, &mut page);
-    }
+    nodes::draw(document, style.quiet, &mut page);
     together::draw(document, &mut page);
+    contention::draw(document, &mut page);
     closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
     page.finish(style.color)
 }

@@ -1,4 +1,4 @@
-//! Several ranks: their rates together, and what each lost against running alone.
+//! Several ranks: their rates together, over all nodes.
 
 use stats::units;
 
@@ -9,17 +9,11 @@ use super::page::{Page, Tone};
 use super::words;
 use crate::Document;
 use crate::case::{Case, CaseStatus, Order};
-use crate::contention::Penalty;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.ranks.len() > 1 && document.cases.iter().any(|case| case.order == Order::Simultaneous) {
         page.line(Tone::Title, "Ranks together, GB/s");
         aggregates(document).draw(page);
-        page.blank();
-    }
-    if !document.penalties.is_empty() {
-        page.line(Tone::Title, "Contention: each rank alone, and with the others, GB/s (medians)");
-        penalties(&document.penalties).draw(page);
         page.blank();
     }
 }
@@ -29,7 +23,7 @@ fn aggregates(document: &Document) -> Grid {
     let rates = document.cases.iter().filter_map(|case| case.aggregate.as_ref());
     let decimals = RateDecimals::for_smallest(rates.map(|aggregate| aggregate.min_bytes_per_s));
     let labels: &[&str] = if sweep { &["size", ""] } else { &[""] };
-    let numbers = ["sum", "mean", "lowest", "rank", "highest", "imbalance", "overlap", "start skew"];
+    let numbers = ["sum", "mean", "lowest", "slowest", "highest", "imbalance", "overlap", "start skew"];
     let mut grid = Grid::new(labels.len(), &[labels, &numbers].concat());
     for group in groups(document) {
         let mut cases: Vec<&Case> = group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();
@@ -58,7 +52,7 @@ fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals
     let mut cells = labels;
     cells.push(decimals.show(aggregate.sum_bytes_per_s));
     cells.push(decimals.show(aggregate.mean_bytes_per_s));
-    cells.extend([decimals.show(aggregate.min_bytes_per_s), aggregate.slowest_rank.to_string()]);
+    cells.extend([decimals.show(aggregate.min_bytes_per_s), format!("rank {}", aggregate.slowest_rank)]);
     cells.push(decimals.show(aggregate.max_bytes_per_s));
     cells.push(numbers::percent(aggregate.imbalance));
     cells.push(case.overlap.map_or("–".into(), numbers::percent));
@@ -68,41 +62,4 @@ fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals
         notes.push((Tone::Warning, format!("{} of {all} ranks only", aggregate.ranks)));
     }
     grid.row(cells, notes);
-}
-
-fn penalties(penalties: &[Penalty]) -> Grid {
-    let several = |differ: fn(&Penalty, &Penalty) -> bool| penalties.iter().any(|one| differ(one, &penalties[0]));
-    let sizes = several(|a, b| a.bytes != b.bytes);
-    let memories = several(|a, b| a.memory != b.memory);
-    let mut labels = vec!["rank"];
-    labels.extend(sizes.then_some("size"));
-    labels.extend(memories.then_some("memory"));
-    labels.push("");
-    let rates = penalties.iter().flat_map(|p| [p.alone_bytes_per_s, p.simultaneous_bytes_per_s]);
-    let decimals = RateDecimals::for_smallest(rates);
-    let header = [&labels[..], &["alone", "at once", "change", "95 % interval"]].concat();
-    let mut grid = Grid::new(labels.len(), &header);
-    for penalty in penalties {
-        let mut cells = vec![penalty.rank.to_string()];
-        cells.extend(sizes.then(|| units::size(penalty.bytes)));
-        cells.extend(memories.then(|| words::memory(penalty.memory).to_owned()));
-        cells.push(words::direction(penalty.direction).to_owned());
-        cells.push(decimals.show(penalty.alone_bytes_per_s));
-        cells.push(decimals.show(penalty.simultaneous_bytes_per_s));
-        let verdict = match &penalty.comparison {
-            Some(comparison) => {
-                let interval = comparison.ratio_interval;
-                cells.push(numbers::change(comparison.ratio));
-                cells.push(format!("{} .. {}", numbers::change(interval.low), numbers::change(interval.high)));
-                words::verdict(comparison.verdict)
-            }
-            None => {
-                cells.push(numbers::change(penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s));
-                cells.push("–".into());
-                "too few blocks to tell it from chance"
-            }
-        };
-        grid.row(cells, vec![(Tone::Plain, verdict.to_owned())]);
-    }
-    grid
 }

@@ -77,6 +77,15 @@ pub(super) fn locality(locality: Locality) -> &'static str {
     }
 }
 
+/// How a PU lies to a device, in a column that is headed so.
+pub(super) fn locality_short(of: Locality) -> &'static str {
+    match of {
+        Locality::SamePackage => "same package",
+        Locality::Unknown => "unknown",
+        Locality::L3Local | Locality::NumaLocal | Locality::Remote | Locality::Newer => locality(of),
+    }
+}
+
 pub(super) fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Bind => "binding the thread",
@@ -109,6 +118,12 @@ pub(super) fn flag_letter(flag: Flag) -> char {
         Flag::TimerLimited => 't',
         Flag::Noisy => 'n',
     }
+}
+
+/// `flags: d drift, n noisy`: what the letters under a table stand for.
+pub(super) fn flag_letters<'a>(flags: impl IntoIterator<Item = &'a Flag>) -> String {
+    let named: Vec<String> = flags.into_iter().map(|&flag| format!("{} {}", flag_letter(flag), flag.name())).collect();
+    format!("flags: {}", named.join(", "))
 }
 
 /// `GPU 0 (0000:c1:00.0)`, or `device: memory of node 1`.

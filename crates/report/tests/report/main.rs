@@ -2,8 +2,13 @@
 //!
 //! * `samples` documents as runs would give them;
 //! * `documents` they follow the committed schema, and read back as they were written;
-//! * `tables` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
+//! * `nodes` what is worked out of them;
+//! * `size` rank 0 has room for the largest;
+//! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
 mod documents;
+mod many;
+mod nodes;
 mod samples;
+mod size;
 mod tables;

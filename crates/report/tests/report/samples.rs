@@ -1,12 +1,13 @@
-//! Documents as runs would give them. Times are made from a seeded generator; everything else is written out. `nodes` holds the
-//! runs over several nodes.
+//! Documents as runs would give them. Times are made from a seeded generator; everything else is written out. `machine` is
+//! where they ran, `nodes` holds the runs over several nodes.
+
+mod machine;
+mod nodes;
 
 use report::case::{Case, CaseStatus, Order, Timing};
 use report::contention::{Aggregate, NodeAggregate, Penalty, Together};
-use report::device::{Device, DeviceKind, Latch, Link, ReadWhen};
+use report::device::{Device, DeviceKind};
 use report::document::{Document, Platform, PlatformKind, SCHEMA, Status, Tool, schema_version};
-use report::environment::{Environment, NodeKind, NumaNode, Package, Probe, Timer, Topology};
-use report::node::{Node, NodeFacts, NodeGpu};
 use report::outlier_node::outlier_nodes;
 use report::rank::{ChosenBy, Locality, Placement, Rank};
 use report::result::{BlockSample, NodePages, Outcome, PlacementSeen, RankResult, Verification};
@@ -18,6 +19,9 @@ use stats::random::SplitMix64;
 use stats::sample::Block;
 use stats::stop::StopReason;
 use stats::summary::summarize;
+
+pub use machine::{device, node};
+pub use nodes::{PLACES, on_nodes, several_nodes};
 
 pub const MIB: u64 = 1 << 20;
 
@@ -31,6 +35,7 @@ pub fn one_rank() -> Document {
         .to_vec();
     document.devices = vec![device(0, 0xc1, 3)];
     document.ranks = vec![rank(0, 49, 3, "0000:c1:00.0")];
+    document.nodes[0].ranks = IdSet::from_iter([0]);
     for (direction, ns) in [(Direction::H2d, 5.308e6), (Direction::D2h, 5.348e6), (Direction::RoundTrip, 10.656e6)] {
         document.cases.push(case(&document, direction, 128 * MIB, MemoryKind::Pinned, Order::Simultaneous, &[ns]));
     }
@@ -45,20 +50,11 @@ pub fn eight_ranks() -> Document {
     document.settings.directions.truncate(2);
     document.argv =
         ["numabench", "pingpong", "--gpus", "all", "--size", "256MiB", "--order", "both"].map(String::from).to_vec();
-    let places = [
-        (49, 3, 0xc1),
-        (57, 3, 0xc6),
-        (17, 1, 0xc9),
-        (25, 1, 0xce),
-        (1, 0, 0xd1),
-        (9, 0, 0xd6),
-        (33, 2, 0xd9),
-        (41, 2, 0xde),
-    ];
-    for (index, (pu, node, bus)) in (0..).zip(places) {
+    for (index, (pu, node, bus)) in (0..).zip(PLACES) {
         let device = device(index, bus, node);
         let mut rank = rank(index, pu, node, &device.id);
         rank.chosen_by = ChosenBy::Automatic { rule: "first allowed core of its locality".into() };
+        document.nodes[0].ranks.0.insert(index);
         document.devices.push(device);
         document.ranks.push(rank);
     }
@@ -108,6 +104,7 @@ pub fn host() -> Document {
         latch: Known::unknown("host platform", "host copies are done by the calling thread itself"),
     }];
     document.ranks = vec![rank(0, 0, 0, "node 0")];
+    document.nodes[0].ranks = IdSet::from_iter([0]);
     document.settings.memory = vec![MemoryKind::Pageable];
     for (direction, ns) in [(Direction::H2d, 12.1e6), (Direction::D2h, 12.3e6), (Direction::RoundTrip, 24.6e6)] {
         let mut case = case(&document, direction, 128 * MIB, MemoryKind::Pageable, Order::Simultaneous, &[ns]);
@@ -187,7 +184,7 @@ pub fn empty() -> Document {
             verify: true,
         },
         launch: None,
-        environment: environment(),
+        environment: machine::environment(),
         nodes: vec![node(0, "nid005123")],
         devices: Vec::new(),
         ranks: Vec::new(),
@@ -200,90 +197,6 @@ pub fn empty() -> Document {
 
 fn adaptive() -> Repetition {
     Repetition::Adaptive { target_half_width: 0.01, min_blocks: 10, max_blocks: 50, max_time_s: Some(60.0) }
-}
-
-fn environment() -> Environment {
-    let nodes = (0..4).map(|node| NumaNode {
-        os_index: node,
-        kind: NodeKind::Normal,
-        total_bytes: 128 << 30,
-        pus: (16 * node..16 * node + 16).collect(),
-    });
-    Environment {
-        hostname: "nid005123".into(),
-        probes: vec![
-            Probe {
-                name: "kernel.numa_balancing".into(),
-                value: Some(0.into()),
-                source: "/proc/sys/kernel/numa_balancing".into(),
-                reason: None,
-            },
-            Probe {
-                name: "cpu.governor".into(),
-                value: None,
-                source: "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor".into(),
-                reason: Some("the file does not exist".into()),
-            },
-        ],
-        variables: [("SLURM_JOB_ID".to_owned(), "4711".to_owned())].into(),
-        timer: Timer { clock: "CLOCK_MONOTONIC_RAW".into(), resolution_ns: 10.0, cost_ns: 21.3 },
-        topology: Topology {
-            packages: vec![Package {
-                os_index: Some(0),
-                cpu_model: Some("AMD EPYC 7A53 64-Core Processor".into()),
-                pus: (0..64).collect(),
-                nodes: (0..4).collect(),
-            }],
-            nodes: nodes.collect(),
-            distances: None,
-            allowed_pus: (0..64).filter(|pu| pu % 8 != 0).collect(),
-            allowed_nodes: (0..4).collect(),
-        },
-    }
-}
-
-/// A node of LUMI-G's shape without ranks.
-pub fn node(index: u32, host: &str) -> Node {
-    let Environment { probes, timer, .. } = environment();
-    let link = device(0, 0xc1, 3).link.value;
-    let facts = NodeFacts {
-        probes,
-        api_version: Some("13.0".into()),
-        timer,
-        cpu_models: vec![Some("AMD EPYC 7A53 64-Core Processor".into())],
-        numa_nodes: 4,
-        memory_bytes: 512 << 30,
-        gpus: vec![NodeGpu { name: Some("NVIDIA H200".into()), link }; 8],
-        topology_digest: Known::value("5f8a61b0".into(), "hwloc"),
-    };
-    Node { index, host: host.into(), ranks: IdSet::default(), facts, differs: Vec::new() }
-}
-
-pub fn device(index: u32, bus: u8, node: u32) -> Device {
-    Device {
-        id: format!("0000:{bus:02x}:00.0"),
-        node: 0,
-        pci_address: format!("{bus:02x}:00.0").parse().ok(),
-        kind: DeviceKind::Gpu,
-        index,
-        runtime_index: Some(index),
-        name: "NVIDIA H200".into(),
-        uuid: Some(format!("GPU-1f0c3a7e-52d1-9c43-8be0-64a1f2c0d5{bus:02x}")),
-        total_bytes: 150_121_545_728,
-        numa_node: Known::value(node, "PCI local CPUs"),
-        link: Known::value(
-            Link {
-                generation: Some(5),
-                width: Some(16),
-                max_generation: Some(5),
-                max_width: Some(16),
-                read_when: ReadWhen::UnderLoad,
-            },
-            "sysfs",
-        ),
-        bound_bytes_per_s: Known::value(63.015e9, "PCIe 5 x16, before packet overhead"),
-        latch: Known::value(Latch::StreamWait, "cuStreamWaitValue32"),
-    }
 }
 
 pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {

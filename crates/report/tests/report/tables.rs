@@ -150,8 +150,8 @@ fn what_several_ranks_have_in_common_is_said_once_with_their_numbers() {
     assert_eq!(lines("on package 1"), ["  locality    rank 4: the PU is on package 1, the device on package 0"]);
     assert_eq!(lines("share this device"), ["  note        ranks 1-7: 2 ranks share this device"]);
     assert_eq!(lines("PU chosen").len(), 1);
-    // A rank's own block has the word.
-    assert!(lines("Rank 4: ").iter().all(|line| line.ends_with("REMOTE")) && lines("locality unknown").len() == 6);
+    // A rank's own row has the word.
+    assert!(lines("0000:d1:00.0  REMOTE").len() == 1 && lines(":00.0  unknown").len() == 6, "{text}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn data_of_a_rank_that_differed_is_not_among_what_was_verified() {
     let text = table(&document, &style(120));
     let data: Vec<&str> = text.lines().filter(|line| line.starts_with("  data")).collect();
     let want = [
-        "  data        DATA DIFFERED in 1 of 4 results",
+        "  data        rank 5: DATA DIFFERED in 1 of 4 results",
         "  data        ranks 0-4,6-7: verified after 280 blocks, 70 GiB compared, no byte differed",
     ];
     assert_eq!(data, want);
@@ -331,9 +331,12 @@ fn quiet_keeps_the_numbers_and_everything_that_is_wrong() {
 fn an_invalid_result_never_shows_a_number() {
     let text = table(&troubled(), &style(120));
     // Case 3 is invalid as a whole: ranks that were measured show its reason, not a rate.
-    let bidir: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("bidir")).collect();
-    assert_eq!(bidir.len(), 5, "{text}");
-    assert!(bidir.iter().all(|line| !line.contains(" %  ") && !line.contains("±")), "{bidir:#?}");
+    let of_case = text.lines().skip_while(|line| !line.starts_with("  bidir, 256 MiB"));
+    let rows: Vec<&str> = of_case.skip(1).take_while(|line| line.starts_with("    ")).collect();
+    assert!(rows.iter().any(|line| line.contains("1-3   INVALID: the ranks overlapped")), "{text}");
+    assert!(rows.iter().all(|line| !line.contains(" %  ") && !line.contains("±")), "{rows:#?}");
+    let together: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("bidir  ")).collect();
+    assert!(together.len() == 1 && together[0].contains("no result: the ranks overlapped"), "{together:#?}");
 }
 
 #[test]
