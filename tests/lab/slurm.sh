@@ -17,8 +17,8 @@
 #   TASK   task/affinity binds [default]; task/none takes any --cpu-bind and binds nothing
 #   PORT   the first of NODES + 1 free ports in a row [looked for]
 #
-# What its steps see: srun's binding and CUDA_, ROCR_VISIBLE_DEVICES and SLURM_* are Slurm's own. Without cgroups nothing
-# else confines a step: --cpu-bind=none gives it every CPU, and no device is hidden.
+# What its steps see: srun's binding and CUDA_, ROCR_VISIBLE_DEVICES and SLURM_* are Slurm's own. There are no cgroups, so a
+# step's CPUs are its affinity, which a task may leave, and no device is hidden.
 # MPI: Open MPI takes `srun --mpi=pmix` (and libpmix-dev, whose library Slurm opens), MPICH `--mpi=pmi2`.
 # Packages: slurm-wlm munge. Root is not needed: the daemons run as whoever starts them, and run jobs for nobody else.
 set -euo pipefail
