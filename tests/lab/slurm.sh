@@ -72,7 +72,7 @@ processes() {
 signal() { # NAME: to every process of the lab; fails when there is none
     local pids
     pids=$(processes)
-    [ -n "$pids" ] || return
+    [ -n "$pids" ] || return 1 # a bare one, within a trap, would return what was before the trap
     # shellcheck disable=SC2086 # a word a process
     kill -"$1" $pids 2>/dev/null || true
 }
@@ -80,17 +80,16 @@ signal() { # NAME: to every process of the lab; fails when there is none
 # Not by scancel: a task that ignores TERM would hold its job for KillWait and longer, and nobody wants the state saved.
 down() {
     [ -f "$dir/.slurm-lab" ] || return 0
-    local try
     signal TERM || true
-    for ((try = 0; try < 200; try++)); do
-        sleep 0.02
-        # A second for those that tidy up after themselves.
-        if [ $try -lt 50 ]; then [ -n "$(processes)" ] || break; else signal KILL || break; fi
-    done
+    # A second for those that tidy up after themselves.
+    within 1 gone || within 10 kill_all || echo "slurm-lab: still there: $(processes | tr '\n' ' ')" >&2
     rm -f "$dir"/run/*
 }
 
-wait_for() { # SECONDS COMMAND...: until COMMAND holds; fails when it does not in time
+gone() { [ -z "$(processes)" ]; }
+kill_all() { ! signal KILL; }
+
+within() { # SECONDS COMMAND...: repeats COMMAND until it succeeds; fails when it does not in time
     local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
     shift
     until "$@"; do
@@ -224,7 +223,7 @@ up() {
         for ((i = 0; i < nodes; i++)); do "${own[@]}" sh -c "$node" - "n$i" "$dir/etc/hosts" || return; done
     }
     (if [ -n "$lock" ]; then exec {lock}>&-; fi; daemons) </dev/null >"$dir/log/start.log" 2>&1 || failed
-    { wait_for 20 nodes_idle && alive "$(cat "$dir/run/slurmctld.pid" 2>/dev/null)"; } || failed
+    { within 20 nodes_idle && alive "$(cat "$dir/run/slurmctld.pid" 2>/dev/null)"; } || failed
     if [ -n "$lock" ]; then exec {lock}>&-; fi
 }
 

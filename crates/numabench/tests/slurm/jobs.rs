@@ -1,0 +1,137 @@
+//! Every script of `jobs/`, submitted: the text that users submit, with values of this machine (`tests/lab/jobs.env`).
+//!
+//! bash itself writes down which lines it runs, so "the script works" means that each of its lines ran here. Options of sbatch
+//! that name what a lab has not got (account, partition, four GPUs) are overridden on its command line, as users may.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::lab::{Batch, Lab};
+use crate::proof;
+use crate::run::{BINARY, Done};
+
+/// A script, what sbatch is told instead of its own options, and the documents it leaves (`%` is the job's number).
+struct Job {
+    script: &'static str,
+    options: &'static [&'static str],
+    documents: &'static [&'static str],
+}
+
+const JOBS: [Job; 7] = [
+    Job { script: "one-node.sh", options: &["--gpus-per-node=2"], documents: &["result-%"] },
+    Job {
+        script: "lumi-g.sh",
+        options: &["--gpus-per-node=2", "--ntasks-per-node=1"],
+        documents: &["right-%", "wrong-%", "half-right-%", "half-wrong-%"],
+    },
+    Job {
+        script: "leonardo.sh",
+        options: &["--gres=gpu:2", "--ntasks-per-node=1"],
+        documents: &["near-%", "far-%", "spread-%"],
+    },
+    Job {
+        script: "gh200.sh",
+        options: &["--gpus-per-node=2", "--ntasks-per-node=1"],
+        documents: &["away-0-%", "away-1-%"],
+    },
+    Job {
+        script: "gh200-shared.sh",
+        options: &["--array=0-1", "--cpus-per-task=1", "--mem=0"],
+        documents: &["shared-%-0", "shared-%-1"],
+    },
+    Job {
+        script: "nvidia-node.sh",
+        options: &["--gpus-per-node=2", "--ntasks-per-node=1"],
+        documents: &["chosen-%", "slurms-%"],
+    },
+    Job {
+        script: "partition-sweep.sh",
+        options: &["--gpus-per-node=2", "--nodes=1", "--ntasks-per-node=1"],
+        documents: &["sweep-%"],
+    },
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jobs")
+}
+
+/// Submits the script with the lab's values and tracing; gives the lines that ran.
+fn submitted(lab: &Lab, job: &Job) -> Result<(Batch, BTreeSet<usize>), Box<dyn Error>> {
+    let path = folder().join(job.script);
+    let (traced, trace) = (lab.results().join("trace.bash"), lab.results().join("trace"));
+    // Every bash that is not interactive reads the file BASH_ENV names; only the batch script is to be traced.
+    let tracing = format!(
+        "if [ -n \"$SLURM_JOB_ID\" ] && [ -z \"$SLURM_STEP_ID\" ]; then\n\
+         unset BASH_ENV; exec 9>>{}; BASH_XTRACEFD=9; PS4='@$LINENO '; set -x\nfi\n",
+        trace.display()
+    );
+    fs::write(&traced, tracing)?;
+    let lab_values = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/jobs.env");
+    let variables = [
+        ("NUMABENCH", BINARY),
+        ("NUMABENCH_LAB", &lab_values.display().to_string()),
+        ("NUMABENCH_ARGS", "--backend host --size 64KiB --reps 4"),
+        ("SLURM_MPI_TYPE", "none"),
+        ("BASH_ENV", &traced.display().to_string()),
+    ];
+    let batch = lab.sbatch(&path, job.options, &variables)?;
+    let text = fs::read_to_string(&trace)?;
+    fs::remove_file(&trace)?;
+    let line = |text: &str| text.trim_start_matches('@').split(' ').next()?.parse().ok();
+    Ok((batch, text.lines().filter(|line| line.starts_with('@')).filter_map(line).collect()))
+}
+
+/// The lines of a script that do something: no comments, no words that only end or open a block, and of a command that goes on
+/// over several lines the first.
+fn working_lines(script: &str) -> BTreeSet<usize> {
+    let mut lines = BTreeSet::new();
+    let mut goes_on = false;
+    for (at, line) in (1..).zip(script.lines()) {
+        let words = line.trim();
+        let structure =
+            ["", "}", "fi", "done", "else"].contains(&words) || words.starts_with('#') || words.ends_with("() {");
+        // A function on one line does its work where it is called from, if at all.
+        if !goes_on && !structure && !words.contains("() { ") {
+            lines.insert(at);
+        }
+        goes_on = words.ends_with('\\');
+    }
+    lines
+}
+
+#[test]
+fn every_job_script_is_in_the_list_and_asks_for_a_signal_before_its_limit() -> Done {
+    let listed: BTreeSet<&str> = JOBS.iter().map(|job| job.script).collect();
+    for entry in fs::read_dir(folder())? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        assert!(listed.contains(name.as_str()), "jobs/{name} is not run by this test");
+        let text = fs::read_to_string(folder().join(&name))?;
+        assert!(text.contains("\n#SBATCH --signal=TERM@60\n"), "jobs/{name} is killed at its limit without a warning");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_line_of_every_job_script_runs_and_leaves_its_documents() -> Done {
+    let Some(lab) = Lab::start()? else { return Ok(()) };
+    for job in &JOBS {
+        let (batch, ran) = submitted(&lab, job)?;
+        let text = fs::read_to_string(folder().join(job.script))?;
+        assert_eq!((batch.state.as_str(), batch.exit), ("COMPLETED", (0, 0)), "{}: {}", job.script, batch.out);
+        let missed: Vec<String> = working_lines(&text)
+            .difference(&ran)
+            .map(|at| format!("{at}: {}", text.lines().nth(at - 1).unwrap_or_default()))
+            .collect();
+        assert!(missed.is_empty(), "{}: these lines did not run: {missed:#?}", job.script);
+        for name in job.documents {
+            let name = name.replace('%', &batch.job);
+            let document =
+                proof::file(&lab.results().join(format!("{name}.json"))).map_err(|error| format!("{name}: {error}"))?;
+            assert_eq!(proof::text(&document, "/status"), "complete", "{name}");
+        }
+        assert!(batch.out.contains("Slurm job "), "{}: `topo` shows the step: {}", job.script, batch.out);
+    }
+    Ok(())
+}
