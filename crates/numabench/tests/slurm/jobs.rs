@@ -57,6 +57,11 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jobs")
 }
 
+/// The values that scripts have in the lab.
+fn lab_values() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/jobs.env")
+}
+
 /// Submits the script with the lab's values and tracing; gives the lines that ran.
 fn submitted(lab: &Lab, job: &Job) -> Result<(Batch, BTreeSet<usize>), Box<dyn Error>> {
     let path = folder().join(job.script);
@@ -68,10 +73,9 @@ fn submitted(lab: &Lab, job: &Job) -> Result<(Batch, BTreeSet<usize>), Box<dyn E
         trace.display()
     );
     fs::write(&traced, tracing)?;
-    let lab_values = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/jobs.env");
     let variables = [
         ("NUMABENCH", BINARY),
-        ("NUMABENCH_LAB", &lab_values.display().to_string()),
+        ("NUMABENCH_LAB", &lab_values().display().to_string()),
         ("NUMABENCH_ARGS", "--backend host --size 64KiB --reps 4"),
         ("SLURM_MPI_TYPE", "none"),
         ("BASH_ENV", &traced.display().to_string()),
@@ -133,5 +137,25 @@ fn every_line_of_every_job_script_runs_and_leaves_its_documents() -> Done {
         }
         assert!(batch.out.contains("Slurm job "), "{}: `topo` shows the step: {}", job.script, batch.out);
     }
+    Ok(())
+}
+
+#[test]
+fn a_job_at_its_time_limit_keeps_what_is_finished_and_begins_no_other_run() -> Done {
+    let Some(lab) = Lab::start()? else { return Ok(()) };
+    let values = lab.results().join("values");
+    let longer = "options=(--backend host --size 64KiB --direction h2d --reps 10000000)";
+    fs::write(&values, format!(". {}\n{longer}\n", lab_values().display()))?;
+    let values = values.display().to_string();
+    let variables = [("NUMABENCH", BINARY), ("NUMABENCH_LAB", values.as_str()), ("SLURM_MPI_TYPE", "none")];
+    // A minute is the least limit there is, and the signal is due a minute before it: Slurm sends it when it next looks, within 30 s.
+    let options = ["--gpus-per-node=2", "--ntasks-per-node=1", "--time=1"];
+    let batch = lab.sbatch(&folder().join("lumi-g.sh"), &options, &variables)?;
+    assert_eq!(batch.exit, (143, 0), "{}: {}", batch.state, batch.out);
+    let document = |name: &str| lab.results().join(format!("{name}-{}.json", batch.job));
+    let right = proof::file(&document("right"))?;
+    assert_eq!((proof::text(&right, "/status"), &right["exit_code"]), ("interrupted", &143.into()));
+    assert!(proof::results(&right).all(|result| !proof::list(result, "/blocks").is_empty()), "{}", batch.out);
+    assert!(!document("wrong").exists(), "{}", batch.out);
     Ok(())
 }

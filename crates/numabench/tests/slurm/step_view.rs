@@ -29,7 +29,7 @@ fn section(view: &str) -> Vec<&str> {
 fn a_step_with_one_core_and_one_of_two_gpus_shows_that_and_the_rest_as_not_in_it() -> Done {
     let Some(lab) = divided()? else { return Ok(()) };
     let script = lab.results().join("job.sh");
-    let step = format!("srun -n1 -c1 --exact --gpus=1 {BINARY} topo");
+    let step = format!("srun --quiet -n1 -c1 --exact --gpus=1 {BINARY} topo");
     fs::write(
         &script,
         format!("#!/bin/sh\n{BINARY} topo\necho @@@\n{step}\necho @@@\n{step} --json\necho @@@\n{step} --numa\n"),
