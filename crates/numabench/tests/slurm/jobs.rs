@@ -9,48 +9,52 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::lab::{Batch, Lab};
+use crate::mpi::{self, Mpi};
 use crate::proof;
 use crate::run::{BINARY, Done};
 
-/// A script, what sbatch is told instead of its own options, and the documents it leaves (`%` is the job's number).
+/// A script, what sbatch is told instead of its own options, on how many nodes its tasks are ranks (0: it has one task), and the
+/// documents it leaves (`%` is the job's number).
 struct Job {
     script: &'static str,
     options: &'static [&'static str],
+    nodes_of_ranks: u64,
     documents: &'static [&'static str],
 }
 
 const JOBS: [Job; 7] = [
-    Job { script: "one-node.sh", options: &["--gpus-per-node=2"], documents: &["result-%"] },
+    Job { script: "one-node.sh", options: &["--gpus-per-node=2"], nodes_of_ranks: 0, documents: &["result-%"] },
     Job {
         script: "lumi-g.sh",
-        options: &["--gpus-per-node=2", "--ntasks-per-node=1"],
+        options: &["--gpus-per-node=2"],
+        nodes_of_ranks: 1,
         documents: &["right-%", "wrong-%", "half-right-%", "half-wrong-%"],
     },
     Job {
         script: "leonardo.sh",
-        options: &["--gres=gpu:2", "--ntasks-per-node=1"],
+        options: &["--gres=gpu:2"],
+        nodes_of_ranks: 1,
         documents: &["near-%", "far-%", "spread-%"],
     },
     Job {
         script: "gh200.sh",
-        options: &["--gpus-per-node=2", "--ntasks-per-node=1"],
+        options: &["--gpus-per-node=2"],
+        nodes_of_ranks: 1,
         documents: &["away-0-%", "away-1-%"],
     },
     Job {
         script: "gh200-shared.sh",
         options: &["--array=0-1", "--cpus-per-task=1", "--mem=0"],
+        nodes_of_ranks: 0,
         documents: &["shared-%-0", "shared-%-1"],
     },
     Job {
         script: "nvidia-node.sh",
-        options: &["--gpus-per-node=2", "--ntasks-per-node=1"],
+        options: &["--gpus-per-node=2"],
+        nodes_of_ranks: 1,
         documents: &["chosen-%", "slurms-%"],
     },
-    Job {
-        script: "partition-sweep.sh",
-        options: &["--gpus-per-node=2", "--nodes=1", "--ntasks-per-node=1"],
-        documents: &["sweep-%"],
-    },
+    Job { script: "partition-sweep.sh", options: &["--gpus-per-node=2"], nodes_of_ranks: 2, documents: &["sweep-%"] },
 ];
 
 fn folder() -> PathBuf {
@@ -63,7 +67,7 @@ fn lab_values() -> PathBuf {
 }
 
 /// Submits the script with the lab's values and tracing; gives the lines that ran.
-fn submitted(lab: &Lab, job: &Job) -> Result<(Batch, BTreeSet<usize>), Box<dyn Error>> {
+fn submitted(lab: &Lab, job: &Job, mpi: Option<&Mpi>) -> Result<(Batch, BTreeSet<usize>), Box<dyn Error>> {
     let path = folder().join(job.script);
     let (traced, trace) = (lab.results().join("trace.bash"), lab.results().join("trace"));
     // Every bash that is not interactive reads the file BASH_ENV names; only the batch script is to be traced.
@@ -73,14 +77,23 @@ fn submitted(lab: &Lab, job: &Job) -> Result<(Batch, BTreeSet<usize>), Box<dyn E
         trace.display()
     );
     fs::write(&traced, tracing)?;
+    let (plugin, mpi_type) = mpi.map_or((String::new(), "none"), |mpi| {
+        (mpi.plugin.display().to_string(), mpi.option.trim_start_matches("--mpi="))
+    });
     let variables = [
         ("NUMABENCH", BINARY),
         ("NUMABENCH_LAB", &lab_values().display().to_string()),
         ("NUMABENCH_ARGS", "--backend host --size 64KiB --reps 4"),
-        ("SLURM_MPI_TYPE", "none"),
+        ("NUMABENCH_MPI", &plugin),
+        ("SLURM_MPI_TYPE", mpi_type),
         ("BASH_ENV", &traced.display().to_string()),
     ];
-    let batch = lab.sbatch(&path, job.options, &variables)?;
+    let mut options = job.options.to_vec();
+    if job.nodes_of_ranks > 0 {
+        options.push(if mpi.is_some() { "--ntasks-per-node=2" } else { "--ntasks-per-node=1" });
+        options.push(if mpi.is_some() && job.nodes_of_ranks == 2 { "--nodes=2" } else { "--nodes=1" });
+    }
+    let batch = lab.sbatch(&path, &options, &variables)?;
     let text = fs::read_to_string(&trace)?;
     fs::remove_file(&trace)?;
     let line = |text: &str| text.trim_start_matches('@').split(' ').next()?.parse().ok();
@@ -120,8 +133,10 @@ fn every_job_script_is_in_the_list_and_asks_for_a_signal_before_its_limit() -> D
 #[test]
 fn every_line_of_every_job_script_runs_and_leaves_its_documents() -> Done {
     let Some(lab) = Lab::start()? else { return Ok(()) };
+    // Without a plug-in each run has one task: the same lines, but no launch.
+    let mpi = mpi::mpich();
     for job in &JOBS {
-        let (batch, ran) = submitted(&lab, job)?;
+        let (batch, ran) = submitted(&lab, job, mpi.as_ref())?;
         let text = fs::read_to_string(folder().join(job.script))?;
         assert_eq!((batch.state.as_str(), batch.exit), ("COMPLETED", (0, 0)), "{}: {}", job.script, batch.out);
         let missed: Vec<String> = working_lines(&text)
@@ -129,12 +144,16 @@ fn every_line_of_every_job_script_runs_and_leaves_its_documents() -> Done {
             .map(|at| format!("{at}: {}", text.lines().nth(at - 1).unwrap_or_default()))
             .collect();
         assert!(missed.is_empty(), "{}: these lines did not run: {missed:#?}", job.script);
+        let mut tasks = 0;
         for name in job.documents {
             let name = name.replace('%', &batch.job);
             let document =
                 proof::file(&lab.results().join(format!("{name}.json"))).map_err(|error| format!("{name}: {error}"))?;
             assert_eq!(proof::text(&document, "/status"), "complete", "{name}");
+            tasks = tasks.max(proof::number(&document, "/launch/tasks"));
         }
+        let expected = if mpi.is_some() { 2 * job.nodes_of_ranks } else { 0 };
+        assert_eq!(tasks, expected, "{}: ranks that are processes", job.script);
         assert!(batch.out.contains("Slurm job "), "{}: `topo` shows the step: {}", job.script, batch.out);
     }
     Ok(())

@@ -6,8 +6,14 @@
 //!
 //! * `lab`       starting one, and srun and sbatch in it;
 //! * `step_view` what `topo` says of a step;
-//! * `jobs`      every script of `jobs/`, each of its lines.
+//! * `jobs`      every script of `jobs/`, each of its lines;
+//! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
+//! * `refusals`  launches and lists that cannot become one run;
+//! * `faults`    a rank that is killed, and signals.
 
+#[path = "../cli/driver.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod driver;
 #[path = "../cli/proof.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod proof;
@@ -15,6 +21,10 @@ mod proof;
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod run;
 
+mod faults;
 mod jobs;
 mod lab;
+mod mpi;
+mod ranks;
+mod refusals;
 mod step_view;
