@@ -24,12 +24,12 @@ struct Long {
 }
 
 impl Long {
-    fn start(lab: &Lab, mpi: &Mpi, document: &Path) -> Result<Self, Box<dyn Error>> {
+    fn start(lab: &Lab, mpi: &Mpi, document: &Path, more: &[&str]) -> Result<Self, Box<dyn Error>> {
         let mut srun = Command::new("bash");
         srun.args(["-c", ". \"$0\" && exec srun \"$@\""]).arg(lab.folder().join("env.sh"));
         srun.args(["--quiet", "--time=5", "--kill-on-bad-exit=0", "-N1", "-n2", "--cpu-bind=none", mpi.option, BINARY]);
         srun.args(["pingpong", "--backend", "host", "--gpus", "0,0", "--size", "64KiB", "--direction", "h2d,d2h"]);
-        srun.args(["--order", "alone", "--reps", "3000000", "--json"]).arg(document);
+        srun.args(["--order", "alone", "--reps", "3000000", "--json"]).arg(document).args(more);
         srun.env("NUMABENCH_MPI", &mpi.plugin).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let srun = srun.spawn()?;
         let began = Instant::now();
@@ -57,6 +57,12 @@ impl Long {
         Err(format!("rank {rank} is not there").into())
     }
 
+    /// Sends a signal to the process of this rank.
+    fn signal(&self, rank: u32, name: &str) -> Done {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.process(rank)?.to_string()]).status()?;
+        if sent.success() { Ok(()) } else { Err(format!("rank {rank} is gone already").into()) }
+    }
+
     /// How it ended, which must be soon.
     fn end(mut self) -> Result<Ended, Box<dyn Error>> {
         let began = Instant::now();
@@ -81,9 +87,8 @@ fn a_rank_that_is_killed_is_named_and_what_was_finished_is_kept() -> Done {
     let Some(lab) = Lab::start()? else { return Ok(()) };
     for mpi in mpi::all() {
         let path = lab.results().join(format!("{}.json", mpi.option));
-        let run = Long::start(&lab, &mpi, &path)?;
-        let victim = run.process(1)?;
-        assert!(Command::new("kill").args(["-KILL", &victim.to_string()]).status()?.success());
+        let run = Long::start(&lab, &mpi, &path, &[])?;
+        run.signal(1, "KILL")?;
         let ended = run.end()?;
         let document = proof::file(&path)?;
         assert_eq!(text(&document, "/status"), "partial", "{}: {}{}", mpi.name, document["status_reason"], ended.err);
@@ -101,7 +106,7 @@ fn sigterm_to_a_step_ends_all_ranks_with_one_code_and_keeps_what_is_finished() -
     let Some(lab) = Lab::start()? else { return Ok(()) };
     for mpi in mpi::all() {
         let path = lab.results().join(format!("{}.json", mpi.option));
-        let run = Long::start(&lab, &mpi, &path)?;
+        let run = Long::start(&lab, &mpi, &path, &[])?;
         let jobs =
             Ended::of(&lab.command("squeue").args(["--noheader", "--steps", "--format=%i"]).output()?).well().out;
         let step = jobs.split_whitespace().find(|step| step.ends_with(".0")).ok_or("no step")?.to_owned();
@@ -111,6 +116,21 @@ fn sigterm_to_a_step_ends_all_ranks_with_one_code_and_keeps_what_is_finished() -
         let document = proof::file(&path)?;
         proof::agrees(&document, ended.code)?;
         assert_eq!((text(&document, "/status"), list(&document, "/missing").len()), ("interrupted", 0), "{}", mpi.name);
+        measured(&document);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rank_that_hangs_holds_the_others_no_longer_than_the_timeout() -> Done {
+    let Some(lab) = Lab::start()? else { return Ok(()) };
+    for mpi in mpi::all() {
+        let path = lab.results().join(format!("{}.json", mpi.option));
+        let run = Long::start(&lab, &mpi, &path, &["--timeout", "10s"])?;
+        run.signal(1, "STOP")?;
+        let ended = run.end()?;
+        let document = proof::file(&path)?;
+        assert_eq!((text(&document, "/status"), &document["exit_code"]), ("timed-out", &124.into()), "{}", ended.err);
         measured(&document);
     }
     Ok(())

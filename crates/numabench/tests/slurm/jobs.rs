@@ -66,6 +66,14 @@ fn lab_values() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/jobs.env")
 }
 
+/// The plug-in's path, srun's word for its MPI, and sbatch's option for two ranks a node; without one, one task.
+fn launch(mpi: Option<&Mpi>) -> (String, &'static str, &'static str) {
+    match mpi {
+        Some(mpi) => (mpi.plugin.display().to_string(), mpi.option.trim_start_matches("--mpi="), "--ntasks-per-node=2"),
+        None => (String::new(), "none", "--ntasks-per-node=1"),
+    }
+}
+
 /// Submits the script with the lab's values and tracing; gives the lines that ran.
 fn submitted(lab: &Lab, job: &Job, mpi: Option<&Mpi>) -> Result<(Batch, BTreeSet<usize>), Box<dyn Error>> {
     let path = folder().join(job.script);
@@ -77,9 +85,7 @@ fn submitted(lab: &Lab, job: &Job, mpi: Option<&Mpi>) -> Result<(Batch, BTreeSet
         trace.display()
     );
     fs::write(&traced, tracing)?;
-    let (plugin, mpi_type) = mpi.map_or((String::new(), "none"), |mpi| {
-        (mpi.plugin.display().to_string(), mpi.option.trim_start_matches("--mpi="))
-    });
+    let (plugin, mpi_type, tasks) = launch(mpi);
     let variables = [
         ("NUMABENCH", BINARY),
         ("NUMABENCH_LAB", &lab_values().display().to_string()),
@@ -90,7 +96,7 @@ fn submitted(lab: &Lab, job: &Job, mpi: Option<&Mpi>) -> Result<(Batch, BTreeSet
     ];
     let mut options = job.options.to_vec();
     if job.nodes_of_ranks > 0 {
-        options.push(if mpi.is_some() { "--ntasks-per-node=2" } else { "--ntasks-per-node=1" });
+        options.push(tasks);
         options.push(if mpi.is_some() && job.nodes_of_ranks == 2 { "--nodes=2" } else { "--nodes=1" });
     }
     let batch = lab.sbatch(&path, &options, &variables)?;
@@ -163,12 +169,19 @@ fn every_line_of_every_job_script_runs_and_leaves_its_documents() -> Done {
 fn a_job_at_its_time_limit_keeps_what_is_finished_and_begins_no_other_run() -> Done {
     let Some(lab) = Lab::start()? else { return Ok(()) };
     let values = lab.results().join("values");
-    let longer = "options=(--backend host --size 64KiB --direction h2d --reps 10000000)";
+    let longer = "options=(--backend host --size 64KiB --direction h2d --order alone --reps 10000000)";
     fs::write(&values, format!(". {}\n{longer}\n", lab_values().display()))?;
     let values = values.display().to_string();
-    let variables = [("NUMABENCH", BINARY), ("NUMABENCH_LAB", values.as_str()), ("SLURM_MPI_TYPE", "none")];
+    let mpi = mpi::mpich();
+    let (plugin, mpi_type, tasks) = launch(mpi.as_ref());
+    let variables = [
+        ("NUMABENCH", BINARY),
+        ("NUMABENCH_LAB", values.as_str()),
+        ("NUMABENCH_MPI", &plugin),
+        ("SLURM_MPI_TYPE", mpi_type),
+    ];
     // A minute is the least limit there is, and the signal is due a minute before it: Slurm sends it when it next looks, within 30 s.
-    let options = ["--gpus-per-node=2", "--ntasks-per-node=1", "--time=1"];
+    let options = ["--gpus-per-node=2", tasks, "--time=1"];
     let batch = lab.sbatch(&folder().join("lumi-g.sh"), &options, &variables)?;
     assert_eq!(batch.exit, (143, 0), "{}: {}", batch.state, batch.out);
     let document = |name: &str| lab.results().join(format!("{name}-{}.json", batch.job));

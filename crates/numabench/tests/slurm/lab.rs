@@ -79,6 +79,11 @@ impl Lab {
         self.folder.path().join("lab")
     }
 
+    /// Whether each node has a host name of its own, for which the lab needs some rights.
+    pub fn has_host_names(&self) -> Result<bool, Box<dyn Error>> {
+        Ok(!fs::read_to_string(self.folder().join("env.sh"))?.contains("OMPI_MCA_btl=self,tcp"))
+    }
+
     /// A folder for what a test's jobs write.
     pub fn results(&self) -> PathBuf {
         self.folder.path().to_path_buf()
