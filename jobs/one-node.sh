@@ -8,6 +8,7 @@
 #SBATCH --gpus-per-node=4
 #SBATCH --mem=0
 #SBATCH --time=00:15:00
+#SBATCH --signal=TERM@60
 #SBATCH --output=numabench-%j.out
 #
 # One node, all of its GPUs: shows the machine, then measures host-device copies on every GPU, each rank alone and all at
@@ -45,10 +46,8 @@ if [ -n "${SLURM_JOB_ID-}" ]; then
     launch=(srun --nodes=1 --ntasks=1 --cpu-bind=none)
 fi
 
-command -v "$numabench" >/dev/null || {
-    echo "one-node.sh: no program '$numabench': put numabench on the PATH, or its path in NUMABENCH" >&2
-    exit 2
-}
+die() { echo "one-node.sh: $1" >&2; exit 2; }
+command -v "$numabench" >/dev/null || die "no program '$numabench': put numabench on the PATH, or its path in NUMABENCH"
 
 "${launch[@]}" "$numabench" topo
 echo

@@ -52,6 +52,8 @@ pub const LABS: &[Need] = &[
     need(Probe::Program("cpio"), "cpio", "cpio", "cpio"),
     need(Probe::Program("numactl"), "numactl", "numactl", "numactl"),
     need(Probe::Program("lstopo-no-graphics"), "hwloc-nox", "hwloc", "hwloc"),
+    need(Probe::Program("slurmctld"), "slurm-wlm", "slurm slurm-slurmctld slurm-slurmd", "slurm slurm-node"),
+    need(Probe::Program("munged"), "munge", "munge", "munge"),
 ];
 
 /// What the MPI plug-in and its tests need: both of Debian's MPIs, which lie beside each other, and clang's library and headers for
@@ -81,9 +83,10 @@ pub fn present(probe: Probe) -> bool {
     }
 }
 
-/// Whether a file of this name lies in a folder of the PATH.
+/// Whether a file of this name lies in a folder of the PATH, or where daemons are, which is on root's PATH alone.
 pub fn on_path(name: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| is_file(&dir.join(name))))
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).chain(["/usr/sbin".into()]).any(|dir| is_file(&dir.join(name)))
 }
 
 /// Looks where clang-sys looks: the folder it is told, the linker's cache, and LLVM's own folders.

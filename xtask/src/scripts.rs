@@ -35,7 +35,8 @@ fn find(root: &Path) -> Result<Vec<PathBuf>> {
         let full = root.join(folder);
         for entry in std::fs::read_dir(&full).with_context(|| format!("cannot list {}", full.display()))? {
             let name = entry.with_context(|| format!("cannot list {}", full.display()))?.file_name();
-            if Path::new(&name).extension().is_some_and(|extension| extension == "sh") {
+            // `.env`: values that scripts read.
+            if Path::new(&name).extension().is_some_and(|extension| extension == "sh" || extension == "env") {
                 scripts.push(Path::new(folder).join(name));
             }
         }

@@ -36,7 +36,7 @@ pub(crate) fn survey(hwloc: &Hwloc, source: Source, root: Option<&FsRoot>) -> Re
     topology.check()?;
     let nics = nics::nics(hwloc, &surroundings(hwloc, &topology, root), root);
     let huge_pages = huge_pages::reserved(hwloc, &topology, root);
-    Ok(Survey { topology, huge_pages, nics, process: root.map(process) })
+    Ok(Survey { topology, huge_pages, nics, process: root.map(process), step: None })
 }
 
 /// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a file of lstopo's.

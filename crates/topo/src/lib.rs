@@ -6,6 +6,7 @@
 //! * [`link`] a GPU's PCIe link, to be read again under load;
 //! * [`environment`] what else of the machine a measurement depends on;
 //! * [`process`] what this process is bound to;
+//! * [`step`] what of the machine is this process's job step's;
 //! * [`difference`] what changed between two;
 //! * [`text`] the plain-text views of `numabench topo`.
 //!
@@ -24,6 +25,7 @@ pub mod fs_root;
 pub mod link;
 pub mod model;
 pub mod process;
+pub mod step;
 pub mod text;
 
 mod bitmap;

@@ -3,12 +3,15 @@
 //! Two sources, in this order: hwloc for the structure, the kernel's and drivers' files for what hwloc leaves out. Neither a GPU
 //! runtime nor the thread's binding is touched, so this can run first, before any thread is bound.
 
+use hwlocality::Topology as Hwloc;
+
 use crate::TopoError;
 use crate::convert::{model, survey as convert};
 use crate::fs_root::FsRoot;
 use crate::load;
 use crate::model::{Source, Topology};
 use crate::save;
+use crate::step;
 use crate::survey::Survey;
 
 /// This machine as this process finds it now: what it has, and what of it may be used.
@@ -29,7 +32,7 @@ pub fn read() -> Result<Topology, TopoError> {
 /// As [`read()`].
 pub fn survey() -> Result<Survey, TopoError> {
     let alone = load::alone();
-    convert(&load::this_machine(&alone)?, Source::ThisSystem, Some(&FsRoot::default()))
+    surveyed(&load::this_machine(&alone)?, &FsRoot::default())
 }
 
 /// The same, and hwloc XML that holds all of it, for [`crate::survey_xml()`] and for `lstopo --input`.
@@ -40,8 +43,14 @@ pub fn survey_and_xml() -> Result<(Survey, String), TopoError> {
     let root = FsRoot::default();
     let alone = load::alone();
     let hwloc = load::this_machine(&alone)?;
-    let survey = convert(&hwloc, Source::ThisSystem, Some(&root))?;
+    let survey = surveyed(&hwloc, &root)?;
     Ok((survey, save::xml(&hwloc, &root)?))
+}
+
+fn surveyed(hwloc: &Hwloc, root: &FsRoot) -> Result<Survey, TopoError> {
+    let mut survey = convert(hwloc, Source::ThisSystem, Some(root))?;
+    survey.step = step::here(&survey.topology);
+    Ok(survey)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::huge_pages::HugePages;
 use crate::model::Topology;
 use crate::nics::Nic;
 use crate::process::Process;
+use crate::step::Step;
 
 /// A machine, or a saved description of one, with all that is shown of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,4 +23,7 @@ pub struct Survey {
     pub nics: Vec<Nic>,
     /// What the process that read this machine is bound to; null in a file that does not say.
     pub process: Option<Process>,
+    /// The job step that it ran in, and what of the machine is the step's; null outside one, and in a file, which is the
+    /// machine's and not a job's.
+    pub step: Option<Step>,
 }

@@ -11,6 +11,7 @@ mod missing;
 mod nics;
 mod numa;
 mod places;
+mod step;
 mod tree;
 
 use crate::difference::Difference;
@@ -23,6 +24,7 @@ pub fn render(survey: &Survey, width: usize) -> String {
     let (topology, width) = (&survey.topology, width.max(60));
     joined([
         vec![headline(topology)],
+        step::lines(survey, width),
         places::lines(survey, width),
         places::distances(topology, width),
         gpus::lines(topology, width),
@@ -37,6 +39,7 @@ pub fn numa(survey: &Survey, width: usize) -> String {
     let (topology, width) = (&survey.topology, width.max(60));
     joined([
         vec![headline(topology)],
+        step::lines(survey, width),
         numa::nodes(topology),
         places::distances(topology, width),
         numa::process(survey, width),

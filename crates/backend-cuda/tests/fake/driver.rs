@@ -229,14 +229,23 @@ unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> c_int {
-    unsafe { *count = told_code("FAKE_COUNT", 2) };
+    unsafe { *count = visible().map_or(told_code("FAKE_COUNT", 2), |visible| visible.len() as c_int) };
     0
+}
+
+/// The devices that `CUDA_VISIBLE_DEVICES` leaves, by number, where it is set; one that is none ends the list.
+fn visible() -> Option<Vec<c_int>> {
+    let list = std::env::var("CUDA_VISIBLE_DEVICES").ok()?;
+    let numbers = list.split(',').map(|item| item.parse().ok().filter(|number| (0..2).contains(number)));
+    Some(numbers.map_while(|number| number).collect())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> c_int {
-    unsafe { *device = ordinal };
-    if ordinal < 2 { 0 } else { INVALID_DEVICE }
+    let visible = visible().unwrap_or_else(|| vec![0, 1]);
+    let Some(number) = usize::try_from(ordinal).ok().and_then(|at| visible.get(at)) else { return INVALID_DEVICE };
+    unsafe { *device = *number };
+    0
 }
 
 unsafe fn give(text: &CStr, to: *mut c_char, len: c_int) -> c_int {

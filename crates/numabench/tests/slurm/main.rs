@@ -1,0 +1,30 @@
+//! The binary in a real Slurm (`tests/lab/slurm.sh`): steps, batch jobs, and the job scripts as users submit them.
+//!
+//! Each test starts a lab of its own, which takes a few tenths of a second, so that none waits for or disturbs another's jobs;
+//! the test runner takes one at a time, because every lab's nodes are this machine. What a machine lacks is said in a line that
+//! begins with `SKIPPED`. Nothing waits for ever: every command has a limit, and a lab ends with the process that holds it.
+//!
+//! * `lab`       starting one, and srun and sbatch in it;
+//! * `step_view` what `topo` says of a step;
+//! * `jobs`      every script of `jobs/`, each of its lines;
+//! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
+//! * `refusals`  launches and lists that cannot become one run;
+//! * `faults`    a rank that is killed, and signals.
+
+#[path = "../cli/driver.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod driver;
+#[path = "../cli/proof.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod proof;
+#[path = "../cli/run.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod run;
+
+mod faults;
+mod jobs;
+mod lab;
+mod mpi;
+mod ranks;
+mod refusals;
+mod step_view;

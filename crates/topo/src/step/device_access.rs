@@ -1,0 +1,46 @@
+//! Whether this process may open a GPU's device file, asked without opening it: opening would wake the GPU.
+//!
+//! access(2) asks the device cgroup too (`devcgroup_inode_permission` in the kernel's `inode_permission`), and a refusal of the
+//! cgroup's is EPERM where one of the file's mode is EACCES. So a GPU that a scheduler has hidden from a step is told from one that
+//! the user may not use.
+
+use rustix::fs::{Access as Mode, access};
+use rustix::io::Errno;
+use stats::PciAddress;
+
+use crate::fs_root::{FsRoot, value_of};
+
+/// What came of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// It may be opened.
+    Open,
+    /// The device cgroup refuses it.
+    Refused,
+    /// There is no such file here, though its driver has the GPU: a container that was given only some.
+    Missing,
+    /// No driver says which file it has, or something else is in the way.
+    Unknown,
+}
+
+/// Whether the file of the GPU at `pci` may be opened.
+pub(super) fn of(root: &FsRoot, pci: PciAddress) -> Access {
+    let Some(file) = device_file(root, pci) else { return Access::Unknown };
+    match access(file, Mode::READ_OK | Mode::WRITE_OK) {
+        Ok(()) => Access::Open,
+        Err(Errno::PERM) => Access::Refused,
+        Err(Errno::NOENT) => Access::Missing,
+        Err(_) => Access::Unknown,
+    }
+}
+
+/// The GPU's own device file: NVIDIA's by the minor number that its driver shows, AMD's the render node.
+fn device_file(root: &FsRoot, pci: PciAddress) -> Option<String> {
+    const MINOR: &str = "Device Minor";
+    if let Ok(line) = root.lines(&format!("/proc/driver/nvidia/gpus/{pci}/information"), &[MINOR]) {
+        let minor: u32 = value_of(&line, MINOR)?.parse().ok()?;
+        return Some(format!("/dev/nvidia{minor}"));
+    }
+    let nodes = root.names(&format!("/sys/bus/pci/devices/{pci}/drm"));
+    nodes.into_iter().find(|name| name.starts_with("renderD")).map(|name| format!("/dev/dri/{name}"))
+}

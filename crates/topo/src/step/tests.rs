@@ -1,0 +1,226 @@
+//! The division of a node, on a saved machine of three GPUs, and what is made of Slurm's variables and processes.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+
+use super::*;
+use crate::survey::Survey;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// 2 packages of 4 cores with 2 PUs each; PUs 2-15 are allowed.
+fn machine() -> Result<Survey, crate::TopoError> {
+    crate::survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/two-packages-gpus.xml"))
+}
+
+/// What Slurm 22.05 tells the first task of `srun -n1 -c1 --gpus=1` on a node of two, with these changes.
+fn variables(changes: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+    let mut all: BTreeMap<String, String> = [
+        ("SLURM_JOB_ID", "7"),
+        ("SLURM_STEP_ID", "0"),
+        ("SLURMD_NODENAME", "n0"),
+        ("SLURM_JOB_NUM_NODES", "1"),
+        ("SLURM_CPUS_ON_NODE", "1"),
+        ("SLURM_GPUS_ON_NODE", "1"),
+        ("SLURM_STEP_GPUS", "0"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    all.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    move |name| all.get(name).filter(|value| *value != "unset").cloned()
+}
+
+/// A root with nothing in it.
+fn bare() -> Result<(tempfile::TempDir, FsRoot), std::io::Error> {
+    let folder = tempfile::tempdir()?;
+    let root = FsRoot::at(folder.path());
+    Ok((folder, root))
+}
+
+fn told(changes: &[(&str, &str)]) -> Result<Told, Box<dyn Error>> {
+    let (_folder, root) = bare()?;
+    Ok(Told::slurm(&variables(changes), &root).ok_or("in no step")?)
+}
+
+fn sets(share: &Share) -> [String; 4] {
+    [&share.usable, &share.other_tasks, &share.not_in_step, &share.untold]
+        .map(|set| if set.is_empty() { String::new() } else { set.to_string() })
+}
+
+#[test]
+fn a_bound_task_that_has_all_of_its_step_has_the_nodes_rest_outside() -> Outcome {
+    let topology = machine()?.topology.restricted_to(&"4-5".parse()?);
+    let cpus = cpus(&told(&[("SLURM_CPUS_ON_NODE", "2")])?, &topology);
+    assert_eq!(sets(&cpus), ["4-5", "", "0-3,6-15", ""]);
+    assert!(cpus.is_whole_step());
+    Ok(())
+}
+
+#[test]
+fn what_other_tasks_of_the_step_have_is_not_outside_of_it() -> Outcome {
+    let topology = machine()?.topology.restricted_to(&"4-5".parse()?);
+    let all_of_it = cpus(&told(&[("SLURM_CPUS_ON_NODE", "14")])?, &topology);
+    assert_eq!(sets(&all_of_it), ["4-5", "2-3,6-15", "0-1", ""], "the cpuset has the last word");
+    let some = cpus(&told(&[("SLURM_CPUS_ON_NODE", "6")])?, &topology);
+    assert_eq!(sets(&some), ["4-5", "", "0-1", "2-3,6-15"]);
+    assert!(some.reason.contains("which 4 of the others"), "{}", some.reason);
+    let silent = cpus(&told(&[("SLURM_CPUS_ON_NODE", "unset")])?, &topology);
+    assert_eq!(sets(&silent), ["4-5", "", "0-1", "2-3,6-15"]);
+    Ok(())
+}
+
+#[test]
+fn a_step_that_nothing_confines_is_told_so() -> Outcome {
+    let cpus = cpus(&told(&[])?, &machine()?.topology);
+    assert_eq!(sets(&cpus), ["2-15", "", "0-1", ""]);
+    assert_eq!(cpus.reason, "SLURM_CPUS_ON_NODE=1, but nothing holds this task to fewer than 14");
+    Ok(())
+}
+
+#[test]
+fn slurms_numbers_are_taken_along_pci_order_where_nothing_is_hidden() -> Outcome {
+    let gpus_of = |changes: &[(&str, &str)], access: [Access; 3]| -> Result<GpuShare, Box<dyn Error>> {
+        Ok(gpus(&told(changes)?, &machine()?.topology.gpus, &access))
+    };
+    const NONE: [Access; 3] = [Access::Unknown; 3];
+    let one = gpus_of(&[("SLURM_STEP_GPUS", "1")], NONE)?;
+    assert_eq!(sets(&one.share), ["1", "", "0,2", ""]);
+    assert!(one.share.reason.contains("taken for the n-th in PCI order"), "{}", one.share.reason);
+
+    let one_of_two = gpus_of(&[("SLURM_STEP_GPUS", "1"), ("SLURM_GPUS_ON_NODE", "2")], NONE)?;
+    assert_eq!(sets(&one_of_two.share), ["1", "", "", "0,2"]);
+    let one_of_all = gpus_of(&[("SLURM_STEP_GPUS", "1"), ("SLURM_GPUS_ON_NODE", "3")], NONE)?;
+    assert_eq!(sets(&one_of_all.share), ["1", "0,2", "", ""]);
+
+    let unbound = [("SLURM_STEP_GPUS", "unset"), ("SLURM_GPUS_ON_NODE", "2")];
+    let two_unbound = gpus_of(&unbound, NONE)?;
+    assert_eq!(sets(&two_unbound.share), ["", "", "", "0-2"]);
+    assert_eq!((two_unbound.numbers, two_unbound.share.count), (None, Some(2)));
+    let all_unbound = gpus_of(&[("SLURM_STEP_GPUS", "unset"), ("SLURM_GPUS_ON_NODE", "3")], NONE)?;
+    assert_eq!(sets(&all_unbound.share), ["0-2", "", "", ""]);
+
+    let beyond = gpus_of(&[("SLURM_STEP_GPUS", "5")], NONE)?;
+    assert_eq!(sets(&beyond.share), ["", "", "", "0-2"]);
+    assert!(beyond.share.reason.contains("5 are not places among the 3 GPUs"), "{}", beyond.share.reason);
+    let silent = [("SLURM_STEP_GPUS", "unset"), ("SLURM_GPUS_ON_NODE", "unset")];
+    assert!(gpus_of(&silent, NONE)?.share.reason.contains("names no GPU"));
+    Ok(())
+}
+
+#[test]
+fn device_files_that_are_refused_or_missing_prove_what_is_not_in_the_step() -> Outcome {
+    let topology = machine()?.topology;
+    let share = |told: &Told, access: [Access; 3]| gpus(told, &topology.gpus, &access).share;
+    // Slurm says 0, the kernel says otherwise: a gres.conf with another order.
+    let proven = share(&told(&[])?, [Access::Refused, Access::Open, Access::Refused]);
+    assert_eq!(sets(&proven), ["1", "", "0,2", ""]);
+    assert!(proven.reason.contains("device cgroup"), "{}", proven.reason);
+    let container = share(&told(&[])?, [Access::Open, Access::Missing, Access::Missing]);
+    assert_eq!(
+        (sets(&container), container.reason.contains("not here")),
+        (["0", "", "1-2", ""].map(String::from), true)
+    );
+    // The cgroup is the step's, the variable the task's.
+    let task = share(&told(&[("SLURM_GPUS_ON_NODE", "2")])?, [Access::Open, Access::Open, Access::Refused]);
+    assert_eq!(sets(&task), ["0", "1", "2", ""]);
+    // A file that cannot be judged proves nothing.
+    let unclear = share(&told(&[])?, [Access::Open, Access::Refused, Access::Unknown]);
+    assert!(unclear.reason.contains("SLURM_GPUS_ON_NODE"), "{}", unclear.reason);
+    Ok(())
+}
+
+#[test]
+fn without_pci_devices_slurms_numbers_are_all_there_is() -> Outcome {
+    let shown = |changes: &[(&str, &str)]| -> Result<String, Box<dyn Error>> {
+        let mut survey = machine()?;
+        survey.topology.gpus.clear();
+        survey.step = Some(step(told(changes)?, &survey.topology, &[]));
+        Ok(crate::text::render(&survey, 100))
+    };
+    let one_of_two = shown(&[("SLURM_JOB_GPUS", "0,1")])?;
+    for line in [
+        "Slurm job 7, step 0, on node n0",
+        "  GPUs  0 as Slurm numbers them",
+        "not in this step: 1 as Slurm numbers them",
+    ] {
+        assert!(one_of_two.contains(line), "no \"{line}\" in\n{one_of_two}");
+    }
+    let far = shown(&[("SLURM_JOB_GPUS", "0,1"), ("SLURM_JOB_NUM_NODES", "2")])?;
+    assert!(!far.contains("not in this step: 1 as"), "those are the batch script's node's: {far}");
+    let unbound = shown(&[("SLURM_STEP_GPUS", "unset"), ("SLURM_GPUS_ON_NODE", "2")])?;
+    assert!(unbound.contains("2 in this step; which, Slurm does not say"), "{unbound}");
+    let task = shown(&[("SLURM_STEP_GPUS", "1"), ("SLURM_GPUS_ON_NODE", "2")])?;
+    assert!(task.contains("this task has 1 as Slurm numbers them, of the step's 2"), "{task}");
+    Ok(())
+}
+
+#[test]
+fn the_view_of_a_step_says_what_it_has_and_what_not() -> Outcome {
+    let mut survey = machine()?;
+    survey.topology = survey.topology.restricted_to(&"4-5".parse()?);
+    let told = told(&[("SLURM_CPUS_ON_NODE", "2"), ("SLURM_STEP_GPUS", "1")])?;
+    survey.step = Some(step(told, &survey.topology, &[Access::Unknown; 3]));
+    for text in [crate::text::render(&survey, 100), crate::text::numa(&survey, 100)] {
+        let section: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Slurm")).take(6).collect();
+        assert_eq!(
+            section,
+            [
+                "Slurm job 7, step 0, on node n0",
+                "  PUs   4-5 (1 of 8 cores)",
+                "        not in this step: 0-3,6-15",
+                "  GPUs  1 (0000:83:00.0)",
+                "        not in this step: 0,2",
+                "        SLURM_GPUS_ON_NODE=1; Slurm's n-th GPU is taken for the n-th in PCI order",
+            ]
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_process_outside_of_jobs_is_in_no_step_and_a_login_shell_of_salloc_neither() -> Outcome {
+    let (_folder, root) = bare()?;
+    assert_eq!(Told::slurm(&|_: &str| None, &root), None);
+    let login = variables(&[("SLURM_STEP_ID", "unset"), ("SLURMD_NODENAME", "unset")]);
+    assert_eq!(Told::slurm(&login, &root), None);
+    Ok(())
+}
+
+#[test]
+fn a_batch_script_has_the_jobs_gpus_also_when_a_step_submitted_it() -> Outcome {
+    let (folder, root) = bare()?;
+    let plain = [("SLURM_STEP_ID", "unset"), ("SLURM_STEP_GPUS", "unset"), ("SLURM_JOB_GPUS", "2-3")];
+    let batch = told(&plain)?;
+    assert_eq!((batch.step.as_str(), batch.gpu_numbers), ("batch", Some("2-3".parse()?)));
+    assert_eq!(told(&[("SLURM_STEP_ID", "4294967290")])?.step, "interactive");
+
+    // The submitting step's SLURM_STEP_ID and SLURM_STEP_GPUS are still there; process 41's starter says what 41 is.
+    let file = |path: &str, text: &str| -> std::io::Result<()> {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+        std::fs::write(path, text)
+    };
+    file("proc/41/stat", "41 (a (b) c) S 40 41 41 0 -1 0\n")?;
+    file("proc/40/cmdline", "slurmstepd: [7.batch]\0\0\0")?;
+    let inherited = variables(&[("SLURM_TASK_PID", "41"), ("SLURM_JOB_GPUS", "2-3")]);
+    let batch = Told::slurm(&inherited, &root).ok_or("in no step")?;
+    assert_eq!((batch.step.as_str(), batch.gpu_numbers), ("batch", Some("2-3".parse()?)));
+
+    file("proc/40/cmdline", "slurmstepd: [6.batch]\0")?;
+    let other = Told::slurm(&inherited, &root).ok_or("in no step")?;
+    assert_eq!(other.step, "0", "the title of another job's is not believed");
+    Ok(())
+}
+
+#[test]
+fn a_gpus_file_is_asked_for_and_not_opened() -> Outcome {
+    let (folder, root) = bare()?;
+    let pci = "0000:03:00.0".parse()?;
+    assert_eq!(device_access::of(&root, pci), Access::Unknown, "no driver has it");
+    let information = folder.path().join("proc/driver/nvidia/gpus/0000:03:00.0/information");
+    std::fs::create_dir_all(information.parent().ok_or("no parent")?)?;
+    std::fs::write(&information, "Model: \t\t NVIDIA H200\nDevice Minor: \t 4094\n")?;
+    assert_eq!(device_access::of(&root, pci), Access::Missing, "/dev/nvidia4094 is not there");
+    Ok(())
+}

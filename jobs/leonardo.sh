@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+#SBATCH --job-name=numabench
+#SBATCH --account=YOUR_ACCOUNT
+#SBATCH --partition=boost_usr_prod
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=4
+#SBATCH --gres=gpu:4
+#SBATCH --exclusive
+#SBATCH --mem=0
+#SBATCH --time=00:30:00
+#SBATCH --signal=TERM@60
+#SBATCH --output=numabench-%j.out
+#
+# Leonardo Booster: one rank per GPU, each an MPI process, from the cores that are said to be near the GPUs, from the far ones,
+# and spread over both NUMA nodes. `sbatch jobs/leonardo.sh`, with your account above.
+#
+# Output: numabench-JOB.out (tables) and NAME-JOB.json for each of near, far and spread. The exit code is that of the first run
+# that did not end with 0 (README lists them).
+#
+# Published runs had all four GPUs at NUMA node 0 and were still faster when spread (9.0 against 7.4 GB/s a rank): what is
+# near is a hypothesis, which this job puts to the test. numabench binds each rank by itself, so Slurm must neither bind tasks
+# (--cpu-bind=none) nor hide GPUs (--gpu-bind=none).
+#
+# Settings, from the environment:
+#   NUMABENCH       the program (default: numabench on the PATH)
+#   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
+#   SLURM_MPI_TYPE  as srun's --mpi (default: pmix, for Open MPI; pmi2 for MPICH and Intel MPI)
+#   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
+set -euo pipefail
+
+tasks=4 gpus=0,1,2,3
+near=1,2,3,4
+far=16,17,18,19
+spread=1,2,16,17
+# As the case study counts: 256 MiB, 100 rounds after 10. It copied pageable memory; pinned is what the link can do.
+options=(--floats 67108864 --reps 100 --warmup 10 --memory "pageable,pinned" --order both)
+export SLURM_MPI_TYPE=${SLURM_MPI_TYPE:-pmix}
+# shellcheck source=/dev/null
+. "${NUMABENCH_LAB:-/dev/null}"
+
+numabench=${NUMABENCH:-numabench}
+status=0
+
+# NAME PUS. A rank that dies must not take the others along before they have written what they have.
+run() {
+    echo "== $1: GPUs $gpus from PUs $2"
+    srun --nodes=1 --ntasks="$tasks" --cpu-bind=none --gpu-bind=none --kill-on-bad-exit=0 "$numabench" pingpong \
+        --cpus "$2" --gpus "$gpus" "${options[@]}" --json "$1-$SLURM_JOB_ID.json" || ended $?
+}
+
+# After a signal the job's time is up: what is finished is written, and no other run is begun.
+ended() { [ "$1" -lt 128 ] || exit "$1"; [ "$status" != 0 ] || status=$1; }
+
+srun --nodes=1 --ntasks=1 --cpu-bind=none --gpu-bind=none "$numabench" topo
+run near "$near"
+run far "$far"
+run spread "$spread"
+exit "$status"

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+#SBATCH --job-name=numabench
+#SBATCH --account=YOUR_PROJECT
+#SBATCH --partition=standard-g
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=8
+#SBATCH --gpus-per-node=8
+#SBATCH --exclusive
+#SBATCH --mem=0
+#SBATCH --time=00:30:00
+#SBATCH --signal=TERM@60
+#SBATCH --output=numabench-%j.out
+#
+# LUMI-G: the placement case study, one rank per GPU (GCD), each an MPI process. Eight ranks on the cores that belong to their
+# GPUs and eight on cores in plain order, then the same with half of the GPUs. `sbatch jobs/lumi-g.sh`, with your project above.
+#
+# Output: numabench-JOB.out (tables) and NAME-JOB.json for each of right, wrong, half-right and half-wrong. The exit code is
+# that of the first run that did not end with 0 (README lists them).
+#
+# GPU 0 to 7 in PCI order lie at cores 48-55, 56-63, 16-23, 24-31, 0-7, 8-15, 32-39 and 40-47; the first core of each eight
+# is reserved for the system. numabench binds each rank by itself, so Slurm must neither bind tasks (--cpu-bind=none) nor hide
+# GPUs (--gpu-bind=none). numabench has no HIP backend yet: `topo` works on these GPUs, `pingpong` does not.
+#
+# Settings, from the environment:
+#   NUMABENCH       the program (default: numabench on the PATH)
+#   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
+#   SLURM_MPI_TYPE  as srun's --mpi (default: cray_shasta)
+#   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
+set -euo pipefail
+
+tasks=8 gpus=0,1,2,3,4,5,6,7
+right=49,57,17,25,1,9,33,41
+wrong=1,9,17,25,33,41,49,57
+half_tasks=4 half_gpus=0,2,4,6
+half_right=49,17,1,33
+half_wrong=1,33,49,17
+# As the case study counts: 256 MiB, 100 rounds after 10. It copied pageable memory; pinned is what the link can do.
+options=(--floats 67108864 --reps 100 --warmup 10 --memory "pageable,pinned" --order both)
+export SLURM_MPI_TYPE=${SLURM_MPI_TYPE:-cray_shasta}
+# shellcheck source=/dev/null
+. "${NUMABENCH_LAB:-/dev/null}"
+
+numabench=${NUMABENCH:-numabench}
+status=0
+
+# NAME RANKS PUS GPUS. A rank that dies must not take the others along before they have written what they have.
+run() {
+    echo "== $1: GPUs $4 from PUs $3"
+    srun --nodes=1 --ntasks="$2" --cpu-bind=none --gpu-bind=none --kill-on-bad-exit=0 "$numabench" pingpong \
+        --cpus "$3" --gpus "$4" "${options[@]}" --json "$1-$SLURM_JOB_ID.json" || ended $?
+}
+
+# After a signal the job's time is up: what is finished is written, and no other run is begun.
+ended() { [ "$1" -lt 128 ] || exit "$1"; [ "$status" != 0 ] || status=$1; }
+
+srun --nodes=1 --ntasks=1 --cpu-bind=none --gpu-bind=none "$numabench" topo
+run right "$tasks" "$right" "$gpus"
+run wrong "$tasks" "$wrong" "$gpus"
+run half-right "$half_tasks" "$half_right" "$half_gpus"
+run half-wrong "$half_tasks" "$half_wrong" "$half_gpus"
+exit "$status"
