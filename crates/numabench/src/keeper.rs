@@ -39,7 +39,7 @@ impl<'a> Keeper<'a> {
         let document = document::build(&self.facts, state, Some(exit));
         let args = self.facts.args;
         if let Some(sink) = self.sink {
-            sink.write(&json(&document)?).map_err(|error| Fault::new(Exit::NoResult, error))?;
+            sink.keep(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
         }
         if args.json.as_deref() == Some(Path::new("-")) {
             terminal::print(&json(&document)?)?;
@@ -56,9 +56,7 @@ impl<'a> Keeper<'a> {
         let Some(sink) = self.sink else { return };
         let began = Instant::now();
         let document = document::build(&self.facts, state, None);
-        let written = report::render::json(&document)
-            .map_err(|e| e.to_string())
-            .and_then(|bytes| sink.write(&bytes).map_err(|e| e.to_string()));
+        let written = sink.keep(&document).map_err(|error| error.to_string());
         // Said once: the run goes on, and writing is tried again after a later pass.
         if let (Err(why), None) = (written, &self.trouble) {
             terminal::say(&format!("warning: the document could not be kept up to date: {why}"));
