@@ -36,6 +36,8 @@ mod rank;
 mod sample;
 mod schedule;
 mod seen;
+#[cfg(test)]
+mod simulation;
 mod state;
 mod sys;
 mod window;
