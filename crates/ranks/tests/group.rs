@@ -125,6 +125,25 @@ fn a_member_that_gives_up_frees_those_who_wait_for_it() {
 }
 
 #[test]
+fn who_gives_up_wakes_the_others_at_once() {
+    let mut slowest = [("", Duration::ZERO); 2];
+    for _ in 0..8 {
+        for (total, (name, group)) in slowest.iter_mut().zip(groups(2)) {
+            let times = each(group, |member| {
+                if member.rank() == 1 {
+                    thread::sleep(Duration::from_millis(10));
+                    member.abort();
+                }
+                (member.barrier(), Instant::now())
+            });
+            *total = (name, total.1 + times[0].1.saturating_duration_since(times[1].1));
+        }
+    }
+    // Processes also wake by themselves four times a second, which would be two seconds in eight turns.
+    assert!(slowest.iter().all(|(_, total)| *total < Duration::from_secs(1)), "{slowest:?}");
+}
+
+#[test]
 fn a_round_that_was_completed_before_an_abort_still_counts() {
     // Whoever sees round 30 complete may give up at once, while others still sleep in it: all must get its value, and none the next.
     for _ in 0..30 {
