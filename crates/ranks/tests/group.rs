@@ -16,6 +16,8 @@ fn groups(size: usize) -> Vec<(&'static str, Vec<Member>)> {
     let others = (1..size).map(|member| Processes::join(&path, member).expect("joined"));
     let processes: Vec<_> = std::iter::once(first).chain(others).collect();
     assert!(processes.iter().all(Processes::all_joined));
+    // A test that is killed leaves nothing behind either.
+    processes[0].remove_name();
     let mut groups = vec![("threads", boxed(Threads::group(size))), ("processes", boxed(processes))];
     if size == 1 {
         groups.push(("solo", boxed(vec![Solo])));
