@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `letters` runs the suite that every world must pass; `meet` does what a run does, from the plug-in's version to leaving; `killed FOLDER`
-//! ends its last rank by SIGKILL and writes down what becomes of the others; `abort` ends all with code 7.
+//! ends its last rank by SIGKILL and writes down what becomes of the others; `abort` ends all with code 7; `code N` leaves and ends with N.
 
 #[path = "../tests/suite/world.rs"]
 mod suite;
@@ -56,7 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             thread::sleep(Duration::from_secs(60));
         }
-        _ => return Err("letters | meet | killed FOLDER | abort".into()),
+        ["code", code] => {
+            World::leave(Box::new(mpi));
+            std::process::exit(code.parse()?);
+        }
+        _ => return Err("letters | meet | killed FOLDER | abort | code N".into()),
     }
     World::leave(Box::new(mpi));
     Ok(())

@@ -26,7 +26,7 @@ pub const NOTHING: c_int = 1;
 /// It failed; `trouble` says how.
 pub const FAILED: c_int = -1;
 
-/// The exported function. The table it gives lives as long as the process.
+/// The exported function. The table it gives lives as long as the library is open.
 pub type Entry = unsafe extern "C" fn() -> *const Table;
 
 /// Where this process stands: [`Place`](crate::Place), and how MPI was started.

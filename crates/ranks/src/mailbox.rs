@@ -39,9 +39,9 @@ pub enum ExchangeError {
 /// [`scatter`](Mailbox::scatter)) in the same order, also those whose last one failed.
 pub struct Mailbox<'w> {
     world: &'w dyn World,
-    // The newest exchange, and the oldest that is still open.
+    // The newest exchange that has begun.
     newest: u32,
-    oldest: u32,
+    // Letters by exchange: of those that are open, of some that are not yet, and of late ones until the next begins.
     arrived: HashMap<u32, VecDeque<Letter>>,
     notes: VecDeque<Letter>,
     written_off: Vec<bool>,
@@ -51,7 +51,7 @@ impl<'w> Mailbox<'w> {
     /// The only mailbox of this world: it takes every letter that comes.
     pub fn new(world: &'w dyn World) -> Self {
         let written_off = vec![false; world.place().size];
-        Self { world, newest: NOTE, oldest: NOTE, arrived: HashMap::new(), notes: VecDeque::new(), written_off }
+        Self { world, newest: NOTE, arrived: HashMap::new(), notes: VecDeque::new(), written_off }
     }
 
     /// Where this process stands.
@@ -140,12 +140,10 @@ impl<'w> Mailbox<'w> {
 
     /// Begins exchanges that are open together: what came too late for earlier ones is dropped.
     pub(crate) fn begin<const N: usize>(&mut self) -> [u32; N] {
-        let begun = std::array::from_fn(|at| self.newest + 1 + at as u32);
-        self.oldest = self.newest + 1;
+        let before = self.newest;
         self.newest += N as u32;
-        let oldest = self.oldest;
-        self.arrived.retain(|&exchange, _| exchange >= oldest);
-        begun
+        self.arrived.retain(|&exchange, _| exchange > before);
+        std::array::from_fn(|at| before + 1 + at as u32)
     }
 
     /// Sends a letter of an exchange.
@@ -217,7 +215,7 @@ impl<'w> Mailbox<'w> {
             let letter = Letter { from, bytes };
             if exchange == NOTE {
                 self.notes.push_back(letter);
-            } else if exchange >= self.oldest {
+            } else {
                 self.arrived.entry(exchange).or_default().push_back(letter);
             }
         }

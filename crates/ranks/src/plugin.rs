@@ -122,11 +122,9 @@ impl Plugin {
             let symbol = abi::SYMBOL.to_string_lossy();
             return Err(Why::Foreign(format!("it has no `{symbol}`, so it is no plug-in for this numabench")));
         };
-        // The table and MPI itself live from now on to the end of the process.
-        std::mem::forget(opened);
         // SAFETY: the entry has no preconditions.
         let table = unsafe { entry() };
-        // SAFETY: it gives the address of a table that lives as long as the process, or null. The first two fields are in every
+        // SAFETY: it gives the address of a table that lives as long as the library is open, or null. The first two fields are in every
         // version, and nothing else is looked at before they have said that the rest is there.
         let (version, bytes) = match unsafe { table.as_ref() } {
             Some(table) => (table.version, table.bytes as usize),
@@ -138,6 +136,8 @@ impl Plugin {
                 "interface version {version} of {bytes} bytes, where {wanted} of {size} bytes is needed"
             )));
         }
+        // The table and MPI itself live from now on to the end of the process. (What was refused above is closed again.)
+        std::mem::forget(opened);
         // SAFETY: as above, and it is as long as ours.
         let table: &'static abi::Table = unsafe { &*table };
         // SAFETY: `library` writes at most `capacity` bytes to `buffer`; that is its interface.

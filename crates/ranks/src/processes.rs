@@ -151,7 +151,7 @@ impl Processes {
         Some(life)
     }
 
-    /// The members whose process is gone. Reads a file of /proc for each member: some 10 µs, nothing for a timed path.
+    /// The members whose process is gone. Reads a file of /proc for each member: tens of microseconds each, nothing for a timed path.
     pub fn lost(&self) -> Vec<usize> {
         (0..self.size()).filter(|&member| self.life(member) == Some(Life::Gone)).collect()
     }

@@ -67,7 +67,8 @@ pub trait World {
     /// Ends every process of the launch with this code, as far as the transport can. May return.
     fn abort(&self, code: u8);
 
-    /// Leaves in good order. Collective, and so waits for every process: only when all are known to be well.
+    /// Leaves in good order. Collective, and so waits for every process: only when all are known to be well. Whatever must be written is
+    /// written before: mpirun of Open MPI kills the others when the first process ends with a code other than 0, also after this.
     fn leave(self: Box<Self>);
 }
 

@@ -35,6 +35,7 @@ fn a_process_that_is_killed_frees_those_who_wait_for_it_within_a_second_and_is_n
     }
     assert_eq!((group.life(1), group.lost(), group.is_aborted()), (Some(Life::Alive), vec![], false));
 
+    group.remove_name();
     let waiter = group.clone();
     let waiter = thread::spawn(move || (waiter.barrier(), Instant::now()));
     thread::sleep(Duration::from_millis(50));

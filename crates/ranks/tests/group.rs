@@ -16,6 +16,8 @@ fn groups(size: usize) -> Vec<(&'static str, Vec<Member>)> {
     let others = (1..size).map(|member| Processes::join(&path, member).expect("joined"));
     let processes: Vec<_> = std::iter::once(first).chain(others).collect();
     assert!(processes.iter().all(Processes::all_joined));
+    // A test that is killed leaves nothing behind either.
+    processes[0].remove_name();
     let mut groups = vec![("threads", boxed(Threads::group(size))), ("processes", boxed(processes))];
     if size == 1 {
         groups.push(("solo", boxed(vec![Solo])));
@@ -122,6 +124,25 @@ fn a_member_that_gives_up_frees_those_who_wait_for_it() {
         });
         assert_eq!(ended, [[Err(Aborted); 2]; 3], "{name}");
     }
+}
+
+#[test]
+fn who_gives_up_wakes_the_others_at_once() {
+    let mut slowest = [("", Duration::ZERO); 2];
+    for _ in 0..8 {
+        for (total, (name, group)) in slowest.iter_mut().zip(groups(2)) {
+            let times = each(group, |member| {
+                if member.rank() == 1 {
+                    thread::sleep(Duration::from_millis(10));
+                    member.abort();
+                }
+                (member.barrier(), Instant::now())
+            });
+            *total = (name, total.1 + times[0].1.saturating_duration_since(times[1].1));
+        }
+    }
+    // Processes also wake by themselves four times a second, which would be two seconds in eight turns.
+    assert!(slowest.iter().all(|(_, total)| *total < Duration::from_secs(1)), "{slowest:?}");
 }
 
 #[test]

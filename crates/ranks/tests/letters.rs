@@ -173,11 +173,18 @@ fn a_launch_that_is_aborted_ends_every_wait() {
 fn the_processes_of_each_node_meet_and_leave_no_file_behind() {
     // Ranks dealt out to nodes in turn, as `srun -m cyclic` does, and one node with a single rank.
     let node_of = [0, 1, 0, 1, 2, 1];
-    let answers = launched(&node_of, |world| {
+    let groups = launched(&node_of, |world| {
         let group = Processes::meet(&mut Mailbox::new(&world), soon()).expect("met");
-        assert_eq!(group.unwatched(), []);
-        (group.rank(), group.size(), group.max(100 + world.place().rank as u64).expect("nobody gave up"))
+        let largest = group.max(100 + world.place().rank as u64).expect("nobody gave up");
+        (group, largest)
     });
+    // All still have their page; a mapping whose file has no name any more is marked so.
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("a /proc");
+    let named: Vec<_> =
+        maps.lines().filter(|map| map.contains("/numabench-") && !map.ends_with(" (deleted)")).collect();
+    assert_eq!(named, [""; 0]);
+    assert!(groups.iter().all(|(group, _)| group.unwatched().is_empty()));
+    let answers: Vec<_> = groups.iter().map(|(group, largest)| (group.rank(), group.size(), *largest)).collect();
     assert_eq!(answers, [(0, 2, 102), (0, 3, 105), (1, 2, 102), (1, 3, 105), (0, 1, 104), (2, 3, 105)]);
 }
 

@@ -114,6 +114,16 @@ fn an_abort_ends_the_launch_soon_and_with_its_code() {
 }
 
 #[test]
+fn a_code_that_all_ranks_end_with_after_leaving_is_the_launchs() {
+    for mpi in Mpi::all() {
+        for code in [0, 3] {
+            let output = mpi.run(3, &["code", &code.to_string()]);
+            assert_eq!(output.status.code(), Some(code), "{}: {}", mpi.launcher, text(&output));
+        }
+    }
+}
+
+#[test]
 fn a_plug_in_says_its_mpi_without_a_launcher_and_alone_it_is_rank_0_of_1() {
     for mpi in Mpi::all() {
         // In a process of its own: two MPIs cannot be opened in one.
