@@ -65,6 +65,32 @@ impl Grid {
         self.aligned().iter().map(|line| line.chars().count()).max().unwrap_or(0)
     }
 
+    /// Draws the grid, less these columns (by their headers, in this order) as far as it is too wide with them.
+    pub(super) fn draw_fitting(mut self, dispensable: &[&str], page: &mut Page) {
+        for name in dispensable {
+            if self.width() <= page.width() {
+                break;
+            }
+            self.remove(name);
+        }
+        self.draw(page);
+    }
+
+    fn remove(&mut self, name: &str) {
+        let Some(at) = self.header.iter().position(|header| header == name) else { return };
+        self.header.remove(at);
+        self.marks.iter_mut().filter(|mark| **mark > at).for_each(|mark| *mark -= 1);
+        let is_label = at < self.labels;
+        self.labels -= usize::from(is_label);
+        for row in &mut self.rows {
+            match row {
+                Row::Cells { cells, .. } if at < cells.len() => drop(cells.remove(at)),
+                Row::Words { labels, .. } if is_label && at < labels.len() => drop(labels.remove(at)),
+                Row::Cells { .. } | Row::Words { .. } | Row::Caption(_) => {}
+            }
+        }
+    }
+
     /// Draws the grid; nothing when it has no rows.
     pub(super) fn draw(self, page: &mut Page) {
         if self.rows.is_empty() {
@@ -204,6 +230,23 @@ mod tests {
             "    flags: d drift, n noisy",
         ];
         assert_eq!(text(grid, 80).lines().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn columns_that_can_be_spared_go_in_turn_until_the_grid_fits() {
+        let drawn = |width: usize| {
+            let mut grid = Grid::new(2, &["rank", "node", "mean", "p99", "GB/s", ""]);
+            grid.marks(vec![5]);
+            grid.row(["0", "3", "1.000", "1.500", "23.5", "d"].map(String::from).to_vec(), Vec::new());
+            grid.words(vec!["1".into(), "3".into()], Tone::Bad, "FAILED".into());
+            let mut page = Page::new(width);
+            grid.draw_fitting(&["p99", "no such column", "node"], &mut page);
+            page.finish(false)
+        };
+        let all = "    rank  node   mean    p99  GB/s\n    0     3     1.000  1.500  23.5 d\n    1     3     FAILED\n";
+        let fewer = "    rank  node   mean  GB/s\n    0     3     1.000  23.5 d\n    1     3     FAILED\n";
+        let few = "    rank   mean  GB/s\n    0     1.000  23.5 d\n    1     FAILED\n";
+        assert_eq!([drawn(36), drawn(35), drawn(28), drawn(20)], [all, fewer, few, few]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::IdSet;
 
+use super::words;
 use crate::Document;
 
 /// The nodes that took part, by their ranks too.
@@ -28,7 +29,12 @@ pub(super) fn name(document: &Document, node: u32) -> &str {
 /// `node 3 (nid001004)`, `nodes 0-2,4 (nid[001001-001003,001005])`.
 pub(super) fn named(document: &Document, nodes: &IdSet) -> String {
     let word = if nodes.len() > 1 { "nodes" } else { "node" };
-    format!("{word} {nodes} ({})", folded(nodes.iter().map(|node| name(document, node))))
+    // As many hosts as ids would make a list that nobody reads; the node table has the names.
+    let ids = words::ids(nodes);
+    match nodes.len() > 1 && ids != nodes.to_string() {
+        true => format!("{word} {ids}"),
+        false => format!("{word} {ids} ({})", folded(nodes.iter().map(|node| name(document, node)))),
+    }
 }
 
 /// A host name without its domain. An address stays whole.

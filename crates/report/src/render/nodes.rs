@@ -27,16 +27,14 @@ pub(super) fn draw(document: &Document, quiet: bool, page: &mut Page) {
     if !document.cases.is_empty() {
         let largest = if is_sweep(document) { " (the largest size; the others are in the document)" } else { "" };
         page.line(Tone::Title, format!("Node by node, GB/s{largest}"));
-        let wide = rates(document, true);
-        let grid = if wide.width() <= page.width() { wide } else { rates(document, false) };
-        grid.draw(page);
+        rates(document).draw_fitting(&["ranks", "imbalance", "overlap"], page);
         page.blank();
         outliers(document, quiet, page);
     }
     differences(document, page);
 }
 
-fn rates(document: &Document, with_ranks: bool) -> Grid {
+fn rates(document: &Document) -> Grid {
     let mut cases: Vec<(String, &Case)> = Vec::new();
     for group in groups(document) {
         let largest = group.cases.iter().map(|case| case.bytes).max();
@@ -52,16 +50,13 @@ fn rates(document: &Document, with_ranks: bool) -> Grid {
     let lowest = cases.iter().flat_map(|(_, case)| &case.nodes).filter_map(|node| node.aggregate.as_ref());
     let decimals = RateDecimals::for_smallest(lowest.map(|aggregate| aggregate.min_bytes_per_s));
 
-    let mut header = vec!["node", "host"];
-    header.extend(with_ranks.then_some("ranks"));
-    let labels = header.len();
-    header.extend(["sum", "min", "mean", "max", "slowest", "imbalance", "overlap"]);
-    let mut grid = Grid::new(labels, &header);
+    let header = ["node", "host", "ranks", "sum", "min", "mean", "max", "slowest", "imbalance", "overlap"];
+    let mut grid = Grid::new(3, &header);
     for (caption, case) in cases {
         grid.caption(caption);
         let picked = picked::nodes(document, case);
         for row in picked::node_rows(document, case).iter().filter(|row| picked.rows.contains(&row.node)) {
-            node_row(document, case, row, with_ranks, decimals, &mut grid);
+            node_row(document, case, row, decimals, &mut grid);
         }
         if let Some(more) = picked.more("node", "mean ", decimals) {
             grid.words(vec!["…".into()], Tone::Faint, more);
@@ -70,17 +65,10 @@ fn rates(document: &Document, with_ranks: bool) -> Grid {
     grid
 }
 
-fn node_row(
-    document: &Document,
-    case: &Case,
-    row: &NodeAggregate,
-    with_ranks: bool,
-    decimals: RateDecimals,
-    grid: &mut Grid,
-) {
+fn node_row(document: &Document, case: &Case, row: &NodeAggregate, decimals: RateDecimals, grid: &mut Grid) {
     let mut cells = vec![row.node.to_string(), hosts::name(document, row.node).to_owned()];
-    let ranks = || document.ranks.iter().filter(|rank| rank.node == row.node).map(|rank| rank.rank).collect::<IdSet>();
-    cells.extend(with_ranks.then(|| ranks().to_string()));
+    let ranks = document.ranks.iter().filter(|rank| rank.node == row.node).map(|rank| rank.rank);
+    cells.push(ranks.collect::<IdSet>().to_string());
     let Some(aggregate) = row.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
         let reason = row.reason.as_deref().or(case.reason.as_deref()).unwrap_or("no reason was recorded");
         return grid.words(cells, Tone::Warning, format!("no result: {reason}"));

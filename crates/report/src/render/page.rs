@@ -91,16 +91,17 @@ impl Page {
     }
 }
 
-/// Greedy: as many words a line as fit; a longer word has a line to itself. Control characters (a driver's text is not
-/// ours) become spaces.
+/// Greedy: as many words a line as fit; a longer word has a line to itself, and a longer list is broken behind its commas.
+/// Control characters (a driver's text is not ours) become spaces.
 fn broken(text: &str, room: usize) -> Vec<String> {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut lines = vec![String::new()];
-    for word in clean.split_whitespace() {
+    for (word, glued) in clean.split_whitespace().flat_map(|word| pieces(word, room)) {
         let (used, longer) = (lines.last().map_or(0, |line| line.chars().count()), word.chars().count());
         match lines.last_mut() {
             Some(line) if used == 0 => line.push_str(word),
-            Some(line) if used + 1 + longer <= room => {
+            Some(line) if glued && used + longer <= room => line.push_str(word),
+            Some(line) if !glued && used + 1 + longer <= room => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -108,6 +109,13 @@ fn broken(text: &str, room: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The word, or the items of a list that is longer than a line, and whether it goes on without a space.
+fn pieces(word: &str, room: usize) -> impl Iterator<Item = (&str, bool)> {
+    let whole = (word.chars().count() <= room).then_some((word, false));
+    let items = word.split_inclusive(',').enumerate().map(|(index, item)| (item, index > 0));
+    items.take(if whole.is_some() { 0 } else { usize::MAX }).chain(whole)
 }
 
 #[cfg(test)]
@@ -119,6 +127,14 @@ mod tests {
         let mut page = Page::new(40);
         page.key(Tone::Plain, "link", "one two three four five six seven eight");
         assert_eq!(page.finish(false), "  link        one two three four five six\n              seven eight\n");
+    }
+
+    #[test]
+    fn a_list_longer_than_a_line_is_broken_behind_its_commas() {
+        let mut page = Page::new(42);
+        page.key(Tone::Plain, "ranks", "on 10000,20000,30000,40000,50000,60000 and no other");
+        let want = ["  ranks       on 10000,20000,30000,40000,", "              50000,60000 and no other"];
+        assert_eq!(page.finish(false).lines().collect::<Vec<_>>(), want);
     }
 
     #[test]

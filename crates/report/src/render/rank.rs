@@ -21,7 +21,7 @@ pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Pag
     if groups::is_sweep(document) {
         sweep::draw(document, rank, page);
     } else {
-        figures::fitting(document, page.width(), |figures| grid(document, rank, figures)).draw(page);
+        grid(document, rank).draw_fitting(&figures::DISPENSABLE, page);
     }
     if alone {
         remarks::after_one(document, rank, quiet, page);
@@ -43,7 +43,8 @@ fn heading(document: &Document, rank: &Rank, page: &mut Page) {
 }
 
 /// A line a direction, under a caption for each size, kind of memory, clock and order.
-fn grid(document: &Document, rank: &Rank, figures: &Figures) -> Grid {
+fn grid(document: &Document, rank: &Rank) -> Grid {
+    let figures = Figures::of(document);
     let header = [vec![String::new()], figures.header()].concat();
     let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     let mut timed = Vec::new();

@@ -23,7 +23,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         return;
     }
     page.line(Tone::Title, "Rank by rank");
-    figures::fitting(document, page.width(), |figures| grid(document, figures)).draw(page);
+    grid(document).draw_fitting(&figures::DISPENSABLE, page);
     page.blank();
 }
 
@@ -38,7 +38,8 @@ struct Labels {
 /// A longer list of ranks stands with the words, not before them.
 const WIDEST_LIST: usize = 9;
 
-fn grid(document: &Document, figures: &Figures) -> Grid {
+fn grid(document: &Document) -> Grid {
+    let figures = Figures::of(document);
     let several = hosts::are_several(document);
     let gpu = several && document.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
     let flags: BTreeSet<Flag> = all_flags(document).collect();
@@ -58,7 +59,7 @@ fn grid(document: &Document, figures: &Figures) -> Grid {
     for group in groups(document) {
         for case in &group.cases {
             grid.caption(format!("{}, {}", words::direction(case.direction), group.caption));
-            timed.extend(rows(document, case, figures, &labels, &mut grid));
+            timed.extend(rows(document, case, &figures, &labels, &mut grid));
         }
     }
     if labels.flags {
@@ -107,7 +108,7 @@ fn rows<'a>(
     for (tone, text, ranks) in said {
         match ranks.to_string() {
             list if list.len() <= WIDEST_LIST => grid.words(vec![list], tone, text),
-            list => grid.words(vec!["…".into()], tone, format!("ranks {list}: {text}")),
+            _ => grid.words(vec!["…".into()], tone, format!("{}: {text}", words::ranks(&ranks))),
         }
     }
     if let Some(more) = picked.more("rank", "", figures.decimals) {

@@ -13,7 +13,8 @@ use crate::case::{Case, CaseStatus, Order};
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.ranks.len() > 1 && document.cases.iter().any(|case| case.order == Order::Simultaneous) {
         page.line(Tone::Title, "Ranks together, GB/s");
-        aggregates(document).draw(page);
+        // The skew and then the mean are the first to go; they are in the document.
+        aggregates(document).draw_fitting(&["start skew", "mean"], page);
         page.blank();
     }
 }
@@ -46,7 +47,8 @@ fn aggregates(document: &Document) -> Grid {
 fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals: RateDecimals, grid: &mut Grid) {
     let all = document.ranks.len();
     let Some(aggregate) = case.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
-        let reason = case.reason.as_deref().unwrap_or("no rank was measured");
+        let measured = case.ranks.iter().filter(|result| result.summary().is_some()).count();
+        let reason = case.reason.clone().unwrap_or_else(|| format!("{measured} of {all} ranks were measured"));
         return grid.words(labels, Tone::Warning, format!("no result: {reason}"));
     };
     let mut cells = labels;

@@ -143,10 +143,21 @@ pub(super) fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> S
     }
 }
 
+/// A longer list of ids is not read to its end.
+const LONGEST_LIST: usize = 40;
+
 /// `rank 3`, `ranks 0-7`.
 pub(super) fn ranks(ranks: &IdSet) -> String {
-    let several = ranks.iter().nth(1).is_some();
-    format!("{} {ranks}", if several { "ranks" } else { "rank" })
+    format!("{} {}", if ranks.len() > 1 { "ranks" } else { "rank" }, ids(ranks))
+}
+
+/// The ids as a list; of a long one its beginning and how many they are.
+pub(super) fn ids(ids: &IdSet) -> String {
+    let list = ids.to_string();
+    match list.get(..LONGEST_LIST).and_then(|beginning| beginning.rsplit_once(',')) {
+        Some((beginning, _)) => format!("{beginning},… ({} in all)", ids.len()),
+        None => list,
+    }
 }
 
 /// `1 block`, `10 blocks`.
@@ -159,6 +170,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn a_long_list_of_ids_is_cut_and_counted() {
+        assert_eq!(ranks(&(0..512).collect()), "ranks 0-511");
+        assert_eq!(ranks(&IdSet::from_iter([3])), "rank 3");
+        let odd: IdSet = (0..100).map(|n| 2 * n + 1).collect();
+        assert_eq!(ranks(&odd), "ranks 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,… (100 in all)");
+    }
 
     #[test]
     fn no_two_flags_have_the_same_letter() {

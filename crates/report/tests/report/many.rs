@@ -1,8 +1,12 @@
 //! What a terminal shows of many ranks and several nodes: what they have in common once, what is odd by its name, and never more
 //! than 100 columns.
 
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
 use report::Document;
 use report::case::{CaseStatus, Order};
+use report::contention::Penalty;
 use report::document::Status;
 use report::launch::MissingRank;
 use report::node::Difference;
@@ -10,6 +14,7 @@ use report::rank::Locality;
 use report::render::{Style, table};
 use report::result::{Outcome, Verification};
 use report::settings::{Direction, MemoryKind};
+use stats::flag::Flag;
 
 use crate::samples;
 
@@ -33,6 +38,47 @@ fn lines<'a>(text: &'a str, part: &str) -> Vec<&'a str> {
 fn section<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
     let lines = text.lines().skip_while(|line| !line.starts_with(title));
     lines.take_while(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn eight_ranks_show_every_item_of_the_case_studys_listing() {
+    let document = samples::case_study();
+    let text = fitting(&document);
+    let has = |part: &str| assert!(text.contains(part), "{part} is missing from\n{text}");
+    // GPU list, CPU list, size in floats; SIZE, REPS, WARM and the size in all its units.
+    has("--cpus 49,57,17,25,1,9,33,41 --gpus 0,1,2,3,4,5,6,7");
+    has("67108864 floats of 4 B = 268435456 B = 262144 KiB = 256 MiB = 0.25 GiB");
+    has("100 rounds after 10 rounds of warm-up");
+    // Visible devices, their name and PCI address.
+    has("NVIDIA H200, 8 used of 8 visible");
+    let placement = section(&text, "Placement on nid005123");
+    let devices = section(&text, "Devices");
+    for (rank, (pu, node, bus)) in samples::PLACES.into_iter().enumerate() {
+        assert!(devices.iter().any(|line| line.contains(&format!("{rank}    0000:{bus:02x}:00.0"))), "{devices:#?}");
+        let row: Vec<&str> = placement[2 + rank].split_whitespace().collect();
+        let (rank, pu, node) = (rank.to_string(), pu.to_string(), node.to_string());
+        let want = [&rank, &pu, &pu, &node, &node, &rank, &format!("0000:{bus:02x}:00.0"), "L3-local"];
+        assert_eq!(row, want);
+    }
+    // Of every rank and direction mean, std, min, max, bandwidth.
+    for (case, name) in document.cases.iter().zip(["roundtrip", "H2D", "D2H"]) {
+        let caption = format!("  {name}, 256 MiB, pinned memory, device timing, all ranks at once");
+        let rows: Vec<&str> = text.lines().skip_while(|line| *line != caption).skip(1).take(8).collect();
+        for (result, row) in case.ranks.iter().zip(rows) {
+            let summary = result.summary().map_or_else(|| panic!("{name}: not measured"), Clone::clone);
+            let cells: Vec<&str> = row.split_whitespace().collect();
+            assert_eq!(cells[0], result.rank.to_string());
+            let ms = [summary.mean_ns, summary.std_ns.unwrap_or_default(), summary.min_ns, summary.max_ns];
+            for value in ms.map(|ns| format!("{:.5}", ns / 1e6)) {
+                assert!(cells.contains(&value.as_str()), "{value} is missing from {row}");
+            }
+            assert!(cells.contains(&format!("{:.3}", summary.bytes_per_s / 1e9).as_str()), "{row}");
+        }
+    }
+    // Beyond the listing: the ranks together, and the most bottlenecked one.
+    let together = section(&text, "Ranks together").join("\n");
+    assert!(together.contains("roundtrip  ") && together.contains("rank 5"), "{together}");
+    has("Total program time: 1.63923 s");
 }
 
 #[test]
@@ -245,7 +291,7 @@ fn that_there_are_too_few_blocks_is_said_once_under_the_contention_table() {
 fn of_many_ranks_those_that_lost_most_are_in_the_contention_table() {
     let mut document = samples::several_nodes(8, 8);
     for rank in 0..64_u32 {
-        let mut penalty = samples::eight_ranks().penalties[0].clone();
+        let mut penalty = PENALTY.clone();
         penalty.rank = rank;
         penalty.comparison = None;
         penalty.alone_bytes_per_s = 50e9;
@@ -264,4 +310,52 @@ fn each_rank_sees_its_own_devices_under_a_launcher() {
     assert!(shown(&document).contains("Devices: NVIDIA H200, 4 used, 1 visible to each rank,"));
     document.ranks[3].visible_devices = Some(2);
     assert!(shown(&document).contains("4 used, 1 to 2 visible to each rank,"));
+}
+
+static PENALTY: LazyLock<Penalty> = LazyLock::new(|| samples::eight_ranks().penalties.swap_remove(0));
+
+proptest! {
+    // A document takes a while to make.
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn no_line_is_wider_than_100_columns(
+        nodes in prop::sample::select(vec![1_u32, 2, 5, 17, 70]),
+        per_node in 1_u32..=8,
+        (least_ns, rate) in (300.0..30_000.0_f64, 0.3..900.0_f64),
+        sizes in prop::sample::subsequence(vec![4_u64, 65_536, 1 << 20, 256 << 20, 32 << 30], 1..=4),
+        spread in 1.0..3.0_f64,
+        flagged in any::<bool>(),
+        failed in any::<bool>(),
+        compared in any::<bool>(),
+    ) {
+        let mut document = samples::several_nodes(nodes, per_node);
+        document.cases.clear();
+        document.settings.sizes_bytes.clone_from(&sizes);
+        for bytes in sizes {
+            let round_ns = least_ns + bytes as f64 / rate;
+            let times: Vec<f64> = (0..nodes * per_node).map(|rank| round_ns * spread.powi(rank as i32 % 5)).collect();
+            for direction in [Direction::H2d, Direction::RoundTrip] {
+                for order in [Order::Alone, Order::Simultaneous] {
+                    let memory = MemoryKind::PinnedDriver;
+                    let mut case = samples::case(&document, direction, bytes, memory, order, &times);
+                    if let Outcome::Measured { flags, .. } = &mut case.ranks[0].outcome && flagged {
+                        flags.extend([Flag::Drift, Flag::Noisy, Flag::Bimodal, Flag::FewBlocks]);
+                    }
+                    if failed {
+                        let reason = "the device failed in an earlier case, and it says so in a rather long sentence".into();
+                        case.ranks.iter_mut().step_by(3).for_each(|r| r.outcome = Outcome::Skipped { reason: String::clone(&reason) });
+                    }
+                    document.cases.push(case);
+                }
+                let mut penalty = PENALTY.clone();
+                (penalty.direction, penalty.bytes) = (direction, bytes);
+                if !compared {
+                    penalty.comparison = None;
+                }
+                document.penalties.push(penalty);
+            }
+        }
+        fitting(&document);
+    }
 }

@@ -77,6 +77,27 @@ pub fn eight_ranks() -> Document {
     document
 }
 
+/// The case study's eight ranks with the right placement: H2D, D2H and the round trip of 67108864 floats, all at once.
+pub fn case_study() -> Document {
+    let mut document = eight_ranks();
+    (document.cases, document.penalties) = Default::default();
+    document.settings.sizes_bytes = vec![256 * MIB];
+    document.settings.floats = Some(67_108_864);
+    document.settings.order = OrderAsked::Simultaneous;
+    document.settings.directions = vec![Direction::RoundTrip, Direction::H2d, Direction::D2h];
+    document.settings.repetition = Repetition::Fixed { reps: 100, warmup: 10 };
+    let line = "numabench pingpong --cpus 49,57,17,25,1,9,33,41 --gpus 0,1,2,3,4,5,6,7 --floats 67108864 --reps 100";
+    document.argv = line.split(' ').map(String::from).collect();
+    // Milliseconds of the listing's full transfers.
+    let full = [28.37514, 28.03862, 27.26915, 28.45257, 30.58955, 30.63158, 30.57258, 30.61326];
+    for (direction, part) in [(Direction::RoundTrip, 1.0), (Direction::H2d, 0.49), (Direction::D2h, 0.51)] {
+        let times = full.map(|ms| ms * 1e6 * part);
+        let made = case(&document, direction, 256 * MIB, MemoryKind::Pinned, Order::Simultaneous, &times);
+        document.cases.push(made);
+    }
+    document
+}
+
 /// A laptop: no GPU, one node's memory stands in.
 pub fn host() -> Document {
     let mut document = empty();
