@@ -9,7 +9,8 @@
 //!
 //! Told by environment variables: `FAKE_CUINIT` and `FAKE_COUNT` (what those answer), `FAKE_WAIT` (`works`, `refused`,
 //! `holds-nothing`, `never-ends`), `FAKE_MODULE` and `FAKE_REGISTER` (result codes), `FAKE_CORRUPT` (each copy changes the
-//! byte at that offset) and `FAKE_STUCK` (the copy of that number, 0 first, and those after it never end).
+//! byte at that offset) and `FAKE_STUCK` (the copy of that number, 0 first, and those after it never end). As the real one
+//! does, it leaves out what `CUDA_VISIBLE_DEVICES` does not name.
 
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
 
