@@ -62,7 +62,7 @@ impl Matrix {
     pub(super) fn to_switches(&self, pci: PciAddress) -> u64 {
         let switches = || (0..self.ends.len()).filter(|column| self.ends[*column] == End::Switch);
         let row = self.rows(pci).next();
-        row.map_or(0, |row| switches().map(|column| self.value(row, column)).sum())
+        row.map_or(0, |row| switches().fold(0, |sum: u64, column| sum.saturating_add(self.value(row, column))))
     }
 }
 

@@ -63,7 +63,7 @@ fn by_links(one: &NvGpu, other: &NvGpu) -> Option<Fabric> {
     let switched = count(one, Remote::Switch).min(count(other, Remote::Switch));
     let links = u32::try_from(if direct > 0 { direct } else { switched }).ok().filter(|links| *links > 0)?;
     let each = one.link_mbytes_per_s.zip(other.link_mbytes_per_s).map(|(one, other)| one.min(other));
-    let bytes_per_s = each.map(|mbytes| u64::from(links) * mbytes.saturating_mul(1_000_000));
+    let bytes_per_s = each.map(|mbytes| mbytes.saturating_mul(1_000_000).saturating_mul(links.into()));
     Some(Fabric::Nvlink { links: Some(links), bytes_per_s })
 }
 

@@ -6,6 +6,9 @@ use std::process::Command;
 use std::{env, fs};
 
 use super::*;
+use crate::convert::{self, Drivers};
+use crate::load;
+use crate::model::Source;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -98,4 +101,22 @@ fn a_library_that_is_missing_or_none_is_a_reason_and_is_kept_as_one() -> Outcome
 fn a_saved_file_that_keeps_nothing_of_it_was_written_without_asking() {
     let saved = FsRoot::saved([("/proc/version".to_owned(), String::new())].into_iter().collect());
     assert_eq!((asked(&saved), kept(&saved)), (Nvml::NotAsked, Nvml::NotAsked));
+}
+
+/// Whether a survey of the machine in this file, read as if it were this machine, asked the library.
+fn asks(fixture: &str, drivers: Drivers) -> Result<bool, Box<dyn Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture);
+    let alone = load::alone();
+    let hwloc = load::xml(&alone, &fs::read_to_string(path)?)?.ok_or("hwloc refuses it")?;
+    let root = FsRoot::at(tempfile::tempdir()?.path());
+    convert::survey(&hwloc, Source::ThisSystem, Some(&root), drivers)?;
+    Ok(root.seen().contains_key(KEPT))
+}
+
+#[test]
+fn the_library_is_opened_only_when_a_view_asks_and_there_is_a_gpu_of_its_vendor() -> Outcome {
+    assert!(asks("nvlink-matrix.xml", Drivers::Asked)?);
+    assert!(!asks("nvlink-matrix.xml", Drivers::Untouched)?, "NVIDIA GPUs, and a view that needs nothing of it");
+    assert!(!asks("four-gcds-xgmi.xml", Drivers::Asked)?, "AMD GPUs");
+    Ok(())
 }
