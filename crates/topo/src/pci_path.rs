@@ -104,6 +104,7 @@ mod tests {
         assert_eq!(level(&[10, 11, 12], &[10, 11, 13]), Ok(PciLevel::Pix), "two ports of one switch");
         assert_eq!(level(&[10], &[10]), Ok(PciLevel::Pix), "two functions of one card");
         assert_eq!(level(&[10, 11, 12], &[10, 11, 14, 15, 16]), Ok(PciLevel::Pxb), "a switch behind a switch");
+        assert_eq!(level(&[10, 11, 12], &[10, 11, 13, 18]), Ok(PciLevel::Pxb), "a bridge behind a port");
         assert_eq!(level(&[10, 11, 14, 15, 16], &[10, 11, 14, 15, 17]), Ok(PciLevel::Pix));
         assert_eq!(level(&[10], &[20]), Ok(PciLevel::Phb), "two root ports");
         assert_eq!(level(&[], &[]), Ok(PciLevel::Phb), "both on the root bus, as in a virtual machine");

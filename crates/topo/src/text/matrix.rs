@@ -235,3 +235,46 @@ fn other_indices(survey: &Survey, width: usize) -> Vec<String> {
     }
     wrapped("  GPU# counts in PCI order; in the management library ", &listed.join(", "), width)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn survey() -> Result<Survey, crate::TopoError> {
+        crate::survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/eight-gpus-nvswitch.xml"))
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_question_mark_and_the_reason_names_the_pairs() -> Result<(), crate::TopoError> {
+        let mut survey = survey()?;
+        for at in [0, 1] {
+            let pair = &mut survey.interconnect.pairs[at];
+            (pair.pci, pair.fabric, pair.reason) = (None, None, Some("nobody said so".to_owned()));
+        }
+        let text = super::super::matrix(&survey, 100);
+        assert!(text.contains("  GPU0  X     ?     ?     NV18"), "{text}");
+        assert!(text.contains("  ?     nobody says\n"), "{text}");
+        assert!(text.contains("  ?, because nobody said so: GPU0-GPU1, GPU0-GPU2\n"), "{text}");
+        survey.interconnect.pairs[0].fabric = Some(Fabric::Nvlink { links: None, bytes_per_s: Some(50_000_000_000) });
+        assert!(super::super::matrix(&survey, 100).contains("  GPU0  X     NV?   ?"));
+        Ok(())
+    }
+
+    #[test]
+    fn where_the_columns_say_more_than_numabench_believes_a_note_says_so() -> Result<(), crate::TopoError> {
+        let mut survey = survey()?;
+        assert_eq!(notes(&survey, 100), [""; 0]);
+        for gpu in &mut survey.topology.gpus[..2] {
+            (gpu.locality.rung, gpu.locality.reason) = (Rung::Unknown, "a virtual machine".to_owned());
+        }
+        survey.identities[6].smi_index = Some(7);
+        let text = notes(&survey, 200).join("\n");
+        let unknown =
+            "  GPU 0-1: the affinity columns are NVML's; numabench takes the locality as unknown: a virtual machine";
+        assert!(text.contains(unknown), "{text}");
+        assert!(text.contains("in the management library GPU6 is 7"), "{text}");
+        Ok(())
+    }
+}
