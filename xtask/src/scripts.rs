@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::need::on_path;
 use crate::step;
 
-const FOLDERS: [&str; 3] = ["jobs", "bench", "tests/lab"];
+const FOLDERS: [&str; 4] = ["jobs", "bench", "tests/lab", "tests/hardware"];
 
 /// Checks every script.
 ///

@@ -48,6 +48,14 @@ pub struct Topo {
     /// Show the machine as a tree, as lstopo does: packages, NUMA nodes, L3s, cores, and devices under what is local to them
     #[arg(long, conflicts_with_all = ["json", "numa"])]
     pub tree: bool,
+    /// Show what is between every two GPUs and fast network adapters, as nvidia-smi topo -m does: NVLinks, xGMI, PCIe bridges,
+    /// NUMA nodes. Asks NVIDIA's management library, where there is one
+    #[arg(long, conflicts_with_all = ["json", "numa", "tree"])]
+    pub matrix: bool,
+    /// Show what each GPU is called: PCI address, UUID, the index that CUDA or HIP would give it here (predicted from the
+    /// visible-devices variables; neither is started), nvidia-smi's index, device files
+    #[arg(long, conflicts_with_all = ["json", "numa", "tree", "matrix"])]
+    pub identity: bool,
     /// Print the whole model as JSON, all that any view shows
     #[arg(long)]
     pub json: bool,

@@ -17,26 +17,61 @@ use crate::TopoError;
 use crate::bitmap::ids;
 use crate::devices;
 use crate::fs_root::{FsRoot, value_of};
+use crate::gpu_class::NVIDIA;
 use crate::huge_pages;
+use crate::identity;
+use crate::interconnect;
 use crate::kernel_nodes;
+use crate::kfd;
 use crate::load;
 use crate::locality::Surroundings;
 use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Source, Topology};
 use crate::nics;
 use crate::nodes;
+use crate::nvml::{self, Nvml};
 use crate::process::process;
 use crate::survey::Survey;
+use crate::visibility;
+
+/// Whether NVIDIA's management library may be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drivers {
+    /// No: what is shown does not need it.
+    Untouched,
+    /// Yes, if there is a GPU of its vendor.
+    Asked,
+}
 
 /// All that is shown of what hwloc loaded; `root` as in [`model`].
 ///
 /// # Errors
 /// [`TopoError::Inconsistent`].
-pub(crate) fn survey(hwloc: &Hwloc, source: Source, root: Option<&FsRoot>) -> Result<Survey, TopoError> {
+pub(crate) fn survey(
+    hwloc: &Hwloc,
+    source: Source,
+    root: Option<&FsRoot>,
+    drivers: Drivers,
+) -> Result<Survey, TopoError> {
     let topology = model(hwloc, source, load::hwloc_version(), root);
     topology.check()?;
-    let nics = nics::nics(hwloc, &surroundings(hwloc, &topology, root), root);
+    let around = surroundings(hwloc, &topology, root);
+    let nics = nics::nics(hwloc, &around, root);
     let huge_pages = huge_pages::reserved(hwloc, &topology, root);
-    Ok(Survey { topology, huge_pages, nics, process: root.map(process), step: None })
+
+    let has_nvidia = topology.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA);
+    let nvml = match root {
+        Some(root) if has_nvidia && drivers == Drivers::Asked => nvml::asked(root),
+        Some(root) => nvml::kept(root),
+        None => Nvml::NotAsked,
+    };
+    let kfd = root.map(kfd::gpus).unwrap_or_default();
+    let said = interconnect::Drivers { nvml: &nvml, kfd: &kfd };
+    let interconnect = interconnect::interconnect(hwloc, &topology, &around, &said, root);
+    let visible = |root| visibility::visibility(&topology, &nvml, &kfd, &visibility::variables(root));
+    let visibility = root.map(visible).unwrap_or_default();
+    let identities = identity::identities(hwloc, &topology, &nvml, &visibility, root);
+    let process = root.map(process);
+    Ok(Survey { topology, huge_pages, nics, process, step: None, interconnect, identities, visibility })
 }
 
 /// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a file of lstopo's.

@@ -17,7 +17,7 @@ use crate::fs_root::FsRoot;
 use crate::gpu_class::{is_gpu, is_hypervisors};
 use crate::link;
 use crate::locality::{Attachment, Surroundings, locality};
-use crate::model::{Gpu, GpuName};
+use crate::model::{Gpu, GpuName, Link};
 use crate::wide_domain;
 
 /// A GPU as found, before its locality is judged.
@@ -33,6 +33,8 @@ pub(crate) struct Found {
     pub(crate) uuid: Option<String>,
     pub(crate) os_devices: Vec<String>,
     pub(crate) attachment: Attachment,
+    /// The link as hwloc knows it.
+    pub(crate) link: Option<Link>,
 }
 
 impl Found {
@@ -83,6 +85,7 @@ fn gpu(object: &TopologyObject) -> Option<Found> {
             .filter(|name| !is_drm(name))
             .collect(),
         attachment: attachment(object)?,
+        link: link::in_file(object),
     })
 }
 
@@ -137,7 +140,7 @@ pub(crate) fn listed(found: Vec<Found>, surroundings: &Surroundings, root: Optio
             uuid: driver.uuid.or(found.uuid),
             os_devices: found.os_devices,
             locality: locality(&found.attachment, kernels_node, memory_node, surroundings),
-            link: root.and_then(|root| link::under(root, found.pci)),
+            link: root.map_or(found.link, |root| link::under(root, found.pci)),
         }
     };
     (0..).zip(found).map(gpu).collect()

@@ -8,6 +8,13 @@ use stats::PciAddress;
 
 use crate::fs_root::{FsRoot, value_of};
 
+/// What is read of NVIDIA's file of a GPU; all at once, so that a saved file keeps all of it.
+const INFORMATION: [&str; 3] = ["Model", "GPU UUID", "Device Minor"];
+
+fn nvidia_information(root: &FsRoot, pci: PciAddress) -> Option<String> {
+    root.lines(&format!("/proc/driver/nvidia/gpus/{pci}/information"), &INFORMATION).ok()
+}
+
 /// What a driver says of one GPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
@@ -17,8 +24,7 @@ pub(crate) struct Said {
 
 /// What the driver of the GPU at `pci` says.
 pub(crate) fn said(root: &FsRoot, pci: PciAddress) -> Said {
-    if let Ok(information) = root.lines(&format!("/proc/driver/nvidia/gpus/{pci}/information"), &["Model", "GPU UUID"])
-    {
+    if let Some(information) = nvidia_information(root, pci) {
         let value = |key| value_of(&information, key).filter(|text| !text.is_empty() && !text.contains('?'));
         return Said { name: value("Model").map(str::to_owned), uuid: value("GPU UUID").map(str::to_owned) };
     }
@@ -30,6 +36,11 @@ pub(crate) fn said(root: &FsRoot, pci: PciAddress) -> Said {
 /// An AMD GPU's UUID as ROCm takes it in ROCR_VISIBLE_DEVICES, from its unique id.
 pub(crate) fn amd_uuid(unique_id: &str) -> String {
     if unique_id.starts_with("GPU-") { unique_id.to_owned() } else { format!("GPU-{unique_id}") }
+}
+
+/// N of the GPU's `/dev/nvidiaN`.
+pub(crate) fn nvidia_minor(root: &FsRoot, pci: PciAddress) -> Option<u32> {
+    value_of(&nvidia_information(root, pci)?, "Device Minor")?.parse().ok()
 }
 
 /// The NUMA node that the NVIDIA driver made of the memory of the GPU at `pci`, where it did.
@@ -59,7 +70,7 @@ mod tests {
         let root = root_with(&[
             (
                 "proc/driver/nvidia/gpus/0009:01:00.0/information",
-                "Model: \t\t NVIDIA GH200 120GB\nIRQ:   \t\t 64\nGPU UUID: \t GPU-5bde48c9-5bde-5bde-5bde-5bde48c95bde\n",
+                "Model: \t\t NVIDIA GH200 120GB\nIRQ:   \t\t 64\nGPU UUID: \t GPU-5bde48c9-5bde-5bde-5bde-5bde48c95bde\nDevice Minor: \t 3\n",
             ),
             ("proc/driver/nvidia/gpus/0009:01:00.0/numa_status", "Node:    4\nStatus:  online\n"),
         ])?;
@@ -67,7 +78,7 @@ mod tests {
         let said = said(&root, PCI);
         assert_eq!(said.name.as_deref(), Some("NVIDIA GH200 120GB"));
         assert_eq!(said.uuid.as_deref(), Some("GPU-5bde48c9-5bde-5bde-5bde-5bde48c95bde"));
-        assert_eq!(nvidia_memory_node(&root, PCI), Some(4));
+        assert_eq!((nvidia_memory_node(&root, PCI), nvidia_minor(&root, PCI)), (Some(4), Some(3)));
         Ok(())
     }
 

@@ -130,6 +130,16 @@ impl FsRoot {
         Some(target)
     }
 
+    /// What `ask` answers on this machine, which is kept as `name`; or what was kept. For what is known from elsewhere than files.
+    pub(crate) fn kept_or(&self, name: &str, ask: impl FnOnce() -> Option<String>) -> Option<String> {
+        if let At::Saved = self.at {
+            return self.seen.borrow().get(name).cloned();
+        }
+        let answer = ask()?;
+        self.seen.borrow_mut().insert(name.to_owned(), answer.clone());
+        Some(answer)
+    }
+
     /// What `read` makes of the file at `path`, which is kept; or what was kept of it.
     fn found(&self, path: &str, read: impl Fn(&Path) -> io::Result<String>) -> Result<String, String> {
         let At::Disk(root) = &self.at else {

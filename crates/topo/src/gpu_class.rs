@@ -4,6 +4,11 @@
 //! compute: the VGA of a server's management controller, and what hypervisors emulate. Those are listed, so that an unknown
 //! vendor's GPU is shown rather than lost. Network and storage functions have other classes, however many they are.
 
+/// PCI vendor id of NVIDIA.
+pub(crate) const NVIDIA: u16 = 0x10de;
+/// PCI vendor id of AMD (ATI), which its GPUs' inner bridges carry too.
+pub(crate) const AMD: u16 = 0x1002;
+
 /// PCI base class of display controllers.
 const DISPLAY: u16 = 0x03;
 /// PCI base class of processing accelerators (AMD Instinct from MI300 on, among others).

@@ -1,18 +1,21 @@
 //! Reads a machine through hwloc and the kernel's files, and never changes it: no binding, no GPU runtime, no memory.
 //!
 //! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`];
-//! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`]; [`survey_and_xml()`] to save it;
+//! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`]; [`survey_with_nvml()`] with what
+//!   NVIDIA's management library knows besides; [`survey_and_xml()`] to save it;
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
 //! * [`link`] a GPU's PCIe link, to be read again under load;
 //! * [`environment`] what else of the machine a measurement depends on;
 //! * [`process`] what this process is bound to;
+//! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
 //! * [`step`] what of the machine is this process's job step's;
 //! * [`difference`] what changed between two;
 //! * [`text`] the plain-text views of `numabench topo`.
 //!
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
-//! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `xml` and `rehearse` (files, which may
+//! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
+//! devices), `xml` and `rehearse` (files, which may
 //! be damaged), `save`.
 //!
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
@@ -22,11 +25,15 @@ pub mod difference;
 pub mod environment;
 pub mod error;
 pub mod fs_root;
+pub mod identity;
+pub mod interconnect;
 pub mod link;
 pub mod model;
+pub mod pci_path;
 pub mod process;
 pub mod step;
 pub mod text;
+pub mod visibility;
 
 mod bitmap;
 mod check;
@@ -37,10 +44,12 @@ mod gpu_class;
 mod huge_pages;
 mod job_variables;
 mod kernel_nodes;
+mod kfd;
 mod load;
 mod locality;
 mod nics;
 mod nodes;
+mod nvml;
 mod query;
 mod read;
 mod rehearse;
@@ -53,6 +62,6 @@ pub use error::TopoError;
 pub use huge_pages::HugePages;
 pub use model::Topology;
 pub use nics::{Nic, NicKind};
-pub use read::{read, survey, survey_and_xml};
+pub use read::{read, survey, survey_and_xml, survey_with_nvml};
 pub use survey::Survey;
 pub use xml::{from_xml, survey_xml};

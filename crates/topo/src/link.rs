@@ -5,11 +5,16 @@
 //! link to the host is that of the switch's upstream port (the kernel's amdgpu driver skips the same ports). So the
 //! narrowest link from the GPU up to the last AMD bridge is reported, and for everyone else the GPU's own.
 //!
+//! A file of lstopo's holds one number of all this, hwloc's `pci_link_speed`: what the link carried when the file was written.
+//!
 //! Files: `current_link_speed`, `current_link_width`, `max_link_speed`, `max_link_width` (Documentation/ABI/testing/sysfs-bus-pci).
 
+use hwlocality::object::TopologyObject;
+use hwlocality::object::attributes::{ObjectAttributes, UpstreamAttributes};
 use stats::PciAddress;
 
 use crate::fs_root::FsRoot;
+use crate::gpu_class;
 use crate::model::Link;
 
 /// ATI/AMD's PCI vendor id as sysfs writes it; its GPUs' inner bridges carry it too.
@@ -46,10 +51,46 @@ fn read(root: &FsRoot, port: &str) -> Option<Link> {
         width: width("current_link_width"),
         max_generation: generation("max_link_speed"),
         max_width: width("max_link_width"),
+        bytes_per_s: None,
         source: format!("sysfs of {}", port.rsplit('/').next()?),
     };
     let known = link.generation.or(link.width).or(link.max_generation).or(link.max_width);
     known.map(|_| link)
+}
+
+/// The link of a device in a file of lstopo's; `None` where hwloc did not know it (it writes 0 then).
+pub(crate) fn in_file(device: &TopologyObject) -> Option<Link> {
+    let mut slowest = speed(device)?;
+    let mut ports = device.ancestors().map_while(speed);
+    if slowest.0 == gpu_class::AMD {
+        while let Some(port) = ports.next().filter(|(vendor, _)| *vendor == gpu_class::AMD) {
+            slowest = if port.1 > 0.0 && port.1 < slowest.1 { port } else { slowest };
+        }
+    }
+    // hwloc computes in single precision: beyond the kilobyte its digits are noise.
+    let bytes_per_s = ((f64::from(slowest.1) * 1e6).round() as u64).saturating_mul(1000);
+    let source = "hwloc's pci_link_speed".to_owned();
+    let (generation, width, max_generation, max_width) = (None, None, None, None);
+    (bytes_per_s > 0).then_some(Link {
+        generation,
+        width,
+        max_generation,
+        max_width,
+        bytes_per_s: Some(bytes_per_s),
+        source,
+    })
+}
+
+/// The vendor and the link's GB/s of a PCI device or bridge.
+fn speed(object: &TopologyObject) -> Option<(u16, f32)> {
+    let pci = match object.attributes()? {
+        ObjectAttributes::PCIDevice(pci) => pci,
+        ObjectAttributes::Bridge(bridge) => match bridge.upstream_attributes()? {
+            UpstreamAttributes::PCI(pci) => pci,
+        },
+        _ => return None,
+    };
+    Some((pci.vendor_id(), pci.link_speed()))
 }
 
 /// Orders links by what they carry now; each generation doubles the rate.

@@ -249,6 +249,9 @@ pub struct Link {
     pub max_generation: Option<u8>,
     /// Lanes at most.
     pub max_width: Option<u8>,
+    /// Bytes/s that it carries in one direction now, line rate less line coding; only where that is all that is known (a file of
+    /// lstopo's).
+    pub bytes_per_s: Option<u64>,
     /// Who says so, e.g. `sysfs`.
     pub source: String,
 }

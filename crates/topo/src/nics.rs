@@ -55,7 +55,7 @@ pub enum NicKind {
 }
 
 impl NicKind {
-    fn of(class_id: u16) -> Option<Self> {
+    pub(crate) fn of(class_id: u16) -> Option<Self> {
         match class_id {
             0x0200 => Some(Self::Ethernet),
             0x0207 | 0x0c06 => Some(Self::Infiniband),
@@ -88,7 +88,7 @@ fn nic(object: &TopologyObject, surroundings: &Surroundings<'_>, root: Option<&F
         name: info(object, "PCIDevice"),
         os_devices: os_devices.filter_map(|device| device.name().map(text)).collect(),
         locality: locality(&attachment(object)?, root.and_then(|root| kernels_node(root, pci)), None, surroundings),
-        link: root.and_then(|root| link::under(root, pci)),
+        link: root.map_or_else(|| link::in_file(object), |root| link::under(root, pci)),
     })
 }
 

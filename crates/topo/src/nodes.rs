@@ -17,10 +17,8 @@ use crate::convert::{os_index, pus_of, text};
 use crate::devices::Found;
 use crate::driver_files;
 use crate::fs_root::FsRoot;
+use crate::gpu_class::NVIDIA;
 use crate::model::{NodeKind, NumaNode};
-
-/// PCI vendor id of NVIDIA.
-const NVIDIA: u16 = 0x10de;
 
 /// PCI device ids of NVIDIA superchips (GH200 in three memory sizes, GB200): their memory is NUMA nodes on Linux.
 const SUPERCHIPS: [u16; 4] = [0x2342, 0x2345, 0x2348, 0x2941];

@@ -1,12 +1,13 @@
 //! Reads this machine.
 //!
 //! Two sources, in this order: hwloc for the structure, the kernel's and drivers' files for what hwloc leaves out. Neither a GPU
-//! runtime nor the thread's binding is touched, so this can run first, before any thread is bound.
+//! runtime nor the thread's binding is touched, so this can run first, before any thread is bound. NVIDIA's management library
+//! is opened only for [`survey_with_nvml()`] and for what is saved, because that takes a while.
 
 use hwlocality::Topology as Hwloc;
 
 use crate::TopoError;
-use crate::convert::{model, survey as convert};
+use crate::convert::{Drivers, model, survey as convert};
 use crate::fs_root::FsRoot;
 use crate::load;
 use crate::model::{Source, Topology};
@@ -32,7 +33,16 @@ pub fn read() -> Result<Topology, TopoError> {
 /// As [`read()`].
 pub fn survey() -> Result<Survey, TopoError> {
     let alone = load::alone();
-    surveyed(&load::this_machine(&alone)?, &FsRoot::default())
+    surveyed(&load::this_machine(&alone)?, &FsRoot::default(), Drivers::Untouched)
+}
+
+/// The same with what only NVIDIA's management library knows, where there is an NVIDIA GPU: NVLinks, nvidia-smi's indices.
+///
+/// # Errors
+/// As [`read()`]; that the library is missing is none.
+pub fn survey_with_nvml() -> Result<Survey, TopoError> {
+    let alone = load::alone();
+    surveyed(&load::this_machine(&alone)?, &FsRoot::default(), Drivers::Asked)
 }
 
 /// The same, and hwloc XML that holds all of it, for [`crate::survey_xml()`] and for `lstopo --input`.
@@ -43,12 +53,12 @@ pub fn survey_and_xml() -> Result<(Survey, String), TopoError> {
     let root = FsRoot::default();
     let alone = load::alone();
     let hwloc = load::this_machine(&alone)?;
-    let survey = surveyed(&hwloc, &root)?;
+    let survey = surveyed(&hwloc, &root, Drivers::Asked)?;
     Ok((survey, save::xml(&hwloc, &root)?))
 }
 
-fn surveyed(hwloc: &Hwloc, root: &FsRoot) -> Result<Survey, TopoError> {
-    let mut survey = convert(hwloc, Source::ThisSystem, Some(root))?;
+fn surveyed(hwloc: &Hwloc, root: &FsRoot, drivers: Drivers) -> Result<Survey, TopoError> {
+    let mut survey = convert(hwloc, Source::ThisSystem, Some(root), drivers)?;
     survey.step = step::here(&survey.topology);
     Ok(survey)
 }

@@ -6,10 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::huge_pages::HugePages;
+use crate::identity::Identity;
+use crate::interconnect::Interconnect;
 use crate::model::Topology;
 use crate::nics::Nic;
 use crate::process::Process;
 use crate::step::Step;
+use crate::visibility::Visibility;
 
 /// A machine, or a saved description of one, with all that is shown of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,4 +29,11 @@ pub struct Survey {
     /// The job step that it ran in, and what of the machine is the step's; null outside one, and in a file, which is the
     /// machine's and not a job's.
     pub step: Option<Step>,
+    /// How far GPUs and network adapters are from each other.
+    pub interconnect: Interconnect,
+    /// What each GPU is called by whom, in PCI order.
+    pub identities: Vec<Identity>,
+    /// Which GPUs a program would see that is started like the process that read this machine, a list for each runtime; empty in a
+    /// file that does not say.
+    pub visibility: Vec<Visibility>,
 }

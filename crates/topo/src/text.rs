@@ -6,13 +6,16 @@
 mod changes;
 mod cores;
 mod gpus;
+mod identity;
 mod layout;
+mod matrix;
 mod missing;
 mod nics;
 mod numa;
 mod places;
 mod step;
 mod tree;
+mod visibility;
 
 use crate::difference::Difference;
 use crate::model::{Source, Topology};
@@ -29,6 +32,7 @@ pub fn render(survey: &Survey, width: usize) -> String {
         places::distances(topology, width),
         gpus::lines(topology, width),
         cores::lines(topology, width),
+        visibility::lines(survey, width),
         nics::lines(topology, &survey.nics, width),
         missing::lines(topology, width),
     ])
@@ -50,6 +54,23 @@ pub fn numa(survey: &Survey, width: usize) -> String {
 /// The machine as a tree, as lstopo prints it.
 pub fn tree(survey: &Survey, width: usize) -> String {
     joined([tree::lines(survey, width.max(60)), missing::lines(&survey.topology, width.max(60))])
+}
+
+/// The matrix: what `nvidia-smi topo -m` says. As wide as its table is.
+pub fn matrix(survey: &Survey, width: usize) -> String {
+    let (interconnect, width) = (&survey.interconnect, width.max(60));
+    joined([
+        matrix::table(interconnect),
+        matrix::legend(interconnect),
+        matrix::adapters(interconnect),
+        matrix::links(survey, width),
+        matrix::notes(survey, width),
+    ])
+}
+
+/// What each GPU is called by whom.
+pub fn identity(survey: &Survey, width: usize) -> String {
+    joined([identity::lines(survey), identity::notes(survey, width.max(60))])
 }
 
 /// What is different, a line each, under the names of what is compared.

@@ -41,6 +41,7 @@ fn gpu(root: &FsRoot, pci: PciAddress) -> Option<Found> {
             pus,
             nodes: node.into_iter().collect(),
         },
+        link: None,
     })
 }
 

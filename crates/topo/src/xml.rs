@@ -12,7 +12,7 @@ use std::path::Path;
 use stats::PciAddress;
 
 use crate::TopoError;
-use crate::convert;
+use crate::convert::{self, Drivers};
 use crate::error::MAX_XML_BYTES;
 use crate::gpu_class::is_gpu;
 use crate::load;
@@ -40,7 +40,7 @@ pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
     let load = || -> Result<Survey, TopoError> {
         let hwloc = load::xml(&alone, &text)?.ok_or_else(refused)?;
         let source = Source::XmlFile { path: path.display().to_string() };
-        convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref())
+        convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref(), Drivers::Untouched)
     };
     // What contradicts itself was loaded within the child's limits, so it can be loaded again to say how; what hwloc
     // refused may have been refused for want of memory, and is not tried without those limits.

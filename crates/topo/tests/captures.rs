@@ -243,3 +243,93 @@ fn every_view_of_every_capture_names_every_gpu_and_every_node() -> Outcome {
     }
     Ok(())
 }
+
+/// The cells of a matrix by row and column: of numabench's and of nvidia-smi's.
+fn cells(text: &str) -> BTreeMap<(String, String), String> {
+    let mut lines = text.lines().skip_while(|line| !line.trim_start().starts_with("GPU0"));
+    let head = lines.next().unwrap_or_default().replace("CPU Affinity", "CPU-Affinity");
+    let head = head.replace("NUMA Affinity", "NUMA-Affinity").replace("GPU NUMA ID", "GPU-NUMA-ID");
+    let columns: Vec<&str> = head.split_whitespace().collect();
+    let mut cells = BTreeMap::new();
+    for line in lines.take_while(|line| !line.trim().is_empty()) {
+        let mut words = line.split_whitespace();
+        let row = words.next().unwrap_or_default();
+        cells.extend(
+            words.zip(&columns).map(|(cell, column)| ((row.to_owned(), (*column).to_owned()), cell.to_owned())),
+        );
+    }
+    cells
+}
+
+#[test]
+fn between_gpus_the_files_say_nvlinks_xgmi_and_pcie_levels() -> Outcome {
+    let Some(folder) = captures("what is between GPUs") else { return Ok(()) };
+    let matrix = |name: &str| -> Result<_, Box<dyn Error>> {
+        Ok(cells(&topo::text::matrix(&survey_xml(&folder.join("xml").join(format!("{name}.xml")))?, 100)))
+    };
+    let cell = |cells: &BTreeMap<(String, String), String>, row: &str, column: &str| {
+        cells.get(&(row.to_owned(), column.to_owned())).cloned().unwrap_or_default()
+    };
+    let power8 = matrix("p100-power8-nvlink-distances")?;
+    assert_eq!((cell(&power8, "GPU0", "GPU1"), cell(&power8, "GPU0", "GPU2")), ("NV2".to_owned(), "SYS".to_owned()));
+    let dgx2 = matrix("v100-dgx2-16gpu-restricted")?;
+    let tioga = matrix("mi250x-tioga")?;
+    for (cells, gpus, wanted) in [(&dgx2, 16, "NV6"), (&tioga, 8, "XGMI")] {
+        for row in 0..gpus {
+            for column in (0..gpus).filter(|column| *column != row) {
+                assert_eq!(cell(cells, &format!("GPU{row}"), &format!("GPU{column}")), wanted, "{row} {column}");
+            }
+        }
+    }
+    // On this node type a NIC hangs beside each odd GPU, under the same host bridge.
+    for (gpu, nic) in [("GPU1", "NIC0"), ("GPU3", "NIC1"), ("GPU5", "NIC2"), ("GPU7", "NIC3")] {
+        assert_eq!(cell(&tioga, gpu, nic), "PHB", "{gpu} {nic}");
+    }
+    assert_eq!((cell(&tioga, "GPU0", "NIC0"), cell(&tioga, "GPU0", "NIC1")), ("NODE".to_owned(), "SYS".to_owned()));
+    let lassen = matrix("v100-lassen")?;
+    assert_eq!((cell(&lassen, "GPU0", "GPU1"), cell(&lassen, "GPU0", "GPU2")), ("PIX".to_owned(), "SYS".to_owned()));
+    Ok(())
+}
+
+#[test]
+fn the_affinity_columns_of_a_superchip_node_are_nvidia_smis() -> Outcome {
+    let Some(folder) = captures("nvidia-smi's columns") else { return Ok(()) };
+    let theirs = cells(&std::fs::read_to_string(folder.join("text/gh200-quad-nvidia-smi-topo-m.txt"))?);
+    let survey = survey_xml(&folder.join("xml/gh200-quad-synthetic-gpunuma-kept.xml"))?;
+    let text = topo::text::matrix(&survey, 100);
+    let ours = cells(&text);
+    // The rebuilt file has neither NVLinks nor the empty nodes of MIG, which nvidia-smi counts as near.
+    for row in ["GPU0", "GPU1", "GPU2", "GPU3"] {
+        for column in ["CPU-Affinity", "GPU-NUMA-ID"] {
+            let at = (row.to_owned(), column.to_owned());
+            assert_eq!(ours.get(&at), theirs.get(&at), "{at:?}");
+        }
+    }
+    assert!(text.contains("NVLink is not known here"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn every_capture_has_a_square_matrix_and_a_row_of_names_for_each_gpu() -> Outcome {
+    let Some(folder) = captures("every matrix") else { return Ok(()) };
+    for path in xml_files(&folder.join("xml"))? {
+        let survey = survey_xml(&path)?;
+        let devices = &survey.interconnect.devices;
+        assert_eq!(survey.interconnect.pairs.len(), devices.len() * devices.len().saturating_sub(1) / 2);
+        for (row, device) in devices.iter().enumerate() {
+            for (column, other) in devices.iter().enumerate().filter(|(column, _)| *column != row) {
+                let pair = survey.interconnect.between(row, column).ok_or("no pair")?;
+                let mut ends = [&*pair.from, &*pair.to];
+                ends.sort_by_key(|end| *end != device.label);
+                assert_eq!(ends, [&*device.label, &*other.label], "{}", path.display());
+                assert!(pair.pci.is_some() != pair.reason.is_some(), "{}: {pair:?}", path.display());
+            }
+        }
+        let (matrix, identity) = (topo::text::matrix(&survey, 100), topo::text::identity(&survey, 100));
+        for gpu in &survey.topology.gpus {
+            assert!(matrix.contains(&format!("\n  GPU{} ", gpu.index)), "{}\n{matrix}", path.display());
+            assert!(identity.contains(&gpu.pci.to_string()), "{}\n{identity}", path.display());
+        }
+    }
+    Ok(())
+}

@@ -6,17 +6,21 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use topo::{TopoError, from_xml};
+use topo::{TopoError, from_xml, survey_xml, text};
+
+/// A plain file, and those with matrices and with what numabench itself keeps in a file.
+const FIXTURES: [&str; 4] =
+    ["two-packages-gpus.xml", "nvlink-matrix.xml", "eight-gpus-nvswitch.xml", "four-gcds-xgmi.xml"];
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// What reading a file with these bytes says.
+/// What reading and showing a file with these bytes says.
 fn reading(bytes: &[u8]) -> Result<Result<usize, TopoError>, Box<dyn Error>> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), bytes)?;
-    Ok(from_xml(file.path()).map(|topology| topology.pus.len()))
+    Ok(survey_xml(file.path()).map(|survey| text::matrix(&survey, 100).len() + text::identity(&survey, 100).len()))
 }
 
 /// One thing that happens to files.
@@ -69,8 +73,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_damage_takes_the_process_down(hurts in prop::collection::vec(damage(), 1..4)) {
-        let mut bytes = std::fs::read(fixture("two-packages-gpus.xml")).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    fn no_damage_takes_the_process_down(
+        name in prop::sample::select(&FIXTURES[..]),
+        hurts in prop::collection::vec(damage(), 1..4),
+    ) {
+        let mut bytes = std::fs::read(fixture(name)).map_err(|e| TestCaseError::fail(e.to_string()))?;
         for hurt in &hurts {
             apply(&mut bytes, hurt);
         }

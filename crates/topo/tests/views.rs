@@ -8,7 +8,8 @@ use topo::{Survey, survey_xml, text};
 type Outcome = Result<(), Box<dyn Error>>;
 type View = fn(&Survey, usize) -> String;
 
-const FIXTURES: [&str; 2] = ["two-packages-gpus", "superchips"];
+const FIXTURES: [&str; 5] =
+    ["two-packages-gpus", "superchips", "eight-gpus-nvswitch", "four-gcds-xgmi", "nvlink-matrix"];
 
 /// The view of a file, with what another checkout has otherwise taken out.
 fn seen(fixture: &str, view: View, width: usize) -> Result<String, Box<dyn Error>> {
@@ -20,15 +21,22 @@ fn seen(fixture: &str, view: View, width: usize) -> Result<String, Box<dyn Error
 }
 
 fn golden(view_name: &str, view: View) -> Outcome {
+    as_it_was(view_name, view)?;
     for fixture in FIXTURES {
-        let text = seen(fixture, view, 100)?;
-        insta::assert_snapshot!(format!("{view_name}_{fixture}"), text);
         for width in [60, 80, 120] {
             let text = seen(fixture, view, width)?;
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
             // A table of ids has a least width; 80 is what every view promises.
             assert!(widest <= width.max(80), "{view_name} of {fixture} at {width}: {widest} columns\n{text}");
         }
+    }
+    Ok(())
+}
+
+fn as_it_was(view_name: &str, view: View) -> Outcome {
+    for fixture in FIXTURES {
+        let text = seen(fixture, view, 100)?;
+        insta::assert_snapshot!(format!("{view_name}_{fixture}"), text);
     }
     Ok(())
 }
@@ -46,4 +54,15 @@ fn the_tree_is_as_it_was() -> Outcome {
 #[test]
 fn the_numa_view_is_as_it_was() -> Outcome {
     golden("numa", text::numa)
+}
+
+// A table of devices by devices, and one of everything a GPU is called, are as wide as what is in them.
+#[test]
+fn the_matrix_is_as_it_was() -> Outcome {
+    as_it_was("matrix", text::matrix)
+}
+
+#[test]
+fn the_identities_are_as_they_were() -> Outcome {
+    as_it_was("identity", text::identity)
 }

@@ -30,6 +30,7 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("serde_json", &["report"], "JSON is written and read in `report` alone: hand the value to it"),
     ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
+    ("nvml-wrapper", &["topo"], "NVIDIA's management library is asked in `topo` alone: ask it for the value"),
     ("cudarc", &["backend-cuda"], "the CUDA driver is called from `backend-cuda` alone"),
     ("mpi-sys", &["mpi-plugin"], "MPI is called from the plug-in alone: the binary must start where there is no MPI"),
     ("clap", &["numabench"], "arguments are read in the binary alone: libraries take typed values"),

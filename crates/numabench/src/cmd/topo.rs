@@ -18,6 +18,8 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
     let no_result = |error| Fault::new(Exit::NoResult, error);
     let survey = match (&args.input, &args.save) {
         (Some(path), _) => topo::survey_xml(path).map_err(Fault::usage)?,
+        // Opening NVIDIA's management library takes a while: only for a view that shows what it says.
+        (None, None) if args.matrix || args.identity || args.json => topo::survey_with_nvml().map_err(no_result)?,
         (None, None) => topo::survey().map_err(no_result)?,
         (None, Some(path)) => {
             let sink = Sink::open(path).map_err(Fault::usage)?;
@@ -33,6 +35,10 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
         terminal::print(topo::text::numa(&survey, width).as_bytes())?;
     } else if args.tree {
         terminal::print(topo::text::tree(&survey, width).as_bytes())?;
+    } else if args.matrix {
+        terminal::print(topo::text::matrix(&survey, width).as_bytes())?;
+    } else if args.identity {
+        terminal::print(topo::text::identity(&survey, width).as_bytes())?;
     } else {
         terminal::print(topo::text::render(&survey, width).as_bytes())?;
     }

@@ -14,6 +14,7 @@
 //! * `signals`    Ctrl-C, SIGTERM, SIGKILL;
 //! * `dry_run`    the plan without a driver;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
+//! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
 //!
@@ -27,6 +28,7 @@ mod dry_run;
 mod goldens;
 mod guest;
 mod memory;
+mod nvml;
 mod options;
 mod output;
 mod processors;

@@ -22,8 +22,17 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_numabench");
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Variables that change what the binary does or prints.
-const UNSET: [&str; 6] =
-    ["NO_COLOR", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT"];
+const UNSET: [&str; 9] = [
+    "NO_COLOR",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "HWLOC_XMLFILE",
+    "HWLOC_SYNTHETIC",
+    "HWLOC_FSROOT",
+];
 
 /// How a run ended.
 pub struct Ended {
@@ -133,11 +142,11 @@ pub fn host(args: &[&str]) -> Ended {
     end(numabench().args(["pingpong", "--backend", "host"]), args)
 }
 
-/// A folder in which both names of the driver library are files that no loader loads.
+/// A folder in which the names of the driver's libraries are files that no loader loads.
 pub fn no_driver() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-driver");
     drop(fs::create_dir_all(&folder));
-    for name in ["libcuda.so.1", "libcuda.so"] {
+    for name in ["libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1"] {
         let file = folder.join(name);
         if !file.exists() {
             drop(fs::write(file, "not a library"));

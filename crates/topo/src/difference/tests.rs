@@ -14,7 +14,8 @@ fn machine() -> Result<Survey, crate::TopoError> {
     for gpu in &mut machine.topology.gpus {
         let (generation, width) = (Some(1), Some(16));
         let source = "sysfs".to_owned();
-        gpu.link = Some(Link { generation, width, max_generation: Some(5), max_width: Some(16), source });
+        gpu.link =
+            Some(Link { generation, width, max_generation: Some(5), max_width: Some(16), bytes_per_s: None, source });
     }
     Ok(machine)
 }

@@ -1,6 +1,7 @@
 //! The GPUs: one line each, then how each locality is known, in words, once per reason.
 
 use stats::IdSet;
+use stats::units::rate;
 
 use super::layout::{cut, fitted, ids, wrapped};
 use crate::model::{Gpu, Link, Locality, NodeKind, Rung, Topology};
@@ -68,8 +69,11 @@ pub(super) fn rung(rung: Rung) -> &'static str {
     }
 }
 
-/// `gen5 x16`, and what it can be where it is less now.
+/// `gen5 x16`, and what it can be where it is less now; `63.015 GB/s` where that is all that is known.
 pub(super) fn link(link: &Link) -> String {
+    if let Some(bytes_per_s) = link.bytes_per_s {
+        return rate(bytes_per_s as f64);
+    }
     let written = |generation: Option<u8>, lanes: Option<u8>| {
         let part =
             |letter: &str, number: Option<u8>| number.map_or_else(|| format!("{letter}?"), |n| format!("{letter}{n}"));

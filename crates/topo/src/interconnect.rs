@@ -1,0 +1,266 @@
+//! How far the devices of a machine are from each other: what `nvidia-smi topo -m` and `rocm-smi --showtopo` show, in one model.
+//!
+//! Each fact comes from who knows it best: what lies between two NVIDIA GPUs from NVML where it was asked, else from the PCI bridges
+//! (`pci_path`); NVLinks from NVML, else from hwloc's matrix in a file; xGMI from the kernel driver's nodes, else from hwloc's
+//! matrix. What nobody says is null with the reason, never a guess. Left out: distances of NUMA nodes, which the topology has.
+
+mod adapters;
+mod matrices;
+mod nvlink;
+mod xgmi;
+
+use hwlocality::Topology as Hwloc;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::{IdSet, PciAddress};
+
+use crate::devices::pci_of;
+use crate::fs_root::FsRoot;
+use crate::gpu_class::{AMD, NVIDIA};
+use crate::kfd::KfdGpu;
+use crate::locality::Surroundings;
+use crate::model::{Gpu, Locality, NodeKind, Rung, Topology};
+use crate::nvml::Nvml;
+use crate::pci_path::{PciLevel, PciPath, between};
+
+/// The devices of a machine and what lies between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interconnect {
+    /// GPUs in PCI order, then network adapters.
+    pub devices: Vec<Endpoint>,
+    /// Every two devices, in that order: the first with all after it, the second with all after it, and so on.
+    pub pairs: Vec<Pair>,
+    /// Who says where NVLinks are; null without an NVIDIA GPU.
+    pub nvlink: Option<Told>,
+    /// Who says where xGMI links are; null without an AMD GPU.
+    pub xgmi: Option<Told>,
+}
+
+/// A row and a column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Endpoint {
+    /// `GPU0`, `NIC0`: GPUs count along the topology's, adapters along this list.
+    pub label: String,
+    /// Its identity.
+    pub pci: PciAddress,
+    /// An adapter's name (`mlx5_0`, `hsn0`).
+    pub name: Option<String>,
+    /// What a GPU is near to; null for an adapter, whose locality is among the `nics`.
+    pub affinity: Option<Affinity>,
+    /// A GPU's NVLinks, where somebody says them.
+    pub nvlinks: Option<NvLinks>,
+}
+
+/// The affinity columns of the matrix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Affinity {
+    /// Near PUs; null where nobody says.
+    pub pus: Option<IdSet>,
+    /// Near NUMA nodes; null where nobody says.
+    pub nodes: Option<IdSet>,
+    /// The NUMA node that is the GPU's own memory; null where there is none.
+    pub memory_node: Option<u32>,
+    /// Who says so: `NVML`, or the source of the GPU's locality.
+    pub source: String,
+}
+
+/// The NVLinks of a GPU that are up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NvLinks {
+    /// How many.
+    pub links: u32,
+    /// Their version (`4.0`).
+    pub version: Option<String>,
+    /// What one carries in one direction, bytes/s.
+    pub bytes_per_s_each: Option<u64>,
+}
+
+/// Two devices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// The label of the one.
+    pub from: String,
+    /// The label of the other.
+    pub to: String,
+    /// What is between them on PCIe and the CPUs' interconnect; null where it is not known.
+    pub pci: Option<PciLevel>,
+    /// Who says so: `NVML`, or `PCI bridges`.
+    pub pci_source: String,
+    /// Why it is not known; null where it is.
+    pub reason: Option<String>,
+    /// The faster link between them, where there is one.
+    pub fabric: Option<Fabric>,
+}
+
+/// A link between GPUs that is not PCIe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Fabric {
+    /// NVLinks, direct or through switches.
+    Nvlink {
+        /// How many are bonded; null where only their bandwidth is known.
+        links: Option<u32>,
+        /// What they carry together in one direction, bytes/s.
+        bytes_per_s: Option<u64>,
+    },
+    /// xGMI (Infinity Fabric).
+    Xgmi {
+        /// How many links one behind the other.
+        hops: Option<u32>,
+        /// The least bandwidth that the driver states, bytes/s.
+        least_bytes_per_s: Option<u64>,
+        /// The most, bytes/s.
+        most_bytes_per_s: Option<u64>,
+    },
+}
+
+/// Who says something, or why nobody does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Told {
+    /// Who says it; null where nobody does.
+    pub source: Option<String>,
+    /// Why nobody does; null where somebody does.
+    pub reason: Option<String>,
+}
+
+impl Told {
+    fn by(source: impl Into<String>) -> Self {
+        Self { source: Some(source.into()), reason: None }
+    }
+
+    fn not(reason: impl Into<String>) -> Self {
+        Self { source: None, reason: Some(reason.into()) }
+    }
+}
+
+impl Interconnect {
+    /// What is between the devices at these places of the list; `None` for a device and itself.
+    pub fn between(&self, one: usize, other: usize) -> Option<&Pair> {
+        let (low, high) = (one.min(other), one.max(other));
+        // Row `low` begins behind the rows above it, each one shorter than the one before.
+        let before = low * self.devices.len() - low * (low + 1) / 2;
+        (low != high).then(|| self.pairs.get(before + high - low - 1))?
+    }
+}
+
+/// What the drivers were asked.
+pub(crate) struct Drivers<'d> {
+    pub(crate) nvml: &'d Nvml,
+    pub(crate) kfd: &'d [KfdGpu],
+}
+
+/// Links between GPUs, by their addresses.
+#[derive(Default)]
+struct Fabrics(Vec<(PciAddress, PciAddress, Fabric)>);
+
+impl Fabrics {
+    fn between(&self, (one, other): (PciAddress, PciAddress)) -> Option<Fabric> {
+        let same = |a: PciAddress, b: PciAddress| (a, b) == (one, other) || (b, a) == (one, other);
+        self.0.iter().find(|(a, b, _)| same(*a, *b)).map(|(_, _, fabric)| *fabric)
+    }
+}
+
+/// A device on its way to the model.
+struct Placed {
+    endpoint: Endpoint,
+    /// `None` for a device that hwloc has not got.
+    path: Option<PciPath>,
+    locality: Locality,
+}
+
+/// What is between the GPUs of the topology and the machine's adapters.
+pub(crate) fn interconnect(
+    hwloc: &Hwloc,
+    topology: &Topology,
+    around: &Surroundings,
+    drivers: &Drivers<'_>,
+    root: Option<&FsRoot>,
+) -> Interconnect {
+    let nvlinks = nvlink::nvlinks(hwloc, topology, drivers.nvml);
+    let (xgmi, xgmi_told) = xgmi::xgmi(hwloc, topology, drivers.kfd);
+    let mut placed: Vec<Placed> = topology.gpus.iter().map(|gpu| placed_gpu(hwloc, topology, gpu, drivers)).collect();
+    for (at, placed) in placed.iter_mut().enumerate() {
+        placed.endpoint.nvlinks = nvlinks.of_gpu.get(at).cloned().flatten();
+    }
+    placed.extend(adapters::adapters(hwloc, around, root));
+
+    let mut pairs = Vec::new();
+    for (at, one) in placed.iter().enumerate() {
+        for other in &placed[at + 1..] {
+            let addresses = (one.endpoint.pci, other.endpoint.pci);
+            let fabric = nvlinks.fabrics.between(addresses).or_else(|| xgmi.between(addresses));
+            pairs.push(pair(topology, one, other, drivers.nvml, fabric));
+        }
+    }
+    let has = |vendor| topology.gpus.iter().any(|gpu| gpu.vendor_id == vendor);
+    Interconnect {
+        devices: placed.into_iter().map(|placed| placed.endpoint).collect(),
+        pairs,
+        nvlink: has(NVIDIA).then_some(nvlinks.told),
+        xgmi: has(AMD).then_some(xgmi_told),
+    }
+}
+
+fn pair(topology: &Topology, one: &Placed, other: &Placed, nvml: &Nvml, fabric: Option<Fabric>) -> Pair {
+    let by_nvml = nvml.facts().and_then(|facts| facts.path(one.endpoint.pci, other.endpoint.pci));
+    let by_bridges = || match (&one.path, &other.path) {
+        (Some(from), Some(to)) => between(from, to, same_node(topology, &one.locality, &other.locality)),
+        _ => Err("hwloc does not have both of them"),
+    };
+    let level = by_nvml.map_or_else(by_bridges, Ok);
+    Pair {
+        from: one.endpoint.label.clone(),
+        to: other.endpoint.label.clone(),
+        pci: level.ok(),
+        pci_source: if by_nvml.is_some() { "NVML" } else { "PCI bridges" }.to_owned(),
+        reason: level.err().map(str::to_owned),
+        fabric,
+    }
+}
+
+/// Whether two devices are near the same NUMA node; `None` where nobody says.
+fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bool> {
+    let host_nodes = topology.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
+    if host_nodes.count() == 1 {
+        return Some(true);
+    }
+    if one.rung == Rung::Unknown || other.rung == Rung::Unknown {
+        return None;
+    }
+    let nodes = |locality: &Locality| locality.nodes.or(&locality.outside_nodes);
+    Some(!nodes(one).and(&nodes(other)).is_empty())
+}
+
+fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'_>) -> Placed {
+    let at = |object: &&hwlocality::object::TopologyObject| {
+        pci_of(object).is_some_and(|pci| crate::devices::address(pci) == gpu.pci)
+    };
+    let endpoint = Endpoint {
+        label: format!("GPU{}", gpu.index),
+        pci: gpu.pci,
+        name: None,
+        affinity: Some(affinity(topology, gpu, drivers.nvml)),
+        nvlinks: None,
+    };
+    let path = hwloc.pci_devices().find(at).map(PciPath::of);
+    Placed { endpoint, path, locality: gpu.locality.clone() }
+}
+
+/// NVML's word where it was asked, so that the columns are nvidia-smi's; else the GPU's locality.
+fn affinity(topology: &Topology, gpu: &Gpu, nvml: &Nvml) -> Affinity {
+    if let Some(said) = nvml.facts().and_then(|facts| facts.gpu(gpu.pci)) {
+        let (pus, nodes) = (said.pus.clone(), said.nodes.clone());
+        return Affinity { pus, nodes, memory_node: said.memory_node, source: "NVML".to_owned() };
+    }
+    let of_gpu = |id: &u32| topology.node(*id).is_some_and(|node| node.kind == NodeKind::GpuMemory);
+    let own: Vec<u32> = gpu.locality.nodes.iter().filter(of_gpu).collect();
+    let host: IdSet = gpu.locality.nodes.iter().filter(|id| !of_gpu(id)).collect();
+    let known = gpu.locality.rung != Rung::Unknown;
+    Affinity {
+        pus: known.then(|| gpu.locality.pus.clone()),
+        nodes: known.then_some(host),
+        // Several are those of all GPUs of the package.
+        memory_node: if let [only] = own[..] { Some(only) } else { None },
+        source: gpu.locality.reason.clone(),
+    }
+}

@@ -1,0 +1,54 @@
+//! The xGMI links between AMD GPUs: from the kernel driver's nodes, else from the matrices that hwloc's RSMI component wrote.
+
+use hwlocality::Topology as Hwloc;
+
+use super::matrices::Matrix;
+use super::{Fabric, Fabrics, Told};
+use crate::kfd::KfdGpu;
+use crate::model::Topology;
+
+/// What the driver's nodes say, else what hwloc wrote into the file.
+pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabrics, Told) {
+    if !kfd.is_empty() {
+        return (by_nodes(kfd), Told::by("KFD"));
+    }
+    let (hops, bandwidth) = (Matrix::named(hwloc, "XGMIHops"), Matrix::named(hwloc, "XGMIBandwidth"));
+    if hops.is_none() && bandwidth.is_none() {
+        let why = "there are no nodes of the amdgpu driver in /sys/class/kfd, and no matrix of hwloc's";
+        return (Fabrics::default(), Told::not(why));
+    }
+    let mut between = Fabrics::default();
+    for (at, one) in topology.gpus.iter().enumerate() {
+        for other in &topology.gpus[at + 1..] {
+            let value =
+                |matrix: &Option<Matrix>| matrix.as_ref()?.between(one.pci, other.pci).filter(|value| *value > 0);
+            let (hops, mbytes) = (value(&hops), value(&bandwidth));
+            if hops.is_some() || mbytes.is_some() {
+                let fabric = Fabric::Xgmi {
+                    hops: hops.and_then(|hops| u32::try_from(hops).ok()),
+                    least_bytes_per_s: None,
+                    most_bytes_per_s: mbytes.map(|mbytes| mbytes.saturating_mul(1_000_000)),
+                };
+                between.0.push((one.pci, other.pci, fabric));
+            }
+        }
+    }
+    (between, Told::by("hwloc's matrices XGMIHops and XGMIBandwidth"))
+}
+
+fn by_nodes(kfd: &[KfdGpu]) -> Fabrics {
+    let mut between = Fabrics::default();
+    for gpu in kfd {
+        for link in &gpu.links {
+            // Links to CPUs lead to nodes that are no GPU.
+            let other = kfd.iter().find(|other| other.node == link.to_node);
+            let fabric = Fabric::Xgmi {
+                hops: link.hops,
+                least_bytes_per_s: link.least_bytes_per_s,
+                most_bytes_per_s: link.most_bytes_per_s,
+            };
+            between.0.extend(other.map(|other| (gpu.pci, other.pci, fabric)));
+        }
+    }
+    between
+}

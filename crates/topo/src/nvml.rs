@@ -1,0 +1,195 @@
+//! What NVIDIA's management library knows of the GPUs: NVLinks, affinities, indices, MIG instances.
+//!
+//! The library comes with the driver and is opened at run time, and only when it is asked for (`--matrix`, `--identity`, `--json`,
+//! `--save`): opening it takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is
+//! made, no device's state is changed, and every handle is matched by PCI address, so its order is nobody else's.
+//!
+//! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: clocks, power, errors.
+
+mod facts;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsStr;
+
+use nvml_wrapper::device::Device;
+use nvml_wrapper::enum_wrappers::device::TopologyLevel;
+use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::structs::device::FieldId;
+use nvml_wrapper::sys_exports::field_id::NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON;
+use nvml_wrapper::{Nvml as Library, bitmasks::InitFlags};
+use stats::{IdSet, PciAddress};
+
+use crate::fs_root::FsRoot;
+use crate::pci_path::PciLevel;
+pub(crate) use facts::{Facts, Link, NvGpu, Remote};
+
+/// The name that every driver installs; without the version only its development package does.
+const LIBRARY: &str = "libnvidia-ml.so.1";
+/// More links than any GPU has (NVML_NVLINK_MAX_LINKS is 18, or 36 in newer headers).
+const MOST_LINKS: u32 = 64;
+/// 64-bit words of a CPU or node mask: 8192 of either, as many as Linux can be built for.
+const MASK_WORDS: usize = 128;
+/// `NVML_AFFINITY_SCOPE_NODE`: what is near, not what is in the same socket.
+const SCOPE_NODE: u32 = 0;
+/// The name under which the answer is kept for a saved file.
+const KEPT: &str = "nvml";
+
+/// Whether NVML was asked, and what it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Nvml {
+    /// Nobody asked.
+    NotAsked,
+    /// Why it said nothing.
+    Absent(String),
+    /// What it said.
+    Said(Facts),
+}
+
+impl Nvml {
+    /// What it said.
+    pub(crate) fn facts(&self) -> Option<&Facts> {
+        if let Self::Said(facts) = self { Some(facts) } else { None }
+    }
+}
+
+/// What NVML says on this machine, or what a saved file kept of that.
+pub(crate) fn asked(root: &FsRoot) -> Nvml {
+    let said = root.kept_or(KEPT, || Some(asked_of(LIBRARY.as_ref()).map_or_else(absent, |facts| facts.to_string())));
+    said.map_or(Nvml::NotAsked, |text| read(&text))
+}
+
+/// What a saved file kept of NVML's answer; on a machine nobody is asked.
+pub(crate) fn kept(root: &FsRoot) -> Nvml {
+    root.kept_or(KEPT, || None).map_or(Nvml::NotAsked, |text| read(&text))
+}
+
+const ABSENT: &str = "absent ";
+
+fn absent(why: String) -> String {
+    format!("{ABSENT}{why}")
+}
+
+fn read(text: &str) -> Nvml {
+    match (text.strip_prefix(ABSENT), text.parse()) {
+        (Some(why), _) => Nvml::Absent(why.to_owned()),
+        (None, Ok(facts)) => Nvml::Said(facts),
+        (None, Err(why)) => Nvml::Absent(format!("what the file keeps of NVML cannot be read: {why}")),
+    }
+}
+
+/// Opens the library and asks it everything.
+fn asked_of(library: &OsStr) -> Result<Facts, String> {
+    let name = library.to_string_lossy();
+    // NO_GPUS: that there is none is an answer, not an error.
+    let nvml = Library::builder().lib_path(library).flags(InitFlags::NO_GPUS).init().map_err(|error| match error {
+        NvmlError::LibloadingError(error) => format!("{name} cannot be loaded ({error})"),
+        error => format!("{name} does not start: {error}"),
+    })?;
+    let failed = |what: &str, error: NvmlError| format!("{name} does not say {what}: {error}");
+    let count = nvml.device_count().map_err(|error| failed("how many GPUs there are", error))?;
+    let devices: Vec<Device<'_>> = (0..count).filter_map(|index| nvml.device_by_index(index).ok()).collect();
+    let gpus: Vec<(NvGpu, &Device<'_>)> = devices.iter().filter_map(|device| Some((gpu(device)?, device))).collect();
+    let mut paths = Vec::new();
+    for (at, (one, device)) in gpus.iter().enumerate() {
+        for (other, _) in &gpus[at + 1..] {
+            // The call takes the other device by value: another handle of it.
+            let handle = nvml.device_by_index(other.smi_index).ok();
+            let level = handle.and_then(|handle| device.topology_common_ancestor(handle).ok()).map(level);
+            paths.extend(level.map(|level| (one.pci, other.pci, level)));
+        }
+    }
+    let driver = nvml.sys_driver_version().unwrap_or_else(|_| "unknown".to_owned());
+    Ok(Facts { driver, gpus: gpus.into_iter().map(|(gpu, _)| gpu).collect(), paths })
+}
+
+fn gpu(device: &Device<'_>) -> Option<NvGpu> {
+    let set = |words: Result<Vec<std::ffi::c_ulong>, NvmlError>| words.ok().map(|words| bits(&words)).filter(some);
+    Some(NvGpu {
+        pci: device.pci_info().ok()?.bus_id.parse().ok()?,
+        smi_index: device.index().ok()?,
+        minor: device.minor_number().ok(),
+        uuid: device.uuid().ok(),
+        pus: set(device.cpu_affinity_within_scope(MASK_WORDS, SCOPE_NODE)),
+        nodes: set(device.memory_affinity(MASK_WORDS, SCOPE_NODE)),
+        memory_node: device.numa_node_id().ok(),
+        mig: mig(device),
+        link_mbytes_per_s: link_mbytes_per_s(device),
+        links: (0..MOST_LINKS).map_while(|number| link(device, number)).flatten().collect(),
+    })
+}
+
+fn some(set: &IdSet) -> bool {
+    !set.is_empty()
+}
+
+/// The numbers of the bits that are set.
+fn bits(words: &[std::ffi::c_ulong]) -> IdSet {
+    let set = |(at, word): (u32, &std::ffi::c_ulong)| {
+        let word = *word;
+        (0..std::ffi::c_ulong::BITS)
+            .filter(move |bit| word >> bit & 1 == 1)
+            .map(move |bit| at * std::ffi::c_ulong::BITS + bit)
+    };
+    (0..).zip(words).flat_map(set).collect()
+}
+
+/// UUIDs of the MIG instances; none where MIG is off or unknown.
+fn mig(device: &Device<'_>) -> Vec<String> {
+    let most = device.mig_device_count().unwrap_or(0);
+    (0..most).filter_map(|index| device.mig_device_by_index(index).ok()?.uuid().ok()).collect()
+}
+
+/// What one link carries in one direction, MB/s.
+fn link_mbytes_per_s(device: &Device<'_>) -> Option<u64> {
+    let samples = device.field_values_for(&[FieldId(NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON)]).ok()?;
+    let mbytes = match samples.into_iter().next()?.ok()?.value.ok()? {
+        SampleValue::U32(mbytes) => mbytes.into(),
+        SampleValue::U64(mbytes) => mbytes,
+        _ => return None,
+    };
+    (mbytes > 0).then_some(mbytes)
+}
+
+/// The link of this number: `None` where the GPU has no such link, `Some(None)` where it is not active.
+fn link(device: &Device<'_>, number: u32) -> Option<Option<Link>> {
+    let link = device.link_wrapper_for(number);
+    if !link.is_active().ok()? {
+        return Some(None);
+    }
+    let pci = link.remote_pci_info().ok().and_then(|pci| pci.bus_id.parse::<PciAddress>().ok());
+    let remote = match (remote_kind(device, number), pci) {
+        (Some(REMOTE_SWITCH), _) => Remote::Switch,
+        (Some(REMOTE_CPU), _) => Remote::Cpu,
+        // Older drivers do not tell the kind: then the address does, where it is a GPU's.
+        (_, Some(pci)) => Remote::Pci(pci),
+        (_, None) => Remote::Unknown,
+    };
+    Some(Some(Link { number, version: link.version().ok(), remote }))
+}
+
+/// `NVML_NVLINK_DEVICE_TYPE_IBMNPU` and `_SWITCH`.
+const REMOTE_CPU: u32 = 1;
+const REMOTE_SWITCH: u32 = 2;
+
+/// The kind of device at the other end of a link; `None` where the driver does not say. nvml-wrapper 0.13's own call for it writes the
+/// answer into a temporary and always says "unknown".
+fn remote_kind(device: &Device<'_>, number: u32) -> Option<u32> {
+    let ask = device.nvml().lib().nvmlDeviceGetNvLinkRemoteDeviceType.as_ref().ok()?;
+    let mut kind = u32::MAX;
+    // SAFETY: the function comes from the library that made the handle, and both are kept by `device` during the call; `kind` is an
+    // unsigned int that outlives it. Any other link number is an error code.
+    let code = unsafe { ask(device.handle(), number, &raw mut kind) };
+    (code == 0).then_some(kind)
+}
+
+fn level(level: TopologyLevel) -> PciLevel {
+    match level {
+        TopologyLevel::Internal | TopologyLevel::Single => PciLevel::Pix,
+        TopologyLevel::Multiple => PciLevel::Pxb,
+        TopologyLevel::HostBridge => PciLevel::Phb,
+        TopologyLevel::Node => PciLevel::Node,
+        TopologyLevel::System => PciLevel::Sys,
+    }
+}
