@@ -42,6 +42,9 @@ pub struct Topo {
     /// Save this machine as hwloc XML too, for --input and for lstopo
     #[arg(long, value_name = "FILE.xml", conflicts_with = "input")]
     pub save: Option<PathBuf>,
+    /// Draw the machine too, as a picture (SVG): NUMA nodes, L3s, cores, and each GPU and NIC where it belongs
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
     #[arg(long, conflicts_with = "json")]
     pub numa: bool,

@@ -10,7 +10,7 @@
 //! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
 //! * [`step`] what of the machine is this process's job step's;
 //! * [`difference`] what changed between two;
-//! * [`text`] the plain-text views of `numabench topo`.
+//! * [`text`] the plain-text views of `numabench topo`, [`mod@svg`] its picture.
 //!
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
@@ -32,6 +32,7 @@ pub mod model;
 pub mod pci_path;
 pub mod process;
 pub mod step;
+pub mod svg;
 pub mod text;
 pub mod visibility;
 

@@ -4,13 +4,13 @@
 //! tickets and mails. Ids are in taskset's syntax, so that they can be pasted too. No drawings here.
 
 mod changes;
-mod cores;
-mod gpus;
+pub(crate) mod cores;
+pub(crate) mod gpus;
 mod identity;
-mod layout;
+pub(crate) mod layout;
 mod matrix;
 mod missing;
-mod nics;
+pub(crate) mod nics;
 mod numa;
 mod places;
 mod step;
@@ -18,7 +18,7 @@ mod tree;
 mod visibility;
 
 use crate::difference::Difference;
-use crate::model::{Source, Topology};
+use crate::model::{Rung, Source, Topology};
 use crate::survey::Survey;
 use layout::count;
 
@@ -93,7 +93,11 @@ fn source(source: &Source) -> &str {
 
 fn headline(topology: &Topology) -> String {
     let host = topology.hostname.as_deref().unwrap_or("(host name not known)");
-    let source = source(&topology.source);
+    format!("{host}: {}\n{}", counts(topology), read_from(topology))
+}
+
+/// What the machine has, in numbers.
+pub(crate) fn counts(topology: &Topology) -> String {
     let parts = [
         count(topology.packages.len(), "package"),
         count(topology.nodes.len(), "NUMA node"),
@@ -101,7 +105,21 @@ fn headline(topology: &Topology) -> String {
         count(topology.pus.len() - topology.allowed.offline_pus.len(), "PU"),
         count(topology.gpus.len(), "GPU"),
     ];
-    format!("{host}: {}\nread from {source} with hwloc {}", parts.join(", "), topology.hwloc_version)
+    parts.join(", ")
+}
+
+/// Where this was read from, and with what.
+pub(crate) fn read_from(topology: &Topology) -> String {
+    format!("read from {} with hwloc {}", source(&topology.source), topology.hwloc_version)
+}
+
+/// How the locality of each GPU is known whose locality is, and what may not be used from here: entries of any length.
+pub(crate) fn notes(topology: &Topology) -> (Vec<String>, Vec<String>) {
+    let known = topology.gpus.iter().filter(|gpu| gpu.locality.rung != Rung::Unknown);
+    let trimmed = |lines: Vec<String>| lines.iter().map(|line| line.trim().to_owned()).collect();
+    // Without the heading.
+    let missing = missing::lines(topology, usize::MAX).into_iter().skip(1).collect();
+    (trimmed(gpus::notes(known, usize::MAX)), trimmed(missing))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `numabench topo`: read, save, render; `topo diff`: read two, compare. No GPU runtime is started.
+//! `numabench topo`: read, save, draw, render; `topo diff`: read two, compare. No GPU runtime is started.
 
 use std::path::Path;
 
@@ -16,10 +16,11 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
         return diff(old, new, *json);
     }
     let no_result = |error| Fault::new(Exit::NoResult, error);
+    let picture = args.svg.as_deref().map(Sink::open).transpose().map_err(Fault::usage)?;
     let survey = match (&args.input, &args.save) {
         (Some(path), _) => topo::survey_xml(path).map_err(Fault::usage)?,
         // Opening NVIDIA's management library takes a while: only for a view that shows what it says.
-        (None, None) if args.matrix || args.identity || args.json => topo::survey_with_nvml().map_err(no_result)?,
+        (None, None) if args.matrix || args.identity || args.json || args.svg.is_some() => topo::survey_with_nvml().map_err(no_result)?,
         (None, None) => topo::survey().map_err(no_result)?,
         (None, Some(path)) => {
             let sink = Sink::open(path).map_err(Fault::usage)?;
@@ -28,6 +29,9 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
             survey
         }
     };
+    if let Some(sink) = picture {
+        sink.write(topo::svg::svg(&survey).as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    }
     let width = terminal::width();
     if args.json {
         print_json(&survey)?;

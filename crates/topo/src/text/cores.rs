@@ -49,7 +49,7 @@ fn row(topology: &Topology, gpu: &Gpu) -> Vec<String> {
 }
 
 /// The local cores that may be used, each as its first allowed PU.
-fn cores(topology: &Topology, gpu: &Gpu) -> IdSet {
+pub(crate) fn cores(topology: &Topology, gpu: &Gpu) -> IdSet {
     let usable = gpu.locality.pus.and(&topology.allowed.pus);
     topology.local_cores(gpu).into_iter().filter_map(|core| core.pus.and(&usable).first()).collect()
 }

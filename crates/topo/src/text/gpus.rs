@@ -19,7 +19,7 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
         rows
     });
     lines.insert(0, "GPUs, in PCI order".to_owned());
-    lines.extend(notes(topology, width));
+    lines.extend(notes(&topology.gpus, width));
     lines
 }
 
@@ -46,7 +46,7 @@ fn row(topology: &Topology, gpu: &Gpu, links: bool, name_columns: usize) -> Vec<
 }
 
 /// The local nodes without those of GPUs' memory, which the nodes' own lines name; `?` where nobody knows.
-pub(super) fn node_cell(topology: &Topology, locality: &Locality) -> String {
+pub(crate) fn node_cell(topology: &Topology, locality: &Locality) -> String {
     let gpus = |id: u32| topology.node(id).is_some_and(|node| node.kind == NodeKind::GpuMemory);
     let host: IdSet = locality.nodes.iter().filter(|id| !gpus(*id)).collect();
     match (locality.rung, host.is_empty()) {
@@ -56,11 +56,11 @@ pub(super) fn node_cell(topology: &Topology, locality: &Locality) -> String {
     }
 }
 
-pub(super) fn name(gpu: &Gpu) -> String {
+pub(crate) fn name(gpu: &Gpu) -> String {
     gpu.name.value.clone().unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id))
 }
 
-pub(super) fn rung(rung: Rung) -> &'static str {
+pub(crate) fn rung(rung: Rung) -> &'static str {
     match rung {
         Rung::L3 => "L3",
         Rung::PciLocalCpus => "PCI",
@@ -70,7 +70,7 @@ pub(super) fn rung(rung: Rung) -> &'static str {
 }
 
 /// `gen5 x16`, and what it can be where it is less now; `63.015 GB/s` where that is all that is known.
-pub(super) fn link(link: &Link) -> String {
+pub(crate) fn link(link: &Link) -> String {
     if let Some(bytes_per_s) = link.bytes_per_s {
         return rate(bytes_per_s as f64);
     }
@@ -84,9 +84,9 @@ pub(super) fn link(link: &Link) -> String {
 }
 
 /// Why each locality is what it is, one entry per reason.
-fn notes(topology: &Topology, width: usize) -> Vec<String> {
+pub(super) fn notes<'t>(gpus: impl IntoIterator<Item = &'t Gpu>, width: usize) -> Vec<String> {
     let mut reasons: Vec<(&str, IdSet)> = Vec::new();
-    for gpu in &topology.gpus {
+    for gpu in gpus {
         match reasons.iter_mut().find(|(reason, _)| *reason == gpu.locality.reason) {
             Some((_, indices)) => indices.0.extend([gpu.index]),
             None => reasons.push((&gpu.locality.reason, [gpu.index].into_iter().collect())),

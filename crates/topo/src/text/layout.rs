@@ -3,12 +3,12 @@
 use stats::IdSet;
 
 /// `1 package`, `4 packages`.
-pub(super) fn count(number: usize, noun: &str) -> String {
+pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// A set of ids, in taskset's syntax; a set with a constant step as `0-22:2`.
-pub(super) fn ids(set: &IdSet) -> String {
+pub(crate) fn ids(set: &IdSet) -> String {
     let all: Vec<u32> = set.iter().collect();
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return "none".to_owned() };
     let step = all.get(1).map_or(0, |second| second - first);

@@ -8,7 +8,7 @@ use crate::nics::{Nic, NicKind};
 /// The most of a name that is shown.
 const NAME_COLUMNS: usize = 28;
 /// From how many on adapters that are alike, and that the kernel has given no name, are the first and the last.
-const MANY: usize = 4;
+pub(crate) const MANY: usize = 4;
 
 /// The table; nothing where there is no adapter.
 pub(super) fn lines(topology: &Topology, nics: &[Nic], width: usize) -> Vec<String> {
@@ -49,13 +49,14 @@ fn rows(topology: &Topology, nics: &[Nic], name_columns: usize) -> Vec<Vec<Strin
     rows
 }
 
-fn alike(one: &Nic, next: &Nic) -> bool {
+/// Whether two adapters that follow each other say the same but for their address, and the kernel has named neither.
+pub(crate) fn alike(one: &Nic, next: &Nic) -> bool {
     let unnamed = one.os_devices.is_empty() && next.os_devices.is_empty();
     let same = (one.vendor_id, one.device_id) == (next.vendor_id, next.device_id);
     unnamed && same && one.locality.nodes == next.locality.nodes && one.link == next.link
 }
 
-pub(super) fn name(nic: &Nic) -> String {
+pub(crate) fn name(nic: &Nic) -> String {
     let kind = match nic.kind {
         NicKind::Ethernet => "Ethernet",
         NicKind::Infiniband => "InfiniBand",

@@ -1,0 +1,97 @@
+//! `numabench topo --svg`: the picture is written beside the view, whole or not at all, of this machine and of a saved one. What is
+//! in the picture is tested where it is drawn, in `topo`.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+type Done = Result<(), Box<dyn Error>>;
+
+fn topo(args: &[&str]) -> std::io::Result<Output> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_numabench"));
+    command
+        .arg("topo")
+        .args(args)
+        .env("COLUMNS", "100")
+        .env_remove("HWLOC_XMLFILE")
+        .env_remove("HWLOC_SYNTHETIC")
+        .output()
+}
+
+fn fixture() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/two-packages-gpus.xml").display().to_string()
+}
+
+/// A name in a folder of its own.
+fn target(folder: &tempfile::TempDir) -> (PathBuf, String) {
+    let path = folder.path().join("node.svg");
+    let shown = path.display().to_string();
+    (path, shown)
+}
+
+#[test]
+fn a_saved_machine_is_drawn_beside_whatever_view_is_asked_for() -> Done {
+    let folder = tempfile::tempdir()?;
+    let (path, name) = target(&folder);
+    for view in [&[][..], &["--tree"], &["--numa"], &["--json"]] {
+        let plain = topo(&[&["--input", &fixture()], view].concat())?;
+        let drawn = topo(&[&["--input", &fixture(), "--svg", &name], view].concat())?;
+        assert_eq!(drawn.status.code(), Some(0), "{view:?}: {}", String::from_utf8_lossy(&drawn.stderr));
+        assert!(drawn.stdout == plain.stdout && drawn.stderr.is_empty(), "{view:?}");
+        let picture = fs::read_to_string(&path)?;
+        assert!(
+            picture.contains("<svg") && picture.contains("0000:03:00.0") && picture.ends_with("</svg>\n"),
+            "{view:?}"
+        );
+        fs::remove_file(&path)?;
+    }
+    Ok(())
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+fn this_machine_is_drawn_and_saved_at_once_and_xmllint_finds_nothing_wrong() -> Done {
+    let folder = tempfile::tempdir()?;
+    let (path, name) = target(&folder);
+    let saved = folder.path().join("node.xml").display().to_string();
+    fs::write(&path, "an older picture")?;
+    let output = topo(&["--svg", &name, "--save", &saved])?;
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let of_machine = fs::read_to_string(&path)?;
+    topo(&["--svg", &name, "--input", &saved])?;
+    let source = |picture: &str| {
+        picture.lines().filter(|line| !line.contains("read from ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(source(&fs::read_to_string(&path)?).len(), source(&of_machine).len());
+    assert_eq!(fs::read_dir(folder.path())?.count(), 2, "no temporary file is left");
+    match Command::new("xmllint").args(["--noout", &name]).output() {
+        Ok(lint) => assert!(lint.status.success(), "{}", String::from_utf8_lossy(&lint.stderr)),
+        Err(error) => eprintln!("SKIPPED xmllint on a picture: xmllint: {error}"),
+    }
+    Ok(())
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_refused_by_name_before_anything_is_shown() -> Done {
+    let folder = tempfile::tempdir()?;
+    let nowhere = folder.path().join("no/such/folder/node.svg").display().to_string();
+    let as_folder = folder.path().display().to_string();
+    for (path, words) in
+        [(&nowhere, "mkdir -p"), (&as_folder, "is a folder"), (&"/dev/null".to_owned(), "not a regular")]
+    {
+        let output = topo(&["--svg", path])?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{path}: {message}");
+        assert!(
+            output.stdout.is_empty() && message.contains(words) && message.contains(path.as_str()),
+            "{path}: {message}"
+        );
+    }
+    let (path, name) = target(&folder);
+    fs::write(&path, "an older picture")?;
+    let output = topo(&["--svg", &name, "--input", "/nowhere/node.xml"])?;
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&path)?, "an older picture", "what was there stays until there is another");
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! How wide a text is, before anybody draws it: a picture says `sans-serif` and the reader's machine chooses the font.
+//!
+//! The estimate is that of DejaVu Sans, among the widest fonts that `sans-serif` stands for (about an eighth wider than Arial and
+//! Helvetica, as wide as Verdana): what fits with it fits with the others. Left out: kerning, ligatures, right-to-left text.
+
+/// Advance widths of U+0020 to U+007E in DejaVu Sans 2.37, thousandths of the font's size.
+const ADVANCES: [i32; 95] = [
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
+    636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
+    748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635,
+    615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
+    337, 636, 838,
+];
+/// Of any other character: an em, which is what the widest alphabets and CJK take.
+const OTHER: i32 = 1000;
+/// DejaVu Sans Bold against the regular face, percent: 112 over words, 123 at most for one letter.
+const BOLD_PERCENT: i32 = 120;
+
+/// The font of a piece of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Font {
+    /// px.
+    pub(super) size: i32,
+    pub(super) bold: bool,
+}
+
+impl Font {
+    pub(super) const TITLE: Self = Self { size: 17, bold: true };
+    pub(super) const HEADING: Self = Self { size: 13, bold: true };
+    pub(super) const STRONG: Self = Self { size: 12, bold: true };
+    pub(super) const BODY: Self = Self { size: 12, bold: false };
+    pub(super) const SMALL: Self = Self { size: 11, bold: false };
+
+    /// How far from the line before, px.
+    pub(super) fn line_height(self) -> i32 {
+        self.size + self.size / 3 + 1
+    }
+
+    /// From the top of a line to where its letters stand, px.
+    pub(super) fn baseline(self) -> i32 {
+        self.size + 1
+    }
+
+    /// The width of `text`, px, rounded up.
+    pub(super) fn width(self, text: &str) -> i32 {
+        let thousandths: i32 = text.chars().map(advance).sum();
+        let percent = if self.bold { BOLD_PERCENT } else { 100 };
+        (thousandths * self.size * percent + 99_999) / 100_000
+    }
+
+    /// `text` where it fits into `room` px, else its beginning and an ellipsis.
+    pub(super) fn cut(self, text: &str, room: i32) -> String {
+        if self.width(text) <= room {
+            return text.to_owned();
+        }
+        let mut kept = text.to_owned();
+        while kept.pop().is_some() {
+            let shorter = format!("{}…", kept.trim_end_matches([' ', ',']));
+            if self.width(&shorter) <= room {
+                return shorter;
+            }
+        }
+        String::new()
+    }
+
+    /// `text` in lines of at most `room` px, broken at spaces and after commas; a word that is wider is cut.
+    pub(super) fn wrapped(self, text: &str, room: i32) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut line = String::new();
+        for piece in text.split_inclusive([' ', ',']) {
+            let longer = format!("{line}{piece}");
+            if !line.is_empty() && self.width(longer.trim_end()) > room {
+                lines.push(self.cut(line.trim_end(), room));
+                line = piece.to_owned();
+            } else {
+                line = longer;
+            }
+        }
+        lines.push(self.cut(line.trim_end(), room));
+        lines
+    }
+}
+
+fn advance(letter: char) -> i32 {
+    let place = u32::from(letter).checked_sub(0x20).and_then(|place| usize::try_from(place).ok());
+    place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(OTHER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_the_fonts_own_rounded_up() {
+        assert_eq!(Font { size: 10, bold: false }.width("0"), 7); // 6.36
+        assert_eq!(Font { size: 1000, bold: false }.width("iW~"), 278 + 989 + 838);
+        assert_eq!(Font { size: 1000, bold: true }.width("G"), 775 * 12 / 10);
+        assert_eq!(Font::BODY.width(""), 0);
+    }
+
+    #[test]
+    fn a_cut_fits_and_says_that_it_is_one() {
+        let name = "NVIDIA H100 80GB HBM3";
+        for room in 0..200 {
+            let cut = Font::BODY.cut(name, room);
+            assert!(Font::BODY.width(&cut) <= room, "{cut} in {room}");
+            assert!(cut == name || cut.is_empty() || cut.ends_with('…'), "{cut}");
+        }
+    }
+
+    #[test]
+    fn wrapped_lines_fit_and_hold_every_word() {
+        let text = "0-7,16-23,32-39 and a word-that-is-long";
+        let lines = Font::BODY.wrapped(text, 130);
+        assert!(lines.len() > 1 && lines.iter().all(|line| Font::BODY.width(line) <= 130), "{lines:?}");
+        assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+    }
+}
