@@ -20,7 +20,9 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
     let survey = match (&args.input, &args.save) {
         (Some(path), _) => topo::survey_xml(path).map_err(Fault::usage)?,
         // Opening NVIDIA's management library takes a while: only for a view that shows what it says.
-        (None, None) if args.matrix || args.identity || args.json || args.svg.is_some() => topo::survey_with_nvml().map_err(no_result)?,
+        (None, None) if args.matrix || args.identity || args.json || args.svg.is_some() => {
+            topo::survey_with_nvml().map_err(no_result)?
+        }
         (None, None) => topo::survey().map_err(no_result)?,
         (None, Some(path)) => {
             let sink = Sink::open(path).map_err(Fault::usage)?;

@@ -38,6 +38,7 @@ pub(super) struct Line {
     right: String,
     /// Of all its words, px.
     width: i32,
+    keeping_right: bool,
     /// The room it asks for at most, px; with less room than its words need they are cut.
     at_most: i32,
 }
@@ -46,7 +47,7 @@ impl Line {
     pub(super) fn new(font: Font, words: impl Into<String>) -> Self {
         let left = words.into();
         let width = font.width(&left);
-        Self { left, font, right: String::new(), width, at_most: i32::MAX }
+        Self { left, font, right: String::new(), width, keeping_right: false, at_most: i32::MAX }
     }
 
     /// With words at the right end, in the body's font.
@@ -61,10 +62,16 @@ impl Line {
         Self { at_most: px, ..self }
     }
 
-    /// The texts between `x` and `x + room`; the right one gives way first.
+    /// With the left words giving way, where there is too little room, and the right ones whole.
+    pub(super) fn keeping_right(self) -> Self {
+        Self { keeping_right: true, ..self }
+    }
+
+    /// The texts between `x` and `x + room`.
     fn placed(&self, x: i32, y: i32, room: i32, texts: &mut Vec<Text>) {
         let y = y + self.font.baseline();
-        let left = self.font.cut(&self.left, room);
+        let kept = if self.keeping_right { APART + Font::SMALL.width(&self.right) } else { 0 };
+        let left = self.font.cut(&self.left, room - kept);
         let used = self.font.width(&left);
         texts.push(Text { x, y, anchor: Anchor::Start, font: self.font, words: left });
         let right = Font::SMALL.cut(&self.right, room - used - APART);

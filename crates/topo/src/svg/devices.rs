@@ -18,6 +18,8 @@ use crate::text::nics::{self, MANY, alike};
 const APART: i32 = 8;
 /// The widest that a name or a list makes a card, px.
 const NAME: i32 = 200;
+/// The same for the heading of a NIC, whose names may be many.
+const HEADING: i32 = 280;
 
 /// Cards of GPUs, then of NICs.
 pub(super) fn panels(topology: &Topology, gpus: &[&Gpu], nics: &[&Nic]) -> [Panel; 2] {
@@ -78,7 +80,7 @@ fn nic_card(nic: &Nic, others: Option<(&Nic, usize)>) -> Block {
     let heading =
         if nic.os_devices.is_empty() { "NIC".to_owned() } else { format!("NIC {}", nic.os_devices.join(", ")) };
     let mut lines = vec![
-        Line::new(Font::HEADING, heading.clone()).and(nic.pci.to_string()),
+        Line::new(Font::HEADING, heading.clone()).and(nic.pci.to_string()).keeping_right().asking_at_most(HEADING),
         Line::new(Font::BODY, name.clone()).asking_at_most(NAME),
     ];
     if let Some((last, all)) = others {

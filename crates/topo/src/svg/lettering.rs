@@ -4,7 +4,7 @@
 //! Helvetica, as wide as Verdana): what fits with it fits with the others. Left out: kerning, ligatures, right-to-left text.
 
 /// Advance widths of U+0020 to U+007E in DejaVu Sans 2.37, thousandths of the font's size.
-const ADVANCES: [i32; 95] = [
+const ADVANCES: [i64; 95] = [
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
     636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
     748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635,
@@ -12,9 +12,11 @@ const ADVANCES: [i32; 95] = [
     337, 636, 838,
 ];
 /// Of any other character: an em, which is what the widest alphabets and CJK take.
-const OTHER: i32 = 1000;
+const OTHER: i64 = 1000;
 /// DejaVu Sans Bold against the regular face, percent: 112 over words, 123 at most for one letter.
-const BOLD_PERCENT: i32 = 120;
+const BOLD_PERCENT: i64 = 120;
+/// More than any sheet, px.
+const WIDEST: i32 = 1_000_000;
 
 /// The font of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,26 +43,32 @@ impl Font {
         self.size + 1
     }
 
-    /// The width of `text`, px, rounded up.
+    /// The width of `text`, px, rounded up; no more than [`WIDEST`], whatever a file holds.
     pub(super) fn width(self, text: &str) -> i32 {
-        let thousandths: i32 = text.chars().map(advance).sum();
-        let percent = if self.bold { BOLD_PERCENT } else { 100 };
-        (thousandths * self.size * percent + 99_999) / 100_000
+        self.px(text.chars().map(advance).sum())
     }
 
-    /// `text` where it fits into `room` px, else its beginning and an ellipsis.
+    fn px(self, thousandths: i64) -> i32 {
+        let percent = if self.bold { BOLD_PERCENT } else { 100 };
+        let px = (thousandths * i64::from(self.size) * percent + 99_999) / 100_000;
+        i32::try_from(px).unwrap_or(WIDEST).min(WIDEST)
+    }
+
+    /// `text` where it fits into `room` px, else its beginning and an ellipsis; nothing where that does not fit either.
     pub(super) fn cut(self, text: &str, room: i32) -> String {
         if self.width(text) <= room {
             return text.to_owned();
         }
-        let mut kept = text.to_owned();
-        while kept.pop().is_some() {
-            let shorter = format!("{}…", kept.trim_end_matches([' ', ',']));
-            if self.width(&shorter) <= room {
-                return shorter;
-            }
+        let mut thousandths = advance('…');
+        if self.px(thousandths) > room {
+            return String::new();
         }
-        String::new()
+        let fits = |letter: &char| {
+            thousandths += advance(*letter);
+            self.px(thousandths) <= room
+        };
+        let kept: String = text.chars().take_while(fits).collect();
+        format!("{}…", kept.trim_end_matches([' ', ',']))
     }
 
     /// `text` in lines of at most `room` px, broken at spaces and after commas; a word that is wider is cut.
@@ -81,7 +89,7 @@ impl Font {
     }
 }
 
-fn advance(letter: char) -> i32 {
+fn advance(letter: char) -> i64 {
     let place = u32::from(letter).checked_sub(0x20).and_then(|place| usize::try_from(place).ok());
     place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(OTHER)
 }
@@ -106,6 +114,13 @@ mod tests {
             assert!(Font::BODY.width(&cut) <= room, "{cut} in {room}");
             assert!(cut == name || cut.is_empty() || cut.ends_with('…'), "{cut}");
         }
+    }
+
+    #[test]
+    fn a_text_without_end_is_measured_and_cut_like_any_other() {
+        let endless = "W".repeat(10_000_000);
+        assert_eq!(Font::TITLE.width(&endless), WIDEST);
+        assert_eq!(Font::BODY.cut(&endless, 60), "WWWW…");
     }
 
     #[test]
