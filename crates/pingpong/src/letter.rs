@@ -127,6 +127,7 @@ mod tests {
             width: Some(16),
             max_generation: None,
             max_width: None,
+            bytes_per_s: None,
             source: "sysfs".into(),
         };
         let report = Report::Pass { rank: 9, outcomes: outcomes.clone(), link: Some(link.clone()), signalled: true };

@@ -56,14 +56,16 @@ fn one(
     }
     let measured_together = status == CaseStatus::Measured && ranks.len() > 1;
     let at_once = order == case::Order::Simultaneous && ranks.len() > 1;
-    let together = |node: u32| Together {
-        overlap: by_node(results, nodes, |sample| sample.overlap).get(&(node as usize)).copied(),
-        start_skew_ns: by_node(results, nodes, |sample| sample.start_skew_ns).get(&(node as usize)).copied(),
-        invalid: reason.clone(),
+    let overlaps = by_node(results, nodes, |sample| sample.overlap);
+    let skews = by_node(results, nodes, |sample| sample.start_skew_ns);
+    // Each node has its own clock: one whose ranks were not at once says nothing of another.
+    let together = |node: u32| {
+        let of_node = |values: &BTreeMap<usize, f64>| values.get(&(node as usize)).copied();
+        let overlap = of_node(&overlaps);
+        let invalid = overlap.filter(|overlap| *overlap < LEAST_OVERLAP).map(too_little);
+        Together { overlap, start_skew_ns: of_node(&skews), invalid }
     };
     let aggregates = if at_once { NodeAggregate::of_nodes(places, &ranks, together) } else { Vec::new() };
-    let overlaps = aggregates.iter().filter_map(|node| node.overlap);
-    let skews = aggregates.iter().filter_map(|node| node.start_skew_ns);
     Case {
         id: Case::id_for(order, memory, direction, bytes),
         order,
@@ -73,8 +75,8 @@ fn one(
         timing: timing(facts, asked, results),
         status,
         reason,
-        overlap: overlaps.reduce(f64::min),
-        start_skew_ns: skews.reduce(f64::max),
+        overlap: overlaps.values().copied().reduce(f64::min),
+        start_skew_ns: skews.values().copied().reduce(f64::max),
         aggregate: if measured_together { Aggregate::of_rates(&rates) } else { None },
         outlier_nodes: outlier_nodes(places, &ranks, &aggregates),
         nodes: aggregates,
@@ -95,9 +97,13 @@ fn by_node(results: &[RankCase], nodes: &[usize], of: fn(&Sample) -> Option<f64>
 pub(super) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<String> {
     let overlaps = by_node(results, nodes, |sample| sample.overlap);
     let (node, overlap) = overlaps.iter().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, at)| **at < LEAST_OVERLAP)?;
+    let of_node = if overlaps.len() > 1 { format!("node {node}: ") } else { String::new() };
+    Some(format!("{of_node}{}", too_little(*overlap)))
+}
+
+fn too_little(overlap: f64) -> String {
     let (percent, least) = (overlap * 100.0, LEAST_OVERLAP * 100.0);
-    let of_node = if overlaps.len() > 1 { format!(" of node {node}") } else { String::new() };
-    Some(format!("all ranks{of_node} were at work in only {percent:.1} % of the time, {least:.0} % are needed"))
+    format!("all ranks were at work in only {percent:.1} % of the time, {least:.0} % are needed")
 }
 
 /// The clock used; for a case that has no block yet, the one it would use.
