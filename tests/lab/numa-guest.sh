@@ -8,7 +8,7 @@
 # COMMAND is looked up on the host and copied in, at the same path, with the libraries it is linked with; -f adds files or
 # folders (programs bring their libraries). The guest is busybox and those files, in memory, running as root. Its stdout
 # and stderr come back byte for byte when it stops. The exit status is COMMAND's; 77: something is missing here; 124: no
-# answer in time (-t, default 120 s); 125: the guest could not be built, or it died. COMMAND may end with these as well:
+# answer in time (-t, default 300 s); 125: the guest could not be built, or it died. COMMAND may end with these as well:
 # a test that skips asks --check first.
 #
 # Shapes (-s):
@@ -83,7 +83,7 @@ case ${1-} in
     --help) usage; exit 0 ;;
 esac
 
-shape=lumig limit=120 files=()
+shape=lumig limit=300 files=()
 while getopts s:f:t:h option; do
     case $option in
         s) shape=$OPTARG ;;
