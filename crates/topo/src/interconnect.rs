@@ -71,7 +71,7 @@ pub struct NvLinks {
     pub links: u32,
     /// Their version (`4.0`).
     pub version: Option<String>,
-    /// What one carries in one direction, bytes/s.
+    /// The line rate of one in one direction, bytes/s; what its protocol takes is in it.
     pub bytes_per_s_each: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ pub enum Fabric {
     Nvlink {
         /// How many are bonded; null where only their bandwidth is known.
         links: Option<u32>,
-        /// What they carry together in one direction, bytes/s.
+        /// The line rate of all together in one direction, bytes/s; hwloc's matrices have it without what the protocol takes.
         bytes_per_s: Option<u64>,
     },
     /// xGMI (Infinity Fabric).

@@ -17,7 +17,7 @@ use nvml_wrapper::enum_wrappers::device::TopologyLevel;
 use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::structs::device::FieldId;
-use nvml_wrapper::sys_exports::field_id::NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON;
+use nvml_wrapper::sys_exports::field_id::{NVML_FI_DEV_NVLINK_GET_SPEED, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON};
 use nvml_wrapper::{Nvml as Library, bitmasks::InitFlags};
 use stats::{IdSet, PciAddress};
 
@@ -141,15 +141,18 @@ fn mig(device: &Device<'_>) -> Vec<String> {
     (0..most).filter_map(|index| device.mig_device_by_index(index).ok()?.uuid().ok()).collect()
 }
 
-/// What one link carries in one direction, MB/s.
+/// The line rate of one link in one direction, MB/s, with what its protocol takes (26562 for the 25 GB/s of NVLink 4). A driver of
+/// today says it link by link, and nvml-wrapper asks for link 0; H200s answer "not supported" to the older field for all links.
 fn link_mbytes_per_s(device: &Device<'_>) -> Option<u64> {
-    let samples = device.field_values_for(&[FieldId(NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON)]).ok()?;
-    let mbytes = match samples.into_iter().next()?.ok()?.value.ok()? {
-        SampleValue::U32(mbytes) => mbytes.into(),
-        SampleValue::U64(mbytes) => mbytes,
-        _ => return None,
+    let fields = [NVML_FI_DEV_NVLINK_GET_SPEED, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON].map(FieldId);
+    let samples = device.field_values_for(&fields).ok()?;
+    let mbytes = |value: SampleValue| match value {
+        SampleValue::U32(mbytes) => Some(u64::from(mbytes)),
+        SampleValue::U64(mbytes) => Some(mbytes),
+        _ => None,
     };
-    (mbytes > 0).then_some(mbytes)
+    let mut known = samples.into_iter().filter_map(|sample| mbytes(sample.ok()?.value.ok()?));
+    known.find(|mbytes| *mbytes > 0)
 }
 
 /// The link of this number: `None` where the GPU has no such link, `Some(None)` where it is not active.

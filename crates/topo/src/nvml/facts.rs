@@ -37,7 +37,7 @@ pub(crate) struct NvGpu {
     pub(crate) memory_node: Option<u32>,
     /// UUIDs of its MIG instances.
     pub(crate) mig: Vec<String>,
-    /// What each link carries in one direction.
+    /// The line rate of each link in one direction.
     pub(crate) link_mbytes_per_s: Option<u64>,
     /// Its active NVLinks.
     pub(crate) links: Vec<Link>,

@@ -122,7 +122,7 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
 
 fn nvlinks(nvlinks: &NvLinks) -> String {
     let version = nvlinks.version.as_ref().map_or_else(String::new, |version| format!(" of NVLink {version}"));
-    let each = nvlinks.bytes_per_s_each.map(|each| format!(", a link {} in each direction", rate(each as f64)));
+    let each = nvlinks.bytes_per_s_each.map(|each| format!(", line rate {} a link and direction", rate(each as f64)));
     format!("{}{version}{}", count(nvlinks.links as usize, "link"), each.unwrap_or_default())
 }
 

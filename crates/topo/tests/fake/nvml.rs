@@ -179,12 +179,12 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(device: Device, lin
     if link < LINKS { unsafe { answer(device, to, 2) } } else { INVALID_ARGUMENT }
 }
 
-/// The speed of the links (field 90), MB/s, as an unsigned int.
+/// The line rate of link 0 (field 164), MB/s, as an unsigned int; not the older field for all links (90).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetFieldValues(_device: Device, count: c_int, values: *mut FieldValue) -> c_int {
     for at in 0..count as usize {
         let value = unsafe { &mut *values.add(at) };
-        let known = value.field == 90;
+        let known = value.field == 164 && value.scope == 0;
         (value.kind, value.code, value.value) = (1, if known { OK } else { NOT_SUPPORTED }, 26562);
     }
     OK
