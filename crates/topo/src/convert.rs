@@ -29,6 +29,7 @@ use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus
 use crate::nics;
 use crate::nodes;
 use crate::nvml::{self, Nvml};
+use crate::printable;
 use crate::process::process;
 use crate::survey::Survey;
 use crate::visibility;
@@ -125,9 +126,9 @@ pub(crate) fn info(object: &TopologyObject, key: &str) -> Option<String> {
     object.info(key).map(text).filter(|value| !value.is_empty())
 }
 
-/// A C string as text; what is not UTF-8 is replaced.
+/// A C string as a name that can be printed; what is not UTF-8 is replaced.
 pub(crate) fn text(c: &CStr) -> String {
-    c.to_string_lossy().trim().to_owned()
+    printable::name(&c.to_string_lossy())
 }
 
 /// The PUs of an object (online ones).
@@ -146,7 +147,7 @@ pub(crate) fn os_index(object: &TopologyObject) -> Option<u32> {
 }
 
 fn hostname(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {
-    let kernels = root.and_then(|root| root.text("/proc/sys/kernel/hostname").ok());
+    let kernels = root.and_then(|root| root.text("/proc/sys/kernel/hostname").ok()).map(|name| printable::name(&name));
     let name = kernels.or_else(|| info(hwloc.root_object(), "HostName"));
     name.filter(|name| name != "(none)") // the kernel's word where nobody set one
 }

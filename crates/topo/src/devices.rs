@@ -11,6 +11,7 @@ use hwlocality::object::attributes::PCIDeviceAttributes;
 use hwlocality::object::types::ObjectType;
 use stats::PciAddress;
 
+use crate::bitmap::ids;
 use crate::convert::{info, nodes_of, os_index, pus_of, text};
 use crate::driver_files::{amd_uuid, said};
 use crate::fs_root::FsRoot;
@@ -106,6 +107,7 @@ pub(crate) fn attachment(device: &TopologyObject) -> Option<Attachment> {
         object: place.object_type().to_string(),
         os_index: os_index(place),
         pus: pus_of(place),
+        complete_pus: place.complete_cpuset().map(ids).unwrap_or_default(),
         nodes: nodes_of(place),
     })
 }

@@ -7,6 +7,7 @@
 use stats::PciAddress;
 
 use crate::fs_root::{FsRoot, value_of};
+use crate::printable;
 
 /// What is read of NVIDIA's file of a GPU; all at once, so that a saved file keeps all of it.
 const INFORMATION: [&str; 3] = ["Model", "GPU UUID", "Device Minor"];
@@ -26,11 +27,12 @@ pub(crate) struct Said {
 pub(crate) fn said(root: &FsRoot, pci: PciAddress) -> Said {
     if let Some(information) = nvidia_information(root, pci) {
         let value = |key| value_of(&information, key).filter(|text| !text.is_empty() && !text.contains('?'));
-        return Said { name: value("Model").map(str::to_owned), uuid: value("GPU UUID").map(str::to_owned) };
+        return Said { name: value("Model").map(printable::name), uuid: value("GPU UUID").map(printable::name) };
     }
     let file =
         |name: &str| root.text(&format!("/sys/bus/pci/devices/{pci}/{name}")).ok().filter(|text| !text.is_empty());
-    Said { name: file("product_name"), uuid: file("unique_id").map(|id| amd_uuid(&id)) }
+    let name = |text: String| printable::name(&text);
+    Said { name: file("product_name").map(name), uuid: file("unique_id").map(|id| name(amd_uuid(&id))) }
 }
 
 /// An AMD GPU's UUID as ROCm takes it in ROCR_VISIBLE_DEVICES, from its unique id.

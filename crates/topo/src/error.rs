@@ -71,7 +71,7 @@ pub enum TopoError {
         /// hwloc's version.
         hwloc: String,
     },
-    /// Reading the file killed the process that tried it first.
+    /// Reading the file killed the process that did it.
     #[error("{} is damaged: reading it with hwloc {hwloc} ended in {how} (in a process of its own); write it again with `lstopo FILE.xml`", path.display())]
     Crashed {
         /// The path as given.
@@ -81,9 +81,9 @@ pub enum TopoError {
         /// How that process ended.
         how: String,
     },
-    /// The process that tries a file first could not be run.
-    #[error("cannot start the process that tries {} first: {source}; the limit on processes (ulimit -u) may be reached", path.display())]
-    NoRehearsal {
+    /// The process that reads a file could not be run.
+    #[error("cannot start the process that reads {}: {source}; the limit on processes (ulimit -u) may be reached", path.display())]
+    NoChild {
         /// The path as given.
         path: PathBuf,
         /// The system's reason.

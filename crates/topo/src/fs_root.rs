@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use crate::printable;
+
 /// A file-system root; [`FsRoot::default()`] is `/`.
 #[derive(Clone, Debug)]
 pub struct FsRoot {
@@ -147,6 +149,7 @@ impl FsRoot {
             return kept.ok_or_else(|| format!("{path}: not in the saved file"));
         };
         let text = read(&below(root, path)).map_err(|error| format!("{path}: {error}"))?;
+        let text = printable::lines(&text);
         self.seen.borrow_mut().insert(path.to_owned(), text.clone());
         Ok(text)
     }

@@ -221,7 +221,9 @@ fn pair(topology: &Topology, one: &Placed, other: &Placed, nvml: &Nvml, fabric: 
 /// Whether two devices are near the same NUMA node; `None` where nobody says.
 fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bool> {
     let host_nodes = topology.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
-    if host_nodes.count() == 1 {
+    // One node is all there is, unless a job's file shows one of several.
+    let hidden = topology.allowed.missing_nodes.iter().any(|node| topology.node(node).is_none());
+    if host_nodes.count() == 1 && !hidden {
         return Some(true);
     }
     if one.rung == Rung::Unknown || other.rung == Rung::Unknown {

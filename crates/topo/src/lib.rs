@@ -15,8 +15,8 @@
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
 //! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
-//! devices), `xml` and `rehearse` (files, which may
-//! be damaged), `save`.
+//! devices), `xml` and `child` (files, which may
+//! be damaged), `save`; `printable` (what comes from outside, made fit to print).
 //!
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
@@ -38,6 +38,7 @@ pub mod visibility;
 
 mod bitmap;
 mod check;
+mod child;
 mod convert;
 mod devices;
 mod driver_files;
@@ -51,9 +52,9 @@ mod locality;
 mod nics;
 mod nodes;
 mod nvml;
+mod printable;
 mod query;
 mod read;
-mod rehearse;
 mod save;
 mod survey;
 mod wide_domain;

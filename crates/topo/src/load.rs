@@ -25,7 +25,7 @@ const GPU_COMPONENTS: [&str; 6] = ["opencl", "gl", "cuda", "nvml", "rsmi", "leve
 const REDIRECTIONS: [&str; 4] = ["HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_CPUID_PATH"];
 
 /// That no other thread of this process is in hwloc through this crate. Who reads a machine or a file holds it until the hwloc
-/// topology is dropped, because a file is tried in a forked process (`rehearse`), and a lock of hwloc's, of its XML library's
+/// topology is dropped, because a file is read in a forked process (`child`), and a lock of hwloc's, of its XML library's
 /// or of this module's that another thread holds at that moment would stay locked there for ever.
 pub(crate) struct Alone(#[expect(dead_code, reason = "held, not looked at")] MutexGuard<'static, ()>);
 

@@ -16,6 +16,8 @@ pub(crate) struct Attachment {
     pub(crate) object: String,
     pub(crate) os_index: Option<u32>,
     pub(crate) pus: IdSet,
+    /// The same with PUs that are offline or left out of the file.
+    pub(crate) complete_pus: IdSet,
     pub(crate) nodes: IdSet,
 }
 
@@ -72,8 +74,10 @@ type Judgement = (Rung, String, IdSet, IdSet);
 fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> Judgement {
     let machine = around.topology;
     let unknown = |reason: String| (Rung::Unknown, reason, IdSet::default(), IdSet::default());
-    let every: IdSet = machine.pus.iter().map(|pu| pu.os_index).collect::<IdSet>().minus(&machine.allowed.offline_pus);
-    let whole = every.is_subset(&at.pus);
+    let every: IdSet = machine.pus.iter().map(|pu| pu.os_index).collect();
+    // A package is not the machine because a file shows no PU of the others.
+    let part = at.object != "Machine" && !every.is_subset(&at.complete_pus);
+    let whole = every.minus(&machine.allowed.offline_pus).is_subset(&at.pus) && !part;
     let place =
         at.os_index.filter(|_| at.object != "Machine").map_or(at.object.clone(), |id| format!("{} {id}", at.object));
 
@@ -171,8 +175,9 @@ mod tests {
     }
 
     fn at(object: &str, pus: &str, nodes: &str) -> Attachment {
-        let set = |text: &str| text.parse().unwrap_or_default();
-        Attachment { object: object.to_owned(), os_index: Some(0), pus: set(pus), nodes: set(nodes) }
+        let set = |text: &str| -> IdSet { text.parse().unwrap_or_default() };
+        let pus = set(pus);
+        Attachment { object: object.to_owned(), os_index: Some(0), complete_pus: pus.clone(), pus, nodes: set(nodes) }
     }
 
     fn around(topology: &Topology) -> Surroundings<'_> {
@@ -250,6 +255,17 @@ mod tests {
         let found = locality(&at("Package", "4-7", "1"), None, None, &around(&machine));
         assert!(found.pus.is_empty() && found.rung == Rung::PciLocalCpus);
         assert!(found.reason.contains("(4-7) are outside the cpuset"), "{}", found.reason);
+        Ok(())
+    }
+
+    #[test]
+    fn a_package_is_a_place_also_where_a_file_shows_no_pu_of_the_others() -> Outcome {
+        let mut machine = machine("pack:2 [numa] core:2 pu:1")?;
+        machine.allowed.offline_pus = "0-1".parse()?;
+        let found = locality(&at("Package", "2-3", "1"), None, None, &around(&machine));
+        assert_eq!((found.rung, found.pus.to_string().as_str()), (Rung::PciLocalCpus, "2-3"), "{}", found.reason);
+        let found = locality(&at("Machine", "2-3", "1"), None, None, &around(&machine));
+        assert_eq!(found.rung, Rung::Unknown);
         Ok(())
     }
 

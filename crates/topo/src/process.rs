@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
 use crate::fs_root::{FsRoot, value_of};
+use crate::printable;
 
 const STATUS: &str = "/proc/self/status";
 const NUMA_MAPS: &str = "/proc/self/numa_maps";
@@ -123,7 +124,7 @@ fn written(line: &str) -> Option<MemoryPolicy> {
         None => (rest, IdSet::default()),
     };
     let flags = match flags.strip_prefix('=') {
-        Some(flags) => Some(flags.to_owned()),
+        Some(flags) => Some(printable::name(flags)),
         None if flags.is_empty() => None,
         None => return None,
     };

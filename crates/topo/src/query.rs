@@ -40,6 +40,13 @@ impl Topology {
         self.gpus.iter().find(|gpu| gpu.uuid.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(uuid)))
     }
 
+    /// The GPU whose memory is this node; `None` where several GPUs are as near to it, or where it is no GPU's.
+    pub fn gpu_of_memory(&self, node: u32) -> Option<&Gpu> {
+        self.node(node).filter(|node| node.kind == NodeKind::GpuMemory)?;
+        let mut near = self.gpus.iter().filter(|gpu| gpu.locality.nodes.contains(node));
+        near.next().filter(|_| near.next().is_none())
+    }
+
     /// Whether there is one node to be near to: one package at most, and one NUMA node besides those of GPUs' memory.
     pub fn machine_has_one_node(&self) -> bool {
         let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));

@@ -10,9 +10,9 @@ use hwlocality::Topology as Hwloc;
 use hwlocality::topology::export::xml::XMLExportFlags;
 
 use crate::TopoError;
-use crate::convert::text;
 use crate::fs_root::FsRoot;
 use crate::load;
+use crate::printable;
 
 /// What the names of our infos begin with; the path of a file follows.
 const PREFIX: &str = "numabench:";
@@ -27,7 +27,8 @@ pub(crate) fn xml(hwloc: &Hwloc, root: &FsRoot) -> Result<String, TopoError> {
 /// What the infos of a saved file hold; `None` in a file that another program wrote.
 pub(crate) fn files_in(hwloc: &Hwloc) -> Option<FsRoot> {
     let ours = |info: &hwlocality::info::TextualInfo| {
-        Some((text(info.name()).strip_prefix(PREFIX)?.to_owned(), text(info.value())))
+        let text = |c: &std::ffi::CStr| c.to_string_lossy().trim().to_owned();
+        Some((text(info.name()).strip_prefix(PREFIX)?.to_owned(), printable::lines(&text(info.value()))))
     };
     let files: BTreeMap<String, String> = hwloc.root_object().infos().iter().filter_map(ours).collect();
     (!files.is_empty()).then(|| FsRoot::saved(files))

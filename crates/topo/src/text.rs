@@ -20,13 +20,13 @@ mod visibility;
 use crate::difference::Difference;
 use crate::model::{Rung, Source, Topology};
 use crate::survey::Survey;
-use layout::count;
+use layout::{count, cut, wrapped};
 
 /// The default view, at most `width` columns wide where the words allow (60 at least), with a newline at the end.
 pub fn render(survey: &Survey, width: usize) -> String {
     let (topology, width) = (&survey.topology, width.max(60));
     joined([
-        vec![headline(topology)],
+        headline(topology, width),
         step::lines(survey, width),
         places::lines(survey, width),
         places::distances(topology, width),
@@ -42,10 +42,10 @@ pub fn render(survey: &Survey, width: usize) -> String {
 pub fn numa(survey: &Survey, width: usize) -> String {
     let (topology, width) = (&survey.topology, width.max(60));
     joined([
-        vec![headline(topology)],
+        headline(topology, width),
         step::lines(survey, width),
-        numa::nodes(topology),
-        places::distances(topology, width),
+        numa::nodes(topology, width),
+        places::all_distances(topology, width),
         numa::process(survey, width),
         missing::lines(topology, width),
     ])
@@ -91,9 +91,11 @@ fn source(source: &Source) -> &str {
     }
 }
 
-fn headline(topology: &Topology) -> String {
-    let host = topology.hostname.as_deref().unwrap_or("(host name not known)");
-    format!("{host}: {}\n{}", counts(topology), read_from(topology))
+fn headline(topology: &Topology, width: usize) -> Vec<String> {
+    let host = cut(topology.hostname.as_deref().unwrap_or("(host name not known)"), width / 2);
+    let mut lines = wrapped(&format!("{host}: "), &counts(topology), width);
+    lines.push(read_from(topology));
+    lines
 }
 
 /// What the machine has, in numbers.

@@ -38,6 +38,7 @@ fn gpu(root: &FsRoot, pci: PciAddress) -> Option<Found> {
         attachment: Attachment {
             object: if node.is_some() { "NUMANode".to_owned() } else { "Machine".to_owned() },
             os_index: node,
+            complete_pus: pus.clone(),
             pus,
             nodes: node.into_iter().collect(),
         },

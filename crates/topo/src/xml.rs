@@ -1,23 +1,26 @@
 //! Reads a saved hwloc XML file.
 //!
-//! hwloc says only "no" to a file it does not like, and crashes on some damaged ones. So the file is read here, the usual mistakes
-//! get their own message, and what is left is tried in a process of its own (`rehearse`) before it is loaded in this one.
+//! hwloc says only "no" to a file it does not like, and crashes on some damaged ones. So the file's text is read here, the usual
+//! mistakes get their own message, and what is left is given to hwloc in a process of its own (`child`), whose answer is taken.
 //! Neither this process's affinity nor its cgroup matters: what is allowed is what the file says. A file of `--save` also
 //! holds what the kernel said (`save`), and gives what the machine itself gave.
 
 use std::fs::File;
 use std::io::Read;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
 use crate::TopoError;
+use crate::child::{self, Ending};
 use crate::convert::{self, Drivers};
 use crate::error::MAX_XML_BYTES;
 use crate::gpu_class::is_gpu;
-use crate::load;
+use crate::load::{self, Alone};
 use crate::model::{Source, Topology};
-use crate::rehearse::{Ending, rehearse};
+use crate::printable;
 use crate::save;
 use crate::survey::Survey;
 
@@ -35,24 +38,40 @@ pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
 /// As [`from_xml()`].
 pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
     let text = checked_text(path)?;
+    let source = Source::XmlFile { path: path.display().to_string() };
     let alone = load::alone();
-    let refused = || TopoError::Refused { path: path.to_owned(), hwloc: load::hwloc_version() };
-    let load = || -> Result<Survey, TopoError> {
-        let hwloc = load::xml(&alone, &text)?.ok_or_else(refused)?;
-        let source = Source::XmlFile { path: path.display().to_string() };
-        convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref(), Drivers::Untouched)
-    };
-    // What contradicts itself was loaded within the child's limits, so it can be loaded again to say how; what hwloc
-    // refused may have been refused for want of memory, and is not tried without those limits.
-    let loadable = || matches!(load(), Ok(_) | Err(TopoError::Inconsistent { .. }));
-    match rehearse(&alone, loadable) {
-        Ok(Ending::Succeeded) => load(),
-        Ok(Ending::Failed) => Err(refused()),
-        Ok(Ending::Crashed(how)) => {
-            Err(TopoError::Crashed { path: path.to_owned(), hwloc: load::hwloc_version(), how })
-        }
-        Err(source) => Err(TopoError::NoRehearsal { path: path.to_owned(), source }),
+    let crashed = |how| TopoError::Crashed { path: path.to_owned(), hwloc: load::hwloc_version(), how };
+    match child::run(&alone, || read(&alone, &text, source)) {
+        Ok(Ending::Returned(read)) => read.map_err(|reason| match reason {
+            NotRead::Refused => TopoError::Refused { path: path.to_owned(), hwloc: load::hwloc_version() },
+            NotRead::Inconsistent(what) => TopoError::Inconsistent { what },
+            NotRead::Other(how) => crashed(how),
+        }),
+        Ok(Ending::Crashed(how)) => Err(crashed(how)),
+        Err(source) => Err(TopoError::NoChild { path: path.to_owned(), source }),
     }
+}
+
+/// Why hwloc's process has no machine to tell of.
+#[derive(Debug, Serialize, Deserialize)]
+enum NotRead {
+    /// hwloc refuses the text; perhaps for want of memory, because the process may only have so much.
+    Refused,
+    /// The parts contradict each other, in words.
+    Inconsistent(String),
+    /// Anything else, in words.
+    Other(String),
+}
+
+/// What the text describes; run in a process of its own.
+fn read(alone: &Alone, text: &str, source: Source) -> Result<Survey, NotRead> {
+    let loaded = load::xml(alone, text).map_err(|error| NotRead::Other(error.to_string()))?;
+    // Never freed: the process ends next, and a damaged file's topology is taken apart no better than it is put together.
+    let hwloc = ManuallyDrop::new(loaded.ok_or(NotRead::Refused)?);
+    convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref(), Drivers::Untouched).map_err(|error| match error {
+        TopoError::Inconsistent { what } => NotRead::Inconsistent(what),
+        error => NotRead::Other(error.to_string()),
+    })
 }
 
 /// The file's text, once it looks like hwloc's XML of a format that can be read.
@@ -74,10 +93,10 @@ fn checked_text(path: &Path) -> Result<String, TopoError> {
     }
     let root = root_element(&text).ok_or_else(|| not_xml("it does not start with an XML element"))?;
     if root.name != "topology" {
-        return Err(TopoError::NotHwloc { path: path.to_owned(), root: root.name.chars().take(40).collect() });
+        return Err(TopoError::NotHwloc { path: path.to_owned(), root: printable::name(root.name) });
     }
     if let Some(version) = attribute(root.tag, "version").filter(|version| is_newer(version)) {
-        let version = version.chars().take(20).collect();
+        let version = printable::name(version);
         return Err(TopoError::NewerFormat { path: path.to_owned(), version });
     }
     if !text.trim_end().ends_with("</topology>") {

@@ -1,6 +1,6 @@
 //! Damaged and foreign files: every one ends in a topology or an error that names it, never in a crash of this process.
 //!
-//! hwloc's own reader dies on some of these, which is what `rehearse` is for: a run without it kills this test with SIGSEGV.
+//! hwloc's own reader dies on some of these, which is what `child` is for: a run without it kills this test with SIGSEGV.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -1,25 +1,40 @@
-//! Every view of the project's own files, word for word (snapshots). A change of a view shows as a diff of one.
+//! Every view of every machine of the project's own (`machines`), word for word (snapshots). A change of a view shows as a diff.
+//!
+//! A view is one row of [`VIEWS`]. The model as JSON is shown in digest: sets as ranges, what fits on a line on one. That the options
+//! of `numabench topo` give these views is tested with the binary.
 
+use std::collections::BTreeSet;
 use std::error::Error;
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node};
+use serde_json::Value;
+use stats::IdSet;
 use topo::model::{Source, Topology};
 use topo::{Survey, survey_xml, text};
 
 type Outcome = Result<(), Box<dyn Error>>;
 type View = fn(&Survey, usize) -> String;
 
-const FIXTURES: [&str; 5] =
-    ["two-packages-gpus", "superchips", "eight-gpus-nvswitch", "four-gcds-xgmi", "nvlink-matrix"];
+/// The views: name in snapshots, what makes it, whether it keeps within the columns.
+/// A table of devices by devices, and one of everything a GPU is called, are as wide as what is in them.
+const VIEWS: [(&str, View, bool); 7] = [
+    ("default", text::render, true),
+    ("numa", text::numa, true),
+    ("tree", text::tree, true),
+    ("matrix", text::matrix, false),
+    ("identity", text::identity, false),
+    ("json", digest, false),
+    ("svg", picture, false),
+];
 
-/// The view of a file, a picture as its words, with what another checkout has otherwise taken out.
-fn seen(fixture: &str, view: View, width: usize) -> Result<String, Box<dyn Error>> {
-    let name = format!("{fixture}.xml");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(&name);
-    let survey = survey_xml(&path)?;
-    let version = format!("hwloc {}", survey.topology.hwloc_version);
-    Ok(view(&survey, width).replace(&path.display().to_string(), &name).replace(&version, "hwloc VERSION"))
+/// What a picture says. The path's length decides where the words below the title are broken, so it is one for all.
+fn picture(survey: &Survey, _width: usize) -> String {
+    let source = Source::XmlFile { path: "FILE".to_owned() };
+    let topology = Topology { source, ..survey.topology.clone() };
+    let drawn = topo::svg::svg(&Survey { topology, ..survey.clone() });
+    outline(&drawn).unwrap_or_else(|error| format!("no picture: {error}"))
 }
 
 /// The words of a picture as its boxes are nested, a line a box; a core's PUs are one line.
@@ -52,63 +67,156 @@ fn parts<'a, 'input: 'a>(node: Node<'a, 'input>, name: &'static str) -> impl Ite
     node.children().filter(move |child| child.has_tag_name((SVG, name)))
 }
 
-fn golden(view_name: &str, view: View) -> Outcome {
-    as_it_was(view_name, view)?;
-    for fixture in FIXTURES {
-        for width in [60, 80, 120] {
-            let text = seen(fixture, view, width)?;
-            let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-            // A table of ids has a least width; 80 is what every view promises.
-            assert!(widest <= width.max(80), "{view_name} of {fixture} at {width}: {widest} columns\n{text}");
+fn fixtures() -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "xml") {
+            all.push((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path));
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The survey of a file, with what another checkout or another hwloc has otherwise taken out.
+fn survey(name: &str, path: &Path) -> Result<Survey, Box<dyn Error>> {
+    let mut survey = survey_xml(path)?;
+    survey.topology.source = Source::XmlFile { path: format!("{name}.xml") };
+    survey.topology.hwloc_version = "VERSION".to_owned();
+    Ok(survey)
+}
+
+#[test]
+fn every_view_of_every_machine_is_as_it_was() -> Outcome {
+    let fixtures = fixtures()?;
+    assert!(fixtures.len() >= 24, "{}", fixtures.len());
+    for (name, path) in fixtures {
+        let survey = survey(&name, &path)?;
+        for (view_name, view, _) in VIEWS {
+            insta::assert_snapshot!(format!("{view_name}_{name}"), view(&survey, 100));
         }
     }
     Ok(())
 }
 
-fn as_it_was(view_name: &str, view: View) -> Outcome {
-    for fixture in FIXTURES {
-        let text = seen(fixture, view, 100)?;
-        insta::assert_snapshot!(format!("{view_name}_{fixture}"), text);
+#[test]
+fn every_view_keeps_within_the_columns() -> Outcome {
+    for (name, path) in fixtures()? {
+        let survey = survey(&name, &path)?;
+        for (view_name, view, _) in VIEWS.iter().filter(|(.., within)| *within) {
+            for width in [60, 80, 100, 120] {
+                let text = view(&survey, width);
+                let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+                // A table of ids has a least width; 80 is what every view promises.
+                assert!(widest <= width.max(80), "{view_name} of {name} at {width}: {widest} columns\n{text}");
+            }
+        }
     }
     Ok(())
 }
 
 #[test]
-fn the_default_view_is_as_it_was() -> Outcome {
-    golden("default", text::render)
-}
-
-#[test]
-fn the_tree_is_as_it_was() -> Outcome {
-    golden("tree", text::tree)
-}
-
-#[test]
-fn the_numa_view_is_as_it_was() -> Outcome {
-    golden("numa", text::numa)
-}
-
-#[test]
-fn what_the_picture_says_is_as_it_was() -> Outcome {
-    // The path's length decides where the words below the title are broken.
-    let picture: View = |survey, _| {
-        let source = Source::XmlFile { path: "FILE".to_owned() };
-        let topology = Topology { source, ..survey.topology.clone() };
-        topo::svg::svg(&Survey { topology, ..survey.clone() })
-    };
-    for fixture in FIXTURES {
-        insta::assert_snapshot!(format!("svg_{fixture}"), outline(&seen(fixture, picture, 0)?)?);
+fn no_view_prints_what_a_terminal_would_obey() -> Outcome {
+    for (name, path) in fixtures()? {
+        let survey = survey(&name, &path)?;
+        for (view_name, view, _) in VIEWS {
+            let text = view(&survey, 100);
+            // The range of marks that steer text also holds the ellipsis, which a picture cuts names with.
+            let steers = |c: &char| ('\u{200b}'..='\u{206f}').contains(c) && *c != '…';
+            let obeyed = text.chars().find(|c| c.is_control() && *c != '\n' || steers(c));
+            assert_eq!(obeyed, None, "{view_name} of {name}\n{text:?}");
+        }
     }
     Ok(())
 }
 
-// A table of devices by devices, and one of everything a GPU is called, are as wide as what is in them.
 #[test]
-fn the_matrix_is_as_it_was() -> Outcome {
-    as_it_was("matrix", text::matrix)
+fn every_snapshot_is_one_of_a_view_and_a_machine() -> Outcome {
+    let fixtures = fixtures()?;
+    let names =
+        VIEWS.iter().flat_map(|(view, ..)| fixtures.iter().map(move |(name, _)| format!("views__{view}_{name}.snap")));
+    let wanted: BTreeSet<String> = names.collect();
+    let mut there = BTreeSet::new();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with("views__") && name.ends_with(".snap") {
+            there.insert(name);
+        }
+    }
+    let (missing, orphans): (Vec<_>, Vec<_>) =
+        (wanted.difference(&there).collect(), there.difference(&wanted).collect());
+    assert!(missing.is_empty() && orphans.is_empty(), "missing: {missing:?}, of nothing: {orphans:?}");
+    Ok(())
 }
 
-#[test]
-fn the_identities_are_as_they_were() -> Outcome {
-    as_it_was("identity", text::identity)
+/// Of more items than this in a list, the digest has the first two and the last.
+const MANY: usize = 36;
+
+/// The model as JSON, short enough to be read.
+fn digest(survey: &Survey, width: usize) -> String {
+    let mut out = String::new();
+    match serde_json::to_value(survey) {
+        Ok(value) => write_value(&mut out, &value, "", width),
+        Err(error) => out = error.to_string(),
+    }
+    out + "\n"
+}
+
+fn write_value(out: &mut String, value: &Value, indent: &str, width: usize) {
+    let line = one_line(value);
+    let deeper = format!("{indent}  ");
+    match value {
+        _ if indent.len() + line.len() <= width => out.push_str(&line),
+        Value::Array(items) if items.iter().all(Value::is_number) => out.push_str(&line),
+        Value::Array(items) => {
+            out.push_str("[\n");
+            for (at, item) in items.iter().enumerate() {
+                match (items.len() > MANY, at) {
+                    (true, 2) => {
+                        let _ = writeln!(out, "{deeper}... {} between", items.len() - 3);
+                        continue;
+                    }
+                    (true, at) if at > 2 && at + 1 < items.len() => continue,
+                    _ => {}
+                }
+                out.push_str(&deeper);
+                write_value(out, item, &deeper, width);
+                out.push('\n');
+            }
+            let _ = write!(out, "{indent}]");
+        }
+        Value::Object(fields) => {
+            out.push_str("{\n");
+            for (name, field) in fields {
+                let _ = write!(out, "{deeper}{name}: ");
+                write_value(out, field, &deeper, width);
+                out.push('\n');
+            }
+            let _ = write!(out, "{indent}}}");
+        }
+        _ => out.push_str(&line),
+    }
+}
+
+/// A value on one line; an ascending list of ids as a set.
+fn one_line(value: &Value) -> String {
+    let joined = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::Array(items) => {
+            let ids: Vec<u32> =
+                items.iter().filter_map(Value::as_u64).filter_map(|id| u32::try_from(id).ok()).collect();
+            if !ids.is_empty() && ids.len() == items.len() && ids.is_sorted_by(|one, next| one < next) {
+                return format!("[{}]", ids.into_iter().collect::<IdSet>());
+            }
+            format!("[{}]", joined(items.iter().map(one_line).collect()))
+        }
+        Value::Object(fields) => {
+            format!(
+                "{{{}}}",
+                joined(fields.iter().map(|(name, field)| format!("{name}: {}", one_line(field))).collect())
+            )
+        }
+        other => other.to_string(),
+    }
 }

@@ -19,15 +19,19 @@ pub(crate) fn ids(set: &IdSet) -> String {
 /// `text` in lines of at most `width` columns, broken at spaces and after commas; the first begins with `lead`, the others
 /// are indented to match.
 pub(super) fn wrapped(lead: &str, text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = lead.to_owned();
+    let indent = lead.chars().count();
+    let (mut lines, mut line, mut columns) = (Vec::new(), lead.to_owned(), indent);
     for piece in text.split_inclusive([' ', ',']) {
-        let fresh = line.len() == lead.len();
-        if !fresh && line.len() + piece.trim_end().len() > width {
+        let wanted = piece.trim_end().chars().count();
+        if wanted == 0 && columns == indent {
+            continue;
+        }
+        if wanted > 0 && columns > indent && columns + wanted > width {
             lines.push(line.trim_end().to_owned());
-            line = " ".repeat(lead.len());
+            (line, columns) = (" ".repeat(indent), indent);
         }
         line.push_str(piece);
+        columns += piece.chars().count();
     }
     lines.push(line.trim_end().to_owned());
     lines
@@ -84,6 +88,7 @@ mod tests {
     fn long_texts_are_broken_and_indented() {
         assert_eq!(wrapped("a: ", "0-7,16-23,32-39", 10), ["a: 0-7,", "   16-23,", "   32-39"]);
         assert_eq!(wrapped("a: ", "one two", 80), ["a: one two"]);
+        assert_eq!(wrapped("a: ", "too-long, next", 8), ["a: too-long,", "   next"]);
     }
 
     #[test]

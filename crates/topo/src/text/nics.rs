@@ -5,7 +5,7 @@ use super::layout::{cut, fitted};
 use crate::model::Topology;
 use crate::nics::{Nic, NicKind};
 
-/// The most of a name that is shown.
+/// The most of a name, and of what the kernel calls it, that is shown.
 const NAME_COLUMNS: usize = 28;
 /// From how many on adapters that are alike, and that the kernel has given no name, are the first and the last.
 pub(crate) const MANY: usize = 4;
@@ -32,7 +32,7 @@ fn rows(topology: &Topology, nics: &[Nic], name_columns: usize) -> Vec<Vec<Strin
         for nic in &alike[..shown] {
             let mut row = vec![
                 nic.pci.to_string(),
-                if nic.os_devices.is_empty() { "-".to_owned() } else { nic.os_devices.join(",") },
+                if nic.os_devices.is_empty() { "-".to_owned() } else { cut(&nic.os_devices.join(","), NAME_COLUMNS) },
                 cut(&name(nic), name_columns),
                 node_cell(topology, &nic.locality),
                 rung(nic.locality.rung).to_owned(),

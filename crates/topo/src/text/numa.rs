@@ -4,43 +4,69 @@
 
 use stats::IdSet;
 
-use super::layout::{columns, count, ids, wrapped};
+use super::layout::{columns, count, cut, ids, wrapped};
 use crate::model::{NodeKind, NumaNode, Source, Topology};
 use crate::process::{MemoryPolicy, PolicyMode, Process};
 use crate::survey::Survey;
 
-/// The nodes.
-pub(super) fn nodes(topology: &Topology) -> Vec<String> {
+/// The most of a node's PUs in the table; longer lists are below it.
+const PUS_COLUMNS: usize = 22;
+
+/// The nodes; the last column is wrapped where it has to be.
+pub(super) fn nodes(topology: &Topology, width: usize) -> Vec<String> {
     let all: IdSet = topology.nodes.iter().map(|node| node.os_index).collect();
-    let mut rows = vec![["node", "made of", "PUs", "size MiB", "free MiB", "allowed here"].map(str::to_owned).to_vec()];
-    rows.extend(topology.nodes.iter().map(|node| row(topology, node)));
+    let mut rows = vec![["node", "made of", "PUs", "size MiB", "free MiB"].map(str::to_owned).to_vec()];
+    rows.extend(topology.nodes.iter().map(row));
     for column in [3, 4] {
         let widest = rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
         rows.iter_mut().for_each(|row| row[column] = format!("{:>widest$}", row[column]));
     }
     let mut lines = vec![format!("{} ({})", count(topology.nodes.len(), "NUMA node"), ids(&all))];
-    lines.extend(columns(&rows));
+    let head = ["allowed here".to_owned()];
+    let allowed = head.into_iter().chain(topology.nodes.iter().map(|node| allowed(topology, node)));
+    let table = columns(&rows);
+    let cut_lists =
+        topology.nodes.iter().map(|node| (node, pu_list(node))).filter(|(_, list)| list.len() > PUS_COLUMNS);
+    let whole: Vec<String> =
+        cut_lists.flat_map(|(node, list)| wrapped(&format!("  node {}: PUs ", node.os_index), &list, width)).collect();
+    let lead = table.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    lines.extend(
+        table.iter().zip(allowed).flat_map(|(line, allowed)| wrapped(&format!("{line:<lead$}  "), &allowed, width)),
+    );
+    lines.extend(whole);
     lines
 }
 
-fn row(topology: &Topology, node: &NumaNode) -> Vec<String> {
-    let mib = |bytes: u64| (bytes >> 20).to_string();
+/// The PUs in the node, `-` where there are none.
+fn pu_list(node: &NumaNode) -> String {
+    let own = own_pus(node);
+    if own.is_empty() { "-".to_owned() } else { ids(&own) }
+}
+
+/// What of the node may be used here.
+fn allowed(topology: &Topology, node: &NumaNode) -> String {
     let own = own_pus(node);
     let usable = own.and(&topology.allowed.pus);
-    let allowed = match (usable.is_empty(), node.allowed && node.total_bytes > 0) {
+    let memory = node.allowed && (node.total_bytes > 0 || node.kind == NodeKind::Normal);
+    match (usable.is_empty(), memory) {
+        _ if !own.is_empty() && usable == own && (memory || node.kind == NodeKind::CpuOnly) => "all".to_owned(),
         (false, true) => format!("PUs {}, memory", ids(&usable)),
         (false, false) => format!("PUs {}", ids(&usable)),
+        (true, true) if own.is_empty() => "all".to_owned(),
         (true, true) => "memory".to_owned(),
         (true, false) => "nothing".to_owned(),
-    };
+    }
+}
+
+fn row(node: &NumaNode) -> Vec<String> {
+    let mib = |bytes: u64| (bytes >> 20).to_string();
     vec![
         node.os_index.to_string(),
         made_of(node.kind).to_owned(),
-        if own.is_empty() { "-".to_owned() } else { ids(&own) },
+        cut(&pu_list(node), PUS_COLUMNS),
         // A file may hold no sizes: a node with CPUs that is said to have memory has some.
         if node.total_bytes == 0 && node.kind == NodeKind::Normal { "?".to_owned() } else { mib(node.total_bytes) },
         node.free_bytes.map_or_else(|| "-".to_owned(), mib),
-        allowed,
     ]
 }
 

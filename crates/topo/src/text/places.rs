@@ -3,9 +3,15 @@
 use stats::IdSet;
 use stats::units::rounded_size;
 
-use super::layout::{columns, count, ids, wrapped};
+use super::layout::{count, cut, ids, wrapped};
 use crate::model::{Locality, NodeKind, NumaNode, Topology};
 use crate::survey::Survey;
+
+/// The most of a node's subtype that is shown; hwloc's own are shorter.
+const SUBTYPE_COLUMNS: usize = 20;
+
+/// The most of a NIC's names.
+const NIC_COLUMNS: usize = 40;
 
 /// Packages with what they hold, then the nodes that are in no package.
 pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
@@ -15,22 +21,32 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     for package in &topology.packages {
         let id = package.os_index.map_or_else(|| "?".to_owned(), |id| id.to_string());
         let model = package.cpu_model.as_deref().unwrap_or("CPU model not known");
-        lines.push(format!("package {id}   {model}"));
-        for node in topology.nodes.iter().filter(|node| package.nodes.contains(node.os_index)) {
-            lines.extend(node_lines(survey, node, width));
-            shown.0.insert(node.os_index);
+        let lead = format!("package {id}   ");
+        lines.push(format!("{lead}{}", cut(model, width - lead.len())));
+        // hwloc counts memory of the whole machine to each package.
+        let within = |node: &&NumaNode| package.nodes.contains(node.os_index) && node.pus.is_subset(&package.pus);
+        for node in topology.nodes.iter().filter(within) {
+            if shown.0.insert(node.os_index) {
+                lines.extend(node_lines(survey, node, width));
+            }
         }
         lines.extend(l3_line(topology, "  L3", width, |l3| l3.is_subset(&package.pus) && !in_one_node(topology, l3)));
         if package.nodes.is_empty() && !package.pus.is_empty() {
             lines.extend(wrapped("  PUs ", &pus(topology, &package.pus), width));
         }
     }
-    let others: Vec<&NumaNode> = topology.nodes.iter().filter(|node| !shown.contains(node.os_index)).collect();
-    if !others.is_empty() && !topology.packages.is_empty() {
+    let others = topology.nodes.iter().filter(|node| !shown.contains(node.os_index));
+    let (spare, others): (Vec<_>, Vec<_>) = others.partition(|node| node.kind == NodeKind::Empty);
+    if !topology.packages.is_empty() && spare.len() + others.len() > 0 {
         lines.push("in no package".to_owned());
     }
     for node in others {
         lines.extend(node_lines(survey, node, width));
+    }
+    let spare: IdSet = spare.iter().map(|node| node.os_index).collect();
+    if !spare.is_empty() {
+        let lead = format!("  {} ", if spare.len() == 1 { "node" } else { "nodes" });
+        lines.extend(wrapped(&lead, &format!("{}   neither memory nor CPUs", ids(&spare)), width));
     }
     lines
 }
@@ -43,12 +59,13 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
         (total, Some(free)) => format!("{}, {} free", rounded_size(total), rounded_size(free)),
         (total, None) => rounded_size(total),
     };
-    let subtype = node.subtype.as_ref().map_or_else(String::new, |subtype| format!(" ({subtype})"));
+    let subtype =
+        node.subtype.as_ref().map_or_else(String::new, |subtype| format!(" ({})", cut(subtype, SUBTYPE_COLUMNS)));
     let (what, pus) = match node.kind {
         NodeKind::Normal => (String::new(), pus(topology, &node.pus)),
         NodeKind::CpuOnly => ("CPUs without memory; ".to_owned(), pus(topology, &node.pus)),
         NodeKind::MemoryOnly => ("memory without CPUs; ".to_owned(), around(topology, node)),
-        NodeKind::GpuMemory => ("the memory of a GPU, not for host buffers; ".to_owned(), around(topology, node)),
+        NodeKind::GpuMemory => gpu_memory(topology, node),
         NodeKind::Empty => ("neither memory nor CPUs".to_owned(), String::new()),
     };
     let allowed = if node.allowed || node.total_bytes == 0 { "" } else { "; not allowed here" };
@@ -58,7 +75,7 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
         lines.extend(l3_line(topology, "    L3", width, |l3| l3.is_subset(&node.pus) && in_one_node(topology, l3)));
     }
     lines.extend(huge_pages(survey, node.os_index, width));
-    lines.extend(devices(survey, node.os_index, width));
+    lines.extend(devices(survey, node, width));
     lines
 }
 
@@ -73,12 +90,22 @@ fn huge_pages(survey: &Survey, node: u32, width: usize) -> Vec<String> {
     if all.is_empty() { Vec::new() } else { wrapped("    huge pages: ", &all.join(", "), width) }
 }
 
-/// `GPUs 4-5; NIC hsn2`; nothing where no device is known to be local.
-fn devices(survey: &Survey, node: u32, width: usize) -> Vec<String> {
-    let here = |locality: &Locality| locality.nodes.contains(node) || locality.outside_nodes.contains(node);
-    let gpus: IdSet = survey.topology.gpus.iter().filter(|gpu| here(&gpu.locality)).map(|gpu| gpu.index).collect();
+/// `GPUs 4-5; NIC hsn2`; nothing where no device is known to be local. Under a node without CPUs only what is at no other, since
+/// all that is at the CPUs around it is at theirs.
+fn devices(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
+    let topology = &survey.topology;
+    let own = matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
+    let alone = |nodes: &IdSet| {
+        let mut others = topology.nodes.iter().filter(|other| nodes.contains(other.os_index));
+        !others.any(|other| matches!(other.kind, NodeKind::Normal | NodeKind::CpuOnly))
+    };
+    let here = |locality: &Locality| {
+        let nodes = locality.nodes.or(&locality.outside_nodes);
+        nodes.contains(node.os_index) && (own || alone(&nodes))
+    };
+    let gpus: IdSet = topology.gpus.iter().filter(|gpu| here(&gpu.locality)).map(|gpu| gpu.index).collect();
     let nics = survey.nics.iter().filter(|nic| here(&nic.locality) && !nic.os_devices.is_empty());
-    let nics: Vec<String> = nics.map(|nic| nic.os_devices.join("/")).collect();
+    let nics: Vec<String> = nics.map(|nic| cut(&nic.os_devices.join("/"), NIC_COLUMNS)).collect();
     let mut parts = Vec::new();
     if !gpus.is_empty() {
         parts.push(format!("{} {}", if gpus.len() == 1 { "GPU" } else { "GPUs" }, ids(&gpus)));
@@ -87,6 +114,14 @@ fn devices(survey: &Survey, node: u32, width: usize) -> Vec<String> {
         parts.push(format!("{} {}", if nics.len() == 1 { "NIC" } else { "NICs" }, nics.join(", ")));
     }
     if parts.is_empty() { Vec::new() } else { wrapped("    ", &parts.join("; "), width) }
+}
+
+/// Whose memory a node is, and what else is near to it where that is known.
+fn gpu_memory(topology: &Topology, node: &NumaNode) -> (String, String) {
+    let whose =
+        topology.gpu_of_memory(node.os_index).map_or_else(|| "a GPU".to_owned(), |gpu| format!("GPU {}", gpu.index));
+    let what = format!("the memory of {whose}, not for host buffers");
+    if node.pus.is_empty() { (what, String::new()) } else { (what + "; ", around(topology, node)) }
 }
 
 /// Where a node without CPUs is: hwloc attaches what it cannot place to the whole machine, which is near nothing.
@@ -137,25 +172,49 @@ fn l3_line(topology: &Topology, lead: &str, width: usize, wanted: impl Fn(&IdSet
     wrapped(&format!("{lead}{size}: "), &groups.join(" | "), width)
 }
 
-/// The distance matrix, where it fits.
+/// The distance matrix without the nodes that have nothing, where it fits.
 pub(super) fn distances(topology: &Topology, width: usize) -> Vec<String> {
+    let blocks = distance_blocks(topology, width);
+    match blocks.len() {
+        0 => Vec::new(),
+        1 => [vec![DISTANCES.to_owned()], blocks.concat()].concat(),
+        _ => {
+            let nodes = topology.distances.as_ref().map_or(0, |distances| distances.nodes.len());
+            vec![DISTANCES.to_owned(), format!("  between {nodes} nodes: too wide for {width} columns, see --numa")]
+        }
+    }
+}
+
+/// The same in as many blocks of columns as it takes.
+pub(super) fn all_distances(topology: &Topology, width: usize) -> Vec<String> {
+    match distance_blocks(topology, width) {
+        blocks if blocks.is_empty() => Vec::new(),
+        blocks => [vec![DISTANCES.to_owned()], blocks.join(&String::new())].concat(),
+    }
+}
+
+const DISTANCES: &str = "distances (10 is local)";
+
+fn distance_blocks(topology: &Topology, width: usize) -> Vec<Vec<String>> {
     let Some(distances) = &topology.distances else { return Vec::new() };
-    let mut rows = vec![vec!["node".to_owned()]];
-    rows[0].extend(distances.nodes.iter().map(ToString::to_string));
-    for (node, row) in distances.nodes.iter().zip(&distances.rows) {
-        let mut cells = vec![node.to_string()];
-        cells.extend(row.iter().map(ToString::to_string));
-        rows.push(cells);
-    }
-    let mut lines = vec!["distances (10 is local)".to_owned()];
-    let matrix = columns(&rows);
-    if matrix.iter().all(|line| line.len() <= width) {
-        lines.extend(matrix);
-    } else {
-        lines.push(format!(
-            "  between {} nodes: too wide for {width} columns, see the JSON output",
-            distances.nodes.len()
-        ));
-    }
-    lines
+    let spare = |node: &u32| topology.node(*node).is_some_and(|node| node.kind == NodeKind::Empty);
+    let shown: Vec<usize> = (0..distances.nodes.len()).filter(|at| !spare(&distances.nodes[*at])).collect();
+    let cell = |row: usize, column: usize| distances.rows.get(row)?.get(column).map(u64::to_string);
+    let cell = |row: &usize, column: &usize| cell(*row, *column).unwrap_or_default();
+    let name = |at: &usize| distances.nodes[*at].to_string();
+    let cells = shown.iter().flat_map(|row| shown.iter().map(move |column| cell(row, column).len()));
+    let widest = cells.chain(shown.iter().map(|at| name(at).len())).max().unwrap_or(0);
+    let label = shown.iter().map(|at| name(at).len()).max().unwrap_or(0).max("node".len());
+    let fitting = |gap: usize| width.saturating_sub(2 + label) / (gap + widest);
+    let gap = if fitting(2) < shown.len() { 1 } else { 2 };
+    let line = |label_text: String, cells: Vec<String>| {
+        let cells: String = cells.iter().map(|cell| format!("{:gap$}{cell:<widest$}", "")).collect();
+        format!("  {label_text:<label$}{cells}").trim_end().to_owned()
+    };
+    let block = |part: &[usize]| -> Vec<String> {
+        let head = line("node".to_owned(), part.iter().map(name).collect());
+        let rows = shown.iter().map(|row| line(name(row), part.iter().map(|column| cell(row, column)).collect()));
+        [head].into_iter().chain(rows).collect()
+    };
+    shown.chunks(fitting(gap).max(1)).map(block).collect()
 }

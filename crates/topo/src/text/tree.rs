@@ -30,8 +30,14 @@ struct Place<'t> {
 pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     let topology = &survey.topology;
     let mut machine = filled(topology);
-    for node in topology.nodes.iter().filter(|node| !is_place(node)) {
-        machine.innermost(&node.pus).leaves.push(node_words(node));
+    let spare: IdSet =
+        topology.nodes.iter().filter(|node| node.kind == NodeKind::Empty).map(|node| node.os_index).collect();
+    for node in topology.nodes.iter().filter(|node| !is_place(node) && node.kind != NodeKind::Empty) {
+        machine.innermost(&node.pus).leaves.push(node_words(topology, node));
+    }
+    if !spare.is_empty() {
+        let noun = if spare.len() == 1 { "node" } else { "nodes" };
+        machine.leaves.push(format!("{noun} {}  without memory and CPUs", ids(&spare)));
     }
     for gpu in &topology.gpus {
         let mut words = format!("GPU {}  {}  {}", gpu.index, gpu.pci, cut(&name(gpu), NAME_COLUMNS));
@@ -43,7 +49,7 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     for nic in &survey.nics {
         let mut words = format!("NIC  {}  {}", nic.pci, cut(&nic_name(nic), NAME_COLUMNS));
         if !nic.os_devices.is_empty() {
-            words += &format!("  {}", nic.os_devices.join(", "));
+            words += &format!("  {}", cut(&nic.os_devices.join(", "), NAME_COLUMNS));
         }
         if let Some(now) = &nic.link {
             words += &format!("  {}", link(now));
@@ -68,7 +74,8 @@ fn filled(topology: &Topology) -> Place<'_> {
         let id = package.os_index.map_or_else(|| "?".to_owned(), |id| id.to_string());
         place(format!("package {id}  {}", package.cpu_model.as_deref().unwrap_or("")), &package.pus)
     });
-    let nodes = topology.nodes.iter().filter(|node| is_place(node)).map(|node| place(node_words(node), &node.pus));
+    let nodes =
+        topology.nodes.iter().filter(|node| is_place(node)).map(|node| place(node_words(topology, node), &node.pus));
     let l3s = topology.l3s.iter().map(|l3| {
         let size = l3.size_bytes.map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes)));
         place(format!("L3{size}"), &l3.pus)
@@ -94,13 +101,15 @@ fn is_place(node: &NumaNode) -> bool {
     matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly) && !node.pus.is_empty()
 }
 
-fn node_words(node: &NumaNode) -> String {
-    let what = match node.kind {
-        NodeKind::Normal => "",
-        NodeKind::CpuOnly => "  without memory",
-        NodeKind::MemoryOnly => "  without CPUs",
-        NodeKind::GpuMemory => "  the memory of a GPU",
-        NodeKind::Empty => "  without memory and CPUs",
+fn node_words(topology: &Topology, node: &NumaNode) -> String {
+    let what = match (node.kind, &node.subtype, topology.gpu_of_memory(node.os_index)) {
+        (NodeKind::Normal, ..) => String::new(),
+        (NodeKind::CpuOnly, ..) => "  without memory".to_owned(),
+        (NodeKind::MemoryOnly, Some(subtype), _) => format!("  {}, without CPUs", cut(subtype, NAME_COLUMNS)),
+        (NodeKind::MemoryOnly, None, _) => "  without CPUs".to_owned(),
+        (NodeKind::GpuMemory, _, Some(gpu)) => format!("  the memory of GPU {}", gpu.index),
+        (NodeKind::GpuMemory, _, None) => "  the memory of a GPU".to_owned(),
+        (NodeKind::Empty, ..) => "  without memory and CPUs".to_owned(),
     };
     let size = match node.total_bytes {
         0 => String::new(),
@@ -142,7 +151,7 @@ impl<'t> Place<'t> {
     }
 
     fn write(&self, topology: &Topology, indent: &str, width: usize, lines: &mut Vec<String>) {
-        lines.push(format!("{indent}{}", self.words).trim_end().to_owned());
+        lines.push(cut(format!("{indent}{}", self.words).trim_end(), width));
         let deeper = format!("{indent}  ");
         for cores in self.cores.chunk_by(|one, next| one.pus.len() == next.pus.len()) {
             let (lead, text) = core_words(topology, cores);
@@ -151,7 +160,7 @@ impl<'t> Place<'t> {
         let mut inside: Vec<&Self> = self.inside.iter().collect();
         inside.sort_by_key(|place| place.pus.first());
         inside.iter().for_each(|place| place.write(topology, &deeper, width, lines));
-        lines.extend(self.leaves.iter().map(|leaf| format!("{deeper}{leaf}")));
+        lines.extend(self.leaves.iter().flat_map(|leaf| wrapped(&deeper, leaf, width)));
     }
 }
 
@@ -173,5 +182,6 @@ fn core_words(topology: &Topology, cores: &[&Core]) -> (String, String) {
         (false, true) => "; none allowed".to_owned(),
         (false, false) => format!("; allowed {}", ids(&allowed)),
     };
-    (format!("{which}{each}  "), format!("PUs {}{allowed}", ids(&pus)))
+    let noun = if pus.len() == 1 { "PU" } else { "PUs" };
+    (format!("{which}{each}  "), format!("{noun} {}{allowed}", ids(&pus)))
 }

@@ -1,0 +1,189 @@
+//! Does something in a forked process and brings back what it found, so that a crash there ends nothing here.
+//!
+//! hwloc 2.9's XML reader trusts its file: of tiny files with a few random bytes changed or lines lost, 1 to 4 % end it with
+//! SIGSEGV or a failed assertion. Checking every rule of the format beforehand would be a second reader. So the child reads
+//! and converts, and only plain values come back, through a pipe: what a damaged file did to the child's memory stays there,
+//! and the file is read once. MessagePack carries them, because the model's JSON shape (flattened, tagged) needs a format
+//! that describes itself.
+//!
+//! The child runs with its own small limits and without output. Fork in a process with threads copies the locks that they hold:
+//! glibc takes care of its allocator's, and of hwloc's the caller, who must be alone in it (`load::alone`).
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::load::Alone;
+
+/// CPU seconds for the child; the largest capture takes well under one.
+const CPU_SECONDS: libc::rlim_t = 20;
+/// Seconds on the wall for the child.
+const WALL_SECONDS: libc::c_uint = 60;
+/// Memory the child may add, bytes: a damaged bitmap can name two thousand million PUs.
+const DATA_BYTES: libc::rlim_t = 4 << 30;
+/// The most that is taken from the child, bytes; a machine of 300 PUs is told in some 30 KiB.
+const ANSWER_BYTES: u64 = 256 << 20;
+
+const TOLD: libc::c_int = 0;
+const UNTOLD: libc::c_int = 1;
+const PANICKED: libc::c_int = 2;
+
+/// How a child ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending<T> {
+    /// The act returned this.
+    Returned(T),
+    /// The act did not return; in words, how it ended.
+    Crashed(String),
+}
+
+/// Runs `act` in a child process.
+///
+/// # Errors
+/// The child could not be started or waited for.
+pub(crate) fn run<T: Serialize + DeserializeOwned>(_: &Alone, act: impl FnOnce() -> T) -> io::Result<Ending<T>> {
+    let (reader, writer) = io::pipe()?;
+    // SAFETY: fork has no preconditions. The child calls `act`, which allocates and calls hwloc: glibc makes its allocator
+    // usable after a fork, `Alone` keeps this process's other threads out of hwloc, and the child leaves by `_exit`
+    // without running the parent's exit handlers or destructors.
+    let child = unsafe { libc::fork() };
+    match child {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            drop(reader);
+            confine();
+            let code = catch_unwind(AssertUnwindSafe(|| tell(&act(), writer))).unwrap_or(PANICKED);
+            // SAFETY: _exit ends the child and has no preconditions.
+            unsafe { libc::_exit(code) }
+        }
+        child => {
+            drop(writer);
+            let answer = hear(reader);
+            let how = wait(child)?;
+            Ok(match how {
+                None => answer?.map_or_else(|| Ending::Crashed("an answer without sense".to_owned()), Ending::Returned),
+                Some(how) => Ending::Crashed(how),
+            })
+        }
+    }
+}
+
+/// Writes what the act returned into the pipe; the code to exit with.
+fn tell<T: Serialize>(value: &T, mut writer: PipeWriter) -> libc::c_int {
+    let told = rmp_serde::to_vec_named(value).is_ok_and(|bytes| writer.write_all(&bytes).is_ok());
+    if told { TOLD } else { UNTOLD }
+}
+
+/// What the child wrote; `None` where that is not a whole value.
+fn hear<T: DeserializeOwned>(reader: PipeReader) -> io::Result<Option<T>> {
+    let mut bytes = Vec::new();
+    reader.take(ANSWER_BYTES).read_to_end(&mut bytes)?;
+    Ok(rmp_serde::from_slice(&bytes).ok())
+}
+
+/// Limits the child and silences it.
+fn confine() {
+    let limit = |resource, most| {
+        let limits = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: `limits` outlives the call. A refusal leaves the parent's limit, which is no worse than before.
+        unsafe { libc::setrlimit(resource, &raw const limits) };
+    };
+    limit(libc::RLIMIT_CORE, 0);
+    limit(libc::RLIMIT_CPU, CPU_SECONDS);
+    limit(libc::RLIMIT_DATA, DATA_BYTES);
+    // A handler of the parent's (a crash reporter's, a fuzzer's) must neither swallow the end nor take it for the parent's.
+    for signal in [libc::SIGALRM, libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGFPE, libc::SIGILL, libc::SIGXCPU]
+    {
+        // SAFETY: the call takes plain values.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: the call takes a plain value.
+    unsafe { libc::alarm(WALL_SECONDS) };
+    // SAFETY: the path is a NUL-terminated literal; descriptors 1 and 2 are the child's own copies.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
+        if null >= 0 {
+            libc::dup2(null, libc::STDOUT_FILENO);
+            libc::dup2(null, libc::STDERR_FILENO);
+        }
+    }
+}
+
+/// How the child ended, in words, unless it told all and ended well.
+fn wait(child: libc::pid_t) -> io::Result<Option<String>> {
+    let mut status: libc::c_int = 0;
+    loop {
+        // SAFETY: `child` is a child of this process that nobody else waits for, and `status` outlives the call.
+        if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    if libc::WIFSIGNALED(status) {
+        return Ok(Some(signal(libc::WTERMSIG(status))));
+    }
+    Ok(match libc::WEXITSTATUS(status) {
+        TOLD => None,
+        UNTOLD => Some("an answer that could not be written".to_owned()),
+        PANICKED => Some("a panic".to_owned()),
+        code => Some(format!("exit code {code}")),
+    })
+}
+
+fn signal(number: libc::c_int) -> String {
+    match number {
+        libc::SIGSEGV => "SIGSEGV (a segmentation fault)".to_owned(),
+        libc::SIGABRT => "SIGABRT (a failed assertion, or no memory left)".to_owned(),
+        libc::SIGXCPU => format!("SIGXCPU (more than {CPU_SECONDS} s of CPU time)"),
+        libc::SIGALRM => format!("SIGALRM (more than {WALL_SECONDS} s)"),
+        number => format!("signal {number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::alone;
+
+    #[test]
+    fn what_the_child_found_comes_back_also_when_it_is_more_than_a_pipe_holds() -> io::Result<()> {
+        assert_eq!(run(&alone(), || Ok::<_, u8>("found".to_owned()))?, Ending::Returned(Ok("found".to_owned())));
+        assert_eq!(run(&alone(), || Err::<u8, _>(3_u64))?, Ending::Returned(Err(3)));
+        let much: Vec<u32> = (0..500_000).collect();
+        assert_eq!(run(&alone(), || much.clone())?, Ending::Returned(much));
+        Ok(())
+    }
+
+    #[test]
+    fn an_abort_and_a_panic_stay_in_the_child() -> io::Result<()> {
+        let ending = run(&alone(), || -> u8 { std::process::abort() })?;
+        assert!(matches!(&ending, Ending::Crashed(how) if how.contains("SIGABRT")), "{ending:?}");
+        let ending = run(&alone(), || -> u8 { panic!("in the child") })?;
+        assert!(matches!(&ending, Ending::Crashed(how) if how.contains("panic")), "{ending:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_child_that_ends_before_it_has_told_all_has_told_nothing() -> io::Result<()> {
+        // SAFETY: _exit ends the child, which is the point.
+        let ending = run(&alone(), || -> u8 { unsafe { libc::_exit(TOLD) } })?;
+        assert!(matches!(&ending, Ending::Crashed(how) if how.contains("without sense")), "{ending:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn what_the_child_changes_stays_with_it() -> io::Result<()> {
+        let mut value = 1;
+        let ending = run(&alone(), || {
+            value = 2;
+            value
+        })?;
+        assert_eq!((ending, value), (Ending::Returned(2), 1));
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Text of others made fit to print: names in a file, and what the kernel and drivers say, may hold anything.
+//!
+//! A terminal obeys control characters (C1's CSI is legal in XML and starts a sequence as ESC does), a newline forges a line of a
+//! table, and marks of writing direction make a line read otherwise than it is (CVE-2021-42574). Each is replaced by U+FFFD, as
+//! bytes that are no text are, so that it is seen that something was there. Done where text comes in, so that no view and no
+//! output can forget it. Other characters stay, however wide: names are not only English.
+
+/// The most characters of a name: Linux's own (hosts, CPU models, interfaces) and the PCI id list's have fewer.
+const NAME_CHARACTERS: usize = 120;
+
+/// A name: one line without surrounding white space, of at most 120 characters.
+pub(crate) fn name(text: &str) -> String {
+    let in_line = text.trim().chars().map(|c| if c.is_whitespace() { ' ' } else { shown(c) });
+    let mut name: String = in_line.clone().take(NAME_CHARACTERS).collect();
+    if in_line.count() > NAME_CHARACTERS {
+        name.truncate(name.char_indices().nth(NAME_CHARACTERS - 3).map_or(name.len(), |(at, _)| at));
+        name.push_str("...");
+    }
+    name
+}
+
+/// Lines: newlines and tabs stay.
+pub(crate) fn lines(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
+}
+
+fn shown(c: char) -> char {
+    if c.is_control() || turns_or_hides(c) { char::REPLACEMENT_CHARACTER } else { c }
+}
+
+/// Line separators, marks and isolates of writing direction, characters of no width, tags (Unicode's Bidi_Control and
+/// Default_Ignorable_Code_Point, as far as they are not letters or selectors of a glyph).
+fn turns_or_hides(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinary_name_stays_as_it_is() {
+        for text in ["NVIDIA H100 80GB HBM3", "Intel(R) Xeon(R) CPU E5-2695 v4 @ 2.10GHz", "计算节点", "nœud-é"] {
+            assert_eq!(name(text), text);
+            assert_eq!(lines(text), text);
+        }
+        assert_eq!(name("  a b \n"), "a b");
+    }
+
+    #[test]
+    fn nothing_is_left_that_a_terminal_obeys_or_that_turns_the_line() {
+        let hostile = "a\u{1b}[31m\u{9b}2J\u{7f}\0b\u{202e}c\u{2066}d\u{200f}\u{2028}\u{85}e\u{e0041}";
+        for clean in [name(hostile), lines(hostile)] {
+            assert!(clean.chars().all(|c| !c.is_control() && !turns_or_hides(c)), "{clean:?}");
+            assert!(clean.starts_with("a\u{fffd}[31m\u{fffd}2J"), "{clean:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_one_line_and_a_file_keeps_its_lines() {
+        assert_eq!(name("a\nb\tc\r\nd"), "a b c  d");
+        assert_eq!(lines("a\nb\tc\r\nd"), "a\nb\tc\u{fffd}\nd");
+    }
+
+    #[test]
+    fn a_name_without_end_is_cut_and_says_so() {
+        let cut = name(&"ä".repeat(5000));
+        assert_eq!((cut.chars().count(), cut.ends_with("ä...")), (120, true));
+        assert_eq!(name(&"x".repeat(120)), "x".repeat(120));
+    }
+}

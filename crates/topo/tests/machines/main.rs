@@ -1,0 +1,185 @@
+//! The project's own machines: made here from descriptions, written to `fixtures/` for every test that needs one.
+//!
+//! None is a capture. Each has the shape of a kind of machine, with the mapping of its devices where one is published, so that what
+//! is shown of it can be held against what it is. `FIXTURES=write cargo nextest run -p numabench-topo --test machines` writes the
+//! files; otherwise a file that is not as described is a failure. What is shown of each, word for word, is `views`'s.
+
+mod gpu_nodes;
+mod object;
+mod odd_nodes;
+mod parts;
+mod saved_nodes;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::Machine;
+use stats::IdSet;
+use topo::model::{NodeKind, Rung, Topology};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn all() -> Vec<Machine> {
+    vec![
+        gpu_nodes::lumi_g("lumi-g", false),
+        gpu_nodes::lumi_g("lumi-g-low-noise", true),
+        saved_nodes::gh200_quad(),
+        saved_nodes::hgx_h100(),
+        gpu_nodes::dgx_a100(),
+        gpu_nodes::leonardo(),
+        gpu_nodes::pascal(),
+        gpu_nodes::power9(),
+        gpu_nodes::mi300a(),
+        odd_nodes::knl(),
+        odd_nodes::cpu_only(),
+        odd_nodes::vm_one_node(),
+        odd_nodes::vm_two_nodes(),
+        odd_nodes::offline(),
+        odd_nodes::job_share(),
+        odd_nodes::job_left_out(),
+        odd_nodes::smt_off(),
+        odd_nodes::hybrid(),
+        odd_nodes::ring_of_24(),
+        odd_nodes::interleaved(),
+        odd_nodes::memory_apart(),
+        odd_nodes::hostile_names(),
+    ]
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(format!("{name}.xml"))
+}
+
+#[test]
+fn each_file_is_as_described() -> Outcome {
+    for machine in all() {
+        let (path, xml) = (path(machine.name), machine.xml());
+        if std::env::var_os("FIXTURES").is_some_and(|value| value == "write") {
+            std::fs::write(&path, &xml)?;
+        }
+        let written = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == xml, "{} is not as described: write it with FIXTURES=write", path.display());
+    }
+    Ok(())
+}
+
+fn load(name: &str) -> Result<Topology, topo::TopoError> {
+    topo::from_xml(&path(name))
+}
+
+/// The published mappings: of each GPU in PCI order its node and the first of its cores that may be used.
+#[test]
+fn each_gpu_is_near_the_node_and_the_cores_that_are_published() -> Outcome {
+    let wanted: [(&str, &[(&str, u32)]); 10] = [
+        ("lumi-g", &[("3", 48), ("3", 56), ("1", 16), ("1", 24), ("0", 0), ("0", 8), ("2", 32), ("2", 40)]),
+        ("lumi-g-low-noise", &[("3", 49), ("3", 57), ("1", 17), ("1", 25), ("0", 1), ("0", 9), ("2", 33), ("2", 41)]),
+        // Its own memory is a node of each GPU's too.
+        ("gh200-quad", &[("0,4", 0), ("1,12", 72), ("2,20", 144), ("3,28", 216)]),
+        ("dgx-a100", &[("3", 48), ("3", 48), ("1", 16), ("1", 16), ("7", 112), ("7", 112), ("5", 80), ("5", 80)]),
+        ("leonardo", &[("0", 0), ("0", 0), ("0", 0), ("0", 0)]),
+        ("pascal", &[("0", 0), ("0", 0)]),
+        ("power9", &[("0,254-255", 4), ("0,254-255", 4), ("8,252-253", 20), ("8,252-253", 20)]),
+        ("mi300a", &[("0", 0), ("1", 24), ("2", 48), ("3", 72)]),
+        ("interleaved", &[("0", 0), ("1", 1)]),
+        ("ring-of-24", &[("18", 10), ("6", 34)]),
+    ];
+    for (name, wanted) in wanted {
+        let topology = load(name)?;
+        let found: Vec<(String, Option<u32>)> =
+            topology.gpus.iter().map(|gpu| (gpu.locality.nodes.to_string(), topology.first_local_pu(gpu))).collect();
+        let wanted: Vec<_> = wanted.iter().map(|(nodes, first)| ((*nodes).to_owned(), Some(*first))).collect();
+        assert_eq!(found, wanted, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn on_lumi_g_each_gpu_has_an_l3_and_the_low_noise_cores_are_reserved() -> Outcome {
+    let topology = load("lumi-g-low-noise")?;
+    let l3s: Vec<String> =
+        topology.gpus.iter().filter_map(|gpu| Some(gpu.locality.l3_pus.as_ref()?.to_string())).collect();
+    let first_halves = ["48-55", "56-63", "16-23", "24-31", "0-7", "8-15", "32-39", "40-47"];
+    assert_eq!(l3s.len(), 8);
+    assert!(l3s.iter().zip(first_halves).all(|(l3, cores)| l3.starts_with(cores)), "{l3s:?}");
+    assert!(topology.gpus.iter().all(|gpu| gpu.locality.rung == Rung::L3));
+    let reserved: Vec<Option<u32>> = topology.reserved_cores().iter().map(|core| core.pus.first()).collect();
+    assert_eq!(reserved, [0, 8, 16, 24, 32, 40, 48, 56].map(Some));
+    assert!(load("lumi-g")?.reserved_cores().is_empty());
+    Ok(())
+}
+
+#[test]
+fn of_a_superchips_36_nodes_four_are_for_host_buffers() -> Outcome {
+    let topology = load("gh200-quad")?;
+    let of = |kind: NodeKind| -> String {
+        let nodes = topology.nodes.iter().filter(|node| node.kind == kind);
+        nodes.map(|node| node.os_index).collect::<IdSet>().to_string()
+    };
+    assert_eq!((of(NodeKind::Normal).as_str(), of(NodeKind::GpuMemory).as_str()), ("0-3", "4,12,20,28"));
+    assert_eq!(of(NodeKind::Empty), "5-11,13-19,21-27,29-35");
+    let host: Vec<String> = topology.gpus.iter().map(|gpu| topology.host_nodes(gpu).to_string()).collect();
+    assert_eq!(host, ["0", "1", "2", "3"]);
+    let whose: Vec<Option<u32>> =
+        [4, 12, 20, 28, 5].iter().map(|node| topology.gpu_of_memory(*node).map(|gpu| gpu.index)).collect();
+    assert_eq!(whose, [Some(0), Some(1), Some(2), Some(3), None]);
+    assert_eq!(load("power9")?.gpu_of_memory(254), None, "two GPUs are as near");
+    Ok(())
+}
+
+#[test]
+fn what_nobody_tells_is_unknown_and_what_is_taken_away_is_named() -> Outcome {
+    for name in ["vm-one-node", "vm-two-nodes"] {
+        let topology = load(name)?;
+        assert!(!topology.gpus.is_empty(), "{name}");
+        for gpu in &topology.gpus {
+            assert_eq!((gpu.locality.rung, topology.first_local_pu(gpu)), (Rung::Unknown, None), "{name}");
+        }
+    }
+    let sets = |topology: &Topology| {
+        let allowed = &topology.allowed;
+        [&allowed.pus, &allowed.not_in_cgroup_pus, &allowed.offline_pus, &allowed.missing_nodes]
+            .map(ToString::to_string)
+    };
+    assert_eq!(sets(&load("offline")?), ["0-2,4-5,8-13,15", "none", "3,6-7,14,16-23", "2"]);
+    assert_eq!(sets(&load("job-share")?), ["8-11", "0-7,12-15", "none", "0"]);
+    assert_eq!(sets(&load("job-left-out")?), ["8-11", "none", "0-7,12-15", "0"]);
+    assert_eq!(sets(&load("smt-off")?), ["0-11", "none", "12-23", "none"]);
+    let share = load("job-left-out")?;
+    let rungs: Vec<Rung> = share.gpus.iter().map(|gpu| gpu.locality.rung).collect();
+    assert_eq!(rungs, [Rung::Unknown, Rung::PciLocalCpus]);
+    Ok(())
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+fn lstopo_reads_each_file_and_counts_the_same_places() -> Outcome {
+    for machine in all() {
+        let path = path(machine.name);
+        let count = |kind: &str| -> std::io::Result<usize> {
+            let mut lstopo = Command::new("lstopo-no-graphics");
+            let output = lstopo.args(["--disallowed", "--only", kind, "--input"]).arg(&path).output()?;
+            assert!(output.status.success() && output.stderr.is_empty(), "{}: {output:?}", machine.name);
+            Ok(String::from_utf8_lossy(&output.stdout).lines().count())
+        };
+        let pus = match count("PU") {
+            Err(error) => {
+                eprintln!("SKIPPED lstopo on the project's own machines: lstopo-no-graphics: {error}");
+                return Ok(());
+            }
+            Ok(pus) => pus,
+        };
+        let topology = load(machine.name)?;
+        let online = topology.pus.len() - topology.allowed.offline_pus.len();
+        let devices = topology.gpus.len() + topo::survey_xml(&path)?.nics.len();
+        assert_eq!(
+            (pus, count("Core")?, count("L3Cache")?),
+            (online, topology.cores.len(), topology.l3s.len()),
+            "{}",
+            machine.name
+        );
+        assert_eq!(count("PCIDev")?, devices, "{}", machine.name);
+        assert_eq!(count("Package")?, topology.packages.len(), "{}", machine.name);
+    }
+    Ok(())
+}
