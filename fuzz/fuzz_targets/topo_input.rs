@@ -19,7 +19,13 @@ use topo::{Survey, TopoError, difference, survey_xml, text};
 type View = fn(&Survey, usize) -> String;
 
 /// The views: one row each, as in the tests of `topo`.
-const VIEWS: [(&str, View); 3] = [("default", text::render), ("numa", text::numa), ("tree", text::tree)];
+const VIEWS: [(&str, View); 5] = [
+    ("default", text::render),
+    ("numa", text::numa),
+    ("tree", text::tree),
+    ("matrix", text::matrix),
+    ("identity", text::identity),
+];
 
 fuzz_target!(
     init: {

@@ -21,8 +21,8 @@ use crate::load::Alone;
 const CPU_SECONDS: libc::rlim_t = 20;
 /// Seconds on the wall for the child.
 const WALL_SECONDS: libc::c_uint = 60;
-/// Memory the child may add, bytes: a damaged bitmap can name two thousand million PUs.
-const DATA_BYTES: libc::rlim_t = 4 << 30;
+/// Memory that the child may have, bytes: a damaged number of one PU makes a bitmap of half a GiB. The largest capture takes 12 MiB.
+const DATA_BYTES: libc::rlim_t = 1 << 30;
 /// The most that is taken from the child, bytes; a machine of 300 PUs is told in some 30 KiB.
 const ANSWER_BYTES: u64 = 256 << 20;
 

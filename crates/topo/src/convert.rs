@@ -15,6 +15,7 @@ use stats::IdSet;
 
 use crate::TopoError;
 use crate::bitmap::ids;
+use crate::cgroup;
 use crate::devices;
 use crate::fs_root::{FsRoot, value_of};
 use crate::gpu_class::NVIDIA;
@@ -90,7 +91,8 @@ pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: 
     let status = root
         .and_then(|root| root.lines("/proc/self/status", &["Cpus_allowed_list", "Mems_allowed_list"]).ok())
         .unwrap_or_default();
-    let allowed = allowed(hwloc, &pus, &nodes, &status);
+    let allowed =
+        allowed(hwloc, &pus, &nodes, &status, root.and_then(|root| cgroup::cpus(root).ok()).map(|(set, _)| set));
     for node in &mut nodes {
         node.allowed = allowed.nodes.contains(node.os_index);
     }
@@ -216,12 +218,18 @@ fn distances(hwloc: &Hwloc) -> Option<Distances> {
     Some(Distances { nodes: order.iter().map(|(node, _)| *node).collect(), rows: rows? })
 }
 
-/// Affinity ∩ cgroup cpuset ∩ online. hwloc knows the cgroup's cpuset; taskset's mask it does not know, nor the memory nodes of
-/// a cgroup whose files are not mounted: both are in `status`, the text of `/proc/self/status` (empty for a file).
-fn allowed(hwloc: &Hwloc, online: &IdSet, nodes: &[NumaNode], status: &str) -> Allowed {
-    let in_cgroup = ids(hwloc.allowed_cpuset()).and(online);
+/// Affinity ∩ cgroup cpuset ∩ online. hwloc knows the cgroup's cpuset where its path can be followed as it is; taskset's mask it
+/// does not know, nor the memory nodes of a cgroup whose files are not mounted: both are in `status`, the text of
+/// `/proc/self/status` (empty for a file). `cpuset` is what our own look at the cgroup found.
+fn allowed(hwloc: &Hwloc, online: &IdSet, nodes: &[NumaNode], status: &str, cpuset: Option<IdSet>) -> Allowed {
     let list = |key| value_of(status, key).and_then(|list| list.parse::<IdSet>().ok());
-    let pus = match list("Cpus_allowed_list") {
+    let affinity = list("Cpus_allowed_list");
+    let mut in_cgroup = ids(hwloc.allowed_cpuset()).and(online);
+    if let Some(cpuset) = cpuset {
+        // The kernel's word counts more: a PU that it lets this process run on is in the cpuset, whatever was found.
+        in_cgroup = in_cgroup.and(&affinity.as_ref().map_or_else(|| cpuset.clone(), |affinity| cpuset.or(affinity)));
+    }
+    let pus = match affinity {
         Some(affinity) => in_cgroup.and(&affinity),
         None => in_cgroup.clone(),
     };

@@ -8,9 +8,13 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::IdSet;
 
+use crate::cgroup;
 use crate::fs_root::{FsRoot, value_of};
 use crate::job_variables;
+
+const CGROUP: &str = "/proc/self/cgroup";
 
 /// The environment that matters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,8 +68,8 @@ pub fn probe_under(root: &FsRoot, variable: impl Fn(&str) -> Option<String>) -> 
         memlock(root, "limits.memlock_soft_bytes", 0),
         memlock(root, "limits.memlock_hard_bytes", 1),
         cgroup_path(root),
-        cpuset(root, "cgroup.cpus_effective", ["cpuset.cpus.effective", "cpuset.effective_cpus"]),
-        cpuset(root, "cgroup.mems_effective", ["cpuset.mems.effective", "cpuset.effective_mems"]),
+        cpuset("cgroup.cpus_effective", cgroup::cpus(root)),
+        cpuset("cgroup.mems_effective", cgroup::mems(root)),
         virtual_machine(root),
         nvidia(root),
         amdgpu(root),
@@ -156,53 +160,18 @@ fn memlock(root: &FsRoot, name: &str, column: usize) -> Probe {
     })
 }
 
-/// The cgroup that sets the cpuset: version 2's, else version 1's cpuset hierarchy.
-fn own_cgroup(text: &str) -> Option<(&'static str, &str)> {
-    let controller = |wanted: &str| {
-        text.lines().find_map(|line| {
-            let mut fields = line.splitn(3, ':').skip(1);
-            let (controllers, path) = (fields.next()?, fields.next()?);
-            controllers.split(',').any(|one| one == wanted).then_some(path)
-        })
-    };
-    let version_1 = controller("cpuset").map(|path| ("/sys/fs/cgroup/cpuset", path));
-    version_1.or_else(|| controller("").map(|path| ("/sys/fs/cgroup", path)))
-}
-
 fn cgroup_path(root: &FsRoot) -> Probe {
-    file(root, "cgroup.path", "/proc/self/cgroup", |text| {
-        own_cgroup(text).map(|(_, path)| ProbeValue::Text(path.to_owned()))
-    })
+    match cgroup::path(root) {
+        Ok(path) => found("cgroup.path", CGROUP, ProbeValue::Text(path)),
+        Err(reason) => absent("cgroup.path", CGROUP, reason),
+    }
 }
 
-/// The effective set of this process's cgroup, or of the nearest one above it that has the file.
-fn cpuset(root: &FsRoot, name: &str, files: [&str; 2]) -> Probe {
-    const CGROUP: &str = "/proc/self/cgroup";
-    let text = match root.text(CGROUP) {
-        Ok(text) => text,
-        Err(reason) => return absent(name, CGROUP, reason),
-    };
-    let Some((mount, path)) = own_cgroup(&text) else {
-        return absent(name, CGROUP, "this process is in no cpuset");
-    };
-    let mut path = path.trim_end_matches('/');
-    loop {
-        for file in files {
-            let source = format!("{mount}{path}/{file}");
-            if let Ok(set) = root.text(&source) {
-                return found(name, &source, ProbeValue::Text(set));
-            }
-        }
-        match path.rsplit_once('/') {
-            Some((above, _)) => path = above,
-            None => {
-                return absent(
-                    name,
-                    &format!("{mount}/**/{}", files[0]),
-                    "no cgroup file says it (not mounted here, or no cpuset controller)",
-                );
-            }
-        }
+/// A set of the cpuset that this process's cgroup gives it.
+fn cpuset(name: &str, set: Result<(IdSet, String), String>) -> Probe {
+    match set {
+        Ok((set, source)) => found(name, &source, ProbeValue::Text(set.to_string())),
+        Err(reason) => absent(name, CGROUP, reason),
     }
 }
 
@@ -258,6 +227,7 @@ mod tests {
                 "Limit   Soft Limit  Hard Limit  Units\nMax locked memory   8388608   unlimited   bytes\n",
             ),
             ("proc/self/cgroup", "0::/slurm/job_1/step_0\n"),
+            ("sys/fs/cgroup/slurm/job_1/step_0/cgroup.procs", "1\n"),
             ("sys/fs/cgroup/slurm/job_1/cpuset.cpus.effective", "1-7,9-15\n"),
             (
                 "proc/driver/nvidia/version",
@@ -311,14 +281,6 @@ mod tests {
         let source = probe.map(|probe| probe.source.as_str());
         assert_eq!(source, Some("/sys/fs/cgroup/slurm/job_1/cpuset.cpus.effective"));
         Ok(())
-    }
-
-    #[test]
-    fn version_1_cgroups_name_their_cpuset_hierarchy() {
-        let text = "12:memory:/a\n5:cpuset,cpu:/slurm/uid_1/job_2\n0::/init.scope\n";
-        assert_eq!(own_cgroup(text), Some(("/sys/fs/cgroup/cpuset", "/slurm/uid_1/job_2")));
-        assert_eq!(own_cgroup("0::/\n"), Some(("/sys/fs/cgroup", "/")));
-        assert_eq!(own_cgroup("1:memory:/\n"), None);
     }
 
     #[test]

@@ -77,6 +77,17 @@ impl FsRoot {
         })
     }
 
+    /// The lines of a file that hold `words`.
+    ///
+    /// # Errors
+    /// As [`FsRoot::text`].
+    pub(crate) fn lines_holding(&self, path: &str, words: &str) -> Result<String, String> {
+        self.found(path, |file| {
+            let lines: io::Result<Vec<String>> = BufReader::new(File::open(file)?).lines().collect();
+            Ok(lines?.into_iter().filter(|line| line.contains(words)).collect::<Vec<_>>().join("\n"))
+        })
+    }
+
     /// The first line of a file, for those that get long: the kernel makes the rest only when it is read.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
 //! * [`link`] a GPU's PCIe link, to be read again under load;
 //! * [`environment`] what else of the machine a measurement depends on;
-//! * [`process`] what this process is bound to;
+//! * [`process`] what this process is bound to, and the [`Cgroup`] it is in;
 //! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
 //! * [`step`] what of the machine is this process's job step's;
 //! * [`difference`] what changed between two;
@@ -37,6 +37,7 @@ pub mod text;
 pub mod visibility;
 
 mod bitmap;
+mod cgroup;
 mod check;
 mod child;
 mod convert;
@@ -60,6 +61,7 @@ mod survey;
 mod wide_domain;
 mod xml;
 
+pub use cgroup::Cgroup;
 pub use error::TopoError;
 pub use huge_pages::HugePages;
 pub use model::Topology;

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
+use crate::cgroup::{Cgroup, cgroup};
 use crate::fs_root::{FsRoot, value_of};
 use crate::printable;
 
@@ -24,6 +25,8 @@ pub struct Process {
     pub memory_nodes: Option<IdSet>,
     /// Where its memory goes.
     pub policy: MemoryPolicy,
+    /// What its cgroup gives it.
+    pub cgroup: Cgroup,
 }
 
 /// The memory policy of a process.
@@ -92,7 +95,12 @@ impl PolicyMode {
 pub(crate) fn process(root: &FsRoot) -> Process {
     let status = root.lines(STATUS, &["Cpus_allowed_list", "Mems_allowed_list"]).unwrap_or_default();
     let list = |key| value_of(&status, key).and_then(|list| list.parse().ok());
-    Process { affinity: list("Cpus_allowed_list"), memory_nodes: list("Mems_allowed_list"), policy: policy(root) }
+    Process {
+        affinity: list("Cpus_allowed_list"),
+        memory_nodes: list("Mems_allowed_list"),
+        policy: policy(root),
+        cgroup: cgroup(root),
+    }
 }
 
 fn policy(root: &FsRoot) -> MemoryPolicy {

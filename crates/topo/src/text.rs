@@ -34,7 +34,7 @@ pub fn render(survey: &Survey, width: usize) -> String {
         cores::lines(topology, width),
         visibility::lines(survey, width),
         nics::lines(topology, &survey.nics, width),
-        missing::lines(topology, width),
+        missing::lines(survey, width),
     ])
 }
 
@@ -47,13 +47,13 @@ pub fn numa(survey: &Survey, width: usize) -> String {
         numa::nodes(topology, width),
         places::all_distances(topology, width),
         numa::process(survey, width),
-        missing::lines(topology, width),
+        missing::lines(survey, width),
     ])
 }
 
 /// The machine as a tree, as lstopo prints it.
 pub fn tree(survey: &Survey, width: usize) -> String {
-    joined([tree::lines(survey, width.max(60)), missing::lines(&survey.topology, width.max(60))])
+    joined([tree::lines(survey, width.max(60)), missing::lines(survey, width.max(60))])
 }
 
 /// The matrix: what `nvidia-smi topo -m` says. As wide as its table is.

@@ -122,6 +122,15 @@ pub fn hgx_h100() -> Machine {
             .info("Architecture", "x86_64")
             .file("/proc/sys/kernel/hostname", "hgx-h100")
             .file("/proc/self/status", "Cpus_allowed_list:\t48-95\nMems_allowed_list:\t0-1")
+            .file("/proc/self/cgroup", "0::/slurm/job_4711/step_0")
+            .file(
+                "/proc/self/mountinfo",
+                "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate",
+            )
+            .file("/sys/fs/cgroup/slurm/job_4711/step_0", "")
+            .file("/sys/fs/cgroup/slurm/job_4711/cpuset.cpus.effective", "0-95")
+            .file("/sys/fs/cgroup/slurm/job_4711/cpuset.mems.effective", "0-1")
+            .file("/sys/fs/cgroup/slurm/job_4711/memory.max", &(512 * GIB).to_string())
             .file("/proc/self/numa_maps", "55d0c8a00000 interleave:0-1 file=/usr/bin/numabench mapped=91 N0=91")
             .file("/sys/devices/system/node/online", "0-1")
             .distances(0..2, |from, to| if from == to { 10 } else { 21 });
