@@ -116,11 +116,12 @@ pub(crate) fn read_from(topology: &Topology) -> String {
 }
 
 /// How the locality of each GPU is known whose locality is, and what may not be used from here: entries of any length.
-pub(crate) fn notes(topology: &Topology) -> (Vec<String>, Vec<String>) {
+pub(crate) fn notes(survey: &Survey) -> (Vec<String>, Vec<String>) {
+    let topology = &survey.topology;
     let known = topology.gpus.iter().filter(|gpu| gpu.locality.rung != Rung::Unknown);
     let trimmed = |lines: Vec<String>| lines.iter().map(|line| line.trim().to_owned()).collect();
     // Without the heading.
-    let missing = missing::lines(topology, usize::MAX).into_iter().skip(1).collect();
+    let missing = missing::lines(survey, usize::MAX).into_iter().skip(1).collect();
     (trimmed(gpus::notes(known, usize::MAX)), trimmed(missing))
 }
 

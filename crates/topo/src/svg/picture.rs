@@ -62,7 +62,7 @@ pub(super) fn title(topology: &Topology) -> String {
 
 /// How the localities are known, and what may not be used, in words.
 fn notes(survey: &Survey, room: i32) -> Vec<Block> {
-    let (localities, missing) = text::notes(&survey.topology);
+    let (localities, missing) = text::notes(survey);
     let mut cores = Vec::new();
     if !localities.is_empty() {
         cores.push(
