@@ -8,18 +8,22 @@
 //!   devices;
 //! * `seat` which PU and memory node each rank gets, and why: the same for both;
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
-//! * `verdict` how close a PU is to a target.
+//! * `verdict` how close a PU is to a target;
+//! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
+//! * `dialect` those places in the words of srun, mpirun, numactl and others.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
 
 mod check_node;
 mod check_pu;
 mod default_pu;
+mod dialect;
 #[cfg(test)]
 mod machine;
 mod member;
 mod node_plan;
 mod plan;
+mod recommend;
 mod remedies;
 mod request;
 mod seat;
@@ -30,9 +34,14 @@ mod verdict;
 
 pub use check_node::NodeError;
 pub use check_pu::PuError;
+pub use dialect::{
+    BindingError, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Visible, omp_places, parse_map_cpu,
+    parse_mask_cpu, say, visible,
+};
 pub use member::Member;
 pub use node_plan::{NodePlanError, plan_node};
 pub use plan::{PlanError, plan};
+pub use recommend::{Ask, GpuChoice, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend};
 pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};
 pub use seat::{ChosenBy, Plan, RankPlan, SeatError};
