@@ -1,5 +1,7 @@
 //! The command line as typed. What it means on this machine is `config`'s work; here only form is checked.
 
+pub mod place;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +29,9 @@ pub enum Command {
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
     #[command(after_help = exit::TABLE)]
     Pingpong(Box<Pingpong>),
+    /// Say which ranks belong where, in a table and in the words of srun, mpirun, numactl and others; or measure it
+    #[command(after_help = exit::TABLE)]
+    Place(Box<place::Place>),
 }
 
 /// `numabench topo`.

@@ -13,6 +13,7 @@ mod exit;
 mod fault;
 mod keeper;
 mod launched;
+mod place;
 mod plan;
 mod progress;
 mod signals;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let ended = match &args.command {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
+        Command::Place(place) => cmd::place::run(place),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);

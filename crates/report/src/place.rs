@@ -88,7 +88,9 @@ pub struct Place {
     pub rank: u32,
     /// The PUs it is bound to, OS indices.
     pub pus: IdSet,
-    /// How many cores those are on.
+    /// The one of them to bind it to where a launcher takes only one.
+    pub first_pu: u32,
+    /// How many cores they are on.
     pub cores: u32,
     /// The NUMA nodes that its PUs are local to, OS indices.
     pub nodes: IdSet,
