@@ -264,6 +264,11 @@ fn a_gpu_is_shown_by_uuid_or_by_its_place_among_its_vendors() -> Outcome {
         remarks[0].is_none() && remarks[1].as_ref().is_some_and(|remark| remark.contains("rocminfo")),
         "{remarks:?}"
     );
+    // HIP reads these after ROCr has renumbered: "4" of a longer list would leave nothing of one GPU.
+    assert!(visible(&topology, &Target::gpus_of(&topology)[1]).cleared.contains(&"HIP_VISIBLE_DEVICES"));
+    let lumi = own("lumi-g")?;
+    let script = said(&lumi, Dialect::Wrapper, &Situation::default())?.text;
+    assert_eq!(script.matches("unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL").count(), 8);
     let hostile = Target { uuid: Some("GPU-1;reboot".to_owned()), ..Target::gpus_of(&topology)[0].clone() };
     assert_eq!(visible(&topology, &hostile).variables[1].1, "0", "what is no UUID never comes into a script");
     Ok(())
