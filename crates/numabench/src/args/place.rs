@@ -63,7 +63,7 @@ pub struct Place {
     /// Write the placement document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Leave out the lines to paste
+    /// Leave out the lines to paste; with --emit, what is to be known of them
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Whether the table is coloured

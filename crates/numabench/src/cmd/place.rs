@@ -32,7 +32,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     };
     let situation = situation::of(args, &survey);
     if let Some(dialect) = args.emit {
-        emit(topology, &found, dialect, &situation)?;
+        emit(topology, &found, dialect, &situation, args.quiet)?;
         keep(sink.as_ref(), || document::build(args, topology, &found, &situation, began))?;
         return Ok(exit);
     }
@@ -63,6 +63,7 @@ fn emit(
     found: &candidates::Found,
     dialect: placement::Dialect,
     situation: &Situation,
+    quiet: bool,
 ) -> Result<(), Fault> {
     let saying = say(topology, &found.recommended().places, dialect, situation);
     if let Some(cannot) = saying.cannot {
@@ -72,7 +73,9 @@ fn emit(
             dialect.name()
         )));
     }
-    saying.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
+    if !quiet {
+        saying.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
+    }
     terminal::print(format!("{}\n", saying.text.trim_end()).as_bytes())
 }
 

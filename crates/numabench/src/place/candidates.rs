@@ -24,7 +24,7 @@ pub struct Way {
     pub places: NodePlaces,
     /// Its turns.
     pub turns: Vec<Turn>,
-    /// Why there are none, or no more.
+    /// Turns that failed.
     pub trouble: Option<String>,
     /// Its turns against the leader's.
     pub against_leader: Option<Comparison>,

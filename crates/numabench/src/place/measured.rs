@@ -112,7 +112,7 @@ fn recommended(standing: &Standing) -> usize {
 fn exit(outcome: &Outcome) -> Exit {
     match &outcome.standing {
         None => Exit::NoResult,
-        Some(_) if outcome.turned.iter().any(|turned| turned.trouble.is_some()) => Exit::Partial,
+        Some(_) if outcome.turned.iter().any(|turned| turned.is_out()) => Exit::Partial,
         Some(standing) if standing.finding == Finding::Undecided => Exit::Undecided,
         Some(_) => Exit::Ok,
     }
@@ -123,6 +123,11 @@ fn take(ways: &mut [Way], outcome: Outcome) {
     let mut against = outcome.standing.map(|standing| standing.against_leader).unwrap_or_default();
     against.resize(ways.len(), None);
     for ((way, turned), against) in ways.iter_mut().zip(outcome.turned).zip(against) {
-        (way.turns, way.trouble, way.against_leader) = (turned.turns, turned.trouble, against);
+        let failures = turned.failures;
+        way.trouble = turned.trouble.map(|why| match failures {
+            1 => format!("1 turn failed: {why}"),
+            _ => format!("{failures} turns failed, the last: {why}"),
+        });
+        (way.turns, way.against_leader) = (turned.turns, against);
     }
 }

@@ -59,16 +59,26 @@ impl How {
     }
 }
 
+/// A candidate whose turns failed so often has no more of them, unless more went well.
+const FAILURES_AT_MOST: usize = 3;
+
 /// What a candidate's turns gave.
 #[derive(Debug, Default)]
 pub struct Turned {
     /// The turns that gave figures.
     pub turns: Vec<Turn>,
-    /// What ended them early.
+    /// How many gave none: ranks that were not at once, on a busy machine, or a fault.
+    pub failures: usize,
+    /// Why the last of these did not.
     pub trouble: Option<String>,
 }
 
 impl Turned {
+    /// Whether it has no further turn.
+    pub fn is_out(&self) -> bool {
+        self.failures >= FAILURES_AT_MOST && self.failures > self.turns.len()
+    }
+
     /// The rate of each turn.
     fn rates(&self) -> Vec<f64> {
         self.turns.iter().filter_map(Turn::bytes_per_s).collect()
@@ -99,12 +109,12 @@ pub fn measure(
     let mut random = SplitMix64::new(how.seed);
     let mut turned: Vec<Turned> = plans.iter().map(|_| Turned::default()).collect();
     let ended_early = loop {
-        let round = turned.iter().map(|turned| turned.turns.len()).max().unwrap_or(0);
+        let round = round_of(&turned);
         if let Some(end) = over(&turned, round, began.elapsed(), how) {
             break end;
         }
         for at in drawn(plans.len(), &mut random) {
-            if turned[at].trouble.is_some() {
+            if turned[at].is_out() {
                 continue;
             }
             if signals.interrupted.load(Ordering::Relaxed) {
@@ -113,7 +123,10 @@ pub fn measure(
             progress(round, at);
             match turn(&plans[at], how, topology, timer, found, signals) {
                 Ok(turn) => turned[at].turns.push(turn),
-                Err(trouble) => turned[at].trouble = Some(trouble),
+                Err(trouble) => {
+                    turned[at].failures += 1;
+                    turned[at].trouble = Some(trouble);
+                }
             }
         }
         if signals.interrupted.load(Ordering::Relaxed) {
@@ -124,13 +137,19 @@ pub fn measure(
     Outcome { turned, standing, ended_early }
 }
 
+/// How many turns each of those has at least that are not out of it.
+fn round_of(turned: &[Turned]) -> usize {
+    let open = turned.iter().filter(|turned| !turned.is_out());
+    open.map(|turned| turned.turns.len()).min().unwrap_or(0)
+}
+
 fn standing(turned: &[Turned], seed: u64) -> Option<Standing> {
     best(&turned.iter().map(Turned::rates).collect::<Vec<_>>(), seed)
 }
 
 /// Whether another round of turns is of no use; with the reason where the values have not decided.
 fn over(turned: &[Turned], round: usize, elapsed: Duration, how: &How) -> Option<Option<String>> {
-    if turned.iter().all(|turned| turned.trouble.is_some()) {
+    if turned.iter().all(Turned::is_out) {
         return Some(None);
     }
     if elapsed >= how.max_time {
@@ -203,12 +222,11 @@ mod tests {
 
     fn turned(rates: &[f64]) -> Turned {
         let turn = |rate: &f64| Turn { h2d_bytes_per_s: vec![*rate], d2h_bytes_per_s: vec![*rate] };
-        Turned { turns: rates.iter().map(turn).collect(), trouble: None }
+        Turned { turns: rates.iter().map(turn).collect(), ..Turned::default() }
     }
 
     fn ends(turned: &[Turned], seconds: u64) -> Option<Option<String>> {
-        let round = turned.iter().map(|turned| turned.turns.len()).max().unwrap_or(0);
-        over(turned, round, Duration::from_secs(seconds), &HOW)
+        over(turned, round_of(turned), Duration::from_secs(seconds), &HOW)
     }
 
     #[test]
@@ -232,8 +250,20 @@ mod tests {
 
     #[test]
     fn candidates_that_all_failed_have_no_further_turn() {
-        let failed = || Turned { turns: Vec::new(), trouble: Some("rank 0: no memory".to_owned()) };
-        assert_eq!(ends(&[failed(), failed()], 1), Some(None));
+        assert_eq!(ends(&[failed(3), failed(4)], 1), Some(None));
+    }
+
+    fn failed(failures: usize) -> Turned {
+        Turned { failures, trouble: Some("rank 0: no memory".to_owned()), ..Turned::default() }
+    }
+
+    #[test]
+    fn a_turn_that_failed_is_tried_again_and_three_end_a_candidate_that_has_no_more_good_ones() {
+        assert!(!failed(2).is_out() && failed(3).is_out());
+        let mostly_well = Turned { failures: 3, ..turned(&[9.0, 9.1, 8.9, 9.0]) };
+        assert!(!mostly_well.is_out());
+        let (well, out) = (turned(&[9.0, 9.1, 8.9, 9.0, 9.05, 8.95]), failed(3));
+        assert!(ends(&[well, out], 11).flatten().is_some(), "one that failed does not end the others' turns");
     }
 
     #[test]

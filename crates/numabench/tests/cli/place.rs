@@ -55,11 +55,13 @@ fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -
 #[test]
 fn one_dialect_is_printed_alone_to_be_pasted_and_what_it_says_is_the_plan() -> Done {
     let input = fixture("two-packages-gpus.xml");
-    let ended = run(&["place", "--input", &input, "--emit", "taskset"]).well();
+    let ended = run(&["place", "--input", &input, "--emit", "taskset", "-q"]).well();
     let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
     for (pus, ..) in places(&document) {
-        let pus = pus.as_str().unwrap_or_default().to_owned();
-        assert!(ended.out.contains(&format!(" {pus}")) && !pus.is_empty(), "{pus} is not in {}", ended.out);
+        let ids: Vec<String> = pus.as_array().into_iter().flatten().map(ToString::to_string).collect();
+        // No two of these are neighbours, so that none is written as a range.
+        let pus = ids.join(",");
+        assert!(ended.out.contains(&format!(" {pus} ")) && !pus.is_empty(), "{pus} is not in {}", ended.out);
     }
     run(&["place", "--input", &input, "--emit", "sbatch"]).refused(2, &["sbatch"]);
     Ok(())
@@ -77,7 +79,7 @@ fn what_cannot_be_placed_is_refused_with_what_can() {
 
 #[test]
 fn a_measurement_ends_with_a_verdict_and_every_candidates_turns() -> Done {
-    let ended = run(&[&SHORT[..], &["--backend", "host", "--gpus", "0", "-n", "2", "--json", "-"]].concat());
+    let ended = run(&[&SHORT[..], &["--backend", "host", "--gpus", "0", "--json", "-"]].concat());
     assert!(matches!(ended.code, Some(0 | 6)), "{:?} {}", ended.code, ended.err);
     let document = document(&ended)?;
     assert_eq!(text(&document, "/measured/platform/kind"), "host");
@@ -89,7 +91,7 @@ fn a_measurement_ends_with_a_verdict_and_every_candidates_turns() -> Done {
         for turn in turns {
             for way in ["h2d_bytes_per_s", "d2h_bytes_per_s"] {
                 let rates: Vec<f64> = turn[way].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
-                assert!(rates.len() == 2 && rates.iter().all(|rate| *rate > 0.0), "{turn}");
+                assert!(rates.len() == 1 && rates.iter().all(|rate| *rate > 0.0), "{turn}");
             }
         }
     }
@@ -116,7 +118,7 @@ fn places_of_another_machine_are_refused_and_so_is_what_is_no_placement() -> Don
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("other.json").display().to_string();
     run(&["place", "--input", &fixture("two-packages-gpus.xml"), "--json", &file]).well();
-    run(&["place", "--from", &file]).refused(2, &["is not here", "another machine"]);
+    run(&["place", "--from", &file]).refused(2, &["rank 0", "not allowed here", "another machine"]);
     std::fs::write(&file, "{\"schema\": \"numabench.result\", \"schema_version\": \"1.1\"}")?;
     run(&["place", "--from", &file]).refused(2, &["no numabench.place document"]);
     std::fs::write(&file, "rank 0: PU 1")?;
@@ -126,7 +128,7 @@ fn places_of_another_machine_are_refused_and_so_is_what_is_no_placement() -> Don
 
 #[test]
 fn on_simulated_gpus_the_figures_are_said_to_be_simulated() -> Done {
-    let args = ["place", "--measure", "--size", "64KiB", "--max-time", "2s", "--json", "-"];
+    let args = ["place", "--measure", "--gpus", "0", "--size", "1MiB", "--max-time", "2s", "--json", "-"];
     let ended = end(&mut with_driver(&driver::fake()?), args);
     assert!(matches!(ended.code, Some(0 | 6)), "{:?} {}", ended.code, ended.err);
     let document = document(&ended)?;

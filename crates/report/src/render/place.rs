@@ -142,7 +142,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
             }
         });
         let leads = leader == Some(&candidate.name);
-        let notes = candidate.trouble.iter().map(|why| (Tone::Warning, format!("ended early: {why}"))).collect();
+        let notes = candidate.trouble.iter().map(|why| (Tone::Warning, why.clone())).collect();
         grid.row(
             vec![
                 name,
