@@ -33,7 +33,7 @@ pub enum Command {
     /// Say which ranks belong where, in a table and in the words of srun, mpirun, numactl and others; or measure it
     #[command(after_help = exit::TABLE)]
     Place(Box<place::Place>),
-    /// Start a program in this rank's place: its cores, its memory and its GPU by the launcher's variables
+    /// Start a program in its rank's place: bound to its cores and its memory, with its GPU
     #[command(after_help = exit::TABLE)]
     Exec(Box<exec::Exec>),
 }
