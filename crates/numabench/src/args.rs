@@ -1,5 +1,6 @@
 //! The command line as typed. What it means on this machine is `config`'s work; here only form is checked.
 
+pub mod exec;
 pub mod place;
 
 use std::path::PathBuf;
@@ -32,6 +33,9 @@ pub enum Command {
     /// Say which ranks belong where, in a table and in the words of srun, mpirun, numactl and others; or measure it
     #[command(after_help = exit::TABLE)]
     Place(Box<place::Place>),
+    /// Start a program in its rank's place: bound to its cores and its memory, with its GPU
+    #[command(after_help = exit::TABLE)]
+    Exec(Box<exec::Exec>),
 }
 
 /// `numabench topo`.

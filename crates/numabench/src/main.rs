@@ -9,6 +9,7 @@ mod cmd;
 mod config;
 mod document;
 mod dry_run;
+mod exec;
 mod exit;
 mod fault;
 mod keeper;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
         Command::Place(place) => cmd::place::run(place),
+        Command::Exec(exec) => cmd::exec::run(exec),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);
