@@ -8,13 +8,15 @@
 //!   devices;
 //! * `seat` which PU and memory node each rank gets, and why: the same for both;
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
-//! * `verdict` how close a PU is to a target.
+//! * `verdict` how close a PU is to a target;
+//! * [`judge`] whether ranks that were observed are well placed.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
 
 mod check_node;
 mod check_pu;
 mod default_pu;
+pub mod judge;
 #[cfg(test)]
 mod machine;
 mod member;

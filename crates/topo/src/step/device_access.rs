@@ -12,7 +12,7 @@ use crate::fs_root::{FsRoot, value_of};
 
 /// What came of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// It may be opened.
     Open,
     /// The device cgroup refuses it.
@@ -24,7 +24,7 @@ pub(super) enum Access {
 }
 
 /// Whether the file of the GPU at `pci` may be opened.
-pub(super) fn of(root: &FsRoot, pci: PciAddress) -> Access {
+pub(crate) fn of(root: &FsRoot, pci: PciAddress) -> Access {
     let Some(file) = device_file(root, pci) else { return Access::Unknown };
     match access(file, Mode::READ_OK | Mode::WRITE_OK) {
         Ok(()) => Access::Open,
@@ -35,7 +35,7 @@ pub(super) fn of(root: &FsRoot, pci: PciAddress) -> Access {
 }
 
 /// The GPU's own device file: NVIDIA's by the minor number that its driver shows, AMD's the render node.
-fn device_file(root: &FsRoot, pci: PciAddress) -> Option<String> {
+pub(crate) fn device_file(root: &FsRoot, pci: PciAddress) -> Option<String> {
     const MINOR: &str = "Device Minor";
     if let Ok(line) = root.lines(&format!("/proc/driver/nvidia/gpus/{pci}/information"), &[MINOR]) {
         let minor: u32 = value_of(&line, MINOR)?.parse().ok()?;
