@@ -12,7 +12,7 @@ use crate::fs_root::{FsRoot, value_of};
 
 /// What came of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// It may be opened.
     Open,
     /// The device cgroup refuses it.
@@ -24,7 +24,7 @@ pub(super) enum Access {
 }
 
 /// Whether the file of the GPU at `pci` may be opened.
-pub(super) fn of(root: &FsRoot, pci: PciAddress) -> Access {
+pub(crate) fn of(root: &FsRoot, pci: PciAddress) -> Access {
     let Some(file) = device_file(root, pci) else { return Access::Unknown };
     match access(file, Mode::READ_OK | Mode::WRITE_OK) {
         Ok(()) => Access::Open,
