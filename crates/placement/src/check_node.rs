@@ -109,7 +109,7 @@ pub(crate) fn own_node(topology: &Topology, owner: Owner<'_>, pu: u32) -> Result
 }
 
 /// The firmware's distance between two nodes, where it gives one.
-fn distance(topology: &Topology, from: u32, to: u32) -> Option<u64> {
+pub(crate) fn distance(topology: &Topology, from: u32, to: u32) -> Option<u64> {
     let distances = topology.distances.as_ref()?;
     let at = |node| distances.nodes.iter().position(|n| *n == node);
     distances.rows.get(at(from)?)?.get(at(to)?).copied()

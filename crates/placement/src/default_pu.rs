@@ -17,7 +17,7 @@ pub(crate) fn default_pu(
     target: TargetId,
     taken: &[u32],
 ) -> Option<(u32, ChosenBy)> {
-    let domain = domain(topology, target);
+    let domain = local_pus(topology, target);
     let usable = |pus: &IdSet| least_taken(topology, &allowed.and(pus), taken);
     if let Some((pu, has_own_core)) = domain.as_ref().and_then(usable) {
         let cores = domain.unwrap_or_default();
@@ -33,7 +33,7 @@ pub(crate) fn default_pu(
 }
 
 /// The target's local PUs, allowed or not; `None` where nobody knows them.
-fn domain(topology: &Topology, target: TargetId) -> Option<IdSet> {
+pub(crate) fn local_pus(topology: &Topology, target: TargetId) -> Option<IdSet> {
     match target {
         TargetId::Node(node) => topology.node(node).map(|node| node.pus.clone()),
         TargetId::Gpu(pci) => {

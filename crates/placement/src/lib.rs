@@ -9,6 +9,7 @@
 //! * `seat` which PU and memory node each rank gets, and why: the same for both;
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
 //! * `verdict` how close a PU is to a target;
+//! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
 //! * [`judge`] whether ranks that were observed are well placed.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
@@ -22,6 +23,7 @@ mod machine;
 mod member;
 mod node_plan;
 mod plan;
+mod recommend;
 mod remedies;
 mod request;
 mod seat;
@@ -35,6 +37,7 @@ pub use check_pu::PuError;
 pub use member::Member;
 pub use node_plan::{NodePlanError, plan_node};
 pub use plan::{PlanError, plan};
+pub use recommend::{Ask, GpuChoice, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend};
 pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};
 pub use seat::{ChosenBy, Plan, RankPlan, SeatError};

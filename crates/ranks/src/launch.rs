@@ -4,14 +4,16 @@
 //! change, where MPI itself aborts, or runs N processes that each believe to be alone. What launchers set was looked at (Slurm 22.05,
 //! Open MPI 4.1, MPICH 4.0); of the others it is taken from their sources and documents, cited in `launch/sensed.rs`.
 //!
-//! * `sensed` from variables to a [`Launch`];
+//! * `sensed` from variables to a [`Launch`], `on_node` its part of where the process stands on its node;
 //! * `refusal` whether a library and a launch go together, and what to change where not;
 //! * `binding` which option of the launcher frees a PU, or shows a device.
 //!
-//! Left out: where processes stand on their nodes (the transport says that, [`Place`](crate::Place)), heterogeneous steps of Slurm, and
-//! launchers that set no variable at all: a process of theirs looks like one started by hand.
+//! Left out: heterogeneous steps of Slurm, and launchers that set no variable at all: a process of theirs looks like one started by
+//! hand. Where processes stand on their nodes is what the launcher says here; a run of several asks its transport
+//! ([`Place`](crate::Place)), which cannot be wrong.
 
 mod binding;
+mod on_node;
 mod refusal;
 mod sensed;
 
@@ -116,6 +118,10 @@ pub struct Launch {
     pub size: Size,
     /// This process's number in it, where that is told.
     pub rank: Option<usize>,
+    /// This process's number among those of the launch on its node, from 0, where that is told.
+    pub local_rank: Option<usize>,
+    /// How many processes of the launch its node has, where that is told.
+    pub local_size: Option<usize>,
     /// What its processes were given to find one another.
     pub interface: Interface,
     /// `srun --pty`: a shell, of which only task 0 has a terminal.
@@ -130,6 +136,8 @@ impl Launch {
         launcher: Launcher::Nobody,
         size: Size::Known(1),
         rank: Some(0),
+        local_rank: Some(0),
+        local_size: Some(1),
         interface: Interface::None,
         pseudo_terminal: false,
         open_mpi_with_pmi: false,

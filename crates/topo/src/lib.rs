@@ -8,7 +8,8 @@
 //! * [`environment`] what else of the machine a measurement depends on;
 //! * [`process`] what this process is bound to, and the [`Cgroup`] it is in; [`running`] what is seen of it or of another one;
 //! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
-//! * [`step`] what of the machine is this process's job step's;
+//! * [`step`] what of the machine is this process's job step's; [`ancestor`] what a launcher above this process may use;
+//! * [`start()`] what a program that is started here has, a [`Start`];
 //! * [`difference`] what changed between two;
 //! * [`text`] the plain-text views of `numabench topo`, [`mod@svg`] its picture.
 //!
@@ -21,6 +22,7 @@
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
 
+pub mod ancestor;
 pub mod difference;
 pub mod environment;
 pub mod error;
@@ -58,6 +60,7 @@ mod printable;
 mod query;
 mod read;
 mod save;
+mod start;
 mod survey;
 mod wide_domain;
 mod xml;
@@ -68,5 +71,6 @@ pub use huge_pages::HugePages;
 pub use model::Topology;
 pub use nics::{Nic, NicKind};
 pub use read::{read, survey, survey_and_xml, survey_with_nvml};
+pub use start::{Start, start};
 pub use survey::Survey;
 pub use xml::{from_xml, survey_xml};

@@ -58,7 +58,7 @@ impl Runtime {
     }
 
     /// The runtime of a vendor's GPUs.
-    pub(crate) fn of_vendor(vendor_id: u16) -> Option<Self> {
+    pub fn of_vendor(vendor_id: u16) -> Option<Self> {
         match vendor_id {
             NVIDIA => Some(Self::Cuda),
             AMD => Some(Self::Hip),

@@ -20,7 +20,8 @@ impl Launch {
     }
 }
 
-struct Variables<'v> {
+/// The environment of this process.
+pub(super) struct Variables<'v> {
     value_of: &'v dyn Fn(&str) -> Option<String>,
 }
 
@@ -87,10 +88,13 @@ impl Variables<'_> {
             known => known,
         };
         let srun = launcher == Launcher::Srun;
+        let (local_rank, local_size) = self.on_node(launcher, size);
         Launch {
             launcher,
             size,
             rank,
+            local_rank,
+            local_size,
             interface: self.interface(launcher),
             // Slurm sets it only where the terminal was given, which it is to task 0 alone.
             pseudo_terminal: srun && self.is_set("SLURM_PTY_PORT"),
@@ -143,7 +147,7 @@ impl Variables<'_> {
         (!self.is_set("SLURM_HET_SIZE")).then(|| format!("{job}.{step}"))
     }
 
-    fn get(&self, name: &str) -> Option<String> {
+    pub(super) fn get(&self, name: &str) -> Option<String> {
         (self.value_of)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
@@ -151,7 +155,7 @@ impl Variables<'_> {
         self.get(name).is_some()
     }
 
-    fn number(&self, name: &str) -> Option<usize> {
+    pub(super) fn number(&self, name: &str) -> Option<usize> {
         self.get(name)?.parse().ok()
     }
 }

@@ -1,0 +1,171 @@
+//! The GPUs that a program started here would see, as something to choose from: never more than the launcher's variables leave.
+//!
+//! Taken from the prediction of `topo`; no runtime is asked. Where a prediction fails (CUDA's own order of GPUs that differ, a MIG instance
+//! that names no GPU), the variable is obeyed by leaving it alone, and the rank is placed as one without a GPU.
+
+use placement::{Target, TargetId};
+use topo::Start;
+use topo::model::Gpu;
+use topo::visibility::{Runtime, Visibility};
+
+/// A GPU, or a part of one, that a program would see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The GPU.
+    pub target: Target,
+    /// The part of it, as the variable names it.
+    pub part: Option<String>,
+    /// Whose variable it is chosen by; `None` where no variable is known to choose it.
+    pub runtime: Option<Runtime>,
+    /// Its place in the runtime's list.
+    pub at: usize,
+}
+
+/// What a program would see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// In PCI order, or in the order in which a variable names them.
+    pub seen: Vec<Seen>,
+    /// What is not seen though it is there, and why.
+    pub notes: Vec<String>,
+}
+
+impl Sight {
+    /// What a program that starts so would see.
+    pub fn of(start: &Start) -> Self {
+        let mut sight = Self::default();
+        for visibility in &start.visibility {
+            sight.add(start, visibility);
+        }
+        let known = |gpu: &&Gpu| runtime_of(gpu).is_some();
+        if sight.seen.is_empty() && start.topology.gpus.iter().filter(known).count() == 0 {
+            // GPUs that no variable of ours chooses among can still be placed near to.
+            let others = start.topology.gpus.iter().filter(|gpu| !start.hidden.contains(gpu.index));
+            sight.seen.extend(others.enumerate().map(|(at, gpu)| whole(gpu, None, at)));
+        }
+        sight
+    }
+
+    fn add(&mut self, start: &Start, visibility: &Visibility) {
+        let runtime = visibility.runtime;
+        let name = runtime.word();
+        let Some(devices) = &visibility.devices else {
+            let why = visibility.reason.as_deref().unwrap_or("nobody says why");
+            if narrows(visibility) {
+                self.notes.push(format!("which GPUs {name}'s variables leave is not known ({why}): they are left as they are"));
+                return;
+            }
+            // None is hidden; only the runtime's order is not known.
+            let all = start.topology.gpus.iter().filter(|gpu| runtime_of(gpu) == Some(runtime));
+            let all = all.filter(|gpu| !start.hidden.contains(gpu.index));
+            let can_be_named = runtime == Runtime::Cuda || !start.rocr.is_empty();
+            self.seen.extend(all.enumerate().map(|(at, gpu)| whole(gpu, can_be_named.then_some(runtime), at)));
+            if !can_be_named {
+                self.notes.push(format!("no variable is set for {name}: {why}"));
+            }
+            return;
+        };
+        let gpus: Option<Vec<(&Gpu, &Option<String>)>> = devices
+            .iter()
+            .map(|device| Some((start.topology.gpu_at(device.pci?)?, &device.part)))
+            .collect();
+        match gpus {
+            None => self.notes.push(format!(
+                "{name} would see a part of a GPU that no file places (MIG): its variables are left as they are"
+            )),
+            Some(gpus) => self.seen.extend(gpus.into_iter().enumerate().map(|(at, (gpu, part))| {
+                let seen = whole(gpu, Some(runtime), at);
+                let uuid = part.clone().or(seen.target.uuid);
+                Seen { target: Target { uuid, ..seen.target }, part: part.clone(), ..seen }
+            })),
+        }
+    }
+
+    /// The targets, in order.
+    pub fn targets(&self) -> Vec<Target> {
+        self.seen.iter().map(|seen| seen.target.clone()).collect()
+    }
+
+    /// What this target is seen as.
+    pub fn find(&self, target: &Target) -> Option<&Seen> {
+        self.seen.iter().find(|seen| seen.target == *target)
+    }
+}
+
+fn whole(gpu: &Gpu, runtime: Option<Runtime>, at: usize) -> Seen {
+    let target = Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() };
+    Seen { target, part: None, runtime, at }
+}
+
+/// Whether a variable is set that takes devices away; one that only orders them does not.
+fn narrows(visibility: &Visibility) -> bool {
+    visibility.variables.keys().any(|name| name.ends_with("VISIBLE_DEVICES"))
+}
+
+/// The runtime of a GPU's vendor.
+fn runtime_of(gpu: &Gpu) -> Option<Runtime> {
+    Runtime::of_vendor(gpu.vendor_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use topo::visibility::Visible;
+
+    use super::*;
+    use crate::exec::machine::{AMD, NVIDIA, address, start};
+
+    fn indices(sight: &Sight) -> Vec<u32> {
+        sight.seen.iter().map(|seen| seen.target.index).collect()
+    }
+
+    #[test]
+    fn what_a_variable_leaves_is_seen_in_its_order() {
+        assert_eq!(indices(&Sight::of(&start(NVIDIA, &[3, 1], &[("CUDA_VISIBLE_DEVICES", "3,1")]))), [3, 1]);
+        assert_eq!(indices(&Sight::of(&start(NVIDIA, &[], &[("CUDA_VISIBLE_DEVICES", "")]))), [0_u32; 0]);
+    }
+
+    #[test]
+    fn an_order_that_only_cuda_knows_hides_nothing_unless_an_index_is_set() {
+        let mut start = start(NVIDIA, &[], &[]);
+        start.visibility[0].devices = None;
+        start.visibility[0].reason = Some("FASTEST_FIRST".to_owned());
+        assert_eq!(indices(&Sight::of(&start)), [0, 1, 2, 3]);
+        start.visibility[0].variables.insert("CUDA_VISIBLE_DEVICES".to_owned(), "1".to_owned());
+        let sight = Sight::of(&start);
+        assert_eq!(indices(&sight), [0_u32; 0]);
+        assert!(sight.notes[0].contains("FASTEST_FIRST") && sight.notes[0].contains("left as they are"));
+    }
+
+    #[test]
+    fn amd_gpus_without_their_driver_are_near_something_and_have_no_variable() {
+        let mut start = start(AMD, &[], &[]);
+        (start.visibility[0].devices, start.rocr) = (None, Vec::new());
+        let sight = Sight::of(&start);
+        assert_eq!(indices(&sight), [0, 1, 2, 3]);
+        assert!(sight.seen.iter().all(|seen| seen.runtime.is_none()));
+        assert!(sight.notes[0].starts_with("no variable is set for HIP"), "{:?}", sight.notes);
+    }
+
+    #[test]
+    fn a_mig_instance_is_its_gpus_place_and_keeps_its_own_name() {
+        let mut start = start(NVIDIA, &[], &[]);
+        let part = Some("MIG-GPU-1/1/0".to_owned());
+        start.visibility[0].devices = Some(vec![Visible { pci: Some(address(1)), part: part.clone() }]);
+        let sight = Sight::of(&start);
+        assert_eq!((indices(&sight), &sight.seen[0].part), (vec![1], &part));
+        start.visibility[0].devices = Some(vec![Visible { pci: None, part }]);
+        let unplaced = Sight::of(&start);
+        assert!(unplaced.seen.is_empty() && unplaced.notes[0].contains("MIG"), "{unplaced:?}");
+    }
+
+    #[test]
+    fn gpus_of_a_vendor_without_a_variable_count_only_where_there_are_no_others() {
+        let mut start = start(NVIDIA, &[0], &[]);
+        start.topology.gpus[3].vendor_id = 0x8086;
+        assert_eq!(indices(&Sight::of(&start)), [0]);
+        start.topology.gpus.drain(..3);
+        start.visibility.clear();
+        let sight = Sight::of(&start);
+        assert_eq!((indices(&sight), sight.seen[0].runtime), (vec![3], None));
+    }
+}

@@ -1,0 +1,330 @@
+//! Places for the ranks of a node: which PUs, memory node and GPU each one gets, by strategy, and why.
+//!
+//! [`plan`](crate::plan) puts one PU a rank beside a device that was chosen; this shares a node's cores out among its GPUs and then
+//! among the ranks of each. The way is that of the files: `ask` what is wanted; `pool` the cores there are to give; `domain` the cores near (or far
+//! from) a GPU; `share` each GPU's part of them, whoever drives it; `split` a part of cores into parts, `spread` ranks over nodes; `deal` the cores given
+//! out; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides.
+
+mod ask;
+mod deal;
+mod domain;
+mod pool;
+mod share;
+mod split;
+mod spread;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use stats::IdSet;
+use topo::model::{Rung, Topology};
+
+pub use ask::{Ask, GpuChoice, Strategy, StrategyError};
+use deal::{Hand, Wish, deal};
+use domain::{Basis, Domain, distance_to, far, near};
+use pool::Pool;
+use share::{Claim, shares};
+use split::split;
+use spread::spread;
+use words::{Why, notes};
+
+use crate::check_node::own_node;
+use crate::member::Owner;
+use crate::{Target, TargetId, Verdict, verdict};
+
+/// The places of a node's ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlaces {
+    /// The strategy they were made by.
+    pub strategy: Strategy,
+    /// In rank order.
+    pub places: Vec<Place>,
+    /// PUs that no rank gets though they are there: the site's reserved cores, and those reserved as asked. `notes` say which are which.
+    pub reserved: IdSet,
+    /// What the user should know of the places beside their rows.
+    pub notes: Vec<String>,
+}
+
+/// One rank's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The rank on its node, 0..
+    pub rank: usize,
+    /// The PUs that it is bound to; at least one.
+    pub pus: IdSet,
+    /// The one to bind it to where a launcher takes only one ([`Place::first_pu`]).
+    pub first: u32,
+    /// The node for its memory: the first PU's own; `None` where no node with memory is allowed.
+    pub memory_node: Option<u32>,
+    /// The NUMA nodes its PUs are on.
+    pub nodes: IdSet,
+    /// The L3s its PUs are on: the PUs of each.
+    pub l3s: Vec<IdSet>,
+    /// The GPU that it drives.
+    pub target: Option<Target>,
+    /// How close its PUs and its GPU are: of the PU that is farthest.
+    pub verdict: Option<Verdict>,
+    /// From which rung of the ladder the GPU's locality is known.
+    pub rung: Option<Rung>,
+    /// Why these PUs.
+    pub why: String,
+}
+
+impl Place {
+    /// The PU to bind the rank to where a launcher takes only one: one near its GPU as long as it has such a one.
+    pub fn first_pu(&self) -> u32 {
+        self.first
+    }
+}
+
+/// No places can be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecommendError {
+    /// No PU to give.
+    #[error("there is no PU to place ranks on: of {pool}, {missing} are not online here, and {reserved} are reserved")]
+    NoPu {
+        /// The PUs to plan in.
+        pool: IdSet,
+        /// Those of them that the machine has not got online.
+        missing: IdSet,
+        /// Those kept free.
+        reserved: IdSet,
+    },
+    /// No ranks.
+    #[error("0 ranks are nothing to place: ask for 1 or more, or leave the number out")]
+    NoRanks,
+    /// Ranks without cores.
+    #[error(
+        "0 cores a rank are nothing to bind to: ask for 1 or more, or leave the number out to share them out evenly"
+    )]
+    NoCores,
+    /// More cores asked for than there are.
+    #[error("{ranks} ranks with {each} cores each need {needed} cores, and {there} can be given: {remedy}")]
+    TooManyCores {
+        /// Ranks.
+        ranks: usize,
+        /// Cores asked for each.
+        each: usize,
+        /// The product.
+        needed: usize,
+        /// Cores there are to give.
+        there: usize,
+        /// What would fit.
+        remedy: String,
+    },
+}
+
+/// Places for the ranks of `ask` on a node of this topology.
+///
+/// # Errors
+/// [`RecommendError`]: where there is no PU to give, or not as many cores as were asked for.
+pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, RecommendError> {
+    let pool = Pool::of(topology, ask);
+    let chosen = chosen(topology, &ask.gpus);
+    let ranks = checked(&pool, ask, &chosen)?;
+    let targets = by_blocks(&chosen, ranks, &ask.gpus);
+    let parts = parts(&pool, ask, &targets);
+    let wish = |(rank, part): (usize, &Part)| Wish {
+        part: part.cores.clone(),
+        away: away(&pool, ask.strategy, targets.get(rank).map(|target| target.id), part),
+    };
+    let wishes: Vec<Wish<'_>> = parts.iter().enumerate().map(wish).collect();
+    // Fewer cores than ranks: each hardware thread is wanted, for a rank of its own.
+    let smt = ask.smt && ranks <= pool.seats.len();
+    let hands = deal(&pool, &wishes, ask.cores_per_rank, smt);
+    let mut memory = Vec::new();
+    let mut places: Vec<Place> = Vec::new();
+    for (rank, (hand, part)) in hands.iter().zip(&parts).enumerate() {
+        places.push(place(&pool, rank, hand, part, targets.get(rank), &mut memory));
+    }
+    let mut notes = notes(&pool, ask, &chosen, &places, &hands);
+    notes.extend(memory);
+    let reserved = pool.kept_by_site.or(&pool.kept_as_asked);
+    Ok(NodePlaces { strategy: ask.strategy, places, reserved, notes })
+}
+
+/// The GPUs chosen, in rank order.
+fn chosen(topology: &Topology, choice: &GpuChoice) -> Vec<Target> {
+    match choice {
+        GpuChoice::All => Target::gpus_of(topology),
+        GpuChoice::None => Vec::new(),
+        GpuChoice::These(targets) => targets.clone(),
+    }
+}
+
+/// How many ranks, after everything that can refuse.
+fn checked(pool: &Pool<'_>, ask: &Ask, chosen: &[Target]) -> Result<usize, RecommendError> {
+    let there = pool.seats.len();
+    if there == 0 {
+        let asked = ask.pus.clone().unwrap_or_else(|| pool.topology.allowed.pus.clone());
+        let reserved = asked.and(&pool.kept_as_asked);
+        return Err(RecommendError::NoPu { missing: pool.missing.clone(), pool: asked, reserved });
+    }
+    let ranks = match ask.ranks {
+        Some(0) => return Err(RecommendError::NoRanks),
+        Some(ranks) => ranks,
+        None if chosen.is_empty() => pool.nodes().len(),
+        None => chosen.len(),
+    };
+    match ask.cores_per_rank {
+        Some(0) => Err(RecommendError::NoCores),
+        Some(each) if ranks.saturating_mul(each) > there => {
+            let remedy = match there / ranks {
+                0 => format!("at most {there} ranks can have a core of their own; leave the cores out to share them"),
+                most => format!("ask for at most {most} each, or for at most {} ranks", there / each.min(there)),
+            };
+            Err(RecommendError::TooManyCores { ranks, each, needed: ranks.saturating_mul(each), there, remedy })
+        }
+        _ => Ok(ranks),
+    }
+}
+
+/// Each rank's GPU: as many ranks on each as on any other, neighbours in rank on one; fewer ranks than a machine's GPUs leave gaps
+/// of one size, fewer than a list names take its first.
+fn by_blocks(chosen: &[Target], ranks: usize, choice: &GpuChoice) -> Vec<Target> {
+    if chosen.is_empty() {
+        return Vec::new();
+    }
+    let gpus = match choice {
+        GpuChoice::These(_) if ranks < chosen.len() => ranks,
+        _ => chosen.len(),
+    };
+    (0..ranks).map(|rank| chosen[rank * gpus / ranks].clone()).collect()
+}
+
+/// A rank's part of the cores, and why that one.
+pub(crate) struct Part {
+    cores: Vec<usize>,
+    basis: Option<Basis>,
+    /// The cores that its GPU's ranks have together, and how many ranks these are.
+    share: (Vec<usize>, usize),
+}
+
+impl Part {
+    fn alone(cores: Vec<usize>) -> Self {
+        Self { share: (cores.clone(), 1), cores, basis: None }
+    }
+}
+
+/// Each rank's part. `targets` is empty where ranks have no GPU.
+fn parts(pool: &Pool<'_>, ask: &Ask, targets: &[Target]) -> Vec<Part> {
+    let ranks = ask.ranks.unwrap_or(if targets.is_empty() { pool.nodes().len() } else { targets.len() });
+    let every: Vec<usize> = (0..pool.seats.len()).collect();
+    match ask.strategy {
+        Strategy::Compact => {
+            let each = ask.cores_per_rank.unwrap_or(1);
+            (0..ranks).map(|rank| Part::alone(every.iter().copied().skip(rank * each).take(each).collect())).collect()
+        }
+        Strategy::Close if !targets.is_empty() => by_gpu(pool, targets, near),
+        Strategy::Worst if !targets.is_empty() => by_gpu(pool, targets, far),
+        _ => spread(pool, &every, ranks).into_iter().map(Part::alone).collect(),
+    }
+}
+
+/// The parts of ranks that go by their GPU: its share, split among its ranks.
+fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -> Domain) -> Vec<Part> {
+    let mut ids: Vec<TargetId> = targets.iter().map(|target| target.id).collect();
+    // Whoever drives a GPU counts every GPU; ranks on nodes' memory count those nodes.
+    if ids.iter().any(|id| matches!(id, TargetId::Gpu(_))) {
+        ids.extend(pool.topology.gpus.iter().map(|gpu| TargetId::Gpu(gpu.pci)));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    let driven = |id| targets.iter().any(|target| target.id == id);
+    let claims: Vec<Claim> =
+        ids.iter().map(|id| Claim { target: *id, domain: domain(pool, *id), driven: driven(*id) }).collect();
+    let shares = shares(pool, &claims);
+    let mut of_target: Vec<(TargetId, usize, std::vec::IntoIter<Vec<usize>>)> = claims
+        .iter()
+        .zip(&shares)
+        .map(|(claim, share)| {
+            let ranks = targets.iter().filter(|target| target.id == claim.target).count();
+            (claim.target, ranks, split(pool, share, ranks).into_iter())
+        })
+        .collect();
+    targets
+        .iter()
+        .map(|target| {
+            let at = ids.binary_search(&target.id).unwrap_or_default();
+            let (_, ranks, parts) = &mut of_target[at];
+            let share = (shares[at].clone(), *ranks);
+            Part { cores: parts.next().unwrap_or_default(), basis: Some(claims[at].domain.basis.clone()), share }
+        })
+        .collect()
+}
+
+/// How far a core is from what a rank needs.
+fn away<'a>(
+    pool: &'a Pool<'_>,
+    strategy: Strategy,
+    target: Option<TargetId>,
+    part: &Part,
+) -> Box<dyn Fn(usize) -> (u8, u64) + 'a> {
+    let own = part.cores.first().map(|core| pool.seats[*core].node);
+    match (strategy, target) {
+        (Strategy::Close, Some(target)) => Box::new(move |core| {
+            let (closeness, distance) = distance_to(pool, target, core);
+            (closeness as u8, distance)
+        }),
+        (Strategy::Worst, Some(target)) => Box::new(move |core| {
+            let (closeness, distance) = distance_to(pool, target, core);
+            (u8::MAX - closeness as u8, u64::MAX - distance)
+        }),
+        (Strategy::Spread | Strategy::Close | Strategy::Worst, _) => {
+            Box::new(move |core| (u8::from(own.is_some_and(|own| own != pool.seats[core].node)), 0))
+        }
+        (Strategy::Compact, _) => Box::new(|_| (0, 0)),
+    }
+}
+
+fn place(
+    pool: &Pool<'_>,
+    rank: usize,
+    hand: &Hand,
+    part: &Part,
+    target: Option<&Target>,
+    memory_notes: &mut Vec<String>,
+) -> Place {
+    let topology = pool.topology;
+    let memory_node = match own_node(topology, Owner::this_process(topology), hand.first) {
+        Ok((node, note)) => {
+            memory_notes.extend(note.filter(|note| !memory_notes.contains(note)));
+            Some(node)
+        }
+        Err(error) => {
+            let note = error.to_string();
+            memory_notes.extend((!memory_notes.contains(&note)).then_some(note));
+            None
+        }
+    };
+    let mut l3s: Vec<IdSet> = hand.pus.iter().filter_map(|pu| Some(topology.l3_of(pu)?.pus.clone())).collect();
+    l3s.sort();
+    l3s.dedup();
+    Place {
+        rank,
+        first: hand.first,
+        memory_node,
+        nodes: hand.pus.iter().filter_map(|pu| topology.pu(pu)?.nodes.first().copied()).collect(),
+        l3s,
+        verdict: target.and_then(|target| farthest(topology, hand, target.id)),
+        rung: target.and_then(|target| match target.id {
+            TargetId::Gpu(pci) => topology.gpu_at(pci).map(|gpu| gpu.locality.rung),
+            TargetId::Node(_) => None,
+        }),
+        why: Why { pool, hand, part }.to_string(),
+        target: target.cloned(),
+        pus: hand.pus.clone(),
+    }
+}
+
+/// The verdict of the PU that is farthest from the target; the first one's where all are as near.
+fn farthest(topology: &Topology, hand: &Hand, target: TargetId) -> Option<Verdict> {
+    let others = hand.pus.iter().filter(|pu| *pu != hand.first);
+    let mut worst = verdict(topology, hand.first, target);
+    for other in others.map(|pu| verdict(topology, pu, target)) {
+        if other.closeness > worst.closeness {
+            worst = other;
+        }
+    }
+    Some(worst)
+}

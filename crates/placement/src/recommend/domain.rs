@@ -1,0 +1,106 @@
+//! A target's domain: the cores its ranks are given from, and why those.
+//!
+//! The cores local to it; where none of them can be had, those of the nearest node. What nobody knows stays unknown: it is not node 0.
+
+use stats::IdSet;
+use topo::model::Topology;
+
+use super::pool::Pool;
+use crate::check_node::distance;
+use crate::default_pu::local_pus;
+use crate::{Closeness, TargetId, verdict};
+
+/// Why these cores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// They are local to the target.
+    Local {
+        /// All its local PUs.
+        local: IdSet,
+    },
+    /// The pool has none of its local PUs: those of the nearest node.
+    Taken {
+        /// All its local PUs.
+        local: IdSet,
+        /// The nearest node.
+        node: Option<u32>,
+    },
+    /// No PU at all is local to it: those of the nearest node.
+    NoLocal {
+        /// The nearest node.
+        node: Option<u32>,
+    },
+    /// They are as far from it as there is.
+    Farthest {
+        /// The farthest node.
+        node: Option<u32>,
+    },
+    /// Nobody knows where it is.
+    Unknown,
+}
+
+/// A target's domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Domain {
+    /// The cores, by their places in the pool; empty where the place is unknown.
+    pub(super) cores: Vec<usize>,
+    /// Why these.
+    pub(super) basis: Basis,
+}
+
+/// The cores near a target.
+pub(super) fn near(pool: &Pool<'_>, target: TargetId) -> Domain {
+    let Some(local) = local_pus(pool.topology, target) else {
+        return Domain { cores: Vec::new(), basis: Basis::Unknown };
+    };
+    let cores = pool.with(&local);
+    if !cores.is_empty() {
+        return Domain { cores, basis: Basis::Local { local } };
+    }
+    let node = pool.nodes().into_iter().min_by_key(|node| away(pool, target, *node)).flatten();
+    let basis = if local.is_empty() { Basis::NoLocal { node } } else { Basis::Taken { local, node } };
+    Domain { cores: pool.on(node), basis }
+}
+
+/// The cores of the node farthest from a target. Of several as far, the one half-way around from the nearest, so that targets of
+/// different nodes are not all sent to one.
+pub(super) fn far(pool: &Pool<'_>, target: TargetId) -> Domain {
+    let near = near(pool, target);
+    let nodes = pool.nodes();
+    let own = near.cores.first().and_then(|core| nodes.iter().position(|node| *node == pool.seats[*core].node));
+    let Some(own) = own else { return near };
+    let farthest = nodes.iter().map(|node| away(pool, target, *node)).max();
+    let half_way = |at: &usize| (at + nodes.len() - own).abs_diff(nodes.len() + nodes.len() / 2) % nodes.len();
+    let candidates = (0..nodes.len()).filter(|at| *at != own && Some(away(pool, target, nodes[*at])) == farthest);
+    match candidates.min_by_key(half_way) {
+        Some(at) => Domain { cores: pool.on(nodes[at]), basis: Basis::Farthest { node: nodes[at] } },
+        None => near,
+    }
+}
+
+/// How far a core is from a target: by what a verdict says of it, then by the firmware's distance between their nodes.
+pub(super) fn distance_to(pool: &Pool<'_>, target: TargetId, core: usize) -> (Closeness, u64) {
+    let closeness = verdict(pool.topology, pool.first(core), target).closeness;
+    let own = pool.seats[core].node;
+    let between = own.into_iter().flat_map(|own| {
+        let from = nodes_of(pool.topology, target);
+        from.iter().filter_map(|from| distance(pool.topology, from, own)).min()
+    });
+    (closeness, between.min().unwrap_or(u64::MAX))
+}
+
+/// The same of a node's first core.
+fn away(pool: &Pool<'_>, target: TargetId, node: Option<u32>) -> (Closeness, u64) {
+    let first = pool.seats.iter().position(|seat| seat.node == node);
+    first.map_or((Closeness::Unknown, u64::MAX), |core| distance_to(pool, target, core))
+}
+
+/// The nodes a target is at.
+fn nodes_of(topology: &Topology, target: TargetId) -> IdSet {
+    match target {
+        TargetId::Node(node) => [node].into_iter().collect(),
+        TargetId::Gpu(pci) => {
+            topology.gpu_at(pci).map(|gpu| gpu.locality.nodes.or(&gpu.locality.outside_nodes)).unwrap_or_default()
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The cores that ranks can be given: those of the pool, less the reserved ones, each with its usable PUs and where it is.
+
+use stats::IdSet;
+use topo::model::Topology;
+
+use super::ask::Ask;
+
+/// A core as ranks can be given it. Named by its place in the pool, because a firmware need not number cores.
+#[derive(Clone, Debug)]
+pub(super) struct Seat {
+    /// Its PUs that can be given; at least one.
+    pub(super) pus: IdSet,
+    /// The NUMA node it is on, where it is on one.
+    pub(super) node: Option<u32>,
+    /// The smallest PU of its L3, where it has one: enough to tell L3s apart.
+    pub(super) l3: Option<u32>,
+}
+
+/// The cores that can be given, by smallest PU.
+pub(super) struct Pool<'t> {
+    pub(super) topology: &'t Topology,
+    pub(super) seats: Vec<Seat>,
+    /// PUs that were asked for and that the machine does not have or that are offline.
+    pub(super) missing: IdSet,
+    /// PUs of the cores that the site keeps from jobs.
+    pub(super) kept_by_site: IdSet,
+    /// PUs of the cores that no rank gets because that was asked.
+    pub(super) kept_as_asked: IdSet,
+}
+
+impl<'t> Pool<'t> {
+    pub(super) fn of(topology: &'t Topology, ask: &Ask) -> Self {
+        let asked = ask.pus.as_ref().unwrap_or(&topology.allowed.pus);
+        let online: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
+        let online = online.minus(&topology.allowed.offline_pus);
+        // A core belongs to all of its hardware threads: what one of them does, the others feel.
+        let cores = topology.cores.iter().filter(|core| !core.pus.and(&ask.reserve).is_empty());
+        let kept_as_asked = cores.fold(ask.reserve.clone(), |kept, core| kept.or(&core.pus));
+        let kept_by_site = topology.reserved_cores().iter().fold(IdSet::default(), |kept, core| kept.or(&core.pus));
+        let usable = asked.and(&online).minus(&kept_as_asked);
+        Self {
+            topology,
+            seats: seats(topology, &usable),
+            missing: asked.minus(&online),
+            kept_by_site: kept_by_site.minus(&usable),
+            kept_as_asked,
+        }
+    }
+
+    /// The NUMA nodes that have a core to give, by OS index; one `None` for cores that are on no node.
+    pub(super) fn nodes(&self) -> Vec<Option<u32>> {
+        let mut nodes: Vec<Option<u32>> = self.seats.iter().map(|seat| seat.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The cores of a node.
+    pub(super) fn on(&self, node: Option<u32>) -> Vec<usize> {
+        (0..self.seats.len()).filter(|seat| self.seats[*seat].node == node).collect()
+    }
+
+    /// The cores that have one of these PUs.
+    pub(super) fn with(&self, pus: &IdSet) -> Vec<usize> {
+        let core =
+            |seat: usize| self.topology.core_of(self.first(seat)).map_or(&self.seats[seat].pus, |core| &core.pus);
+        (0..self.seats.len()).filter(|seat| !core(*seat).and(pus).is_empty()).collect()
+    }
+
+    /// The first PU of a core.
+    pub(super) fn first(&self, seat: usize) -> u32 {
+        self.seats[seat].pus.first().unwrap_or_default()
+    }
+}
+
+/// The usable PUs core by core; a PU of which the firmware names no core is one of its own.
+fn seats(topology: &Topology, usable: &IdSet) -> Vec<Seat> {
+    let in_cores: Vec<IdSet> =
+        topology.cores.iter().map(|core| core.pus.and(usable)).filter(|pus| !pus.is_empty()).collect();
+    let named = in_cores.iter().fold(IdSet::default(), |named, pus| named.or(pus));
+    let alone = usable.minus(&named).iter().map(|pu| [pu].into_iter().collect::<IdSet>()).collect::<Vec<_>>();
+    let mut all: Vec<IdSet> = in_cores.into_iter().chain(alone).collect();
+    all.sort_by_key(IdSet::first);
+    all.into_iter()
+        .map(|pus| {
+            let first = pus.first().unwrap_or_default();
+            let node = topology.pu(first).and_then(|pu| pu.nodes.first().copied());
+            Seat { node, l3: topology.l3_of(first).and_then(|l3| l3.pus.first()), pus }
+        })
+        .collect()
+}

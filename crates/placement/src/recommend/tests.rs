@@ -1,0 +1,1 @@
+//! The recommender on a machine written by hand, where every rule has a case of its own.

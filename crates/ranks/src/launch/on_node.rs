@@ -1,0 +1,170 @@
+//! Where a process stands among those of its launch on its node, by the variables of the launcher that counts.
+//!
+//! A launcher's own variables only: `SLURM_LOCALID` of the step that `mpirun` put its daemons in is the daemon's number and no
+//! rank's. Names are from srun(1), mpirun(1) of Open MPI, Hydra's and PALS' environments as seen, flux-core's `src/shell/task.c`
+//! and IBM's JSM documentation. Flux tells no number of processes for a node, which is known where the job has one node.
+//!
+//! Left out: guessing. A number divided evenly over nodes is right until a job's last node is not full.
+
+use super::sensed::Variables;
+use super::{Launcher, Size};
+
+impl Variables<'_> {
+    /// This process's number on its node, and how many there are; a number beyond the size takes the size away, since the two
+    /// are then from different launches.
+    pub(super) fn on_node(&self, launcher: Launcher, all: Size) -> (Option<usize>, Option<usize>) {
+        let first = |names: &[&str]| names.iter().find_map(|name| self.number(name));
+        let (rank, size) = match launcher {
+            Launcher::Nobody => (Some(0), Some(1)),
+            Launcher::Mpirun => (first(&["OMPI_COMM_WORLD_LOCAL_RANK"]), first(&["OMPI_COMM_WORLD_LOCAL_SIZE"])),
+            Launcher::Hydra => (first(&["MPI_LOCALRANKID"]), first(&["MPI_LOCALNRANKS"])),
+            Launcher::Srun => (first(&["SLURM_LOCALID"]), self.tasks_here()),
+            Launcher::Pals => (first(&["PALS_LOCAL_RANKID"]), first(&["PALS_LOCAL_SIZE"])),
+            Launcher::Jsrun => {
+                let names = (&["JSM_NAMESPACE_LOCAL_RANK"], &["JSM_NAMESPACE_LOCAL_SIZE"]);
+                (first(names.0), first(names.1))
+            }
+            Launcher::Flux => (first(&["FLUX_TASK_LOCAL_ID"]), None),
+            Launcher::Pmi => (
+                first(&["MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK", "MPI_LOCALRANKID"]),
+                first(&["MV2_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "MPI_LOCALNRANKS"]),
+            ),
+            Launcher::Pmix => (first(&["PMIX_LOCAL_RANK"]), first(&["PMIX_LOCAL_SIZE"])),
+        };
+        let size = size.or_else(|| self.is_on_one_node(launcher).then(|| known(all)).flatten());
+        (rank, size.filter(|size| *size > 0 && rank.is_none_or(|rank| rank < *size)))
+    }
+
+    /// Whether the launcher says that all its processes are on this node.
+    fn is_on_one_node(&self, launcher: Launcher) -> bool {
+        let nodes = match launcher {
+            Launcher::Srun => "SLURM_STEP_NUM_NODES",
+            Launcher::Flux => "FLUX_JOB_NNODES",
+            _ => return false,
+        };
+        self.number(nodes) == Some(1)
+    }
+
+    /// Tasks of this step on this node: the entry of SLURM_NODEID in a list such as `4(x2),3` (srun(1)).
+    fn tasks_here(&self) -> Option<usize> {
+        let node = self.number("SLURM_NODEID")?;
+        let tasks = ["SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"];
+        tasks.iter().find_map(|name| entry(&self.get(name)?, node))
+    }
+}
+
+fn known(size: Size) -> Option<usize> {
+    match size {
+        Size::Known(size) => Some(size),
+        Size::AtLeast(_) => None,
+    }
+}
+
+/// The n-th number of `A,B(xTIMES),…`; `None` past its end, and for a text of another form.
+fn entry(list: &str, at: usize) -> Option<usize> {
+    let mut before = 0_usize;
+    for item in list.split(',') {
+        let (number, times) = match item.split_once("(x") {
+            Some((number, times)) => (number, times.strip_suffix(')')?.parse().ok()?),
+            None => (item, 1),
+        };
+        before = before.checked_add(times)?;
+        if at < before {
+            return number.trim().parse().ok();
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Launch;
+    use super::*;
+
+    fn on_node(text: &str) -> (Launcher, Option<usize>, Option<usize>) {
+        let pairs: Vec<(&str, &str)> = text.split_whitespace().filter_map(|pair| pair.split_once('=')).collect();
+        let launch = Launch::sensed(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()));
+        (launch.launcher, launch.local_rank, launch.local_size)
+    }
+
+    /// Task 3 of 5, the second one on the second node, as a step of `srun -N2 -n5` was seen to have it (22.05).
+    const STEP: &str = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=5 SLURM_PROCID=4 SLURM_LOCALID=1 SLURM_NODEID=1 \
+        SLURM_STEP_NUM_NODES=2 SLURM_STEP_TASKS_PER_NODE=3,2";
+
+    #[test]
+    fn each_launchers_own_numbers_are_taken() {
+        for (variables, launcher) in [
+            (
+                "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=2",
+                Launcher::Mpirun,
+            ),
+            ("PMI_RANK=3 PMI_SIZE=4 MPI_LOCALNRANKS=2 MPI_LOCALRANKID=1", Launcher::Hydra),
+            (STEP, Launcher::Srun),
+            ("PALS_RANKID=3 PALS_LOCAL_RANKID=1 PALS_LOCAL_SIZE=2 PMI_SIZE=4", Launcher::Pals),
+            (
+                "JSM_NAMESPACE_SIZE=4 JSM_NAMESPACE_RANK=3 JSM_NAMESPACE_LOCAL_RANK=1 JSM_NAMESPACE_LOCAL_SIZE=2",
+                Launcher::Jsrun,
+            ),
+            (
+                "FLUX_URI=local:///x FLUX_JOB_SIZE=2 FLUX_TASK_RANK=1 FLUX_TASK_LOCAL_ID=1 FLUX_JOB_NNODES=1",
+                Launcher::Flux,
+            ),
+            (
+                "MV2_COMM_WORLD_SIZE=4 MV2_COMM_WORLD_RANK=3 MV2_COMM_WORLD_LOCAL_RANK=1 MV2_COMM_WORLD_LOCAL_SIZE=2",
+                Launcher::Pmi,
+            ),
+            ("PMI_SIZE=4 PMI_RANK=3 PMI_LOCAL_RANK=1 PMI_LOCAL_SIZE=2", Launcher::Pmi),
+            ("PMIX_NAMESPACE=prterun-7 PMIX_RANK=3 PMIX_LOCAL_RANK=1 PMIX_LOCAL_SIZE=2", Launcher::Pmix),
+        ] {
+            assert_eq!(on_node(variables), (launcher, Some(1), Some(2)), "{variables}");
+        }
+    }
+
+    #[test]
+    fn a_process_on_its_own_is_the_first_of_one() {
+        for variables in ["", "SLURM_JOB_ID=4 SLURM_NTASKS=2 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_TASKS_PER_NODE=2"] {
+            assert_eq!(on_node(variables), (Launcher::Nobody, Some(0), Some(1)), "{variables}");
+        }
+        assert_eq!((Launch::ALONE.local_rank, Launch::ALONE.local_size), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn the_step_around_another_launcher_is_not_asked() {
+        let daemon = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 SLURM_LOCALID=0 SLURM_NODEID=1 \
+            SLURM_STEP_TASKS_PER_NODE=1(x2)";
+        let mpirun = "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=6 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=4";
+        assert_eq!(on_node(&format!("{daemon} {mpirun}")), (Launcher::Mpirun, Some(2), Some(4)));
+        // PMIx' own word would be the same; what it does not say stays untold.
+        let silent = "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=6";
+        assert_eq!(on_node(&format!("{daemon} {silent}")), (Launcher::Mpirun, None, None));
+    }
+
+    #[test]
+    fn slurms_list_is_counted_by_node() {
+        for (list, at, tasks) in [
+            ("4", 0, Some(4)),
+            ("4", 1, None),
+            ("2(x3),1", 0, Some(2)),
+            ("2(x3),1", 2, Some(2)),
+            ("2(x3),1", 3, Some(1)),
+            ("2(x3),1", 4, None),
+            ("8,7(x2)", 2, Some(7)),
+            ("2(x3,1", 0, None),
+            ("", 0, None),
+            ("2(x99999999999999999999)", 0, None),
+        ] {
+            assert_eq!(entry(list, at), tasks, "{list} at {at}");
+        }
+    }
+
+    #[test]
+    fn one_node_has_all_tasks_and_contradictions_say_nothing() {
+        let one = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=5 SLURM_PROCID=4 SLURM_LOCALID=4 SLURM_STEP_NUM_NODES=1";
+        assert_eq!(on_node(one), (Launcher::Srun, Some(4), Some(5)));
+        assert_eq!(on_node(&one.replace("NODES=1", "NODES=2")), (Launcher::Srun, Some(4), None));
+        let beyond = STEP.replace("SLURM_LOCALID=1", "SLURM_LOCALID=2");
+        assert_eq!(on_node(&beyond), (Launcher::Srun, Some(2), None));
+        let flux = "FLUX_JOB_SIZE=4 FLUX_TASK_RANK=1 FLUX_TASK_LOCAL_ID=1 FLUX_JOB_NNODES=2";
+        assert_eq!(on_node(flux), (Launcher::Flux, Some(1), None), "how they are spread over two nodes is not told");
+    }
+}
