@@ -5,10 +5,17 @@
 
 mod args;
 mod backends;
+mod check;
 mod cmd;
 mod config;
 mod document;
 mod dry_run;
+mod exec {
+    //! temporary
+    #[cfg(test)]
+    mod machine;
+    pub mod pool;
+}
 mod exit;
 mod fault;
 mod keeper;
@@ -33,6 +40,7 @@ fn main() -> ExitCode {
     let ended = match &args.command {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
+        Command::Check(check) => cmd::check::run(check),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);

@@ -1,0 +1,159 @@
+//! The line that would put a misplacement right, in the words of whatever started the ranks.
+//!
+//! The places are `placement::recommend`'s, in what the ranks have between them, with each rank's own GPU and as many cores as it has. They are
+//! judged before they are offered, as the ranks were: a line that would not make the check pass is not printed. Where a line of the
+//! launcher's is not enough (a GPU that is shared, memory that is bound elsewhere), `numabench exec` does it.
+
+use std::collections::BTreeSet;
+
+use placement::judge::{Finding, Judgement, Kind, Observed, Placed, Pool, judge};
+use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
+use ranks::Launcher;
+use stats::IdSet;
+use topo::Topology;
+
+use super::seen::Seen;
+
+/// What is known where a fix is looked for.
+pub struct Case<'c> {
+    /// The machine that is judged by.
+    pub topology: &'c Topology,
+    /// What the ranks have between them.
+    pub pool: &'c Pool,
+    /// All ranks of the node, in order.
+    pub seen: &'c [Seen],
+    /// What was said of them.
+    pub judgement: &'c Judgement,
+    /// What started them; `None`: they are running processes that were looked at.
+    pub launcher: Option<Launcher>,
+    /// Whether all ranks that there should be came.
+    pub complete: bool,
+}
+
+/// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
+pub fn lines(case: &Case<'_>) -> Vec<String> {
+    let certain: Vec<&Finding> =
+        case.judgement.findings.iter().filter(|finding| finding.weight == Placed::Misplaced).collect();
+    let kinds: BTreeSet<Kind> = certain.iter().map(|finding| finding.kind).collect();
+    if kinds.is_empty() || !case.complete {
+        return Vec::new();
+    }
+    let places = kinds.iter().any(|kind| is_of_pus(*kind)).then(|| places(case)).flatten();
+    let Some(launcher) = case.launcher else { return of_running(case, &certain, places.as_ref()) };
+    if kinds.iter().all(|kind| is_of_pus(*kind)) {
+        return places.iter().flat_map(|places| binding(launcher, places)).collect();
+    }
+    vec![through_exec(launcher)]
+}
+
+/// Whether other PUs for the ranks help.
+fn is_of_pus(kind: Kind) -> bool {
+    matches!(kind, Kind::FarFromGpu | Kind::NotBound | Kind::SharedPus | Kind::SharedCores)
+}
+
+/// Places for the same ranks with the same GPUs, if they are better.
+fn places(case: &Case<'_>) -> Option<NodePlaces> {
+    let pus: Vec<&IdSet> = case.seen.iter().map(|seen| seen.running.pus.as_ref()).collect::<Option<_>>()?;
+    let cores = |pus: &IdSet| case.topology.cores.iter().filter(|core| !core.pus.and(pus).is_empty()).count();
+    let widths: BTreeSet<usize> = pus.iter().map(|pus| cores(pus)).collect();
+    let bound = !case.judgement.findings.iter().any(|finding| finding.kind == Kind::NotBound);
+    let ask = |each| Ask {
+        ranks: Some(case.seen.len()),
+        gpus: gpus(case),
+        pus: Some(case.pool.pus.clone()),
+        cores_per_rank: each,
+        smt: pus.iter().any(|pus| cores(pus) < pus.len()),
+        strategy: Strategy::Close,
+        reserve: IdSet::default(),
+    };
+    let same = widths.first().copied().filter(|_| bound && widths.len() == 1);
+    let tried = [same, None].into_iter().filter_map(|each| recommend(case.topology, &ask(each)).ok());
+    tried.into_iter().find(|places| is_better(case, places))
+}
+
+/// The GPU of each rank where each has one; none where none has.
+fn gpus(case: &Case<'_>) -> GpuChoice {
+    let only = |seen: &Seen| {
+        let [device] = seen.running.gpus.devices.as_deref()? else { return None };
+        let gpu = case.topology.gpu_at(device.pci?)?;
+        Some(Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() })
+    };
+    case.seen.iter().map(only).collect::<Option<Vec<Target>>>().map_or(GpuChoice::None, GpuChoice::These)
+}
+
+fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
+    let moved = |(seen, place): (&Seen, &placement::Place)| Observed { pus: Ok(place.pus.clone()), ..seen.observed() };
+    let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();
+    let judged = judge(case.topology, case.pool, &ranks);
+    !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight == Placed::Misplaced)
+}
+
+/// The launcher's own option.
+fn binding(launcher: Launcher, places: &NodePlaces) -> Vec<String> {
+    let sets: Vec<&IdSet> = places.places.iter().map(|place| &place.pus).collect();
+    let single: Option<Vec<String>> =
+        sets.iter().map(|pus| pus.first().filter(|_| pus.len() == 1).map(|pu| pu.to_string())).collect();
+    match (launcher, single) {
+        (Launcher::Srun, Some(pus)) => vec![format!("srun --cpu-bind=map_cpu:{}", pus.join(","))],
+        (Launcher::Srun, None) => {
+            let masks: Vec<String> = sets.iter().map(|pus| mask(pus)).collect();
+            vec![format!("srun --cpu-bind=mask_cpu:{}", masks.join(","))]
+        }
+        (Launcher::Hydra, _) => {
+            let sets: Vec<String> = sets.iter().map(|pus| pus.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join("+")).collect();
+            vec![format!("mpiexec -bind-to user:{}", sets.join(","))]
+        }
+        (Launcher::Nobody, _) => sets.first().map(|pus| format!("taskset -c {pus} PROGRAM")).into_iter().collect(),
+        _ => vec![through_exec(launcher)],
+    }
+}
+
+/// A set as srun takes it: hexadecimal, whatever it looks like.
+fn mask(pus: &IdSet) -> String {
+    let mut digits = vec![0_u8; pus.iter().last().map_or(1, |last| last as usize / 4 + 1)];
+    for pu in pus.iter() {
+        digits[pu as usize / 4] |= 1 << (pu % 4);
+    }
+    let hex: String = digits.iter().rev().map(|digit| char::from_digit(u32::from(*digit), 16).unwrap_or('0')).collect();
+    format!("0x{hex}")
+}
+
+fn through_exec(launcher: Launcher) -> String {
+    match launcher {
+        Launcher::Nobody => "numabench exec -- PROGRAM".to_owned(),
+        Launcher::Srun => "srun … numabench exec -- PROGRAM".to_owned(),
+        Launcher::Mpirun => "mpirun … numabench exec -- PROGRAM".to_owned(),
+        _ => "start the program through numabench exec -- PROGRAM".to_owned(),
+    }
+}
+
+/// What moves processes that run: their threads, and their pages.
+fn of_running(case: &Case<'_>, certain: &[&Finding], places: Option<&NodePlaces>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (seen, place) in case.seen.iter().zip(places.iter().flat_map(|places| &places.places)) {
+        lines.push(format!("taskset -acp {} {}", place.pus, seen.running.pid));
+    }
+    for (rank, seen) in case.seen.iter().enumerate() {
+        let of_pages = |finding: &&&Finding| finding.kind == Kind::PagesElsewhere && finding.ranks.contains(&rank);
+        if certain.iter().any(|finding| of_pages(&finding)) {
+            let local = &case.judgement.ranks[rank].nodes;
+            let held: IdSet = seen.running.pages.nodes.iter().flatten().map(|pages| pages.node).collect();
+            lines.push(format!("migratepages {} {} {local}", seen.running.pid, held.minus(local)));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_is_hexadecimal_with_the_lowest_pu_last() {
+        let mask = |list: &str| mask(&list.parse().unwrap_or_default());
+        assert_eq!(mask("0"), "0x1");
+        assert_eq!(mask("1-7"), "0xfe");
+        assert_eq!(mask("49-55"), "0xfe000000000000");
+        assert_eq!(mask("4,128"), format!("0x1{}10", "0".repeat(30)));
+    }
+}

@@ -1,0 +1,33 @@
+//! The machine that is looked at, and the one that is judged by: the same, unless a saved one is given.
+//!
+//! Judging real ranks by a saved machine answers "would this binding be right on that node", and lets a login node or a laptop try it.
+//! What is said of processes is always of this machine.
+
+use std::path::Path;
+
+use topo::{Start, Topology};
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// What was read.
+pub struct Machine {
+    /// This machine.
+    pub here: Start,
+    /// The saved one that is judged by; `None`: this one.
+    pub saved: Option<Topology>,
+}
+
+impl Machine {
+    /// Reads this machine, and the saved one where there is one.
+    pub fn read(input: Option<&Path>) -> Result<Self, Fault> {
+        let saved = input.map(topo::from_xml).transpose().map_err(Fault::usage)?;
+        let here = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
+        Ok(Self { here, saved })
+    }
+
+    /// The machine that is judged by.
+    pub fn judged_by(&self) -> &Topology {
+        self.saved.as_ref().unwrap_or(&self.here.topology)
+    }
+}
