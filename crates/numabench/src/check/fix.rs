@@ -82,7 +82,7 @@ fn gpus(case: &Case<'_>) -> GpuChoice {
 }
 
 fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
-    let moved = |(seen, place): (&Seen, &placement::Place)| Observed { pus: Ok(place.pus.clone()), ..seen.observed() };
+    let moved = |(seen, place): (&Seen, &placement::Place)| Observed { pus: Ok(place.pus.clone()), ..seen.observed(case.topology) };
     let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();
     let judged = judge(case.topology, case.pool, &ranks);
     !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight == Placed::Misplaced)
@@ -100,7 +100,8 @@ fn binding(launcher: Launcher, places: &NodePlaces) -> Vec<String> {
             vec![format!("srun --cpu-bind=mask_cpu:{}", masks.join(","))]
         }
         (Launcher::Hydra, _) => {
-            let sets: Vec<String> = sets.iter().map(|pus| pus.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join("+")).collect();
+            let sets: Vec<String> =
+                sets.iter().map(|pus| pus.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join("+")).collect();
             vec![format!("mpiexec -bind-to user:{}", sets.join(","))]
         }
         (Launcher::Nobody, _) => sets.first().map(|pus| format!("taskset -c {pus} PROGRAM")).into_iter().collect(),

@@ -9,8 +9,20 @@ use topo::ancestor;
 
 /// The processes that start ranks on a node, as the kernel names them.
 const STARTERS: [&str; 14] = [
-    "slurmstepd", "orted", "prted", "prte", "prterun", "mpirun", "mpiexec", "orterun", "hydra_pmi_proxy", "palsd",
-    "pals_exec", "jsmd", "jsrun", "flux-shell",
+    "slurmstepd",
+    "orted",
+    "prted",
+    "prte",
+    "prterun",
+    "mpirun",
+    "mpiexec",
+    "orterun",
+    "hydra_pmi_proxy",
+    "palsd",
+    "pals_exec",
+    "jsmd",
+    "jsrun",
+    "flux-shell",
 ];
 
 /// The key of this process's launch on this node.
@@ -44,7 +56,8 @@ mod tests {
     use super::*;
 
     fn slurm(name: &str) -> Option<String> {
-        let set = [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "0"), ("SLURMD_NODENAME", "n0"), ("PMIX_NAMESPACE", "a/../b c")];
+        let set =
+            [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "0"), ("SLURMD_NODENAME", "n0"), ("PMIX_NAMESPACE", "a/../b c")];
         set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     }
 

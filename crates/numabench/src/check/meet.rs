@@ -109,7 +109,13 @@ impl Meeting {
         Self::come_in(&above, key, rank, says, limit)
     }
 
-    fn come_in<T: Serialize>(above: &Path, key: &str, rank: usize, says: &T, limit: Duration) -> Result<Self, MeetError> {
+    fn come_in<T: Serialize>(
+        above: &Path,
+        key: &str,
+        rank: usize,
+        says: &T,
+        limit: Duration,
+    ) -> Result<Self, MeetError> {
         let began = Instant::now();
         let own = fs::metadata("/proc/self").map(|meta| meta.uid());
         let folder = above.join(format!("numabench-check-{}-{key}", own.as_ref().copied().unwrap_or_default()));
@@ -118,15 +124,15 @@ impl Meeting {
         let card = folder.join(format!("card.{rank}.{}", holder.pid));
         let bytes = report::wire::to_bytes(&Card { holder, says });
         loop {
-            match DirBuilder::new().mode(0o700).create(&folder) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(system(error)),
-                _ => {}
+            let made = DirBuilder::new().mode(0o700).create(&folder);
+            if let Err(error) = made
+                && error.kind() != ErrorKind::AlreadyExists
+            {
+                return Err(system(error));
             }
-            match fs::symlink_metadata(&folder) {
-                Ok(meta) if !meta.is_dir() || meta.uid() != own || meta.mode() & 0o077 != 0 => {
-                    return Err(MeetError::NotOurs { path: folder });
-                }
-                _ => {}
+            let is_ours = |meta: fs::Metadata| meta.is_dir() && meta.uid() == own && meta.mode() & 0o077 == 0;
+            if !fs::symlink_metadata(&folder).map_or(true, is_ours) {
+                return Err(MeetError::NotOurs { path: folder });
             }
             match lay(&card, &bytes) {
                 // Another run's first rank has just removed it.
@@ -181,7 +187,9 @@ impl Meeting {
     pub fn hear(self) -> Result<u8, MeetError> {
         let mut first = None;
         let code = loop {
-            if let Some(answer) = read::<Answer>(&self.folder.join(ANSWER)).filter(|answer| answer.heard.contains(&self.holder)) {
+            if let Some(answer) =
+                read::<Answer>(&self.folder.join(ANSWER)).filter(|answer| answer.heard.contains(&self.holder))
+            {
                 break Ok(answer.code);
             }
             first = first.or_else(|| self.first());
@@ -259,7 +267,9 @@ mod tests {
             let others: Vec<_> = (1..5)
                 .map(|rank| {
                     let above = above.path();
-                    scope.spawn(move || come(above, rank, &format!("I am {rank}"), Duration::from_secs(20)).ok()?.hear().ok())
+                    scope.spawn(move || {
+                        come(above, rank, &format!("I am {rank}"), Duration::from_secs(20)).ok()?.hear().ok()
+                    })
                 })
                 .collect();
             let mut first = come(above.path(), 0, "first", Duration::from_secs(20)).ok();
@@ -281,7 +291,10 @@ mod tests {
         let gone = Holder { pid: child.id(), start: 1, ..Holder::own() };
         child.wait()?;
         let mut first = come(above.path(), 0, "first", SHORT)?;
-        lay(&first.folder.join(format!("card.1.{}", gone.pid)), &report::wire::to_bytes(&Card { holder: gone, says: "old" }))?;
+        lay(
+            &first.folder.join(format!("card.1.{}", gone.pid)),
+            &report::wire::to_bytes(&Card { holder: gone, says: "old" }),
+        )?;
         let said: BTreeMap<usize, String> = first.gather(3);
         assert_eq!(missing(&said, 3), "1-2".parse()?);
         first.answer(6)?;

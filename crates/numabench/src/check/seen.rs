@@ -6,6 +6,8 @@ use placement::judge::{Observed, Pool};
 use ranks::{Launch, Launcher};
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
+use topo::model::Source;
+use topo::process::PolicyMode;
 use topo::running::{NoProcess, Running, Who, environment, running};
 use topo::{Topology, ancestor};
 
@@ -59,8 +61,21 @@ impl Seen {
         }
     }
 
-    /// As a judge takes it.
-    pub fn observed(&self) -> Observed {
+    /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of.
+    pub fn observed(&self, judged_by: &Topology) -> Observed {
+        if judged_by.source != Source::ThisSystem {
+            return Observed {
+                policy: Ok(PolicyMode::Default),
+                policy_nodes: IdSet::default(),
+                memory_nodes: None,
+                pages: BTreeMap::new(),
+                ..self.observed_here()
+            };
+        }
+        self.observed_here()
+    }
+
+    fn observed_here(&self) -> Observed {
         let seen = &self.running;
         let not_read = || "its files in /proc cannot be read".to_owned();
         Observed {

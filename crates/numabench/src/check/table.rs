@@ -39,7 +39,7 @@ impl Shown<'_> {
 pub fn table(shown: &Shown<'_>) -> String {
     let mut text = format!("{}: {}\n", shown.host, shown.launch);
     if let Source::XmlFile { path } = &shown.topology.source {
-        line(&mut text, &format!("judged by the saved machine {path}, not by this one"));
+        line(&mut text, &format!("judged by the saved machine {path}, not by this one; memory is not judged"));
     }
     let heads = ["who", "PUs", "NUMA", "memory", "pages", "GPU", "locality"].map(str::to_owned);
     let rows = shown.seen.iter().zip(&shown.judgement.ranks).map(|(seen, judged)| {
@@ -69,7 +69,9 @@ pub fn table(shown: &Shown<'_>) -> String {
     }
     match shown.judgement.ipc {
         Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs: no device file is refused"),
-        Ipc::NotKnown => line(&mut text, "note: IPC between the ranks' GPUs: whether device files are refused is not known"),
+        Ipc::NotKnown => {
+            line(&mut text, "note: IPC between the ranks' GPUs: whether device files are refused is not known")
+        }
         Ipc::NoPair | Ipc::Cut { .. } => {}
     }
     line(&mut text, &sum(shown));
@@ -140,5 +142,9 @@ fn sum(shown: &Shown<'_>) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| format!("{count} {name}"));
     let parts: Vec<String> = parts.collect();
-    format!("{}: {}", shown.placed.name(), if parts.is_empty() { "nobody was seen".to_owned() } else { parts.join(", ") })
+    format!(
+        "{}: {}",
+        shown.placed.name(),
+        if parts.is_empty() { "nobody was seen".to_owned() } else { parts.join(", ") }
+    )
 }

@@ -49,7 +49,8 @@ fn of_launch(args: &Check, launch: &Launch, machine: &Machine) -> Result<Exit, F
     let (rank, size) = match (launch.local_rank, launch.local_size) {
         (Some(rank), Some(size)) if rank < size => (rank, size),
         _ => {
-            let words = format!("one process of {}, which does not say how many are on this node", launch.launcher.name());
+            let words =
+                format!("one process of {}, which does not say how many are on this node", launch.launcher.name());
             return show(args, machine, &Group { seen: vec![own], missing: IdSet::default(), launcher, words });
         }
     };
@@ -83,7 +84,7 @@ struct Group {
 fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
     let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
     let pool = seen::pool(seen);
-    let judgement = judge(topology, &pool, &seen.iter().map(Seen::observed).collect::<Vec<_>>());
+    let judgement = judge(topology, &pool, &seen.iter().map(|seen| seen.observed(topology)).collect::<Vec<_>>());
     let complete = group.missing.is_empty();
     let placed = if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
     let case = fix::Case { topology, pool: &pool, seen, judgement: &judgement, launcher: group.launcher, complete };
@@ -97,7 +98,11 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
         table::table(&shown).into_bytes()
     };
     // The program's standard output is its own.
-    if args.program.is_empty() { terminal::print(&bytes)? } else { terminal::say_bytes(&bytes) }
+    if args.program.is_empty() {
+        terminal::print(&bytes)?
+    } else {
+        terminal::say_bytes(&bytes)
+    }
     Ok(match placed {
         Placed::Well => Exit::Ok,
         Placed::Misplaced => Exit::Finding,

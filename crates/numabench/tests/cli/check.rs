@@ -117,7 +117,10 @@ fn ranks_of_mpirun_and_of_hydra_meet_without_mpi() -> Done {
         return Ok(());
     }
     let file = interleaved();
-    for (launcher, options) in [("mpirun.openmpi", &["--allow-run-as-root", "--bind-to", "none", "-n", "2"][..]), ("mpiexec.hydra", &["-n", "2"])] {
+    for (launcher, options) in [
+        ("mpirun.openmpi", &["--allow-run-as-root", "--bind-to", "none", "-n", "2"][..]),
+        ("mpiexec.hydra", &["-n", "2"]),
+    ] {
         let script = format!(
             "r=${{OMPI_COMM_WORLD_LOCAL_RANK:-$MPI_LOCALRANKID}}; export CUDA_VISIBLE_DEVICES=$r; \
              exec taskset -c $r {BINARY} check --input {file}"
@@ -130,7 +133,10 @@ fn ranks_of_mpirun_and_of_hydra_meet_without_mpi() -> Done {
         };
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{launcher}: {out}{err}");
-        assert!(out.contains("well placed: 2 well placed") && out.matches("ranks of").count() == 1, "{launcher}: {out}");
+        assert!(
+            out.contains("well placed: 2 well placed") && out.matches("ranks of").count() == 1,
+            "{launcher}: {out}"
+        );
     }
     Ok(())
 }

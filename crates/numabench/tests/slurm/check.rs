@@ -44,7 +44,8 @@ fn a_good_binding_is_0_a_swapped_one_is_5_and_the_fix_pasted_makes_it_0() -> Don
     let Some(lab) = lab()? else { return Ok(()) };
     let good = check(&lab, &["--cpu-bind=map_cpu:0,1"], &[]).well();
     assert!(good.out.contains("2 ranks of srun here, Slurm job 1, step 0"), "{}", good.out);
-    for words in ["rank 0  0    0", "rank 1  1    1", "0 0000:06:00.0", "1 0000:14:00.0", "well placed: 2 well placed"] {
+    for words in ["rank 0  0    0", "rank 1  1    1", "0 0000:06:00.0", "1 0000:14:00.0", "well placed: 2 well placed"]
+    {
         assert!(good.out.contains(words), "{words}: {}", good.out);
     }
     assert!(!good.out.contains("fix:"), "{}", good.out);
@@ -86,7 +87,17 @@ fn ranks_that_nothing_binds_are_5_and_ranks_on_one_pu_are_5_with_a_fix() -> Done
 fn each_node_has_its_table_and_a_node_that_is_well_ends_well() -> Done {
     let Some(lab) = lab()? else { return Ok(()) };
     let file = interleaved();
-    let step = ["-N2", "-n4", "--gpus-per-task=1", "--kill-on-bad-exit=0", "--cpu-bind=map_cpu:0,1", BINARY, "check", "--input", &file];
+    let step = [
+        "-N2",
+        "-n4",
+        "--gpus-per-task=1",
+        "--kill-on-bad-exit=0",
+        "--cpu-bind=map_cpu:0,1",
+        BINARY,
+        "check",
+        "--input",
+        &file,
+    ];
     let ended = without_sruns_words(lab.srun(&step)).well();
     assert_eq!(ended.out.matches("2 ranks of srun here").count(), 2, "{}", ended.out);
     for rank in 0..4 {
@@ -99,7 +110,15 @@ fn each_node_has_its_table_and_a_node_that_is_well_ends_well() -> Done {
 fn a_rank_that_does_not_come_is_named_and_makes_it_unknown() -> Done {
     let Some(lab) = lab()? else { return Ok(()) };
     let script = format!("[ $SLURM_PROCID = 1 ] || exec {BINARY} check --timeout 500ms");
-    let ended = without_sruns_words(lab.srun(&["-N1", "-n2", "--kill-on-bad-exit=0", "--cpu-bind=map_cpu:0,1", "sh", "-c", &script]));
+    let ended = without_sruns_words(lab.srun(&[
+        "-N1",
+        "-n2",
+        "--kill-on-bad-exit=0",
+        "--cpu-bind=map_cpu:0,1",
+        "sh",
+        "-c",
+        &script,
+    ]));
     assert_eq!(ended.code, Some(6), "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("unknown: ranks 1 of this node did not come in time"), "{}", ended.out);
     assert_eq!(left(), [""; 0]);

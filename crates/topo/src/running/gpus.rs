@@ -58,7 +58,8 @@ pub(super) fn usable(
     };
     let mut reachable = topology.clone();
     reachable.gpus.retain(|gpu| !kept.contains(&gpu.pci) && (!is_here || is_driven(root, gpu.vendor_id)));
-    let set = variables.map(|all| all.into_iter().filter(|(name, _)| visibility::is_read(name)).collect());
+    let set: Result<BTreeMap<String, String>, String> =
+        variables.map(|all| all.into_iter().filter(|(name, _)| visibility::is_read(name)).collect());
     let (devices, reason) = match &set {
         _ if reachable.gpus.is_empty() => (Some(Vec::new()), nothing(topology, &kept)),
         Ok(set) => predicted(root, &reachable, is_here, set),
