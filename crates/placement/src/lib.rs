@@ -10,6 +10,7 @@
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
 //! * `verdict` how close a PU is to a target;
 //! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
+//! * `dialect` those places in the words of srun, mpirun, numactl and others;
 //! * [`judge`] whether ranks that were observed are well placed.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
@@ -17,6 +18,7 @@
 mod check_node;
 mod check_pu;
 mod default_pu;
+mod dialect;
 pub mod judge;
 #[cfg(test)]
 mod machine;
@@ -34,6 +36,10 @@ mod verdict;
 
 pub use check_node::NodeError;
 pub use check_pu::PuError;
+pub use dialect::{
+    BindingError, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Visible, omp_places, parse_map_cpu,
+    parse_mask_cpu, say, visible,
+};
 pub use member::Member;
 pub use node_plan::{NodePlanError, plan_node};
 pub use plan::{PlanError, plan};

@@ -30,6 +30,7 @@ use words::{Why, notes};
 
 use crate::check_node::own_node;
 use crate::member::Owner;
+use crate::node_plan::counted;
 use crate::{Target, TargetId, Verdict, verdict};
 
 /// The places of a node's ranks.
@@ -170,8 +171,13 @@ fn checked(pool: &Pool<'_>, ask: &Ask, chosen: &[Target]) -> Result<usize, Recom
         Some(0) => Err(RecommendError::NoCores),
         Some(each) if ranks.saturating_mul(each) > there => {
             let remedy = match there / ranks {
-                0 => format!("at most {there} ranks can have a core of their own; leave the cores out to share them"),
-                most => format!("ask for at most {most} each, or for at most {} ranks", there / each.min(there)),
+                0 => format!(
+                    "at most {} can have a core of their own; leave the cores out to share them",
+                    counted(there, "rank")
+                ),
+                most => {
+                    format!("ask for at most {most} each, or for at most {}", counted(there / each.min(there), "rank"))
+                }
             };
             Err(RecommendError::TooManyCores { ranks, each, needed: ranks.saturating_mul(each), there, remedy })
         }
@@ -195,14 +201,14 @@ fn by_blocks(chosen: &[Target], ranks: usize, choice: &GpuChoice) -> Vec<Target>
 /// A rank's part of the cores, and why that one.
 pub(crate) struct Part {
     cores: Vec<usize>,
-    basis: Option<Basis>,
+    basis: Basis,
     /// The cores that its GPU's ranks have together, and how many ranks these are.
     share: (Vec<usize>, usize),
 }
 
 impl Part {
-    fn alone(cores: Vec<usize>) -> Self {
-        Self { share: (cores.clone(), 1), cores, basis: None }
+    fn alone(cores: Vec<usize>, basis: Basis) -> Self {
+        Self { share: (cores.clone(), 1), cores, basis }
     }
 }
 
@@ -213,11 +219,12 @@ fn parts(pool: &Pool<'_>, ask: &Ask, targets: &[Target]) -> Vec<Part> {
     match ask.strategy {
         Strategy::Compact => {
             let each = ask.cores_per_rank.unwrap_or(1);
-            (0..ranks).map(|rank| Part::alone(every.iter().copied().skip(rank * each).take(each).collect())).collect()
+            let next = |rank: usize| every.iter().copied().skip(rank * each).take(each).collect();
+            (0..ranks).map(|rank| Part::alone(next(rank), Basis::Next)).collect()
         }
         Strategy::Close if !targets.is_empty() => by_gpu(pool, targets, near),
         Strategy::Worst if !targets.is_empty() => by_gpu(pool, targets, far),
-        _ => spread(pool, &every, ranks).into_iter().map(Part::alone).collect(),
+        _ => spread(pool, &every, ranks).into_iter().map(|cores| Part::alone(cores, Basis::Even)).collect(),
     }
 }
 
@@ -248,30 +255,31 @@ fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -
             let at = ids.binary_search(&target.id).unwrap_or_default();
             let (_, ranks, parts) = &mut of_target[at];
             let share = (shares[at].clone(), *ranks);
-            Part { cores: parts.next().unwrap_or_default(), basis: Some(claims[at].domain.basis.clone()), share }
+            Part { cores: parts.next().unwrap_or_default(), basis: claims[at].domain.basis.clone(), share }
         })
         .collect()
 }
 
-/// How far a core is from what a rank needs.
+/// How far a core is from what a rank needs: the tier, and the order within it.
 fn away<'a>(
     pool: &'a Pool<'_>,
     strategy: Strategy,
     target: Option<TargetId>,
     part: &Part,
-) -> Box<dyn Fn(usize) -> (u8, u64) + 'a> {
+) -> Box<dyn Fn(usize) -> (u32, u64) + 'a> {
     let own = part.cores.first().map(|core| pool.seats[*core].node);
+    let to = move |target, core| {
+        let (outside, closeness, distance) = distance_to(pool, target, core);
+        (u32::from(outside) << 8 | closeness as u32, distance)
+    };
     match (strategy, target) {
-        (Strategy::Close, Some(target)) => Box::new(move |core| {
-            let (closeness, distance) = distance_to(pool, target, core);
-            (closeness as u8, distance)
-        }),
+        (Strategy::Close, Some(target)) => Box::new(move |core| to(target, core)),
         (Strategy::Worst, Some(target)) => Box::new(move |core| {
-            let (closeness, distance) = distance_to(pool, target, core);
-            (u8::MAX - closeness as u8, u64::MAX - distance)
+            let (tier, distance) = to(target, core);
+            (u32::MAX - tier, u64::MAX - distance)
         }),
         (Strategy::Spread | Strategy::Close | Strategy::Worst, _) => {
-            Box::new(move |core| (u8::from(own.is_some_and(|own| own != pool.seats[core].node)), 0))
+            Box::new(move |core| (u32::from(own.is_some_and(|own| own != pool.seats[core].node)), 0))
         }
         (Strategy::Compact, _) => Box::new(|_| (0, 0)),
     }

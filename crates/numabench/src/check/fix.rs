@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use placement::judge::{Finding, Judgement, Kind, Observed, Placed, Pool, judge};
-use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
+use placement::{Ask, Dialect, GpuChoice, NodePlaces, Situation, Strategy, Target, TargetId, recommend, say};
 use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
@@ -26,6 +26,10 @@ pub struct Case<'c> {
     pub judgement: &'c Judgement,
     /// What started them; `None`: they are running processes that were looked at.
     pub launcher: Option<Launcher>,
+    /// The name of this node.
+    pub host: &'c str,
+    /// What is known of the step.
+    pub situation: Situation,
     /// Whether all ranks that there should be came.
     pub complete: bool,
 }
@@ -41,7 +45,7 @@ pub fn lines(case: &Case<'_>) -> Vec<String> {
     let places = kinds.iter().any(|kind| is_of_pus(*kind)).then(|| places(case)).flatten();
     let Some(launcher) = case.launcher else { return of_running(case, &certain, places.as_ref()) };
     if kinds.iter().all(|kind| is_of_pus(*kind)) {
-        return places.iter().flat_map(|places| binding(launcher, places)).collect();
+        return places.iter().flat_map(|places| binding(case, launcher, places)).collect();
     }
     vec![through_exec(launcher)]
 }
@@ -82,48 +86,39 @@ fn gpus(case: &Case<'_>) -> GpuChoice {
 }
 
 fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
-    let moved = |(seen, place): (&Seen, &placement::Place)| Observed { pus: Ok(place.pus.clone()), ..seen.observed(case.topology) };
+    let moved = |(seen, place): (&Seen, &placement::Place)| Observed {
+        pus: Ok(place.pus.clone()),
+        ..seen.observed(case.topology)
+    };
     let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();
     let judged = judge(case.topology, case.pool, &ranks);
     !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight == Placed::Misplaced)
 }
 
-/// The launcher's own option.
-fn binding(launcher: Launcher, places: &NodePlaces) -> Vec<String> {
-    let sets: Vec<&IdSet> = places.places.iter().map(|place| &place.pus).collect();
-    let single: Option<Vec<String>> =
-        sets.iter().map(|pus| pus.first().filter(|_| pus.len() == 1).map(|pu| pu.to_string())).collect();
-    match (launcher, single) {
-        (Launcher::Srun, Some(pus)) => vec![format!("srun --cpu-bind=map_cpu:{}", pus.join(","))],
-        (Launcher::Srun, None) => {
-            let masks: Vec<String> = sets.iter().map(|pus| mask(pus)).collect();
-            vec![format!("srun --cpu-bind=mask_cpu:{}", masks.join(","))]
-        }
-        (Launcher::Hydra, _) => {
-            let sets: Vec<String> =
-                sets.iter().map(|pus| pus.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join("+")).collect();
-            vec![format!("mpiexec -bind-to user:{}", sets.join(","))]
-        }
-        (Launcher::Nobody, _) => sets.first().map(|pus| format!("taskset -c {pus} PROGRAM")).into_iter().collect(),
-        _ => vec![through_exec(launcher)],
+/// The launcher's own option, in `placement`'s words; through `exec` where it has none, or where it cannot work in this step.
+fn binding(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
+    let (dialect, before) = match launcher {
+        Launcher::Srun if places.places.iter().all(|place| place.pus.len() == 1) => (Dialect::SrunMapCpu, "srun "),
+        Launcher::Srun => (Dialect::SrunMaskCpu, "srun "),
+        Launcher::Mpirun => (Dialect::OpenMpi, ""),
+        Launcher::Hydra => (Dialect::Mpich, ""),
+        Launcher::Nobody => (Dialect::Taskset, ""),
+        _ => return vec![through_exec(launcher)],
+    };
+    // The words may name the host, which is this one's and not a saved machine's.
+    let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
+    let saying = say(&here, places, dialect, &case.situation);
+    match saying.cannot {
+        Some(why) => vec![format!("{} ({why})", through_exec(launcher))],
+        None => format!("{before}{}", saying.text).lines().map(str::to_owned).collect(),
     }
-}
-
-/// A set as srun takes it: hexadecimal, whatever it looks like.
-fn mask(pus: &IdSet) -> String {
-    let mut digits = vec![0_u8; pus.iter().last().map_or(1, |last| last as usize / 4 + 1)];
-    for pu in pus.iter() {
-        digits[pu as usize / 4] |= 1 << (pu % 4);
-    }
-    let hex: String = digits.iter().rev().map(|digit| char::from_digit(u32::from(*digit), 16).unwrap_or('0')).collect();
-    format!("0x{hex}")
 }
 
 fn through_exec(launcher: Launcher) -> String {
     match launcher {
         Launcher::Nobody => "numabench exec -- PROGRAM".to_owned(),
         Launcher::Srun => "srun … numabench exec -- PROGRAM".to_owned(),
-        Launcher::Mpirun => "mpirun … numabench exec -- PROGRAM".to_owned(),
+        Launcher::Mpirun => "mpirun --bind-to none … numabench exec -- PROGRAM".to_owned(),
         _ => "start the program through numabench exec -- PROGRAM".to_owned(),
     }
 }
@@ -143,18 +138,4 @@ fn of_running(case: &Case<'_>, certain: &[&Finding], places: Option<&NodePlaces>
         }
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mask_is_hexadecimal_with_the_lowest_pu_last() {
-        let mask = |list: &str| mask(&list.parse().unwrap_or_default());
-        assert_eq!(mask("0"), "0x1");
-        assert_eq!(mask("1-7"), "0xfe");
-        assert_eq!(mask("49-55"), "0xfe000000000000");
-        assert_eq!(mask("4,128"), format!("0x1{}10", "0".repeat(30)));
-    }
 }

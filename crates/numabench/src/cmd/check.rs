@@ -87,9 +87,18 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
     let judgement = judge(topology, &pool, &seen.iter().map(|seen| seen.observed(topology)).collect::<Vec<_>>());
     let complete = group.missing.is_empty();
     let placed = if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
-    let case = fix::Case { topology, pool: &pool, seen, judgement: &judgement, launcher: group.launcher, complete };
-    let fix = fix::lines(&case);
     let host = hostname(&machine.here.topology);
+    let (launcher, situation) = (group.launcher, machine.situation(seen));
+    let fix = fix::lines(&fix::Case {
+        topology,
+        pool: &pool,
+        seen,
+        judgement: &judgement,
+        launcher,
+        host: &host,
+        situation,
+        complete,
+    });
     let (launch, missing, judgement) = (group.words.as_str(), &group.missing, &judgement);
     let shown = Shown { host: &host, launch, topology, seen, missing, judgement, placed, fix: &fix };
     let bytes = if args.json {

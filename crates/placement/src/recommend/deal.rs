@@ -14,7 +14,7 @@ pub(super) struct Wish<'a> {
     /// Its own part of the cores.
     pub(super) part: Vec<usize>,
     /// How far a core is from what the rank needs: the tier, and the order within it.
-    pub(super) away: Box<dyn Fn(usize) -> (u8, u64) + 'a>,
+    pub(super) away: Box<dyn Fn(usize) -> (u32, u64) + 'a>,
 }
 
 /// What a rank got.
@@ -95,15 +95,16 @@ impl Deal<'_> {
     /// with the fewest ranks, and then the nearest, where none is free at all.
     fn give_nearest(&mut self, hand: &mut Hand, wish: &Wish<'_>) {
         let ranks = |pu: u32| self.ranks_on.get(&pu).copied().unwrap_or(0);
-        let every =
-            (0..self.pool.seats.len()).flat_map(|core| self.pool.seats[core].pus.iter().map(move |pu| (core, pu)));
+        let seats = &self.pool.seats;
+        let every = (0..seats.len()).flat_map(|core| seats[core].pus.iter().map(move |pu| (core, pu)));
+        let away: Vec<(u32, u64)> = (0..seats.len()).map(|core| (wish.away)(core)).collect();
         let nearest = every.min_by_key(|(core, pu)| {
-            let (tier, order) = (wish.away)(*core);
+            let (tier, order) = away[*core];
             (ranks(*pu), tier, !self.is_free(*core), order, *core, *pu)
         });
         let Some((core, pu)) = nearest else { return };
         if !wish.part.contains(&core) {
-            hand.elsewhere = self.pool.seats[core].pus.clone();
+            hand.elsewhere = seats[core].pus.clone();
         }
         if self.is_free(core) {
             return self.give_core(hand, core);

@@ -37,7 +37,14 @@ pub(super) enum Basis {
     },
     /// Nobody knows where it is.
     Unknown,
+    /// There is no target, or it does not matter: evenly over the NUMA nodes.
+    Even,
+    /// The target does not matter: the next cores in order.
+    Next,
 }
+
+/// How far a core is from a target; the smaller, the nearer.
+pub(super) type Away = (bool, Closeness, u64);
 
 /// A target's domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,21 +85,22 @@ pub(super) fn far(pool: &Pool<'_>, target: TargetId) -> Domain {
     }
 }
 
-/// How far a core is from a target: by what a verdict says of it, then by the firmware's distance between their nodes.
-pub(super) fn distance_to(pool: &Pool<'_>, target: TargetId, core: usize) -> (Closeness, u64) {
+/// How far a core is from a target: outside its local PUs or not, then what a verdict says of it, then the firmware's distance between
+/// their nodes.
+pub(super) fn distance_to(pool: &Pool<'_>, target: TargetId, core: usize) -> Away {
+    let local = local_pus(pool.topology, target).unwrap_or_default();
+    let outside = pool.core(core).and(&local).is_empty();
     let closeness = verdict(pool.topology, pool.first(core), target).closeness;
+    let from = nodes_of(pool.topology, target);
     let own = pool.seats[core].node;
-    let between = own.into_iter().flat_map(|own| {
-        let from = nodes_of(pool.topology, target);
-        from.iter().filter_map(|from| distance(pool.topology, from, own)).min()
-    });
-    (closeness, between.min().unwrap_or(u64::MAX))
+    let between = own.and_then(|own| from.iter().filter_map(|from| distance(pool.topology, from, own)).min());
+    (outside, closeness, between.unwrap_or(u64::MAX))
 }
 
 /// The same of a node's first core.
-fn away(pool: &Pool<'_>, target: TargetId, node: Option<u32>) -> (Closeness, u64) {
-    let first = pool.seats.iter().position(|seat| seat.node == node);
-    first.map_or((Closeness::Unknown, u64::MAX), |core| distance_to(pool, target, core))
+fn away(pool: &Pool<'_>, target: TargetId, node: Option<u32>) -> Option<Away> {
+    let first = pool.seats.iter().position(|seat| seat.node == node)?;
+    Some(distance_to(pool, target, first))
 }
 
 /// The nodes a target is at.

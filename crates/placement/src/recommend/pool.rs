@@ -62,9 +62,12 @@ impl<'t> Pool<'t> {
 
     /// The cores that have one of these PUs.
     pub(super) fn with(&self, pus: &IdSet) -> Vec<usize> {
-        let core =
-            |seat: usize| self.topology.core_of(self.first(seat)).map_or(&self.seats[seat].pus, |core| &core.pus);
-        (0..self.seats.len()).filter(|seat| !core(*seat).and(pus).is_empty()).collect()
+        (0..self.seats.len()).filter(|seat| !self.core(*seat).and(pus).is_empty()).collect()
+    }
+
+    /// All PUs of a core, also those that cannot be given.
+    pub(super) fn core(&self, seat: usize) -> &IdSet {
+        self.topology.core_of(self.first(seat)).map_or(&self.seats[seat].pus, |core| &core.pus)
     }
 
     /// The first PU of a core.

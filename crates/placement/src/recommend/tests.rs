@@ -1,1 +1,137 @@
-//! The recommender on a machine written by hand, where every rule has a case of its own.
+//! The recommender on the machine written by hand, where every rule has a case of its own.
+
+use topo::model::PuStatus;
+
+use super::*;
+use crate::Closeness;
+use crate::machine::{machine, set, without, without_nodes};
+
+fn these(gpus: &[usize]) -> GpuChoice {
+    let all = Target::gpus_of(&machine());
+    GpuChoice::These(gpus.iter().map(|gpu| all[*gpu].clone()).collect())
+}
+
+fn given(topology: &Topology, ask: &Ask) -> NodePlaces {
+    recommend(topology, ask).expect("places")
+}
+
+/// Each rank's PUs.
+fn pus(places: &NodePlaces) -> Vec<String> {
+    places.places.iter().map(|place| place.pus.to_string()).collect()
+}
+
+#[track_caller]
+fn why(place: &Place, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(place.why.contains(part), "no \"{part}\" in {place:?}"));
+}
+
+#[test]
+fn each_gpu_gets_what_is_its_own_and_those_without_get_what_is_left() {
+    let places = given(&machine(), &Ask::default());
+    assert_eq!(pus(&places), ["0-1", "6-7", "4-5", "16-17", "2-3"]);
+    let memory: Vec<Option<u32>> = places.places.iter().map(|place| place.memory_node).collect();
+    assert_eq!(memory, [0, 1, 1, 1, 0].map(Some), "node 4 has no memory, node 1 is the nearest");
+    why(&places.places[1], &["local to its GPU (6-7,14-15)"]);
+    why(&places.places[3], &["nobody knows where its GPU is"]);
+    why(&places.places[4], &["no PU is local to its GPU: the nearest, on NUMA node 0"]);
+    let closeness: Vec<_> = places.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
+    use Closeness::{L3Local, NumaLocal, Unknown};
+    assert_eq!(closeness, [L3Local, L3Local, NumaLocal, Unknown, NumaLocal]);
+}
+
+#[test]
+fn a_gpu_whose_cores_are_another_jobs_counts_elsewhere_only_where_a_rank_drives_it() {
+    let topology = without(machine(), "0-1,8-9", PuStatus::NotInCgroup);
+    let both = given(&topology, &Ask { gpus: these(&[0, 4]), ..Ask::default() });
+    assert_eq!(pus(&both), ["2", "3"]);
+    why(&both.places[0], &["none of the GPU's local PUs (0-1,8-9) can be had", "on NUMA node 0"]);
+    assert_eq!(pus(&given(&topology, &Ask { gpus: these(&[4]), ..Ask::default() })), ["2-3"]);
+}
+
+#[test]
+fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
+    let ask = Ask { gpus: these(&[1]), cores_per_rank: Some(3), ..Ask::default() };
+    let places = given(&machine(), &ask);
+    assert_eq!((pus(&places), places.places[0].first_pu()), (vec!["4,6-7".to_owned()], 6));
+    why(&places.places[0], &["its own part (6-7,14-15) is too small: 4 from elsewhere"]);
+    assert_eq!(places.places[0].verdict.as_ref().map(|verdict| verdict.closeness), Some(Closeness::NumaLocal));
+}
+
+#[test]
+fn a_thread_near_comes_before_a_core_far_away_and_a_free_pu_before_a_shared_one() {
+    let ranks = |ranks| given(&machine(), &Ask { ranks: Some(ranks), gpus: these(&[0]), ..Ask::default() });
+    assert_eq!(pus(&ranks(5)), ["0", "1", "8", "9", "2"]);
+    why(&ranks(5).places[2], &["a hardware thread of a core that another rank is on"]);
+    let all = ranks(19);
+    why(&all.places[18], &["shared with another rank"]);
+    assert_eq!(all.places.iter().filter(|place| place.why.contains("shared with")).count(), 1);
+    assert!(all.notes.iter().any(|note| note.contains("19 ranks and 18 PUs: ranks 18 share")), "{:?}", all.notes);
+    assert!(all.notes.iter().any(|note| note.contains("19 ranks share 1 GPU,")), "{:?}", all.notes);
+}
+
+#[test]
+fn ranks_without_a_gpu_are_one_a_node_and_as_even_as_they_can_be() {
+    let ask = |ranks| Ask { ranks, gpus: GpuChoice::None, ..Ask::default() };
+    let places = given(&machine(), &ask(None));
+    assert_eq!(pus(&places), ["0-3", "4-7", "16-17"]);
+    assert!(
+        places.places.iter().all(|place| place.target.is_none() && place.verdict.is_none() && place.rung.is_none())
+    );
+    assert_eq!(pus(&given(&machine(), &ask(Some(5)))), ["0-1", "2-3", "4-5", "6-7", "16-17"]);
+    assert_eq!(pus(&given(&machine(), &Ask { smt: true, ..ask(Some(1)) })), ["0-3,8-11"]);
+    let mut none = machine();
+    none.gpus.clear();
+    assert_eq!(pus(&given(&none, &Ask::default())), ["0-3", "4-7", "16-17"], "all of no GPUs is none");
+}
+
+#[test]
+fn ranks_that_copy_to_nodes_are_placed_at_those_and_no_gpu_takes_a_share() {
+    let targets = Target::nodes_of(&machine());
+    let places = given(&machine(), &Ask { gpus: GpuChoice::These(targets[..2].to_vec()), ..Ask::default() });
+    assert_eq!(pus(&places), ["0-3", "4-7"]);
+}
+
+#[test]
+fn parts_of_one_gpu_share_its_cores() {
+    let part = |uuid: &str| Target { uuid: Some(uuid.to_owned()), ..Target::gpus_of(&machine())[2].clone() };
+    let ask = Ask { gpus: GpuChoice::These(vec![part("MIG-a"), part("MIG-b")]), ..Ask::default() };
+    assert_eq!(pus(&given(&machine(), &ask)), ["4", "5"]);
+}
+
+#[test]
+fn the_pool_may_be_other_than_what_is_allowed_but_never_offline() {
+    let topology = without(machine(), "0", PuStatus::NotInAffinity);
+    let ask = Ask { gpus: these(&[0]), pus: Some(set("0-1,99")), ..Ask::default() };
+    let places = given(&topology, &ask);
+    assert_eq!(pus(&places), ["0-1"]);
+    assert!(
+        places.notes.iter().any(|note| note.contains("99 were asked for and are not online")),
+        "{:?}",
+        places.notes
+    );
+    let offline = without(machine(), "0-1,8-9", PuStatus::Offline);
+    let refused = recommend(&offline, &Ask { pus: Some(set("0-1")), ..Ask::default() });
+    assert_eq!(refused, Err(RecommendError::NoPu { pool: set("0-1"), missing: set("0-1"), reserved: set("") }));
+    let all = Ask { reserve: set("0-17"), ..Ask::default() };
+    assert!(matches!(recommend(&machine(), &all), Err(RecommendError::NoPu { .. })));
+}
+
+#[test]
+fn a_rank_whose_memory_may_lie_nowhere_is_placed_all_the_same_and_told() {
+    let places = given(&without_nodes(machine(), "0-2"), &Ask { gpus: these(&[0, 1]), ..Ask::default() });
+    assert!(places.places.iter().all(|place| place.memory_node.is_none()));
+    assert!(places.notes.iter().any(|note| note.contains("no NUMA node with memory is allowed")), "{:?}", places.notes);
+}
+
+#[test]
+fn nothing_is_asked_for_and_nothing_is_refused_by_its_own_name() {
+    let asked = |ask: Ask| recommend(&machine(), &ask).err();
+    assert_eq!(asked(Ask { ranks: Some(0), ..Ask::default() }), Some(RecommendError::NoRanks));
+    assert_eq!(asked(Ask { cores_per_rank: Some(0), ..Ask::default() }), Some(RecommendError::NoCores));
+    let text = asked(Ask { ranks: Some(2), cores_per_rank: Some(6), ..Ask::default() }).map(|error| error.to_string());
+    let text = text.unwrap_or_default();
+    assert!(
+        text.contains("need 12 cores, and 10 can be given: ask for at most 5 each, or for at most 1 rank"),
+        "{text}"
+    );
+}

@@ -8,6 +8,7 @@ use topo::model::Rung;
 use super::domain::Basis;
 use super::pool::Pool;
 use super::{Ask, Hand, Part, Place, Strategy};
+use crate::node_plan::counted;
 use crate::{Target, TargetId};
 
 /// Why a rank has its place.
@@ -21,18 +22,19 @@ impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pool, hand, part } = self;
         match &part.basis {
-            None => f.write_str("whatever the GPU")?,
-            Some(Basis::Local { local }) => write!(f, "local to its GPU ({local})")?,
-            Some(Basis::Taken { local, node }) => {
+            Basis::Local { local } => write!(f, "local to its GPU ({local})")?,
+            Basis::Taken { local, node } => {
                 write!(f, "none of the GPU's local PUs ({local}) can be had: the nearest, {}", on(*node))?;
             }
-            Some(Basis::NoLocal { node }) => write!(f, "no PU is local to its GPU: the nearest, {}", on(*node))?,
-            Some(Basis::Farthest { node }) => write!(f, "the farthest from its GPU, {}", on(*node))?,
-            Some(Basis::Unknown) => f.write_str("nobody knows where its GPU is: spread evenly")?,
+            Basis::NoLocal { node } => write!(f, "no PU is local to its GPU: the nearest, {}", on(*node))?,
+            Basis::Farthest { node } => write!(f, "the farthest from its GPU, {}", on(*node))?,
+            Basis::Unknown => f.write_str("nobody knows where its GPU is: evenly over the NUMA nodes")?,
+            Basis::Even => f.write_str("evenly over the NUMA nodes")?,
+            Basis::Next => f.write_str("the next cores in order")?,
         }
         let (share, ranks) = &part.share;
         if *ranks > 1 {
-            write!(f, "; {ranks} ranks share that GPU and its {}", cores(share.len()))?;
+            write!(f, "; {ranks} ranks share that GPU and its {}", counted(share.len(), "core"))?;
         }
         if !hand.elsewhere.is_empty() {
             let own = share.iter().fold(IdSet::default(), |all, core| all.or(&pool.seats[*core].pus));
@@ -50,10 +52,6 @@ impl fmt::Display for Why<'_> {
 
 fn on(node: Option<u32>) -> String {
     node.map_or_else(|| "where there is no NUMA node".to_owned(), |node| format!("on NUMA node {node}"))
-}
-
-fn cores(count: usize) -> String {
-    if count == 1 { "1 core".to_owned() } else { format!("{count} cores") }
 }
 
 /// What holds for the node.
@@ -76,14 +74,19 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
     });
     say(!pool.kept_as_asked.is_empty(), &|| format!("{} are reserved as asked", pool.kept_as_asked));
     say(!pool.missing.is_empty(), &|| format!("{} were asked for and are not online here", pool.missing));
-    say(gpus > 0 && ranks > gpus, &|| format!("{ranks} ranks share {gpus} GPUs, neighbours in rank the same one"));
+    say(gpus > 0 && ranks > gpus, &|| {
+        format!("{ranks} ranks share {}, neighbours in rank the same one", counted(gpus, "GPU"))
+    });
     say(gpus > ranks, &|| {
         let used: Vec<String> =
             places.iter().filter_map(|place| Some(place.target.as_ref()?.index.to_string())).collect();
         format!("{ranks} ranks use {ranks} of {gpus} GPUs: {}", used.join(","))
     });
     say(ask.smt && ranks > pool.seats.len(), &|| {
-        format!("{ranks} ranks and {}: each rank gets one hardware thread, not all of a core", cores(pool.seats.len()))
+        format!(
+            "{ranks} ranks and {}: each rank gets one hardware thread, not all of a core",
+            counted(pool.seats.len(), "core")
+        )
     });
     let threads: Vec<String> = of(hands, |hand| hand.thread_only);
     say(!threads.is_empty(), &|| {
@@ -94,12 +97,13 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
         let pus = pool.seats.iter().map(|seat| seat.pus.len()).sum::<usize>();
         format!("{ranks} ranks and {pus} PUs: ranks {} share a PU with another and take turns on it", shared.join(","))
     });
-    let unknown = |place: &&Place| place.rung == Some(Rung::Unknown) || (place.rung.is_none() && is_gpu(place));
+    let unknown = |place: &&Place| is_gpu(place) && matches!(place.rung, None | Some(Rung::Unknown));
     let lost: Vec<String> = places.iter().filter(unknown).map(|place| place.rank.to_string()).collect();
-    say(!lost.is_empty(), &|| {
+    let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
+    say(by_gpu && !lost.is_empty(), &|| {
+        let ranks = lost.join(",");
         format!(
-            "nobody tells where the GPUs of ranks {} are: their places are even, not near; a measurement can tell",
-            lost.join(",")
+            "nobody tells where the GPUs of ranks {ranks} are: their places are even, neither near nor far; a measurement can tell"
         )
     });
     notes

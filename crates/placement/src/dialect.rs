@@ -1,0 +1,165 @@
+//! Places in the words of launchers and tools: lines that can be pasted, and why one cannot work here.
+//!
+//! CPU ids are OS ids everywhere, but each tool has its own way to write them, its own idea of a GPU's number, and its own conditions. What
+//! was looked at: Slurm 22.05, Open MPI 4.1.4, MPICH 4.0.2, numactl 2.0.16, util-linux 2.38; of other versions, their documents.
+//!
+//! * `srun` `--cpu-bind` and `--gpu-bind`, and `--cpu-bind` read back;
+//! * `mpirun` Open MPI's and Hydra's options;
+//! * `alone` what is put before one rank's program: numactl, taskset, OpenMP's variable;
+//! * `wrapper` a script that does for each rank what `numabench exec` does, where there is no numabench;
+//! * `visible` the variables that show a runtime one GPU.
+//!
+//! Nothing here changes a process or knows who launched it: what is known of that comes in as a [`Situation`].
+
+mod alone;
+mod mpirun;
+mod srun;
+mod visible;
+mod wrapper;
+
+use std::fmt;
+use std::str::FromStr;
+
+use topo::model::Topology;
+
+pub use alone::omp_places;
+pub use srun::{BindingError, parse_map_cpu, parse_mask_cpu};
+pub use visible::{Visible, visible};
+pub use wrapper::LOCAL_RANK_VARIABLES;
+
+use crate::NodePlaces;
+
+/// A way to say where ranks go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// srun: one PU for each rank.
+    SrunMapCpu,
+    /// srun: all PUs of each rank.
+    SrunMaskCpu,
+    /// srun: ranks in the order of their cores, and the GPU of each.
+    GpuBind,
+    /// Open MPI 4's rankfile.
+    OpenMpi,
+    /// The `mpiexec` of MPICH and its relatives (Hydra).
+    Mpich,
+    /// numactl before each rank's program.
+    Numactl,
+    /// taskset before each rank's program.
+    Taskset,
+    /// OpenMP's places, for the threads of each rank.
+    OmpPlaces,
+    /// A shell script before every rank's program.
+    Wrapper,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::SrunMapCpu,
+        Self::SrunMaskCpu,
+        Self::GpuBind,
+        Self::OpenMpi,
+        Self::Mpich,
+        Self::Numactl,
+        Self::Taskset,
+        Self::OmpPlaces,
+        Self::Wrapper,
+    ];
+
+    /// As users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SrunMapCpu => "srun-map",
+            Self::SrunMaskCpu => "srun",
+            Self::GpuBind => "gpu-bind",
+            Self::OpenMpi => "openmpi",
+            Self::Mpich => "mpich",
+            Self::Numactl => "numactl",
+            Self::Taskset => "taskset",
+            Self::OmpPlaces => "omp-places",
+            Self::Wrapper => "wrapper",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Not the name of a dialect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{asked}\" is no way to say a placement: write one of {}", Dialect::ALL.map(Dialect::name).join(", "))]
+pub struct DialectError {
+    /// As asked.
+    pub asked: String,
+}
+
+impl FromStr for Dialect {
+    type Err = DialectError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = Self::ALL.into_iter().find(|dialect| dialect.name() == text);
+        named.ok_or_else(|| DialectError { asked: text.to_owned() })
+    }
+}
+
+/// What is known of the job step that the words are for. The default knows nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Situation {
+    /// Whether the step has the whole node.
+    pub owns_node: Option<bool>,
+    /// Slurm's version, as in 22.05.
+    pub slurm: Option<(u32, u32)>,
+    /// Whether a cgroup keeps each task from the GPUs of the others.
+    pub gpus_are_confined: Option<bool>,
+}
+
+/// What to paste, and what to know of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saying {
+    /// The dialect.
+    pub dialect: Dialect,
+    /// What to paste; without a newline at its end. Empty only where there is nothing to say, and `cannot` says why.
+    pub text: String,
+    /// Why it cannot work here, and what to do instead.
+    pub cannot: Option<String>,
+    /// What to know of it.
+    pub remarks: Vec<String>,
+}
+
+impl Saying {
+    fn new(dialect: Dialect, text: String) -> Self {
+        Self { dialect, text, cannot: None, remarks: Vec::new() }
+    }
+
+    fn remark(mut self, condition: bool, remark: impl FnOnce() -> String) -> Self {
+        if condition {
+            self.remarks.push(remark());
+        }
+        self
+    }
+
+    fn cannot(mut self, condition: bool, why: impl FnOnce() -> String) -> Self {
+        if condition && self.cannot.is_none() {
+            self.cannot = Some(why());
+        }
+        self
+    }
+}
+
+/// The places in this dialect.
+pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation: &Situation) -> Saying {
+    match dialect {
+        Dialect::SrunMapCpu => srun::map_cpu(places, situation),
+        Dialect::SrunMaskCpu => srun::mask_cpu(places, situation),
+        Dialect::GpuBind => srun::gpu_bind(topology, places, situation),
+        Dialect::OpenMpi => mpirun::open_mpi(topology, places),
+        Dialect::Mpich => mpirun::mpich(places),
+        Dialect::Numactl => alone::numactl(places),
+        Dialect::Taskset => alone::taskset(places),
+        Dialect::OmpPlaces => alone::omp(places),
+        Dialect::Wrapper => wrapper::wrapper(topology, places, situation),
+    }
+}

@@ -1,0 +1,80 @@
+//! A shell script that puts each rank of a node in its place: `select_gpu` done right, for where there is no numabench.
+//!
+//! POSIX sh. Arguments are passed on as `"$@"`, so that spaces, quotes and newlines in them arrive; the program takes the script's
+//! place (`exec`), so that signals and the exit code are its own; a rank that has no place is an error and not rank 0's neighbour.
+
+use topo::model::Topology;
+
+use super::{Dialect, Saying, Situation, Visible, visible};
+use crate::{NodePlaces, Place};
+
+/// Variables that tell a rank's number on its node, the innermost launcher's first: `mpirun` and Flux start their daemons with `srun` where there is
+/// Slurm, so theirs come before Slurm's.
+pub const LOCAL_RANK_VARIABLES: [&str; 6] = [
+    "JSM_NAMESPACE_LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "FLUX_TASK_LOCAL_ID",
+    "SLURM_LOCALID",
+    "PALS_LOCAL_RANKID",
+];
+
+pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
+    let shown: Vec<Option<Visible>> =
+        places.places.iter().map(|place| Some(visible(topology, place.target.as_ref()?))).collect();
+    let mut remarks: Vec<String> = Vec::new();
+    for remark in shown.iter().flatten().filter_map(|visible| visible.remark.clone()) {
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+    let mut saying = Saying::new(Dialect::Wrapper, script(places, &shown));
+    saying.remarks = remarks;
+    saying
+        .remark(true, || {
+            "start it under --cpu-bind=none and --gpu-bind=none (srun) or --bind-to none (mpirun), so that it may bind".to_owned()
+        })
+        .remark(situation.gpus_are_confined == Some(true), || {
+            "each task is kept from the GPUs of the others, and the script chooses among all: start it with --gpu-bind=none, or with \
+             --gres-flags=allow-task-sharing"
+                .to_owned()
+        })
+}
+
+fn script(places: &NodePlaces, shown: &[Option<Visible>]) -> String {
+    let count = places.places.len();
+    let last = count.saturating_sub(1);
+    let (first, others) = LOCAL_RANK_VARIABLES.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
+    let rank = others.iter().rev().fold(format!("${{{first}:-}}"), |inner, name| format!("${{{name}:-{inner}}}"));
+    let cases: String = places.places.iter().zip(shown).map(|(place, shown)| case(place, shown.as_ref())).collect();
+    let named = LOCAL_RANK_VARIABLES.join(", ");
+    format!(
+        "#!/bin/sh\n\
+         # Puts each rank of a node on its CPUs, memory and GPU (strategy {strategy}, {count} ranks), then becomes the program:\n\
+         #   srun --cpu-bind=none --gpu-bind=none ./place.sh PROGRAM ARGUMENTS\n\
+         #   mpirun --bind-to none ./place.sh PROGRAM ARGUMENTS\n\
+         if [ \"$#\" -eq 0 ]; then\n    echo \"usage: $0 PROGRAM [ARGUMENTS]\" >&2\n    exit 2\nfi\n\
+         rank={rank}\n\
+         memory=\n\
+         case $rank in\n{cases}\
+         '')\n    echo \"$0: no launcher tells this rank's number on its node: none of {named} is set\" >&2\n    exit 1\n    ;;\n\
+         *)\n    echo \"$0: no place for rank $rank of this node: places were made for ranks 0 to {last}\" >&2\n    exit 1\n    ;;\n\
+         esac\n\
+         if command -v numactl >/dev/null 2>&1; then\n    \
+             exec numactl --physcpubind=\"$pus\" ${{memory:+--membind=\"$memory\"}} -- \"$@\"\n\
+         elif command -v taskset >/dev/null 2>&1; then\n    \
+             exec taskset -c \"$pus\" \"$@\"\n\
+         fi\n\
+         echo \"$0: neither numactl nor taskset is here: rank $rank is not bound\" >&2\n\
+         exec \"$@\"",
+        strategy = places.strategy,
+    )
+}
+
+fn case(place: &Place, shown: Option<&Visible>) -> String {
+    let mut lines = vec![format!("pus={}", place.pus)];
+    lines.extend(place.memory_node.map(|node| format!("memory={node}")));
+    let variables = shown.map(|shown| shown.variables.as_slice()).unwrap_or_default();
+    lines.extend(variables.iter().map(|(name, value)| format!("export {name}={value}")));
+    format!("{})\n    {}\n    ;;\n", place.rank, lines.join("\n    "))
+}

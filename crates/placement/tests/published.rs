@@ -1,0 +1,378 @@
+//! Mappings that centres and vendors publish for their nodes: each comes out of the recommender, from the shape of the machine alone.
+//!
+//! Of the project's own machines (`topo/tests/machines` says what each is made after), and of captures where there are some: see
+//! `captures.rs` for where they lie.
+
+mod places;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use placement::{
+    Ask, Closeness, Dialect, GpuChoice, NodePlaces, RecommendError, Situation, Strategy, Target, parse_map_cpu,
+    parse_mask_cpu, recommend, say,
+};
+use stats::IdSet;
+use topo::Topology;
+use topo::model::Rung;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn own(name: &str) -> Result<Topology, topo::TopoError> {
+    topo::from_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{name}.xml")))
+}
+
+#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+fn captures(test: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/topologies");
+    let folder = std::env::var_os("NUMABENCH_TOPOLOGIES").map_or(beside, PathBuf::from).join("xml");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("SKIPPED {test}: no captures at {} (set NUMABENCH_TOPOLOGIES)", folder.display());
+    None
+}
+
+fn captured(folder: &Path, name: &str) -> Result<Topology, topo::TopoError> {
+    topo::from_xml(&folder.join(format!("{name}.xml")))
+}
+
+/// The places, having kept the rules.
+fn placed(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Box<dyn Error>> {
+    Ok(places::check(topology, ask)?.ok_or("refused")?)
+}
+
+fn close(topology: &Topology) -> Result<NodePlaces, Box<dyn Error>> {
+    placed(topology, &Ask::default())
+}
+
+fn gpus(topology: &Topology, indices: &[usize]) -> GpuChoice {
+    let all = Target::gpus_of(topology);
+    GpuChoice::These(indices.iter().map(|index| all[*index].clone()).collect())
+}
+
+fn text(topology: &Topology, places: &NodePlaces, dialect: Dialect) -> String {
+    say(topology, places, dialect, &Situation::default()).text
+}
+
+/// Each rank's PUs as a list.
+fn pus(places: &NodePlaces) -> Vec<String> {
+    places.places.iter().map(|place| place.pus.to_string()).collect()
+}
+
+fn firsts(places: &NodePlaces) -> Vec<u32> {
+    places.places.iter().map(|place| place.first_pu()).collect()
+}
+
+fn memory(places: &NodePlaces) -> Vec<u32> {
+    places.places.iter().filter_map(|place| place.memory_node).collect()
+}
+
+#[track_caller]
+fn all_are(places: &NodePlaces, closeness: Closeness) {
+    for place in &places.places {
+        assert_eq!(place.verdict.as_ref().map(|verdict| verdict.closeness), Some(closeness), "{place:?}");
+    }
+}
+
+/// LUMI-G: docs.lumi-supercomputer.eu, "Distribution and binding"; the cores, the masks, and the GPUs for ranks in core order.
+#[test]
+fn lumi_g_gets_the_published_cores_masks_and_gpus() -> Outcome {
+    let mut machines = vec![own("lumi-g-low-noise")?];
+    if let Some(folder) = captures("LUMI-G as captured") {
+        let tioga = captured(&folder, "mi250x-tioga")?;
+        let reserved: IdSet = "0-120:8".parse()?;
+        machines.push(tioga.restricted_to(&tioga.allowed.pus.minus(&reserved)));
+    }
+    for lumi in machines {
+        let places = close(&lumi)?;
+        assert_eq!(text(&lumi, &places, Dialect::SrunMapCpu), "--cpu-bind=map_cpu:49,57,17,25,1,9,33,41");
+        let masks = "0xfe000000000000,0xfe00000000000000,0xfe0000,0xfe000000,0xfe,0xfe00,0xfe00000000,0xfe0000000000";
+        assert_eq!(text(&lumi, &places, Dialect::SrunMaskCpu), format!("--cpu-bind=mask_cpu:{masks}"));
+        let inverse = text(&lumi, &places, Dialect::GpuBind);
+        assert!(inverse.ends_with(" --gpu-bind=map:4,5,2,3,6,7,0,1"), "{inverse}");
+        let in_core_order: Vec<Option<u32>> = parse_mask_cpu(&inverse)?.iter().map(IdSet::first).collect();
+        assert_eq!(in_core_order, [1, 9, 17, 25, 33, 41, 49, 57].map(Some));
+        assert_eq!(memory(&places), [3, 3, 1, 1, 0, 0, 2, 2]);
+        all_are(&places, Closeness::L3Local);
+        assert!(places.places.iter().all(|place| place.rung == Some(Rung::L3) && place.l3s.len() == 1));
+    }
+    Ok(())
+}
+
+#[test]
+fn half_of_lumi_gs_gpus_keep_their_cores_however_they_are_asked_for() -> Outcome {
+    let lumi = own("lumi-g-low-noise")?;
+    for ask in [
+        Ask { gpus: gpus(&lumi, &[0, 2, 4, 6]), ..Ask::default() },
+        Ask { ranks: Some(4), ..Ask::default() },
+        Ask { ranks: Some(4), cores_per_rank: Some(1), ..Ask::default() },
+    ] {
+        let places = placed(&lumi, &ask)?;
+        assert_eq!(text(&lumi, &places, Dialect::SrunMapCpu), "--cpu-bind=map_cpu:49,17,1,33", "{ask:?}");
+    }
+    let each_alone = (0..8).map(|gpu| placed(&lumi, &Ask { gpus: gpus(&lumi, &[gpu]), ..Ask::default() }));
+    let each_alone: Vec<String> =
+        each_alone.map(|places| Ok(pus(&places?).concat())).collect::<Result<_, Box<dyn Error>>>()?;
+    assert_eq!(each_alone, pus(&close(&lumi)?), "a rank that sees one GPU computes what the node's plan gives it");
+    Ok(())
+}
+
+#[test]
+fn lumi_gs_reserved_cores_are_found_and_named() -> Outcome {
+    let places = close(&own("lumi-g-low-noise")?)?;
+    let kept: IdSet = "0-120:8".parse()?;
+    assert_eq!(places.reserved, kept);
+    let note = places.notes.first().ok_or("no note")?;
+    assert!(note.starts_with(&kept.to_string()) && note.contains("the site keeps them"), "{note}");
+    assert_eq!(close(&own("lumi-g")?)?.reserved, IdSet::default());
+    let asked = Ask { reserve: "1,57".parse()?, ..Ask::default() };
+    let places = placed(&own("lumi-g")?, &asked)?;
+    assert_eq!(places.reserved, "1,57,65,121".parse()?, "with their other threads");
+    assert_eq!(pus(&places)[1], "56,58-63");
+    Ok(())
+}
+
+#[test]
+fn lumi_gs_threads_and_more_ranks_than_gpus_split_each_gpus_own_l3() -> Outcome {
+    let lumi = own("lumi-g-low-noise")?;
+    let places = placed(&lumi, &Ask { smt: true, gpus: gpus(&lumi, &[0]), ..Ask::default() })?;
+    assert_eq!(pus(&places), ["49-55,113-119"]);
+    let places = placed(&lumi, &Ask { ranks: Some(16), ..Ask::default() })?;
+    let split = ["49-52", "53-55", "57-60", "61-63", "17-20", "21-23", "25-28", "29-31"];
+    assert_eq!(pus(&places)[..8], split);
+    let targets: Vec<u32> = places.places.iter().filter_map(|place| Some(place.target.as_ref()?.index)).collect();
+    assert_eq!(targets, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
+    assert!(places.notes.iter().any(|note| note.contains("16 ranks share 8 GPUs")), "{:?}", places.notes);
+    all_are(&places, Closeness::L3Local);
+    // 112 PUs for 120 ranks: everyone is placed, and those that share are named.
+    let places = placed(&lumi, &Ask { ranks: Some(120), ..Ask::default() })?;
+    let shared = places.places.iter().filter(|place| place.why.contains("no PU is free")).count();
+    assert_eq!(shared, 8);
+    assert!(places.notes.iter().any(|note| note.contains("120 ranks and 112 PUs")), "{:?}", places.notes);
+    Ok(())
+}
+
+/// The user guides of the DGX A100 and of HGX H100 systems: `nvidia-smi topo -m`'s CPU affinities.
+#[test]
+fn dgx_a100_and_hgx_h100_split_each_nodes_cores_among_its_gpus() -> Outcome {
+    let places = close(&own("dgx-a100")?)?;
+    let half_nodes = ["48-55", "56-63", "16-23", "24-31", "112-119", "120-127", "80-87", "88-95"];
+    assert_eq!(pus(&places), half_nodes);
+    assert_eq!(memory(&places), [3, 3, 1, 1, 7, 7, 5, 5], "NUMA nodes 0, 2, 4 and 6 have no GPU");
+    assert!(places.places.iter().all(|place| place.l3s.len() == 2), "two whole L3s of four cores each");
+    all_are(&places, Closeness::NumaLocal);
+
+    let hgx = own("hgx-h100")?;
+    let every: IdSet = hgx.pus.iter().map(|pu| pu.os_index).collect();
+    let places = placed(&hgx, &Ask { pus: Some(every), ..Ask::default() })?;
+    let nodes: Vec<String> = places.places.iter().map(|place| place.nodes.to_string()).collect();
+    assert_eq!(nodes, ["0", "0", "0", "0", "1", "1", "1", "1"]);
+    let cores: usize = places.places.iter().map(|place| place.pus.len()).sum();
+    assert_eq!(cores, hgx.cores.len(), "no core is left over");
+    all_are(&places, Closeness::NumaLocal);
+    Ok(())
+}
+
+/// CSCS and JSC: GPU i, NUMA node i, cores 72i to 72i+71; 36 NUMA nodes, of which four are for host memory.
+#[test]
+fn each_superchip_gets_its_own_cores_and_never_a_gpus_memory() -> Outcome {
+    let mut machines = vec![own("gh200-quad")?];
+    if let Some(folder) = captures("GH200 as published") {
+        machines.push(captured(&folder, "gh200-quad-synthetic-gpunuma-kept")?);
+    }
+    for machine in machines {
+        let places = close(&machine)?;
+        assert_eq!(pus(&places), ["0-71", "72-143", "144-215", "216-287"]);
+        assert_eq!(memory(&places), [0, 1, 2, 3]);
+        all_are(&places, Closeness::NumaLocal);
+        for strategy in Strategy::ALL {
+            for ranks in [1, 4, 36] {
+                let places = placed(&machine, &Ask { strategy, ranks: Some(ranks), ..Ask::default() })?;
+                assert!(memory(&places).iter().all(|node| *node < 4), "{strategy} {:?}", memory(&places));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One PU a core of four, ten L3s of two cores each for two GPUs a package; the first core of each package is the system's (LLNL).
+#[test]
+fn lassen_splits_each_packages_cores_between_its_two_gpus() -> Outcome {
+    let places = close(&own("power9")?)?;
+    assert_eq!((firsts(&places), memory(&places)), (vec![4, 12, 20, 28], vec![0, 0, 8, 8]));
+    let Some(folder) = captures("Lassen as captured") else { return Ok(()) };
+    for name in ["v100-lassen", "v100-lassen-gpunuma-hwloc1"] {
+        let lassen = captured(&folder, name)?;
+        let places = close(&lassen)?;
+        assert_eq!(pus(&places)[0], "8,12,16,20,24,28,32,36,40,44", "{name}");
+        assert_eq!((firsts(&places), memory(&places)), (vec![8, 48, 96, 136], vec![0, 0, 8, 8]), "{name}");
+        all_are(&places, Closeness::NumaLocal);
+    }
+    Ok(())
+}
+
+/// Corona: GPUs in PCI order, four to a package of eight L3s of three cores; and with four GPUs on eight NUMA nodes.
+#[test]
+fn corona_gets_whole_l3s_and_nodes_without_gpu_stay_empty() -> Outcome {
+    let Some(folder) = captures("Corona") else { return Ok(()) };
+    let places = close(&captured(&folder, "mi50-corona-8gpu")?)?;
+    assert_eq!(pus(&places), ["0-5", "6-11", "12-17", "18-23", "24-29", "30-35", "36-41", "42-47"]);
+    assert!(places.places.iter().all(|place| place.l3s.len() == 2));
+    let eight = captured(&folder, "mi60-corona-8numa")?;
+    let places = close(&eight)?;
+    assert_eq!(pus(&places), ["6-11", "12-17", "30-35", "42-47"]);
+    assert_eq!(memory(&places), [1, 2, 5, 7]);
+    let spread = placed(&eight, &Ask { strategy: Strategy::Spread, ..Ask::default() })?;
+    assert_eq!(memory(&spread), [0, 2, 4, 6], "as evenly over eight nodes as four ranks can be");
+    Ok(())
+}
+
+#[test]
+fn pascals_gpus_share_the_cores_of_the_one_package_they_are_on() -> Outcome {
+    let places = close(&own("pascal")?)?;
+    assert_eq!((pus(&places), memory(&places)), (vec!["0-8".to_owned(), "9-17".to_owned()], vec![0, 0]));
+    all_are(&places, Closeness::NumaLocal);
+    let spread = placed(&own("pascal")?, &Ask { strategy: Strategy::Spread, ..Ask::default() })?;
+    assert_eq!(pus(&spread), ["0-17", "18-35"]);
+    let closeness: Vec<_> = spread.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
+    assert_eq!(closeness, [Closeness::NumaLocal, Closeness::Remote]);
+    Ok(())
+}
+
+/// Leonardo: every GPU is at node 0, and published runs were faster with ranks over both nodes. Both candidates can be had.
+#[test]
+fn leonardos_two_candidates_are_near_the_gpus_and_over_both_nodes() -> Outcome {
+    let leonardo = own("leonardo")?;
+    assert_eq!(pus(&close(&leonardo)?), ["0-3", "4-7", "8-11", "12-15"]);
+    let spread = placed(&leonardo, &Ask { strategy: Strategy::Spread, ..Ask::default() })?;
+    assert_eq!(pus(&spread), ["0-7", "8-15", "16-23", "24-31"]);
+    assert_eq!(memory(&spread), [0, 0, 1, 1]);
+    Ok(())
+}
+
+#[test]
+fn where_nobody_tells_ranks_are_spread_evenly_and_nothing_is_claimed() -> Outcome {
+    let one = own("vm-one-node")?;
+    let places = close(&one)?;
+    assert_eq!(pus(&places), ["0-3", "4-7"]);
+    all_are(&places, Closeness::Unknown);
+    let note = places.notes.first().ok_or("no note")?;
+    assert!(note.contains("nobody tells where the GPUs of ranks 0,1 are") && note.contains("measure"), "{note}");
+    let two = own("vm-two-nodes")?;
+    assert_eq!(pus(&close(&two)?), ["0-1", "2-3", "4-7"], "three GPUs over two nodes of four cores");
+    assert_eq!(pus(&placed(&two, &Ask { gpus: gpus(&two, &[2]), ..Ask::default() })?), ["4-7"]);
+    let Some(folder) = captures("eight H200 in a virtual machine") else { return Ok(()) };
+    let h200 = captured(&folder, "h200-x8-vm-no-locality")?;
+    let places = close(&h200)?;
+    all_are(&places, Closeness::Unknown);
+    let sizes: Vec<usize> = places.places.iter().map(|place| place.pus.len()).collect();
+    assert_eq!(sizes, [h200.cores.len() / 8; 8]);
+    Ok(())
+}
+
+#[test]
+fn a_jobs_share_and_offline_pus_are_what_is_shared_out() -> Outcome {
+    let job = own("job-share")?;
+    let places = close(&job)?;
+    assert_eq!(pus(&places), ["8-9", "10-11"], "GPU 0's own package is another job's");
+    let why = &places.places[0].why;
+    assert!(why.contains("none of the GPU's local PUs (0-7) can be had: the nearest, on NUMA node 1"), "{why}");
+    let own_only = placed(&job, &Ask { gpus: gpus(&job, &[1]), ..Ask::default() })?;
+    assert_eq!(pus(&own_only), ["8-11"], "and leaves GPU 1 all of its cores where nobody drives it");
+    let offline = own("offline")?;
+    let places = placed(&offline, &Ask { gpus: GpuChoice::None, ..Ask::default() })?;
+    assert_eq!(pus(&places), ["0-2,11", "4-5,15"], "a core with one sibling online counts");
+    let smt_off = placed(&own("smt-off")?, &Ask { smt: true, gpus: GpuChoice::None, ..Ask::default() })?;
+    assert_eq!(pus(&smt_off), ["0-5", "6-11"]);
+    Ok(())
+}
+
+#[test]
+fn the_worst_is_another_node_and_says_so() -> Outcome {
+    let lumi = own("lumi-g-low-noise")?;
+    let places = placed(&lumi, &Ask { strategy: Strategy::Worst, ..Ask::default() })?;
+    assert_eq!(memory(&places), [1, 1, 3, 3, 2, 2, 0, 0]);
+    all_are(&places, Closeness::SamePackage);
+    assert!(places.notes[0].contains("for showing what a bad placement costs"), "{:?}", places.notes);
+    let sizes: Vec<usize> = places.places.iter().map(|place| place.pus.len()).collect();
+    assert_eq!(sizes, [7; 8], "as many cores as close gives, so that only the distance differs");
+    let dgx = own("dgx-a100")?;
+    all_are(&placed(&dgx, &Ask { strategy: Strategy::Worst, ..Ask::default() })?, Closeness::Remote);
+    Ok(())
+}
+
+#[test]
+fn compact_takes_the_first_cores_one_after_the_other() -> Outcome {
+    let lumi = own("lumi-g-low-noise")?;
+    let ask = Ask { strategy: Strategy::Compact, ..Ask::default() };
+    assert_eq!(firsts(&placed(&lumi, &ask)?), [1, 2, 3, 4, 5, 6, 7, 9]);
+    let ask = Ask { cores_per_rank: Some(7), ..ask };
+    assert_eq!(firsts(&placed(&lumi, &ask)?), [1, 9, 17, 25, 33, 41, 49, 57]);
+    Ok(())
+}
+
+#[test]
+fn more_cores_than_there_are_are_refused_with_what_would_fit() -> Outcome {
+    let lumi = own("lumi-g-low-noise")?;
+    let refused = |ranks, each| {
+        let ask = Ask { ranks: Some(ranks), cores_per_rank: Some(each), ..Ask::default() };
+        recommend(&lumi, &ask).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let text = refused(8, 8);
+    assert!(text.contains("8 ranks with 8 cores each need 64 cores, and 56 can be given"), "{text}");
+    assert!(text.contains("at most 7 each, or for at most 7 ranks"), "{text}");
+    assert!(refused(57, 1).contains("at most 56 ranks can have a core of their own"), "{}", refused(57, 1));
+    let none = Ask { pus: Some("200-207".parse()?), ..Ask::default() };
+    assert!(matches!(recommend(&lumi, &none), Err(RecommendError::NoPu { .. })));
+    Ok(())
+}
+
+/// The allowed sets a site may give a job: everything, every other PU, one PU, the upper half, nothing.
+fn shares(topology: &Topology) -> Vec<IdSet> {
+    let all: Vec<u32> = topology.allowed.pus.iter().collect();
+    let some = |pus: &[u32]| pus.iter().copied().collect();
+    vec![
+        topology.allowed.pus.clone(),
+        all.iter().copied().step_by(2).collect(),
+        some(&all[..all.len().min(1)]),
+        some(&all[all.len() / 2..]),
+        IdSet::default(),
+    ]
+}
+
+#[test]
+fn every_machine_under_every_share_and_strategy_keeps_the_rules_and_srun_reads_it_back() -> Outcome {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures")];
+    folders.extend(captures("every capture's places"));
+    let (mut files, mut made) = (0, 0);
+    for folder in folders {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "xml") {
+                continue;
+            }
+            let Ok(whole) = topo::from_xml(&path) else { continue };
+            files += 1;
+            for share in shares(&whole) {
+                let topology = whole.restricted_to(&share);
+                for (strategy, ranks, smt) in Strategy::ALL
+                    .into_iter()
+                    .flat_map(|strategy| [None, Some(3), Some(40)].map(|ranks| (strategy, ranks, ranks == Some(3))))
+                {
+                    let ask = Ask { strategy, ranks, smt, ..Ask::default() };
+                    let places = places::check(&topology, &ask);
+                    let places = places.map_err(|error| format!("{}, PUs {share}: {error}", path.display()))?;
+                    let Some(places) = places else { continue };
+                    let want: Vec<IdSet> = places.places.iter().map(|place| place.pus.clone()).collect();
+                    assert_eq!(parse_mask_cpu(&text(&topology, &places, Dialect::SrunMaskCpu))?, want);
+                    let want: Vec<IdSet> = firsts(&places).iter().map(|pu| [*pu].into_iter().collect()).collect();
+                    assert_eq!(parse_map_cpu(&text(&topology, &places, Dialect::SrunMapCpu))?, want);
+                    made += 1;
+                }
+            }
+        }
+    }
+    assert!(files >= 24 && made > files * 40, "{made} of {files} machines");
+    Ok(())
+}
