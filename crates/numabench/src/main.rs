@@ -9,6 +9,7 @@ mod cmd;
 mod config;
 mod document;
 mod dry_run;
+mod exec;
 mod exit;
 mod fault;
 mod keeper;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let ended = match &args.command {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
+        Command::Exec(exec) => cmd::exec::run(exec),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);

@@ -30,7 +30,7 @@ mod share_out;
 mod target;
 mod verdict;
 
-pub use check_node::NodeError;
+pub use check_node::{NodeError, can_hold_memory};
 pub use check_pu::PuError;
 pub use member::Member;
 pub use node_plan::{NodePlanError, plan_node};

@@ -1,4 +1,5 @@
 //! One file a command: each reads as the list of steps it takes.
 
+pub mod exec;
 pub mod pingpong;
 pub mod topo;

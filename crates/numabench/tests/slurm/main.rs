@@ -9,7 +9,8 @@
 //! * `jobs`      every script of `jobs/`, each of its lines;
 //! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
 //! * `refusals`  launches and lists that cannot become one run;
-//! * `faults`    a rank that is killed, and signals.
+//! * `faults`    a rank that is killed, and signals;
+//! * `exec`      programs put in their places, and everything that passes through to them.
 
 #[path = "../cli/driver.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
@@ -21,6 +22,7 @@ mod proof;
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod run;
 
+mod exec;
 mod faults;
 mod jobs;
 mod lab;
