@@ -23,6 +23,10 @@ pub enum Exit {
     Absent,
     /// The time limit.
     TimedOut,
+    /// A program that was to be started is there and cannot be executed.
+    NotExecutable,
+    /// A program that was to be started is not found.
+    NotFound,
     /// A signal, by number.
     Signal(u8),
 }
@@ -39,6 +43,8 @@ Exit codes:
     6  undecided: the data do not decide
    77  hardware that was asked for is not here
   124  timed out
+  126  exec: the program cannot be executed
+  127  exec: the program is not found
 128+n  ended by signal n (130 Ctrl-C, 143 SIGTERM); finished cases are kept";
 
 impl Exit {
@@ -54,6 +60,8 @@ impl Exit {
             Self::Undecided => 6,
             Self::Absent => 77,
             Self::TimedOut => 124,
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -72,6 +80,8 @@ impl Exit {
             Self::Undecided,
             Self::Absent,
             Self::TimedOut,
+            Self::NotExecutable,
+            Self::NotFound,
         ];
         let signal = || code.checked_sub(128).filter(|number| *number > 0).map(Self::Signal);
         ours.into_iter().find(|exit| exit.code() == code).or_else(signal).unwrap_or(Self::NoResult)
@@ -91,7 +101,7 @@ mod tests {
     #[test]
     fn the_table_names_every_code() {
         let codes = [Exit::Ok, Exit::NoResult, Exit::Usage, Exit::Partial, Exit::DataCorrupt, Exit::Finding];
-        let more = [Exit::Undecided, Exit::Absent, Exit::TimedOut];
+        let more = [Exit::Undecided, Exit::Absent, Exit::TimedOut, Exit::NotExecutable, Exit::NotFound];
         for exit in codes.into_iter().chain(more) {
             let line = format!("{:>5}  ", exit.code());
             assert!(TABLE.lines().any(|text| text.starts_with(&line)), "{exit:?}");

@@ -10,12 +10,7 @@ mod cmd;
 mod config;
 mod document;
 mod dry_run;
-mod exec {
-    //! temporary
-    #[cfg(test)]
-    mod machine;
-    pub mod pool;
-}
+mod exec;
 mod exit;
 mod fault;
 mod keeper;
@@ -41,6 +36,7 @@ fn main() -> ExitCode {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
         Command::Check(check) => cmd::check::run(check),
+        Command::Exec(exec) => cmd::exec::run(exec),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);

@@ -60,6 +60,14 @@ fn usable(topology: &Topology, owner: Owner<'_>) -> IdSet {
     topology.nodes.iter().filter(may).map(|n| n.os_index).collect()
 }
 
+/// Whether memory of the process that read the topology can be bound to `node`.
+///
+/// # Errors
+/// [`NodeError`]: there is no such node, it has no memory, or the process's cpuset has not got it.
+pub fn can_hold_memory(topology: &Topology, node: u32) -> Result<(), NodeError> {
+    check_node(topology, Owner::this_process(topology), node)
+}
+
 /// Whether host memory of a rank of `owner` can be bound to `node`.
 pub(crate) fn check_node(topology: &Topology, owner: Owner<'_>, node: u32) -> Result<(), NodeError> {
     let usable = usable(topology, owner);

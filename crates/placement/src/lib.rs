@@ -34,7 +34,7 @@ mod share_out;
 mod target;
 mod verdict;
 
-pub use check_node::NodeError;
+pub use check_node::{NodeError, can_hold_memory};
 pub use check_pu::PuError;
 pub use dialect::{
     BindingError, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Visible, omp_places, parse_map_cpu,

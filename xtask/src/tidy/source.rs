@@ -22,6 +22,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/pingpong/src/sys",
     "crates/pingpong/src/host_memory",
     "crates/pingpong/tests/",
+    "crates/numabench/src/exec/kernel",
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/ranks/src/abi",

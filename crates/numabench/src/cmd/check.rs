@@ -4,9 +4,6 @@
 //! one piece. Nothing is started and nothing is changed, so it can stand before any program.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use placement::judge::{Placed, judge};
 use ranks::{Launch, Launcher};
@@ -19,6 +16,7 @@ use crate::check::seen::{self, Seen};
 use crate::check::table::Shown;
 use crate::check::{document, fix, key, table};
 use crate::document::hostname;
+use crate::exec::become_other;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
@@ -28,10 +26,10 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
     let launch = Launch::sensed(|name| std::env::var(name).ok());
     let machine = Machine::read(args.input.as_deref())?;
     let exit = if args.pid.is_empty() { of_launch(args, &launch, &machine)? } else { of_processes(args, &machine)? };
-    match args.program.split_first() {
-        Some((program, arguments)) if exit == Exit::Ok || !args.strict => Err(become_program(program, arguments)),
-        _ => Ok(exit),
+    if args.program.is_empty() || (args.strict && exit != Exit::Ok) {
+        return Ok(exit);
     }
+    Err(become_other(&args.program, std::env::vars_os().collect()))
 }
 
 /// Running processes, looked at from outside.
@@ -128,11 +126,4 @@ fn in_words(launch: &Launch, machine: &Machine, size: usize) -> String {
     };
     let step = machine.here.step.as_ref().map(|step| format!(", Slurm job {}, step {}", step.job, step.step));
     ranks + &step.unwrap_or_default()
-}
-
-/// Becomes the program; comes back only with the reason why it cannot.
-fn become_program(program: &OsString, arguments: &[OsString]) -> Fault {
-    let error = Command::new(program).args(arguments).exec();
-    let text = format!("cannot start {}: {error}", program.to_string_lossy());
-    Fault::new(Exit::NoResult, anyhow::anyhow!(text))
 }

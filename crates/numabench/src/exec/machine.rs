@@ -10,9 +10,7 @@
 use std::collections::BTreeMap;
 
 use stats::{IdSet, PciAddress};
-use topo::model::{
-    Allowed, Core, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Source,
-};
+use topo::model::{Allowed, Core, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Source};
 use topo::visibility::{Runtime, Visibility, Visible};
 use topo::{Start, Topology};
 

@@ -47,7 +47,8 @@ impl Seat {
     pub fn of(launch: &Launch, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, SeatError> {
         let launcher = launch.launcher;
         let untold = |what| SeatError::Untold { launcher, what };
-        let local_rank = rank.or(launch.local_rank).ok_or_else(|| untold("which of its node's processes this one is"))?;
+        let local_rank =
+            rank.or(launch.local_rank).ok_or_else(|| untold("which of its node's processes this one is"))?;
         let local_size = ranks.or(launch.local_size).ok_or_else(|| untold("how many processes this node has"))?;
         if local_rank >= local_size {
             return Err(SeatError::Beyond { rank: local_rank, size: local_size });

@@ -52,7 +52,9 @@ impl Sight {
         let Some(devices) = &visibility.devices else {
             let why = visibility.reason.as_deref().unwrap_or("nobody says why");
             if narrows(visibility) {
-                self.notes.push(format!("which GPUs {name}'s variables leave is not known ({why}): they are left as they are"));
+                self.notes.push(format!(
+                    "which GPUs {name}'s variables leave is not known ({why}): they are left as they are"
+                ));
                 return;
             }
             // None is hidden; only the runtime's order is not known.
@@ -65,10 +67,8 @@ impl Sight {
             }
             return;
         };
-        let gpus: Option<Vec<(&Gpu, &Option<String>)>> = devices
-            .iter()
-            .map(|device| Some((start.topology.gpu_at(device.pci?)?, &device.part)))
-            .collect();
+        let gpus: Option<Vec<(&Gpu, &Option<String>)>> =
+            devices.iter().map(|device| Some((start.topology.gpu_at(device.pci?)?, &device.part))).collect();
         match gpus {
             None => self.notes.push(format!(
                 "{name} would see a part of a GPU that no file places (MIG): its variables are left as they are"

@@ -10,7 +10,8 @@
 //! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
 //! * `check`     whether ranks are well placed, and a fix that works;
 //! * `refusals`  launches and lists that cannot become one run;
-//! * `faults`    a rank that is killed, and signals.
+//! * `faults`    a rank that is killed, and signals;
+//! * `exec`      programs put in their places, and everything that passes through to them.
 
 #[path = "../cli/driver.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
@@ -23,6 +24,7 @@ mod proof;
 mod run;
 
 mod check;
+mod exec;
 mod faults;
 mod jobs;
 mod lab;

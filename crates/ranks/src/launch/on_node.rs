@@ -83,7 +83,8 @@ mod tests {
 
     fn on_node(text: &str) -> (Launcher, Option<usize>, Option<usize>) {
         let pairs: Vec<(&str, &str)> = text.split_whitespace().filter_map(|pair| pair.split_once('=')).collect();
-        let launch = Launch::sensed(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()));
+        let launch =
+            Launch::sensed(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()));
         (launch.launcher, launch.local_rank, launch.local_size)
     }
 
@@ -132,7 +133,8 @@ mod tests {
     fn the_step_around_another_launcher_is_not_asked() {
         let daemon = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 SLURM_LOCALID=0 SLURM_NODEID=1 \
             SLURM_STEP_TASKS_PER_NODE=1(x2)";
-        let mpirun = "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=6 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=4";
+        let mpirun =
+            "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=6 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=4";
         assert_eq!(on_node(&format!("{daemon} {mpirun}")), (Launcher::Mpirun, Some(2), Some(4)));
         // PMIx' own word would be the same; what it does not say stays untold.
         let silent = "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=6";

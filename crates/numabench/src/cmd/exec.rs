@@ -1,0 +1,56 @@
+//! `numabench exec`: find out this rank's place, bind to it, say so if asked, and become the program.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use ranks::Launch;
+
+use crate::args::{self, Exec};
+use crate::document::hostname;
+use crate::exec::place::{MemoryWish, Wish};
+use crate::exec::{Asked, become_program, bind, report, settle};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::terminal;
+
+/// Runs the command. It comes back only where the program is not started.
+pub fn run(args: &Exec) -> Result<Exit, Fault> {
+    let launch = Launch::sensed(|name| std::env::var(name).ok());
+    let start = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let settled = settle(&launch, &start, &asked(args), &environment())?;
+    let host = hostname(&start.topology);
+    if args.print {
+        terminal::print(report::assignments(&settled, &host).as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    bind(&settled)?;
+    if args.report {
+        terminal::say(&report::line(&settled, &host));
+    }
+    Err(become_program(&settled, &args.program))
+}
+
+/// The variables that are set and are text.
+fn environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+fn asked(args: &Exec) -> Asked {
+    let memory = match args.membind {
+        args::ExecMembind::Local => MemoryWish::Local,
+        args::ExecMembind::Node(node) => MemoryWish::Node(node),
+        args::ExecMembind::None => MemoryWish::Untouched,
+    };
+    let wish = Wish {
+        cores_per_rank: args.cores_per_rank,
+        smt: args.smt,
+        strategy: args.strategy,
+        reserve: args.reserve.iter().flat_map(|list| list.0.iter().copied()).collect(),
+        memory,
+    };
+    let ranks = args.ranks.map(NonZeroUsize::get);
+    Asked { rank: args.rank, ranks, gpus: args.gpus.clone(), keep_cpus: args.keep_cpus, wish }
+}

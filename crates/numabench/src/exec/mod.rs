@@ -1,0 +1,135 @@
+//! `numabench exec`: from what a launcher and the machine say to a program in its place.
+//!
+//! ```text
+//! Launch ─► Seat ┐
+//! Start ─► Sight ├► Deal ─► Place ─► variables ─► kernel: bind, bind, execve
+//!      └─► Pool ─┘
+//! ```
+//!
+//! * `seat` which of its node's ranks this process is;
+//! * `pool` the PUs that these ranks have together;
+//! * `visible` the GPUs that a program started here would see;
+//! * `deal` which of them this rank drives;
+//! * `place` its PUs and its memory, by `placement`'s plan of the node;
+//! * `variables` what the program finds in its environment;
+//! * `report` the line that says all this;
+//! * `kernel` the system calls.
+//!
+//! All but `kernel` is pure. No GPU runtime and no MPI is opened: both would start threads and take longer than all of this.
+
+pub mod deal;
+mod kernel;
+#[cfg(test)]
+mod machine;
+pub mod place;
+pub mod pool;
+pub mod report;
+mod seat;
+mod variables;
+mod visible;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+
+use placement::SelectionError;
+use ranks::Launch;
+use topo::Start;
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+use deal::Gpus;
+use place::{Place, Wish};
+use pool::{Pool, Whose};
+use seat::Seat;
+use variables::Variable;
+use visible::{Seen, Sight};
+
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Its number among the ranks of its node, where the launcher's word is not to be taken.
+    pub rank: Option<usize>,
+    /// How many its node has.
+    pub ranks: Option<usize>,
+    /// GPUs.
+    pub gpus: Option<Gpus>,
+    /// PUs stay as they are.
+    pub keep_cpus: bool,
+    /// The place.
+    pub wish: Wish,
+}
+
+/// All that is to be done for a rank, and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    seat: Seat,
+    pool: Pool,
+    place: Place,
+    drives: Vec<Seen>,
+    variables: Vec<Variable>,
+    notes: Vec<String>,
+}
+
+/// What is to be done for this rank. Nothing of it is done yet.
+pub fn settle(
+    launch: &Launch,
+    start: &Start,
+    asked: &Asked,
+    environment: &BTreeMap<String, String>,
+) -> Result<Settled, Fault> {
+    let seat = Seat::of(launch, asked.rank, asked.ranks).map_err(Fault::usage)?;
+    let pool = if asked.keep_cpus {
+        Pool::kept(&start.topology)
+    } else {
+        Pool::of(launch.launcher, &start.topology, start.step.as_ref(), topo::ancestor::nearest)
+    };
+    let sight = Sight::of(start);
+    let dealt = deal::deal(start, &sight, asked.gpus.as_ref(), &seat, pool.whose);
+    let deal = dealt.map_err(|error| match error {
+        SelectionError::Absent { .. } => Fault::new(Exit::Absent, error),
+        _ => Fault::usage(error),
+    })?;
+    let place = place::place(start, &pool, &deal, &asked.wish).map_err(Fault::usage)?;
+    let mut variables = variables::gpus(start, &deal.drives).map_err(Fault::usage)?;
+    if pool.whose != Whose::Kept {
+        variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.smt, environment));
+    }
+    let notes = deal.notes.into_iter().chain(if asked.gpus == Some(Gpus::None) { Vec::new() } else { sight.notes });
+    Ok(Settled { notes: notes.collect(), seat, pool, place, drives: deal.drives, variables })
+}
+
+/// Binds this process. Only the program comes after it.
+pub fn bind(settled: &Settled) -> Result<(), Fault> {
+    let Place { pus, memory, is_bound, .. } = &settled.place;
+    let failed = |what: String, error: io::Error, remedy: &str| {
+        Fault::new(
+            Exit::NoResult,
+            anyhow::anyhow!("cannot bind {what}: {error}; the program was not started. {remedy}"),
+        )
+    };
+    if *is_bound {
+        let remedy = "A PU may have gone offline or out of the cpuset just now: start again, or with --keep-cpus";
+        kernel::bind_cpus(pus).map_err(|error| failed(format!("to PUs {pus}"), error, remedy))?;
+    }
+    if !memory.is_empty() {
+        let remedy = "A container's seccomp profile may forbid set_mempolicy (docker: --cap-add SYS_NICE): --membind none does without";
+        kernel::bind_memory(memory).map_err(|error| failed(format!("memory to node {memory}"), error, remedy))?;
+    }
+    Ok(())
+}
+
+/// Becomes the program; comes back only with why it could not.
+pub fn become_program(settled: &Settled, program: &[OsString]) -> Fault {
+    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    environment.extend(settled.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
+    become_other(program, environment)
+}
+
+/// Becomes a program with this environment, in the place that this process is in; comes back only with why it could not.
+pub fn become_other(program: &[OsString], environment: BTreeMap<OsString, OsString>) -> Fault {
+    let error = kernel::become_program(program, environment);
+    let exit = if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::NotExecutable };
+    let name = program.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Fault::new(exit, anyhow::anyhow!("cannot start {name}: {error}"))
+}

@@ -1,0 +1,236 @@
+//! Where this rank is put: its PUs, its memory, its GPUs. Pure; `kernel` does it.
+//!
+//! The node is planned by `placement`, as `numabench place` plans it, and of the plan this rank's part is taken; a rank with several GPUs has
+//! the parts of all of them. A rank whose PUs are its own is planned alone.
+
+use placement::{Ask, Closeness, GpuChoice, RecommendError, Strategy, can_hold_memory, recommend, verdict};
+use stats::IdSet;
+use topo::model::NodeKind;
+use topo::{Start, Topology};
+
+use super::deal::Deal;
+use super::pool::{Pool, Whose};
+
+/// What was asked of a rank's place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Cores for each rank; `None`: shared out evenly.
+    pub cores_per_rank: Option<usize>,
+    /// All hardware threads of a core instead of one.
+    pub smt: bool,
+    /// Where ranks go.
+    pub strategy: Strategy,
+    /// PUs whose cores no rank gets.
+    pub reserve: IdSet,
+    /// Where its memory is to lie.
+    pub memory: MemoryWish,
+}
+
+/// Where a rank's memory is to lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryWish {
+    /// On the nodes of its PUs.
+    #[default]
+    Local,
+    /// On this node.
+    Node(u32),
+    /// Wherever it would lie without numabench.
+    Untouched,
+}
+
+/// A rank's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its PUs.
+    pub pus: IdSet,
+    /// Whether it is to be bound to them, or is there already.
+    pub is_bound: bool,
+    /// The nodes that its memory is bound to; empty: it is not bound.
+    pub memory: IdSet,
+    /// How close its PUs are to its GPUs: of those farthest from each other; `None` without a GPU.
+    pub closeness: Option<Closeness>,
+    /// Why these PUs.
+    pub why: String,
+}
+
+/// No place can be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// The plan fails.
+    #[error(transparent)]
+    Plan(#[from] RecommendError),
+    /// The node asked for cannot hold memory.
+    #[error(transparent)]
+    Node(#[from] placement::NodeError),
+    /// The plan has no such rank.
+    #[error("the plan of this node has no place for rank {0}: name the rank, --rank N --ranks M")]
+    NoPlace(usize),
+}
+
+/// The place of the rank that was dealt this.
+pub fn place(start: &Start, pool: &Pool, deal: &Deal, wish: &Wish) -> Result<Place, PlaceError> {
+    let topology = &start.topology;
+    let mut place = match pool.whose {
+        Whose::Kept => kept(topology, pool, deal),
+        Whose::ThisRanks => {
+            let mut alone = topology.clone();
+            alone.gpus.retain(|gpu| deal.drives.iter().any(|seen| seen.target.index == gpu.index));
+            planned(&alone, pool, deal, wish)?
+        }
+        Whose::AllRanks => planned(topology, pool, deal, wish)?,
+    };
+    match wish.memory {
+        // Where there is one node, memory has no choice, and a container may forbid the call.
+        MemoryWish::Local if topology.allowed.nodes.len() == 1 => place.memory = IdSet::default(),
+        MemoryWish::Local => {}
+        MemoryWish::Node(node) => {
+            can_hold_memory(topology, node)?;
+            place.memory = [node].into_iter().collect();
+        }
+        MemoryWish::Untouched => place.memory = IdSet::default(),
+    }
+    Ok(place)
+}
+
+fn planned(topology: &Topology, pool: &Pool, deal: &Deal, wish: &Wish) -> Result<Place, PlaceError> {
+    let gpus = if deal.targets.is_empty() { GpuChoice::None } else { GpuChoice::These(deal.targets.clone()) };
+    let ask = Ask {
+        ranks: Some(deal.ranks),
+        gpus,
+        pus: Some(pool.pus.clone()),
+        cores_per_rank: wish.cores_per_rank,
+        smt: wish.smt,
+        strategy: wish.strategy,
+        reserve: wish.reserve.clone(),
+    };
+    let plan = recommend(topology, &ask)?;
+    let mut place: Option<Place> = None;
+    for rank in &deal.mine {
+        let one = plan.places.get(*rank).ok_or(PlaceError::NoPlace(*rank))?;
+        // One node where its PUs are on one, else all they are on: binding the memory of half of them to the other half's node is
+        // nobody's wish.
+        let memory =
+            if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() };
+        let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
+        place = Some(match place {
+            None => Place { pus: one.pus.clone(), is_bound: true, memory, closeness, why: one.why.clone() },
+            Some(others) => Place {
+                pus: others.pus.or(&one.pus),
+                memory: others.memory.or(&memory),
+                closeness: others.closeness.max(closeness),
+                ..others
+            },
+        });
+    }
+    place.ok_or(PlaceError::NoPlace(0))
+}
+
+fn kept(topology: &Topology, pool: &Pool, deal: &Deal) -> Place {
+    let far = |seen: &super::visible::Seen| {
+        pool.pus.iter().map(|pu| verdict(topology, pu, seen.target.id).closeness).max().unwrap_or(Closeness::Unknown)
+    };
+    Place {
+        memory: host_nodes(topology, &pool.pus),
+        pus: pool.pus.clone(),
+        is_bound: false,
+        closeness: deal.drives.iter().map(far).max(),
+        why: pool.how.clone(),
+    }
+}
+
+/// The nodes of these PUs whose memory a program can be bound to.
+fn host_nodes(topology: &Topology, pus: &IdSet) -> IdSet {
+    let holds = |node: u32| {
+        topology
+            .node(node)
+            .is_some_and(|node| node.kind == NodeKind::Normal && topology.allowed.nodes.contains(node.os_index))
+    };
+    pus.iter().filter_map(|pu| topology.pu(pu)?.nodes.first().copied()).filter(|node| holds(*node)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use placement::Target;
+
+    use super::*;
+    use crate::exec::machine::{NVIDIA, set, start};
+    use crate::exec::visible::Sight;
+
+    fn pool(pus: &str, whose: Whose) -> Pool {
+        Pool { pus: set(pus), whose, how: String::new() }
+    }
+
+    /// The deal of a rank that drives these GPUs of the four that its node is planned with.
+    fn deal(start: &Start, drives: &[usize]) -> Deal {
+        let seen = Sight::of(start).seen;
+        Deal {
+            drives: drives.iter().map(|at| seen[*at].clone()).collect(),
+            targets: Target::gpus_of(&start.topology),
+            ranks: 4,
+            mine: drives.to_vec(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_gpus_rank_gets_its_share_of_the_node_and_memory_there() -> Result<(), PlaceError> {
+        let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
+        let all: Result<Vec<Place>, PlaceError> = (0..4)
+            .map(|rank| place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[rank]), &Wish::default()))
+            .collect();
+        let all = all?;
+        let pus: Vec<String> = all.iter().map(|place| place.pus.to_string()).collect();
+        assert_eq!(pus, ["4-5", "6-7", "0-1", "2-3"]);
+        let memory: Vec<String> = all.iter().map(|place| place.memory.to_string()).collect();
+        assert_eq!(memory, ["1", "1", "0", "0"]);
+        assert!(all.iter().all(|place| place.closeness == Some(Closeness::NumaLocal) && place.is_bound));
+        Ok(())
+    }
+
+    #[test]
+    fn a_rank_with_gpus_on_both_nodes_has_the_cores_and_the_memory_of_both() -> Result<(), PlaceError> {
+        let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
+        let both = place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[1, 2]), &Wish::default())?;
+        assert_eq!((both.pus, both.memory), (set("0-1,6-7"), set("0-1")));
+        let smt = Wish { smt: true, ..Wish::default() };
+        let threads = place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[1]), &smt)?;
+        assert_eq!(threads.pus, set("6-7,14-15"));
+        Ok(())
+    }
+
+    #[test]
+    fn pus_beyond_this_processs_own_binding_are_given_from_the_pool() -> Result<(), PlaceError> {
+        let mut start = start(NVIDIA, &[0, 1, 2, 3], &[]);
+        start.topology = start.topology.restricted_to(&set("0"));
+        let there = place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[0]), &Wish::default())?;
+        assert_eq!(there.pus, set("4-5"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_rank_with_pus_of_its_own_shares_them_with_nobody() -> Result<(), PlaceError> {
+        let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
+        let mut own = deal(&start, &[0]);
+        (own.targets, own.ranks, own.mine) = (vec![own.drives[0].target.clone()], 1, vec![0]);
+        let there = place(&start, &pool("4-7", Whose::ThisRanks), &own, &Wish::default())?;
+        assert_eq!(there.pus, set("4-7"));
+        let kept = place(&start, &pool("3-4", Whose::Kept), &own, &Wish::default())?;
+        assert_eq!((kept.pus, kept.memory, kept.is_bound), (set("3-4"), set("0-1"), false));
+        assert_eq!(kept.closeness, Some(Closeness::Remote), "PU 3 is");
+        Ok(())
+    }
+
+    #[test]
+    fn memory_is_where_it_was_asked_to_be_or_a_refusal_says_why() -> Result<(), PlaceError> {
+        let start = start(NVIDIA, &[0], &[]);
+        let with = |memory| {
+            let wish = Wish { memory, ..Wish::default() };
+            place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[0]), &wish)
+        };
+        assert_eq!(with(MemoryWish::Node(0))?.memory, set("0"));
+        assert_eq!(with(MemoryWish::Untouched)?.memory, set(""));
+        let refused = with(MemoryWish::Node(7)).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains("NUMA node 7 does not exist"), "{refused}");
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! What was done, in one line a rank; the same as shell assignments.
+
+use ranks::Size;
+
+use super::Settled;
+
+/// The line of a rank: who it is, where it was put and why, which GPUs it has, which variables were set.
+pub fn line(settled: &Settled, host: &str) -> String {
+    let Settled { seat, place, drives, pool, .. } = settled;
+    let of_node = format!("rank {} of {} on {host}", seat.local_rank, seat.local_size);
+    let who = match seat.of_all {
+        Some((rank, Size::Known(size))) => format!("rank {rank} of {size} ({of_node})"),
+        Some((rank, Size::AtLeast(_))) => format!("rank {rank} ({of_node})"),
+        None if seat.is_only() => format!("one process on {host}"),
+        None => of_node,
+    };
+    let mut parts = vec![format!("PUs {} ({})", place.pus, if place.is_bound { &place.why } else { &pool.how })];
+    if place.is_bound {
+        parts.push(format!("taken from {} ({})", pool.pus, pool.how));
+    }
+    parts.push(match place.memory.len() {
+        0 => "memory as it was".to_owned(),
+        1 => format!("memory bound to node {}", place.memory),
+        _ => format!("memory bound to nodes {}", place.memory),
+    });
+    for seen in drives {
+        let name = seen.part.as_deref().map(|part| format!(" ({part})")).unwrap_or_default();
+        parts.push(format!("GPU {} = {}{name}", seen.target.index, seen.target.id));
+    }
+    if let Some(closeness) = place.closeness {
+        parts.push(closeness.name().to_owned());
+    }
+    if settled.variables.is_empty() {
+        parts.push("no variable set".to_owned());
+    } else {
+        let set = settled.variables.iter().map(|(name, value)| format!("{name}={value}"));
+        parts.push(set.collect::<Vec<_>>().join(" "));
+    }
+    parts.extend(settled.notes.iter().cloned());
+    format!("{who}: {}", parts.join("; "))
+}
+
+/// The variables as a shell sets them, and in comments the rest.
+pub fn assignments(settled: &Settled, host: &str) -> String {
+    let mut text = format!("# {}\n", line(settled, host));
+    let mut wrapper = Vec::new();
+    if settled.place.is_bound {
+        wrapper.push(format!("taskset -c {}", settled.place.pus));
+    }
+    if !settled.place.memory.is_empty() {
+        wrapper.push(format!("numactl --membind={}", settled.place.memory));
+    }
+    if !wrapper.is_empty() {
+        text.push_str(&format!("# bound as by: {}\n", wrapper.join(" ")));
+    }
+    for (name, value) in &settled.variables {
+        text.push_str(&format!("export {name}='{}'\n", value.replace('\'', r"'\''")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use placement::Closeness;
+    use ranks::Launcher;
+
+    use super::*;
+    use crate::exec::machine::{NVIDIA, set, start};
+    use crate::exec::place::Place;
+    use crate::exec::pool::{Pool, Whose};
+    use crate::exec::seat::Seat;
+    use crate::exec::visible::Sight;
+
+    fn settled() -> Settled {
+        let sight = Sight::of(&start(NVIDIA, &[1], &[]));
+        Settled {
+            seat: Seat { launcher: Launcher::Srun, of_all: Some((5, Size::Known(8))), local_rank: 1, local_size: 4 },
+            pool: Pool { pus: set("0-15"), whose: Whose::AllRanks, how: "the step's PUs".to_owned() },
+            place: Place {
+                pus: set("6-7"),
+                is_bound: true,
+                memory: set("1"),
+                closeness: Some(Closeness::NumaLocal),
+                why: "its share".to_owned(),
+            },
+            drives: sight.seen,
+            variables: vec![("CUDA_VISIBLE_DEVICES", "GPU-1".to_owned()), ("OMP_NUM_THREADS", "2".to_owned())],
+            notes: vec!["a note".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_line_says_who_where_with_what_and_why() {
+        assert_eq!(
+            line(&settled(), "n0"),
+            "rank 5 of 8 (rank 1 of 4 on n0): PUs 6-7 (its share); taken from 0-15 (the step's PUs); memory bound to node 1; \
+             GPU 1 = 0000:02:00.0; numa-local; CUDA_VISIBLE_DEVICES=GPU-1 OMP_NUM_THREADS=2; a note"
+        );
+    }
+
+    #[test]
+    fn a_process_on_its_own_that_keeps_its_pus_says_that() {
+        let mut settled = settled();
+        settled.seat = Seat { launcher: Launcher::Nobody, of_all: None, local_rank: 0, local_size: 1 };
+        settled.pool.how = "kept as they were".to_owned();
+        (settled.place.is_bound, settled.place.memory, settled.place.closeness) = (false, set(""), None);
+        (settled.drives, settled.variables, settled.notes) = (Vec::new(), Vec::new(), Vec::new());
+        let line = line(&settled, "n0");
+        assert_eq!(line, "one process on n0: PUs 6-7 (kept as they were); memory as it was; no variable set");
+    }
+
+    #[test]
+    fn assignments_can_be_read_by_a_shell_whatever_a_value_holds() {
+        let mut settled = settled();
+        settled.variables[0].1 = "it's".to_owned();
+        let text = assignments(&settled, "n0");
+        assert!(text.contains("# bound as by: taskset -c 6-7 numactl --membind=1\n"), "{text}");
+        assert!(text.contains("export CUDA_VISIBLE_DEVICES='it'\\''s'\n"), "{text}");
+        let lines_are_fit = |line: &str| line.starts_with("# ") || line.starts_with("export ");
+        assert!(text.lines().all(lines_are_fit), "{text}");
+    }
+}
