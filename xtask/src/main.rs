@@ -29,7 +29,7 @@ const COMMANDS: &[Command] = &[
     ("demo", "setup, a release build, then `topo` and `pingpong` on this machine", demo::run),
     ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
     ("tidy", "check what no compiler checks: dependency directions, module docs, unsafe, the schema", tidy::run),
-    ("schema", "write crates/report/schema/result-v1.json from the types", schema::run),
+    ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
     (
         "mpi-plugin",

@@ -34,7 +34,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     match findings.len() {
         0 => {
-            println!("tidy: {} Rust files, the dependencies and the schema are as they should be", files.len());
+            println!("tidy: {} Rust files, the dependencies and the schemas are as they should be", files.len());
             Ok(())
         }
         count => bail!("{count} finding(s), listed above"),

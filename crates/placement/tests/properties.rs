@@ -9,7 +9,7 @@ use placement::{
 };
 use proptest::prelude::*;
 use random::{build, seed};
-use stats::{IdList, IdSet};
+use stats::{IdList, IdSet, PciAddress};
 use topo::model::{Allowed, PuStatus, Topology};
 
 /// What a process of the machine may use, and the GPUs it sees: subsets, from the bits of numbers.

@@ -2,8 +2,9 @@
 //!
 //! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`, `case`, `result`,
 //!   `contention`, `outlier_node`) are the result schema v1; `known` is a value or the reason there is none;
+//! * `place` is the placement document v1, which `numabench place` writes and reads back;
 //! * `difference` what a node has otherwise than most;
-//! * `schema` its JSON Schema, committed and compared;
+//! * `schema` their JSON Schemas, committed and compared;
 //! * `read` a document from bytes, refusing what is not one;
 //! * `render` documents to bytes: pure functions;
 //! * `sink` a file that always holds a whole document.
@@ -19,6 +20,7 @@ pub mod environment;
 pub mod launch;
 pub mod node;
 pub mod outlier_node;
+pub mod place;
 pub mod rank;
 pub mod read;
 pub mod render;
@@ -35,3 +37,4 @@ mod known;
 pub use document::Document;
 pub use finite::NonFinite;
 pub use known::Known;
+pub use place::PlaceDocument;

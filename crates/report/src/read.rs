@@ -1,36 +1,49 @@
 //! A document from bytes. What is no document, or is newer than this program can know, is refused with a clear word.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::Document;
 use crate::device::DeviceKind;
-use crate::document::{SCHEMA, SCHEMA_MAJOR, SCHEMA_MINOR};
+use crate::document;
+use crate::place::{self, PlaceDocument};
 
 /// The bytes are not a document that can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Not JSON.
-    #[error("this is not JSON ({0}): give a file that `numabench pingpong --json FILE` wrote")]
-    NotJson(serde_json::Error),
+    #[error("this is not JSON ({fault}): give a file that `{}` wrote", .wanted.writer)]
+    NotJson {
+        /// What was to be read.
+        wanted: Wanted,
+        /// What the parser says.
+        fault: serde_json::Error,
+    },
     /// JSON of something else.
     #[error(
-        "this is JSON, but no {SCHEMA} document (its `schema` is {found}): give a file that `numabench pingpong --json FILE` wrote"
+        "this is JSON, but no {} document (its `schema` is {found}): give a file that `{}` wrote", .wanted.schema, .wanted.writer
     )]
     NotADocument {
+        /// What was to be read.
+        wanted: Wanted,
         /// What its `schema` says.
         found: String,
     },
     /// A version that cannot be parsed.
-    #[error("the document's schema_version is {found}; it must be major.minor, e.g. {SCHEMA_MAJOR}.{SCHEMA_MINOR}")]
+    #[error("the document's schema_version is {found}; it must be major.minor, e.g. {}.{}", .wanted.major, .wanted.minor)]
     BadVersion {
+        /// What was to be read.
+        wanted: Wanted,
         /// What it says.
         found: String,
     },
     /// A newer major version.
     #[error(
-        "the document follows schema {found}; this numabench reads {SCHEMA_MAJOR}.x: read it with the numabench that wrote it, or a newer one"
+        "the document follows schema {found}; this numabench reads {}.x: read it with the numabench that wrote it, or a newer one", .wanted.major
     )]
     OtherMajor {
+        /// What was to be read.
+        wanted: Wanted,
         /// What it follows.
         found: String,
     },
@@ -44,15 +57,40 @@ pub enum ReadError {
     },
     /// A newer minor version with something this program cannot read over.
     #[error(
-        "the document follows schema {version}, newer than the {SCHEMA_MAJOR}.{SCHEMA_MINOR} known here, and has something unknown to it ({fault}): use a newer numabench"
+        "the document follows schema {version}, newer than the {}.{} known here, and has something unknown to it ({fault}): use a newer numabench", .wanted.major, .wanted.minor
     )]
     NewerMinor {
+        /// What was to be read.
+        wanted: Wanted,
         /// What it follows.
         version: String,
         /// What could not be read.
         fault: serde_json::Error,
     },
 }
+
+/// A kind of document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    schema: &'static str,
+    major: u32,
+    minor: u32,
+    writer: &'static str,
+}
+
+const RESULT: Wanted = Wanted {
+    schema: document::SCHEMA,
+    major: document::SCHEMA_MAJOR,
+    minor: document::SCHEMA_MINOR,
+    writer: "numabench pingpong --json FILE",
+};
+
+const PLACE: Wanted = Wanted {
+    schema: place::SCHEMA,
+    major: place::SCHEMA_MAJOR,
+    minor: place::SCHEMA_MINOR,
+    writer: "numabench place --json FILE",
+};
 
 /// The two fields that every version has.
 #[derive(Deserialize)]
@@ -67,30 +105,7 @@ impl Document {
     /// # Errors
     /// [`ReadError`].
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        // The header alone, over the bytes: a document of a thousand ranks is half a gigabyte, and several times that as a
-        // tree of values.
-        let header = match serde_json::from_slice::<Header>(bytes) {
-            Ok(header) => header,
-            Err(error) if error.is_data() => Header { schema: None, schema_version: None },
-            Err(error) => return Err(ReadError::NotJson(error)),
-        };
-        let shown = |value: Option<serde_json::Value>| value.map_or("missing".into(), |value| value.to_string());
-        if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(SCHEMA) {
-            return Err(ReadError::NotADocument { found: shown(header.schema) });
-        }
-        let Some((major, minor)) = header.schema_version.as_ref().and_then(|v| v.as_str()).and_then(parse_version)
-        else {
-            return Err(ReadError::BadVersion { found: shown(header.schema_version) });
-        };
-        let version = format!("{major}.{minor}");
-        if major != SCHEMA_MAJOR {
-            return Err(ReadError::OtherMajor { found: version });
-        }
-        let read: Result<Self, _> = serde_json::from_slice(bytes);
-        let mut document = read.map_err(|fault| match minor > SCHEMA_MINOR {
-            true => ReadError::NewerMinor { version, fault },
-            false => ReadError::Malformed { version, fault },
-        })?;
+        let (mut document, minor): (Self, u32) = read(bytes, RESULT)?;
         if minor == 0 {
             document.complete_from_1_0();
         }
@@ -107,6 +122,43 @@ impl Document {
             device.pci_address = device.id.parse().ok();
         }
     }
+}
+
+impl PlaceDocument {
+    /// Reads a placement document of this major version, of an older or newer minor one too.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        read(bytes, PLACE).map(|(document, _)| document)
+    }
+}
+
+/// The document, and the minor version it follows.
+fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), ReadError> {
+    // The header alone, over the bytes: a document of a thousand ranks is half a gigabyte, and several times that as a
+    // tree of values.
+    let header = match serde_json::from_slice::<Header>(bytes) {
+        Ok(header) => header,
+        Err(error) if error.is_data() => Header { schema: None, schema_version: None },
+        Err(fault) => return Err(ReadError::NotJson { wanted, fault }),
+    };
+    let shown = |value: Option<serde_json::Value>| value.map_or("missing".into(), |value| value.to_string());
+    if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(wanted.schema) {
+        return Err(ReadError::NotADocument { wanted, found: shown(header.schema) });
+    }
+    let Some((major, minor)) = header.schema_version.as_ref().and_then(|v| v.as_str()).and_then(parse_version) else {
+        return Err(ReadError::BadVersion { wanted, found: shown(header.schema_version) });
+    };
+    let version = format!("{major}.{minor}");
+    if major != wanted.major {
+        return Err(ReadError::OtherMajor { wanted, found: version });
+    }
+    let read = serde_json::from_slice(bytes).map_err(|fault| match minor > wanted.minor {
+        true => ReadError::NewerMinor { wanted, version, fault },
+        false => ReadError::Malformed { version, fault },
+    })?;
+    Ok((read, minor))
 }
 
 fn parse_version(text: &str) -> Option<(u32, u32)> {

@@ -1,22 +1,34 @@
-//! The JSON Schema of the result document, generated from its types.
+//! The JSON Schemas of the result and the placement document, generated from their types.
 //!
-//! It is committed as `crates/report/schema/result-v1.json`, so that a change of the interface is a line in a diff and a
-//! reader needs no build. `cargo xtask schema` writes it; a test here and `cargo xtask tidy` compare it with [`text`].
+//! They are committed in `crates/report/schema`, so that a change of the interface is a line in a diff and a reader needs no
+//! build. `cargo xtask schema` writes them; a test here and `cargo xtask tidy` compare them with [`all`].
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::document::{Document, SCHEMA, SCHEMA_MAJOR};
+use crate::document::{self, Document};
+use crate::place::{self, PlaceDocument};
 
-/// The schema as it follows from the types: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
-pub fn text() -> String {
+/// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
+pub fn all() -> [(&'static str, String); 2] {
+    let place = text::<PlaceDocument>(place::SCHEMA, place::SCHEMA_MAJOR, "places for the ranks of a node");
+    [("result-v1.json", result()), ("place-v1.json", place)]
+}
+
+/// The schema of the result document.
+pub fn result() -> String {
+    text::<Document>(document::SCHEMA, document::SCHEMA_MAJOR, "one run of numabench")
+}
+
+fn text<T: JsonSchema>(name: &str, major: u32, what: &str) -> String {
     // What this version writes: null where there is nothing. (A reader accepts less, and more.)
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let schema = settings.into_generator().into_root_schema_for::<Document>();
+    let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut schema = schema.to_value();
     if let Some(root) = schema.as_object_mut() {
-        root.insert("$id".into(), format!("urn:{SCHEMA}:{SCHEMA_MAJOR}").into());
-        root.insert("title".into(), format!("{SCHEMA} {SCHEMA_MAJOR}: one run of numabench").into());
+        root.insert("$id".into(), format!("urn:{name}:{major}").into());
+        root.insert("title".into(), format!("{name} {major}: {what}").into());
     }
     later_fields_are_not_required(&mut schema);
     format!("{:#}\n", sorted(schema))
@@ -59,15 +71,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_schema_is_the_generated_one() -> Result<(), Box<dyn std::error::Error>> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/result-v1.json");
-        let committed = std::fs::read_to_string(path)?;
-        assert!(committed == text(), "{path} is not what the types say: run `cargo xtask schema` and look at the diff");
+    fn the_committed_schemas_are_the_generated_ones() -> Result<(), Box<dyn std::error::Error>> {
+        for (name, text) in all() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + name;
+            let committed = std::fs::read_to_string(&path)?;
+            assert!(
+                committed == text,
+                "{path} is not what the types say: run `cargo xtask schema` and look at the diff"
+            );
+        }
         Ok(())
     }
 
     #[test]
     fn a_value_kept_for_newer_documents_is_not_in_the_schema() {
-        assert!(!text().contains("\"newer\""), "Newer is for reading only");
+        for (name, text) in all() {
+            assert!(!text.contains("\"newer\""), "{name}: Newer is for reading only");
+        }
     }
 }

@@ -6,11 +6,13 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ; `odd_one` which of several nodes is unlike the others;
+//! * `compare` (with `mann_whitney`) whether two cases differ; `best` which of several is better than the others; `odd_one` which
+//!   of several nodes is unlike the others;
 //! * `random` the seeded generator behind everything that draws.
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
 
+pub mod best;
 pub mod bimodal;
 pub mod compare;
 pub mod figures;

@@ -1,19 +1,22 @@
-//! The committed JSON Schema is the one the types generate: a reader of documents sees no build, only this file.
+//! The committed JSON Schemas are those that the types generate: a reader of documents sees no build, only these files.
 
 use std::path::Path;
 
 use super::finding::Finding;
-use crate::schema::PATH;
+use crate::schema::FOLDER;
 
 const REMEDY: &str = "run `cargo xtask schema` and commit it; a change that breaks readers needs a new major version";
 
-/// Compares the committed schema with the generated one.
-pub fn check(root: &Path) -> Option<Finding> {
-    compare(std::fs::read_to_string(root.join(PATH)).ok().as_deref(), &report::schema::text())
+/// Compares the committed schemas with the generated ones.
+pub fn check(root: &Path) -> Vec<Finding> {
+    let compared = report::schema::all().map(|(name, generated)| {
+        let file = Path::new(FOLDER).join(name);
+        compare(&file, std::fs::read_to_string(root.join(&file)).ok().as_deref(), &generated)
+    });
+    compared.into_iter().flatten().collect()
 }
 
-fn compare(committed: Option<&str>, generated: &str) -> Option<Finding> {
-    let file = Path::new(PATH);
+fn compare(file: &Path, committed: Option<&str>, generated: &str) -> Option<Finding> {
     let Some(committed) = committed else {
         return Some(Finding::new(file, 1, "there is no committed schema", REMEDY));
     };
@@ -29,10 +32,14 @@ fn compare(committed: Option<&str>, generated: &str) -> Option<Finding> {
 mod tests {
     use super::*;
 
+    fn compared(committed: Option<&str>, generated: &str) -> Option<Finding> {
+        compare(Path::new("place-v1.json"), committed, generated)
+    }
+
     #[test]
     fn only_the_very_same_schema_passes() {
-        assert_eq!(compare(Some("{\n}\n"), "{\n}\n"), None);
-        assert!(compare(None, "{\n}\n").is_some_and(|found| found.to_string().contains("no committed schema")));
+        assert_eq!(compared(Some("{\n}\n"), "{\n}\n"), None);
+        assert!(compared(None, "{\n}\n").is_some_and(|found| found.to_string().contains("no committed schema")));
     }
 
     #[test]

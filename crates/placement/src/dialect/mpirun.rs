@@ -31,6 +31,10 @@ pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {
         .remark(true, || {
             "Open MPI 5 counts cores of a rankfile logically, whatever this option says: there start the wrapper under mpirun --bind-to none".to_owned()
         })
+        .remark(topology.cores.iter().any(|core| core.pus.len() > 1), || {
+            "Open MPI binds to the cores that these PUs are of, with their other hardware threads; add --use-hwthread-cpus for the PUs alone (orterun(1))"
+                .to_owned()
+        })
         .remark(shared, || "ranks that share a PU need --oversubscribe, and --bind-to core:overload-allowed".to_owned())
 }
 

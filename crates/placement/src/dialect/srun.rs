@@ -88,7 +88,7 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
             "not every rank has a GPU of this machine, and --gpu-bind needs one for each: use --cpu-bind alone, or the wrapper".to_owned()
         });
     };
-    // srun(1) of 22.05 and its library know `map_gpu:` only; Slurm's own tests of today write `map:`.
+    // 22.05 refuses `map:` ("Invalid --gpu-bind argument") and takes `map_gpu:`; Slurm's own tests of today write `map:`.
     let old = situation.slurm.is_some_and(|version| version <= (22, 5));
     let map = if old { "map_gpu" } else { "map" };
     let masks: Vec<String> = in_core_order.iter().map(|place| mask(&place.pus)).collect();

@@ -1,9 +1,10 @@
 //! Cores to ranks: first each one's own part, then what is wanting, from what is nearest and free.
 //!
-//! Everyone's own part is dealt before anyone takes from elsewhere. A PU is given twice only when none is free, and a rank goes away
-//! from its target only when nothing near is free: a second hardware thread near comes before a core far away.
+//! Everyone has a core before anyone has a second one, so that many ranks on one GPU do not crowd beside one that has all of its
+//! neighbour's share. A PU is given twice only when none is free, and a rank goes away from its target only when nothing near is free:
+//! a second hardware thread near comes before a core far away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::IdSet;
 
@@ -34,16 +35,13 @@ pub(super) struct Hand {
 
 /// Deals the pool's cores out, `each` to every rank where that is asked. The pool has a core.
 pub(super) fn deal(pool: &Pool<'_>, wishes: &[Wish<'_>], each: Option<usize>, smt: bool) -> Vec<Hand> {
-    let mut deal = Deal { pool, smt, ranks_on: BTreeMap::new() };
-    let mut hands: Vec<Hand> = wishes
-        .iter()
-        .map(|wish| {
-            let mut hand = Hand::default();
-            let free: Vec<usize> = wish.part.iter().copied().filter(|core| deal.is_free(*core)).collect();
-            free.into_iter().take(each.unwrap_or(usize::MAX)).for_each(|core| deal.give_core(&mut hand, core));
-            hand
-        })
-        .collect();
+    let parts = wishes.iter().flat_map(|wish| wish.part.iter().copied()).collect();
+    let mut deal = Deal { pool, smt, parts, ranks_on: BTreeMap::new() };
+    let mut hands = vec![Hand::default(); wishes.len()];
+    // One core for everyone before anyone has a second.
+    for (wish, hand) in wishes.iter().zip(&mut hands) {
+        deal.give_own(hand, wish, each.unwrap_or(1));
+    }
     for (wish, hand) in wishes.iter().zip(&mut hands) {
         match each {
             Some(each) => deal.fill_up(hand, wish, each),
@@ -51,18 +49,29 @@ pub(super) fn deal(pool: &Pool<'_>, wishes: &[Wish<'_>], each: Option<usize>, sm
             None => {}
         }
     }
+    for (wish, hand) in wishes.iter().zip(&mut hands).filter(|_| each.is_none()) {
+        deal.give_own(hand, wish, usize::MAX);
+    }
     hands
 }
 
 struct Deal<'p> {
     pool: &'p Pool<'p>,
     smt: bool,
+    /// The cores that are some rank's own part: taken by others after those that are nobody's.
+    parts: BTreeSet<usize>,
     ranks_on: BTreeMap<u32, usize>,
 }
 
 impl Deal<'_> {
     fn is_free(&self, core: usize) -> bool {
         !self.pool.seats[core].pus.iter().any(|pu| self.ranks_on.contains_key(&pu))
+    }
+
+    /// So many of the rank's own part, as far as they are free.
+    fn give_own(&mut self, hand: &mut Hand, wish: &Wish<'_>, most: usize) {
+        let free: Vec<usize> = wish.part.iter().copied().filter(|core| self.is_free(*core)).take(most).collect();
+        free.into_iter().for_each(|core| self.give_core(hand, core));
     }
 
     fn give_core(&mut self, hand: &mut Hand, core: usize) {
@@ -100,7 +109,7 @@ impl Deal<'_> {
         let away: Vec<(u32, u64)> = (0..seats.len()).map(|core| (wish.away)(core)).collect();
         let nearest = every.min_by_key(|(core, pu)| {
             let (tier, order) = away[*core];
-            (ranks(*pu), tier, !self.is_free(*core), order, *core, *pu)
+            (ranks(*pu), tier, !self.is_free(*core), self.parts.contains(core), order, *core, *pu)
         });
         let Some((core, pu)) = nearest else { return };
         if !wish.part.contains(&core) {

@@ -101,7 +101,7 @@ fn parts_of_one_gpu_share_its_cores() {
 #[test]
 fn the_pool_may_be_other_than_what_is_allowed_but_never_offline() {
     let topology = without(machine(), "0", PuStatus::NotInAffinity);
-    let ask = Ask { gpus: these(&[0]), pus: Some(set("0-1,99")), ..Ask::default() };
+    let ask = Ask { gpus: these(&[0]), pus: Some(set("0-3,99")), ..Ask::default() };
     let places = given(&topology, &ask);
     assert_eq!(pus(&places), ["0-1"]);
     assert!(
@@ -134,4 +134,12 @@ fn nothing_is_asked_for_and_nothing_is_refused_by_its_own_name() {
         text.contains("need 12 cores, and 10 can be given: ask for at most 5 each, or for at most 1 rank"),
         "{text}"
     );
+}
+
+#[test]
+fn nobody_has_a_second_core_before_everyone_has_one() {
+    // GPU 2 has cores 4 and 5 for its own, GPU 1 has 6 and 7.
+    let ranks = |smt| Ask { gpus: these(&[2, 2, 2, 1]), smt, ..Ask::default() };
+    assert_eq!(pus(&given(&machine(), &ranks(false))), ["4", "5", "7", "6"]);
+    assert_eq!(pus(&given(&machine(), &ranks(true))), ["4,12", "5,13", "7,15", "6,14"]);
 }

@@ -1,6 +1,7 @@
 //! Renderers: pure functions from a document to bytes. What is shown is in the document; nothing is looked up.
 //!
 //! * `json` the document itself, or any other value, broken into `lines`;
+//! * `place` what a terminal shows of a placement document;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
 //!   section of the `page`. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
@@ -20,6 +21,7 @@ mod nodes;
 mod numbers;
 mod page;
 mod picked;
+mod place;
 mod placement;
 mod places;
 mod rank;
@@ -34,4 +36,5 @@ mod together;
 mod words;
 
 pub use json::{JsonError, json, json_value, write_json};
+pub use place::place;
 pub use table::{Style, table};

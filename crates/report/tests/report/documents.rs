@@ -71,7 +71,7 @@ fn the_schema_refuses_what_is_no_document() -> Done {
 
 #[test]
 fn the_schema_is_itself_a_valid_schema_with_a_title() -> Done {
-    let schema: Value = serde_json::from_str(&schema::text())?;
+    let schema: Value = serde_json::from_str(&schema::result())?;
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["title"], "numabench.result 1: one run of numabench");
     assert!(jsonschema::meta::is_valid(&schema));
@@ -197,7 +197,7 @@ fn a_document_of_1_0_follows_the_schema_too_and_what_came_later_says_so() -> Don
     let old: Value = serde_json::from_slice(&of_1_0()?)?;
     let faults: Vec<String> = validator.iter_errors(&old).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "{faults:#?}");
-    let schema: Value = serde_json::from_str(&schema::text())?;
+    let schema: Value = serde_json::from_str(&schema::result())?;
     assert_eq!(schema["properties"]["nodes"]["since"], "1.1");
     assert_eq!(schema["$defs"]["Rank"]["properties"]["node_rank"]["since"], "1.1");
     let required = schema["required"].as_array().ok_or("no required")?;

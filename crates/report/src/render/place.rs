@@ -1,0 +1,213 @@
+//! What a terminal shows of a placement document: the places, what was measured of the ways to place, the lines to paste.
+
+use stats::IdSet;
+use stats::compare::Verdict;
+use stats::interval::median;
+use stats::units;
+
+use super::grid::Grid;
+use super::numbers::RateDecimals;
+use super::page::{Page, Tone};
+use super::table::Style;
+use super::{title, words};
+use crate::place::{Candidate, Line, Measured, MeasuredFinding, Place, PlaceDocument, PlacedGpu, Turn};
+
+/// The document as text for a terminal. Quiet leaves out the lines to paste.
+pub fn place(document: &PlaceDocument, style: &Style) -> String {
+    let mut page = Page::new(style.width);
+    head(document, &mut page);
+    if let Some(recommended) = document.candidates.first() {
+        places(recommended, &mut page);
+    }
+    for note in &document.notes {
+        page.words(Tone::Plain, "note: ", note);
+    }
+    page.blank();
+    if let Some(measured) = &document.measured {
+        figures(document, measured, &mut page);
+    }
+    if !style.quiet {
+        document.lines.iter().for_each(|line| paste(line, &mut page));
+    }
+    if let Some(path) = &style.saved_to {
+        page.line(Tone::Plain, format!("Placement document: {path}"));
+    }
+    page.finish(style.color)
+}
+
+fn head(document: &PlaceDocument, page: &mut Page) {
+    let machine = &document.machine;
+    let host = machine.hostname.as_deref().unwrap_or("a machine without a name");
+    let file = machine.file.as_ref().map_or(String::new(), |file| format!(" (read from {file})"));
+    let tool = &document.tool;
+    page.line(Tone::Title, format!("{} {} place on {host}{file}, {}", tool.name, tool.version, document.started_at));
+    if let Some(measured) = &document.measured {
+        title::devices(&measured.platform, page);
+    }
+    page.blank();
+    let some = |set: &IdSet| if set.is_empty() { "none".to_owned() } else { set.to_string() };
+    page.key(Tone::Plain, "PUs", &format!("{} can be used", some(&machine.allowed_pus)));
+    if !machine.reserved_pus.is_empty() {
+        page.key(Tone::Plain, "", &format!("{} are reserved: no rank gets them", machine.reserved_pus));
+    }
+    if let Some(recommended) = document.candidates.first() {
+        page.key(Tone::Plain, "placement", &format!("{}: {}", recommended.name, recommended.what));
+    }
+    page.blank();
+}
+
+fn places(candidate: &Candidate, page: &mut Page) {
+    let header = ["rank", "PUs", "cores", "memory", "NUMA", "L3", "GPU", "locality", "known from"];
+    let mut grid = Grid::new(header.len(), &header);
+    for place in &candidate.places {
+        grid.row(row(place), Vec::new());
+    }
+    grid.draw_fitting(&["L3", "known from"], page);
+    let mut told: Vec<(&str, Vec<u32>)> = Vec::new();
+    for place in &candidate.places {
+        match told.iter_mut().find(|(why, _)| *why == place.why) {
+            Some((_, ranks)) => ranks.push(place.rank),
+            None => told.push((&place.why, vec![place.rank])),
+        }
+    }
+    for (why, ranks) in told {
+        let all = ranks.len() == candidate.places.len() && ranks.len() > 1;
+        let ranks = if all { "all ranks".to_owned() } else { ranks_named(ranks) };
+        page.words(Tone::Faint, &format!("    {ranks}: "), why);
+    }
+    page.blank();
+}
+
+fn ranks_named(ranks: Vec<u32>) -> String {
+    let several = ranks.len() > 1;
+    let set: IdSet = ranks.into_iter().collect();
+    format!("rank{} {set}", if several { "s" } else { "" })
+}
+
+fn row(place: &Place) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let device = match (&place.gpu, place.target_node) {
+        (Some(PlacedGpu { index, pci_address, .. }), _) => format!("{index} = {pci_address}"),
+        (None, Some(node)) => format!("memory of node {node}"),
+        (None, None) => dash(),
+    };
+    let l3s: Vec<String> = place.l3_pus.iter().map(ToString::to_string).collect();
+    vec![
+        place.rank.to_string(),
+        place.pus.to_string(),
+        place.cores.to_string(),
+        place.memory_node.map_or_else(dash, |node| format!("node {node}")),
+        if place.nodes.is_empty() { dash() } else { place.nodes.to_string() },
+        if l3s.is_empty() { dash() } else { l3s.join(" ") },
+        device,
+        place.locality.map_or_else(dash, |locality| words::locality_short(locality).to_owned()),
+        place.rung.clone().unwrap_or_else(dash),
+    ]
+}
+
+fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
+    let size = units::size(measured.size_bytes);
+    let what = format!(
+        "Measured: {} memory, {size} a copy, all ranks at once; sums over the ranks in GB/s, medians of the turns",
+        measured.memory
+    );
+    page.words(Tone::Title, "", &what);
+    let all = || document.candidates.iter().flat_map(|candidate| &candidate.turns);
+    let decimals =
+        RateDecimals::for_smallest(all().flat_map(|turn| [sum(&turn.h2d_bytes_per_s), sum(&turn.d2h_bytes_per_s)]));
+    let leader = measured.leader.as_deref();
+    let against = leader.map_or("against".to_owned(), |leader| format!("against {leader}"));
+    let header = ["placement", "turns", "H2D", "D2H", "both ways", "slowest rank", &against];
+    let mut grid = Grid::new(1, &header);
+    for candidate in &document.candidates {
+        let name = candidate.name.clone();
+        if candidate.turns.is_empty() {
+            let why = candidate.trouble.clone().unwrap_or_else(|| "it had no turn".to_owned());
+            grid.words(vec![name], Tone::Bad, why);
+            continue;
+        }
+        let median_of = |of: &dyn Fn(&Turn) -> Option<f64>| {
+            let values: Vec<f64> = candidate.turns.iter().filter_map(of).collect();
+            median(&values).map_or("-".to_owned(), |rate| decimals.show(rate))
+        };
+        let compared = candidate.against_leader.as_ref().map(|found| {
+            let (low, high) = (found.ratio_interval.low, found.ratio_interval.high);
+            let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+            let numbers = format!("{} % ({} to {})", percent(found.ratio), percent(low), percent(high));
+            match found.verdict {
+                Verdict::Lower => format!("{numbers} slower"),
+                Verdict::Higher => format!("{numbers} faster"),
+                Verdict::NoMeasurableDifference => format!("{numbers} the same"),
+                Verdict::Undecided => format!("{numbers} undecided"),
+            }
+        });
+        let leads = leader == Some(&candidate.name);
+        let notes = candidate.trouble.iter().map(|why| (Tone::Warning, format!("ended early: {why}"))).collect();
+        grid.row(
+            vec![
+                name,
+                candidate.turns.len().to_string(),
+                median_of(&|turn| Some(sum(&turn.h2d_bytes_per_s))),
+                median_of(&|turn| Some(sum(&turn.d2h_bytes_per_s))),
+                median_of(&Turn::bytes_per_s),
+                median_of(&|turn| turn.slowest_bytes_per_s()),
+                compared.unwrap_or_else(|| if leads { "leads".to_owned() } else { "too few turns".to_owned() }),
+            ],
+            notes,
+        );
+    }
+    grid.draw(page);
+    page.blank();
+    let (tone, verdict) = verdict(document, measured);
+    page.words(tone, "Verdict: ", &verdict);
+    if let Some(why) = &measured.ended_early {
+        page.words(Tone::Warning, "warning: ", why);
+    }
+    page.blank();
+}
+
+fn sum(rates: &[f64]) -> f64 {
+    rates.iter().sum()
+}
+
+/// The finding in words.
+fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
+    let Some(leader) = &measured.leader else { return (Tone::Bad, "nothing was measured".to_owned()) };
+    let others: Vec<&Candidate> = document.candidates.iter().filter(|other| other.name != *leader).collect();
+    let with = |wanted: &[Verdict]| {
+        let names =
+            others.iter().filter(|other| other.against_leader.as_ref().is_some_and(|f| wanted.contains(&f.verdict)));
+        names.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    match measured.finding {
+        MeasuredFinding::Best if others.is_empty() => (Tone::Plain, format!("{leader} is the only way here")),
+        MeasuredFinding::Best => (Tone::Plain, format!("{leader} is the fastest")),
+        MeasuredFinding::NoMeasurableDifference => {
+            let same = with(&[Verdict::NoMeasurableDifference]);
+            let slower = with(&[Verdict::Lower]);
+            let rest = if slower.is_empty() { String::new() } else { format!("; slower: {slower}") };
+            (Tone::Plain, format!("no measurable difference between {leader} and {same}{rest}"))
+        }
+        MeasuredFinding::Undecided => {
+            let open = others.iter().filter(|other| {
+                let verdict = other.against_leader.as_ref().map(|found| found.verdict);
+                !matches!(verdict, Some(Verdict::Lower | Verdict::NoMeasurableDifference))
+            });
+            let open: Vec<&str> = open.map(|other| other.name.as_str()).collect();
+            let text = format!("undecided: {leader} leads, but the turns do not tell it from {}", open.join(", "));
+            (Tone::Warning, text)
+        }
+        MeasuredFinding::Newer => (Tone::Warning, words::NEWER.to_owned()),
+    }
+}
+
+fn paste(line: &Line, page: &mut Page) {
+    page.line(Tone::Title, line.dialect.clone());
+    if let Some(cannot) = &line.cannot {
+        page.words(Tone::Warning, "  # this cannot work here: ", cannot);
+    }
+    // As it is, never broken: it is to be pasted.
+    line.text.lines().for_each(|text| page.line(Tone::Plain, format!("  {text}")));
+    line.remarks.iter().for_each(|remark| page.words(Tone::Faint, "  # ", remark));
+    page.blank();
+}

@@ -1,0 +1,112 @@
+//! Which of several is best, and which others cannot be told from it: a verdict with its intervals, not the largest number.
+//!
+//! The leader is the one with the highest median; every other is compared with it ([`compare`]). Being the leader is no finding: with
+//! equal ones somebody leads. Each comparison is made at 5 %; with k rivals the chance that one of them is wrongly called worse is
+//! up to k times that, and the intervals say by how much each is.
+
+use crate::compare::{Comparison, Verdict, compare};
+use crate::interval::median;
+
+/// How the candidates stand, by their position in what was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The one with the highest median.
+    pub leader: usize,
+    /// Each candidate against the leader: its values over the leader's; `None` for the leader itself, and where one of the two has
+    /// too few values.
+    pub against_leader: Vec<Option<Comparison>>,
+    /// What it comes to.
+    pub finding: Finding,
+}
+
+/// What comes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// The leader is better than every other.
+    Best,
+    /// The leader is no worse than any, and the same as some: to choose among them is a matter of taste.
+    Equal,
+    /// Some of the others may be as good or better: the values do not decide.
+    Undecided,
+}
+
+/// Ranks candidates by their values, higher being better; independent values, one per turn. `None` where nobody has any.
+pub fn best(candidates: &[Vec<f64>], seed: u64) -> Option<Standing> {
+    let medians = candidates.iter().enumerate().filter_map(|(at, values)| Some((at, median(values)?)));
+    // Of equal ones the first: the order given is a preference.
+    let (leader, _) = medians.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
+    let rival = |at: usize| (at != leader).then(|| compare(&candidates[leader], &candidates[at], seed)).flatten();
+    let against_leader: Vec<Option<Comparison>> = (0..candidates.len()).map(rival).collect();
+    let verdicts: Vec<Option<Verdict>> = against_leader
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != leader)
+        .map(|(_, found)| found.as_ref().map(|found| found.verdict))
+        .collect();
+    let finding = if verdicts.iter().all(|verdict| *verdict == Some(Verdict::Lower)) {
+        Finding::Best
+    } else if verdicts.iter().all(|v| matches!(v, Some(Verdict::Lower | Verdict::NoMeasurableDifference))) {
+        Finding::Equal
+    } else {
+        Finding::Undecided
+    };
+    Some(Standing { leader, against_leader, finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEADY: [f64; 8] = [1.0, 1.001, 0.999, 1.0, 1.002, 0.998, 1.0, 1.001];
+
+    fn times(factor: f64) -> Vec<f64> {
+        STEADY.iter().map(|value| value * factor).collect()
+    }
+
+    fn found(candidates: &[Vec<f64>]) -> Option<(usize, Finding)> {
+        best(candidates, 1).map(|standing| (standing.leader, standing.finding))
+    }
+
+    #[test]
+    fn one_that_is_clearly_higher_than_all_others_is_best() {
+        assert_eq!(found(&[times(17.6), times(7.5), times(9.0)]), Some((0, Finding::Best)));
+        assert_eq!(found(&[times(7.4), times(9.0)]), Some((1, Finding::Best)), "the order given decides nothing");
+    }
+
+    #[test]
+    fn those_that_cannot_be_told_from_the_leader_are_equal_and_the_rest_is_lower() {
+        let standing = best(&[times(10.0), times(10.01), times(5.0)], 1);
+        let Some(standing) = standing else { panic!("there are values") };
+        assert_eq!((standing.leader, standing.finding), (1, Finding::Equal));
+        let verdict = |at: usize| standing.against_leader[at].as_ref().map(|found| found.verdict);
+        assert_eq!(
+            [verdict(0), verdict(1), verdict(2)],
+            [Some(Verdict::NoMeasurableDifference), None, Some(Verdict::Lower)]
+        );
+    }
+
+    #[test]
+    fn noise_that_hides_a_difference_is_undecided() {
+        let noisy = vec![8.0, 12.0, 9.0, 11.5, 8.5, 12.5, 10.0, 9.5];
+        let other = vec![8.5, 11.0, 9.5, 12.0, 8.0, 11.8, 10.4, 9.9];
+        assert_eq!(found(&[noisy, other, times(1.0)]).map(|(_, finding)| finding), Some(Finding::Undecided));
+    }
+
+    #[test]
+    fn too_few_values_decide_nothing_and_none_at_all_give_no_standing() {
+        assert_eq!(found(&[vec![9.0, 9.1], vec![5.0, 5.1]]), Some((0, Finding::Undecided)));
+        assert_eq!(found(&[times(1.0), Vec::new()]), Some((0, Finding::Undecided)), "one that failed is not beaten");
+        assert_eq!(found(&[Vec::new(), Vec::new()]), None);
+        assert_eq!(found(&[]), None);
+    }
+
+    #[test]
+    fn a_candidate_without_rivals_is_best() {
+        assert_eq!(found(&[times(3.0)]), Some((0, Finding::Best)));
+    }
+
+    #[test]
+    fn of_equal_medians_the_first_leads() {
+        assert_eq!(found(&[times(2.0), times(2.0)]), Some((0, Finding::Equal)));
+    }
+}
