@@ -110,7 +110,7 @@ fn binding(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<Stri
     let saying = say(&here, places, dialect, &case.situation);
     match saying.cannot {
         Some(why) => vec![format!("{} ({why})", through_exec(launcher))],
-        None => format!("{before}{}", saying.text).lines().map(str::to_owned).collect(),
+        None => vec![format!("{before}{}", saying.text)],
     }
 }
 

@@ -19,5 +19,7 @@ pub mod machine;
 pub mod meet;
 pub mod seen;
 pub mod table;
+#[cfg(test)]
+mod tests;
 
 pub use key::key;

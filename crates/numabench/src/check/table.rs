@@ -1,7 +1,5 @@
 //! The table of one node: a row a rank, what was found, the sum, and the line that puts it right. Plain ASCII, like `topo`'s views.
 
-use std::fmt::Write;
-
 use placement::judge::{Ipc, Judgement, Placed};
 use stats::{IdSet, PciAddress};
 use topo::Topology;
@@ -76,14 +74,15 @@ pub fn table(shown: &Shown<'_>) -> String {
     }
     line(&mut text, &sum(shown));
     for fix in shown.fix {
-        line(&mut text, &format!("fix: {fix}"));
+        // What has several lines stands by itself, so that it can be pasted.
+        line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
     }
     text
 }
 
 fn line(text: &mut String, line: &str) {
-    // A String takes whatever is written.
-    drop(writeln!(text, "{line}"));
+    text.push_str(line);
+    text.push('\n');
 }
 
 fn policy(seen: &Seen) -> String {

@@ -53,7 +53,9 @@ pub fn guest_with(
     let folder = tempfile::tempdir()?;
     let binary = format!("{}:/bin/numabench", small_binary(folder.path()).display());
     let mut boot = Command::new(&lab);
-    programs.iter().for_each(|program| drop(boot.args(["-f", program])));
+    for program in programs {
+        boot.args(["-f", program]);
+    }
     boot.args(["-s", shape, "-f", &binary, "sh", "-c", &format!("{FUNCTIONS}{script}")]);
     let output = boot.output()?;
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
