@@ -1,5 +1,6 @@
 //! The command line as typed. What it means on this machine is `config`'s work; here only form is checked.
 
+pub mod check;
 pub mod exec;
 pub mod place;
 
@@ -36,6 +37,9 @@ pub enum Command {
     /// Start a program in its rank's place: bound to its cores and its memory, with its GPU
     #[command(after_help = exit::TABLE)]
     Exec(Box<exec::Exec>),
+    /// Say whether the ranks of this launch, this process or running programs are well placed: 0 yes, 5 no, 6 cannot be known
+    #[command(after_help = exit::TABLE)]
+    Check(Box<check::Check>),
 }
 
 /// `numabench topo`.

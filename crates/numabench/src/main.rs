@@ -5,6 +5,7 @@
 
 mod args;
 mod backends;
+mod check;
 mod cmd;
 mod config;
 mod document;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
         Command::Place(place) => cmd::place::run(place),
+        Command::Check(check) => cmd::check::run(check),
         Command::Exec(exec) => cmd::exec::run(exec),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {

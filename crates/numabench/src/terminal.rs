@@ -26,6 +26,11 @@ pub fn say(text: &str) {
     drop(io::stderr().lock().write_all(format!("numabench: {text}\n").as_bytes()));
 }
 
+/// Writes what is no message but a result to standard error, in one write.
+pub fn say_bytes(bytes: &[u8]) {
+    drop(io::stderr().lock().write_all(bytes));
+}
+
 /// Says why a command could not do its work.
 pub fn complain(fault: &Fault) {
     if fault.error.is_some() {

@@ -10,7 +10,8 @@
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
 //! * `verdict` how close a PU is to a target;
 //! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
-//! * `dialect` those places in the words of srun, mpirun, numactl and others.
+//! * `dialect` those places in the words of srun, mpirun, numactl and others;
+//! * [`judge`] whether ranks that were observed are well placed.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
 
@@ -18,6 +19,7 @@ mod check_node;
 mod check_pu;
 mod default_pu;
 mod dialect;
+pub mod judge;
 #[cfg(test)]
 mod machine;
 mod member;

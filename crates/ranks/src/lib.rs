@@ -27,7 +27,7 @@ mod world;
 
 pub use launch::{Interface, Launch, Launcher, Refusal, Size};
 pub use library::{Flavour, Library};
-pub use life::Life;
+pub use life::{Identity, Life};
 pub use local_world::LocalWorld;
 pub use mailbox::{ExchangeError, Mailbox};
 pub use meet::MeetError;

@@ -23,7 +23,8 @@ pub enum Life {
 
 /// Which process: nothing else on this node has, had or will have the same three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub struct Identity {
+    /// Its id.
     pub pid: u32,
     /// Clock ticks after the boot; 0 where it could not be read.
     pub start: u64,

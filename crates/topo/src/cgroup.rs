@@ -1,6 +1,6 @@
-//! The cgroup of this process, of either version: the cpuset and the memory limit that its job was given.
+//! The cgroup of a process, of either version: the cpuset and the memory limit that its job was given.
 //!
-//! `/proc/self/cgroup` names the group, `/proc/self/mountinfo` where its hierarchy can be seen and which part of it: together they
+//! `/proc/self/cgroup` (or another process's, whose path is shown as this one would write it) names the group, `/proc/self/mountinfo` where its hierarchy can be seen and which part of it: together they
 //! hold in a container too, where the path is the host's and the mount is not, and where version 1 and 2 stand side by side. hwloc
 //! takes the path as it is, finds nothing there, and then a cpuset looks like the affinity. Files: cgroup-v2.rst and
 //! cgroup-v1/cpusets.rst in the kernel's Documentation/admin-guide. Left out: limits on CPU time, and on huge pages.
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
 use crate::fs_root::FsRoot;
+use crate::process::THIS;
 
-const CGROUP: &str = "/proc/self/cgroup";
 const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// Version 2's file, version 1's, and version 1's as older kernels and `-o noprefix` mounts name it.
@@ -39,12 +39,12 @@ pub struct Cgroup {
     pub memory_source: Option<String>,
 }
 
-/// What this process's cgroup gives it.
-pub(crate) fn cgroup(root: &FsRoot) -> Cgroup {
-    let pus = cpus(root);
-    let memory = memory_limit(root);
+/// What the cgroup of the process gives it whose folder in /proc this is.
+pub(crate) fn cgroup(root: &FsRoot, folder: &str) -> Cgroup {
+    let pus = cpuset(root, folder, &CPUS);
+    let memory = memory_limit(root, folder);
     Cgroup {
-        nodes: mems(root).ok().map(|(set, _)| set),
+        nodes: cpuset(root, folder, &MEMS).ok().map(|(set, _)| set),
         source: pus.as_ref().ok().map(|(_, file)| file.clone()),
         reason: pus.as_ref().err().cloned(),
         pus: pus.ok().map(|(set, _)| set),
@@ -55,23 +55,23 @@ pub(crate) fn cgroup(root: &FsRoot) -> Cgroup {
 
 /// The path of the group that holds the cpuset.
 pub(crate) fn path(root: &FsRoot) -> Result<String, String> {
-    let text = root.text(CGROUP)?;
+    let text = root.text(&file(THIS))?;
     Ok(own(&text, "cpuset").ok_or("this process is in no cpuset")?.1.to_owned())
 }
 
-/// The PUs of the cpuset, and the file that says so.
+/// The PUs of this process's cpuset, and the file that says so.
 pub(crate) fn cpus(root: &FsRoot) -> Result<(IdSet, String), String> {
-    cpuset(root, &CPUS)
+    cpuset(root, THIS, &CPUS)
 }
 
-/// The NUMA nodes of the cpuset, and the file that says so.
+/// The NUMA nodes of this process's cpuset, and the file that says so.
 pub(crate) fn mems(root: &FsRoot) -> Result<(IdSet, String), String> {
-    cpuset(root, &MEMS)
+    cpuset(root, THIS, &MEMS)
 }
 
 /// The set of the nearest group that has one: a group of version 2 without the controller takes that of the one above it.
-fn cpuset(root: &FsRoot, files: &[&str]) -> Result<(IdSet, String), String> {
-    let groups = groups(root, "cpuset")?;
+fn cpuset(root: &FsRoot, folder: &str, files: &[&str]) -> Result<(IdSet, String), String> {
+    let groups = groups(root, folder, "cpuset")?;
     let read = |file: String| Some((root.text(&file).ok()?.parse::<IdSet>().ok().filter(|set| !set.is_empty())?, file));
     let all = groups.iter().flat_map(|group| files.iter().map(move |file| format!("{group}/{file}")));
     let none =
@@ -79,17 +79,23 @@ fn cpuset(root: &FsRoot, files: &[&str]) -> Result<(IdSet, String), String> {
     all.into_iter().find_map(read).ok_or_else(none)
 }
 
-fn memory_limit(root: &FsRoot) -> Option<(u64, String)> {
-    let groups = groups(root, "memory").ok()?;
+fn memory_limit(root: &FsRoot, folder: &str) -> Option<(u64, String)> {
+    let groups = groups(root, folder, "memory").ok()?;
     let all = groups.iter().flat_map(|group| MEMORY.iter().map(move |file| format!("{group}/{file}")));
     let limit = |file: String| Some((root.text(&file).ok()?.parse::<u64>().ok()?, file));
     all.filter_map(limit).filter(|(bytes, _)| *bytes < NO_LIMIT).min_by_key(|(bytes, _)| *bytes)
 }
 
+/// The file that names the groups of a process.
+fn file(folder: &str) -> String {
+    format!("{folder}/cgroup")
+}
+
 /// Where the process's group and those above it can be seen, its own first.
-fn groups(root: &FsRoot, controller: &str) -> Result<Vec<String>, String> {
-    let text = root.text(CGROUP)?;
-    let (version, path) = own(&text, controller).ok_or_else(|| format!("{CGROUP} names no group of {controller}"))?;
+fn groups(root: &FsRoot, folder: &str, controller: &str) -> Result<Vec<String>, String> {
+    let named_in = file(folder);
+    let text = root.text(&named_in)?;
+    let (version, path) = own(&text, controller).ok_or_else(|| format!("{named_in} names no group of {controller}"))?;
     let mounts = root.lines_holding(MOUNTS, " - cgroup").unwrap_or_else(|_| USUAL_MOUNTS.to_owned());
     let mounts: Vec<Mount<'_>> =
         mounts.lines().filter_map(mount).filter(|mount| mount.has(version, controller)).collect();
@@ -189,8 +195,8 @@ mod tests {
     fn of(files: &[(&str, &str)]) -> std::io::Result<Cgroup> {
         let root = machine(files)?;
         let live = FsRoot::at(root.path());
-        let found = cgroup(&live);
-        assert_eq!(cgroup(&FsRoot::saved(live.seen())), found, "a saved file says the same");
+        let found = cgroup(&live, THIS);
+        assert_eq!(cgroup(&FsRoot::saved(live.seen()), THIS), found, "a saved file says the same");
         Ok(found)
     }
 
@@ -283,8 +289,8 @@ mod tests {
             ("sys/fs/cgroup/cgroup.procs", ""),
         ])?;
         assert!(found.reason.is_some_and(|reason| reason.contains("no cpuset controller")));
-        let nothing = cgroup(&FsRoot::at(machine(&[])?.path()));
-        assert!(nothing.reason.is_some_and(|reason| reason.contains(CGROUP)));
+        let nothing = cgroup(&FsRoot::at(machine(&[])?.path()), "/proc/7");
+        assert!(nothing.reason.is_some_and(|reason| reason.contains("/proc/7/cgroup")));
         Ok(())
     }
 

@@ -118,6 +118,17 @@ impl FsRoot {
         names
     }
 
+    /// Where a file lies on the disk, for what must not be kept: lists of open files, secrets.
+    ///
+    /// # Errors
+    /// What a saved file holds is on no disk.
+    pub(crate) fn disk(&self, path: &str) -> Result<PathBuf, String> {
+        match &self.at {
+            At::Disk(root) => Ok(below(root, path)),
+            At::Saved => Err(format!("{path}: not in the saved file")),
+        }
+    }
+
     /// Whether something is at `path`.
     pub fn exists(&self, path: &str) -> bool {
         match &self.at {

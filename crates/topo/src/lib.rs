@@ -6,7 +6,7 @@
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
 //! * [`link`] a GPU's PCIe link, to be read again under load;
 //! * [`environment`] what else of the machine a measurement depends on;
-//! * [`process`] what this process is bound to, and the [`Cgroup`] it is in;
+//! * [`process`] what this process is bound to, and the [`Cgroup`] it is in; [`running`] what is seen of it or of another one;
 //! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
 //! * [`step`] what of the machine is this process's job step's; [`ancestor`] what a launcher above this process may use;
 //! * [`start()`] what a program that is started here has, a [`Start`];
@@ -33,6 +33,7 @@ pub mod link;
 pub mod model;
 pub mod pci_path;
 pub mod process;
+pub mod running;
 pub mod step;
 pub mod svg;
 pub mod text;

@@ -1,4 +1,4 @@
-//! What this process is bound to, as the kernel says: PUs, memory nodes, memory policy.
+//! What a process is bound to, this one or another, as the kernel says: PUs, memory nodes, memory policy.
 //!
 //! The policy is read from `numa_maps`, not asked with `get_mempolicy`: container runtimes forbid that call by default, and the
 //! file says the same. Its first line is the program's own text, which has no policy of its own and so shows the process's
@@ -13,8 +13,8 @@ use crate::cgroup::{Cgroup, cgroup};
 use crate::fs_root::{FsRoot, value_of};
 use crate::printable;
 
-const STATUS: &str = "/proc/self/status";
-const NUMA_MAPS: &str = "/proc/self/numa_maps";
+/// The folder of the process that asks.
+pub(crate) const THIS: &str = "/proc/self";
 
 /// What a process is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,27 +93,34 @@ impl PolicyMode {
 
 /// What this process is bound to now.
 pub(crate) fn process(root: &FsRoot) -> Process {
-    let status = root.lines(STATUS, &["Cpus_allowed_list", "Mems_allowed_list"]).unwrap_or_default();
+    in_folder(root, THIS)
+}
+
+/// What the process is bound to now whose folder in /proc this is.
+pub(crate) fn in_folder(root: &FsRoot, folder: &str) -> Process {
+    let status =
+        root.lines(&format!("{folder}/status"), &["Cpus_allowed_list", "Mems_allowed_list"]).unwrap_or_default();
     let list = |key| value_of(&status, key).and_then(|list| list.parse().ok());
     Process {
         affinity: list("Cpus_allowed_list"),
         memory_nodes: list("Mems_allowed_list"),
-        policy: policy(root),
-        cgroup: cgroup(root),
+        policy: policy(root, folder),
+        cgroup: cgroup(root, folder),
     }
 }
 
-fn policy(root: &FsRoot) -> MemoryPolicy {
+fn policy(root: &FsRoot, folder: &str) -> MemoryPolicy {
+    let file = format!("{folder}/numa_maps");
     let unknown = |reason: String| MemoryPolicy {
         mode: None,
         nodes: IdSet::default(),
         flags: None,
-        source: NUMA_MAPS.to_owned(),
+        source: file.clone(),
         reason: Some(reason),
     };
-    match root.first_line(NUMA_MAPS) {
+    match root.first_line(&file) {
         Err(reason) => unknown(format!("{reason} (a kernel without NUMA has no such file)")),
-        Ok(line) => written(&line).unwrap_or_else(|| {
+        Ok(line) => written(&line, &file).unwrap_or_else(|| {
             unknown(format!(
                 "the kernel writes \"{}\", which names no policy known here",
                 line.chars().take(60).collect::<String>()
@@ -123,7 +130,7 @@ fn policy(root: &FsRoot) -> MemoryPolicy {
 }
 
 /// The policy in a line such as `00400000 bind=static:0-1 file=/bin/cat mapped=2 …`.
-fn written(line: &str) -> Option<MemoryPolicy> {
+fn written(line: &str, file: &str) -> Option<MemoryPolicy> {
     let (_address, rest) = line.split_once(' ')?;
     let (mode, rest) = MODES.iter().find_map(|(word, mode)| Some((*mode, rest.strip_prefix(word)?)))?;
     let rest = rest.split(' ').next()?;
@@ -136,7 +143,7 @@ fn written(line: &str) -> Option<MemoryPolicy> {
         None if flags.is_empty() => None,
         None => return None,
     };
-    Some(MemoryPolicy { mode: Some(mode), nodes, flags, source: NUMA_MAPS.to_owned(), reason: None })
+    Some(MemoryPolicy { mode: Some(mode), nodes, flags, source: file.to_owned(), reason: None })
 }
 
 #[cfg(test)]
@@ -155,7 +162,7 @@ mod tests {
             ("00400000 weighted interleave:0-3", PolicyMode::WeightedInterleave, "0-3", None),
             ("00400000 local file=/bin/cat", PolicyMode::Local, "", None),
         ] {
-            let policy = written(line);
+            let policy = written(line, "numa_maps");
             let read = policy.as_ref().map(|policy| (policy.mode, policy.nodes.clone(), policy.flags.as_deref()));
             assert_eq!(read, Some((Some(mode), nodes.parse().unwrap_or_default(), flags)), "{line}");
         }
@@ -171,7 +178,7 @@ mod tests {
             ("00400000 binds:1", "binds"),
         ] {
             std::fs::write(root.path().join("proc/self/numa_maps"), text)?;
-            let policy = policy(&FsRoot::at(root.path()));
+            let policy = policy(&FsRoot::at(root.path()), THIS);
             assert_eq!(policy.mode, None);
             assert!(policy.reason.as_ref().is_some_and(|reason| reason.contains(said)), "{policy:?}");
         }
@@ -182,7 +189,7 @@ mod tests {
     fn without_the_kernels_files_nothing_is_known_and_the_file_is_named() -> std::io::Result<()> {
         let process = process(&FsRoot::at(tempfile::tempdir()?.path()));
         assert_eq!((process.affinity, process.memory_nodes), (None, None));
-        assert!(process.policy.reason.is_some_and(|reason| reason.contains(NUMA_MAPS)));
+        assert!(process.policy.reason.is_some_and(|reason| reason.contains("/proc/self/numa_maps")));
         Ok(())
     }
 

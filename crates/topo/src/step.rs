@@ -14,7 +14,7 @@ use stats::IdSet;
 
 use crate::fs_root::FsRoot;
 use crate::model::{Gpu, Topology};
-pub(crate) use device_access::{Access, of as access};
+pub(crate) use device_access::{Access, device_file, of as access};
 use told::Told;
 
 /// A job step, or a batch script.

@@ -93,6 +93,11 @@ pub(crate) fn variables(root: &FsRoot) -> BTreeMap<String, String> {
     VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect()
 }
 
+/// Whether a variable of this name is looked at.
+pub(crate) fn is_read(name: &str) -> bool {
+    VARIABLES.contains(&name)
+}
+
 /// What each runtime that has GPUs here would list.
 pub(crate) fn visibility(
     topology: &Topology,

@@ -22,7 +22,7 @@ mod kernel;
 #[cfg(test)]
 mod machine;
 pub mod place;
-mod pool;
+pub mod pool;
 pub mod report;
 mod seat;
 mod variables;
@@ -123,6 +123,11 @@ pub fn bind(settled: &Settled) -> Result<(), Fault> {
 pub fn become_program(settled: &Settled, program: &[OsString]) -> Fault {
     let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     environment.extend(settled.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
+    become_other(program, environment)
+}
+
+/// Becomes a program with this environment, in the place that this process is in; comes back only with why it could not.
+pub fn become_other(program: &[OsString], environment: BTreeMap<OsString, OsString>) -> Fault {
     let error = kernel::become_program(program, environment);
     let exit = if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::NotExecutable };
     let name = program.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -35,6 +35,15 @@ disturbed() {
 
 /// Boots a guest of this shape and runs the script's lines in it; `None` where no guest can run, which is said.
 fn guest(shape: &str, script: &str) -> Result<Option<BTreeMap<String, Ended>>, Box<dyn Error>> {
+    guest_with(shape, &[], script)
+}
+
+/// The same with these programs of this machine in it.
+pub fn guest_with(
+    shape: &str,
+    programs: &[&str],
+    script: &str,
+) -> Result<Option<BTreeMap<String, Ended>>, Box<dyn Error>> {
     let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/numa-guest.sh");
     let check = Command::new(&lab).arg("--check").output()?;
     if !check.status.success() {
@@ -44,6 +53,9 @@ fn guest(shape: &str, script: &str) -> Result<Option<BTreeMap<String, Ended>>, B
     let folder = tempfile::tempdir()?;
     let binary = format!("{}:/bin/numabench", small_binary(folder.path()).display());
     let mut boot = Command::new(&lab);
+    for program in programs {
+        boot.args(["-f", program]);
+    }
     boot.args(["-s", shape, "-f", &binary, "sh", "-c", &format!("{FUNCTIONS}{script}")]);
     let output = boot.output()?;
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -67,7 +79,7 @@ fn small_binary(folder: &Path) -> PathBuf {
 }
 
 /// How a run of the script ended; it is taken out, since most checks consume it.
-fn take(all: &mut BTreeMap<String, Ended>, name: &str) -> Result<Ended, Box<dyn Error>> {
+pub fn take(all: &mut BTreeMap<String, Ended>, name: &str) -> Result<Ended, Box<dyn Error>> {
     all.remove(name).ok_or_else(|| format!("the guest did not run {name}").into())
 }
 

@@ -17,17 +17,20 @@
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
+//! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
 //! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
 //!
 //! No test depends on a measured figure. What a machine lacks is said in a line that begins with `SKIPPED`.
 
 mod arguments;
 mod captures;
+mod check;
 mod devices;
 mod driver;
 mod dry_run;
 mod goldens;
 mod guest;
+mod guest_check;
 mod memory;
 mod nvml;
 mod options;

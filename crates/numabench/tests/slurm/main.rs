@@ -8,6 +8,7 @@
 //! * `step_view` what `topo` says of a step;
 //! * `jobs`      every script of `jobs/`, each of its lines;
 //! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
+//! * `check`     whether ranks are well placed, and a fix that works;
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
 //! * `exec`      programs put in their places, and everything that passes through to them.
@@ -22,6 +23,7 @@ mod proof;
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod run;
 
+mod check;
 mod exec;
 mod faults;
 mod jobs;

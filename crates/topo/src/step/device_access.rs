@@ -35,7 +35,7 @@ pub(crate) fn of(root: &FsRoot, pci: PciAddress) -> Access {
 }
 
 /// The GPU's own device file: NVIDIA's by the minor number that its driver shows, AMD's the render node.
-fn device_file(root: &FsRoot, pci: PciAddress) -> Option<String> {
+pub(crate) fn device_file(root: &FsRoot, pci: PciAddress) -> Option<String> {
     const MINOR: &str = "Device Minor";
     if let Ok(line) = root.lines(&format!("/proc/driver/nvidia/gpus/{pci}/information"), &[MINOR]) {
         let minor: u32 = value_of(&line, MINOR)?.parse().ok()?;

@@ -1,0 +1,77 @@
+//! The same as the table, as JSON: what was seen of each rank as it was read, what was found, and the lines that put it right.
+//!
+//! A form of its own and not the judge's types: names here stay as they are when those change.
+
+use serde::Serialize;
+use stats::IdSet;
+use topo::running::Running;
+
+use super::seen::Seen;
+use super::table::Shown;
+
+/// One node.
+#[derive(Serialize)]
+struct Document<'s> {
+    host: &'s str,
+    launch: &'s str,
+    /// `well placed`, `unknown` or `misplaced`.
+    placed: &'static str,
+    /// The saved machine that it is judged by, or this one.
+    judged_by: &'s topo::model::Source,
+    ranks: Vec<Rank<'s>>,
+    missing: &'s IdSet,
+    findings: Vec<Finding<'s>>,
+    ipc: &'static str,
+    fix: &'s [String],
+}
+
+#[derive(Serialize)]
+struct Rank<'s> {
+    name: String,
+    rank: Option<usize>,
+    placed: &'static str,
+    numa_nodes: &'s IdSet,
+    closeness: Option<&'static str>,
+    reason: &'s str,
+    seen: &'s Running,
+}
+
+#[derive(Serialize)]
+struct Finding<'s> {
+    kind: &'static str,
+    /// `well placed` for a remark.
+    weight: &'static str,
+    ranks: Vec<String>,
+    text: &'s str,
+}
+
+/// The document's bytes.
+pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
+    let both = shown.seen.iter().zip(&shown.judgement.ranks);
+    let ranks = both.map(|(seen, judged)| Rank {
+        name: seen.name(),
+        rank: seen.rank,
+        placed: judged.placed.name(),
+        numa_nodes: &judged.nodes,
+        closeness: judged.closeness.map(|closeness| closeness.name()),
+        reason: &judged.why,
+        seen: &seen.running,
+    });
+    let findings = shown.judgement.findings.iter().map(|finding| Finding {
+        kind: finding.kind.name(),
+        weight: finding.weight.name(),
+        ranks: finding.ranks.iter().filter_map(|rank| shown.seen.get(*rank)).map(Seen::name).collect(),
+        text: &finding.text,
+    });
+    report::render::json_value(&Document {
+        host: shown.host,
+        launch: shown.launch,
+        placed: shown.placed.name(),
+        judged_by: &shown.topology.source,
+        ranks: ranks.collect(),
+        missing: shown.missing,
+        findings: findings.collect(),
+        ipc: shown.judgement.ipc.name(),
+        fix: shown.fix,
+    })
+}

@@ -1,0 +1,141 @@
+//! The line that would put a misplacement right, in the words of whatever started the ranks.
+//!
+//! The places are `placement::recommend`'s, in what the ranks have between them, with each rank's own GPU and as many cores as it has. They are
+//! judged before they are offered, as the ranks were: a line that would not make the check pass is not printed. Where a line of the
+//! launcher's is not enough (a GPU that is shared, memory that is bound elsewhere), `numabench exec` does it.
+
+use std::collections::BTreeSet;
+
+use placement::judge::{Finding, Judgement, Kind, Observed, Placed, Pool, judge};
+use placement::{Ask, Dialect, GpuChoice, NodePlaces, Situation, Strategy, Target, TargetId, recommend, say};
+use ranks::Launcher;
+use stats::IdSet;
+use topo::Topology;
+
+use super::seen::Seen;
+
+/// What is known where a fix is looked for.
+pub struct Case<'c> {
+    /// The machine that is judged by.
+    pub topology: &'c Topology,
+    /// What the ranks have between them.
+    pub pool: &'c Pool,
+    /// All ranks of the node, in order.
+    pub seen: &'c [Seen],
+    /// What was said of them.
+    pub judgement: &'c Judgement,
+    /// What started them; `None`: they are running processes that were looked at.
+    pub launcher: Option<Launcher>,
+    /// The name of this node.
+    pub host: &'c str,
+    /// What is known of the step.
+    pub situation: Situation,
+    /// Whether all ranks that there should be came.
+    pub complete: bool,
+}
+
+/// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
+pub fn lines(case: &Case<'_>) -> Vec<String> {
+    let certain: Vec<&Finding> =
+        case.judgement.findings.iter().filter(|finding| finding.weight == Placed::Misplaced).collect();
+    let kinds: BTreeSet<Kind> = certain.iter().map(|finding| finding.kind).collect();
+    if kinds.is_empty() || !case.complete {
+        return Vec::new();
+    }
+    let places = kinds.iter().any(|kind| is_of_pus(*kind)).then(|| places(case)).flatten();
+    let Some(launcher) = case.launcher else { return of_running(case, &certain, places.as_ref()) };
+    if kinds.iter().all(|kind| is_of_pus(*kind)) {
+        return places.iter().flat_map(|places| binding(case, launcher, places)).collect();
+    }
+    vec![through_exec(launcher)]
+}
+
+/// Whether other PUs for the ranks help.
+fn is_of_pus(kind: Kind) -> bool {
+    matches!(kind, Kind::FarFromGpu | Kind::NotBound | Kind::SharedPus | Kind::SharedCores)
+}
+
+/// Places for the same ranks with the same GPUs, if they are better.
+fn places(case: &Case<'_>) -> Option<NodePlaces> {
+    let pus: Vec<&IdSet> = case.seen.iter().map(|seen| seen.running.pus.as_ref()).collect::<Option<_>>()?;
+    let cores = |pus: &IdSet| case.topology.cores.iter().filter(|core| !core.pus.and(pus).is_empty()).count();
+    let widths: BTreeSet<usize> = pus.iter().map(|pus| cores(pus)).collect();
+    let bound = !case.judgement.findings.iter().any(|finding| finding.kind == Kind::NotBound);
+    let ask = |each| Ask {
+        ranks: Some(case.seen.len()),
+        gpus: gpus(case),
+        pus: Some(case.pool.pus.clone()),
+        cores_per_rank: each,
+        smt: pus.iter().any(|pus| cores(pus) < pus.len()),
+        strategy: Strategy::Close,
+        reserve: IdSet::default(),
+    };
+    let same = widths.first().copied().filter(|_| bound && widths.len() == 1);
+    let tried = [same, None].into_iter().filter_map(|each| recommend(case.topology, &ask(each)).ok());
+    tried.into_iter().find(|places| is_better(case, places))
+}
+
+/// The GPU of each rank where each has one; none where none has.
+fn gpus(case: &Case<'_>) -> GpuChoice {
+    let only = |seen: &Seen| {
+        let [device] = seen.running.gpus.devices.as_deref()? else { return None };
+        let gpu = case.topology.gpu_at(device.pci?)?;
+        Some(Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() })
+    };
+    case.seen.iter().map(only).collect::<Option<Vec<Target>>>().map_or(GpuChoice::None, GpuChoice::These)
+}
+
+fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
+    let moved = |(seen, place): (&Seen, &placement::Place)| Observed {
+        pus: Ok(place.pus.clone()),
+        ..seen.observed(case.topology)
+    };
+    let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();
+    let judged = judge(case.topology, case.pool, &ranks);
+    !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight == Placed::Misplaced)
+}
+
+/// The launcher's own option, in `placement`'s words; through `exec` where it has none, or where it cannot work in this step.
+fn binding(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
+    let (dialect, before) = match launcher {
+        Launcher::Srun if places.places.iter().all(|place| place.pus.len() == 1) => (Dialect::SrunMapCpu, "srun "),
+        Launcher::Srun => (Dialect::SrunMaskCpu, "srun "),
+        Launcher::Mpirun => (Dialect::OpenMpi, ""),
+        Launcher::Hydra => (Dialect::Mpich, ""),
+        Launcher::Nobody => (Dialect::Taskset, ""),
+        _ => return vec![through_exec(launcher)],
+    };
+    // The words may name the host, which is this one's and not a saved machine's.
+    let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
+    let saying = say(&here, places, dialect, &case.situation);
+    match saying.cannot {
+        Some(why) => vec![format!("{} ({why})", through_exec(launcher))],
+        None => vec![format!("{before}{}", saying.text)],
+    }
+}
+
+fn through_exec(launcher: Launcher) -> String {
+    match launcher {
+        Launcher::Nobody => "numabench exec -- PROGRAM".to_owned(),
+        Launcher::Srun => "srun … numabench exec -- PROGRAM".to_owned(),
+        Launcher::Mpirun => "mpirun --bind-to none … numabench exec -- PROGRAM".to_owned(),
+        _ => "start the program through numabench exec -- PROGRAM".to_owned(),
+    }
+}
+
+/// What moves processes that run: their threads, and their pages.
+fn of_running(case: &Case<'_>, certain: &[&Finding], places: Option<&NodePlaces>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (seen, place) in case.seen.iter().zip(places.iter().flat_map(|places| &places.places)) {
+        lines.push(format!("taskset -acp {} {}", place.pus, seen.running.pid));
+    }
+    for (rank, seen) in case.seen.iter().enumerate() {
+        let of_pages = |finding: &&&Finding| finding.kind == Kind::PagesElsewhere && finding.ranks.contains(&rank);
+        if certain.iter().any(|finding| of_pages(&finding)) {
+            let local = &case.judgement.ranks[rank].nodes;
+            let held: IdSet = seen.running.pages.nodes.iter().flatten().map(|pages| pages.node).collect();
+            lines.push(format!("migratepages {} {} {local}", seen.running.pid, held.minus(local)));
+        }
+    }
+    lines
+}

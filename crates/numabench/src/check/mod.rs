@@ -1,0 +1,25 @@
+//! `numabench check`: from what is seen of ranks, or of running processes, to one judgement, a table and an exit code.
+//!
+//! ```text
+//! each rank:      Machine ─► Seen ──► folder in shared memory ─┐
+//! first of node:                       all of them ◄───────────┘ ─► Judgement ─► table │ document ─► code ─► all of the node
+//! ```
+//!
+//! * `machine` what is read, and which machine it is judged by;
+//! * `seen` what one rank or process says of itself, as it travels;
+//! * `key` what the ranks of a node have in common, `meet` how they find one another there, without MPI;
+//! * `fix` the line that would put it right, `table` and `document` what is shown.
+//!
+//! Whether a placement is good is `placement::judge`'s to say. A node is judged by itself: ranks on other nodes share nothing with it.
+
+pub mod document;
+pub mod fix;
+mod key;
+pub mod machine;
+pub mod meet;
+pub mod seen;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+pub use key::key;

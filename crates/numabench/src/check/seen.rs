@@ -1,0 +1,127 @@
+//! What one rank, or one running process, is seen to have: as it travels to the rank that judges the node.
+
+use std::collections::BTreeMap;
+
+use placement::judge::{Observed, Pool};
+use ranks::{Launch, Launcher};
+use serde::{Deserialize, Serialize};
+use stats::{IdSet, PciAddress};
+use topo::model::Source;
+use topo::process::PolicyMode;
+use topo::running::{NoProcess, Running, Who, environment, running};
+use topo::{Topology, ancestor};
+
+use super::machine::Machine;
+use crate::exec::pool;
+
+/// What is seen of one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// Its number in its launch, where it is a rank.
+    pub rank: Option<usize>,
+    /// The process.
+    pub running: Running,
+    /// PUs that it could have had.
+    pub pool_pus: IdSet,
+    /// GPUs that it could have had.
+    pub pool_gpus: Vec<PciAddress>,
+}
+
+impl Seen {
+    /// This process.
+    pub fn of_this(machine: &Machine, launch: &Launch) -> Result<Self, NoProcess> {
+        let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
+        let seen = Self {
+            rank,
+            running: running(machine.judged_by(), Who::This)?,
+            pool_pus: pus(machine, launch.launcher),
+            pool_gpus: gpus(machine),
+        };
+        Ok(seen)
+    }
+
+    /// Another process.
+    pub fn of_pid(machine: &Machine, pid: u32) -> Result<Self, NoProcess> {
+        let running = running(machine.judged_by(), Who::Pid(pid))?;
+        let variables = environment(Who::Pid(pid)).unwrap_or_default();
+        let launch = Launch::sensed(|name| variables.get(name).cloned());
+        let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
+        // Its affinity may be widened to its cpuset by whoever may change it at all.
+        let cpuset = running.cgroup.pus.clone().unwrap_or_else(|| of_cpuset(&machine.here.topology));
+        let online = cpuset.minus(&machine.here.topology.allowed.offline_pus);
+        Ok(Self { rank, running, pool_pus: online, pool_gpus: Vec::new() })
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> String {
+        match (self.rank, &self.running.program) {
+            (Some(rank), _) => format!("rank {rank}"),
+            (None, Some(program)) => format!("process {} ({program})", self.running.pid),
+            (None, None) => format!("process {}", self.running.pid),
+        }
+    }
+
+    /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of.
+    pub fn observed(&self, judged_by: &Topology) -> Observed {
+        if judged_by.source != Source::ThisSystem {
+            return Observed {
+                policy: Ok(PolicyMode::Default),
+                policy_nodes: IdSet::default(),
+                memory_nodes: None,
+                pages: BTreeMap::new(),
+                ..self.observed_here()
+            };
+        }
+        self.observed_here()
+    }
+
+    fn observed_here(&self) -> Observed {
+        let seen = &self.running;
+        let not_read = || "its files in /proc cannot be read".to_owned();
+        Observed {
+            name: self.name(),
+            pus: seen.pus.clone().ok_or_else(not_read),
+            policy: seen.policy.mode.ok_or_else(|| seen.policy.reason.clone().unwrap_or_else(not_read)),
+            policy_nodes: seen.policy.nodes.clone(),
+            memory_nodes: seen.memory_nodes.clone(),
+            pages: seen.pages.nodes.iter().flatten().map(|pages| (pages.node, pages.bytes)).collect::<BTreeMap<_, _>>(),
+            gpus: seen.gpus.devices.clone().ok_or_else(|| seen.gpus.reason.clone()),
+            refused: seen.gpus.refused.clone(),
+        }
+    }
+}
+
+/// What all of them could have had together: also what each has, for that is certainly theirs.
+pub fn pool(all: &[Seen]) -> Pool {
+    let mut pool = Pool::default();
+    for seen in all {
+        let own = seen.running.pus.as_ref();
+        pool.pus = own.into_iter().fold(pool.pus.or(&seen.pool_pus), |all, own| all.or(own));
+        pool.gpus.extend(seen.running.gpus.devices.iter().flatten().filter_map(|device| device.pci));
+        pool.gpus.extend(&seen.pool_gpus);
+    }
+    pool.gpus.sort_unstable();
+    pool.gpus.dedup();
+    pool
+}
+
+/// The PUs that this process could have been bound to: what the launcher had to share out; without one, the cpuset.
+fn pus(machine: &Machine, launcher: Launcher) -> IdSet {
+    let here = &machine.here;
+    match launcher {
+        Launcher::Nobody => of_cpuset(&here.topology),
+        _ => pool::Pool::of(launcher, &here.topology, here.step.as_ref(), ancestor::nearest).pus,
+    }
+}
+
+fn of_cpuset(topology: &Topology) -> IdSet {
+    topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus)
+}
+
+/// The GPUs that the scheduler gave the step, its other tasks' too; none where it does not say, or of a saved machine.
+fn gpus(machine: &Machine) -> Vec<PciAddress> {
+    let (Some(step), None) = (&machine.here.step, &machine.saved) else { return Vec::new() };
+    let of_step = step.gpus.share.usable.or(&step.gpus.share.other_tasks);
+    let gpus = machine.here.topology.gpus.iter().filter(|gpu| of_step.contains(gpu.index));
+    gpus.map(|gpu| gpu.pci).collect()
+}

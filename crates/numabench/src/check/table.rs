@@ -1,0 +1,149 @@
+//! The table of one node: a row a rank, what was found, the sum, and the line that puts it right. Plain ASCII, like `topo`'s views.
+
+use placement::judge::{Ipc, Judgement, Placed};
+use stats::{IdSet, PciAddress};
+use topo::Topology;
+use topo::model::Source;
+
+use super::seen::Seen;
+
+/// What is shown of a node.
+pub struct Shown<'s> {
+    /// Its name.
+    pub host: &'s str,
+    /// What started the ranks, and in which job, in words.
+    pub launch: &'s str,
+    /// The machine that it is judged by.
+    pub topology: &'s Topology,
+    /// The ranks, in order.
+    pub seen: &'s [Seen],
+    /// Ranks of the node that did not come, by their number on it.
+    pub missing: &'s IdSet,
+    /// What is said of them.
+    pub judgement: &'s Judgement,
+    /// The code's meaning.
+    pub placed: Placed,
+    /// The lines that put it right.
+    pub fix: &'s [String],
+}
+
+impl Shown<'_> {
+    fn index(&self, pci: PciAddress) -> Option<u32> {
+        self.topology.gpu_at(pci).map(|gpu| gpu.index)
+    }
+}
+
+/// The table, with a newline at its end.
+pub fn table(shown: &Shown<'_>) -> String {
+    let mut text = format!("{}: {}\n", shown.host, shown.launch);
+    if let Source::XmlFile { path } = &shown.topology.source {
+        line(&mut text, &format!("judged by the saved machine {path}, not by this one; memory is not judged"));
+    }
+    let heads = ["who", "PUs", "NUMA", "memory", "pages", "GPU", "locality"].map(str::to_owned);
+    let rows = shown.seen.iter().zip(&shown.judgement.ranks).map(|(seen, judged)| {
+        [
+            seen.name(),
+            seen.running.pus.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string),
+            if judged.nodes.is_empty() { "?".to_owned() } else { judged.nodes.to_string() },
+            policy(seen),
+            pages(seen),
+            gpus(shown, seen),
+            judged.closeness.map_or("-", |closeness| closeness.name()).to_owned(),
+        ]
+    });
+    let rows: Vec<[String; 7]> = std::iter::once(heads).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..7).map(width).collect();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        line(&mut text, format!("  {}", cells.join("  ")).trim_end());
+    }
+    for finding in &shown.judgement.findings {
+        let word = if finding.weight == Placed::Well { "note" } else { finding.weight.name() };
+        line(&mut text, &format!("{word}: {}", finding.text));
+    }
+    if !shown.missing.is_empty() {
+        line(&mut text, &format!("unknown: ranks {} of this node did not come in time", shown.missing));
+    }
+    match shown.judgement.ipc {
+        Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs: no device file is refused"),
+        Ipc::NotKnown => {
+            line(&mut text, "note: IPC between the ranks' GPUs: whether device files are refused is not known")
+        }
+        Ipc::NoPair | Ipc::Cut { .. } => {}
+    }
+    line(&mut text, &sum(shown));
+    for fix in shown.fix {
+        // What has several lines stands by itself, so that it can be pasted.
+        line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
+    }
+    text
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+fn policy(seen: &Seen) -> String {
+    let policy = &seen.running.policy;
+    match policy.mode {
+        None => "?".to_owned(),
+        Some(mode) if policy.nodes.is_empty() => mode.word().to_owned(),
+        Some(mode) => format!("{} {}", mode.word(), policy.nodes),
+    }
+}
+
+/// `3: 12 MiB`, the node with most of it first; two nodes at most.
+fn pages(seen: &Seen) -> String {
+    let Some(nodes) = &seen.running.pages.nodes else { return "?".to_owned() };
+    let mut nodes: Vec<(u32, u64)> = nodes.iter().map(|pages| (pages.node, pages.bytes)).collect();
+    nodes.sort_by_key(|(node, bytes)| (std::cmp::Reverse(*bytes), *node));
+    let shown: Vec<String> = nodes.iter().take(2).map(|(node, bytes)| format!("{node}: {}", rounded(*bytes))).collect();
+    match nodes.len() {
+        0 => "none".to_owned(),
+        1 | 2 => shown.join(", "),
+        more => format!("{}, {} more", shown.join(", "), more - 2),
+    }
+}
+
+fn rounded(bytes: u64) -> String {
+    match bytes {
+        0..0x10_0000 => format!("{} KiB", bytes >> 10),
+        0x10_0000..0x1_0000_0000 => format!("{} MiB", bytes >> 20),
+        _ => format!("{} GiB", bytes >> 30),
+    }
+}
+
+/// `2 0000:c9:00.0`; of several their number.
+fn gpus(shown: &Shown<'_>, seen: &Seen) -> String {
+    let index = |pci: PciAddress| shown.index(pci).map_or_else(|| "?".to_owned(), |index| index.to_string());
+    match seen.running.gpus.devices.as_deref() {
+        None => "?".to_owned(),
+        Some([]) => "-".to_owned(),
+        Some([one]) => match (one.pci, &one.part) {
+            (Some(pci), None) => format!("{} {pci}", index(pci)),
+            (Some(pci), Some(part)) => format!("{} {pci} {part}", index(pci)),
+            (None, part) => part.clone().unwrap_or_default(),
+        },
+        Some(several) => {
+            let indices: Option<IdSet> = several.iter().map(|one| shown.index(one.pci?)).collect();
+            indices.map_or_else(|| format!("{} GPUs", several.len()), |indices| format!("{indices}"))
+        }
+    }
+}
+
+fn sum(shown: &Shown<'_>) -> String {
+    let count = |wanted: Placed| shown.judgement.ranks.iter().filter(|rank| rank.placed == wanted).count();
+    let parts = [Placed::Well, Placed::Unknown, Placed::Misplaced]
+        .map(|placed| (count(placed), placed.name()))
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"));
+    let parts: Vec<String> = parts.collect();
+    format!(
+        "{}: {}",
+        shown.placed.name(),
+        if parts.is_empty() { "nobody was seen".to_owned() } else { parts.join(", ") }
+    )
+}

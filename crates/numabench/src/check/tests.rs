@@ -1,0 +1,113 @@
+//! Fixes in each launcher's words, the pool, and the table, of ranks made by hand on the small machine of `exec`'s tests: GPUs 2 and 3
+//! on node 0 with PUs 0-3 and 8-11, GPUs 0 and 1 on node 1 with PUs 4-7 and 12-15.
+
+use placement::Situation;
+use placement::judge::{Kind, Placed, judge};
+use ranks::Launcher;
+use stats::IdSet;
+use topo::Cgroup;
+use topo::process::{MemoryPolicy, PolicyMode};
+use topo::running::{NodePages, Pages, Running, UsableGpus};
+use topo::visibility::Visible;
+
+use super::fix::{Case, lines};
+use super::seen::{Seen, pool};
+use super::table::{Shown, table};
+use crate::exec::machine::{address, machine, set};
+
+/// Rank `rank` on these PUs with these GPUs.
+fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
+    let whole = |index: &u8| Visible { pci: Some(address(*index)), part: None };
+    let policy = MemoryPolicy {
+        mode: Some(PolicyMode::Default),
+        nodes: IdSet::default(),
+        flags: None,
+        source: "numa_maps".to_owned(),
+        reason: None,
+    };
+    let cgroup = Cgroup { pus: None, nodes: None, source: None, reason: None, memory_bytes: None, memory_source: None };
+    let running = Running {
+        pid: 100 + rank as u32,
+        program: Some("a.out".to_owned()),
+        pus: Some(set(pus)),
+        first_thread_pus: Some(set(pus)),
+        memory_nodes: Some(set("0-1")),
+        policy,
+        cgroup,
+        pages: Pages { nodes: Some(vec![NodePages { node: 0, bytes: 5 << 20 }]), reason: None },
+        gpus: UsableGpus {
+            devices: Some(gpus.iter().map(whole).collect()),
+            reason: String::new(),
+            variables: Default::default(),
+            open: None,
+            refused: Some(Vec::new()),
+        },
+    };
+    Seen { rank: Some(rank), running, pool_pus: set("0-15"), pool_gpus: Vec::new() }
+}
+
+/// The fix for these ranks, which this launcher started.
+fn fix(seen: &[Seen], launcher: Option<Launcher>, situation: Situation) -> Vec<String> {
+    let (topology, pool) = (machine(), pool(seen));
+    let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
+    let judgement = judge(&topology, &pool, &observed);
+    let (topology, pool, judgement) = (&topology, &pool, &judgement);
+    lines(&Case { topology, pool, seen, judgement, launcher, host: "n7", situation, complete: true })
+}
+
+/// Rank 0 has a GPU of node 1 and a PU of node 0, rank 1 the other way round.
+fn swapped() -> [Seen; 2] {
+    [rank(0, "0", &[0]), rank(1, "4", &[2])]
+}
+
+#[test]
+fn each_launcher_gets_its_own_words() {
+    let whole = Situation { owns_node: Some(true), ..Situation::default() };
+    let of = |launcher| fix(&swapped(), Some(launcher), whole).join("\n");
+    assert_eq!(of(Launcher::Srun), "srun --cpu-bind=map_cpu:4,0");
+    assert_eq!(of(Launcher::Hydra), "mpiexec -n 2 -bind-to user:4,0 PROGRAM");
+    assert!(of(Launcher::Mpirun).contains("rank 0=n7 slot=4\nrank 1=n7 slot=0"), "{}", of(Launcher::Mpirun));
+    assert!(of(Launcher::Flux).contains("numabench exec -- PROGRAM"));
+    let part = fix(&swapped(), Some(Launcher::Srun), Situation { owns_node: Some(false), ..whole });
+    assert!(part[0].starts_with("srun … numabench exec -- PROGRAM (this step does not own"), "{part:?}");
+    let wide = [rank(0, "0-1", &[0]), rank(1, "4-5", &[2])];
+    assert_eq!(fix(&wide, Some(Launcher::Srun), whole), ["srun --cpu-bind=mask_cpu:0x30,0x3"]);
+}
+
+#[test]
+fn running_processes_are_moved_by_their_numbers() {
+    assert_eq!(fix(&swapped(), None, Situation::default()), ["taskset -acp 4 100", "taskset -acp 0 101"]);
+    let mut far = rank(0, "0", &[2]);
+    far.running.pages.nodes = Some(vec![NodePages { node: 1, bytes: 1 << 30 }]);
+    assert_eq!(fix(&[far], None, Situation::default()), ["migratepages 100 1 0"]);
+}
+
+#[test]
+fn where_nothing_is_wrong_or_nobody_knows_a_line_there_is_none() {
+    let whole = Situation::default();
+    assert_eq!(fix(&[rank(0, "4", &[0]), rank(1, "0", &[2])], Some(Launcher::Srun), whole), [""; 0]);
+    let shared = [rank(0, "4", &[0]), rank(1, "5", &[0]), rank(2, "0", &[2])];
+    let mut with_idle = shared.clone();
+    with_idle[0].pool_gpus.push(address(3));
+    assert_eq!(fix(&shared, Some(Launcher::Srun), whole), [""; 0], "no GPU is idle");
+    assert_eq!(fix(&with_idle, Some(Launcher::Srun), whole), ["srun … numabench exec -- PROGRAM"]);
+}
+
+#[test]
+fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
+    let (topology, seen) = (machine(), swapped());
+    let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
+    let judgement = judge(&topology, &pool(&seen), &observed);
+    assert!(judgement.findings.iter().all(|finding| finding.kind == Kind::FarFromGpu));
+    let shown = Shown {
+        host: "n7",
+        launch: "2 ranks of srun here",
+        topology: &topology,
+        seen: &seen,
+        missing: &set("3"),
+        judgement: &judgement,
+        placed: Placed::Misplaced,
+        fix: &["srun --cpu-bind=map_cpu:4,0".to_owned()],
+    };
+    insta::assert_snapshot!(table(&shown));
+}

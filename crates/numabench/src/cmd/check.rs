@@ -1,0 +1,129 @@
+//! `numabench check`: look at each rank, bring the node's together, judge, show, and end with one code for all of the node.
+//!
+//! Ranks of other nodes are judged by their own first rank, since placement is a node's own matter; each node writes its table in
+//! one piece. Nothing is started and nothing is changed, so it can stand before any program.
+
+use std::collections::BTreeMap;
+
+use placement::judge::{Placed, judge};
+use ranks::{Launch, Launcher};
+use stats::IdSet;
+
+use crate::args::check::Check;
+use crate::check::machine::Machine;
+use crate::check::meet::{Meeting, missing};
+use crate::check::seen::{self, Seen};
+use crate::check::table::Shown;
+use crate::check::{document, fix, key, table};
+use crate::document::hostname;
+use crate::exec::become_other;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::terminal;
+
+/// Runs the command.
+pub fn run(args: &Check) -> Result<Exit, Fault> {
+    let launch = Launch::sensed(|name| std::env::var(name).ok());
+    let machine = Machine::read(args.input.as_deref())?;
+    let exit = if args.pid.is_empty() { of_launch(args, &launch, &machine)? } else { of_processes(args, &machine)? };
+    if args.program.is_empty() || (args.strict && exit != Exit::Ok) {
+        return Ok(exit);
+    }
+    Err(become_other(&args.program, std::env::vars_os().collect()))
+}
+
+/// Running processes, looked at from outside.
+fn of_processes(args: &Check, machine: &Machine) -> Result<Exit, Fault> {
+    let all = args.pid.iter().map(|pid| Seen::of_pid(machine, *pid).map_err(Fault::usage));
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    let words = format!("{} looked at from outside", if all.len() == 1 { "a process" } else { "processes" });
+    show(args, machine, &Group { seen: all, missing: IdSet::default(), launcher: None, words })
+}
+
+/// This process, or all ranks of this launch on this node.
+fn of_launch(args: &Check, launch: &Launch, machine: &Machine) -> Result<Exit, Fault> {
+    let own = Seen::of_this(machine, launch).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let launcher = Some(launch.launcher);
+    let (rank, size) = match (launch.local_rank, launch.local_size) {
+        (Some(rank), Some(size)) if rank < size => (rank, size),
+        _ => {
+            let words =
+                format!("one process of {}, which does not say how many are on this node", launch.launcher.name());
+            return show(args, machine, &Group { seen: vec![own], missing: IdSet::default(), launcher, words });
+        }
+    };
+    if size == 1 {
+        let words = in_words(launch, machine, 1);
+        return show(args, machine, &Group { seen: vec![own], missing: IdSet::default(), launcher, words });
+    }
+    let no_result = |error| Fault::new(Exit::Undecided, error);
+    let mut meeting = Meeting::come(&key(launch), rank, &own, args.timeout).map_err(no_result)?;
+    if rank > 0 {
+        return meeting.hear().map(Exit::from_code).map_err(no_result);
+    }
+    let said: BTreeMap<usize, Seen> = meeting.gather(size);
+    let missing = missing(&said, size);
+    let words = in_words(launch, machine, size);
+    let shown = show(args, machine, &Group { seen: said.into_values().collect(), missing, launcher, words });
+    let code = shown.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
+    meeting.answer(code).map_err(no_result)?;
+    shown
+}
+
+/// The ranks that are judged together.
+struct Group {
+    seen: Vec<Seen>,
+    missing: IdSet,
+    launcher: Option<Launcher>,
+    words: String,
+}
+
+/// Judges, and shows it.
+fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
+    let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
+    let pool = seen::pool(seen);
+    let judgement = judge(topology, &pool, &seen.iter().map(|seen| seen.observed(topology)).collect::<Vec<_>>());
+    let complete = group.missing.is_empty();
+    let placed = if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
+    let host = hostname(&machine.here.topology);
+    let (launcher, situation) = (group.launcher, machine.situation(seen));
+    let fix = fix::lines(&fix::Case {
+        topology,
+        pool: &pool,
+        seen,
+        judgement: &judgement,
+        launcher,
+        host: &host,
+        situation,
+        complete,
+    });
+    let (launch, missing, judgement) = (group.words.as_str(), &group.missing, &judgement);
+    let shown = Shown { host: &host, launch, topology, seen, missing, judgement, placed, fix: &fix };
+    let bytes = if args.json {
+        document::bytes(&shown).map_err(|error| Fault::new(Exit::NoResult, error))?
+    } else {
+        table::table(&shown).into_bytes()
+    };
+    // The program's standard output is its own.
+    if args.program.is_empty() {
+        terminal::print(&bytes)?
+    } else {
+        terminal::say_bytes(&bytes)
+    }
+    Ok(match placed {
+        Placed::Well => Exit::Ok,
+        Placed::Misplaced => Exit::Finding,
+        Placed::Unknown => Exit::Undecided,
+    })
+}
+
+/// `4 ranks of srun here, Slurm job 7, step 0`.
+fn in_words(launch: &Launch, machine: &Machine, size: usize) -> String {
+    let ranks = match (launch.launcher, size) {
+        (Launcher::Nobody, _) => "this process".to_owned(),
+        (launcher, 1) => format!("1 rank of {} here", launcher.name()),
+        (launcher, size) => format!("{size} ranks of {} here", launcher.name()),
+    };
+    let step = machine.here.step.as_ref().map(|step| format!(", Slurm job {}, step {}", step.job, step.step));
+    ranks + &step.unwrap_or_default()
+}

@@ -1,0 +1,142 @@
+//! `numabench check` of this process, of running ones, and under mpirun; in a Slurm step it is tried in the tests of `slurm`, and in a
+//! guest of four nodes in those of `guest_check`.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use stats::IdSet;
+
+use crate::run::{BINARY, Done, end, no_driver, numabench, run, skipped, variables};
+
+/// Two packages whose PUs alternate, with a GPU on each.
+fn interleaved() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/interleaved.xml").display().to_string()
+}
+
+/// The PUs of this process; of PUs 0 and 1 both are needed here.
+fn has_two() -> Result<bool, Box<dyn std::error::Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
+    let pus: IdSet = list.trim().parse()?;
+    let both = pus.contains(0) && pus.contains(1);
+    if !both {
+        skipped("checks on PUs 0 and 1: this process may not use both");
+    }
+    Ok(both)
+}
+
+/// A program on this PU, with the memory that a shell has.
+fn sleeper(pu: &str, gpu: &str) -> std::io::Result<Child> {
+    let mut command = Command::new("taskset");
+    command.args(["-c", pu, "sleep", "1000"]).env("CUDA_VISIBLE_DEVICES", gpu).stdin(Stdio::null());
+    let child = command.spawn()?;
+    while !std::fs::read_to_string(format!("/proc/{}/comm", child.id()))?.starts_with("sleep") {
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(child)
+}
+
+#[test]
+fn a_process_far_from_its_gpu_is_5_and_near_it_0() -> Done {
+    if !has_two()? {
+        return Ok(());
+    }
+    let check = |pu: &str| {
+        let mut command = assert_cmd::Command::new("taskset");
+        command.envs(variables(&no_driver())).env("CUDA_VISIBLE_DEVICES", "0");
+        end(&mut command, ["-c", pu, BINARY, "check", "--input", &interleaved()])
+    };
+    let near = check("0").well();
+    assert!(near.out.contains("this process") && near.out.contains("numa-local"), "{}", near.out);
+    let far = check("1");
+    assert_eq!(far.code, Some(5), "{}{}", far.out, far.err);
+    for words in ["far from its GPU 0 at 0000:06:00.0", "judged by the saved machine", "fix: taskset -c 0 PROGRAM"] {
+        assert!(far.out.contains(words), "{words}: {}", far.out);
+    }
+    let unbound = check("0-1");
+    assert_eq!(unbound.code, Some(5), "{}", unbound.out);
+    assert!(unbound.out.contains("is not bound to the PUs near to its GPU 0"), "{}", unbound.out);
+    Ok(())
+}
+
+#[test]
+fn running_processes_are_judged_together_and_the_fix_moves_them() -> Done {
+    if !has_two()? {
+        return Ok(());
+    }
+    let mut children = [sleeper("1", "0")?, sleeper("0", "1")?];
+    let pids = children.iter().map(|child| child.id().to_string()).collect::<Vec<_>>().join(",");
+    let check = || run(&["check", "--pid", &pids, "--input", &interleaved()]);
+    let swapped = check();
+    let mut fixed = Vec::new();
+    for line in swapped.out.lines().filter_map(|line| line.strip_prefix("fix: ")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        fixed.push(Command::new(words[0]).args(&words[1..]).output()?.status.success());
+    }
+    let after = check();
+    for child in &mut children {
+        child.kill()?;
+        child.wait()?;
+    }
+    assert_eq!((swapped.code, fixed), (Some(5), vec![true, true]), "{}{}", swapped.out, swapped.err);
+    assert_eq!(after.code, Some(0), "{}{}", after.out, after.err);
+    assert!(after.out.contains("(sleep)") && after.out.contains("processes looked at from outside"), "{}", after.out);
+    Ok(())
+}
+
+#[test]
+fn a_process_that_is_not_there_is_refused_by_its_number() {
+    run(&["check", "--pid", "4194305"]).refused(2, &["no process 4194305", "ps"]);
+    let both = run(&["check", "--pid", "1", "--", "true"]);
+    assert_eq!(both.code, Some(2), "{}", both.err);
+}
+
+#[test]
+fn the_document_says_what_the_table_says() -> Done {
+    let ended = end(numabench().env("CUDA_VISIBLE_DEVICES", "1"), ["check", "--json", "--input", &interleaved()]);
+    let document = ended.json()?;
+    let rank = &document["ranks"][0];
+    assert_eq!(rank["seen"]["gpus"]["devices"][0]["pci"], "0000:14:00.0", "{document:#}");
+    assert_eq!(rank["seen"]["gpus"]["variables"]["CUDA_VISIBLE_DEVICES"], "1");
+    assert!(rank["seen"]["pus"].as_array().is_some_and(|pus| !pus.is_empty()));
+    let code = match document["placed"].as_str() {
+        Some("well placed") => 0,
+        Some("misplaced") => 5,
+        Some("unknown") => 6,
+        other => return Err(format!("{other:?}").into()),
+    };
+    assert_eq!(ended.code, Some(code), "{document:#}");
+    Ok(())
+}
+
+#[test]
+fn ranks_of_mpirun_and_of_hydra_meet_without_mpi() -> Done {
+    if !has_two()? {
+        return Ok(());
+    }
+    let file = interleaved();
+    for (launcher, options) in [
+        ("mpirun.openmpi", &["--allow-run-as-root", "--bind-to", "none", "-n", "2"][..]),
+        ("mpiexec.hydra", &["-n", "2"]),
+    ] {
+        let script = format!(
+            "r=${{OMPI_COMM_WORLD_LOCAL_RANK:-$MPI_LOCALRANKID}}; export CUDA_VISIBLE_DEVICES=$r; \
+             exec taskset -c $r {BINARY} check --input {file}"
+        );
+        let mut command = assert_cmd::Command::new(launcher);
+        command.timeout(Duration::from_secs(60)).envs(variables(&no_driver()));
+        let Ok(output) = command.args(options).args(["sh", "-c", &script]).output() else {
+            skipped(&format!("ranks of {launcher}: it is not installed"));
+            continue;
+        };
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{launcher}: {out}{err}");
+        assert!(
+            out.contains("well placed: 2 well placed") && out.matches("ranks of").count() == 1,
+            "{launcher}: {out}"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! Whether the ranks of a node are well placed: a topology and what was observed become a [`Judgement`].
+//!
+//! Three answers, and the middle one must be earned:
+//!
+//! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its GPU's NUMA domain while the pool has
+//!   PUs inside; a rank with GPUs of one domain may run both in it and outside (nothing binds it); ranks have fewer PUs, or fewer
+//!   cores, between them than they are, while others are free; a memory policy names no node that is local to the rank; most of the memory
+//!   of a rank lies on nodes that are not; ranks share a GPU while another one is no rank's;
+//! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees GPUs of several domains, of which
+//!   its program chooses; it has no GPU and may run on several nodes; nothing in the pool is near its GPU, so that it is far and cannot be
+//!   nearer;
+//! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is fastest there: a measurement says that.
+//!
+//! The rest is remarks, which decide nothing: a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup
+//! cuts. `near` judges a rank's PUs and GPUs, `memory` its memory, `apart` whether ranks share PUs or cores, `devices` whether they share
+//! GPUs. Left out: what a program does with several GPUs, caches other than L3, and network adapters.
+
+mod apart;
+mod devices;
+mod memory;
+mod near;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use stats::{IdSet, PciAddress};
+use topo::model::{NodeKind, Topology};
+use topo::process::PolicyMode;
+use topo::visibility::Visible;
+
+use crate::Closeness;
+
+pub use devices::Ipc;
+
+/// A rank as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// What sentences call it: `rank 3`.
+    pub name: String,
+    /// The PUs that it may run on; or why they are not known.
+    pub pus: Result<IdSet, String>,
+    /// Its memory policy; or why it is not known.
+    pub policy: Result<PolicyMode, String>,
+    /// The nodes that the policy names.
+    pub policy_nodes: IdSet,
+    /// The nodes that it may allocate on; `None` where that is not known.
+    pub memory_nodes: Option<IdSet>,
+    /// Bytes of its memory by node; empty where that is not known.
+    pub pages: BTreeMap<u32, u64>,
+    /// The GPUs that it can use; or why they are not known.
+    pub gpus: Result<Vec<Visible>, String>,
+    /// GPUs that a device cgroup refuses it; `None` where that is not known.
+    pub refused: Option<Vec<PciAddress>>,
+}
+
+/// What the ranks could have had between them: the step's, or the machine's where nothing confines them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// PUs.
+    pub pus: IdSet,
+    /// GPUs.
+    pub gpus: Vec<PciAddress>,
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Placed {
+    /// Nothing is against it, and all that decides was seen.
+    Well,
+    /// What decides cannot be seen, or cannot be better here.
+    Unknown,
+    /// Certainly not as it could be.
+    Misplaced,
+}
+
+impl Placed {
+    /// As documents and tables name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Well => "well placed",
+            Self::Unknown => "unknown",
+            Self::Misplaced => "misplaced",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A rank's PUs, or what it may allocate on, are not known, or are not this machine's.
+    NotSeen,
+    /// All PUs of a rank are outside its GPU's domain.
+    FarFromGpu,
+    /// A rank may run inside and outside of its GPU's domain.
+    NotBound,
+    /// A rank's GPUs are not known, or are of several domains.
+    GpuNotKnown,
+    /// Where a rank's GPU is, nobody says.
+    LocalityNotKnown,
+    /// A rank without a GPU may run on several nodes.
+    SpansNodes,
+    /// A PU that shares the GPU's L3 is in the pool, and a rank has none.
+    NearerL3,
+    /// Memory may only be, or is first, allocated on nodes that are not local.
+    MemoryElsewhere,
+    /// Most of a rank's memory is on nodes that are not local.
+    PagesElsewhere,
+    /// Ranks run on the same PUs.
+    SharedPus,
+    /// Ranks run on the same cores, as siblings.
+    SharedCores,
+    /// Ranks use one GPU.
+    SharedGpu,
+    /// A rank may run on cores that the site keeps from jobs.
+    ReservedCores,
+    /// Device cgroups cut IPC between ranks' GPUs.
+    IpcCut,
+}
+
+impl Kind {
+    /// As documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotSeen => "not-seen",
+            Self::FarFromGpu => "far-from-gpu",
+            Self::NotBound => "not-bound",
+            Self::GpuNotKnown => "gpu-not-known",
+            Self::LocalityNotKnown => "locality-not-known",
+            Self::SpansNodes => "spans-nodes",
+            Self::NearerL3 => "nearer-l3",
+            Self::MemoryElsewhere => "memory-elsewhere",
+            Self::PagesElsewhere => "pages-elsewhere",
+            Self::SharedPus => "shared-pus",
+            Self::SharedCores => "shared-cores",
+            Self::SharedGpu => "shared-gpu",
+            Self::ReservedCores => "reserved-cores",
+            Self::IpcCut => "ipc-cut",
+        }
+    }
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub kind: Kind,
+    /// What it makes of the ranks; [`Placed::Well`] for a remark.
+    pub weight: Placed,
+    /// The ranks it is about, by their place in what was given.
+    pub ranks: Vec<usize>,
+    /// In words.
+    pub text: String,
+}
+
+/// What is said of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankJudgement {
+    /// Whether it is well placed.
+    pub placed: Placed,
+    /// The NUMA nodes that its PUs belong to.
+    pub nodes: IdSet,
+    /// How close its PUs are to its GPUs: the farthest pair; `None` without a GPU, or where one of both is not known.
+    pub closeness: Option<Closeness>,
+    /// Why so close.
+    pub why: String,
+}
+
+/// What is said of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Whether all are well placed.
+    pub placed: Placed,
+    /// Of each rank.
+    pub ranks: Vec<RankJudgement>,
+    /// The worst first.
+    pub findings: Vec<Finding>,
+    /// Whether the ranks' GPUs can reach one another's memory.
+    pub ipc: Ipc,
+}
+
+/// Judges the ranks of a node together.
+pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement {
+    let mut findings = Vec::new();
+    let mut judged = Vec::new();
+    for (number, rank) in ranks.iter().enumerate() {
+        let (own, found) = near::near(topology, pool, rank);
+        let found = found.into_iter().chain(memory::memory(topology, rank)).chain(reserved(topology, rank));
+        findings.extend(found.map(|(kind, weight, text)| Finding { kind, weight, ranks: vec![number], text }));
+        judged.push(own);
+    }
+    findings.extend(apart::apart(topology, pool, ranks));
+    findings.extend(devices::shared(topology, pool, ranks));
+    let ipc = devices::ipc(ranks);
+    findings.extend(ipc.finding(ranks));
+    for finding in &findings {
+        for rank in &finding.ranks {
+            judged[*rank].placed = judged[*rank].placed.max(finding.weight);
+        }
+    }
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.weight), finding.kind));
+    let placed = findings.iter().map(|finding| finding.weight).max().unwrap_or(Placed::Well);
+    Judgement { placed, ranks: judged, findings, ipc }
+}
+
+/// A finding on one rank.
+type Found = (Kind, Placed, String);
+
+/// Cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.
+fn reserved(topology: &Topology, rank: &Observed) -> Option<Found> {
+    let mut unbound = topology.clone();
+    unbound.allowed.pus = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
+    let reserved = unbound.reserved_cores().iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
+    let used = rank.pus.as_ref().ok()?.and(&reserved);
+    let text = format!("{} may run on PUs {used}, which this site keeps from jobs (as many in every L3)", rank.name);
+    (!used.is_empty()).then_some((Kind::ReservedCores, Placed::Well, text))
+}
+
+/// The nodes with CPUs that these PUs belong to.
+fn homes(topology: &Topology, pus: &IdSet) -> IdSet {
+    let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
+    let nodes = topology.nodes.iter().filter(|node| home(node.kind) && !node.pus.and(pus).is_empty());
+    nodes.map(|node| node.os_index).collect()
+}
+
+/// `PU 3`, `PUs 0-3`.
+fn pus_in_words(pus: &IdSet) -> String {
+    format!("{} {pus}", if pus.len() == 1 { "PU" } else { "PUs" })
+}
+
+/// `node 3`, `nodes 0-3`.
+fn nodes_in_words(nodes: &IdSet) -> String {
+    format!("{} {nodes}", if nodes.len() == 1 { "node" } else { "nodes" })
+}
+
+/// `GPU 3 at 0000:c1:00.0`.
+fn gpu_in_words(topology: &Topology, device: &Visible) -> String {
+    let part = device.part.as_ref().map(|part| format!(", part {part}")).unwrap_or_default();
+    match device.pci.map(|pci| (pci, topology.gpu_at(pci))) {
+        Some((pci, Some(gpu))) => format!("GPU {} at {pci}{part}", gpu.index),
+        Some((pci, None)) => format!("the GPU at {pci}{part}"),
+        None => device.part.clone().unwrap_or_default(),
+    }
+}
+
+/// `ranks 0-2,5`; `process 12 (a.out) and process 17 (b.out)` where they are not all called by numbers of ranks.
+fn names(ranks: &[Observed], which: &[usize]) -> String {
+    let names: Vec<&str> = which.iter().map(|rank| ranks[*rank].name.as_str()).collect();
+    let number = |name: &&str| name.strip_prefix("rank ")?.parse::<u32>().ok();
+    if let (2.., Some(numbers)) = (names.len(), names.iter().map(number).collect::<Option<IdSet>>()) {
+        return format!("ranks {numbers}");
+    }
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}

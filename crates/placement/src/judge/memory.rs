@@ -1,0 +1,87 @@
+//! One rank's memory: where its policy sends it and where it lies, against what is local to its PUs.
+//!
+//! The node of its GPU counts as local too: where no PU near the GPU can be had, memory there is as good as the placement gets. Nodes of
+//! GPUs' memory hold what a program gave to its GPU and are not counted. A policy that interleaves spreads pages on purpose.
+
+use stats::IdSet;
+use topo::model::{NodeKind, NumaNode, Topology};
+use topo::process::PolicyMode;
+
+use super::{Found, Kind, Observed, Placed, nodes_in_words, pus_in_words};
+
+/// Below this, pages say nothing: a program has some MiB before it is bound (its libraries' data, a runtime's start).
+const ENOUGH_BYTES: u64 = 16 << 20;
+
+/// What was found.
+pub(super) fn memory(topology: &Topology, rank: &Observed) -> Vec<Found> {
+    let Ok(pus) = &rank.pus else { return Vec::new() };
+    let host: Vec<&NumaNode> = topology.nodes.iter().filter(|node| is_host(node)).collect();
+    let local: IdSet = host.iter().filter(|node| !node.pus.and(pus).is_empty()).map(|node| node.os_index).collect();
+    // Where the PUs' own node has no memory, all memory is elsewhere; where there is one node, none is.
+    if local.is_empty() || host.len() < 2 {
+        return Vec::new();
+    }
+    let of_gpus = rank.gpus.iter().flatten().filter_map(|gpu| topology.gpu_at(gpu.pci?));
+    let local = of_gpus.fold(local, |all, gpu| all.or(&topology.host_nodes(gpu)));
+    [policy(rank, pus, &local), pages(topology, rank, pus, &local)].into_iter().flatten().collect()
+}
+
+fn is_host(node: &NumaNode) -> bool {
+    matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly) && node.total_bytes > 0
+}
+
+fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
+    let (name, may) = (&rank.name, rank.memory_nodes.as_ref());
+    let asked = match &rank.policy {
+        Err(reason) => {
+            let text = format!("the memory policy of {name} is not known: {reason}");
+            return Some((Kind::NotSeen, Placed::Unknown, text));
+        }
+        Ok(PolicyMode::Default | PolicyMode::Local) => {
+            let may = may.filter(|may| !may.is_empty() && may.and(local).is_empty())?;
+            let text = format!(
+                "{name} runs on {} and may allocate on {} only, which is not local to it",
+                pus_in_words(pus),
+                nodes_in_words(may)
+            );
+            return Some((Kind::MemoryElsewhere, Placed::Unknown, text));
+        }
+        Ok(asked) => asked,
+    };
+    let nodes = &rank.policy_nodes;
+    if nodes.is_empty() || !nodes.and(local).is_empty() {
+        return None;
+    }
+    let text = format!(
+        "{name} runs on {}, to which memory of {} is local, and its policy is {} on {}",
+        pus_in_words(pus),
+        nodes_in_words(local),
+        asked.word(),
+        nodes_in_words(nodes)
+    );
+    Some((Kind::MemoryElsewhere, Placed::Misplaced, text))
+}
+
+fn pages(topology: &Topology, rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
+    if matches!(rank.policy, Ok(PolicyMode::Interleave | PolicyMode::WeightedInterleave)) {
+        return None;
+    }
+    let host = |node: u32| topology.node(node).is_some_and(is_host);
+    let on = |wanted: &dyn Fn(u32) -> bool| -> u64 {
+        rank.pages.iter().filter(|(node, _)| host(**node) && wanted(**node)).map(|(_, bytes)| *bytes).sum()
+    };
+    let (all, far) = (on(&|_| true), on(&|node| !local.contains(node)));
+    if all < ENOUGH_BYTES || far <= all / 2 {
+        return None;
+    }
+    let nodes: IdSet = rank.pages.keys().copied().filter(|node| host(*node) && !local.contains(*node)).collect();
+    let text = format!(
+        "{} of the {} MiB of {} lie on {}, which is not local to {}",
+        format_args!("{} MiB", far >> 20),
+        all >> 20,
+        rank.name,
+        nodes_in_words(&nodes),
+        pus_in_words(pus)
+    );
+    Some((Kind::PagesElsewhere, Placed::Misplaced, text))
+}

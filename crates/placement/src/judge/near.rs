@@ -1,0 +1,157 @@
+//! One rank's PUs against its GPUs' NUMA domains; against the nodes alone where it has no GPU.
+//!
+//! Near is "L3-local or NUMA-local". Another node of the same package is not: on nodes with four of them in a package, taking the wrong one
+//! is the mistake that people make.
+
+use stats::IdSet;
+use topo::model::Topology;
+use topo::visibility::Visible;
+
+use super::{Found, Kind, Observed, Placed, Pool, RankJudgement, gpu_in_words, homes, nodes_in_words, pus_in_words};
+use crate::{Closeness, TargetId, Verdict, verdict};
+
+/// What is said of the rank, and what was found.
+pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed) -> (RankJudgement, Vec<Found>) {
+    let mut own = RankJudgement { placed: Placed::Well, nodes: IdSet::default(), closeness: None, why: String::new() };
+    let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
+    let pus = match &rank.pus {
+        Ok(pus) => pus.minus(&topology.allowed.offline_pus),
+        Err(reason) => {
+            return (own, vec![unknown(Kind::NotSeen, format!("the PUs of {} are not known: {reason}", rank.name))]);
+        }
+    };
+    let strange = pus.minus(&all);
+    if pus.is_empty() || !strange.is_empty() {
+        let text = format!("{} may run on {}, which this machine has not", rank.name, pus_in_words(&strange));
+        return (own, vec![unknown(Kind::NotSeen, text)]);
+    }
+    own.nodes = homes(topology, &pus);
+    let found = match &rank.gpus {
+        Err(reason) => Some(unknown(Kind::GpuNotKnown, format!("the GPUs of {} are not known: {reason}", rank.name))),
+        Ok(gpus) if gpus.is_empty() => spans(rank, &pus, &own.nodes),
+        Ok(gpus) => of_gpus(topology, pool, rank, &pus, gpus, &mut own),
+    };
+    (own, found.into_iter().collect())
+}
+
+fn unknown(kind: Kind, text: String) -> Found {
+    (kind, Placed::Unknown, text)
+}
+
+/// Without a GPU: all on one node.
+fn spans(rank: &Observed, pus: &IdSet, nodes: &IdSet) -> Option<Found> {
+    let text = format!(
+        "{} has no GPU and may run on {}, which are of NUMA {}",
+        rank.name,
+        pus_in_words(pus),
+        nodes_in_words(nodes)
+    );
+    (nodes.len() > 1).then(|| unknown(Kind::SpansNodes, text))
+}
+
+/// A GPU, and what is near it.
+struct Domain {
+    words: String,
+    /// The rank's PUs near to it.
+    own: IdSet,
+    /// The pool's.
+    in_pool: IdSet,
+    /// Every PU of the machine's.
+    all: IdSet,
+}
+
+fn of_gpus(
+    topology: &Topology,
+    pool: &Pool,
+    rank: &Observed,
+    pus: &IdSet,
+    gpus: &[Visible],
+    own: &mut RankJudgement,
+) -> Option<Found> {
+    let name = &rank.name;
+    let mut domains = Vec::new();
+    for gpu in gpus {
+        let words = gpu_in_words(topology, gpu);
+        let Some(pci) = gpu.pci else {
+            return Some(unknown(
+                Kind::GpuNotKnown,
+                format!("{name} uses {words}, and which GPU that is a part of is not known"),
+            ));
+        };
+        let close = |pu: u32| verdict(topology, pu, TargetId::Gpu(pci));
+        let mut verdicts: Vec<Verdict> = pus.iter().map(close).collect();
+        verdicts.sort_by_key(|verdict| verdict.closeness);
+        if let Some(farthest) = verdicts.pop().filter(|one| own.closeness.is_none_or(|worst| one.closeness > worst)) {
+            (own.closeness, own.why) = (Some(farthest.closeness), farthest.reason);
+        }
+        if own.closeness == Some(Closeness::Unknown) {
+            let text = format!("what is near to {words}, which {name} uses, is not known: {}", own.why);
+            return Some(unknown(Kind::LocalityNotKnown, text));
+        }
+        let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).filter(|pu| is_near(close(*pu).closeness)).collect();
+        domains.push(Domain { words, own: all.and(pus), in_pool: all.and(&pool.pus.or(pus)), all });
+    }
+    let [first, others @ ..] = domains.as_slice() else { return None };
+    if domains.iter().all(|domain| domain.own.is_empty()) {
+        let Some(nearest) = domains.iter().find(|domain| !domain.in_pool.is_empty()) else {
+            let text = format!(
+                "{name} runs on {}, far from {}, and no PU near to it can be had here",
+                pus_in_words(pus),
+                first.words
+            );
+            return Some(unknown(Kind::FarFromGpu, text));
+        };
+        let (here, near) = (pus_in_words(pus), pus_in_words(&nearest.in_pool));
+        let text = format!("{name} runs on {here}, far from its {}: {near} are near to it", nearest.words);
+        return Some((
+            Kind::FarFromGpu,
+            Placed::Misplaced,
+            text.replace("are near to it", if nearest.in_pool.len() == 1 { "is near to it" } else { "are near to it" }),
+        ));
+    }
+    if domains.iter().all(|domain| domain.own == *pus) {
+        return nearer_l3(topology, pool, rank, pus, gpus, first);
+    }
+    if others.iter().all(|other| other.all == first.all) {
+        let far = pus.minus(&first.own);
+        let text = format!(
+            "{name} is not bound to the PUs near to its {}: it may run on {} too",
+            first.words,
+            pus_in_words(&far)
+        );
+        return Some((Kind::NotBound, Placed::Misplaced, text));
+    }
+    let text = format!(
+        "{name} sees {} GPUs that are near to different PUs; which of them it uses, its program decides",
+        gpus.len()
+    );
+    Some(unknown(Kind::GpuNotKnown, text))
+}
+
+fn is_near(closeness: Closeness) -> bool {
+    closeness <= Closeness::NumaLocal
+}
+
+/// A remark where a PU on the GPU's own L3 could be had.
+fn nearer_l3(
+    topology: &Topology,
+    pool: &Pool,
+    rank: &Observed,
+    pus: &IdSet,
+    gpus: &[Visible],
+    domain: &Domain,
+) -> Option<Found> {
+    let [Visible { pci: Some(pci), .. }] = gpus else { return None };
+    let shares_l3 = |pu: &u32| verdict(topology, *pu, TargetId::Gpu(*pci)).closeness == Closeness::L3Local;
+    let nearer: IdSet = pool.pus.iter().filter(shares_l3).collect();
+    if pus.iter().any(|pu| shares_l3(&pu)) || nearer.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "{} is on the NUMA node of its {}, whose own L3 has {}",
+        rank.name,
+        domain.words,
+        pus_in_words(&nearer)
+    );
+    Some((Kind::NearerL3, Placed::Well, text))
+}

@@ -1,0 +1,245 @@
+//! Each finding made and unmade by the least change that matters, on the small machine of this crate's tests.
+
+use super::*;
+use crate::TargetId;
+use crate::machine::{gpu, machine, set, without};
+
+/// Rank `number` on these PUs with these GPUs, with the default policy.
+fn rank(number: usize, pus: &str, gpus: &[u8]) -> Observed {
+    let device = |index: &u8| Visible { pci: address(*index), part: None };
+    Observed {
+        name: format!("rank {number}"),
+        pus: Ok(set(pus)),
+        policy: Ok(PolicyMode::Default),
+        policy_nodes: IdSet::default(),
+        memory_nodes: Some(set("0-2")),
+        pages: BTreeMap::new(),
+        gpus: Ok(gpus.iter().map(device).collect()),
+        refused: Some(Vec::new()),
+    }
+}
+
+fn address(index: u8) -> Option<PciAddress> {
+    match gpu(index) {
+        TargetId::Gpu(pci) => Some(pci),
+        TargetId::Node(_) => None,
+    }
+}
+
+fn pool(pus: &str, gpus: &[u8]) -> Pool {
+    Pool { pus: set(pus), gpus: gpus.iter().filter_map(|index| address(*index)).collect() }
+}
+
+/// What is found with the whole machine as pool, as kinds and weights.
+fn found(ranks: &[Observed]) -> (Placed, Vec<(Kind, Placed)>) {
+    let judgement = judge(&machine(), &pool("0-17", &[0, 1]), ranks);
+    (judgement.placed, judgement.findings.iter().map(|finding| (finding.kind, finding.weight)).collect())
+}
+
+fn text(judgement: &Judgement) -> String {
+    judgement.findings.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn ranks_near_their_gpus_and_apart_are_well_placed() {
+    assert_eq!(found(&[rank(0, "0", &[0]), rank(1, "6", &[1])]), (Placed::Well, vec![]));
+    assert_eq!(found(&[rank(0, "0-1,8-9", &[0]), rank(1, "6-7", &[1])]), (Placed::Well, vec![]));
+    assert_eq!(found(&[rank(0, "0", &[]), rank(1, "4-5", &[])]), (Placed::Well, vec![]));
+    assert_eq!(found(&[]), (Placed::Well, vec![]));
+    let judged = judge(&machine(), &pool("0-17", &[]), &[rank(0, "0,2", &[0])]);
+    assert_eq!(judged.ranks[0].closeness, Some(Closeness::NumaLocal), "the farthest of its PUs");
+    assert_eq!(judged.ranks[0].nodes, set("0"));
+}
+
+#[test]
+fn a_swapped_binding_is_misplaced_and_each_sentence_says_what_would_be_near() {
+    let ranks = [rank(0, "6", &[0]), rank(1, "0", &[1])];
+    let judged = judge(&machine(), &pool("0,6", &[0, 1]), &ranks);
+    assert_eq!(judged.placed, Placed::Misplaced);
+    assert!(
+        judged.ranks.iter().all(|rank| rank.placed == Placed::Misplaced && rank.closeness == Some(Closeness::Remote))
+    );
+    assert_eq!(
+        text(&judged),
+        "rank 0 runs on PU 6, far from its GPU 0 at 0000:01:00.0: PU 0 is near to it\n\
+         rank 1 runs on PU 0, far from its GPU 1 at 0000:02:00.0: PU 6 is near to it"
+    );
+}
+
+#[test]
+fn far_where_nothing_near_can_be_had_is_unknown_and_not_misplaced() {
+    let judged = judge(&machine(), &pool("4-7", &[0]), &[rank(0, "4", &[0])]);
+    assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Unknown, Kind::FarFromGpu));
+    assert!(text(&judged).contains("no PU near to it can be had here"), "{}", text(&judged));
+}
+
+#[test]
+fn another_node_of_the_package_is_far() {
+    let mut topology = machine();
+    topology.packages.truncate(1);
+    topology.packages[0].pus = set("0-17");
+    let judged = judge(&topology, &pool("0-17", &[]), &[rank(0, "4", &[0])]);
+    assert_eq!(judged.ranks[0].closeness, Some(Closeness::SamePackage));
+    assert_eq!(judged.placed, Placed::Misplaced);
+}
+
+#[test]
+fn a_rank_with_a_gpu_that_nothing_binds_is_misplaced_and_one_with_gpus_of_several_domains_unknown() {
+    assert_eq!(found(&[rank(0, "0-7", &[0])]), (Placed::Misplaced, vec![(Kind::NotBound, Placed::Misplaced)]));
+    // GPUs 1 and 2 are both near to all of package 1.
+    let one_domain = found(&[rank(0, "4-17", &[1, 2])]);
+    assert_eq!(one_domain, (Placed::Misplaced, vec![(Kind::NotBound, Placed::Misplaced)]));
+    assert_eq!(found(&[rank(0, "4-7", &[1, 2])]).0, Placed::Well);
+    let whole_node = found(&[rank(0, "0-17", &[0, 1])]);
+    assert_eq!(whole_node, (Placed::Unknown, vec![(Kind::GpuNotKnown, Placed::Unknown)]));
+    let far_from_both = found(&[rank(0, "16", &[0, 1])]);
+    assert_eq!(far_from_both, (Placed::Misplaced, vec![(Kind::FarFromGpu, Placed::Misplaced)]));
+}
+
+#[test]
+fn what_is_not_known_is_unknown_with_its_reason() {
+    let silent = Observed { gpus: Err("another user's".to_owned()), ..rank(0, "0", &[]) };
+    let unseen = Observed { pus: Err("no status".to_owned()), ..rank(0, "0", &[0]) };
+    let policy = Observed { policy: Err("no numa_maps".to_owned()), ..rank(0, "0", &[0]) };
+    for (seen, kind, words) in [
+        (silent, Kind::GpuNotKnown, "another user's"),
+        (unseen, Kind::NotSeen, "no status"),
+        (policy, Kind::NotSeen, "no numa_maps"),
+        (rank(0, "99", &[0]), Kind::NotSeen, "PU 99, which this machine has not"),
+        (rank(0, "0", &[3]), Kind::LocalityNotKnown, "written by hand"),
+        (rank(0, "0-7", &[]), Kind::SpansNodes, "NUMA nodes 0-1"),
+    ] {
+        let judged = judge(&machine(), &pool("0-17", &[]), &[seen]);
+        assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Unknown, kind), "{words}");
+        assert!(text(&judged).contains(words), "{}", text(&judged));
+    }
+    let part = Visible { pci: None, part: Some("MIG-1".to_owned()) };
+    let mig = Observed { gpus: Ok(vec![part]), ..rank(0, "0", &[]) };
+    assert_eq!(found(&[mig]).1, [(Kind::GpuNotKnown, Placed::Unknown)]);
+}
+
+#[test]
+fn one_on_the_gpus_node_and_another_l3_is_well_placed_with_a_remark() {
+    assert_eq!(found(&[rank(0, "2", &[0])]), (Placed::Well, vec![(Kind::NearerL3, Placed::Well)]));
+    let judged = judge(&machine(), &pool("2-3", &[]), &[rank(0, "2", &[0])]);
+    assert!(judged.findings.is_empty(), "there is none to be had: {}", text(&judged));
+}
+
+#[test]
+fn ranks_that_must_share_are_misplaced_only_while_others_are_free() {
+    let both = [rank(0, "0", &[]), rank(1, "0", &[])];
+    assert_eq!(found(&both), (Placed::Misplaced, vec![(Kind::SharedPus, Placed::Misplaced)]));
+    let full = judge(&machine(), &pool("0", &[]), &both);
+    assert_eq!((full.placed, full.findings[0].kind), (Placed::Well, Kind::SharedPus));
+    assert_eq!(text(&full), "ranks 0-1 have only PU 0 between them, and there are no more here");
+
+    let siblings = [rank(0, "0", &[]), rank(1, "8", &[])];
+    assert_eq!(found(&siblings), (Placed::Misplaced, vec![(Kind::SharedCores, Placed::Misplaced)]));
+    let two_threads = judge(&machine(), &pool("0,8", &[]), &siblings);
+    assert_eq!(two_threads.placed, Placed::Well, "the step has this one core");
+    assert_eq!(judge(&machine(), &pool("0-1,8-9", &[]), &siblings).placed, Placed::Misplaced);
+
+    let overlapping = [rank(0, "0-1", &[]), rank(1, "0-1", &[])];
+    assert_eq!(found(&overlapping), (Placed::Well, vec![(Kind::SharedPus, Placed::Well)]));
+}
+
+#[test]
+fn memory_that_may_only_be_elsewhere_is_misplaced_and_what_the_cpuset_takes_is_unknown() {
+    let with = |mode, nodes: &str, may: &str| Observed {
+        policy: Ok(mode),
+        policy_nodes: set(nodes),
+        memory_nodes: Some(set(may)),
+        ..rank(0, "0", &[0])
+    };
+    for (mode, nodes, placed) in [
+        (PolicyMode::Bind, "0", Placed::Well),
+        (PolicyMode::Bind, "1", Placed::Misplaced),
+        (PolicyMode::Bind, "0-1", Placed::Well),
+        (PolicyMode::Bind, "3", Placed::Misplaced), // the GPU's own memory
+        (PolicyMode::Bind, "2", Placed::Well),      // around every PU
+        (PolicyMode::Preferred, "1", Placed::Misplaced),
+        (PolicyMode::Interleave, "0-1", Placed::Well),
+        (PolicyMode::Local, "", Placed::Well),
+    ] {
+        let judged = judge(&machine(), &pool("0", &[]), &[with(mode, nodes, "0-3")]);
+        assert_eq!(judged.placed, placed, "{mode:?} {nodes}: {}", text(&judged));
+    }
+    let confined = judge(&machine(), &pool("0", &[]), &[with(PolicyMode::Default, "", "1")]);
+    assert_eq!((confined.placed, confined.findings[0].kind), (Placed::Unknown, Kind::MemoryElsewhere));
+    // Memory near the GPU is not elsewhere, also where no PU near it is to be had.
+    let far = Observed { policy_nodes: set("0"), policy: Ok(PolicyMode::Bind), ..rank(0, "4", &[0]) };
+    let judged = judge(&machine(), &pool("4", &[]), &[far]);
+    assert!(judged.findings.iter().all(|finding| finding.kind == Kind::FarFromGpu), "{}", text(&judged));
+    // On node 4, which has no memory, all memory is elsewhere.
+    assert_eq!(
+        judge(
+            &machine(),
+            &pool("16", &[]),
+            &[Observed { policy: Ok(PolicyMode::Bind), policy_nodes: set("1"), ..rank(0, "16", &[]) }]
+        )
+        .placed,
+        Placed::Misplaced
+    );
+}
+
+#[test]
+fn most_of_the_memory_elsewhere_is_misplaced_and_little_memory_says_nothing() {
+    const MIB: u64 = 1 << 20;
+    let with = |pages: &[(u32, u64)]| Observed { pages: pages.iter().copied().collect(), ..rank(0, "0", &[]) };
+    for (pages, placed) in [
+        (&[(0, 100 * MIB)][..], Placed::Well),
+        (&[(1, 100 * MIB)], Placed::Misplaced),
+        (&[(0, 60 * MIB), (1, 50 * MIB)], Placed::Well),
+        (&[(0, 50 * MIB), (1, 60 * MIB)], Placed::Misplaced),
+        (&[(0, 10 * MIB), (3, 900 * MIB)], Placed::Well), // a GPU's memory
+        (&[(1, 15 * MIB)], Placed::Well),
+    ] {
+        let judged = judge(&machine(), &pool("0", &[]), &[with(pages)]);
+        assert_eq!(judged.placed, placed, "{pages:?}: {}", text(&judged));
+    }
+    let judged = judge(&machine(), &pool("0", &[]), &[with(&[(0, 50 * MIB), (1, 60 * MIB)])]);
+    assert_eq!(text(&judged), "60 MiB of the 110 MiB of rank 0 lie on node 1, which is not local to PU 0");
+    let spread = Observed { policy: Ok(PolicyMode::Interleave), policy_nodes: set("0-1"), ..with(&[(1, 100 * MIB)]) };
+    assert_eq!(judge(&machine(), &pool("0", &[]), &[spread]).placed, Placed::Well);
+}
+
+#[test]
+fn a_shared_gpu_is_misplaced_only_while_another_is_certainly_idle() {
+    let both = [rank(0, "0", &[0]), rank(1, "1", &[0])];
+    assert_eq!(found(&both), (Placed::Misplaced, vec![(Kind::SharedGpu, Placed::Misplaced)]));
+    let judged = judge(&machine(), &pool("0-17", &[0]), &both);
+    assert_eq!((judged.placed, text(&judged).as_str()), (Placed::Well, "ranks 0-1 share GPU 0 at 0000:01:00.0"));
+    let third = [rank(0, "0", &[0]), rank(1, "1", &[0]), rank(2, "6", &[0, 1])];
+    let shared = |ranks: &[Observed]| found(ranks).1.iter().any(|one| *one == (Kind::SharedGpu, Placed::Misplaced));
+    assert!(!shared(&third), "the third may use the other one");
+    let part = |name: &str| Ok(vec![Visible { pci: address(0), part: Some(name.to_owned()) }]);
+    let parts =
+        [Observed { gpus: part("MIG-1"), ..rank(0, "0", &[]) }, Observed { gpus: part("MIG-2"), ..rank(1, "1", &[]) }];
+    assert_eq!(found(&parts).0, Placed::Well, "each has an instance of its own");
+}
+
+#[test]
+fn ipc_is_cut_where_a_device_file_is_refused_and_not_where_a_variable_hides_it() {
+    let pair = |refused: [Option<Vec<PciAddress>>; 2]| {
+        let [one, other] = refused;
+        let ranks =
+            [Observed { refused: one, ..rank(0, "0", &[0]) }, Observed { refused: other, ..rank(1, "6", &[1]) }];
+        judge(&machine(), &pool("0-17", &[0, 1]), &ranks)
+    };
+    let files = |index| Some(address(index).into_iter().collect::<Vec<_>>());
+    let free = || Some(Vec::new());
+    assert_eq!(pair([free(), free()]).ipc, Ipc::Possible);
+    assert_eq!(pair([None, free()]).ipc, Ipc::NotKnown);
+    let cut = pair([files(1), files(0)]);
+    assert_eq!((cut.ipc.clone(), cut.placed), (Ipc::Cut { ranks: vec![0, 1] }, Placed::Well));
+    assert!(text(&cut).contains("--gres-flags=allow-task-sharing"), "{}", text(&cut));
+    assert_eq!(judge(&machine(), &pool("0", &[]), &[rank(0, "0", &[0])]).ipc, Ipc::NoPair);
+}
+
+#[test]
+fn a_reserved_core_is_a_remark() {
+    let topology = without(machine(), "0,2,4,6,8,10,12,14", topo::model::PuStatus::NotInCgroup);
+    let judged = judge(&topology, &pool("0-17", &[]), &[rank(0, "0-1", &[0])]);
+    assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Well, Kind::ReservedCores));
+    assert!(text(&judged).contains("PUs 0,"), "{}", text(&judged));
+}

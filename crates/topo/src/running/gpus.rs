@@ -1,0 +1,217 @@
+//! Which GPUs a process can use: what its variables leave of what its driver and its job let it open.
+//!
+//! No runtime is started: `visibility` predicts what the variables mean. Of this process it is asked which device files it may
+//! open, since the device cgroup of a job takes GPUs away before a runtime counts them; of another process, where that cannot be asked, it is
+//! seen which files it has open. CUDA opens the files of all GPUs that it lists, ROCm those of all that the kernel shows, so the
+//! open ones are an upper bound and the two together are what is known. Left out: MIG, which only NVML knows.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::PciAddress;
+
+use super::Who;
+use crate::fs_root::FsRoot;
+use crate::gpu_class::{AMD, NVIDIA};
+use crate::kfd;
+use crate::model::{Source, Topology};
+use crate::nvml::Nvml;
+use crate::step::{self, Access};
+use crate::visibility::{self, Visible};
+
+/// The GPUs that a process can use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UsableGpus {
+    /// In its runtime's order; null where that is not known.
+    pub devices: Option<Vec<Visible>>,
+    /// How this is known, or why it is not.
+    pub reason: String,
+    /// The visible-devices variables that it was started with.
+    pub variables: BTreeMap<String, String>,
+    /// GPUs whose device files it has open, in PCI order; null where that cannot be seen (this process: it opens none).
+    pub open: Option<Vec<PciAddress>>,
+    /// GPUs that the device cgroup refuses it; null where that cannot be asked.
+    pub refused: Option<Vec<PciAddress>>,
+}
+
+/// The GPUs of `topology` that the process can use which was started with these variables.
+pub(super) fn usable(
+    root: &FsRoot,
+    topology: &Topology,
+    who: Who,
+    folder: &str,
+    variables: Result<BTreeMap<String, String>, String>,
+) -> UsableGpus {
+    let is_here = topology.source == Source::ThisSystem;
+    let (open, refused, kept) = match who {
+        Who::This if is_here => {
+            let access = |pci| step::access(root, pci);
+            let with = |wanted: Access| -> Vec<PciAddress> {
+                topology.gpus.iter().map(|gpu| gpu.pci).filter(|pci| access(*pci) == wanted).collect()
+            };
+            let (refused, missing) = (with(Access::Refused), with(Access::Missing));
+            (None, Some(refused.clone()), [refused, missing].concat())
+        }
+        Who::Pid(_) if is_here => (open(root, topology, folder), None, Vec::new()),
+        _ => (None, None, Vec::new()),
+    };
+    let mut reachable = topology.clone();
+    reachable.gpus.retain(|gpu| !kept.contains(&gpu.pci) && (!is_here || is_driven(root, gpu.vendor_id)));
+    let set: Result<BTreeMap<String, String>, String> =
+        variables.map(|all| all.into_iter().filter(|(name, _)| visibility::is_read(name)).collect());
+    let (devices, reason) = match &set {
+        _ if reachable.gpus.is_empty() => (Some(Vec::new()), nothing(topology, &kept)),
+        Ok(set) => predicted(root, &reachable, is_here, set),
+        Err(reason) => (None, reason.clone()),
+    };
+    let (devices, reason) = match &open {
+        Some(open) if !open.is_empty() => with_open(devices, open, reason),
+        _ => (devices, reason),
+    };
+    UsableGpus { devices, reason, variables: set.unwrap_or_default(), open, refused }
+}
+
+/// Whether the driver is there without which no program can use a vendor's GPUs.
+fn is_driven(root: &FsRoot, vendor: u16) -> bool {
+    let any = |paths: [&str; 2]| paths.iter().any(|path| root.exists(path));
+    match vendor {
+        NVIDIA => any(["/proc/driver/nvidia", "/dev/nvidiactl"]),
+        AMD => any(["/sys/class/kfd", "/dev/kfd"]),
+        _ => false,
+    }
+}
+
+fn nothing(topology: &Topology, kept: &[PciAddress]) -> String {
+    match (topology.gpus.len(), kept.len()) {
+        (0, _) => "there is no GPU among the PCI devices".to_owned(),
+        (_, 0) => "no driver of a GPU is loaded".to_owned(),
+        _ => "the device files of all GPUs are refused, or are not here".to_owned(),
+    }
+}
+
+/// What the variables leave of these GPUs.
+fn predicted(
+    root: &FsRoot,
+    reachable: &Topology,
+    is_here: bool,
+    set: &BTreeMap<String, String>,
+) -> (Option<Vec<Visible>>, String) {
+    let kfd = if is_here { kfd::gpus(root) } else { Vec::new() };
+    let mut devices = Vec::new();
+    for runtime in visibility::visibility(reachable, &Nvml::NotAsked, &kfd, set) {
+        match (runtime.devices, runtime.reason) {
+            (Some(seen), _) => devices.extend(seen),
+            (None, reason) => return (None, reason.unwrap_or_default()),
+        }
+    }
+    let by: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let by = if by.is_empty() { "no variable hides one".to_owned() } else { by.join(" ") };
+    (Some(devices), by)
+}
+
+/// What is predicted and open; what is open, where nothing was predicted or both have nothing in common.
+fn with_open(devices: Option<Vec<Visible>>, open: &[PciAddress], reason: String) -> (Option<Vec<Visible>>, String) {
+    let is_open = |device: &Visible| device.pci.is_none_or(|pci| open.contains(&pci));
+    let both: Vec<Visible> = devices.into_iter().flatten().filter(is_open).collect();
+    if both.is_empty() {
+        let open = open.iter().map(|pci| Visible { pci: Some(*pci), part: None }).collect();
+        return (Some(open), format!("the device files that it has open ({reason})"));
+    }
+    (Some(both), format!("{reason}, and the device files that it has open"))
+}
+
+/// The GPUs whose device files the process has open; `None` where its list of files cannot be read.
+fn open(root: &FsRoot, topology: &Topology, folder: &str) -> Option<Vec<PciAddress>> {
+    let descriptors = std::fs::read_dir(root.disk(&format!("{folder}/fd")).ok()?).ok()?;
+    let files: Vec<_> = descriptors.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect();
+    let is_open = |pci: &PciAddress| {
+        step::device_file(root, *pci).is_some_and(|device| files.iter().any(|file| file.as_os_str() == device.as_str()))
+    };
+    Some(topology.gpus.iter().map(|gpu| gpu.pci).filter(is_open).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    /// Two NVIDIA GPUs, at 0000:06:00.0 and 0000:14:00.0.
+    fn machine() -> Result<Topology, crate::TopoError> {
+        crate::from_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/interleaved.xml"))
+    }
+
+    /// The machine as one that is here, with NVIDIA's driver; process 7 has the second GPU's file open.
+    fn here() -> Result<(tempfile::TempDir, Topology), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let at = |path: &str| folder.path().join(path);
+        for (address, minor) in [("0000:06:00.0", 1), ("0000:14:00.0", 0)] {
+            std::fs::create_dir_all(at(&format!("proc/driver/nvidia/gpus/{address}")))?;
+            let text = format!("Model: \t A\nDevice Minor: \t {minor}\n");
+            std::fs::write(at(&format!("proc/driver/nvidia/gpus/{address}/information")), text)?;
+        }
+        std::fs::create_dir_all(at("proc/7/fd"))?;
+        std::os::unix::fs::symlink("/dev/nvidiactl", at("proc/7/fd/3"))?;
+        std::os::unix::fs::symlink("/dev/nvidia0", at("proc/7/fd/4"))?;
+        Ok((folder, Topology { source: Source::ThisSystem, ..machine()? }))
+    }
+
+    fn set(variables: &[(&str, &str)]) -> Result<BTreeMap<String, String>, String> {
+        Ok(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
+    fn buses(gpus: &UsableGpus) -> Option<Vec<u8>> {
+        Some(gpus.devices.as_ref()?.iter().filter_map(|device| device.pci).map(|pci| pci.bus).collect())
+    }
+
+    #[test]
+    fn of_a_saved_machine_the_variables_say_which() -> Outcome {
+        let root = FsRoot::default();
+        let of = |variables: &[(&str, &str)]| -> Result<UsableGpus, crate::TopoError> {
+            Ok(usable(&root, &machine()?, Who::This, "/proc/self", set(variables)))
+        };
+        let one = of(&[("CUDA_VISIBLE_DEVICES", "1"), ("HOME", "/secret")])?;
+        assert_eq!((buses(&one), one.reason.as_str()), (Some(vec![0x14]), "CUDA_VISIBLE_DEVICES=1"));
+        assert_eq!(one.variables.len(), 1, "nothing else is kept");
+        assert_eq!(buses(&of(&[])?), Some(vec![6, 0x14]));
+        assert_eq!(buses(&of(&[("CUDA_VISIBLE_DEVICES", "")])?), Some(vec![]));
+        let unread = usable(&root, &machine()?, Who::Pid(7), "/proc/7", Err("permission denied".to_owned()));
+        assert_eq!((unread.devices, unread.reason.as_str()), (None, "permission denied"));
+        Ok(())
+    }
+
+    #[test]
+    fn the_files_that_another_process_has_open_narrow_what_its_variables_say() -> Outcome {
+        let (folder, topology) = here()?;
+        let root = FsRoot::at(folder.path());
+        let seven = |variables| usable(&root, &topology, Who::Pid(7), "/proc/7", variables);
+        let narrowed = seven(set(&[]));
+        assert_eq!(buses(&narrowed), Some(vec![0x14]));
+        assert_eq!(narrowed.open.map(|open| open.len()), Some(1));
+        let unread = seven(Err("permission denied".to_owned()));
+        assert_eq!(buses(&unread), Some(vec![0x14]));
+        assert!(unread.reason.contains("has open (permission denied)"), "{}", unread.reason);
+        let other = usable(&root, &topology, Who::Pid(8), "/proc/8", set(&[("CUDA_VISIBLE_DEVICES", "0")]));
+        assert_eq!((buses(&other), other.open), (Some(vec![6]), None), "no list of files");
+        Ok(())
+    }
+
+    #[test]
+    fn what_has_no_device_file_here_is_not_counted_and_without_a_driver_there_is_nothing() -> Outcome {
+        let (folder, topology) = here()?;
+        let root = FsRoot::at(folder.path());
+        // /dev/nvidia0 and 1 are this machine's, which has none where the tests run without a GPU.
+        if !Path::new("/dev/nvidia0").exists() && !Path::new("/dev/nvidia1").exists() {
+            let own = usable(&root, &topology, Who::This, "/proc/self", set(&[]));
+            assert_eq!((buses(&own), own.refused), (Some(vec![]), Some(vec![])));
+            assert!(own.reason.contains("are not here"), "{}", own.reason);
+        }
+        let bare = tempfile::tempdir()?;
+        let none = usable(&FsRoot::at(bare.path()), &topology, Who::Pid(7), "/proc/7", set(&[]));
+        assert_eq!((buses(&none), none.reason.as_str()), (Some(vec![]), "no driver of a GPU is loaded"));
+        Ok(())
+    }
+}
