@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use backend_gpu::Driver;
+use backend_gpu::{Driver, given};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
 use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
 
@@ -19,13 +19,6 @@ const NON_BLOCKING: u32 = 1;
 const EVENT_DEFAULT: u32 = 0;
 /// `CU_STREAM_WAIT_VALUE_GEQ`: until (int32)(*address - value) >= 0.
 const GREATER_OR_EQUAL: u32 = 0;
-
-/// The value that `write` puts where it is told.
-fn given<T>(nothing: T, write: impl FnOnce(*mut T) -> Result<(), CallError>) -> Result<T, CallError> {
-    let mut value = nothing;
-    write(&raw mut value)?;
-    Ok(value)
-}
 
 // SAFETY: CUDA's handles may be passed to its functions by any thread (CUDA C++ Programming Guide, "Driver API"); each method is
 // the function of its name.

@@ -86,6 +86,16 @@ pub unsafe fn required<F: Copy>(
     unsafe { optional(library, symbol) }.ok_or(DeviceError::MissingSymbol { symbol, needs })
 }
 
+/// The value that a function writes to the out-parameter it is given.
+///
+/// # Errors
+/// The call that failed.
+pub fn given<T>(nothing: T, write: impl FnOnce(*mut T) -> Result<(), CallError>) -> Result<T, CallError> {
+    let mut value = nothing;
+    write(&raw mut value)?;
+    Ok(value)
+}
+
 /// A failure with the driver's words for it, as far as it has any.
 pub fn call_error(call: &'static str, code: i64, name: Option<String>, text: Option<String>) -> CallError {
     CallError {

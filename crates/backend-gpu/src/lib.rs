@@ -26,7 +26,7 @@ mod stream;
 pub mod trial;
 
 pub use driver::Driver;
-pub use functions::{call_error, optional, required, simulation, uuid_text};
+pub use functions::{call_error, given, optional, required, simulation, uuid_text};
 pub use latch::LatchChoice;
 pub use platform::GpuPlatform;
 
