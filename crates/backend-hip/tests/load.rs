@@ -1,7 +1,7 @@
 //! HIP's library, found, missing, broken, lacking functions, or a stand-in: each in a process of its own, as the loader reads
 //! `LD_LIBRARY_PATH` when a process starts.
 //!
-//! What runs are the crate's examples: `probe` lists devices, `conformance` runs the device contract's checks. The stand-ins are built
+//! What runs are the crate's examples: `hip_probe` lists devices, `hip_conformance` runs the device contract's checks. The stand-ins are built
 //! here with rustc: one that has every function and no device, whose functions are then taken out one by one, and the one of
 //! `tests/fake-driver`, which has devices. Debian's and ROCm's own library is used where this machine has one.
 
@@ -105,9 +105,9 @@ fn run(name: &str, args: &[&str], libraries: Option<&Path>, told: &[(&str, &str)
     command.args(args).envs(told.iter().copied()).output().expect("the example runs")
 }
 
-/// What `probe` prints; it must end by itself with exit code 1 (a signal has none) and without a word on stderr.
+/// What `hip_probe` prints; it must end by itself with exit code 1 (a signal has none) and without a word on stderr.
 fn refused(libraries: &Path, told: &[(&str, &str)]) -> String {
-    let output = run("probe", &[], Some(libraries), told);
+    let output = run("hip_probe", &[], Some(libraries), told);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{text}{errors}");
     assert!(errors.is_empty(), "{errors}");
@@ -180,7 +180,7 @@ fn a_newer_library_that_does_not_load_gives_way_to_an_older_one() {
 
 #[test]
 fn rocms_own_library_without_a_gpu_shows_no_device_and_ends_with_77() {
-    let output = run("conformance", &["auto"], None, &[]);
+    let output = run("hip_conformance", &["auto"], None, &[]);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if text.contains("could be loaded") {
         eprintln!("SKIPPED ROCm's own library: this machine has none (Debian: libamdhip64-5)");
@@ -205,9 +205,9 @@ fn fake() -> Option<TempDir> {
     Some(built(&source))
 }
 
-/// What `conformance` prints when nothing failed and the driver got everything back.
+/// What `hip_conformance` prints when nothing failed and the driver got everything back.
 fn conforms(latch: &str, library: &Path) -> String {
-    let output = run("conformance", &[latch], Some(library), &[("FAKE_LEFTOVERS", "say")]);
+    let output = run("hip_conformance", &[latch], Some(library), &[("FAKE_LEFTOVERS", "say")]);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && errors.is_empty(), "{text}{errors}");
     text.into_owned()
@@ -243,7 +243,7 @@ fn without_what_a_latch_needs_there_is_none_and_the_reason_names_it() {
 fn devices_without_a_uuid_are_known_by_their_address() {
     let Some(fake) = fake() else { return };
     let library = without(&fake, "hipDeviceGetUuid");
-    let output = run("probe", &[], Some(library.path()), &[]);
+    let output = run("hip_probe", &[], Some(library.path()), &[]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("uuid: None") && !text.contains("uuid: Some"), "{text}");
 }
