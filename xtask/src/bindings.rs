@@ -73,9 +73,7 @@ const FLAGS: &[&str] = &[
 ];
 
 const DOC: &str = "\
-//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` by `cargo xtask bindings`: do not edit.
-//!
-//! More than 400 lines because the header's two long enums are here whole. The functions are never linked.
+//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
 ";
 
 /// Runs the command: without an argument the header is looked for, with `--include FOLDER` it is that folder's.

@@ -1,4 +1,4 @@
-//! HIP: draft.
+//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
 
 pub const hipStreamNonBlocking: u32 = 1;
 pub const hipEventDefault: u32 = 0;
@@ -10,8 +10,14 @@ pub const hipStreamWaitValueGte: u32 = 0;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipUUID_t {
-    pub bytes: [::std::os::raw::c_char; 16usize],
+    pub bytes: [::core::ffi::c_char; 16usize],
 }
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hipUUID_t"][::core::mem::size_of::<hipUUID_t>() - 16usize];
+    ["Alignment of hipUUID_t"][::core::mem::align_of::<hipUUID_t>() - 1usize];
+    ["Offset of field: hipUUID_t::bytes"][::core::mem::offset_of!(hipUUID_t, bytes) - 0usize];
+};
 pub type hipUUID = hipUUID_t;
 pub const hipError_t_hipSuccess: hipError_t = 0;
 pub const hipError_t_hipErrorInvalidValue: hipError_t = 1;
@@ -91,7 +97,7 @@ pub const hipError_t_hipErrorUnknown: hipError_t = 999;
 pub const hipError_t_hipErrorRuntimeMemory: hipError_t = 1052;
 pub const hipError_t_hipErrorRuntimeOther: hipError_t = 1053;
 pub const hipError_t_hipErrorTbd: hipError_t = 1054;
-pub type hipError_t = ::std::os::raw::c_uint;
+pub type hipError_t = ::core::ffi::c_uint;
 pub const hipDeviceAttribute_t_hipDeviceAttributeCudaCompatibleBegin: hipDeviceAttribute_t = 0;
 pub const hipDeviceAttribute_t_hipDeviceAttributeEccEnabled: hipDeviceAttribute_t = 0;
 pub const hipDeviceAttribute_t_hipDeviceAttributeAccessPolicyMaxWindowSize: hipDeviceAttribute_t = 1;
@@ -203,72 +209,68 @@ pub const hipDeviceAttribute_t_hipDeviceAttributePhysicalMultiProcessorCount: hi
 pub const hipDeviceAttribute_t_hipDeviceAttributeFineGrainSupport: hipDeviceAttribute_t = 10016;
 pub const hipDeviceAttribute_t_hipDeviceAttributeAmdSpecificEnd: hipDeviceAttribute_t = 19999;
 pub const hipDeviceAttribute_t_hipDeviceAttributeVendorSpecificBegin: hipDeviceAttribute_t = 20000;
-pub type hipDeviceAttribute_t = ::std::os::raw::c_uint;
-pub type __uint32_t = ::std::os::raw::c_uint;
+pub type hipDeviceAttribute_t = ::core::ffi::c_uint;
 pub type hipDeviceptr_t = *mut ::core::ffi::c_void;
-pub type hipDevice_t = ::std::os::raw::c_int;
+pub type hipDevice_t = ::core::ffi::c_int;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct ihipStream_t {
     _unused: [u8; 0],
 }
 pub type hipStream_t = *mut ihipStream_t;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct ihipEvent_t {
     _unused: [u8; 0],
 }
 pub type hipEvent_t = *mut ihipEvent_t;
 unsafe extern "C" {
-    pub fn hipInit(flags: ::std::os::raw::c_uint) -> hipError_t;
+    pub fn hipInit(flags: ::core::ffi::c_uint) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipDriverGetVersion(driverVersion: *mut ::std::os::raw::c_int) -> hipError_t;
+    pub fn hipDriverGetVersion(driverVersion: *mut ::core::ffi::c_int) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipDeviceGet(device: *mut hipDevice_t, ordinal: ::std::os::raw::c_int) -> hipError_t;
+    pub fn hipDeviceGet(device: *mut hipDevice_t, ordinal: ::core::ffi::c_int) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipDeviceGetName(
-        name: *mut ::std::os::raw::c_char,
-        len: ::std::os::raw::c_int,
-        device: hipDevice_t,
-    ) -> hipError_t;
+    pub fn hipDeviceGetName(name: *mut ::core::ffi::c_char, len: ::core::ffi::c_int, device: hipDevice_t)
+    -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipDeviceGetUuid(uuid: *mut hipUUID, device: hipDevice_t) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipDeviceGetPCIBusId(
-        pciBusId: *mut ::std::os::raw::c_char,
-        len: ::std::os::raw::c_int,
-        device: ::std::os::raw::c_int,
+        pciBusId: *mut ::core::ffi::c_char,
+        len: ::core::ffi::c_int,
+        device: ::core::ffi::c_int,
     ) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipDeviceTotalMem(bytes: *mut usize, device: hipDevice_t) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipSetDevice(deviceId: ::std::os::raw::c_int) -> hipError_t;
+    pub fn hipSetDevice(deviceId: ::core::ffi::c_int) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipGetDeviceCount(count: *mut ::std::os::raw::c_int) -> hipError_t;
+    pub fn hipGetDeviceCount(count: *mut ::core::ffi::c_int) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipDeviceGetAttribute(
-        pi: *mut ::std::os::raw::c_int,
+        pi: *mut ::core::ffi::c_int,
         attr: hipDeviceAttribute_t,
-        deviceId: ::std::os::raw::c_int,
+        deviceId: ::core::ffi::c_int,
     ) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipGetErrorName(hip_error: hipError_t) -> *const ::std::os::raw::c_char;
+    pub fn hipGetErrorName(hip_error: hipError_t) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
-    pub fn hipGetErrorString(hipError: hipError_t) -> *const ::std::os::raw::c_char;
+    pub fn hipGetErrorString(hipError: hipError_t) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
-    pub fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: ::std::os::raw::c_uint) -> hipError_t;
+    pub fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: ::core::ffi::c_uint) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipStreamDestroy(stream: hipStream_t) -> hipError_t;
@@ -280,19 +282,19 @@ unsafe extern "C" {
     pub fn hipStreamSynchronize(stream: hipStream_t) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: ::std::os::raw::c_uint) -> hipError_t;
+    pub fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: ::core::ffi::c_uint) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipStreamWaitValue32(
         stream: hipStream_t,
         ptr: *mut ::core::ffi::c_void,
         value: u32,
-        flags: ::std::os::raw::c_uint,
+        flags: ::core::ffi::c_uint,
         mask: u32,
     ) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipEventCreateWithFlags(event: *mut hipEvent_t, flags: ::std::os::raw::c_uint) -> hipError_t;
+    pub fn hipEventCreateWithFlags(event: *mut hipEvent_t, flags: ::core::ffi::c_uint) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipEventRecord(event: hipEvent_t, stream: hipStream_t) -> hipError_t;
@@ -313,17 +315,17 @@ unsafe extern "C" {
     pub fn hipExtMallocWithFlags(
         ptr: *mut *mut ::core::ffi::c_void,
         sizeBytes: usize,
-        flags: ::std::os::raw::c_uint,
+        flags: ::core::ffi::c_uint,
     ) -> hipError_t;
 }
 unsafe extern "C" {
-    pub fn hipHostMalloc(ptr: *mut *mut ::core::ffi::c_void, size: usize, flags: ::std::os::raw::c_uint) -> hipError_t;
+    pub fn hipHostMalloc(ptr: *mut *mut ::core::ffi::c_void, size: usize, flags: ::core::ffi::c_uint) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipHostRegister(
         hostPtr: *mut ::core::ffi::c_void,
         sizeBytes: usize,
-        flags: ::std::os::raw::c_uint,
+        flags: ::core::ffi::c_uint,
     ) -> hipError_t;
 }
 unsafe extern "C" {
