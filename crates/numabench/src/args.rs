@@ -109,7 +109,7 @@ pub struct Pingpong {
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
     pub membind: placement::Membind,
-    /// Which devices: auto takes CUDA where there is a GPU and host memory otherwise
+    /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
     pub backend: Backend,
 
@@ -193,10 +193,12 @@ fn membind(text: &str) -> Result<placement::Membind, String> {
 /// Which devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
-    /// CUDA where there is a GPU, host memory otherwise
+    /// CUDA where there is a GPU, else HIP, else host memory
     Auto,
     /// NVIDIA GPUs
     Cuda,
+    /// AMD GPUs
+    Hip,
     /// The memory of NUMA nodes; no GPU takes part
     Host,
 }

@@ -94,7 +94,7 @@ fn orders(asked: args::Order, ranks: usize) -> Vec<Order> {
 /// Nothing can be pinned where there is no driver.
 pub fn default_memory(platform: PlatformKind) -> MemoryKind {
     match platform {
-        PlatformKind::Cuda => MemoryKind::Pinned,
+        PlatformKind::Cuda | PlatformKind::Hip => MemoryKind::Pinned,
         PlatformKind::Host => MemoryKind::Pageable,
     }
 }

@@ -111,10 +111,15 @@ pub fn platform(found: &Found, machine: &topo::environment::Environment) -> Plat
     let known = found.platform.facts();
     let kind = match known.kind {
         device::PlatformKind::Cuda => PlatformKind::Cuda,
+        device::PlatformKind::Hip => PlatformKind::Hip,
         device::PlatformKind::Host => PlatformKind::Host,
     };
-    let driver = machine.probes.iter().find(|probe| probe.name == "driver.nvidia");
-    let driver = driver.filter(|_| kind == PlatformKind::Cuda).and_then(|probe| probe.value.as_ref());
+    let probe = match known.kind {
+        device::PlatformKind::Cuda => "driver.nvidia",
+        device::PlatformKind::Hip => "driver.amdgpu",
+        device::PlatformKind::Host => "",
+    };
+    let driver = machine.probes.iter().find(|found| found.name == probe).and_then(|found| found.value.as_ref());
     Platform {
         kind,
         reason: found.why_host.clone(),
