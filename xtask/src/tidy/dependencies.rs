@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("pingpong", &["device", "placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),
     ("xtask", &["ranks", "report"]),
+    ("fake-driver", &[]),
 ];
 
 /// Crates of others that only some of ours may use, and why a stray use is wrong.
