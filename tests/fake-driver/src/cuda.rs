@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::code::{
-    ALREADY_REGISTERED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, give, give_text,
+    ALREADY_REGISTERED, Answer, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, give,
+    give_text,
 };
 use crate::context::{on_device, outside};
 use crate::copy::{Copy, Direction};
@@ -26,7 +27,7 @@ fn visible() -> Vec<usize> {
 }
 
 /// The device of a handle, which is its place in the description.
-fn device(handle: c_int) -> code::Answer<(usize, &'static Device)> {
+fn device(handle: c_int) -> Answer<(usize, &'static Device)> {
     let place = usize::try_from(handle).map_err(|_| INVALID_DEVICE)?;
     devices::all().devices.get(place).map(|device| (place, device)).ok_or(INVALID_DEVICE)
 }
@@ -36,8 +37,8 @@ extern "C" fn cuInit(_flags: c_uint) -> c_int {
     outside("cuInit", || Ok(()))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuGetErrorName(result: c_int, text: *mut *const c_char) -> c_int {
+/// A code's name. Not one exported function by way of another: a copy of this library may lack any.
+fn name(result: c_int) -> Answer<*const c_char> {
     let name: &CStr = match result {
         INVALID_VALUE => c"CUDA_ERROR_INVALID_VALUE",
         OUT_OF_MEMORY => c"CUDA_ERROR_OUT_OF_MEMORY",
@@ -45,14 +46,19 @@ extern "C" fn cuGetErrorName(result: c_int, text: *mut *const c_char) -> c_int {
         ALREADY_REGISTERED => c"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
         719 => c"CUDA_ERROR_LAUNCH_FAILED",
         NOT_SUPPORTED => c"CUDA_ERROR_NOT_SUPPORTED",
-        _ => return INVALID_VALUE,
+        _ => return Err(INVALID_VALUE),
     };
-    code::of(give(text, Ok(name.as_ptr())))
+    Ok(name.as_ptr())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGetErrorName(result: c_int, text: *mut *const c_char) -> c_int {
+    code::of(give(text, name(result)))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuGetErrorString(result: c_int, text: *mut *const c_char) -> c_int {
-    cuGetErrorName(result, text)
+    code::of(give(text, name(result)))
 }
 
 #[unsafe(no_mangle)]
