@@ -47,6 +47,17 @@ pub fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int
     outside(call, || act(alive(current().ok_or(INVALID_CONTEXT)?)?))
 }
 
+/// Does a call that gives something back on the thread's device, unless it is to fail: also on a device that is lost, whose code it then
+/// answers, as the manuals have it of errors of earlier calls.
+pub fn giving_back(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
+    outside(call, || {
+        let device = current().ok_or(INVALID_CONTEXT)?;
+        let given = act();
+        alive(device)?;
+        given
+    })
+}
+
 /// The device, if it is not lost.
 pub fn alive(device: usize) -> Answer<usize> {
     match states()[device].lost.load(Ordering::Acquire) {

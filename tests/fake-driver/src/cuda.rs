@@ -6,7 +6,7 @@ use crate::code::{
     ALREADY_REGISTERED, Answer, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, give,
     give_text,
 };
-use crate::context::{on_device, outside};
+use crate::context::{giving_back, on_device, outside};
 use crate::copy::{Copy, Direction};
 use crate::devices::{self, Device};
 use crate::event::Event;
@@ -164,7 +164,7 @@ extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(address: u64) -> c_int {
-    on_device("cuMemFree", |_| memory::free(address as usize))
+    giving_back("cuMemFree", || memory::free(address as usize))
 }
 
 #[unsafe(no_mangle)]
@@ -176,7 +176,7 @@ extern "C" fn cuMemHostAlloc(address: *mut usize, len: usize, flags: c_uint) -> 
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFreeHost(address: usize) -> c_int {
-    on_device("cuMemFreeHost", |_| memory::free_host(address))
+    giving_back("cuMemFreeHost", || memory::free_host(address))
 }
 
 #[unsafe(no_mangle)]
@@ -193,7 +193,7 @@ extern "C" fn cuMemHostRegister_v2(address: usize, len: usize, _flags: c_uint) -
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostUnregister(address: usize) -> c_int {
-    on_device("cuMemHostUnregister", |_| memory::unregister(address))
+    giving_back("cuMemHostUnregister", || memory::unregister(address))
 }
 
 #[unsafe(no_mangle)]
@@ -227,7 +227,7 @@ extern "C" fn cuStreamCreate(handle: *mut usize, _flags: c_uint) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuStreamDestroy_v2(handle: usize) -> c_int {
-    on_device("cuStreamDestroy", |_| unsafe { Stream::destroy(handle) })
+    giving_back("cuStreamDestroy", || unsafe { Stream::destroy(handle) })
 }
 
 #[unsafe(no_mangle)]
@@ -265,7 +265,7 @@ extern "C" fn cuEventCreate(handle: *mut usize, _flags: c_uint) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuEventDestroy_v2(handle: usize) -> c_int {
-    on_device("cuEventDestroy", |_| unsafe { Event::destroy(handle) })
+    giving_back("cuEventDestroy", || unsafe { Event::destroy(handle) })
 }
 
 #[unsafe(no_mangle)]
@@ -292,7 +292,7 @@ unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *const c_char) 
 
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleUnload(module: usize) -> c_int {
-    on_device("cuModuleUnload", |_| hold::unload(module))
+    giving_back("cuModuleUnload", || hold::unload(module))
 }
 
 #[unsafe(no_mangle)]

@@ -47,10 +47,20 @@ fn device(number: c_int) -> Answer<&'static Device> {
 
 /// Does a call on the thread's device, which is the first until it says otherwise.
 fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int {
+    choose_device();
+    context::on_device(call, act)
+}
+
+/// The same of a call that gives something back.
+fn giving_back(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
+    choose_device();
+    context::giving_back(call, act)
+}
+
+fn choose_device() {
     if context::current().is_none() {
         context::set_current(visible().first().copied());
     }
-    context::on_device(call, act)
 }
 
 /// Signal memory that lives.
@@ -209,7 +219,7 @@ extern "C" fn hipExtMallocWithFlags(address: *mut usize, len: usize, flags: c_ui
 
 #[unsafe(no_mangle)]
 extern "C" fn hipFree(address: usize) -> c_int {
-    on_device("hipFree", |_| {
+    giving_back("hipFree", || {
         if signals(|signals| signals.remove(&address)) { memory::free_host(address) } else { memory::free(address) }
     })
 }
@@ -223,7 +233,7 @@ extern "C" fn hipHostMalloc(address: *mut usize, len: usize, flags: c_uint) -> c
 
 #[unsafe(no_mangle)]
 extern "C" fn hipHostFree(address: usize) -> c_int {
-    on_device("hipHostFree", |_| memory::free_host(address))
+    giving_back("hipHostFree", || memory::free_host(address))
 }
 
 #[unsafe(no_mangle)]
@@ -233,7 +243,7 @@ extern "C" fn hipHostRegister(address: usize, len: usize, _flags: c_uint) -> c_i
 
 #[unsafe(no_mangle)]
 extern "C" fn hipHostUnregister(address: usize) -> c_int {
-    on_device("hipHostUnregister", |_| memory::unregister(address))
+    giving_back("hipHostUnregister", || memory::unregister(address))
 }
 
 #[unsafe(no_mangle)]
@@ -267,7 +277,7 @@ extern "C" fn hipStreamCreateWithFlags(handle: *mut usize, _flags: c_uint) -> c_
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipStreamDestroy(handle: usize) -> c_int {
-    on_device("hipStreamDestroy", |_| unsafe { Stream::destroy(handle) })
+    giving_back("hipStreamDestroy", || unsafe { Stream::destroy(handle) })
 }
 
 #[unsafe(no_mangle)]
@@ -312,7 +322,7 @@ extern "C" fn hipEventCreateWithFlags(handle: *mut usize, _flags: c_uint) -> c_i
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipEventDestroy(handle: usize) -> c_int {
-    on_device("hipEventDestroy", |_| unsafe { Event::destroy(handle) })
+    giving_back("hipEventDestroy", || unsafe { Event::destroy(handle) })
 }
 
 #[unsafe(no_mangle)]
