@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["stats"]),
     ("xtask", &["ranks", "report"]),
     ("fake-driver", &[]),
+    ("hip-over-cuda", &[]),
 ];
 
 /// Crates of others that only some of ours may use, and why a stray use is wrong.

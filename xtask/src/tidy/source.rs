@@ -32,6 +32,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/topo/tests/fake/",
     "crates/topo/src/child",
     "tests/fake-driver/src/",
+    "tests/hip-over-cuda/src/",
 ];
 
 /// What must not be left in the code, and what to do about it.
