@@ -4,7 +4,7 @@
 //! says TEXT                 what the driver adds to its own description
 //! node NUMBER PUS           PUs of a pretended NUMA node, as 0-15,64-79 (see `place`)
 //! link NAME RATE            what several copies share, as `link fabric 164GB/s`
-//! repeats skip              a copy that a busy stream repeats takes its time but is not moved again (see `stream`)
+//! repeats skip              a copy whose bytes are there takes its time but is not moved again (see `copy`)
 //! device ADDRESS            a GPU; the following lines are about it
 //! name TEXT                 [Fake GPU]
 //! memory SIZE               [256MiB]
@@ -102,6 +102,11 @@ pub fn visible(lists: &[Option<String>]) -> Vec<usize> {
 }
 
 impl Described {
+    /// Whether any device has a described rate.
+    pub fn has_rates(&self) -> bool {
+        self.devices.iter().any(|device| device.h2d.is_some() || device.d2h.is_some())
+    }
+
     fn add(&mut self, line: &str) -> Result<(), String> {
         let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let words: Vec<&str> = rest.split_whitespace().collect();

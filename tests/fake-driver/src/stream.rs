@@ -3,8 +3,8 @@
 //! The clock is how described devices take the time that they are described to take: an operation begins when the one before it
 //! ended or when it was queued, whichever is later, not when the thread woke up. The thread then sleeps until the operation's
 //! end, so that what has ended by the stream's clock has ended by the host's. A device whose copies should be faster than this
-//! machine can move bytes shows this machine's rate, because whoever queues waits for the bytes; `repeats skip` leaves out
-//! moving bytes that are there: right for programs that do not change memory while a stream is busy with it, as numabench.
+//! machine can move bytes shows this machine's rate, because whoever queues waits for the bytes
+//! (`repeats skip` helps, see `copy`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, NOT_READY};
 use crate::copy::Copy;
 use crate::event::Event;
-use crate::{devices, memory, traffic};
+use crate::{memory, traffic};
 
 /// How often a word is looked at.
 const LOOK: Duration = Duration::from_micros(20);
@@ -136,32 +136,22 @@ impl Stream {
 /// The stream's thread.
 fn work(ops: &Receiver<(Instant, Op)>, pending: &Pending) {
     let mut clock = Instant::now();
-    let mut done: Vec<Copy> = Vec::new();
     for (queued, op) in ops {
-        clock = perform(&op, clock.max(queued), &mut done);
+        clock = perform(&op, clock.max(queued));
         drop(op);
         let mut left = pending.0.lock().unwrap_or_else(PoisonError::into_inner);
         *left -= 1;
         if *left == 0 {
-            // Whoever waited may now change the memory.
-            done.clear();
             traffic::rest();
         }
         pending.1.notify_all();
     }
 }
 
-/// Does one operation, begun at `start`; when it ended. `done` are the copies whose bytes are where they belong.
-fn perform(op: &Op, start: Instant, done: &mut Vec<Copy>) -> Instant {
+/// Does one operation, begun at `start`; when it ended.
+fn perform(op: &Op, start: Instant) -> Instant {
     match op {
-        Op::Copy(copy) => {
-            let end = copy.run(start, done.contains(copy));
-            if devices::all().skip_repeats && !done.contains(copy) {
-                done.retain(|earlier| !copy.disturbs(earlier));
-                done.push(*copy);
-            }
-            end
-        }
+        Op::Copy(copy) => copy.run(start),
         Op::WaitWord(wait) => {
             if wait.is_over() {
                 return start;
