@@ -1,7 +1,7 @@
 //! The kinds of GPU driver that the stand-in takes the place of: what each calls the functions that tests make fail.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::driver::{self, Driver};
 use crate::run::{Ended, end, run, skipped, with_driver};
@@ -64,9 +64,14 @@ pub fn all() -> Vec<Kind> {
 }
 
 impl Kind {
+    /// The folder of the stand-in.
+    pub fn folder(&self) -> Result<PathBuf, Box<dyn Error>> {
+        driver::stand_in(self.driver)
+    }
+
     /// `numabench pingpong` on the stand-in, told these variables.
     pub fn pingpong(&self, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn Error>> {
-        Ok(self.on(&driver::stand_in(self.driver)?, told, args))
+        Ok(self.on(&self.folder()?, told, args))
     }
 
     /// The same with this fault.
@@ -79,7 +84,7 @@ impl Kind {
         Ok(self.on(&driver::lacking(self.driver, &[function])?, &[], args))
     }
 
-    fn on(&self, folder: &PathBuf, told: &[(&str, &str)], args: &[&str]) -> Ended {
+    fn on(&self, folder: &Path, told: &[(&str, &str)], args: &[&str]) -> Ended {
         let mut command = with_driver(folder);
         end(command.args(["pingpong", "--backend", self.name]).envs(told.iter().copied()), args)
     }

@@ -9,11 +9,15 @@
 //! * `jobs`      every script of `jobs/`, each of its lines;
 //! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
 //! * `refusals`  launches and lists that cannot become one run;
-//! * `faults`    a rank that is killed, and signals.
+//! * `faults`    a rank that is killed, and signals;
+//! * `replay`    the case study's runs on LUMI-G, on a simulated node.
 
 #[path = "../cli/driver.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod driver;
+#[path = "../cli/kinds.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod kinds;
 #[path = "../cli/proof.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod proof;
@@ -27,4 +31,5 @@ mod lab;
 mod mpi;
 mod ranks;
 mod refusals;
+mod replay;
 mod step_view;
