@@ -29,9 +29,12 @@ fn hwloc_version(path: &str) -> Result<String, Box<dyn Error>> {
 
 #[test]
 fn the_help_is_what_is_documented_with_every_exit_code() {
-    for (name, args) in
-        [("help", &["--help"][..]), ("help_pingpong", &["pingpong", "--help"]), ("help_topo", &["topo", "--help"])]
-    {
+    for (name, args) in [
+        ("help", &["--help"][..]),
+        ("help_check", &["check", "--help"]),
+        ("help_pingpong", &["pingpong", "--help"]),
+        ("help_topo", &["topo", "--help"]),
+    ] {
         let text = run(args).well().out;
         for code in
             ["0  ok", "1  no", "2  usage", "3  partial", "4  data", "5  a finding", "6  und", "77  ", "124  ", "128+n"]
