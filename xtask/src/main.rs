@@ -4,6 +4,7 @@
 //! what installs the rest. One file a command; a command is a function of the repository's root and its own arguments.
 
 mod bench;
+mod bindings;
 mod demo;
 mod dist;
 mod mpi_plugin;
@@ -30,6 +31,7 @@ const COMMANDS: &[Command] = &[
     ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
     ("tidy", "check what no compiler checks: dependency directions, module docs, unsafe, the schema", tidy::run),
     ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
+    ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
     (
         "mpi-plugin",

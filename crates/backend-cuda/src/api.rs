@@ -1,154 +1,97 @@
 //! The driver's functions: names, signatures, result codes. Nothing here knows what they are used for.
 //!
-//! Each is found by the name that libcuda exports (the `_v2` of the manual's name where cuda.h maps it so), once, at load:
-//! a call never meets a missing symbol. Every result is the integer it is in C; only 0 means success, and what any other code
-//! means is asked from the driver itself.
+//! Each is found by the name that libcuda exports, the `_v2` of the manual's name where cuda.h maps it so.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
+use backend_gpu::{call_error, driver_functions, optional, required, simulation, uuid_text};
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream, CUuuid};
 use device::{CallError, DeviceError};
 use libloading::Library;
 
 use crate::library::LIBRARY;
 
-/// `CUDA_ERROR_OUT_OF_MEMORY`.
-pub(crate) const OUT_OF_MEMORY: i64 = 2;
 /// `CUDA_ERROR_STUB_LIBRARY`: the answer of the toolkit's link-time stub.
 const STUB_LIBRARY: c_int = 34;
-/// `CUDA_ERROR_NO_DEVICE`.
-pub(crate) const NO_DEVICE: i64 = 100;
-/// `CUDA_ERROR_OPERATING_SYSTEM`: a system call of the driver failed.
-pub(crate) const OPERATING_SYSTEM: i64 = 304;
-/// `CUDA_ERROR_NOT_READY`: not a failure, but the answer of a query to work that has not ended.
-const NOT_READY: c_int = 600;
 
 type TextOf = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 type WaitValue32 = unsafe extern "C" fn(CUstream, CUdeviceptr, u32, c_uint) -> c_int;
 type Uuid = unsafe extern "C" fn(*mut CUuuid, CUdevice) -> c_int;
-type Simulation = unsafe extern "C" fn() -> *const c_char;
 
-/// Declares the functions every supported driver has: a table of their addresses, and a method for each that turns the code
-/// into a result.
-macro_rules! functions {
-    ($($method:ident = $call:literal as $symbol:literal, since $since:literal, ($($arg:ident: $type:ty),*);)*) => {
-        struct Table {
-            $($method: unsafe extern "C" fn($($type),*) -> c_int,)*
-        }
-
-        impl Table {
-            fn load(library: &Library) -> Result<Self, DeviceError> {
-                Ok(Self {
-                    // SAFETY: the signature is the one cuda.h gives the symbol, with the result as the integer it is.
-                    $($method: unsafe { required(library, $symbol, $since) }?,)*
-                })
-            }
-        }
-
-        #[allow(clippy::too_many_arguments, reason = "the driver's own signatures")]
-        impl Api {
-            $(
-                /// The driver's function of this name.
-                ///
-                /// # Safety
-                /// What the CUDA driver API manual asks of its caller; pointers must be valid for what it reads and writes.
-                pub(crate) unsafe fn $method(&self $(, $arg: $type)*) -> Result<(), CallError> {
-                    // SAFETY: the caller keeps the manual's conditions.
-                    let code = unsafe { (self.table.$method)($($arg),*) };
-                    self.check($call, code)
-                }
-            )*
-        }
-    };
-}
-
-functions! {
-    driver_get_version = "cuDriverGetVersion" as "cuDriverGetVersion", since "CUDA 2.2", (version: *mut c_int);
-    device_get_count = "cuDeviceGetCount" as "cuDeviceGetCount", since "CUDA 2.0", (count: *mut c_int);
-    device_get = "cuDeviceGet" as "cuDeviceGet", since "CUDA 2.0", (device: *mut CUdevice, ordinal: c_int);
-    device_get_name = "cuDeviceGetName" as "cuDeviceGetName", since "CUDA 2.0",
+driver_functions! {
+    Api, code c_int;
+    driver_get_version = cuDriverGetVersion as cuDriverGetVersion, since "CUDA 2.2", (version: *mut c_int);
+    device_get_count = cuDeviceGetCount as cuDeviceGetCount, since "CUDA 2.0", (count: *mut c_int);
+    device_get = cuDeviceGet as cuDeviceGet, since "CUDA 2.0", (device: *mut CUdevice, ordinal: c_int);
+    device_get_name = cuDeviceGetName as cuDeviceGetName, since "CUDA 2.0",
         (name: *mut c_char, len: c_int, device: CUdevice);
-    device_get_pci_bus_id = "cuDeviceGetPCIBusId" as "cuDeviceGetPCIBusId", since "CUDA 4.1",
+    device_get_pci_bus_id = cuDeviceGetPCIBusId as cuDeviceGetPCIBusId, since "CUDA 4.1",
         (text: *mut c_char, len: c_int, device: CUdevice);
-    device_total_mem = "cuDeviceTotalMem" as "cuDeviceTotalMem_v2", since "CUDA 3.2", (bytes: *mut usize, device: CUdevice);
-    device_get_attribute = "cuDeviceGetAttribute" as "cuDeviceGetAttribute", since "CUDA 2.0",
+    device_total_mem = cuDeviceTotalMem as cuDeviceTotalMem_v2, since "CUDA 3.2", (bytes: *mut usize, device: CUdevice);
+    device_get_attribute = cuDeviceGetAttribute as cuDeviceGetAttribute, since "CUDA 2.0",
         (value: *mut c_int, attribute: c_int, device: CUdevice);
-    device_primary_ctx_retain = "cuDevicePrimaryCtxRetain" as "cuDevicePrimaryCtxRetain", since "CUDA 7.0",
+    device_primary_ctx_retain = cuDevicePrimaryCtxRetain as cuDevicePrimaryCtxRetain, since "CUDA 7.0",
         (context: *mut CUcontext, device: CUdevice);
-    device_primary_ctx_release = "cuDevicePrimaryCtxRelease" as "cuDevicePrimaryCtxRelease_v2", since "CUDA 11.0",
+    device_primary_ctx_release = cuDevicePrimaryCtxRelease as cuDevicePrimaryCtxRelease_v2, since "CUDA 11.0",
         (device: CUdevice);
-    ctx_set_current = "cuCtxSetCurrent" as "cuCtxSetCurrent", since "CUDA 4.0", (context: CUcontext);
-    mem_get_info = "cuMemGetInfo" as "cuMemGetInfo_v2", since "CUDA 3.2", (free: *mut usize, total: *mut usize);
-    mem_alloc = "cuMemAlloc" as "cuMemAlloc_v2", since "CUDA 3.2", (address: *mut CUdeviceptr, bytes: usize);
-    mem_free = "cuMemFree" as "cuMemFree_v2", since "CUDA 3.2", (address: CUdeviceptr);
-    mem_host_alloc = "cuMemHostAlloc" as "cuMemHostAlloc", since "CUDA 2.2",
+    ctx_set_current = cuCtxSetCurrent as cuCtxSetCurrent, since "CUDA 4.0", (context: CUcontext);
+    mem_get_info = cuMemGetInfo as cuMemGetInfo_v2, since "CUDA 3.2", (free: *mut usize, total: *mut usize);
+    mem_alloc = cuMemAlloc as cuMemAlloc_v2, since "CUDA 3.2", (address: *mut CUdeviceptr, bytes: usize);
+    mem_free = cuMemFree as cuMemFree_v2, since "CUDA 3.2", (address: CUdeviceptr);
+    mem_host_alloc = cuMemHostAlloc as cuMemHostAlloc, since "CUDA 2.2",
         (address: *mut *mut c_void, bytes: usize, flags: c_uint);
-    mem_free_host = "cuMemFreeHost" as "cuMemFreeHost", since "CUDA 2.0", (address: *mut c_void);
-    mem_host_get_device_pointer = "cuMemHostGetDevicePointer" as "cuMemHostGetDevicePointer_v2", since "CUDA 3.2",
+    mem_free_host = cuMemFreeHost as cuMemFreeHost, since "CUDA 2.0", (address: *mut c_void);
+    mem_host_get_device_pointer = cuMemHostGetDevicePointer as cuMemHostGetDevicePointer_v2, since "CUDA 3.2",
         (on_device: *mut CUdeviceptr, address: *mut c_void, flags: c_uint);
-    mem_host_register = "cuMemHostRegister" as "cuMemHostRegister_v2", since "CUDA 6.5",
+    mem_host_register = cuMemHostRegister as cuMemHostRegister_v2, since "CUDA 6.5",
         (address: *mut c_void, bytes: usize, flags: c_uint);
-    mem_host_unregister = "cuMemHostUnregister" as "cuMemHostUnregister", since "CUDA 4.0", (address: *mut c_void);
-    memcpy_h2d = "cuMemcpyHtoD" as "cuMemcpyHtoD_v2", since "CUDA 3.2",
+    mem_host_unregister = cuMemHostUnregister as cuMemHostUnregister, since "CUDA 4.0", (address: *mut c_void);
+    memcpy_h2d = cuMemcpyHtoD as cuMemcpyHtoD_v2, since "CUDA 3.2",
         (to: CUdeviceptr, from: *const c_void, bytes: usize);
-    memcpy_d2h = "cuMemcpyDtoH" as "cuMemcpyDtoH_v2", since "CUDA 3.2", (to: *mut c_void, from: CUdeviceptr, bytes: usize);
-    memcpy_h2d_async = "cuMemcpyHtoDAsync" as "cuMemcpyHtoDAsync_v2", since "CUDA 3.2",
+    memcpy_d2h = cuMemcpyDtoH as cuMemcpyDtoH_v2, since "CUDA 3.2", (to: *mut c_void, from: CUdeviceptr, bytes: usize);
+    memcpy_h2d_async = cuMemcpyHtoDAsync as cuMemcpyHtoDAsync_v2, since "CUDA 3.2",
         (to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
-    memcpy_d2h_async = "cuMemcpyDtoHAsync" as "cuMemcpyDtoHAsync_v2", since "CUDA 3.2",
+    memcpy_d2h_async = cuMemcpyDtoHAsync as cuMemcpyDtoHAsync_v2, since "CUDA 3.2",
         (to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
-    stream_create = "cuStreamCreate" as "cuStreamCreate", since "CUDA 2.0", (stream: *mut CUstream, flags: c_uint);
-    stream_destroy = "cuStreamDestroy" as "cuStreamDestroy_v2", since "CUDA 4.0", (stream: CUstream);
-    stream_synchronize = "cuStreamSynchronize" as "cuStreamSynchronize", since "CUDA 2.0", (stream: CUstream);
-    stream_wait_event = "cuStreamWaitEvent" as "cuStreamWaitEvent", since "CUDA 3.2",
+    stream_create = cuStreamCreate as cuStreamCreate, since "CUDA 2.0", (stream: *mut CUstream, flags: c_uint);
+    stream_destroy = cuStreamDestroy as cuStreamDestroy_v2, since "CUDA 4.0", (stream: CUstream);
+    stream_synchronize = cuStreamSynchronize as cuStreamSynchronize, since "CUDA 2.0", (stream: CUstream);
+    stream_query = cuStreamQuery as cuStreamQuery, since "CUDA 2.0", (stream: CUstream);
+    stream_wait_event = cuStreamWaitEvent as cuStreamWaitEvent, since "CUDA 3.2",
         (stream: CUstream, event: CUevent, flags: c_uint);
-    event_create = "cuEventCreate" as "cuEventCreate", since "CUDA 2.0", (event: *mut CUevent, flags: c_uint);
-    event_destroy = "cuEventDestroy" as "cuEventDestroy_v2", since "CUDA 4.0", (event: CUevent);
-    event_record = "cuEventRecord" as "cuEventRecord", since "CUDA 2.0", (event: CUevent, stream: CUstream);
-    event_elapsed_time = "cuEventElapsedTime" as "cuEventElapsedTime", since "CUDA 2.0",
+    event_create = cuEventCreate as cuEventCreate, since "CUDA 2.0", (event: *mut CUevent, flags: c_uint);
+    event_destroy = cuEventDestroy as cuEventDestroy_v2, since "CUDA 4.0", (event: CUevent);
+    event_record = cuEventRecord as cuEventRecord, since "CUDA 2.0", (event: CUevent, stream: CUstream);
+    event_query = cuEventQuery as cuEventQuery, since "CUDA 2.0", (event: CUevent);
+    event_elapsed_time = cuEventElapsedTime as cuEventElapsedTime, since "CUDA 2.0",
         (milliseconds: *mut f32, start: CUevent, end: CUevent);
-    module_load_data = "cuModuleLoadData" as "cuModuleLoadData", since "CUDA 2.0",
+    module_load_data = cuModuleLoadData as cuModuleLoadData, since "CUDA 2.0",
         (module: *mut CUmodule, image: *const c_void);
-    module_unload = "cuModuleUnload" as "cuModuleUnload", since "CUDA 2.0", (module: CUmodule);
-    module_get_function = "cuModuleGetFunction" as "cuModuleGetFunction", since "CUDA 2.0",
+    module_unload = cuModuleUnload as cuModuleUnload, since "CUDA 2.0", (module: CUmodule);
+    module_get_function = cuModuleGetFunction as cuModuleGetFunction, since "CUDA 2.0",
         (function: *mut CUfunction, module: CUmodule, name: *const c_char);
-    launch_kernel = "cuLaunchKernel" as "cuLaunchKernel", since "CUDA 4.0",
+    launch_kernel = cuLaunchKernel as cuLaunchKernel, since "CUDA 4.0",
         (function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
          block_z: c_uint, shared_bytes: c_uint, stream: CUstream, parameters: *mut *mut c_void, extra: *mut *mut c_void);
 }
 
 /// An initialised driver's functions.
-pub(crate) struct Api {
-    table: Table,
+pub struct Api {
+    pub(crate) table: Table,
     texts: Texts,
-    // Not in the table: one of their codes is an answer, not a failure.
-    stream_query: unsafe extern "C" fn(CUstream) -> c_int,
-    event_query: unsafe extern "C" fn(CUevent) -> c_int,
     // Not in every driver.
     wait_value32: Option<WaitValue32>,
     uuid: Option<Uuid>,
     uuid_v2: Option<Uuid>,
-    simulation: Option<Simulation>,
+    /// What a stand-in driver says of itself.
+    pub(crate) simulation: Option<String>,
 }
 
 /// The functions that explain a code; a driver without them still gives the number.
 struct Texts {
     name: Option<TextOf>,
     description: Option<TextOf>,
-}
-
-/// # Safety
-/// `F` must be a function pointer type with the C signature of `symbol`.
-unsafe fn optional<F: Copy>(library: &Library, symbol: &'static str) -> Option<F> {
-    // SAFETY: the caller gives the right type; the library is never closed.
-    unsafe { library.get::<F>(symbol) }.ok().map(|found| *found)
-}
-
-/// # Safety
-/// As [`optional`].
-unsafe fn required<F: Copy>(library: &Library, symbol: &'static str, needs: &'static str) -> Result<F, DeviceError> {
-    // SAFETY: the caller gives the right type.
-    unsafe { optional(library, symbol) }.ok_or(DeviceError::MissingSymbol { symbol, needs })
 }
 
 impl Api {
@@ -170,49 +113,24 @@ impl Api {
             code => return Err(texts.error("cuInit", code).into()),
         }
         let table = Table::load(library)?;
-        // SAFETY: cuda.h: CUresult cuStreamQuery(CUstream), CUresult cuEventQuery(CUevent); CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned int), _v2 alike;
-        // CUresult cuDeviceGetUuid(CUuuid *, CUdevice), _v2 alike. The last one is no driver's: see `simulation`.
+        // SAFETY: cuda.h: CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned int), _v2 alike; CUresult
+        // cuDeviceGetUuid(CUuuid *, CUdevice), _v2 alike.
         unsafe {
             Ok(Self {
                 table,
                 texts,
-                stream_query: required(library, "cuStreamQuery", "CUDA 2.0")?,
-                event_query: required(library, "cuEventQuery", "CUDA 2.0")?,
                 wait_value32: optional(library, "cuStreamWaitValue32_v2")
                     .or_else(|| optional(library, "cuStreamWaitValue32")),
                 uuid: optional(library, "cuDeviceGetUuid"),
                 uuid_v2: optional(library, "cuDeviceGetUuid_v2"),
-                simulation: optional(library, "numabench_simulation"),
+                simulation: simulation(library),
             })
         }
     }
 
-    fn check(&self, call: &'static str, code: c_int) -> Result<(), CallError> {
-        if code == 0 { Ok(()) } else { Err(self.texts.error(call, code)) }
-    }
-
-    /// Whether everything queued on the stream has ended.
-    ///
-    /// # Safety
-    /// `stream` must be a live stream.
-    pub(crate) unsafe fn stream_query(&self, stream: CUstream) -> Result<bool, CallError> {
-        // SAFETY: the caller's stream lives; "not yet" is polled for and must not cost an error's text.
-        match unsafe { (self.stream_query)(stream) } {
-            NOT_READY => Ok(false),
-            code => self.check("cuStreamQuery", code).map(|()| true),
-        }
-    }
-
-    /// Whether the event, which must have been recorded, has been reached.
-    ///
-    /// # Safety
-    /// `event` must be a live event.
-    pub(crate) unsafe fn event_query(&self, event: CUevent) -> Result<bool, CallError> {
-        // SAFETY: the caller's event lives; see stream_query.
-        match unsafe { (self.event_query)(event) } {
-            NOT_READY => Ok(false),
-            code => self.check("cuEventQuery", code).map(|()| true),
-        }
+    /// The driver's words for a failure.
+    pub(crate) fn error(&self, call: &'static str, code: c_int) -> CallError {
+        self.texts.error(call, code)
     }
 
     /// Queues a wait for the word at `address`.
@@ -247,18 +165,7 @@ impl Api {
         let (whole, own) = (ask(self.uuid), ask(self.uuid_v2));
         // Only _v2 knows MIG instances: where the two differ, the device is a part of the GPU that the other names.
         let part = whole.is_some() && own.is_some() && whole != own;
-        let hex: String = own.or(whole)?.iter().map(|byte| format!("{byte:02x}")).collect();
-        let prefix = if part { "MIG" } else { "GPU" };
-        Some(format!("{prefix}-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
-    }
-
-    /// What a stand-in driver says of itself: one that simulates exports `const char *numabench_simulation(void)`. A real
-    /// driver has no such function.
-    pub(crate) fn simulation(&self) -> Option<String> {
-        // SAFETY: it takes nothing and returns a static text or null.
-        let text = unsafe { self.simulation?() };
-        // SAFETY: not null is checked; the text ends with a zero byte.
-        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+        Some(uuid_text(if part { "MIG" } else { "GPU" }, own.or(whole)?))
     }
 }
 
@@ -271,11 +178,6 @@ impl Texts {
             // SAFETY: a text that is not null is one of the driver's static strings.
             (answer == 0 && !text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
         };
-        CallError {
-            call,
-            code: code.into(),
-            name: ask(self.name).unwrap_or_else(|| "unknown to this driver".to_owned()),
-            text: ask(self.description).unwrap_or_else(|| "this driver does not describe it".to_owned()),
-        }
+        call_error(call, code.into(), ask(self.name), ask(self.description))
     }
 }

@@ -11,6 +11,8 @@ use crate::{Capabilities, Copier, DeviceError, HostMemory, MemoryKind};
 pub enum PlatformKind {
     /// NVIDIA GPUs through the CUDA driver API.
     Cuda,
+    /// AMD GPUs through HIP.
+    Hip,
     /// The memory of NUMA nodes: no GPU takes part.
     Host,
 }
@@ -20,6 +22,7 @@ impl PlatformKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Cuda => "cuda",
+            Self::Hip => "hip",
             Self::Host => "host",
         }
     }

@@ -1,7 +1,9 @@
 //! The command line as typed. What it means on this machine is `config`'s work; here only form is checked.
 
-use std::ffi::OsString;
-use std::num::NonZeroUsize;
+pub mod check;
+pub mod exec;
+pub mod place;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +12,6 @@ use placement::Selection;
 use stats::IdList;
 use stats::units::{parse_duration, parse_sizes};
 
-use crate::exec::deal::Gpus;
 use crate::exit;
 
 /// Which CPUs, memory and GPUs of a node belong together, and what it costs when they are not used together.
@@ -30,12 +31,15 @@ pub enum Command {
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
     #[command(after_help = exit::TABLE)]
     Pingpong(Box<Pingpong>),
+    /// Say which ranks belong where, in a table and in the words of srun, mpirun, numactl and others; or measure it
+    #[command(after_help = exit::TABLE)]
+    Place(Box<place::Place>),
+    /// Start a program in its rank's place: bound to its cores and its memory, with its GPU
+    #[command(after_help = exit::TABLE)]
+    Exec(Box<exec::Exec>),
     /// Say whether the ranks of this launch, this process or running programs are well placed: 0 yes, 5 no, 6 cannot be known
     #[command(after_help = exit::TABLE)]
-    Check(Box<Check>),
-    /// Start a program in this rank's place: its cores, its memory and its GPU by the launcher's variables
-    #[command(after_help = exit::TABLE)]
-    Exec(Box<Exec>),
+    Check(Box<check::Check>),
 }
 
 /// `numabench topo`.
@@ -105,7 +109,7 @@ pub struct Pingpong {
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
     pub membind: placement::Membind,
-    /// Which devices: auto takes CUDA where there is a GPU and host memory otherwise
+    /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
     pub backend: Backend,
 
@@ -166,101 +170,6 @@ pub struct Pingpong {
     pub color: ColorChoice,
 }
 
-/// `numabench check`.
-#[derive(Debug, clap::Args)]
-pub struct Check {
-    /// Look at these running processes instead of this one and the ranks started with it
-    #[arg(long, value_name = "PID[,PID...]", value_delimiter = ',', conflicts_with = "program")]
-    pub pid: Vec<u32>,
-    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) what is seen here: whether it would be right there
-    #[arg(long, value_name = "FILE.xml")]
-    pub input: Option<PathBuf>,
-    /// How long the ranks of a node wait for each other
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
-    pub timeout: Duration,
-    /// With a program: start it only if all ranks of the node are well placed
-    #[arg(long, requires = "program")]
-    pub strict: bool,
-    /// Print what was seen and found as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// A program to become afterwards, looked for in PATH, and its arguments; the table then goes to standard error
-    #[arg(last = true, value_name = "PROGRAM")]
-    pub program: Vec<OsString>,
-}
-
-/// `numabench exec`.
-#[derive(Debug, clap::Args)]
-pub struct Exec {
-    /// The GPUs of this node's ranks: indices in PCI order, PCI addresses, UUIDs or all, shared out to the ranks in blocks; none
-    /// places ranks without regard to GPUs [default: one for each rank, of those that the launcher shows; alone, the first]
-    #[arg(long, value_name = "LIST|all|none", value_parser = gpus_of_ranks, help_heading = "Placement")]
-    pub gpus: Option<Gpus>,
-    /// Cores for each rank [default: those near the GPU, shared out evenly among all GPUs and ranks there]
-    #[arg(long, value_name = "N", help_heading = "Placement")]
-    pub cores_per_rank: Option<usize>,
-    /// All hardware threads of a core instead of one
-    #[arg(long, help_heading = "Placement")]
-    pub smt: bool,
-    /// Where ranks go: close to their GPUs, spread evenly over NUMA nodes, compact from the first core on, or worst, the
-    /// farthest from their GPUs
-    #[arg(long, value_name = "close|spread|compact|worst", default_value = "close", help_heading = "Placement")]
-    pub strategy: placement::Strategy,
-    /// PUs whose cores no rank gets, OS ids as taskset writes them
-    #[arg(long, value_name = "LIST", help_heading = "Placement")]
-    pub reserve: Option<IdList>,
-    /// Where the program's memory lies: on the nodes of its cores (local) or on NODE and nowhere else, as with numactl
-    /// --membind: a program that needs more than is free there is killed; none leaves it to the kernel
-    #[arg(long, value_name = "local|NODE|none", default_value = "local", value_parser = exec_membind, help_heading = "Placement")]
-    pub membind: ExecMembind,
-    /// Keep the cores that the launcher bound this rank to: choose the nearest GPU and bind memory there
-    #[arg(long, conflicts_with_all = ["cores_per_rank", "smt", "strategy", "reserve"], help_heading = "Placement")]
-    pub keep_cpus: bool,
-
-    /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
-    #[arg(long, value_name = "N", requires = "ranks", help_heading = "Rank")]
-    pub rank: Option<usize>,
-    /// How many ranks this node has, where the launcher does not say it
-    #[arg(long, value_name = "M", help_heading = "Rank")]
-    pub ranks: Option<NonZeroUsize>,
-
-    /// Say on standard error what was done, in one line a rank
-    #[arg(long, help_heading = "Output")]
-    pub report: bool,
-    /// Start nothing: print what would be set, as shell assignments
-    #[arg(long, conflicts_with_all = ["report", "program"], help_heading = "Output")]
-    pub print: bool,
-    /// The program, looked for in PATH, and its arguments, which are not touched
-    #[arg(last = true, required_unless_present = "print", value_name = "PROGRAM")]
-    pub program: Vec<OsString>,
-}
-
-/// Where a program's memory lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExecMembind {
-    /// On the nodes of its PUs.
-    Local,
-    /// On this node.
-    Node(u32),
-    /// Left to the kernel.
-    None,
-}
-
-fn exec_membind(text: &str) -> Result<ExecMembind, String> {
-    match text {
-        "local" => Ok(ExecMembind::Local),
-        "none" => Ok(ExecMembind::None),
-        node => node
-            .parse()
-            .map(ExecMembind::Node)
-            .map_err(|_| format!("\"{text}\" is neither local, none nor a NUMA node's number")),
-    }
-}
-
-fn gpus_of_ranks(text: &str) -> Result<Gpus, placement::SelectionError> {
-    if text == "none" { Ok(Gpus::None) } else { text.parse().map(Gpus::Named) }
-}
-
 /// Sizes in bytes, ascending.
 #[derive(Clone, Debug)]
 pub struct Sizes(pub Vec<u64>);
@@ -284,10 +193,12 @@ fn membind(text: &str) -> Result<placement::Membind, String> {
 /// Which devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
-    /// CUDA where there is a GPU, host memory otherwise
+    /// CUDA where there is a GPU, else HIP, else host memory
     Auto,
     /// NVIDIA GPUs
     Cuda,
+    /// AMD GPUs
+    Hip,
     /// The memory of NUMA nodes; no GPU takes part
     Host,
 }

@@ -92,14 +92,15 @@ fn orders(asked: args::Order, ranks: usize) -> Vec<Order> {
 }
 
 /// Nothing can be pinned where there is no driver.
-fn default_memory(platform: PlatformKind) -> MemoryKind {
+pub fn default_memory(platform: PlatformKind) -> MemoryKind {
     match platform {
-        PlatformKind::Cuda => MemoryKind::Pinned,
+        PlatformKind::Cuda | PlatformKind::Hip => MemoryKind::Pinned,
         PlatformKind::Host => MemoryKind::Pageable,
     }
 }
 
-fn memory(kind: args::Memory) -> MemoryKind {
+/// A kind of memory as the device contract has it.
+pub fn memory(kind: args::Memory) -> MemoryKind {
     match kind {
         args::Memory::Pinned => MemoryKind::Pinned,
         args::Memory::PinnedDriver => MemoryKind::PinnedDriver,

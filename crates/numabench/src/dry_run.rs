@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use device::PlatformKind;
 use placement::TargetId;
 use topo::Topology;
 
 use crate::args::Pingpong;
+use crate::backends::Untouched;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::planned;
@@ -14,11 +14,9 @@ use crate::{backends, config, terminal};
 
 /// Plans and prints.
 pub fn show(args: &Pingpong, topology: &Topology) -> Result<Exit, Fault> {
-    let (targets, source) = backends::targets_untouched(args.backend, args.gpus.is_some(), topology)?;
+    let Untouched { kind, targets, source } = backends::untouched(args.backend, args.gpus.is_some(), topology)?;
     let plan = planned(args, topology, targets)?;
-    let gpus = plan.ranks.iter().any(|rank| matches!(rank.target.id, TargetId::Gpu(_)));
-    let platform = if gpus { PlatformKind::Cuda } else { PlatformKind::Host };
-    let config = config::checked(args, platform, plan.ranks.len())?;
+    let config = config::checked(args, kind, plan.ranks.len())?;
     let mut text = String::new();
     let host = |node| topology.node(node).map(|node| node.total_bytes);
     let fits = pingpong::check_budget(&config, &plan, host, |_| None);

@@ -15,6 +15,7 @@ mod exit;
 mod fault;
 mod keeper;
 mod launched;
+mod place;
 mod plan;
 mod progress;
 mod signals;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let ended = match &args.command {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
+        Command::Place(place) => cmd::place::run(place),
         Command::Check(check) => cmd::check::run(check),
         Command::Exec(exec) => cmd::exec::run(exec),
     };

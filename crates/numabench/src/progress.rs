@@ -28,6 +28,15 @@ impl Progress {
         self.0.set_position(done as u64);
     }
 
+    /// Shows these words alone.
+    pub fn say(&self, words: String) {
+        if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {
+            self.0.set_style(style);
+        }
+        self.0.set_message(words);
+        self.0.tick();
+    }
+
     /// Takes the line away.
     pub fn clear(&self) {
         self.0.finish_and_clear();

@@ -76,6 +76,23 @@ impl Place {
     pub fn first_pu(&self) -> u32 {
         self.first
     }
+
+    /// A place that was chosen before, with what this topology says of it. `pus` has at least one PU; `first` is one of them.
+    pub fn at(topology: &Topology, rank: usize, pus: IdSet, first: u32, target: Option<Target>, why: String) -> Self {
+        let target_id = target.as_ref().map(|target| target.id);
+        Self {
+            rank,
+            first,
+            memory_node: own_node(topology, Owner::this_process(topology), first).ok().map(|(node, _)| node),
+            nodes: nodes_of(topology, &pus),
+            l3s: l3s_of(topology, &pus),
+            verdict: target_id.and_then(|id| farthest(topology, first, &pus, id)),
+            rung: target_id.and_then(|id| rung_of(topology, id)),
+            target,
+            pus,
+            why,
+        }
+    }
 }
 
 /// No places can be given.
@@ -305,30 +322,45 @@ fn place(
             None
         }
     };
-    let mut l3s: Vec<IdSet> = hand.pus.iter().filter_map(|pu| Some(topology.l3_of(pu)?.pus.clone())).collect();
-    l3s.sort();
-    l3s.dedup();
     Place {
         rank,
         first: hand.first,
         memory_node,
-        nodes: hand.pus.iter().filter_map(|pu| topology.pu(pu)?.nodes.first().copied()).collect(),
-        l3s,
-        verdict: target.and_then(|target| farthest(topology, hand, target.id)),
-        rung: target.and_then(|target| match target.id {
-            TargetId::Gpu(pci) => topology.gpu_at(pci).map(|gpu| gpu.locality.rung),
-            TargetId::Node(_) => None,
-        }),
+        nodes: nodes_of(topology, &hand.pus),
+        l3s: l3s_of(topology, &hand.pus),
+        verdict: target.and_then(|target| farthest(topology, hand.first, &hand.pus, target.id)),
+        rung: target.and_then(|target| rung_of(topology, target.id)),
         why: Why { pool, hand, part }.to_string(),
         target: target.cloned(),
         pus: hand.pus.clone(),
     }
 }
 
+/// The nodes these PUs are on.
+fn nodes_of(topology: &Topology, pus: &IdSet) -> IdSet {
+    pus.iter().filter_map(|pu| topology.pu(pu)?.nodes.first().copied()).collect()
+}
+
+/// The L3s they are on.
+fn l3s_of(topology: &Topology, pus: &IdSet) -> Vec<IdSet> {
+    let mut l3s: Vec<IdSet> = pus.iter().filter_map(|pu| Some(topology.l3_of(pu)?.pus.clone())).collect();
+    l3s.sort();
+    l3s.dedup();
+    l3s
+}
+
+/// The rung that a GPU's locality is known from.
+fn rung_of(topology: &Topology, target: TargetId) -> Option<Rung> {
+    match target {
+        TargetId::Gpu(pci) => topology.gpu_at(pci).map(|gpu| gpu.locality.rung),
+        TargetId::Node(_) => None,
+    }
+}
+
 /// The verdict of the PU that is farthest from the target; the first one's where all are as near.
-fn farthest(topology: &Topology, hand: &Hand, target: TargetId) -> Option<Verdict> {
-    let others = hand.pus.iter().filter(|pu| *pu != hand.first);
-    let mut worst = verdict(topology, hand.first, target);
+fn farthest(topology: &Topology, first: u32, pus: &IdSet, target: TargetId) -> Option<Verdict> {
+    let others = pus.iter().filter(|pu| *pu != first);
+    let mut worst = verdict(topology, first, target);
     for other in others.map(|pu| verdict(topology, pu, target)) {
         if other.closeness > worst.closeness {
             worst = other;

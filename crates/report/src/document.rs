@@ -145,6 +145,8 @@ pub struct Platform {
 pub enum PlatformKind {
     /// NVIDIA GPUs through the CUDA driver API.
     Cuda,
+    /// AMD GPUs through HIP.
+    Hip,
     /// The memory of NUMA nodes: no GPU took part.
     Host,
     /// A value that a newer numabench wrote.

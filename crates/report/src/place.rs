@@ -75,7 +75,7 @@ pub struct Candidate {
     pub places: Vec<Place>,
     /// What each turn gave: a turn is a run of its own, with threads, contexts and memory made anew.
     pub turns: Vec<Turn>,
-    /// Why there are no turns, or no more; null where all went well.
+    /// How many turns gave no figure, and why the last of them did not; null where all went well.
     pub trouble: Option<String>,
     /// Its turns' rates over those of the one with the highest median; null for that one itself, and with fewer than 6 turns.
     pub against_leader: Option<Comparison>,
@@ -88,7 +88,9 @@ pub struct Place {
     pub rank: u32,
     /// The PUs it is bound to, OS indices.
     pub pus: IdSet,
-    /// How many cores those are on.
+    /// The one of them to bind it to where a launcher takes only one.
+    pub first_pu: u32,
+    /// How many cores they are on.
     pub cores: u32,
     /// The NUMA nodes that its PUs are local to, OS indices.
     pub nodes: IdSet,

@@ -10,7 +10,7 @@ pub struct Settings {
     pub cpus_asked: Option<String>,
     /// The devices as typed (`--gpus`); null when they were chosen automatically.
     pub gpus_asked: Option<String>,
-    /// The platform as asked for (`--backend`): `auto`, `cuda`, `host`.
+    /// The platform as asked for (`--backend`): `auto`, `cuda`, `hip`, `host`.
     pub backend_asked: String,
     /// The sizes of one copy, bytes, ascending.
     pub sizes_bytes: Vec<u64>,

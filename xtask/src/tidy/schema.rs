@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_first_line_that_differs_is_named() {
-        let line = |committed, generated| compare(Some(committed), generated).map(|found| found.to_string());
+        let line = |committed, generated| compared(Some(committed), generated).map(|found| found.to_string());
         let at = |found: Option<String>| found.and_then(|text| text.split(':').nth(1).map(str::to_owned));
         assert_eq!(at(line("a\nb\nc\n", "a\nx\nc\n")).as_deref(), Some("2"));
         assert_eq!(at(line("a\n", "a\nb\n")).as_deref(), Some("2"));

@@ -17,7 +17,9 @@ const MAIN: usize = 80;
 const UNSAFE_HOMES: &[&str] = &[
     "crates/device/src/host_memory",
     "crates/device/src/conformance/",
+    "crates/backend-gpu/",
     "crates/backend-cuda/",
+    "crates/backend-hip/",
     "crates/backend-host/",
     "crates/pingpong/src/sys",
     "crates/pingpong/src/host_memory",

@@ -9,7 +9,7 @@ use placement::judge::{Placed, judge};
 use ranks::{Launch, Launcher};
 use stats::IdSet;
 
-use crate::args::Check;
+use crate::args::check::Check;
 use crate::check::machine::Machine;
 use crate::check::meet::{Meeting, missing};
 use crate::check::seen::{self, Seen};

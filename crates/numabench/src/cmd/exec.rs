@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use ranks::Launch;
 
-use crate::args::{self, Exec};
+use crate::args::exec::{Exec, ExecMembind};
 use crate::document::hostname;
 use crate::exec::place::{MemoryWish, Wish};
 use crate::exec::{Asked, become_program, bind, report, settle};
@@ -40,9 +40,9 @@ fn environment() -> BTreeMap<String, String> {
 
 fn asked(args: &Exec) -> Asked {
     let memory = match args.membind {
-        args::ExecMembind::Local => MemoryWish::Local,
-        args::ExecMembind::Node(node) => MemoryWish::Node(node),
-        args::ExecMembind::None => MemoryWish::Untouched,
+        ExecMembind::Local => MemoryWish::Local,
+        ExecMembind::Node(node) => MemoryWish::Node(node),
+        ExecMembind::None => MemoryWish::Untouched,
     };
     let wish = Wish {
         cores_per_rank: args.cores_per_rank,

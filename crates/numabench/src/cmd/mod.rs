@@ -3,4 +3,5 @@
 pub mod check;
 pub mod exec;
 pub mod pingpong;
+pub mod place;
 pub mod topo;

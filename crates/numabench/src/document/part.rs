@@ -94,13 +94,7 @@ impl Local<'_> {
                 ChosenBy::Asked => By::User,
                 other => By::Automatic { rule: other.text() },
             },
-            locality: match plan.verdict.closeness {
-                Closeness::L3Local => Locality::L3Local,
-                Closeness::NumaLocal => Locality::NumaLocal,
-                Closeness::SamePackage => Locality::SamePackage,
-                Closeness::Remote => Locality::Remote,
-                Closeness::Unknown => Locality::Unknown,
-            },
+            locality: locality(plan.verdict.closeness),
             locality_reason: plan.verdict.reason.clone(),
             notes,
         }
@@ -108,20 +102,41 @@ impl Local<'_> {
 
     /// The platform as this process sees it.
     pub fn platform(&self) -> Platform {
-        let known = self.found.platform.facts();
-        let kind = match known.kind {
-            device::PlatformKind::Cuda => PlatformKind::Cuda,
-            device::PlatformKind::Host => PlatformKind::Host,
-        };
-        let driver = self.machine.probes.iter().find(|probe| probe.name == "driver.nvidia");
-        let driver = driver.filter(|_| kind == PlatformKind::Cuda).and_then(|probe| probe.value.as_ref());
-        Platform {
-            kind,
-            reason: self.found.why_host.clone(),
-            api_version: known.api_version.clone(),
-            driver_version: driver.map(probe_text),
-            visible_devices: self.found.platform.devices().len() as u32,
-            simulated: known.simulated.clone(),
-        }
+        platform(self.found, self.machine)
+    }
+}
+
+/// The platform as a document has it.
+pub fn platform(found: &Found, machine: &topo::environment::Environment) -> Platform {
+    let known = found.platform.facts();
+    let kind = match known.kind {
+        device::PlatformKind::Cuda => PlatformKind::Cuda,
+        device::PlatformKind::Hip => PlatformKind::Hip,
+        device::PlatformKind::Host => PlatformKind::Host,
+    };
+    let probe = match known.kind {
+        device::PlatformKind::Cuda => "driver.nvidia",
+        device::PlatformKind::Hip => "driver.amdgpu",
+        device::PlatformKind::Host => "",
+    };
+    let driver = machine.probes.iter().find(|found| found.name == probe).and_then(|found| found.value.as_ref());
+    Platform {
+        kind,
+        reason: found.why_host.clone(),
+        api_version: known.api_version.clone(),
+        driver_version: driver.map(probe_text),
+        visible_devices: found.platform.devices().len() as u32,
+        simulated: known.simulated.clone(),
+    }
+}
+
+/// A closeness as documents name it.
+pub fn locality(closeness: Closeness) -> Locality {
+    match closeness {
+        Closeness::L3Local => Locality::L3Local,
+        Closeness::NumaLocal => Locality::NumaLocal,
+        Closeness::SamePackage => Locality::SamePackage,
+        Closeness::Remote => Locality::Remote,
+        Closeness::Unknown => Locality::Unknown,
     }
 }

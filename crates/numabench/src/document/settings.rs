@@ -14,6 +14,7 @@ pub(super) fn settings(facts: &Facts) -> Settings {
         backend_asked: match args.backend {
             args::Backend::Auto => "auto",
             args::Backend::Cuda => "cuda",
+            args::Backend::Hip => "hip",
             args::Backend::Host => "host",
         }
         .to_owned(),

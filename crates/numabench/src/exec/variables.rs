@@ -12,7 +12,7 @@ use stats::IdSet;
 use topo::visibility::{Runtime, Visibility};
 use topo::{Start, Topology};
 
-use super::visible::Seen;
+use super::visible::{Seen, narrows};
 
 const CUDA: &str = "CUDA_VISIBLE_DEVICES";
 const ORDER: &str = "CUDA_DEVICE_ORDER";
@@ -48,13 +48,17 @@ pub fn gpus(start: &Start, drives: &[Seen]) -> Result<Vec<Variable>, Nameless> {
     Ok(set)
 }
 
-/// Whether the runtime lists just these, in this order, already.
+/// Whether the runtime lists just these already; in this order, where a variable gave one.
 fn says_so(visibility: &Visibility, own: &[&Seen]) -> bool {
+    let mut own = own.to_vec();
+    if !narrows(visibility) {
+        own.sort_by_key(|seen| seen.at);
+    }
     visibility.devices.as_ref().is_some_and(|devices| {
         let same = |(device, seen): (&topo::visibility::Visible, &&Seen)| {
             device.pci.map(TargetId::Gpu) == Some(seen.target.id) && device.part == seen.part
         };
-        devices.len() == own.len() && devices.iter().zip(own).all(same)
+        devices.len() == own.len() && devices.iter().zip(&own).all(same)
     })
 }
 
@@ -166,6 +170,11 @@ mod tests {
         assert_eq!(for_gpus(&start(NVIDIA, &[1, 0], &[(CUDA, "1,0")]), &[0, 1])?, pairs(&[(CUDA, "GPU-0,GPU-1")]));
         assert_eq!(for_gpus(&start(AMD, &[3], &[(ROCR, "0")]), &[3])?, []);
         assert_eq!(for_gpus(&slurms, &[])?, [], "a rank without a GPU changes nothing");
+        assert_eq!(
+            for_gpus(&start(AMD, &[3, 2, 1, 0], &[]), &[0, 1, 2, 3])?,
+            [],
+            "all of them, in the runtime's order"
+        );
         Ok(())
     }
 

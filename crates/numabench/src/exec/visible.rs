@@ -24,7 +24,7 @@ pub struct Seen {
 /// What a program would see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sight {
-    /// In PCI order, or in the order in which a variable names them.
+    /// In the order in which a variable names them; in PCI order where none does, as the plan of a node has them.
     pub seen: Vec<Seen>,
     /// What is not seen though it is there, and why.
     pub notes: Vec<String>,
@@ -69,6 +69,7 @@ impl Sight {
         };
         let gpus: Option<Vec<(&Gpu, &Option<String>)>> =
             devices.iter().map(|device| Some((start.topology.gpu_at(device.pci?)?, &device.part))).collect();
+        let begin = self.seen.len();
         match gpus {
             None => self.notes.push(format!(
                 "{name} would see a part of a GPU that no file places (MIG): its variables are left as they are"
@@ -78,6 +79,9 @@ impl Sight {
                 let uuid = part.clone().or(seen.target.uuid);
                 Seen { target: Target { uuid, ..seen.target }, part: part.clone(), ..seen }
             })),
+        }
+        if !narrows(visibility) {
+            self.seen[begin..].sort_by_key(|seen| seen.target.index);
         }
     }
 
@@ -97,8 +101,8 @@ fn whole(gpu: &Gpu, runtime: Option<Runtime>, at: usize) -> Seen {
     Seen { target, part: None, runtime, at }
 }
 
-/// Whether a variable is set that takes devices away; one that only orders them does not.
-fn narrows(visibility: &Visibility) -> bool {
+/// Whether a variable is set that lists devices; one that only says how they are ordered does not.
+pub fn narrows(visibility: &Visibility) -> bool {
     visibility.variables.keys().any(|name| name.ends_with("VISIBLE_DEVICES"))
 }
 
@@ -122,6 +126,13 @@ mod tests {
     fn what_a_variable_leaves_is_seen_in_its_order() {
         assert_eq!(indices(&Sight::of(&start(NVIDIA, &[3, 1], &[("CUDA_VISIBLE_DEVICES", "3,1")]))), [3, 1]);
         assert_eq!(indices(&Sight::of(&start(NVIDIA, &[], &[("CUDA_VISIBLE_DEVICES", "")]))), [0_u32; 0]);
+    }
+
+    #[test]
+    fn without_a_variable_the_order_is_that_of_pci_whatever_the_runtime_counts() {
+        let sight = Sight::of(&start(AMD, &[3, 2, 1, 0], &[]));
+        assert_eq!(indices(&sight), [0, 1, 2, 3]);
+        assert_eq!(sight.seen.iter().map(|seen| seen.at).collect::<Vec<_>>(), [3, 2, 1, 0]);
     }
 
     #[test]

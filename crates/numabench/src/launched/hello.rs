@@ -1,6 +1,5 @@
 //! What a process says of itself first, and what it is told of the others: all that planning the ranks of a node takes.
 
-use device::PlatformKind;
 use placement::{Member, Target, TargetId};
 use ranks::Place;
 use serde::{Deserialize, Serialize};
@@ -64,7 +63,7 @@ impl Hello {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             arguments: std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect(),
-            platform: name(found.platform.facts().kind).to_owned(),
+            platform: found.platform.facts().kind.name().to_owned(),
             why_host: found.why_host.clone(),
             node: place.node,
             host: host(),
@@ -137,13 +136,6 @@ impl Company {
     /// The launch's number of each of this node's ranks.
     pub fn ranks(&self) -> Vec<usize> {
         self.neighbours.iter().map(|neighbour| neighbour.rank).collect()
-    }
-}
-
-fn name(kind: PlatformKind) -> &'static str {
-    match kind {
-        PlatformKind::Cuda => "cuda",
-        PlatformKind::Host => "host",
     }
 }
 

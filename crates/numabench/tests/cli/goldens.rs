@@ -34,6 +34,7 @@ fn the_help_is_what_is_documented_with_every_exit_code() {
         ("help_check", &["check", "--help"]),
         ("help_pingpong", &["pingpong", "--help"]),
         ("help_topo", &["topo", "--help"]),
+        ("help_place", &["place", "--help"]),
     ] {
         let text = run(args).well().out;
         for code in

@@ -13,6 +13,7 @@
 //! * `output`     files, pipes, colour, quiet;
 //! * `signals`    Ctrl-C, SIGTERM, SIGKILL;
 //! * `dry_run`    the plan without a driver;
+//! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
@@ -34,6 +35,7 @@ mod memory;
 mod nvml;
 mod options;
 mod output;
+mod place;
 mod processors;
 mod proof;
 mod run;

@@ -26,9 +26,14 @@ pub fn file(path: &Path) -> Result<Value, Box<dyn Error>> {
     Ok(document)
 }
 
-/// Whether a document follows the committed schema.
+/// Whether a result document follows its committed schema.
 pub fn valid(document: &Value) -> Result<(), Box<dyn Error>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/schema/result-v1.json");
+    follows(document, "result-v1.json")
+}
+
+/// Whether a document follows this committed schema.
+pub fn follows(document: &Value, schema: &str) -> Result<(), Box<dyn Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/schema").join(schema);
     let schema: Value = serde_json::from_slice(&fs::read(path)?)?;
     let validator = jsonschema::validator_for(&schema)?;
     let faults: Vec<String> =

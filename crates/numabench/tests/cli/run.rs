@@ -146,7 +146,8 @@ pub fn host(args: &[&str]) -> Ended {
 pub fn no_driver() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-driver");
     drop(fs::create_dir_all(&folder));
-    for name in ["libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1"] {
+    let hip = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"];
+    for name in ["libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1"].into_iter().chain(hip) {
         let file = folder.join(name);
         if !file.exists() {
             drop(fs::write(file, "not a library"));

@@ -131,7 +131,11 @@ fn in_a_guest_of_four_nodes_each_ranks_program_has_its_gpu_and_the_cores_and_the
     assert!(part("taken")?.contains("there is no device 3 here"), "{}", part("taken")?);
 
     let no_driver = of("no-driver")?;
-    assert_eq!((no_driver.gpus.as_str(), no_driver.pus.as_str()), ("unset", "2"), "placed near it, and shown as it was");
+    assert_eq!(
+        (no_driver.gpus.as_str(), no_driver.pus.as_str()),
+        ("unset", "2"),
+        "placed near it, and shown as it was"
+    );
     assert!(part("no-driver")?.contains("no variable is set for HIP"), "{}", part("no-driver")?);
 
     let cpuset = of("cpuset")?;

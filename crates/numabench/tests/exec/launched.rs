@@ -38,7 +38,11 @@ fn launchers() -> Result<Vec<&'static Launcher>, Box<dyn std::error::Error>> {
 }
 
 impl Launcher {
-    fn start(&self, ranks: &str, program: &[&str]) -> Result<(String, String, Option<i32>), Box<dyn std::error::Error>> {
+    fn start(
+        &self,
+        ranks: &str,
+        program: &[&str],
+    ) -> Result<(String, String, Option<i32>), Box<dyn std::error::Error>> {
         let mut command = Command::new(self.program);
         command.args(["-n", ranks]).args(self.options).args(program).stdin(Stdio::null());
         // A container's only user may be root; and this test may itself run in somebody's Slurm job.
@@ -72,8 +76,12 @@ fn ranks_that_their_launcher_bound_have_its_pus_together_and_each_a_part() -> Do
         let exec = format!("{BINARY} exec --");
         // This process's own: what a launcher without a job's allocation has to give.
         let status = std::fs::read_to_string("/proc/self/status")?;
-        let own: IdSet =
-            status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim().parse()?;
+        let own: IdSet = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+            .unwrap_or_default()
+            .trim()
+            .parse()?;
         let bound = launcher.affinities("1", "")?;
         assert!(bound[&0].len() < own.len(), "{name} binds no more; this test has no object: {bound:?}");
         // One PU for each core, of all that the launcher has.

@@ -17,13 +17,15 @@ const AMD: u16 = 0x1002;
 pub struct Visible {
     /// Name and value, in the order to set them.
     pub variables: Vec<(&'static str, String)>,
+    /// Names to take away: what was meant for a longer list would hide the one that is left, since ROCr renumbers before HIP reads these.
+    pub cleared: &'static [&'static str],
     /// What is not certain of it, or why there are none.
     pub remark: Option<String>,
 }
 
 /// What shows a rank its target and no other; no variables for what is no GPU, or nobody's that is known.
 pub fn visible(topology: &Topology, target: &Target) -> Visible {
-    let none = |why: String| Visible { variables: Vec::new(), remark: Some(why) };
+    let none = |why: String| Visible { remark: Some(why), ..Visible::default() };
     let TargetId::Gpu(pci) = target.id else {
         return none(format!("{} is no GPU: no variable shows it", target.id));
     };
@@ -37,10 +39,11 @@ pub fn visible(topology: &Topology, target: &Target) -> Visible {
         NVIDIA => {
             let order = uuid.is_none().then(|| ("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned()));
             let variables = order.into_iter().chain([("CUDA_VISIBLE_DEVICES", value)]).collect();
-            Visible { variables, remark: None }
+            Visible { variables, ..Visible::default() }
         }
         AMD => Visible {
             variables: vec![("ROCR_VISIBLE_DEVICES", value)],
+            cleared: &["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"],
             remark: uuid.is_none().then(|| {
                 "no file gives the AMD GPUs' UUIDs: they are named by their place in PCI order, and ROCr's may differ (see rocminfo)".to_owned()
             }),

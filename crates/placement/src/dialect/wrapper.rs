@@ -74,6 +74,8 @@ fn script(places: &NodePlaces, shown: &[Option<Visible>]) -> String {
 fn case(place: &Place, shown: Option<&Visible>) -> String {
     let mut lines = vec![format!("pus={}", place.pus)];
     lines.extend(place.memory_node.map(|node| format!("memory={node}")));
+    let cleared = shown.map(|shown| shown.cleared).unwrap_or_default();
+    lines.extend((!cleared.is_empty()).then(|| format!("unset {}", cleared.join(" "))));
     let variables = shown.map(|shown| shown.variables.as_slice()).unwrap_or_default();
     lines.extend(variables.iter().map(|(name, value)| format!("export {name}={value}")));
     format!("{})\n    {}\n    ;;\n", place.rank, lines.join("\n    "))

@@ -62,7 +62,7 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
             notes.push(note());
         }
     };
-    let (ranks, gpus) = (places.len(), chosen.len());
+    let (count, gpus) = (places.len(), chosen.len());
     say(ask.strategy == Strategy::Worst, &|| {
         "strategy worst is for showing what a bad placement costs: use it for nothing else".to_owned()
     });
@@ -74,36 +74,35 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
     });
     say(!pool.kept_as_asked.is_empty(), &|| format!("{} are reserved as asked", pool.kept_as_asked));
     say(!pool.missing.is_empty(), &|| format!("{} were asked for and are not online here", pool.missing));
-    say(gpus > 0 && ranks > gpus, &|| {
-        format!("{ranks} ranks share {}, neighbours in rank the same one", counted(gpus, "GPU"))
+    say(gpus > 0 && count > gpus, &|| {
+        format!("{count} ranks share {}, neighbours in rank the same one", counted(gpus, "GPU"))
     });
-    say(gpus > ranks, &|| {
+    say(gpus > count, &|| {
         let used: Vec<String> =
             places.iter().filter_map(|place| Some(place.target.as_ref()?.index.to_string())).collect();
-        format!("{ranks} ranks use {ranks} of {gpus} GPUs: {}", used.join(","))
+        format!("{count} ranks use {count} of {gpus} GPUs: {}", used.join(","))
     });
-    say(ask.smt && ranks > pool.seats.len(), &|| {
+    say(ask.smt && count > pool.seats.len(), &|| {
         format!(
-            "{ranks} ranks and {}: each rank gets one hardware thread, not all of a core",
+            "{count} ranks and {}: each rank gets one hardware thread, not all of a core",
             counted(pool.seats.len(), "core")
         )
     });
-    let threads: Vec<String> = of(hands, |hand| hand.thread_only);
+    let threads = of(hands, |hand| hand.thread_only);
     say(!threads.is_empty(), &|| {
-        format!("there are too few cores: ranks {} are on second hardware threads of others' cores", threads.join(","))
+        format!("there are too few cores: ranks {threads} are on second hardware threads of others' cores")
     });
-    let shared: Vec<String> = of(hands, |hand| hand.shared);
+    let shared = of(hands, |hand| hand.shared);
     say(!shared.is_empty(), &|| {
         let pus = pool.seats.iter().map(|seat| seat.pus.len()).sum::<usize>();
-        format!("{ranks} ranks and {pus} PUs: ranks {} share a PU with another and take turns on it", shared.join(","))
+        format!("{count} ranks and {pus} PUs: ranks {shared} share a PU with another and take turns on it")
     });
     let unknown = |place: &&Place| is_gpu(place) && matches!(place.rung, None | Some(Rung::Unknown));
-    let lost: Vec<String> = places.iter().filter(unknown).map(|place| place.rank.to_string()).collect();
+    let lost = ranks(places.iter().filter(unknown).map(|place| place.rank));
     let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
     say(by_gpu && !lost.is_empty(), &|| {
-        let ranks = lost.join(",");
         format!(
-            "nobody tells where the GPUs of ranks {ranks} are: their places are even, neither near nor far; a measurement can tell"
+            "nobody tells where the GPUs of ranks {lost} are: their places are even, neither near nor far; a measurement can tell"
         )
     });
     notes
@@ -113,7 +112,10 @@ fn is_gpu(place: &Place) -> bool {
     place.target.as_ref().is_some_and(|target| matches!(target.id, TargetId::Gpu(_)))
 }
 
-fn of(hands: &[Hand], which: impl Fn(&Hand) -> bool) -> Vec<String> {
-    let those = hands.iter().enumerate().filter(|(_, hand)| which(hand));
-    those.map(|(rank, _)| rank.to_string()).collect()
+fn of(hands: &[Hand], which: impl Fn(&Hand) -> bool) -> IdSet {
+    ranks(hands.iter().enumerate().filter(|(_, hand)| which(hand)).map(|(rank, _)| rank))
+}
+
+fn ranks(ranks: impl Iterator<Item = usize>) -> IdSet {
+    ranks.filter_map(|rank| u32::try_from(rank).ok()).collect()
 }

@@ -142,7 +142,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
             }
         });
         let leads = leader == Some(&candidate.name);
-        let notes = candidate.trouble.iter().map(|why| (Tone::Warning, format!("ended early: {why}"))).collect();
+        let notes = candidate.trouble.iter().map(|why| (Tone::Warning, why.clone())).collect();
         grid.row(
             vec![
                 name,
@@ -201,13 +201,20 @@ fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
     }
 }
 
+/// What has more lines is a file of its own.
+const PASTED_LINES: usize = 24;
+
 fn paste(line: &Line, page: &mut Page) {
     page.line(Tone::Title, line.dialect.clone());
     if let Some(cannot) = &line.cannot {
         page.words(Tone::Warning, "  # this cannot work here: ", cannot);
     }
     // As it is, never broken: it is to be pasted.
-    line.text.lines().for_each(|text| page.line(Tone::Plain, format!("  {text}")));
+    if line.text.lines().count() <= PASTED_LINES {
+        line.text.lines().for_each(|text| page.line(Tone::Plain, format!("  {text}")));
+    } else {
+        page.line(Tone::Faint, format!("  {} lines, printed by --emit {}", line.text.lines().count(), line.dialect));
+    }
     line.remarks.iter().for_each(|remark| page.words(Tone::Faint, "  # ", remark));
     page.blank();
 }

@@ -1,7 +1,7 @@
 //! Copies between one rank's host ranges and its GPU.
 //!
-//! Blocking rounds are cuMemcpyHtoD and cuMemcpyDtoH on the default stream, as cudaMemcpy is, so that the figures are those an
-//! application sees. Queued rounds run on a lane of the copier's own; with both directions at once, D2H has a second lane,
+//! Blocking rounds are the driver's own blocking copies on the default stream (cuMemcpyHtoD, hipMemcpyHtoD), as cudaMemcpy and
+//! hipMemcpy are, so that the figures are those an application sees. Queued rounds run on a lane of the copier's own; with both directions at once, D2H has a second lane,
 //! which starts at the first one's start event: one latch, one origin for all marks.
 //!
 //! Dropping opens the latch, waits for both lanes, and then frees.
@@ -12,23 +12,25 @@ use device::{CallError, Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Ma
 
 use crate::context::Context;
 use crate::device_memory::{DeviceMemory, out_of_memory};
+use crate::driver::Driver;
 use crate::lane::Lane;
-use crate::latch::{Latch, Mechanism, SPIN_LIMIT};
+use crate::latch::{Latch, Mechanism};
+use crate::spin_kernel::SPIN_LIMIT;
 use crate::stream::Event;
 
 /// How much a new copier queues and reads back to have everything loaded that loads lazily.
 const WARM_BYTES: usize = 1 << 20;
 
 /// One rank's copier.
-pub(crate) struct CudaCopier {
-    a: DeviceMemory,
-    b: Option<DeviceMemory>,
+pub(crate) struct GpuCopier<D: Driver> {
+    a: DeviceMemory<D>,
+    b: Option<DeviceMemory<D>>,
     /// With pinned memory.
-    first: Option<Lane>,
+    first: Option<Lane<D>>,
     /// With pinned memory and both directions at once.
-    second: Option<Lane>,
+    second: Option<Lane<D>>,
     /// With pinned memory and a latch.
-    gate: Option<Gate>,
+    gate: Option<Gate<D>>,
     batch: Option<Batch>,
     in_flight: bool,
     /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
@@ -38,9 +40,9 @@ pub(crate) struct CudaCopier {
 }
 
 /// What holds a batch back, and the time it is let go.
-struct Gate {
-    latch: Latch,
-    start: Event,
+struct Gate<D: Driver> {
+    latch: Latch<D>,
+    start: Event<D>,
 }
 
 /// A batch between hold and finish: what its rounds are.
@@ -60,14 +62,14 @@ fn one_way_only() -> DeviceError {
     unsupported("moving both directions at once", "this copier was made for one direction at a time")
 }
 
-impl CudaCopier {
+impl<D: Driver> GpuCopier<D> {
     /// Allocates the areas and moves every path's first bytes.
     ///
     /// # Errors
     /// See [`device::Device::copier`]; memory that does not fit is found first.
     pub(crate) fn new(
-        context: &Arc<Context>,
-        mechanism: Option<Mechanism>,
+        context: &Arc<Context<D>>,
+        mechanism: Option<Mechanism<D>>,
         host: HostPair,
         bidirectional: bool,
     ) -> Result<Self, DeviceError> {
@@ -86,7 +88,7 @@ impl CudaCopier {
             let reason = "the driver stages pageable memory, one direction after the other; use pinned memory";
             return Err(unsupported("moving both directions at once", reason));
         }
-        let gate = |mechanism| -> Result<Gate, DeviceError> {
+        let gate = |mechanism| -> Result<Gate<D>, DeviceError> {
             Ok(Gate { latch: Latch::new(context, mechanism)?, start: Event::new(context)? })
         };
         let mut copier = Self {
@@ -258,7 +260,7 @@ impl CudaCopier {
     }
 }
 
-impl Copier for CudaCopier {
+impl<D: Driver> Copier for GpuCopier<D> {
     fn source(&mut self) -> &mut [u8] {
         // A fault of the queue shows again in the next call that can report one: the driver keeps it.
         let _ = self.settle();
@@ -362,7 +364,7 @@ impl Copier for CudaCopier {
     }
 }
 
-impl Drop for CudaCopier {
+impl<D: Driver> Drop for GpuCopier<D> {
     fn drop(&mut self) {
         // Nothing can be done about a failure; what follows frees what it can.
         let _ = self.settle();

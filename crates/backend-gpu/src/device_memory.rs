@@ -3,21 +3,20 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdeviceptr;
 use device::{CallError, DeviceError};
 
-use crate::api::OUT_OF_MEMORY;
 use crate::context::Context;
+use crate::driver::Driver;
 use crate::stream::Stream;
 
 /// Bytes on the device, freed on drop. Whoever queues copies waits for them before dropping it.
-pub(crate) struct DeviceMemory {
-    context: Arc<Context>,
-    address: CUdeviceptr,
+pub(crate) struct DeviceMemory<D: Driver> {
+    context: Arc<Context<D>>,
+    address: D::Address,
 }
 
 /// An error for `asked_bytes` that do not fit the device now.
-pub(crate) fn out_of_memory(context: &Context, asked_bytes: u64) -> Result<DeviceError, CallError> {
+pub(crate) fn out_of_memory<D: Driver>(context: &Context<D>, asked_bytes: u64) -> Result<DeviceError, CallError> {
     let memory = context.memory()?;
     Ok(DeviceError::OutOfMemory {
         place: context.place().to_owned(),
@@ -27,17 +26,15 @@ pub(crate) fn out_of_memory(context: &Context, asked_bytes: u64) -> Result<Devic
     })
 }
 
-impl DeviceMemory {
+impl<D: Driver> DeviceMemory<D> {
     /// Allocates; what is in it is not defined.
     ///
     /// # Errors
     /// [`DeviceError::OutOfMemory`], or the call that failed.
-    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, DeviceError> {
-        let mut address: CUdeviceptr = 0;
-        // SAFETY: `address` is valid to write.
-        match unsafe { context.enter()?.mem_alloc(&raw mut address, len) } {
-            Ok(()) => Ok(Self { context: Arc::clone(context), address }),
-            Err(error) if error.code == OUT_OF_MEMORY => Err(out_of_memory(context, len as u64)?),
+    pub(crate) fn new(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
+        match context.enter()?.mem_alloc(len) {
+            Ok(address) => Ok(Self { context: Arc::clone(context), address }),
+            Err(error) if error.code == D::OUT_OF_MEMORY => Err(out_of_memory(context, len as u64)?),
             Err(error) => Err(error.into()),
         }
     }
@@ -48,7 +45,7 @@ impl DeviceMemory {
     /// The call that failed.
     pub(crate) fn write(&self, from: &[u8]) -> Result<(), CallError> {
         // SAFETY: `from` is valid to read and has been read on return; the driver checks its own side.
-        unsafe { self.context.enter()?.memcpy_h2d(self.address, from.as_ptr().cast(), from.len()) }
+        unsafe { self.context.enter()?.copy_h2d(self.address, from.as_ptr().cast(), from.len()) }
     }
 
     /// Copies the start of the area to the range, blocking. A range longer than the area is a driver's error.
@@ -57,7 +54,7 @@ impl DeviceMemory {
     /// The call that failed.
     pub(crate) fn read(&self, to: &mut [u8]) -> Result<(), CallError> {
         // SAFETY: `to` is valid to write and has been written on return; the driver checks its own side.
-        unsafe { self.context.enter()?.memcpy_d2h(to.as_mut_ptr().cast(), self.address, to.len()) }
+        unsafe { self.context.enter()?.copy_d2h(to.as_mut_ptr().cast(), self.address, to.len()) }
     }
 
     /// Queues a copy of the range to the start of the area.
@@ -68,9 +65,9 @@ impl DeviceMemory {
     /// # Safety
     /// The range must be at most as long as the area, and must live, pinned and unwritten, until the stream has been waited
     /// for; so must the area.
-    pub(crate) unsafe fn queue_write(&self, from: *const u8, len: usize, stream: &Stream) -> Result<(), CallError> {
+    pub(crate) unsafe fn queue_write(&self, from: *const u8, len: usize, stream: &Stream<D>) -> Result<(), CallError> {
         // SAFETY: the caller keeps the range and the area.
-        unsafe { self.context.enter()?.memcpy_h2d_async(self.address, from.cast::<c_void>(), len, stream.handle()) }
+        unsafe { self.context.enter()?.copy_h2d_async(self.address, from.cast::<c_void>(), len, stream.handle()) }
     }
 
     /// Queues a copy of the start of the area to the range.
@@ -80,17 +77,17 @@ impl DeviceMemory {
     ///
     /// # Safety
     /// As [`DeviceMemory::queue_write`], and nobody reads the range before the stream has been waited for.
-    pub(crate) unsafe fn queue_read(&self, to: *mut u8, len: usize, stream: &Stream) -> Result<(), CallError> {
+    pub(crate) unsafe fn queue_read(&self, to: *mut u8, len: usize, stream: &Stream<D>) -> Result<(), CallError> {
         // SAFETY: the caller keeps the range and the area.
-        unsafe { self.context.enter()?.memcpy_d2h_async(to.cast::<c_void>(), self.address, len, stream.handle()) }
+        unsafe { self.context.enter()?.copy_d2h_async(to.cast::<c_void>(), self.address, len, stream.handle()) }
     }
 }
 
-impl Drop for DeviceMemory {
+impl<D: Driver> Drop for DeviceMemory<D> {
     fn drop(&mut self) {
-        if let Ok(api) = self.context.enter() {
+        if let Ok(driver) = self.context.enter() {
             // SAFETY: allocated in `new`, freed once. A failure leaves a leak that ends with the process.
-            let _ = unsafe { api.mem_free(self.address) };
+            let _ = unsafe { driver.mem_free(self.address) };
         }
     }
 }

@@ -8,29 +8,30 @@ use std::sync::Arc;
 use device::{CallError, MAX_ROUNDS};
 
 use crate::context::Context;
+use crate::driver::Driver;
 use crate::stream::{Event, Stream};
 
 /// A stream and the marks of the rounds queued on it.
-pub(crate) struct Lane {
-    context: Arc<Context>,
-    stream: Stream,
-    events: Vec<Event>,
+pub(crate) struct Lane<D: Driver> {
+    context: Arc<Context<D>>,
+    stream: Stream<D>,
+    events: Vec<Event<D>>,
     queued: usize,
     ended: usize,
 }
 
-impl Lane {
+impl<D: Driver> Lane<D> {
     /// An empty lane.
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Self, CallError> {
+    pub(crate) fn new(context: &Arc<Context<D>>) -> Result<Self, CallError> {
         let stream = Stream::new(context)?;
         Ok(Self { context: Arc::clone(context), stream, events: Vec::new(), queued: 0, ended: 0 })
     }
 
     /// The stream that copies are queued on.
-    pub(crate) fn stream(&self) -> &Stream {
+    pub(crate) fn stream(&self) -> &Stream<D> {
         &self.stream
     }
 
@@ -82,7 +83,7 @@ impl Lane {
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn ends(&self, origin: &Event, ends_ns: &mut Vec<f64>) -> Result<(), CallError> {
+    pub(crate) fn ends(&self, origin: &Event<D>, ends_ns: &mut Vec<f64>) -> Result<(), CallError> {
         ends_ns.clear();
         let mut since_origin = 0.0;
         let mut earlier = origin;

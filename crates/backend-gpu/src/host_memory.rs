@@ -1,44 +1,42 @@
 //! Pinned host memory: registered with the driver, or allocated by it.
 //!
-//! Both are portable (`CU_MEMHOST*_PORTABLE`): pinned for every context, so that it does not matter which thread drops them.
-//! Neither is ever write-combined: reading such memory from a CPU is slower by orders of magnitude, and D2H writes it for a
-//! CPU to read.
+//! Both are portable: pinned for every context, so that it does not matter which thread drops them. Neither is ever
+//! write-combined: reading such memory from a CPU is slower by orders of magnitude, and D2H writes it for a CPU to read.
 
 use std::ffi::c_void;
 use std::fs;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cudarc::driver::sys;
 use device::{CallError, DeviceError, HostMemory, MemoryKind};
 
-use crate::api::{OPERATING_SYSTEM, OUT_OF_MEMORY};
 use crate::context::Context;
+use crate::driver::Driver;
 
 /// Memory of someone else's making, registered with the driver as long as this value lives.
-pub(crate) struct Registered {
+pub(crate) struct Registered<D: Driver> {
     // Some until drop, which must unregister before the memory goes.
     memory: Box<dyn HostMemory>,
-    context: Arc<Context>,
+    context: Arc<Context<D>>,
 }
 
-impl Registered {
+impl<D: Driver> Registered<D> {
     /// Registers the whole range.
     ///
     /// # Errors
     /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
-    pub(crate) fn new(context: &Arc<Context>, mut memory: Box<dyn HostMemory>) -> Result<Self, DeviceError> {
+    pub(crate) fn new(context: &Arc<Context<D>>, mut memory: Box<dyn HostMemory>) -> Result<Self, DeviceError> {
         let range = memory.bytes_mut();
         let (start, len) = (range.as_mut_ptr().cast::<c_void>(), range.len());
         // SAFETY: the range is valid, exclusively this value's, and stays until it is unregistered on drop.
-        unsafe { context.enter()?.mem_host_register(start, len, sys::CU_MEMHOSTREGISTER_PORTABLE) }
-            .map_err(|error| pinning_error(len, error))?;
+        unsafe { context.enter()?.host_register(start, len) }
+            .map_err(|error| pinning_error(D::NOT_LOCKABLE, len, error))?;
         Ok(Self { memory, context: Arc::clone(context) })
     }
 }
 
 // SAFETY: the range is the wrapped memory's, which keeps the contract; it is registered as long as this value lives.
-unsafe impl HostMemory for Registered {
+unsafe impl<D: Driver> HostMemory for Registered<D> {
     fn bytes(&self) -> &[u8] {
         self.memory.bytes()
     }
@@ -52,33 +50,30 @@ unsafe impl HostMemory for Registered {
     }
 }
 
-impl Drop for Registered {
+impl<D: Driver> Drop for Registered<D> {
     fn drop(&mut self) {
-        if let Ok(api) = self.context.enter() {
+        if let Ok(driver) = self.context.enter() {
             let start = self.memory.bytes_mut().as_mut_ptr().cast::<c_void>();
             // SAFETY: registered in `new`, unregistered once. The memory itself goes after this.
-            let _ = unsafe { api.mem_host_unregister(start) };
+            let _ = unsafe { driver.host_unregister(start) };
         }
     }
 }
 
 /// Memory that the driver allocated.
-pub(crate) struct Allocated {
-    context: Arc<Context>,
+pub(crate) struct Allocated<D: Driver> {
+    context: Arc<Context<D>>,
     start: NonNull<u8>,
     len: usize,
 }
 
-impl Allocated {
+impl<D: Driver> Allocated<D> {
     /// `len` zero bytes.
     ///
     /// # Errors
     /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
-    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, DeviceError> {
-        let mut start: *mut c_void = ptr::null_mut();
-        // SAFETY: `start` is valid to write.
-        unsafe { context.enter()?.mem_host_alloc(&raw mut start, len, sys::CU_MEMHOSTALLOC_PORTABLE) }
-            .map_err(|error| pinning_error(len, error))?;
+    pub(crate) fn new(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
+        let start = context.enter()?.host_alloc(len).map_err(|error| pinning_error(D::NOT_LOCKABLE, len, error))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| DeviceError::Unsupported {
             what: "allocating pinned memory",
             reason: "the driver gave no address for it".to_owned(),
@@ -90,7 +85,7 @@ impl Allocated {
 }
 
 // SAFETY: the allocation stays where it is until drop, is initialised, and only this value reaches it.
-unsafe impl HostMemory for Allocated {
+unsafe impl<D: Driver> HostMemory for Allocated<D> {
     fn bytes(&self) -> &[u8] {
         // SAFETY: see the impl.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
@@ -107,20 +102,20 @@ unsafe impl HostMemory for Allocated {
 }
 
 // SAFETY: the allocation is this value's alone, and portable: any thread that enters the context may free it.
-unsafe impl Send for Allocated {}
+unsafe impl<D: Driver> Send for Allocated<D> {}
 
-impl Drop for Allocated {
+impl<D: Driver> Drop for Allocated<D> {
     fn drop(&mut self) {
-        if let Ok(api) = self.context.enter() {
+        if let Ok(driver) = self.context.enter() {
             // SAFETY: allocated in `new`, freed once.
-            let _ = unsafe { api.mem_free_host(self.start.as_ptr().cast()) };
+            let _ = unsafe { driver.host_free(self.start.as_ptr().cast()) };
         }
     }
 }
 
-/// Lack of lockable memory shows as either of two codes; any other is what it is.
-fn pinning_error(len: usize, call: CallError) -> DeviceError {
-    if call.code == OUT_OF_MEMORY || call.code == OPERATING_SYSTEM {
+/// Lack of memory that may be locked shows as one of few codes; any other is what it is.
+fn pinning_error(not_lockable: &[i64], len: usize, call: CallError) -> DeviceError {
+    if not_lockable.contains(&call.code) {
         let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
         DeviceError::Pinning { asked_bytes: len as u64, lockable: lockable(&limits), call }
     } else {
@@ -156,8 +151,8 @@ mod tests {
     #[test]
     fn lack_of_lockable_memory_names_the_limit_and_other_failures_stay_what_they_are() {
         let call = |code| CallError { call: "cuMemHostRegister", code, name: "N".to_owned(), text: "T".to_owned() };
-        let text = pinning_error(1 << 20, call(OUT_OF_MEMORY)).to_string();
+        let text = pinning_error(&[2, 304], 1 << 20, call(2)).to_string();
         assert!(text.contains("1048576 bytes") && text.contains("ulimit -l") && text.contains("code 2"), "{text}");
-        assert_eq!(pinning_error(1 << 20, call(712)), DeviceError::Call(call(712)));
+        assert_eq!(pinning_error(&[2, 304], 1 << 20, call(712)), DeviceError::Call(call(712)));
     }
 }

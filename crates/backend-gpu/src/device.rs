@@ -2,37 +2,36 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdevice;
 use device::{
     Capabilities, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch, MemoryInfo, MemoryKind,
 };
 
-use crate::api::Api;
 use crate::context::Context;
-use crate::copier::CudaCopier;
+use crate::copier::GpuCopier;
+use crate::driver::Driver;
 use crate::host_memory::{Allocated, Registered};
 use crate::latch::{LatchChoice, Mechanism};
 
 /// A GPU, opened by one thread.
-pub(crate) struct CudaDevice {
+pub(crate) struct GpuDevice<D: Driver> {
     facts: DeviceFacts,
     capabilities: Capabilities,
-    latch: Option<Mechanism>,
-    context: Arc<Context>,
+    latch: Option<Mechanism<D>>,
+    context: Arc<Context<D>>,
 }
 
-impl CudaDevice {
-    /// Retains the primary context, makes it the calling thread's, and tries the latch.
+impl<D: Driver> GpuDevice<D> {
+    /// Retains the device's context, makes it the calling thread's, and tries the latch.
     ///
     /// # Errors
     /// The call that failed.
     pub(crate) fn open(
-        api: Arc<Api>,
+        driver: Arc<D>,
         facts: DeviceFacts,
-        handle: CUdevice,
+        handle: D::Device,
         choice: LatchChoice,
     ) -> Result<Self, DeviceError> {
-        let context = Context::retain(api, handle, format!("GPU {}", facts.id))?;
+        let context = Context::retain(driver, handle, format!("GPU {}", facts.id))?;
         let chosen = Mechanism::choose(&context, choice);
         let latch = match &chosen {
             Ok(Mechanism::StreamWait) => Latch::StreamWait,
@@ -45,7 +44,7 @@ impl CudaDevice {
     }
 }
 
-impl Device for CudaDevice {
+impl<D: Driver> Device for GpuDevice<D> {
     fn facts(&self) -> &DeviceFacts {
         &self.facts
     }
@@ -74,6 +73,6 @@ impl Device for CudaDevice {
     }
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {
-        Ok(Box::new(CudaCopier::new(&self.context, self.latch.clone(), host, bidirectional)?))
+        Ok(Box::new(GpuCopier::new(&self.context, self.latch.clone(), host, bidirectional)?))
     }
 }

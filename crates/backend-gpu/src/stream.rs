@@ -1,38 +1,30 @@
 //! Streams and events as owned values: made in a context, destroyed on drop.
 
-use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUevent, CUstream};
 use device::CallError;
 
 use crate::context::Context;
-
-/// `CU_STREAM_NON_BLOCKING`: no implicit order with the default stream, on which blocking copies run.
-const NON_BLOCKING: u32 = 1;
-/// `CU_EVENT_DEFAULT`: with time stamps.
-const EVENT_DEFAULT: u32 = 0;
+use crate::driver::Driver;
 
 /// A queue of the device.
-pub(crate) struct Stream {
-    context: Arc<Context>,
-    handle: CUstream,
+pub(crate) struct Stream<D: Driver> {
+    context: Arc<Context<D>>,
+    handle: D::Stream,
 }
 
-impl Stream {
+impl<D: Driver> Stream<D> {
     /// An empty stream that is independent of every other.
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Self, CallError> {
-        let mut handle: CUstream = ptr::null_mut();
-        // SAFETY: `handle` is valid to write.
-        unsafe { context.enter()?.stream_create(&raw mut handle, NON_BLOCKING) }?;
+    pub(crate) fn new(context: &Arc<Context<D>>) -> Result<Self, CallError> {
+        let handle = context.enter()?.stream_create()?;
         Ok(Self { context: Arc::clone(context), handle })
     }
 
     /// The handle, live as long as `self`.
-    pub(crate) fn handle(&self) -> CUstream {
+    pub(crate) fn handle(&self) -> D::Stream {
         self.handle
     }
 
@@ -58,37 +50,35 @@ impl Stream {
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CallError> {
-        // SAFETY: both live, of one context; the flags must be 0.
-        unsafe { self.context.enter()?.stream_wait_event(self.handle, event.handle, 0) }
+    pub(crate) fn wait_for(&self, event: &Event<D>) -> Result<(), CallError> {
+        // SAFETY: both live, of one context.
+        unsafe { self.context.enter()?.stream_wait_event(self.handle, event.handle) }
     }
 }
 
-impl Drop for Stream {
+impl<D: Driver> Drop for Stream<D> {
     fn drop(&mut self) {
-        if let Ok(api) = self.context.enter() {
+        if let Ok(driver) = self.context.enter() {
             // SAFETY: made in `new`, destroyed once. Work still queued goes on, and what it uses is its owner's matter. A
             // failure leaves a leak that ends with the process.
-            let _ = unsafe { api.stream_destroy(self.handle) };
+            let _ = unsafe { driver.stream_destroy(self.handle) };
         }
     }
 }
 
 /// A time stamp the device takes.
-pub(crate) struct Event {
-    context: Arc<Context>,
-    handle: CUevent,
+pub(crate) struct Event<D: Driver> {
+    context: Arc<Context<D>>,
+    handle: D::Event,
 }
 
-impl Event {
+impl<D: Driver> Event<D> {
     /// An event that has not been recorded.
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Self, CallError> {
-        let mut handle: CUevent = ptr::null_mut();
-        // SAFETY: `handle` is valid to write.
-        unsafe { context.enter()?.event_create(&raw mut handle, EVENT_DEFAULT) }?;
+    pub(crate) fn new(context: &Arc<Context<D>>) -> Result<Self, CallError> {
+        let handle = context.enter()?.event_create()?;
         Ok(Self { context: Arc::clone(context), handle })
     }
 
@@ -96,7 +86,7 @@ impl Event {
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn record(&self, stream: &Stream) -> Result<(), CallError> {
+    pub(crate) fn record(&self, stream: &Stream<D>) -> Result<(), CallError> {
         // SAFETY: both live, of one context.
         unsafe { self.context.enter()?.event_record(self.handle, stream.handle) }
     }
@@ -110,25 +100,24 @@ impl Event {
         unsafe { self.context.enter()?.event_query(self.handle) }
     }
 
-    /// From `earlier` to this one in nanoseconds; both must have been reached. The driver's unit is a `float` of
+    /// From `earlier` to this one in nanoseconds; both must have been reached. The drivers' unit is a `float` of
     /// milliseconds with a resolution of about 0.5 µs: over long spans the float is the coarser of the two, so sum short
     /// ones.
     ///
     /// # Errors
     /// The call that failed.
     pub(crate) fn ns_since(&self, earlier: &Self) -> Result<f64, CallError> {
-        let mut milliseconds = 0.0_f32;
-        // SAFETY: both live, of one context; `milliseconds` is valid to write.
-        unsafe { self.context.enter()?.event_elapsed_time(&raw mut milliseconds, earlier.handle, self.handle) }?;
+        // SAFETY: both live, of one context.
+        let milliseconds = unsafe { self.context.enter()?.event_elapsed_ms(earlier.handle, self.handle) }?;
         Ok(f64::from(milliseconds) * 1e6)
     }
 }
 
-impl Drop for Event {
+impl<D: Driver> Drop for Event<D> {
     fn drop(&mut self) {
-        if let Ok(api) = self.context.enter() {
+        if let Ok(driver) = self.context.enter() {
             // SAFETY: made in `new`, destroyed once; the driver keeps what a pending record needs.
-            let _ = unsafe { api.event_destroy(self.handle) };
+            let _ = unsafe { driver.event_destroy(self.handle) };
         }
     }
 }

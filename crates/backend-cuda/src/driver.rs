@@ -1,0 +1,284 @@
+//! CUDA's functions as the shared files call them: flags, out-parameters, contexts.
+
+use std::env;
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
+use backend_gpu::{Driver, given};
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
+use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+
+use crate::api::Api;
+use crate::kernel::Kernel;
+
+/// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`, since CUDA 12.2; older drivers refuse it.
+const HOST_NUMA_ID: c_int = 134;
+/// `CU_STREAM_NON_BLOCKING`.
+const NON_BLOCKING: u32 = 1;
+/// `CU_EVENT_DEFAULT`: with time stamps.
+const EVENT_DEFAULT: u32 = 0;
+/// `CU_STREAM_WAIT_VALUE_GEQ`: until (int32)(*address - value) >= 0.
+const GREATER_OR_EQUAL: u32 = 0;
+
+// SAFETY: CUDA's handles may be passed to its functions by any thread (CUDA C++ Programming Guide, "Driver API"); each method is
+// the function of its name.
+unsafe impl Driver for Api {
+    const KIND: PlatformKind = PlatformKind::Cuda;
+    /// `CUDA_ERROR_OUT_OF_MEMORY`.
+    const OUT_OF_MEMORY: i64 = 2;
+    /// `CUDA_ERROR_OUT_OF_MEMORY`, and `CUDA_ERROR_OPERATING_SYSTEM`: a system call of the driver failed.
+    const NOT_LOCKABLE: &'static [i64] = &[2, 304];
+
+    type Device = CUdevice;
+    type Context = CUcontext;
+    type Stream = CUstream;
+    type Event = CUevent;
+    type Address = CUdeviceptr;
+    type Kernel = Kernel;
+
+    fn version(&self) -> Result<String, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        let version = given(0, |version| unsafe { self.driver_get_version(version) })?;
+        // cuda.h: 1000 × major + 10 × minor.
+        Ok(format!("{}.{}", version / 1000, version % 1000 / 10))
+    }
+
+    fn simulation(&self) -> Option<String> {
+        self.simulation.clone()
+    }
+
+    fn no_device(answer: &str) -> DeviceError {
+        let reason = match env::var_os("CUDA_VISIBLE_DEVICES") {
+            Some(value) => format!(
+                "{answer} with CUDA_VISIBLE_DEVICES=\"{}\": unset it, or name devices that exist (nvidia-smi -L lists them)",
+                value.to_string_lossy()
+            ),
+            None => format!("{answer}: see whether nvidia-smi lists any, and whether this job was given a GPU"),
+        };
+        DeviceError::NoDevice { driver: "CUDA", reason }
+    }
+
+    fn device_count(&self) -> Result<c_int, DeviceError> {
+        // SAFETY: the out-parameter is valid to write.
+        Ok(given(0, |count| unsafe { self.device_get_count(count) })?)
+    }
+
+    fn device(&self, ordinal: c_int) -> Result<CUdevice, CallError> {
+        // SAFETY: as above.
+        given(0, |device| unsafe { self.device_get(device, ordinal) })
+    }
+
+    unsafe fn device_name(&self, text: *mut c_char, len: c_int, device: CUdevice) -> Result<(), CallError> {
+        // SAFETY: the caller's buffer.
+        unsafe { self.device_get_name(text, len, device) }
+    }
+
+    unsafe fn device_pci_address(&self, text: *mut c_char, len: c_int, device: CUdevice) -> Result<(), CallError> {
+        // SAFETY: the caller's buffer.
+        unsafe { self.device_get_pci_bus_id(text, len, device) }
+    }
+
+    fn device_total_bytes(&self, device: CUdevice) -> Result<usize, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(0, |bytes| unsafe { self.device_total_mem(bytes, device) })
+    }
+
+    fn device_host_node(&self, device: CUdevice) -> Option<u32> {
+        // SAFETY: as above. A driver that does not know the attribute leaves nothing to say.
+        let node = given(-1, |node| unsafe { self.device_get_attribute(node, HOST_NUMA_ID, device) });
+        node.ok().and_then(|node| u32::try_from(node).ok())
+    }
+
+    fn device_uuid(&self, device: CUdevice) -> Option<String> {
+        self.uuid(device)
+    }
+
+    fn context_retain(&self, device: CUdevice) -> Result<CUcontext, CallError> {
+        // SAFETY: the device is one the driver listed; the out-parameter is valid to write.
+        given(ptr::null_mut(), |context| unsafe { self.device_primary_ctx_retain(context, device) })
+    }
+
+    fn context_number(context: CUcontext) -> usize {
+        context.addr()
+    }
+
+    unsafe fn context_set_current(&self, context: Option<CUcontext>) -> Result<(), CallError> {
+        // SAFETY: null, or the caller's, which is retained.
+        unsafe { self.ctx_set_current(context.unwrap_or(ptr::null_mut())) }
+    }
+
+    unsafe fn context_release(&self, device: CUdevice) -> Result<(), CallError> {
+        // SAFETY: the caller retained it.
+        unsafe { self.device_primary_ctx_release(device) }
+    }
+
+    fn memory_info(&self) -> Result<MemoryInfo, CallError> {
+        let (mut free, mut total) = (0_usize, 0_usize);
+        // SAFETY: both are valid to write.
+        unsafe { self.mem_get_info(&raw mut free, &raw mut total) }?;
+        Ok(MemoryInfo { free_bytes: free as u64, total_bytes: total as u64 })
+    }
+
+    fn mem_alloc(&self, len: usize) -> Result<CUdeviceptr, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(0, |address| unsafe { self.mem_alloc(address, len) })
+    }
+
+    unsafe fn mem_free(&self, address: CUdeviceptr) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.mem_free(address) }
+    }
+
+    fn host_alloc(&self, len: usize) -> Result<*mut c_void, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(ptr::null_mut(), |start| unsafe { self.mem_host_alloc(start, len, sys::CU_MEMHOSTALLOC_PORTABLE) })
+    }
+
+    unsafe fn host_free(&self, address: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.mem_free_host(address) }
+    }
+
+    unsafe fn host_register(&self, address: *mut c_void, len: usize) -> Result<(), CallError> {
+        // SAFETY: the caller's range.
+        unsafe { self.mem_host_register(address, len, sys::CU_MEMHOSTREGISTER_PORTABLE) }
+    }
+
+    unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's range.
+        unsafe { self.mem_host_unregister(address) }
+    }
+
+    unsafe fn copy_h2d(&self, to: CUdeviceptr, from: *const c_void, len: usize) -> Result<(), CallError> {
+        // SAFETY: the caller's range; the driver checks its own side.
+        unsafe { self.memcpy_h2d(to, from, len) }
+    }
+
+    unsafe fn copy_d2h(&self, to: *mut c_void, from: CUdeviceptr, len: usize) -> Result<(), CallError> {
+        // SAFETY: the caller's range; the driver checks its own side.
+        unsafe { self.memcpy_d2h(to, from, len) }
+    }
+
+    unsafe fn copy_h2d_async(
+        &self,
+        to: CUdeviceptr,
+        from: *const c_void,
+        len: usize,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's ranges and stream.
+        unsafe { self.memcpy_h2d_async(to, from, len, stream) }
+    }
+
+    unsafe fn copy_d2h_async(
+        &self,
+        to: *mut c_void,
+        from: CUdeviceptr,
+        len: usize,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's ranges and stream.
+        unsafe { self.memcpy_d2h_async(to, from, len, stream) }
+    }
+
+    fn stream_create(&self) -> Result<CUstream, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(ptr::null_mut(), |stream| unsafe { self.stream_create(stream, NON_BLOCKING) })
+    }
+
+    unsafe fn stream_destroy(&self, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the caller's stream.
+        unsafe { self.stream_destroy(stream) }
+    }
+
+    unsafe fn stream_synchronize(&self, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the caller's stream.
+        unsafe { self.stream_synchronize(stream) }
+    }
+
+    unsafe fn stream_query(&self, stream: CUstream) -> Result<bool, CallError> {
+        // SAFETY: the caller's stream.
+        self.has_ended("cuStreamQuery", unsafe { (self.table.stream_query)(stream) })
+    }
+
+    unsafe fn stream_wait_event(&self, stream: CUstream, event: CUevent) -> Result<(), CallError> {
+        // SAFETY: the caller's stream and event; the flags must be 0.
+        unsafe { self.stream_wait_event(stream, event, 0) }
+    }
+
+    fn event_create(&self) -> Result<CUevent, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(ptr::null_mut(), |event| unsafe { self.event_create(event, EVENT_DEFAULT) })
+    }
+
+    unsafe fn event_destroy(&self, event: CUevent) -> Result<(), CallError> {
+        // SAFETY: the caller's event.
+        unsafe { self.event_destroy(event) }
+    }
+
+    unsafe fn event_record(&self, event: CUevent, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the caller's event and stream.
+        unsafe { self.event_record(event, stream) }
+    }
+
+    unsafe fn event_query(&self, event: CUevent) -> Result<bool, CallError> {
+        // SAFETY: the caller's event.
+        self.has_ended("cuEventQuery", unsafe { (self.table.event_query)(event) })
+    }
+
+    unsafe fn event_elapsed_ms(&self, start: CUevent, end: CUevent) -> Result<f32, CallError> {
+        // SAFETY: the caller's events; the out-parameter is valid to write.
+        given(0.0, |milliseconds| unsafe { self.event_elapsed_time(milliseconds, start, end) })
+    }
+
+    fn words_alloc(&self) -> Result<(*mut c_void, CUdeviceptr), DeviceError> {
+        let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE;
+        // SAFETY: the out-parameter is valid to write.
+        let words = given(ptr::null_mut(), |words| unsafe { self.mem_host_alloc(words, 2 * size_of::<u32>(), flags) })?;
+        // SAFETY: the words are mapped host memory of this context; the out-parameter is valid to write; the flags must be 0.
+        match given(0, |on_device| unsafe { self.mem_host_get_device_pointer(on_device, words, 0) }) {
+            Ok(on_device) => Ok((words, on_device)),
+            Err(error) => {
+                // SAFETY: allocated above, and nobody knows them.
+                let _ = unsafe { self.mem_free_host(words) };
+                Err(error.into())
+            }
+        }
+    }
+
+    unsafe fn words_free(&self, words: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.mem_free_host(words) }
+    }
+
+    fn stream_can_wait(&self, _device: CUdevice) -> Result<(), String> {
+        // To be tried: attributes and versions have been wrong on both sides.
+        Ok(())
+    }
+
+    unsafe fn stream_wait_word(&self, stream: CUstream, words: CUdeviceptr, value: u32) -> Result<(), DeviceError> {
+        // SAFETY: the caller's stream and words.
+        unsafe { self.stream_wait_value32(stream, words, value, GREATER_OR_EQUAL) }
+    }
+
+    fn kernel_load(&self) -> Result<Kernel, DeviceError> {
+        Ok(Kernel::load(self)?)
+    }
+
+    unsafe fn kernel_launch(
+        &self,
+        kernel: &Kernel,
+        stream: CUstream,
+        words: CUdeviceptr,
+        value: u32,
+        limit_ns: u64,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's stream and words.
+        unsafe { kernel.launch(self, stream, words, value, limit_ns) }
+    }
+
+    unsafe fn kernel_unload(&self, kernel: &Kernel) -> Result<(), CallError> {
+        // SAFETY: the caller's word.
+        unsafe { kernel.unload(self) }
+    }
+}

@@ -1,0 +1,376 @@
+//! What a driver must be able to do, in the words of CUDA's driver API.
+//!
+//! One method for each function that the shared files call, in the order of a device's life. Out-parameters, flags and the
+//! spelling of a call are the backend's; a result code that is not success is a [`CallError`] with the driver's own words.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use stats::PciAddress;
+
+/// A driver that was initialised.
+///
+/// # Safety
+///
+/// The handles (the associated types) are tokens that any thread may pass to the driver's functions, and a function does what
+/// is said here. Functions that work in a device's context are called on a thread that made it current before
+/// ([`Driver::context_set_current`]).
+pub unsafe trait Driver: Send + Sync + Sized + 'static {
+    /// The family of devices.
+    const KIND: PlatformKind;
+    /// The result code for memory that is not there.
+    const OUT_OF_MEMORY: i64;
+    /// The result codes by which pinning fails for lack of memory that may be locked.
+    const NOT_LOCKABLE: &'static [i64];
+
+    /// A device, before it is opened.
+    type Device: Copy;
+    /// A device's context.
+    type Context: Copy;
+    /// A stream.
+    type Stream: Copy;
+    /// An event.
+    type Event: Copy;
+    /// An address on a device.
+    type Address: Copy;
+    /// The kernel that holds a stream, loaded.
+    type Kernel;
+
+    /// The version of the driver's API, as `MAJOR.MINOR`.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn version(&self) -> Result<String, CallError>;
+
+    /// What a stand-in driver says of itself; a real one says nothing.
+    fn simulation(&self) -> Option<String>;
+
+    /// [`DeviceError::NoDevice`] for this answer of the driver, with what is the matter most often.
+    fn no_device(answer: &str) -> DeviceError;
+
+    /// How many devices there are.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoDevice`] where the driver says so by a code, or the call that failed.
+    fn device_count(&self) -> Result<c_int, DeviceError>;
+
+    /// The device of this number.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn device(&self, ordinal: c_int) -> Result<Self::Device, CallError>;
+
+    /// Writes the device's marketing name.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `text` must be valid to write for `len` bytes.
+    unsafe fn device_name(&self, text: *mut c_char, len: c_int, device: Self::Device) -> Result<(), CallError>;
+
+    /// Writes the device's PCI address.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::device_name`].
+    unsafe fn device_pci_address(&self, text: *mut c_char, len: c_int, device: Self::Device) -> Result<(), CallError>;
+
+    /// Bytes of memory in all.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn device_total_bytes(&self, device: Self::Device) -> Result<usize, CallError>;
+
+    /// The NUMA node the driver names as the device's own, where it names one.
+    fn device_host_node(&self, device: Self::Device) -> Option<u32>;
+
+    /// The device's UUID in the vendor's spelling, where the driver tells.
+    fn device_uuid(&self, device: Self::Device) -> Option<String>;
+
+    /// Gives devices to which the driver gave one address, because they are parts of one GPU, addresses of their own, if the vendor has
+    /// a way to number them. `addresses` is in the order of the driver.
+    fn tell_parts_apart(_addresses: &mut [PciAddress]) {}
+
+    /// Retains the device's primary context.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn context_retain(&self, device: Self::Device) -> Result<Self::Context, CallError>;
+
+    /// A number that no other context of this driver has while this one is retained, and that is not 0.
+    fn context_number(context: Self::Context) -> usize;
+
+    /// Makes a context the calling thread's, or none.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// The context must be retained.
+    unsafe fn context_set_current(&self, context: Option<Self::Context>) -> Result<(), CallError>;
+
+    /// Releases what [`Driver::context_retain`] retained.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// Once for each time it was retained; nothing that was made in the context is used after.
+    unsafe fn context_release(&self, device: Self::Device) -> Result<(), CallError>;
+
+    /// Free and total memory of the current device.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn memory_info(&self) -> Result<MemoryInfo, CallError>;
+
+    /// Allocates device memory; what is in it is not defined.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn mem_alloc(&self, len: usize) -> Result<Self::Address, CallError>;
+
+    /// Frees device memory.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `address` came from [`Driver::mem_alloc`] and is freed once.
+    unsafe fn mem_free(&self, address: Self::Address) -> Result<(), CallError>;
+
+    /// Allocates host memory that is pinned for every device and not write-combined, by the calling thread's memory policy.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn host_alloc(&self, len: usize) -> Result<*mut c_void, CallError>;
+
+    /// Frees pinned host memory.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `address` came from [`Driver::host_alloc`] and is freed once.
+    unsafe fn host_free(&self, address: *mut c_void) -> Result<(), CallError>;
+
+    /// Pins host memory for every device.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// The range must be valid, and must stay until it is unregistered.
+    unsafe fn host_register(&self, address: *mut c_void, len: usize) -> Result<(), CallError>;
+
+    /// Unpins host memory.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `address` is registered, and no copy of it is queued.
+    unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError>;
+
+    /// Copies to the device, blocking, as the driver defines it.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `from` must be valid to read for `len` bytes.
+    unsafe fn copy_h2d(&self, to: Self::Address, from: *const c_void, len: usize) -> Result<(), CallError>;
+
+    /// Copies from the device, blocking.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `to` must be valid to write for `len` bytes.
+    unsafe fn copy_d2h(&self, to: *mut c_void, from: Self::Address, len: usize) -> Result<(), CallError>;
+
+    /// Queues a copy to the device.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::copy_h2d`], until the stream has been waited for; both ranges and the stream live until then.
+    unsafe fn copy_h2d_async(
+        &self,
+        to: Self::Address,
+        from: *const c_void,
+        len: usize,
+        stream: Self::Stream,
+    ) -> Result<(), CallError>;
+
+    /// Queues a copy from the device.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::copy_d2h`], until the stream has been waited for; both ranges and the stream live until then.
+    unsafe fn copy_d2h_async(
+        &self,
+        to: *mut c_void,
+        from: Self::Address,
+        len: usize,
+        stream: Self::Stream,
+    ) -> Result<(), CallError>;
+
+    /// A stream without implicit order with the default stream, on which blocking copies run.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn stream_create(&self) -> Result<Self::Stream, CallError>;
+
+    /// Destroys a stream; work that is queued goes on.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `stream` is live, and destroyed once.
+    unsafe fn stream_destroy(&self, stream: Self::Stream) -> Result<(), CallError>;
+
+    /// Waits for everything queued on the stream.
+    ///
+    /// # Errors
+    /// The call that failed, or an earlier asynchronous fault.
+    ///
+    /// # Safety
+    /// `stream` is live.
+    unsafe fn stream_synchronize(&self, stream: Self::Stream) -> Result<(), CallError>;
+
+    /// Whether everything queued on the stream has ended.
+    ///
+    /// # Errors
+    /// The call that failed, or an earlier asynchronous fault.
+    ///
+    /// # Safety
+    /// `stream` is live.
+    unsafe fn stream_query(&self, stream: Self::Stream) -> Result<bool, CallError>;
+
+    /// Lets what is queued on the stream from here on wait for what was recorded last.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// Both are live, of one context.
+    unsafe fn stream_wait_event(&self, stream: Self::Stream, event: Self::Event) -> Result<(), CallError>;
+
+    /// An event with time stamps.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn event_create(&self) -> Result<Self::Event, CallError>;
+
+    /// Destroys an event; a record that is queued goes on.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `event` is live, and destroyed once.
+    unsafe fn event_destroy(&self, event: Self::Event) -> Result<(), CallError>;
+
+    /// Queues the event's time stamp.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// Both are live, of one context.
+    unsafe fn event_record(&self, event: Self::Event, stream: Self::Stream) -> Result<(), CallError>;
+
+    /// Whether the event, which must have been recorded, has been reached.
+    ///
+    /// # Errors
+    /// The call that failed, or an earlier asynchronous fault.
+    ///
+    /// # Safety
+    /// `event` is live.
+    unsafe fn event_query(&self, event: Self::Event) -> Result<bool, CallError>;
+
+    /// Milliseconds between two events that were reached.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// Both are live, of one context.
+    unsafe fn event_elapsed_ms(&self, start: Self::Event, end: Self::Event) -> Result<f32, CallError>;
+
+    /// Two 32-bit words of host memory, aligned, that the device reads (by the address beside them) while the host writes.
+    ///
+    /// # Errors
+    /// [`DeviceError::MissingSymbol`], [`DeviceError::Unsupported`], or the call that failed.
+    fn words_alloc(&self) -> Result<(*mut c_void, Self::Address), DeviceError>;
+
+    /// Frees such words.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// They came from [`Driver::words_alloc`], nobody waits for them, and they are freed once.
+    unsafe fn words_free(&self, words: *mut c_void) -> Result<(), CallError>;
+
+    /// Whether the device says that streams can wait for a word; the reason if not. Where it does not say, it is to be tried.
+    ///
+    /// # Errors
+    /// Why not.
+    fn stream_can_wait(&self, device: Self::Device) -> Result<(), String>;
+
+    /// Queues a wait until the first word is at least `value`.
+    ///
+    /// # Errors
+    /// [`DeviceError::MissingSymbol`], or the call that failed.
+    ///
+    /// # Safety
+    /// The stream is live, and the words outlive the wait.
+    unsafe fn stream_wait_word(
+        &self,
+        stream: Self::Stream,
+        words: Self::Address,
+        value: u32,
+    ) -> Result<(), DeviceError>;
+
+    /// Loads the kernel that does the same by spinning.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where there is none, or the call that failed.
+    fn kernel_load(&self) -> Result<Self::Kernel, DeviceError>;
+
+    /// Queues that kernel: it ends when the first word is at least `value`, or after `limit_ns`, and then leaves `value` in the
+    /// second word.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::stream_wait_word`]; the kernel was loaded in this context.
+    unsafe fn kernel_launch(
+        &self,
+        kernel: &Self::Kernel,
+        stream: Self::Stream,
+        words: Self::Address,
+        value: u32,
+        limit_ns: u64,
+    ) -> Result<(), CallError>;
+
+    /// Unloads the kernel.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// Once, in the context it was loaded in, and nothing of it runs any more.
+    unsafe fn kernel_unload(&self, kernel: &Self::Kernel) -> Result<(), CallError>;
+}

@@ -1,0 +1,41 @@
+//! What CUDA's driver API and HIP have in common, once: both are the same machine of devices, contexts, streams, events and
+//! pinned memory, and differ in how the functions are called.
+//!
+//! A backend implements [`Driver`] on its table of functions ([`driver_functions`]), which it finds in a library opened at run
+//! time ([`library`]); [`GpuPlatform`] makes the device contract of it. From the outside in: the platform (`platform`,
+//! `enumerate`) opens devices (`device`), each in its context (`context`); a device pins host memory (`host_memory`) and makes
+//! copiers (`copier`), which own device memory (`device_memory`), queue copies on lanes (`lane`, `stream`) and hold them back with a
+//! latch (`latch`). [`trial`] is what the backends' `conformance` programs do.
+//!
+//! Left out: every function and constant of a driver, and all that only one of them has.
+
+mod context;
+mod copier;
+mod device;
+mod device_memory;
+mod driver;
+mod enumerate;
+mod functions;
+mod host_memory;
+mod lane;
+mod latch;
+pub mod library;
+mod platform;
+mod spin_kernel;
+mod stream;
+pub mod trial;
+
+pub use driver::Driver;
+pub use functions::{call_error, given, optional, required, simulation, uuid_text};
+pub use latch::LatchChoice;
+pub use platform::GpuPlatform;
+
+/// What [`driver_functions`] names; not for use by hand.
+#[doc(hidden)]
+pub mod parts {
+    pub use device::{CallError, DeviceError};
+    pub use libloading::Library;
+
+    /// `CUDA_ERROR_NOT_READY` and `hipErrorNotReady`: not a failure, but the answer of a query to work that has not ended.
+    pub const NOT_READY: i32 = 600;
+}

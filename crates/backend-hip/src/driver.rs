@@ -1,0 +1,291 @@
+//! HIP's functions as the shared files call them: flags, out-parameters, the current device.
+//!
+//! HIP has no contexts to retain: each device has its primary context as long as the process lives, and a thread says which device
+//! it means.
+
+use std::convert::Infallible;
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
+use backend_gpu::{Driver, given};
+use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use stats::PciAddress;
+
+use crate::api::Api;
+use crate::bindings::{
+    hipDevice_t, hipDeviceAttribute_t_hipDeviceAttributeCanUseStreamWaitValue as CAN_USE_STREAM_WAIT_VALUE,
+    hipDeviceptr_t, hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory, hipEvent_t, hipEventDefault,
+    hipHostMallocNumaUser, hipHostMallocPortable, hipHostRegisterPortable, hipMallocSignalMemory, hipStream_t,
+    hipStreamNonBlocking, hipStreamWaitValueGte,
+};
+use crate::{NO_DEVICE, absence, partition};
+
+/// The size of signal memory, and the only one that hipExtMallocWithFlags lends.
+const SIGNAL_BYTES: usize = 8;
+/// Without `NumaUser` HIP puts pinned memory on the node nearest the device, whatever the thread's memory policy says.
+const HOST_MALLOC: u32 = hipHostMallocPortable | hipHostMallocNumaUser;
+
+// SAFETY: HIP's handles may be passed to its functions by any thread (HIP documentation, "Multi-device management"); each method
+// is the function of its name.
+unsafe impl Driver for Api {
+    const KIND: PlatformKind = PlatformKind::Hip;
+    const OUT_OF_MEMORY: i64 = hipError_t_hipErrorOutOfMemory as i64;
+    const NOT_LOCKABLE: &'static [i64] =
+        &[hipError_t_hipErrorOutOfMemory as i64, hipError_t_hipErrorOperatingSystem as i64];
+
+    type Device = hipDevice_t;
+    /// The device: see the module.
+    type Context = hipDevice_t;
+    type Stream = hipStream_t;
+    type Event = hipEvent_t;
+    type Address = hipDeviceptr_t;
+    type Kernel = Infallible;
+
+    fn version(&self) -> Result<String, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        let version = given(0, |version| unsafe { self.driver_get_version(version) })?;
+        // hip_version.h: 10000000 × major + 100000 × minor + patch.
+        Ok(format!("{}.{}", version / 10_000_000, version % 10_000_000 / 100_000))
+    }
+
+    fn simulation(&self) -> Option<String> {
+        self.simulation.clone()
+    }
+
+    fn no_device(answer: &str) -> DeviceError {
+        DeviceError::NoDevice { driver: "HIP", reason: absence::reason(answer) }
+    }
+
+    fn device_count(&self) -> Result<c_int, DeviceError> {
+        // SAFETY: the out-parameter is valid to write.
+        match given(0, |count| unsafe { self.get_device_count(count) }) {
+            Err(error) if error.code == NO_DEVICE => {
+                Err(Self::no_device(&format!("hipGetDeviceCount says so (code {NO_DEVICE})")))
+            }
+            counted => Ok(counted?),
+        }
+    }
+
+    fn device(&self, ordinal: c_int) -> Result<hipDevice_t, CallError> {
+        // SAFETY: as above.
+        given(0, |device| unsafe { self.device_get(device, ordinal) })
+    }
+
+    unsafe fn device_name(&self, text: *mut c_char, len: c_int, device: hipDevice_t) -> Result<(), CallError> {
+        // SAFETY: the caller's buffer.
+        unsafe { self.device_get_name(text, len, device) }
+    }
+
+    unsafe fn device_pci_address(&self, text: *mut c_char, len: c_int, device: hipDevice_t) -> Result<(), CallError> {
+        // SAFETY: the caller's buffer.
+        unsafe { self.device_get_pci_bus_id(text, len, device) }
+    }
+
+    fn device_total_bytes(&self, device: hipDevice_t) -> Result<usize, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(0, |bytes| unsafe { self.device_total_mem(bytes, device) })
+    }
+
+    fn device_host_node(&self, _device: hipDevice_t) -> Option<u32> {
+        // The attribute is newer than the versions whose numbers of attributes are known to agree.
+        None
+    }
+
+    fn device_uuid(&self, device: hipDevice_t) -> Option<String> {
+        self.uuid(device)
+    }
+
+    fn tell_parts_apart(addresses: &mut [PciAddress]) {
+        partition::tell_apart(addresses);
+    }
+
+    fn context_retain(&self, device: hipDevice_t) -> Result<hipDevice_t, CallError> {
+        Ok(device)
+    }
+
+    fn context_number(context: hipDevice_t) -> usize {
+        context.cast_unsigned() as usize + 1
+    }
+
+    unsafe fn context_set_current(&self, context: Option<hipDevice_t>) -> Result<(), CallError> {
+        // SAFETY: a number is checked by HIP. That no device is current cannot be said, and nothing is lost by it.
+        context.map_or(Ok(()), |device| unsafe { self.set_device(device) })
+    }
+
+    unsafe fn context_release(&self, _device: hipDevice_t) -> Result<(), CallError> {
+        Ok(())
+    }
+
+    fn memory_info(&self) -> Result<MemoryInfo, CallError> {
+        let (mut free, mut total) = (0_usize, 0_usize);
+        // SAFETY: both are valid to write.
+        unsafe { self.mem_get_info(&raw mut free, &raw mut total) }?;
+        Ok(MemoryInfo { free_bytes: free as u64, total_bytes: total as u64 })
+    }
+
+    fn mem_alloc(&self, len: usize) -> Result<hipDeviceptr_t, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(ptr::null_mut(), |address| unsafe { self.malloc(address, len) })
+    }
+
+    unsafe fn mem_free(&self, address: hipDeviceptr_t) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.free(address) }
+    }
+
+    fn host_alloc(&self, len: usize) -> Result<*mut c_void, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(ptr::null_mut(), |start| unsafe { self.host_malloc(start, len, HOST_MALLOC) })
+    }
+
+    unsafe fn host_free(&self, address: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.host_free(address) }
+    }
+
+    unsafe fn host_register(&self, address: *mut c_void, len: usize) -> Result<(), CallError> {
+        // SAFETY: the caller's range.
+        unsafe { self.host_register(address, len, hipHostRegisterPortable) }
+    }
+
+    unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's range.
+        unsafe { self.host_unregister(address) }
+    }
+
+    unsafe fn copy_h2d(&self, to: hipDeviceptr_t, from: *const c_void, len: usize) -> Result<(), CallError> {
+        // SAFETY: the caller's range, which is only read; the driver checks its own side.
+        unsafe { self.memcpy_h2d(to, from.cast_mut(), len) }
+    }
+
+    unsafe fn copy_d2h(&self, to: *mut c_void, from: hipDeviceptr_t, len: usize) -> Result<(), CallError> {
+        // SAFETY: the caller's range; the driver checks its own side.
+        unsafe { self.memcpy_d2h(to, from, len) }
+    }
+
+    unsafe fn copy_h2d_async(
+        &self,
+        to: hipDeviceptr_t,
+        from: *const c_void,
+        len: usize,
+        stream: hipStream_t,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's ranges, of which `from` is only read, and stream.
+        unsafe { self.memcpy_h2d_async(to, from.cast_mut(), len, stream) }
+    }
+
+    unsafe fn copy_d2h_async(
+        &self,
+        to: *mut c_void,
+        from: hipDeviceptr_t,
+        len: usize,
+        stream: hipStream_t,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's ranges and stream.
+        unsafe { self.memcpy_d2h_async(to, from, len, stream) }
+    }
+
+    fn stream_create(&self) -> Result<hipStream_t, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(ptr::null_mut(), |stream| unsafe { self.stream_create_with_flags(stream, hipStreamNonBlocking) })
+    }
+
+    unsafe fn stream_destroy(&self, stream: hipStream_t) -> Result<(), CallError> {
+        // SAFETY: the caller's stream.
+        unsafe { self.stream_destroy(stream) }
+    }
+
+    unsafe fn stream_synchronize(&self, stream: hipStream_t) -> Result<(), CallError> {
+        // SAFETY: the caller's stream.
+        unsafe { self.stream_synchronize(stream) }
+    }
+
+    unsafe fn stream_query(&self, stream: hipStream_t) -> Result<bool, CallError> {
+        // SAFETY: the caller's stream.
+        self.has_ended("hipStreamQuery", unsafe { (self.table.stream_query)(stream) })
+    }
+
+    unsafe fn stream_wait_event(&self, stream: hipStream_t, event: hipEvent_t) -> Result<(), CallError> {
+        // SAFETY: the caller's stream and event; the flags must be 0.
+        unsafe { self.stream_wait_event(stream, event, 0) }
+    }
+
+    fn event_create(&self) -> Result<hipEvent_t, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        given(ptr::null_mut(), |event| unsafe { self.event_create_with_flags(event, hipEventDefault) })
+    }
+
+    unsafe fn event_destroy(&self, event: hipEvent_t) -> Result<(), CallError> {
+        // SAFETY: the caller's event.
+        unsafe { self.event_destroy(event) }
+    }
+
+    unsafe fn event_record(&self, event: hipEvent_t, stream: hipStream_t) -> Result<(), CallError> {
+        // SAFETY: the caller's event and stream.
+        unsafe { self.event_record(event, stream) }
+    }
+
+    unsafe fn event_query(&self, event: hipEvent_t) -> Result<bool, CallError> {
+        // SAFETY: the caller's event.
+        self.has_ended("hipEventQuery", unsafe { (self.table.event_query)(event) })
+    }
+
+    unsafe fn event_elapsed_ms(&self, start: hipEvent_t, end: hipEvent_t) -> Result<f32, CallError> {
+        // SAFETY: the caller's events; the out-parameter is valid to write.
+        given(0.0, |milliseconds| unsafe { self.event_elapsed_time(milliseconds, start, end) })
+    }
+
+    fn words_alloc(&self) -> Result<(*mut c_void, hipDeviceptr_t), DeviceError> {
+        // Signal memory is the one kind that hipStreamWaitValue32 is documented to wait on. Host and device share its address.
+        let mut words: *mut c_void = ptr::null_mut();
+        // SAFETY: the out-parameter is valid to write.
+        unsafe { self.ext_malloc(&raw mut words, SIGNAL_BYTES, hipMallocSignalMemory) }?;
+        Ok((words, words))
+    }
+
+    unsafe fn words_free(&self, words: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.free(words) }
+    }
+
+    fn stream_can_wait(&self, device: hipDevice_t) -> Result<(), String> {
+        // SAFETY: the out-parameter is valid to write.
+        match given(0, |value| unsafe { self.device_get_attribute(value, CAN_USE_STREAM_WAIT_VALUE, device) }) {
+            Ok(0) => Err("the device says that it has none (hipDeviceAttributeCanUseStreamWaitValue is 0)".to_owned()),
+            // A version that does not know the attribute is tried.
+            _ => Ok(()),
+        }
+    }
+
+    unsafe fn stream_wait_word(
+        &self,
+        stream: hipStream_t,
+        words: hipDeviceptr_t,
+        value: u32,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's stream and words.
+        unsafe { self.stream_wait_value32(stream, words, value, hipStreamWaitValueGte) }
+    }
+
+    fn kernel_load(&self) -> Result<Infallible, DeviceError> {
+        Err(DeviceError::Unsupported {
+            what: "a kernel that spins",
+            reason: "numabench has none for HIP, as it would need hiprtc to compile it".to_owned(),
+        })
+    }
+
+    unsafe fn kernel_launch(
+        &self,
+        kernel: &Infallible,
+        _stream: hipStream_t,
+        _words: hipDeviceptr_t,
+        _value: u32,
+        _limit_ns: u64,
+    ) -> Result<(), CallError> {
+        match *kernel {}
+    }
+
+    unsafe fn kernel_unload(&self, kernel: &Infallible) -> Result<(), CallError> {
+        match *kernel {}
+    }
+}

@@ -1,0 +1,30 @@
+//! `numabench check` as typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::duration;
+
+/// `numabench check`.
+#[derive(Debug, clap::Args)]
+pub struct Check {
+    /// Look at these running processes instead of this one and the ranks started with it
+    #[arg(long, value_name = "PID[,PID...]", value_delimiter = ',', conflicts_with = "program")]
+    pub pid: Vec<u32>,
+    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) what is seen here: whether it would be right there
+    #[arg(long, value_name = "FILE.xml")]
+    pub input: Option<PathBuf>,
+    /// How long the ranks of a node wait for each other
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+    /// With a program: start it only if all ranks of the node are well placed
+    #[arg(long, requires = "program")]
+    pub strict: bool,
+    /// Print what was seen and found as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// A program to become afterwards, looked for in PATH, and its arguments; the table then goes to standard error
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}

@@ -1,0 +1,80 @@
+//! The command line of `numabench exec`.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+
+use stats::IdList;
+
+use crate::exec::deal::Gpus;
+
+/// `numabench exec`.
+#[derive(Debug, clap::Args)]
+pub struct Exec {
+    /// The GPUs of this node's ranks: indices in PCI order, PCI addresses, UUIDs or all, shared out to the ranks in blocks; none
+    /// places ranks without regard to GPUs [default: one for each rank, of those that the launcher shows; alone, the first]
+    #[arg(long, value_name = "LIST|all|none", value_parser = gpus_of_ranks, help_heading = "Placement")]
+    pub gpus: Option<Gpus>,
+    /// Cores for each rank [default: those near the GPU, shared out evenly among all GPUs and ranks there]
+    #[arg(long, value_name = "N", help_heading = "Placement")]
+    pub cores_per_rank: Option<usize>,
+    /// All hardware threads of a core instead of one
+    #[arg(long, help_heading = "Placement")]
+    pub smt: bool,
+    /// Where ranks go: close to their GPUs, spread evenly over NUMA nodes, compact from the first core on, or worst, the
+    /// farthest from their GPUs
+    #[arg(long, value_name = "close|spread|compact|worst", default_value = "close", help_heading = "Placement")]
+    pub strategy: placement::Strategy,
+    /// PUs whose cores no rank gets, OS ids as taskset writes them
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub reserve: Option<IdList>,
+    /// Where the program's memory lies: on the nodes of its cores (local) or on NODE and nowhere else, as with numactl
+    /// --membind: a program that needs more than is free there is killed; none leaves it to the kernel
+    #[arg(long, value_name = "local|NODE|none", default_value = "local", value_parser = exec_membind, help_heading = "Placement")]
+    pub membind: ExecMembind,
+    /// Keep the cores that the launcher bound this rank to: choose the nearest GPU and bind memory there
+    #[arg(long, conflicts_with_all = ["cores_per_rank", "smt", "strategy", "reserve"], help_heading = "Placement")]
+    pub keep_cpus: bool,
+
+    /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
+    #[arg(long, value_name = "N", requires = "ranks", help_heading = "Rank")]
+    pub rank: Option<usize>,
+    /// How many ranks this node has, where the launcher does not say it
+    #[arg(long, value_name = "M", help_heading = "Rank")]
+    pub ranks: Option<NonZeroUsize>,
+
+    /// Say on standard error what was done, in one line a rank
+    #[arg(long, help_heading = "Output")]
+    pub report: bool,
+    /// Start nothing: print what would be set, as shell assignments
+    #[arg(long, conflicts_with_all = ["report", "program"], help_heading = "Output")]
+    pub print: bool,
+    /// The program, looked for in PATH, and its arguments, which are not touched
+    #[arg(last = true, required_unless_present = "print", value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// Where a program's memory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExecMembind {
+    /// On the nodes of its PUs.
+    Local,
+    /// On this node.
+    Node(u32),
+    /// Left to the kernel.
+    None,
+}
+
+fn exec_membind(text: &str) -> Result<ExecMembind, String> {
+    match text {
+        "local" => Ok(ExecMembind::Local),
+        "none" => Ok(ExecMembind::None),
+        node => node
+            .parse()
+            .map(ExecMembind::Node)
+            .map_err(|_| format!("\"{text}\" is neither local, none nor a NUMA node's number")),
+    }
+}
+
+fn gpus_of_ranks(text: &str) -> Result<Gpus, placement::SelectionError> {
+    if text == "none" { Ok(Gpus::None) } else { text.parse().map(Gpus::Named) }
+}

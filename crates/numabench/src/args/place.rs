@@ -1,0 +1,89 @@
+//! `numabench place` as typed.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use placement::{Dialect, Selection, SelectionError, Strategy};
+use stats::IdSet;
+
+use super::{Backend, ColorChoice, Memory, duration};
+
+/// `numabench place`.
+#[derive(Debug, clap::Args)]
+pub struct Place {
+    /// Ranks on the node [default: one for each GPU; without GPUs one for each NUMA node with cores]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "What is placed")]
+    pub ranks: Option<u64>,
+    /// The ranks' GPUs, in rank order: indices in PCI order, PCI addresses, UUIDs, all, or none for ranks without a GPU
+    #[arg(long, value_name = "LIST|all|none", default_value = "all", help_heading = "What is placed")]
+    pub gpus: GpuList,
+    /// Cores for each rank [default: the cores near its GPU, shared out among all GPUs there]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "What is placed")]
+    pub cores_per_rank: Option<u64>,
+    /// All hardware threads of a core, instead of one
+    #[arg(long, help_heading = "What is placed")]
+    pub smt: bool,
+    /// Where ranks go: near their GPUs; evenly over the NUMA nodes, wherever the GPUs are; on consecutive cores from the first; far
+    /// from their GPUs, to show what it costs
+    #[arg(long, value_name = "close|spread|compact|worst", default_value = "close", help_heading = "What is placed")]
+    pub strategy: Strategy,
+    /// PUs whose cores no rank gets, as taskset writes them
+    #[arg(long, value_name = "LIST", help_heading = "What is placed")]
+    pub reserve: Option<IdSet>,
+    /// Plan for a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`) instead of this one
+    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["measure", "from"], help_heading = "What is placed")]
+    pub input: Option<PathBuf>,
+    /// Take the places that an earlier `place --json FILE` found best
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "ranks", "gpus", "cores_per_rank", "smt", "strategy", "reserve"], help_heading = "What is placed")]
+    pub from: Option<PathBuf>,
+
+    /// Measure which placement is fastest here: close, spread, and what the topology cannot rank, with every rank copying at once
+    #[arg(long, conflicts_with = "strategy", help_heading = "Measured, not believed")]
+    pub measure: bool,
+    /// Which devices: auto takes CUDA where there is a GPU and host memory otherwise
+    #[arg(long, value_enum, default_value_t = Backend::Auto, requires = "measure", help_heading = "Measured, not believed")]
+    pub backend: Backend,
+    /// The size of one copy
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", requires = "measure", help_heading = "Measured, not believed")]
+    pub size: u64,
+    /// The kind of host memory [default: pinned; pageable with the host backend]
+    #[arg(long, value_enum, value_name = "KIND", requires = "measure", help_heading = "Measured, not believed")]
+    pub memory: Option<Memory>,
+    /// Begin no further round of turns after this time
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", requires = "measure", help_heading = "Measured, not believed")]
+    pub max_time: Duration,
+    /// Seed of the order of turns, of the payload and of the intervals
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "measure", help_heading = "Measured, not believed")]
+    pub seed: u64,
+
+    /// Print only the lines of one launcher or tool, to be pasted
+    #[arg(long, value_name = "DIALECT", help_heading = "Output")]
+    pub emit: Option<Dialect>,
+    /// Write the placement document to FILE, or to standard output instead of the table (-)
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Leave out the lines to paste; with --emit, what is to be known of them
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// Whether the table is coloured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// The ranks' GPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GpuList {
+    /// Ranks without a GPU.
+    None,
+    /// These.
+    Some(Selection),
+}
+
+impl FromStr for GpuList {
+    type Err = SelectionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim() == "none" { Ok(Self::None) } else { text.parse().map(Self::Some) }
+    }
+}

@@ -1,0 +1,86 @@
+//! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
+
+use std::path::Path;
+use std::time::Instant;
+
+use placement::{Situation, say};
+use report::PlaceDocument;
+use report::render::Style;
+use report::sink::Sink;
+use topo::{Survey, Topology};
+
+use crate::args::place::Place;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::place::{candidates, document, measured, saved, situation};
+use crate::terminal;
+
+/// Runs the command.
+pub fn run(args: &Place) -> Result<Exit, Fault> {
+    let began = Instant::now();
+    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
+    // The output is opened first: a measurement whose result cannot be kept must not begin.
+    let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
+    let survey = survey(args)?;
+    let topology = &survey.topology;
+    let (found, exit) = if args.measure {
+        measured::run(args, topology)?
+    } else if let Some(path) = &args.from {
+        (candidates::Found::only(saved::read(path, topology)?), Exit::Ok)
+    } else {
+        (candidates::Found::only(candidates::asked(args, &survey)?), Exit::Ok)
+    };
+    let situation = situation::of(args, &survey);
+    if let Some(dialect) = args.emit {
+        emit(topology, &found, dialect, &situation, args.quiet)?;
+        keep(sink.as_ref(), || document::build(args, topology, &found, &situation, began))?;
+        return Ok(exit);
+    }
+    let document = document::build(args, topology, &found, &situation, began);
+    keep(sink.as_ref(), || document.clone())?;
+    if args.json.as_deref() == Some(Path::new("-")) {
+        let json = report::render::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+        terminal::print(&json)?;
+    } else {
+        let saved_to = file.map(|path| path.display().to_string());
+        let (width, color) = (terminal::width(), terminal::color(args.color));
+        let style = Style { width, color, quiet: args.quiet, saved_to };
+        terminal::print(report::render::place(&document, &style).as_bytes())?;
+    }
+    Ok(exit)
+}
+
+fn survey(args: &Place) -> Result<Survey, Fault> {
+    match &args.input {
+        Some(path) => topo::survey_xml(path).map_err(Fault::usage),
+        None => topo::survey().map_err(|error| Fault::new(Exit::NoResult, error)),
+    }
+}
+
+/// Prints the lines of one dialect and nothing else. A line that cannot work here is refused, not printed: it would be pasted.
+fn emit(
+    topology: &Topology,
+    found: &candidates::Found,
+    dialect: placement::Dialect,
+    situation: &Situation,
+    quiet: bool,
+) -> Result<(), Fault> {
+    let saying = say(topology, &found.recommended().places, dialect, situation);
+    if let Some(cannot) = saying.cannot {
+        let text = saying.text.trim_end();
+        return Err(Fault::usage(anyhow::anyhow!(
+            "{} cannot work here: {cannot} (it would be: {text})",
+            dialect.name()
+        )));
+    }
+    if !quiet {
+        saying.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
+    }
+    terminal::print(format!("{}\n", saying.text.trim_end()).as_bytes())
+}
+
+fn keep(sink: Option<&Sink>, document: impl FnOnce() -> PlaceDocument) -> Result<(), Fault> {
+    let Some(sink) = sink else { return Ok(()) };
+    let json = report::render::json_value(&document()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))
+}

@@ -1,0 +1,153 @@
+//! The ways to place the ranks that were asked for.
+
+use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, recommend};
+use report::place::{Measured, Turn};
+use stats::IdSet;
+use stats::compare::Comparison;
+use topo::model::Rung;
+use topo::{Survey, Topology};
+
+use crate::args::place::{GpuList, Place};
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// More NUMA nodes than this are not tried one by one: the time for measuring is not theirs alone.
+const NODES_AT_MOST: usize = 4;
+
+/// One way to place the ranks, and what its turns gave.
+pub struct Way {
+    /// Its name.
+    pub name: String,
+    /// What it does, in words.
+    pub what: String,
+    /// Where it puts them.
+    pub places: NodePlaces,
+    /// Its turns.
+    pub turns: Vec<Turn>,
+    /// Turns that failed.
+    pub trouble: Option<String>,
+    /// Its turns against the leader's.
+    pub against_leader: Option<Comparison>,
+}
+
+impl Way {
+    /// A way that was not measured.
+    pub fn new(name: impl Into<String>, what: impl Into<String>, places: NodePlaces) -> Self {
+        Self { name: name.into(), what: what.into(), places, turns: Vec::new(), trouble: None, against_leader: None }
+    }
+}
+
+/// The ways there are, the recommended one first, and what was measured of them.
+pub struct Found {
+    /// At least one.
+    ways: Vec<Way>,
+    /// What was measured.
+    pub measured: Option<Measured>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Found {
+    /// The only way, not measured.
+    pub fn only(way: Way) -> Self {
+        Self { ways: vec![way], measured: None, notes: Vec::new() }
+    }
+
+    /// Several ways; the recommended one is at `recommended`.
+    pub fn measured(mut ways: Vec<Way>, recommended: usize, measured: Measured, notes: Vec<String>) -> Self {
+        ways[..=recommended].rotate_right(1);
+        Self { ways, measured: Some(measured), notes }
+    }
+
+    /// The way to take.
+    pub fn recommended(&self) -> &Way {
+        &self.ways[0]
+    }
+
+    /// All of them.
+    pub fn ways(&self) -> &[Way] {
+        &self.ways
+    }
+}
+
+/// The way asked for, without a device being touched.
+pub fn asked(args: &Place, survey: &Survey) -> Result<Way, Fault> {
+    let ask = ask(args, gpus(args, &Target::gpus_of(&survey.topology))?);
+    let places = recommend(&survey.topology, &ask).map_err(Fault::usage)?;
+    Ok(Way::new(ask.strategy.name(), what(ask.strategy), places))
+}
+
+/// What the arguments ask to be placed, with these GPUs.
+pub fn ask(args: &Place, gpus: GpuChoice) -> Ask {
+    let number = |asked: Option<u64>| asked.and_then(|number| usize::try_from(number).ok());
+    Ask {
+        ranks: number(args.ranks),
+        gpus,
+        pus: None,
+        cores_per_rank: number(args.cores_per_rank),
+        smt: args.smt,
+        strategy: args.strategy,
+        reserve: args.reserve.clone().unwrap_or_default(),
+    }
+}
+
+/// The GPUs that the arguments name, of these.
+pub fn gpus(args: &Place, available: &[Target]) -> Result<GpuChoice, Fault> {
+    match &args.gpus {
+        GpuList::None => Ok(GpuChoice::None),
+        GpuList::Some(selection) => {
+            let these = selection.resolve(available).map_err(|error| match error {
+                placement::SelectionError::Absent { .. } => Fault::new(Exit::Absent, error),
+                _ => Fault::usage(error),
+            })?;
+            Ok(if these.is_empty() { GpuChoice::None } else { GpuChoice::These(these) })
+        }
+    }
+}
+
+/// What a strategy does.
+pub fn what(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Close => "each rank near its GPU, as far as the platform says where that is",
+        Strategy::Spread => "ranks evenly over the NUMA nodes, wherever the GPUs are",
+        Strategy::Compact => "ranks on consecutive cores, from the first",
+        Strategy::Worst => "each rank far from its GPU, to show what that costs",
+    }
+}
+
+/// The ways worth measuring: close, spread and compact, and where the platform does not say where a device is, all ranks on each NUMA node.
+/// Those that come to the same places are one; the notes say which.
+pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<String>), Fault> {
+    let mut ways: Vec<Way> = Vec::new();
+    let mut notes = Vec::new();
+    let mut add = |way: Way| match ways.iter().find(|other| seats(&other.places) == seats(&way.places)) {
+        Some(same) => {
+            notes.push(format!("{} comes to the same places as {} here: it is measured once", way.name, same.name))
+        }
+        None => ways.push(way),
+    };
+    for strategy in [Strategy::Close, Strategy::Spread, Strategy::Compact] {
+        let ask = Ask { strategy, ..ask.clone() };
+        add(Way::new(strategy.name(), what(strategy), recommend(topology, &ask).map_err(Fault::usage)?));
+    }
+    let close = recommend(topology, &Ask { strategy: Strategy::Close, ..ask.clone() }).map_err(Fault::usage)?;
+    if close.places.iter().any(|place| place.rung == Some(Rung::Unknown)) {
+        let pool = ask.pus.as_ref().unwrap_or(&topology.allowed.pus);
+        let nodes = topology.nodes.iter().filter(|node| !node.pus.and(pool).is_empty());
+        let nodes: Vec<(u32, IdSet)> = nodes.map(|node| (node.os_index, node.pus.and(pool))).collect();
+        if nodes.len() > 1 && nodes.len() <= NODES_AT_MOST {
+            for (node, pus) in nodes {
+                let ask = Ask { strategy: Strategy::Compact, pus: Some(pus), ..ask.clone() };
+                // A node with too few cores is no way to place them.
+                let Ok(places) = recommend(topology, &ask) else { continue };
+                add(Way::new(format!("node-{node}"), format!("all ranks on NUMA node {node}"), places));
+            }
+        }
+    }
+    Ok((ways, notes))
+}
+
+/// What a measurement of it depends on.
+fn seats(places: &NodePlaces) -> Vec<(u32, Option<u32>)> {
+    places.places.iter().map(|place| (place.first_pu(), place.memory_node)).collect()
+}

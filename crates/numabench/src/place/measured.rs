@@ -1,0 +1,133 @@
+//! `place --measure`: the ways worth measuring, measured in turns, and the one to take.
+
+use device::PlatformKind;
+use placement::{ChosenBy, GpuChoice, Plan, RankPlan, Target, TargetId};
+use report::place::{Measured, MeasuredFinding};
+use stats::best::{Finding, Standing};
+use stats::compare::Verdict;
+use topo::Topology;
+
+use super::candidates::{self, Found, Way};
+use super::turns::{self, How, Outcome};
+use crate::args::place::Place;
+use crate::backends;
+use crate::cmd::pingpong::budget;
+use crate::config;
+use crate::document::part::platform;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::progress::Progress;
+use crate::signals::Signals;
+
+/// Measures, and says which way to take and how the command ends.
+pub fn run(args: &Place, topology: &Topology) -> Result<(Found, Exit), Fault> {
+    let named = matches!(&args.gpus, crate::args::place::GpuList::Some(placement::Selection::These(_)));
+    let found = backends::find(args.backend, named, topology)?;
+    let available = targets(topology, backends::targets(&*found.platform));
+    let ask = candidates::ask(args, candidates::gpus(args, &available)?);
+    if ask.gpus == GpuChoice::None {
+        let what =
+            "ranks without a GPU copy to none, so there is nothing to measure: leave --measure or --gpus none out";
+        return Err(Fault::usage(anyhow::anyhow!(what)));
+    }
+    let (mut ways, mut notes) = candidates::worth_measuring(topology, &ask)?;
+    let plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+    let how = how(args, found.platform.facts().kind)?;
+    for plan in &plans {
+        budget(&how.config(plan.ranks.len()), plan, topology, &found)?;
+    }
+    if ways.iter().any(|way| way.places.places.iter().any(|place| place.pus.len() > 1)) {
+        notes.push("a rank was measured on the first of its PUs".to_owned());
+    }
+    let signals = Signals::catch()?;
+    let progress = Progress::new(0, args.quiet);
+    let names: Vec<String> = ways.iter().map(|way| way.name.clone()).collect();
+    let outcome = turns::measure(&plans, &how, topology, &found, &signals, |round, at| {
+        progress.say(format!("measuring: round {} of turns, {}", round + 1, names[at]));
+    });
+    progress.clear();
+    let platform = platform(&found, &topo::environment::probe());
+    let measured = Measured {
+        platform,
+        size_bytes: args.size,
+        memory: how.memory.name().to_owned(),
+        seed: args.seed,
+        finding: outcome.standing.as_ref().map_or(MeasuredFinding::Undecided, |standing| standing.finding.into()),
+        leader: outcome.standing.as_ref().map(|standing| ways[standing.leader].name.clone()),
+        ended_early: outcome.ended_early.clone(),
+    };
+    let exit = signals.exit().unwrap_or_else(|| exit(&outcome));
+    let recommended = outcome.standing.as_ref().map_or(0, |standing| recommended(standing));
+    take(&mut ways, outcome);
+    Ok((Found::measured(ways, recommended, measured, notes), exit))
+}
+
+/// The platform's devices as the machine numbers its GPUs: what launchers are told.
+fn targets(topology: &Topology, seen: Vec<Target>) -> Vec<Target> {
+    let numbered = |target: Target| match target.id {
+        TargetId::Gpu(pci) => match topology.gpu_at(pci) {
+            Some(gpu) => Target { index: gpu.index, ..target },
+            None => target,
+        },
+        TargetId::Node(_) => target,
+    };
+    seen.into_iter().map(numbered).collect()
+}
+
+/// The way's places as a plan of the ping-pong's: each rank on the first of its PUs.
+fn plan(way: &Way) -> Result<Plan, Fault> {
+    let rank = |place: &placement::Place| -> Option<RankPlan> {
+        Some(RankPlan {
+            rank: place.rank,
+            pu: place.first_pu(),
+            chosen_by: ChosenBy::Asked,
+            memory_node: place.memory_node?,
+            target: place.target.clone()?,
+            verdict: place.verdict.clone()?,
+        })
+    };
+    let ranks = way.places.places.iter().map(rank).collect::<Option<Vec<_>>>();
+    let ranks = ranks
+        .ok_or_else(|| Fault::usage(anyhow::anyhow!("{}: a rank has no memory or no device to copy to", way.name)));
+    Ok(Plan { ranks: ranks?, notes: Vec::new() })
+}
+
+fn how(args: &Place, kind: PlatformKind) -> Result<How, Fault> {
+    let bytes = usize::try_from(args.size).map_err(Fault::usage)?;
+    let memory = args.memory.map_or_else(|| config::default_memory(kind), config::memory);
+    Ok(How { bytes, memory, seed: args.seed, max_time: args.max_time })
+}
+
+/// The way to take: of those that are as fast as the leader, the first, which is the one that the topology speaks for.
+fn recommended(standing: &Standing) -> usize {
+    let as_fast = |at: &usize| {
+        *at == standing.leader
+            || standing.against_leader[*at]
+                .as_ref()
+                .is_some_and(|found| found.verdict == Verdict::NoMeasurableDifference)
+    };
+    (0..standing.against_leader.len()).find(as_fast).unwrap_or(standing.leader)
+}
+
+fn exit(outcome: &Outcome) -> Exit {
+    match &outcome.standing {
+        None => Exit::NoResult,
+        Some(_) if outcome.turned.iter().any(|turned| turned.is_out()) => Exit::Partial,
+        Some(standing) if standing.finding == Finding::Undecided => Exit::Undecided,
+        Some(_) => Exit::Ok,
+    }
+}
+
+/// Gives each way what its turns gave.
+fn take(ways: &mut [Way], outcome: Outcome) {
+    let mut against = outcome.standing.map(|standing| standing.against_leader).unwrap_or_default();
+    against.resize(ways.len(), None);
+    for ((way, turned), against) in ways.iter_mut().zip(outcome.turned).zip(against) {
+        let failures = turned.failures;
+        way.trouble = turned.trouble.map(|why| match failures {
+            1 => format!("1 turn failed: {why}"),
+            _ => format!("{failures} turns failed, the last: {why}"),
+        });
+        (way.turns, way.against_leader) = (turned.turns, against);
+    }
+}

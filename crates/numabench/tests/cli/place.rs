@@ -1,0 +1,157 @@
+//! `numabench place` from outside: a plan of a saved machine, a measurement of this one, and what was saved read back.
+//!
+//! Which places are right is held in `placement`; here, that they reach the user and come back.
+
+use std::error::Error;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::driver;
+use crate::proof::{self, list, text};
+use crate::run::{Done, Ended, end, numabench, run, with_driver};
+
+/// A short measurement.
+const SHORT: [&str; 6] = ["place", "--measure", "--size", "256KiB", "--max-time", "3s"];
+
+fn fixture(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures").join(name).display().to_string()
+}
+
+fn document(ended: &Ended) -> Result<Value, Box<dyn Error>> {
+    let document = ended.json()?;
+    proof::follows(&document, "place-v1.json")?;
+    Ok(document)
+}
+
+/// The PUs and GPU addresses of the recommended places.
+fn places(document: &Value) -> Vec<(Value, Value, Value)> {
+    let rows = document["candidates"][0]["places"].as_array().cloned().unwrap_or_default();
+    rows.iter().map(|row| (row["pus"].clone(), row["memory_node"].clone(), row["gpu"]["pci_address"].clone())).collect()
+}
+
+#[test]
+fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -> Done {
+    let input = fixture("two-packages-gpus.xml");
+    let table = run(&["place", "--input", &input]).well().out;
+    for part in [
+        "0000:03:00.0",
+        "0000:83:00.0",
+        "--cpu-bind=map_cpu:",
+        "--cpu-bind=mask_cpu:0x",
+        "OMP_PLACES",
+        "numactl",
+        "taskset",
+    ] {
+        assert!(table.contains(part), "{part} is missing in:\n{table}");
+    }
+    let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
+    assert_eq!(places(&document).len(), 3, "a rank for each GPU");
+    assert!(document["measured"].is_null());
+    assert_eq!(text(&document, "/machine/file"), input);
+    Ok(())
+}
+
+#[test]
+fn one_dialect_is_printed_alone_to_be_pasted_and_what_it_says_is_the_plan() -> Done {
+    let input = fixture("two-packages-gpus.xml");
+    let ended = run(&["place", "--input", &input, "--emit", "taskset", "-q"]).well();
+    let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
+    for (pus, ..) in places(&document) {
+        let ids: Vec<String> = pus.as_array().into_iter().flatten().map(ToString::to_string).collect();
+        // No two of these are neighbours, so that none is written as a range.
+        let pus = ids.join(",");
+        assert!(ended.out.contains(&format!(" {pus} ")) && !pus.is_empty(), "{pus} is not in {}", ended.out);
+    }
+    run(&["place", "--input", &input, "--emit", "sbatch"]).refused(2, &["sbatch"]);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_placed_is_refused_with_what_can() {
+    let input = fixture("two-packages-gpus.xml");
+    run(&["place", "--input", &input, "--gpus", "0,7"]).refused(77, &["no device 7", "0000:03:00.0"]);
+    run(&["place", "--input", &input, "-n", "2", "--cores-per-rank", "64"]).refused(2, &["2 ranks", "64"]);
+    run(&["place", "--input", &input, "--strategy", "near"]).refused(2, &["near", "close"]);
+    run(&["place", "--input", "/nowhere.xml"]).refused(2, &["/nowhere.xml"]);
+    run(&["place", "--size", "1MiB"]).refused(2, &["--measure"]);
+}
+
+#[test]
+fn a_measurement_ends_with_a_verdict_and_every_candidates_turns() -> Done {
+    let ended = run(&[&SHORT[..], &["--backend", "host", "--gpus", "0", "--json", "-"]].concat());
+    assert!(matches!(ended.code, Some(0 | 6)), "{:?} {}", ended.code, ended.err);
+    let document = document(&ended)?;
+    assert_eq!(text(&document, "/measured/platform/kind"), "host");
+    let finding = text(&document, "/measured/finding");
+    assert_eq!(finding == "undecided", ended.code == Some(6), "{finding}");
+    for candidate in list(&document, "/candidates") {
+        let turns = list(candidate, "/turns");
+        assert!(!turns.is_empty() && candidate["trouble"].is_null(), "{candidate:#}");
+        for turn in turns {
+            for way in ["h2d_bytes_per_s", "d2h_bytes_per_s"] {
+                let rates: Vec<f64> = turn[way].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+                assert!(rates.len() == 1 && rates.iter().all(|rate| *rate > 0.0), "{turn}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_was_measured_and_saved_is_read_back_and_gives_the_same_places() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("best.json").display().to_string();
+    let ended = run(&[&SHORT[..], &["--backend", "host", "--gpus", "0", "--json", &file]].concat());
+    assert!(matches!(ended.code, Some(0 | 6)), "{:?} {}", ended.code, ended.err);
+    assert!(ended.out.contains("NO GPU TOOK PART") && ended.out.contains("Verdict: "), "{}", ended.out);
+    let saved: Value = serde_json::from_slice(&std::fs::read(&file)?)?;
+    proof::follows(&saved, "place-v1.json")?;
+    let again = document(&run(&["place", "--from", &file, "--json", "-"]).well())?;
+    assert_eq!(places(&again), places(&saved));
+    assert!(text(&again, "/candidates/0/what").contains("measured on"), "{}", again["candidates"][0]["what"]);
+    Ok(())
+}
+
+#[test]
+fn places_of_another_machine_are_refused_and_so_is_what_is_no_placement() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("other.json").display().to_string();
+    run(&["place", "--input", &fixture("two-packages-gpus.xml"), "--json", &file]).well();
+    run(&["place", "--from", &file]).refused(2, &["rank 0", "not allowed here", "another machine"]);
+    std::fs::write(&file, "{\"schema\": \"numabench.result\", \"schema_version\": \"1.1\"}")?;
+    run(&["place", "--from", &file]).refused(2, &["no numabench.place document"]);
+    std::fs::write(&file, "rank 0: PU 1")?;
+    run(&["place", "--from", &file]).refused(2, &["not JSON", "numabench place"]);
+    Ok(())
+}
+
+#[test]
+fn on_simulated_gpus_the_figures_are_said_to_be_simulated() -> Done {
+    let args = ["place", "--measure", "--gpus", "0", "--size", "1MiB", "--max-time", "2s", "--json", "-"];
+    let ended = end(&mut with_driver(&driver::fake()?), args);
+    assert!(matches!(ended.code, Some(0 | 6)), "{:?} {}", ended.code, ended.err);
+    let document = document(&ended)?;
+    assert!(text(&document, "/measured/platform/simulated").contains("fake driver"), "{}", document["measured"]);
+    Ok(())
+}
+
+#[test]
+fn a_way_that_fails_is_said_and_the_command_ends_as_partial_or_without_a_result() -> Done {
+    let args = ["place", "--measure", "--size", "64KiB", "--max-time", "2s", "--json", "-"];
+    // Registering is refused with "out of memory": pinned memory cannot be had by anybody.
+    let ended = end(with_driver(&driver::fake()?).env("FAKE_REGISTER", "2"), args);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let document = document(&ended)?;
+    assert!(document["measured"]["leader"].is_null(), "{}", document["measured"]);
+    for candidate in list(&document, "/candidates") {
+        assert!(text(candidate, "/trouble").contains("rank 0"), "{candidate:#}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let args = [&SHORT[..], &["--json", "/nowhere/at/all.json"]].concat();
+    end(&mut numabench(), args).refused(2, &["/nowhere/at"]);
+}
