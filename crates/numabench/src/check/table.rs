@@ -63,14 +63,15 @@ pub fn table(shown: &Shown<'_>) -> String {
         line(&mut text, &format!("{word}: {}", finding.text));
     }
     if !shown.missing.is_empty() {
-        line(&mut text, &format!("unknown: ranks {} of this node did not come in time", shown.missing));
+        line(&mut text, &format!("unknown: of this node's ranks, number {} did not come in time", shown.missing));
     }
     match shown.judgement.ipc {
         Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs: no device file is refused"),
-        Ipc::NotKnown => {
-            line(&mut text, "note: IPC between the ranks' GPUs: whether device files are refused is not known")
+        // A saved machine has no device files.
+        Ipc::NotKnown if shown.topology.source == Source::ThisSystem => {
+            line(&mut text, "note: IPC between the ranks' GPUs: whether device files are refused is not known");
         }
-        Ipc::NoPair | Ipc::Cut { .. } => {}
+        Ipc::NotKnown | Ipc::NoPair | Ipc::Cut { .. } => {}
     }
     line(&mut text, &sum(shown));
     for fix in shown.fix {

@@ -31,6 +31,7 @@ fn hwloc_version(path: &str) -> Result<String, Box<dyn Error>> {
 fn the_help_is_what_is_documented_with_every_exit_code() {
     for (name, args) in [
         ("help", &["--help"][..]),
+        ("help_check", &["check", "--help"]),
         ("help_pingpong", &["pingpong", "--help"]),
         ("help_topo", &["topo", "--help"]),
         ("help_place", &["place", "--help"]),

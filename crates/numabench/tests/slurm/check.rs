@@ -120,7 +120,7 @@ fn a_rank_that_does_not_come_is_named_and_makes_it_unknown() -> Done {
         &script,
     ]));
     assert_eq!(ended.code, Some(6), "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("unknown: ranks 1 of this node did not come in time"), "{}", ended.out);
+    assert!(ended.out.contains("unknown: of this node's ranks, number 1 did not come in time"), "{}", ended.out);
     assert_eq!(left(), [""; 0]);
     Ok(())
 }
