@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[path = "../../../../tests/fake-driver/stand_in.rs"]
 mod stand_in;
 
-pub use stand_in::{Driver, lacking, stand_in};
+pub use stand_in::{Driver, hip_over_cuda, lacking, stand_in};
 
 /// A driver of two simulated devices with 256 MiB each, 0000:05:00.0 and 0000:c1:00.0, unless FAKE_DEVICES says otherwise.
 pub fn fake() -> Result<PathBuf, Box<dyn Error>> {

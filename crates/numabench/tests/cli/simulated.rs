@@ -6,6 +6,7 @@ use std::error::Error;
 use serde_json::Value;
 
 use crate::driver;
+use crate::kinds;
 use crate::proof::{self, case_ids, list, number, results, text};
 use crate::run::{Done, Ended, end, with_driver};
 
@@ -180,4 +181,23 @@ fn a_latch_that_does_not_work_is_replaced_and_without_any_the_host_times() -> Do
         assert!(number(&document, "/cases/0/bytes") == 1 << 20);
     }
     Ok(())
+}
+
+#[test]
+fn hip_over_cuda_moves_bytes_by_the_cuda_driver_and_says_what_it_is() -> Done {
+    if !kinds::all().iter().any(|kind| kind.name == "hip") {
+        return Ok(());
+    }
+    let (hip, cuda) = (driver::hip_over_cuda()?, driver::fake()?);
+    let mut command = with_driver(&hip);
+    command.env("LD_LIBRARY_PATH", format!("{}:{}", hip.display(), cuda.display()));
+    let args = ["--gpus", "0", "--size", "256KiB,1MiB", "--reps", "6", "--memory", "pinned,pinned-driver,pageable"];
+    let ended = end(command.args(["pingpong", "--backend", "hip", "--json", "-"]), args);
+    let document = proof::document(&ended)?;
+    assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+    assert_eq!(text(&document, "/platform/kind"), "hip");
+    let said = text(&document, "/platform/simulated");
+    assert!(said.contains("hip over cuda (test shim)") && said.contains("fake driver"), "{said}");
+    assert_eq!(text(&document, "/devices/0/id"), "0000:05:00.0");
+    results(&document).try_for_each(has_numbers)
 }
