@@ -9,11 +9,16 @@ use std::path::{Path, PathBuf};
 #[path = "../../../../tests/fake-driver/stand_in.rs"]
 mod stand_in;
 
-pub use stand_in::{Driver, hip_over_cuda, lacking, stand_in};
+pub use stand_in::{Driver, lacking, stand_in};
 
 /// A driver of two simulated devices with 256 MiB each, 0000:05:00.0 and 0000:c1:00.0, unless FAKE_DEVICES says otherwise.
 pub fn fake() -> Result<PathBuf, Box<dyn Error>> {
     stand_in(Driver::Cuda)
+}
+
+/// HIP's library over whatever libcuda comes after it.
+pub fn hip_over_cuda() -> Result<PathBuf, Box<dyn Error>> {
+    stand_in::hip_over_cuda()
 }
 
 /// A driver that writes to the file `TRIPWIRE` names when it is loaded, and has no device.
