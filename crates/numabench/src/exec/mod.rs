@@ -20,7 +20,7 @@
 pub mod deal;
 mod kernel;
 #[cfg(test)]
-mod machine;
+pub mod machine;
 pub mod place;
 pub mod pool;
 pub mod report;
