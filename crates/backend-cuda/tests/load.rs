@@ -1,29 +1,35 @@
 //! The driver library, found, missing, broken, or a fake: each in a process of its own, as the loader reads
 //! `LD_LIBRARY_PATH` when a process starts.
 //!
-//! The fakes (`tests/fake`) are built here with rustc. What runs are the crate's examples: `probe` lists devices, `conformance`
-//! runs the device contract's checks. Hardware is not needed, and where a GPU is, it is not used.
+//! The fakes are the workspace's `tests/fake-driver`, whole or without some of its functions. What runs are the crate's examples:
+//! `probe` lists devices, `conformance` runs the device contract's checks. Hardware is not needed, and where a GPU is, it is
+//! not used.
 
 #![allow(clippy::print_stdout, reason = "a test that skips something says so")]
+
+#[path = "../../../tests/fake-driver/stand_in.rs"]
+#[allow(dead_code, reason = "shared with the tests of other crates, which use all of it")]
+mod stand_in;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
-use tempfile::TempDir;
+use stand_in::Driver;
 
-/// A folder with a libcuda.so.1 built from `source`.
-fn driver(source: &str) -> TempDir {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake").join(source);
-    let built = Command::new("rustc")
-        .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "cuda", "-C", "opt-level=1", "-o"])
-        .arg(folder.path().join("libcuda.so.1"))
-        .arg(&source)
-        .output()
-        .expect("rustc runs");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    folder
+/// The folder of the stand-in driver.
+fn fake() -> PathBuf {
+    stand_in::stand_in(Driver::Cuda).expect("the stand-in driver")
+}
+
+/// The same without these functions.
+fn lacking(functions: &[&str]) -> PathBuf {
+    stand_in::lacking(Driver::Cuda, functions).expect("the stand-in driver")
+}
+
+/// The answer of cuInit, as a fault.
+fn cuinit(code: &str) -> String {
+    format!("fail cuInit * {code}")
 }
 
 /// An example of this crate, which cargo builds beside its tests.
@@ -52,7 +58,6 @@ fn refused(libraries: &Path, told: &[(&str, &str)]) -> String {
 
 #[test]
 fn every_answer_of_cuinit_is_a_clean_error() {
-    let fake = driver("driver.rs");
     for (code, expected) in [
         ("34", "StubDriver"),
         ("34", "take the toolkit's stubs folder out of LD_LIBRARY_PATH"),
@@ -63,26 +68,24 @@ fn every_answer_of_cuinit_is_a_clean_error() {
         ("98765", "cuInit failed with code 98765 (unknown to this driver)"),
         ("-1", "cuInit failed with code -1 (unknown to this driver)"),
     ] {
-        let text = refused(fake.path(), &[("FAKE_CUINIT", code)]);
+        let text = refused(&fake(), &[("FAKE_FAULTS", &cuinit(code))]);
         assert!(text.contains(expected), "{code}: {text}");
     }
 }
 
 #[test]
 fn a_driver_without_devices_says_what_hides_them() {
-    let fake = driver("driver.rs");
-    let text = refused(fake.path(), &[("FAKE_COUNT", "0"), ("CUDA_VISIBLE_DEVICES", "7")]);
+    let text = refused(&fake(), &[("CUDA_VISIBLE_DEVICES", "7")]);
     assert!(text.contains("it counts 0 with CUDA_VISIBLE_DEVICES=\"7\": unset it"), "{text}");
-    let text = refused(fake.path(), &[("FAKE_CUINIT", "100"), ("CUDA_VISIBLE_DEVICES", "")]);
+    let text = refused(&fake(), &[("FAKE_FAULTS", &cuinit("100")), ("CUDA_VISIBLE_DEVICES", "")]);
     assert!(text.contains("code 100) with CUDA_VISIBLE_DEVICES=\"\""), "{text}");
 }
 
 #[test]
 fn a_missing_symbol_is_named_and_a_driver_that_cannot_explain_a_code_still_gives_it() {
-    let bare = driver("bare.rs");
-    let text = refused(bare.path(), &[]);
+    let text = refused(&lacking(&["cuDriverGetVersion"]), &[]);
     assert!(text.contains("the driver library has no cuDriverGetVersion"), "{text}");
-    let text = refused(bare.path(), &[("FAKE_CUINIT", "999")]);
+    let text = refused(&lacking(&["cuGetErrorName", "cuGetErrorString"]), &[("FAKE_FAULTS", &cuinit("999"))]);
     assert!(text.contains("code 999 (unknown to this driver): this driver does not describe it"), "{text}");
 }
 
@@ -98,18 +101,18 @@ fn a_library_that_does_not_load_is_no_driver_in_the_loaders_own_words() {
 
 #[test]
 fn a_stub_without_a_soname_link_is_recognised() {
-    let fake = driver("bare.rs");
-    fs::rename(fake.path().join("libcuda.so.1"), fake.path().join("libcuda.so")).expect("renaming");
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
+    fs::copy(fake().join("libcuda.so.1"), folder.path().join("libcuda.so")).expect("copying");
     if Path::new("/proc/driver/nvidia").exists() {
         println!("skipped: the loader would find this machine's own libcuda.so.1 first");
         return;
     }
-    assert!(refused(fake.path(), &[("FAKE_CUINIT", "34")]).contains("StubDriver"));
+    assert!(refused(folder.path(), &[("FAKE_FAULTS", &cuinit("34"))]).contains("StubDriver"));
 }
 
 #[test]
 fn devices_are_listed_in_pci_order_by_what_the_driver_says_of_them() {
-    let output = run("probe", &[], driver("driver.rs").path(), &[]);
+    let output = run("probe", &[], &fake(), &[]);
     let text = String::from_utf8_lossy(&output.stdout);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
@@ -124,7 +127,7 @@ fn devices_are_listed_in_pci_order_by_what_the_driver_says_of_them() {
 
 /// What `conformance` prints when nothing failed and the driver got everything back.
 fn conforms(latch: &str, told: &[(&str, &str)]) -> String {
-    let output = run("conformance", &[latch], driver("driver.rs").path(), told);
+    let output = run("conformance", &[latch], &fake(), told);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && errors.is_empty(), "{text}{errors}");
@@ -151,22 +154,22 @@ fn the_contract_is_kept_without_a_latch() {
 
 #[test]
 fn a_stream_wait_that_is_refused_or_does_not_hold_gives_way_to_the_spin_kernel() {
-    for told in ["refused", "holds-nothing"] {
-        let text = conforms("auto", &[("FAKE_WAIT", told)]);
+    for told in ["fail cuStreamWaitValue32 * 801", "wait holds-nothing"] {
+        let text = conforms("auto", &[("FAKE_FAULTS", told)]);
         assert!(text.contains("latch: SpinKernel"), "{told}: {text}");
     }
 }
 
 #[test]
 fn without_a_latch_that_works_the_reason_names_both() {
-    let text = conforms("auto", &[("FAKE_WAIT", "refused"), ("FAKE_MODULE", "222")]);
+    let text = conforms("auto", &[("FAKE_FAULTS", "fail cuStreamWaitValue32 * 801; fail cuModuleLoadData * 222")]);
     let reason = "the stream-memory wait: cuStreamWaitValue32 failed with code 801";
     assert!(text.contains(reason) && text.contains("the spin kernel: cuModuleLoadData failed with code 222"), "{text}");
 }
 
 #[test]
 fn a_stream_wait_that_never_lets_go_is_found_out() {
-    let output = run("conformance", &["stream-wait"], driver("driver.rs").path(), &[("FAKE_WAIT", "never-ends")]);
+    let output = run("conformance", &["stream-wait"], &fake(), &[("FAKE_FAULTS", "wait never-ends")]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("it did not let go within 2000 ms"), "{text}");
     assert!(text.contains("FAILED  the latch in use is none"), "{text}");
@@ -174,7 +177,7 @@ fn a_stream_wait_that_never_lets_go_is_found_out() {
 
 #[test]
 fn memory_that_cannot_be_pinned_is_a_finding_that_names_the_limit() {
-    let output = run("conformance", &["none"], driver("driver.rs").path(), &[("FAKE_REGISTER", "2")]);
+    let output = run("conformance", &["none"], &fake(), &[("FAKE_FAULTS", "fail cuMemHostRegister * 2")]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
     let error = "pinning 1048576 bytes of host memory failed: cuMemHostRegister failed with code 2";

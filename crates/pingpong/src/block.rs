@@ -24,6 +24,9 @@ const START_MARGIN_NS: u64 = 500_000;
 const WARM_ROUNDS: u64 = 10;
 const WARM_NS: u64 = 50_000_000;
 
+const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the start, or later than now: \
+                          try the other clock (--timing host)";
+
 impl Rank {
     /// One block of one case, by all ranks at once or one after the other; a rank that is `out` of it lets its turn pass.
     pub(crate) fn block(
@@ -177,8 +180,10 @@ impl Rank {
     ) -> Result<(), Trouble> {
         let mut timeline = std::mem::take(&mut ready.timeline);
         let timed = measure::block(ready.copier()?, case, effort, queued, group, &self.interrupted, &mut timeline);
+        let possible = timeline.is_possible(clock::now_ns());
         ready.timeline = timeline;
-        Ok(timed.map_err(|error| Failure::device(Stage::Measure, &error))?)
+        timed.map_err(|error| Failure::device(Stage::Measure, &error))?;
+        if possible { Ok(()) } else { Err(Trouble::Invalid(IMPOSSIBLE.to_owned())) }
     }
 
     /// Cuts the block to the common window and compares the bytes.

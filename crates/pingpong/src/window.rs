@@ -42,6 +42,13 @@ impl Timeline {
         self.start_ns + end as u64
     }
 
+    /// Whether the marks are times that can have passed until `now_ns` on the node's clock: drivers have given events times that are
+    /// no numbers, negative, or astronomic. Clocks differ by far less than what is allowed here.
+    pub(crate) fn is_possible(&self, now_ns: u64) -> bool {
+        let passed = now_ns.saturating_sub(self.start_ns) as f64 * 1.05 + 1e6;
+        self.marks.first_ns.iter().chain(&self.marks.second_ns).all(|mark| (0.0..=passed).contains(mark))
+    }
+
     /// This rank's own span as a window: nobody else to overlap with.
     pub(crate) fn own_window(&self) -> Window {
         let (start, end) = (self.start_ns, self.end_ns());
@@ -153,6 +160,16 @@ mod tests {
         let both = timeline(0, &[10.0, 20.0, 30.0, 40.0], &[20.0, 40.0, 60.0]);
         let block = counted(&both, &both.own_window(), Direction::Bidirectional, 100, 1);
         assert_eq!(block.map(|b| (b.elapsed_ns, b.bytes)), Some((40.0, 600)));
+    }
+
+    #[test]
+    fn marks_that_no_clock_can_give_are_not_possible() {
+        let possible = |mark: f64| timeline(1000, &[10.0, mark], &[]).is_possible(5_001_000);
+        assert!(possible(0.0) && possible(5e6) && possible(6e6));
+        for mark in [f64::NAN, f64::INFINITY, -1.0, 7e6, 3e44] {
+            assert!(!possible(mark), "{mark}");
+        }
+        assert!(!timeline(0, &[1.0], &[f64::NAN]).is_possible(10));
     }
 
     #[test]

@@ -25,6 +25,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("pingpong", &["device", "placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),
     ("xtask", &["ranks", "report"]),
+    ("fake-driver", &[]),
+    ("hip-over-cuda", &[]),
 ];
 
 /// Crates of others that only some of ours may use, and why a stray use is wrong.

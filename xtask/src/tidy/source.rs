@@ -34,6 +34,8 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/topo/src/nvml",
     "crates/topo/tests/fake/",
     "crates/topo/src/child",
+    "tests/fake-driver/src/",
+    "tests/hip-over-cuda/src/",
 ];
 
 /// What must not be left in the code, and what to do about it.

@@ -63,20 +63,28 @@ fn without_a_driver_host_memory_is_measured_and_the_reason_is_said() -> Done {
 
 #[test]
 fn a_driver_stub_is_called_a_stub() -> Done {
-    falls_back(&driver::fake()?, &[("FAKE_CUINIT", "34")], &["toolkit stub, not a driver", "LD_LIBRARY_PATH"])
+    falls_back(
+        &driver::fake()?,
+        &[("FAKE_FAULTS", "fail cuInit * 34")],
+        &["toolkit stub, not a driver", "LD_LIBRARY_PATH"],
+    )
 }
 
 #[test]
 fn a_driver_without_devices_says_what_may_hide_them() -> Done {
-    falls_back(&driver::fake()?, &[("FAKE_CUINIT", "100")], &["shows no device", "job was given a GPU"])?;
-    let hidden = [("FAKE_COUNT", "0"), ("CUDA_VISIBLE_DEVICES", "7")];
+    falls_back(&driver::fake()?, &[("FAKE_FAULTS", "fail cuInit * 100")], &["shows no device", "job was given a GPU"])?;
+    let hidden = [("CUDA_VISIBLE_DEVICES", "7")];
     falls_back(&driver::fake()?, &hidden, &["shows no device", "CUDA_VISIBLE_DEVICES=\"7\"", "unset it"])
 }
 
 #[test]
 fn a_code_newer_than_this_program_is_a_reason_like_any_other() -> Done {
     for code in ["917", "98765", "-1"] {
-        falls_back(&driver::fake()?, &[("FAKE_CUINIT", code)], &["cuInit failed with code", code])?;
+        falls_back(
+            &driver::fake()?,
+            &[("FAKE_FAULTS", &format!("fail cuInit * {code}"))],
+            &["cuInit failed with code", code],
+        )?;
     }
     Ok(())
 }

@@ -58,7 +58,10 @@ fn unpinnable(limit_kib: &str, args: &str) -> Result<Ended, Box<dyn Error>> {
     shell
         .arg("-c")
         .arg(format!("ulimit -l {limit_kib} && exec {BINARY} pingpong --gpus 0 --size 1MiB --reps 6 {args}"));
-    shell.envs(variables(&driver::fake()?)).env("FAKE_REGISTER", "2").env_remove("CUDA_VISIBLE_DEVICES");
+    shell
+        .envs(variables(&driver::fake()?))
+        .env("FAKE_FAULTS", "fail cuMemHostRegister * 2")
+        .env_remove("CUDA_VISIBLE_DEVICES");
     Ok(Ended::of(&shell.output()?))
 }
 

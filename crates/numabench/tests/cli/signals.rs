@@ -109,7 +109,7 @@ fn a_signal_before_the_first_pass_ends_the_run_without_numbers() -> Done {
 fn a_second_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
     let mut command = spawnable(&driver::fake()?);
     command.args(["pingpong", "--gpus", "0", "--size", "64KiB", "--reps", "100", "--timing", "host"]);
-    command.env("FAKE_STUCK", "0").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("FAKE_FAULTS", "hang *").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let tasks = format!("/proc/{}/task", child.id());
     wait_until("the rank", || std::fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 1))?;
@@ -129,7 +129,7 @@ fn a_second_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
 fn one_signal_ends_a_run_whose_device_is_stuck_after_a_while() -> Done {
     let mut command = spawnable(&driver::fake()?);
     command.args(["pingpong", "--gpus", "0", "--size", "64KiB", "--reps", "100", "--timing", "host", "--json", "-"]);
-    command.env("FAKE_STUCK", "0").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("FAKE_FAULTS", "hang *").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let tasks = format!("/proc/{}/task", child.id());
     wait_until("the rank", || std::fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 1))?;

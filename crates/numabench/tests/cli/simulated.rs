@@ -88,7 +88,7 @@ fn corrupt_data_end_the_run_with_4_and_name_the_first_byte_that_differs() -> Don
         [("h2d", "pinned"), ("d2h", "pageable"), ("roundtrip", "pinned-driver"), ("bidir", "pinned")]
     {
         let args = ["--gpus", "0", "--size", "1MiB", "--reps", "6", "--direction", direction, "--memory", kind];
-        let told = [("FAKE_CORRUPT", "70001")];
+        let told = [("FAKE_FAULTS", "corrupt * 70001")];
         let ended = simulated(&told, &[&args[..], &["--json", "-"]].concat())?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(4), "{direction} {kind}");
@@ -107,7 +107,7 @@ fn corrupt_data_end_the_run_with_4_and_name_the_first_byte_that_differs() -> Don
 #[test]
 fn corrupt_data_go_unseen_only_where_no_verification_was_asked_for_and_then_that_is_said() -> Done {
     let args = ["--gpus", "0", "--size", "1MiB", "--reps", "6", "--no-verify"];
-    let table = simulated(&[("FAKE_CORRUPT", "70001")], &args)?;
+    let table = simulated(&[("FAKE_FAULTS", "corrupt * 70001")], &args)?;
     assert_eq!(table.code, Some(0));
     assert!(table.out.contains("NOT VERIFIED"), "{}", table.out);
     Ok(())
@@ -158,7 +158,7 @@ fn ranks_at_once_are_numbers_only_where_they_overlapped_and_the_exit_code_says_i
 #[test]
 fn a_device_that_never_answers_is_given_up_at_the_timeout_with_what_was_finished() -> Done {
     let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
-    let ended = simulated(&[("FAKE_STUCK", "500")], &[&args[..], &["--timeout", "2s", "--json", "-"]].concat())?;
+    let ended = simulated(&[("FAKE_FAULTS", "hang 501+")], &[&args[..], &["--timeout", "2s", "--json", "-"]].concat())?;
     let document = proof::document(&ended)?;
     assert_eq!((ended.code, text(&document, "/status")), (Some(124), "timed-out"));
     let blocks = results(&document).map(|result| list(result, "/blocks").len()).sum::<usize>();
@@ -170,12 +170,12 @@ fn a_device_that_never_answers_is_given_up_at_the_timeout_with_what_was_finished
 fn a_latch_that_does_not_work_is_replaced_and_without_any_the_host_times() -> Done {
     let args = ["--gpus", "0", "--size", "1MiB", "--reps", "6", "--direction", "h2d", "--json", "-"];
     for (told, timing) in [
-        (&[("FAKE_WAIT", "refused")][..], "device"),
-        (&[("FAKE_WAIT", "holds-nothing")], "device"),
-        (&[("FAKE_WAIT", "refused"), ("FAKE_MODULE", "222")], "host"),
+        ("fail cuStreamWaitValue32 * 801", "device"),
+        ("wait holds-nothing", "device"),
+        ("fail cuStreamWaitValue32 * 801; fail cuModuleLoadData * 222", "host"),
     ] {
-        let document = proof::document(&simulated(told, &args)?)?;
-        assert_eq!(text(&document, "/cases/0/timing"), timing, "{told:?}");
+        let document = proof::document(&simulated(&[("FAKE_FAULTS", told)], &args)?)?;
+        assert_eq!(text(&document, "/cases/0/timing"), timing, "{told}");
         assert_eq!(text(&document, "/cases/0/status"), "measured");
         assert!(number(&document, "/cases/0/bytes") == 1 << 20);
     }

@@ -12,10 +12,14 @@
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
 //! * `exec`      programs put in their places, and everything that passes through to them.
+//! * `replay`    the case study's runs on LUMI-G, on a simulated node.
 
 #[path = "../cli/driver.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod driver;
+#[path = "../cli/kinds.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod kinds;
 #[path = "../cli/proof.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod proof;
@@ -31,4 +35,5 @@ mod lab;
 mod mpi;
 mod ranks;
 mod refusals;
+mod replay;
 mod step_view;

@@ -1,0 +1,75 @@
+//! Devices with described rates: what is measured is what the description allows, so that the whole way from copies to the figures
+//! in the document can be held against a known truth.
+//!
+//! The figures are the stand-in's own clock's, so a busy machine does not change them; copies are slow (hundreds of MB/s), so
+//! that it can really move the bytes in that time.
+
+use std::error::Error;
+
+use serde_json::Value;
+
+use crate::kinds::{self, Kind};
+use crate::proof::{self, list, text};
+use crate::run::{Done, skipped};
+
+/// Two GPUs whose copies share a link.
+const SHARED: &str = "link root 300MB/s; \
+    device 0000:05:00.0; h2d 200MB/s 100us; d2h 160MB/s 100us; over root; \
+    device 0000:c1:00.0; h2d 200MB/s 100us; d2h 160MB/s 100us; over root";
+
+fn document(kind: &Kind, devices: &str, args: &[&str]) -> Result<Value, Box<dyn Error>> {
+    let ended = kind.pingpong(&[("FAKE_DEVICES", devices)], &[args, &["--json", "-"]].concat())?;
+    proof::document(&ended)
+}
+
+/// The rate of a rank in a case, bytes a nanosecond.
+fn rate(document: &Value, case: &str, rank: usize) -> Result<f64, Box<dyn Error>> {
+    let found = list(document, "/cases").iter().find(|found| text(found, "/id") == case).ok_or("no such case")?;
+    let outcome = &found["ranks"][rank]["outcome"];
+    let rate = outcome["summary"]["bytes_per_s"].as_f64().ok_or_else(|| format!("{case}: {outcome}"))?;
+    Ok(rate / 1e9)
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 0.05, "{found:.4} GB/s, not {expected}");
+}
+
+#[test]
+fn each_direction_has_the_rate_and_latency_described() -> Done {
+    for kind in kinds::all() {
+        let args =
+            ["--gpus", "0", "--size", "64KiB,4MiB", "--reps", "10", "--direction", "h2d,d2h", "--timing", "device"];
+        let document = document(&kind, SHARED, &args)?;
+        let expected = |bytes: f64, rate: f64| bytes / (bytes / rate + 100e3);
+        for (direction, rate_of) in [("h2d", 0.2), ("d2h", 0.16)] {
+            for bytes in [65_536, 4_194_304] {
+                let case = format!("alone/pinned/{direction}/{bytes}");
+                close(rate(&document, &case, 0)?, expected(f64::from(bytes), rate_of));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn two_gpus_at_once_share_the_link_that_both_need() -> Done {
+    for kind in kinds::all() {
+        let args = ["--gpus", "0,1", "--size", "4MiB", "--reps", "6", "--direction", "h2d", "--order", "both"];
+        let document = document(&kind, SHARED, &args)?;
+        for rank in [0, 1] {
+            close(rate(&document, "alone/pinned/h2d/4194304", rank)?, 0.199);
+        }
+        let together = list(&document, "/cases").iter().find(|case| text(case, "/order") == "simultaneous");
+        let together = together.ok_or("no simultaneous case")?;
+        if text(together, "/status") != "measured" {
+            // Two ranks on a machine whose processors are taken for long may not overlap, which is then what is said.
+            skipped(&format!("two ranks at once: {}", together["reason"]));
+            continue;
+        }
+        for rank in [0, 1] {
+            close(rate(&document, text(together, "/id"), rank)?, 0.15);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! The kinds of GPU driver that the stand-in takes the place of: what each calls the functions that tests make fail.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use crate::driver::{self, Driver};
+use crate::run::{Ended, end, run, skipped, with_driver};
+
+/// A kind of driver.
+pub struct Kind {
+    /// As `--backend` and documents have it.
+    pub name: &'static str,
+    driver: Driver,
+    pub init: &'static str,
+    pub allocate: &'static str,
+    pub register: &'static str,
+    pub to_device: &'static str,
+    pub to_host: &'static str,
+    pub queue_to_device: &'static str,
+    pub wait_value: &'static str,
+    /// Functions that the backend cannot do without: the first it asks for, one of many, and the last.
+    pub required: &'static [&'static str],
+    /// How it explains a code that it does not know.
+    pub unknown: &'static str,
+}
+
+const CUDA: Kind = Kind {
+    name: "cuda",
+    driver: Driver::Cuda,
+    init: "cuInit",
+    allocate: "cuMemAlloc",
+    register: "cuMemHostRegister",
+    to_device: "cuMemcpyHtoD",
+    to_host: "cuMemcpyDtoH",
+    queue_to_device: "cuMemcpyHtoDAsync",
+    wait_value: "cuStreamWaitValue32",
+    required: &["cuInit", "cuDriverGetVersion", "cuMemcpyDtoHAsync_v2", "cuEventQuery"],
+    unknown: "unknown to this driver",
+};
+
+const HIP: Kind = Kind {
+    name: "hip",
+    driver: Driver::Hip,
+    init: "hipInit",
+    allocate: "hipMalloc",
+    register: "hipHostRegister",
+    to_device: "hipMemcpyHtoD",
+    to_host: "hipMemcpyDtoH",
+    queue_to_device: "hipMemcpyHtoDAsync",
+    wait_value: "hipStreamWaitValue32",
+    required: &["hipInit", "hipDriverGetVersion", "hipMemcpyDtoHAsync", "hipEventQuery"],
+    unknown: "hipErrorUnknown",
+};
+
+/// Those that this binary has.
+pub fn all() -> Vec<Kind> {
+    let help = run(&["pingpong", "--help"]).well().out;
+    let (here, not): (Vec<Kind>, Vec<Kind>) =
+        [CUDA, HIP].into_iter().partition(|kind| help.contains(&format!("- {}:", kind.name)));
+    for kind in not {
+        skipped(&format!("{}: this binary has no such backend", kind.name));
+    }
+    here
+}
+
+impl Kind {
+    /// The folder of the stand-in.
+    pub fn folder(&self) -> Result<PathBuf, Box<dyn Error>> {
+        driver::stand_in(self.driver)
+    }
+
+    /// `numabench pingpong` on the stand-in, told these variables.
+    pub fn pingpong(&self, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn Error>> {
+        Ok(self.on(&self.folder()?, told, args))
+    }
+
+    /// The same with this fault.
+    pub fn faulty(&self, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn Error>> {
+        self.pingpong(&[("FAKE_FAULTS", faults)], args)
+    }
+
+    /// The same on a library that lacks a function.
+    pub fn lacking(&self, function: &str, args: &[&str]) -> Result<Ended, Box<dyn Error>> {
+        Ok(self.on(&driver::lacking(self.driver, &[function])?, &[], args))
+    }
+
+    fn on(&self, folder: &Path, told: &[(&str, &str)], args: &[&str]) -> Ended {
+        let mut command = with_driver(folder);
+        end(command.args(["pingpong", "--backend", self.name]).envs(told.iter().copied()), args)
+    }
+}

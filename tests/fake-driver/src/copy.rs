@@ -1,0 +1,103 @@
+//! One copy between a host range and a device: what may go wrong with it, its bytes, and when it ends.
+//!
+//! Where `repeats skip` is told, a copy whose bytes seem to be there already takes its time but is not made again: eight GPUs that move
+//! 20 GB/s each are more than a small machine's memory can follow.
+
+use std::thread;
+use std::time::Instant;
+
+use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE};
+use crate::stream::{Op, Stream};
+use crate::{context, devices, faults, memory, traffic};
+
+/// Bytes that are looked at together, and how far apart.
+const LINE: usize = 64;
+const LOOK_EVERY: usize = 1 << 18;
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    ToDevice,
+    ToHost,
+}
+
+/// What is to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    pub device: usize,
+    pub direction: Direction,
+    pub to: usize,
+    pub from: usize,
+    pub len: usize,
+}
+
+impl Copy {
+    /// A copy whose device range is memory of this device.
+    pub fn new(device: usize, direction: Direction, to: usize, from: usize, len: usize) -> Answer<Self> {
+        let copy = Self { device, direction, to, from, len };
+        let (area, host) = copy.sides();
+        let in_bounds = len > 0 && memory::device_of(area, len) == Some(device);
+        if in_bounds && host != 0 { Ok(copy) } else { Err(INVALID_VALUE) }
+    }
+
+    /// The addresses on the device and on the host.
+    fn sides(&self) -> (usize, usize) {
+        match self.direction {
+            Direction::ToDevice => (self.to, self.from),
+            Direction::ToHost => (self.from, self.to),
+        }
+    }
+
+    /// Moves the bytes before it returns.
+    pub fn block(&self) -> Answer {
+        self.run(Instant::now());
+        traffic::rest();
+        context::alive(self.device).map(drop)
+    }
+
+    /// Queues it, or, from or to memory that is not pinned, moves the bytes before it returns.
+    pub fn queue(self, stream: &Stream) -> Answer {
+        if stream.device() != self.device {
+            return Err(INVALID_HANDLE);
+        }
+        if memory::is_pinned(self.sides().1, self.len) { stream.push(Op::Copy(self)) } else { self.block() }
+    }
+
+    /// Does it, begun at `start`; when it ended.
+    pub fn run(&self, start: Instant) -> Instant {
+        let fate = faults::copy();
+        if fate.hangs {
+            traffic::rest();
+            loop {
+                thread::park();
+            }
+        }
+        if let Some(code) = fate.lost {
+            context::lose(self.device, code);
+        }
+        if context::alive(self.device).is_err() {
+            return start;
+        }
+        if !(devices::all().skip_repeats && self.is_there()) {
+            // As memmove: nothing keeps a caller from lending overlapping ranges.
+            unsafe { std::ptr::copy(self.from as *const u8, self.to as *mut u8, self.len) };
+        }
+        if let Some(offset) = fate.corrupt.filter(|offset| *offset < self.len) {
+            // Not the same change twice: there and back would look whole.
+            let byte = unsafe { &mut *((self.to + offset) as *mut u8) };
+            *byte = byte.wrapping_add(1);
+        }
+        traffic::carry(self, start)
+    }
+
+    /// Whether the bytes are where they belong, as far as one line in [`LOOK_EVERY`] bytes shows: a program that fills a
+    /// buffer, or wipes it, between two copies shows it in every line.
+    fn is_there(&self) -> bool {
+        let lines = (0..self.len.saturating_sub(LINE)).step_by(LOOK_EVERY);
+        self.len >= LOOK_EVERY
+            && lines.into_iter().all(|at| {
+                let line = |start: usize| unsafe { std::slice::from_raw_parts((start + at) as *const u8, LINE) };
+                line(self.to) == line(self.from)
+            })
+    }
+}

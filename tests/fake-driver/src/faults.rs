@@ -1,0 +1,186 @@
+//! What goes wrong, as `FAKE_FAULTS` says; numbers count from 1, `N` is that one, `N+` that one and all after it, `*` all.
+//!
+//! ```text
+//! fail CALL N CODE       the call answers the code and does nothing; CALL as the manual spells it, without _v2
+//! corrupt N BYTE         a copy changes the byte at this offset
+//! hang N                 a copy never ends
+//! lose N CODE            at that copy the device is lost: the copy moves nothing, and every later call on the device answers the code
+//! times N WHAT           the time between two events is `negative`, `zero`, `nan`, `infinite`, or `huge`
+//! wait holds-nothing     the stream's wait for a value is accepted and does not wait
+//! wait never-ends        the stream's wait for a value never ends
+//! ```
+//!
+//! Copies are counted over all streams, in the order in which they begin, those included that warm up and verify. A driver that
+//! lacks a symbol is another library, because the loader must say so: `stand_in.rs` makes it.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::told;
+
+const VARIABLE: &str = "FAKE_FAULTS";
+
+/// Everything that goes wrong.
+#[derive(Default)]
+struct Faults {
+    fail: Vec<(String, When, c_int)>,
+    corrupt: Vec<(When, usize)>,
+    hang: Vec<When>,
+    lose: Vec<(When, c_int)>,
+    times: Vec<(When, f32)>,
+    wait: Wait,
+}
+
+/// Which of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct When {
+    first: u64,
+    last: u64,
+}
+
+/// What the stream's wait for a value does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Wait {
+    /// It waits.
+    #[default]
+    Works,
+    /// It is accepted and forgotten.
+    HoldsNothing,
+    /// It waits for ever.
+    NeverEnds,
+}
+
+/// What happens to one copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fate {
+    pub corrupt: Option<usize>,
+    pub hangs: bool,
+    pub lost: Option<c_int>,
+}
+
+fn all() -> &'static Faults {
+    static ALL: OnceLock<Faults> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut faults = Faults::default();
+        for line in told::lines(VARIABLE).unwrap_or_default() {
+            faults.add(&line).unwrap_or_else(|why| told::wrong(VARIABLE, &line, &why));
+        }
+        faults
+    })
+}
+
+/// The code that this call of `name` must answer instead of being done.
+pub fn call(name: &'static str) -> Option<c_int> {
+    static CALLS: Mutex<BTreeMap<&str, u64>> = Mutex::new(BTreeMap::new());
+    let fail = &all().fail;
+    if !fail.iter().any(|(call, ..)| call == name) {
+        return None;
+    }
+    let number = {
+        let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = calls.entry(name).or_insert(0);
+        *count += 1;
+        *count
+    };
+    fail.iter().find(|(call, when, _)| call == name && when.has(number)).map(|(.., code)| *code)
+}
+
+/// What happens to the copy that begins now.
+pub fn copy() -> Fate {
+    static COPIES: AtomicU64 = AtomicU64::new(0);
+    all().fate(COPIES.fetch_add(1, Ordering::AcqRel) + 1)
+}
+
+/// The milliseconds that the events' time must be instead of what they are.
+pub fn time() -> Option<f32> {
+    static TIMES: AtomicU64 = AtomicU64::new(0);
+    let number = TIMES.fetch_add(1, Ordering::AcqRel) + 1;
+    all().times.iter().find(|(when, _)| when.has(number)).map(|(_, time)| *time)
+}
+
+/// What waiting for a value does.
+pub fn wait() -> Wait {
+    all().wait
+}
+
+impl When {
+    fn has(self, number: u64) -> bool {
+        (self.first..=self.last).contains(&number)
+    }
+
+    fn parse(word: &str) -> Result<Self, String> {
+        let (number, on) = word.strip_suffix('+').map_or((word, false), |number| (number, true));
+        match number.parse() {
+            Ok(first @ 1..) => Ok(Self { first, last: if on { u64::MAX } else { first } }),
+            _ if word == "*" => Ok(Self { first: 1, last: u64::MAX }),
+            _ => Err(format!("{word} is neither a number from 1, nor such a number with +, nor *")),
+        }
+    }
+}
+
+impl Faults {
+    fn fate(&self, number: u64) -> Fate {
+        Fate {
+            corrupt: self.corrupt.iter().find(|(when, _)| when.has(number)).map(|(_, byte)| *byte),
+            hangs: self.hang.iter().any(|when| when.has(number)),
+            lost: self.lose.iter().find(|(when, _)| when.has(number)).map(|(_, code)| *code),
+        }
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), String> {
+        let code = |word: &str| word.parse::<c_int>().map_err(|_| format!("{word} is no code"));
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["fail", call, when, number] => self.fail.push((call.to_owned(), When::parse(when)?, code(number)?)),
+            ["corrupt", when, byte] => {
+                let byte = byte.parse().map_err(|_| format!("{byte} is no offset"))?;
+                self.corrupt.push((When::parse(when)?, byte));
+            }
+            ["hang", when] => self.hang.push(When::parse(when)?),
+            ["lose", when, number] => self.lose.push((When::parse(when)?, code(number)?)),
+            ["times", when, what] => {
+                let time = match what {
+                    "negative" => -1.0,
+                    "zero" => 0.0,
+                    "nan" => f32::NAN,
+                    "infinite" => f32::INFINITY,
+                    "huge" => f32::MAX,
+                    _ => return Err(format!("{what} is no time")),
+                };
+                self.times.push((When::parse(when)?, time));
+            }
+            ["wait", "holds-nothing"] => self.wait = Wait::HoldsNothing,
+            ["wait", "never-ends"] => self.wait = Wait::NeverEnds,
+            _ => return Err("no such fault".to_owned()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_comes_when_it_was_told_to() -> Result<(), String> {
+        let mut faults = Faults::default();
+        for line in ["hang 3", "corrupt 5+ 70001", "lose 7 719", "fail cuMemAlloc * 917"] {
+            faults.add(line)?;
+        }
+        assert_eq!(faults.fate(2), Fate::default());
+        assert!(faults.fate(3).hangs && !faults.fate(4).hangs);
+        assert_eq!(faults.fate(8).corrupt, Some(70001));
+        assert_eq!((faults.fate(6).lost, faults.fate(7).lost), (None, Some(719)));
+        assert_eq!(faults.fail, [("cuMemAlloc".to_owned(), When { first: 1, last: u64::MAX }, 917)]);
+        Ok(())
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_said() {
+        for wrong in ["hang", "hang 0", "hang -1", "corrupt 1", "times 1 soon", "fail cuInit 1", "wait long", "explode"]
+        {
+            assert!(Faults::default().add(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Makes the stand-in drivers for tests: built with rustc when a test first needs one, and kept in the target folder under a name
+//! made of the source, so that a changed source is another library. Not part of the library; tests of several crates include
+//! this file by its path.
+//!
+//! A driver that lacks functions is a copy in whose table of names theirs begin with another letter: the dynamic loader
+//! itself then does not find them.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a driver is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Driver {
+    Cuda,
+    Hip,
+}
+
+impl Driver {
+    /// The first name under which the backend looks for it.
+    pub fn library(self) -> &'static str {
+        match self {
+            Self::Cuda => "libcuda.so.1",
+            Self::Hip => "libamdhip64.so.7",
+        }
+    }
+}
+
+type Made = Result<PathBuf, Box<dyn Error>>;
+
+/// The folder of a stand-in driver, for LD_LIBRARY_PATH.
+pub fn stand_in(driver: Driver) -> Made {
+    under_its_name(&whole()?, driver.library(), "whole", |library| Ok(library))
+}
+
+/// The same without these functions.
+pub fn lacking(driver: Driver, functions: &[&str]) -> Made {
+    under_its_name(&whole()?, driver.library(), &functions.join("-"), |mut library| {
+        for function in functions {
+            assert_ne!(*function, "numabench_simulation", "a stand-in that does not say so must not be made");
+            let name = [b"\0", function.as_bytes(), b"\0"].concat();
+            let places: Vec<usize> =
+                (0..library.len().saturating_sub(name.len())).filter(|at| library[*at..].starts_with(&name)).collect();
+            if places.is_empty() {
+                return Err(format!("the stand-in driver has no {function}").into());
+            }
+            for at in places {
+                library[at + 1] = b'_';
+            }
+        }
+        Ok(library)
+    })
+}
+
+fn whole() -> Made {
+    compiled(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fake-driver/src/lib.rs"))
+}
+
+/// The dynamic library of a source file and those beside it.
+pub fn compiled(source: &Path) -> Made {
+    let mut hash = DefaultHasher::new();
+    let folder = source.parent().ok_or("a source lies in a folder")?;
+    let mut beside: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, Box<dyn Error>>>()?;
+    beside.sort();
+    for file in beside.iter().filter(|file| file.is_file()) {
+        fs::read(file)?.hash(&mut hash);
+    }
+    source.hash(&mut hash);
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let library = all.join(format!("stand-in-{:016x}.so", hash.finish()));
+    // One of the tests that need it builds it; the others wait.
+    let lock = File::create(library.with_extension("lock"))?;
+    lock.lock()?;
+    if library.exists() {
+        return Ok(library);
+    }
+    let making = tempfile::tempdir_in(all)?;
+    let made = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in"])
+        // Small, since a driver that lacks something is a copy.
+        .args(["-C", "strip=symbols", "-o"])
+        .arg(making.path().join("made.so"))
+        .arg(source)
+        .output()?;
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    fs::rename(making.path().join("made.so"), &library)?;
+    Ok(library)
+}
+
+/// A folder with a library, changed or not, under a name that programs look for.
+pub fn under_its_name(
+    library: &Path,
+    name: &str,
+    variant: &str,
+    change: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, Box<dyn Error>>,
+) -> Made {
+    let mut hash = DefaultHasher::new();
+    (library, name, variant).hash(&mut hash);
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = all.join(format!("{name}-{:016x}", hash.finish()));
+    if folder.join(name).exists() {
+        return Ok(folder);
+    }
+    let making = tempfile::tempdir_in(all)?;
+    fs::write(making.path().join(name), change(fs::read(library)?)?)?;
+    // Another test may have been faster: its folder holds the same.
+    match fs::rename(making.path(), &folder) {
+        Err(error) if !folder.join(name).exists() => Err(error.into()),
+        _ => Ok(folder),
+    }
+}
