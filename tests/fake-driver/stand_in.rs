@@ -32,7 +32,7 @@ type Made = Result<PathBuf, Box<dyn Error>>;
 
 /// The folder of a stand-in driver, for LD_LIBRARY_PATH.
 pub fn stand_in(driver: Driver) -> Made {
-    under_its_name(&whole()?, driver.library(), "whole", |library| Ok(library))
+    under_its_name(&whole()?, driver.library(), "whole", Ok)
 }
 
 /// The same without these functions.
@@ -52,6 +52,12 @@ pub fn lacking(driver: Driver, functions: &[&str]) -> Made {
         }
         Ok(library)
     })
+}
+
+/// The folder of HIP's interface over whatever libcuda there is (`tests/hip-over-cuda`).
+pub fn hip_over_cuda() -> Made {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/hip-over-cuda/src/lib.rs");
+    under_its_name(&compiled(&source)?, Driver::Hip.library(), "over cuda", Ok)
 }
 
 fn whole() -> Made {

@@ -145,9 +145,8 @@ fn announce(flow: u32) {
             let free = table().iter().find(|slot| {
                 let owner = slot.owner.load(Ordering::Acquire);
                 let gone = owner != 0 && !Path::new("/proc").join(owner.to_string()).exists();
-                let taken = (owner == 0 || gone)
-                    && slot.owner.compare_exchange(owner, own, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-                taken
+                (owner == 0 || gone)
+                    && slot.owner.compare_exchange(owner, own, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             });
             free.unwrap_or_else(|| told::wrong(SHARED, "", "too many threads copy at once"))
         });

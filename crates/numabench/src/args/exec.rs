@@ -3,17 +3,18 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use stats::IdList;
+use placement::Strategy;
+use stats::IdSet;
 
-use crate::exec::deal::Gpus;
+use super::place::GpuList;
 
 /// `numabench exec`.
 #[derive(Debug, clap::Args)]
 pub struct Exec {
     /// The GPUs of this node's ranks: indices in PCI order, PCI addresses, UUIDs or all, shared out to the ranks in blocks; none
     /// places ranks without regard to GPUs [default: one for each rank, of those that the launcher shows; alone, the first]
-    #[arg(long, value_name = "LIST|all|none", value_parser = gpus_of_ranks, help_heading = "Placement")]
-    pub gpus: Option<Gpus>,
+    #[arg(long, value_name = "LIST|all|none", help_heading = "Placement")]
+    pub gpus: Option<GpuList>,
     /// Cores for each rank [default: those near the GPU, shared out evenly among all GPUs and ranks there]
     #[arg(long, value_name = "N", help_heading = "Placement")]
     pub cores_per_rank: Option<usize>,
@@ -23,10 +24,10 @@ pub struct Exec {
     /// Where ranks go: close to their GPUs, spread evenly over NUMA nodes, compact from the first core on, or worst, the
     /// farthest from their GPUs
     #[arg(long, value_name = "close|spread|compact|worst", default_value = "close", help_heading = "Placement")]
-    pub strategy: placement::Strategy,
+    pub strategy: Strategy,
     /// PUs whose cores no rank gets, OS ids as taskset writes them
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
-    pub reserve: Option<IdList>,
+    pub reserve: Option<IdSet>,
     /// Where the program's memory lies: on the nodes of its cores (local) or on NODE and nowhere else, as with numactl
     /// --membind: a program that needs more than is free there is killed; none leaves it to the kernel
     #[arg(long, value_name = "local|NODE|none", default_value = "local", value_parser = exec_membind, help_heading = "Placement")]
@@ -73,8 +74,4 @@ fn exec_membind(text: &str) -> Result<ExecMembind, String> {
             .map(ExecMembind::Node)
             .map_err(|_| format!("\"{text}\" is neither local, none nor a NUMA node's number")),
     }
-}
-
-fn gpus_of_ranks(text: &str) -> Result<Gpus, placement::SelectionError> {
-    if text == "none" { Ok(Gpus::None) } else { text.parse().map(Gpus::Named) }
 }

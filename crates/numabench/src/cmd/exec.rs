@@ -48,7 +48,7 @@ fn asked(args: &Exec) -> Asked {
         cores_per_rank: args.cores_per_rank,
         smt: args.smt,
         strategy: args.strategy,
-        reserve: args.reserve.iter().flat_map(|list| list.0.iter().copied()).collect(),
+        reserve: args.reserve.clone().unwrap_or_default(),
         memory,
     };
     let ranks = args.ranks.map(NonZeroUsize::get);

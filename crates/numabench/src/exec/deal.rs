@@ -17,6 +17,7 @@ use topo::Start;
 use super::pool::Whose;
 use super::seat::Seat;
 use super::visible::{Seen, Sight};
+use crate::args::place::GpuList;
 
 /// The GPUs of a rank, and the plan of its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,26 +34,17 @@ pub struct Deal {
     pub notes: Vec<String>,
 }
 
-/// The GPUs that were asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Gpus {
-    /// None: ranks are placed as if there were no GPU, and no variable is touched.
-    None,
-    /// These.
-    Named(Selection),
-}
-
 /// Deals the GPUs out.
 pub fn deal(
     start: &Start,
     sight: &Sight,
-    asked: Option<&Gpus>,
+    asked: Option<&GpuList>,
     seat: &Seat,
     whose: Whose,
 ) -> Result<Deal, SelectionError> {
     let named = match asked {
-        Some(Gpus::None) => Some(Vec::new()),
-        Some(Gpus::Named(selection)) => Some(named(selection, sight)?),
+        Some(GpuList::None) => Some(Vec::new()),
+        Some(GpuList::Some(selection)) => Some(named(selection, sight)?),
         None => None,
     };
     let list = named.as_deref().unwrap_or(&sight.seen);
@@ -165,11 +157,7 @@ mod tests {
     }
 
     fn dealt(start: &Start, gpus: Option<&str>, seat: &Seat, whose: Whose) -> Result<Deal, SelectionError> {
-        let asked = match gpus {
-            Some("none") => Some(Gpus::None),
-            Some(list) => Some(Gpus::Named(list.parse()?)),
-            None => None,
-        };
+        let asked = gpus.map(str::parse::<GpuList>).transpose()?;
         deal(start, &Sight::of(start), asked.as_ref(), seat, whose)
     }
 

@@ -17,7 +17,7 @@
 //!
 //! All but `kernel` is pure. No GPU runtime and no MPI is opened: both would start threads and take longer than all of this.
 
-pub mod deal;
+mod deal;
 mod kernel;
 #[cfg(test)]
 pub mod machine;
@@ -36,9 +36,9 @@ use placement::SelectionError;
 use ranks::Launch;
 use topo::Start;
 
+use crate::args::place::GpuList;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use deal::Gpus;
 use place::{Place, Wish};
 use pool::{Pool, Whose};
 use seat::Seat;
@@ -53,7 +53,7 @@ pub struct Asked {
     /// How many its node has.
     pub ranks: Option<usize>,
     /// GPUs.
-    pub gpus: Option<Gpus>,
+    pub gpus: Option<GpuList>,
     /// PUs stay as they are.
     pub keep_cpus: bool,
     /// The place.
@@ -95,7 +95,7 @@ pub fn settle(
     if pool.whose != Whose::Kept {
         variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.smt, environment));
     }
-    let notes = deal.notes.into_iter().chain(if asked.gpus == Some(Gpus::None) { Vec::new() } else { sight.notes });
+    let notes = deal.notes.into_iter().chain(if asked.gpus == Some(GpuList::None) { Vec::new() } else { sight.notes });
     Ok(Settled { notes: notes.collect(), seat, pool, place, drives: deal.drives, variables })
 }
 
@@ -132,4 +132,57 @@ pub fn become_other(program: &[OsString], environment: BTreeMap<OsString, OsStri
     let exit = if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::NotExecutable };
     let name = program.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Fault::new(exit, anyhow::anyhow!("cannot start {name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use topo::visibility::{Runtime, Visibility, Visible};
+
+    use super::*;
+
+    /// A LUMI-G node on which all GPUs are visible, in the order of PCI as ROCr has it there.
+    fn lumi_g() -> Result<Start, topo::TopoError> {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g-low-noise.xml");
+        let topology = topo::from_xml(std::path::Path::new(file))?;
+        let rocr: Vec<stats::PciAddress> = topology.gpus.iter().map(|gpu| gpu.pci).collect();
+        let visible = Visibility {
+            runtime: Runtime::Hip,
+            variables: BTreeMap::new(),
+            devices: Some(rocr.iter().map(|pci| Visible { pci: Some(*pci), part: None }).collect()),
+            reason: None,
+            notes: Vec::new(),
+        };
+        Ok(Start { topology, visibility: vec![visible], hidden: stats::IdSet::default(), rocr, step: None })
+    }
+
+    /// The first PU, the number of PUs and ROCR_VISIBLE_DEVICES of each of so many tasks of a step.
+    fn tasks(start: &Start, tasks: usize) -> Result<Vec<(u32, usize, String)>, Fault> {
+        let one = |task: usize| {
+            let (task, tasks) = (task.to_string(), tasks.to_string());
+            let launch = Launch::sensed(|name| match name {
+                "SLURM_STEP_ID" | "SLURM_NODEID" => Some("0".to_owned()),
+                "SLURM_PROCID" | "SLURM_LOCALID" => Some(task.clone()),
+                "SLURM_STEP_NUM_TASKS" | "SLURM_STEP_TASKS_PER_NODE" => Some(tasks.clone()),
+                _ => None,
+            });
+            let settled = settle(&launch, start, &Asked::default(), &BTreeMap::new())?;
+            let rocr = settled.variables.iter().find(|(name, _)| *name == "ROCR_VISIBLE_DEVICES");
+            let pus = &settled.place.pus;
+            Ok((pus.first().unwrap_or_default(), pus.len(), rocr.map(|(_, value)| value.clone()).unwrap_or_default()))
+        };
+        (0..tasks).map(one).collect()
+    }
+
+    #[test]
+    fn each_task_on_lumi_g_finds_the_published_place_by_itself() -> Result<(), Box<dyn std::error::Error>> {
+        let start = lumi_g()?;
+        let published = |pus: &[u32], step: usize| -> Vec<(u32, usize, String)> {
+            pus.iter().enumerate().map(|(rank, pu)| (*pu, 7, (rank * step).to_string())).collect()
+        };
+        let eight = tasks(&start, 8).map_err(|fault| fault.to_string())?;
+        assert_eq!(eight, published(&[49, 57, 17, 25, 1, 9, 33, 41], 1));
+        let half = tasks(&start, 4).map_err(|fault| fault.to_string())?;
+        assert_eq!(half, published(&[49, 17, 1, 33], 2));
+        Ok(())
+    }
 }

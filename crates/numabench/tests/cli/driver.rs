@@ -16,6 +16,11 @@ pub fn fake() -> Result<PathBuf, Box<dyn Error>> {
     stand_in(Driver::Cuda)
 }
 
+/// HIP's library over whatever libcuda comes after it.
+pub fn hip_over_cuda() -> Result<PathBuf, Box<dyn Error>> {
+    stand_in::hip_over_cuda()
+}
+
 /// A driver that writes to the file `TRIPWIRE` names when it is loaded, and has no device.
 pub fn tripwire() -> Result<PathBuf, Box<dyn Error>> {
     tripwire_as(Driver::Cuda.library())

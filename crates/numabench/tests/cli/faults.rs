@@ -12,6 +12,8 @@ use crate::run::{Done, Ended};
 
 /// One small case each of H2D and D2H, one rank.
 const BOTH: &[&str] = &["--gpus", "0", "--size", "1MiB", "--reps", "6", "--direction", "h2d,d2h"];
+/// Of a code that the driver itself cannot explain.
+const UNKNOWN: &str = "unknown to this driver";
 /// To standard output.
 const JSON: &[&str] = &["--json", "-"];
 
@@ -50,7 +52,7 @@ fn a_code_of_any_call_is_the_result_of_its_case_with_the_drivers_own_words() -> 
                     assert_eq!((text(outcome, "/status"), text(outcome, "/stage")), ("failed", stage), "{outcome}");
                     assert_eq!((text(outcome, "/call"), outcome["code"].as_i64()), (call, Some(code)));
                     let said = text(outcome, "/message");
-                    assert!(said.contains(&format!("{call} failed with code {code} ({})", kind.unknown)), "{said}");
+                    assert!(said.contains(&format!("{call} failed with code {code} ({UNKNOWN})")), "{said}");
                 }
             }
         }
@@ -224,7 +226,7 @@ fn a_driver_that_does_not_start_is_absent_hardware_with_its_code() -> Done {
     for kind in kinds::all() {
         for code in ["917", "98765", "-1"] {
             let fault = format!("fail {} * {code}", kind.init);
-            kind.faulty(&fault, BOTH)?.refused(77, &[kind.init, &format!("code {code}"), kind.unknown]);
+            kind.faulty(&fault, BOTH)?.refused(77, &[kind.init, &format!("code {code}"), UNKNOWN]);
         }
     }
     Ok(())

@@ -5,12 +5,14 @@
 //! that it can really move the bytes in that time.
 
 use std::error::Error;
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::kinds::{self, Kind};
 use crate::proof::{self, list, text};
-use crate::run::{Done, skipped};
+use crate::run::{Done, run, skipped};
 
 /// Two GPUs whose copies share a link.
 const SHARED: &str = "link root 300MB/s; \
@@ -70,6 +72,26 @@ fn two_gpus_at_once_share_the_link_that_both_need() -> Done {
         for rank in [0, 1] {
             close(rate(&document, text(together, "/id"), rank)?, 0.15);
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_simulated_lumi_g_is_the_machine_of_the_fixture() -> Done {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let fixture = root.join("crates/topo/tests/fixtures/lumi-g.xml").display().to_string();
+    let machine = run(&["topo", "--json", "--input", &fixture]).well().json()?;
+    let gpus = list(&machine, "/gpus");
+    let described = fs::read_to_string(root.join("tests/replay/lumi-g.devices"))?;
+    let after = |key: &'static str| described.lines().filter_map(move |line| line.strip_prefix(key)?.strip_prefix(' '));
+    assert!(after("device").eq(gpus.iter().map(|gpu| text(gpu, "/pci"))), "the addresses, in PCI order");
+    let nodes = gpus.iter().map(|gpu| gpu["locality"]["nodes"][0].to_string());
+    assert!(after("host-node").map(str::to_owned).eq(nodes), "the node of each GPU");
+    for (line, node) in after("node").zip(list(&machine, "/nodes")) {
+        let pus = node["pus"].as_array().ok_or("a node has PUs")?.iter().filter_map(Value::as_u64).collect::<Vec<_>>();
+        let [first, .., last] = pus[..] else { return Err("a node has PUs".into()) };
+        let (begins, ends) = (format!("{} {first}-", node["os_index"]), format!("-{last}"));
+        assert!(line.starts_with(&begins) && line.ends_with(&ends), "{line}: {pus:?}");
     }
     Ok(())
 }

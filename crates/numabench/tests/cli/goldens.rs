@@ -35,11 +35,23 @@ fn the_help_is_what_is_documented_with_every_exit_code() {
         ("help_pingpong", &["pingpong", "--help"]),
         ("help_topo", &["topo", "--help"]),
         ("help_place", &["place", "--help"]),
+        ("help_exec", &["exec", "--help"]),
     ] {
         let text = run(args).well().out;
-        for code in
-            ["0  ok", "1  no", "2  usage", "3  partial", "4  data", "5  a finding", "6  und", "77  ", "124  ", "128+n"]
-        {
+        for code in [
+            "0  ok",
+            "1  no",
+            "2  usage",
+            "3  partial",
+            "4  data",
+            "5  a finding",
+            "6  und",
+            "77  ",
+            "124  ",
+            "126  ",
+            "127  ",
+            "128+n",
+        ] {
             assert!(text.contains(code), "{name} has no {code}");
         }
         insta::assert_snapshot!(name, text);

@@ -20,8 +20,6 @@ pub struct Kind {
     pub wait_value: &'static str,
     /// Functions that the backend cannot do without: the first it asks for, one of many, and the last.
     pub required: &'static [&'static str],
-    /// How it explains a code that it does not know.
-    pub unknown: &'static str,
 }
 
 const CUDA: Kind = Kind {
@@ -35,7 +33,6 @@ const CUDA: Kind = Kind {
     queue_to_device: "cuMemcpyHtoDAsync",
     wait_value: "cuStreamWaitValue32",
     required: &["cuInit", "cuDriverGetVersion", "cuMemcpyDtoHAsync_v2", "cuEventQuery"],
-    unknown: "unknown to this driver",
 };
 
 const HIP: Kind = Kind {
@@ -49,7 +46,6 @@ const HIP: Kind = Kind {
     queue_to_device: "hipMemcpyHtoDAsync",
     wait_value: "hipStreamWaitValue32",
     required: &["hipInit", "hipDriverGetVersion", "hipMemcpyDtoHAsync", "hipEventQuery"],
-    unknown: "hipErrorUnknown",
 };
 
 /// Those that this binary has.

@@ -8,7 +8,7 @@
 //! * `processors` PUs that cannot be had, and lists of unequal lengths;
 //! * `memory`     nodes, budgets and pinning;
 //! * `devices`    GPUs and drivers that are not there, broken, or named wrongly;
-//! * `simulated`  the CUDA path on a stand-in driver: every memory and direction, sharing, corrupt data, a stuck device;
+//! * `simulated`  the way to a document on stand-in drivers: every memory and direction, sharing, corrupt data, a stuck device;
 //! * `faults`     GPU drivers of every kind (`kinds`) that fail, hang, lose a device, corrupt data or give nonsense times;
 //! * `figures`    what a described device's links allow is what is measured;
 //! * `options`    what was asked for is what was done: rounds, sizes, orders, seeds, verification;
