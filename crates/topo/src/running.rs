@@ -187,10 +187,10 @@ mod tests {
         let folder = tempfile::tempdir()?;
         for (thread, pus) in [("9", "0"), ("10", "4-5"), ("11", "0")] {
             let task = folder.path().join("proc/9/task").join(thread);
-            std::fs::create_dir_all(&task)?;
-            std::fs::write(task.join("status"), format!("Name:\tx\nCpus_allowed_list:\t{pus}\n"))?;
+            fs::create_dir_all(&task)?;
+            fs::write(task.join("status"), format!("Name:\tx\nCpus_allowed_list:\t{pus}\n"))?;
         }
-        std::fs::write(folder.path().join("proc/9/status"), "Name:\tx\nPid:\t9\nCpus_allowed_list:\t0\n")?;
+        fs::write(folder.path().join("proc/9/status"), "Name:\tx\nPid:\t9\nCpus_allowed_list:\t0\n")?;
         let seen = under(&FsRoot::at(folder.path()), &crate::read()?, Who::Pid(9))?;
         let shown = |set: Option<IdSet>| set.map(|set| set.to_string());
         assert_eq!((shown(seen.pus), shown(seen.first_thread_pus)), (Some("0,4-5".to_owned()), Some("0".to_owned())));

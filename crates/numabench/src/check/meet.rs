@@ -28,7 +28,7 @@ use stats::IdSet;
 
 /// How often the folder is looked at.
 const LOOK: Duration = Duration::from_millis(2);
-/// How long the first rank stays after its answer for those who have not heard it yet, and how much longer the others wait than it.
+/// How much longer the others wait than the first rank does.
 const GRACE: Duration = Duration::from_secs(1);
 const SHARED_MEMORY: &str = "/dev/shm";
 const ANSWER: &str = "answer";
@@ -167,7 +167,8 @@ impl Meeting {
         let answer = self.folder.join(ANSWER);
         let laid = lay(&answer, &report::wire::to_bytes(&Answer { heard, code }));
         drop(fs::remove_file(&self.card));
-        let until = Instant::now() + GRACE;
+        // A rank can stand still for more than a second, as while a page of its program comes from a busy file system.
+        let until = Instant::now() + self.limit;
         let waits = |(holder, path): &(Holder, PathBuf)| path.exists() && !holder.has_ended();
         while laid.is_ok() && self.heard.values().any(waits) && Instant::now() < until {
             thread::sleep(LOOK);

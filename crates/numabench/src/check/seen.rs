@@ -56,6 +56,7 @@ impl Seen {
     pub fn name(&self) -> String {
         match (self.rank, &self.running.program) {
             (Some(rank), _) => format!("rank {rank}"),
+            (None, _) if self.running.pid == std::process::id() => "this process".to_owned(),
             (None, Some(program)) => format!("process {} ({program})", self.running.pid),
             (None, None) => format!("process {}", self.running.pid),
         }

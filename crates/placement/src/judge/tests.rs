@@ -210,7 +210,7 @@ fn a_shared_gpu_is_misplaced_only_while_another_is_certainly_idle() {
     let judged = judge(&machine(), &pool("0-17", &[0]), &both);
     assert_eq!((judged.placed, text(&judged).as_str()), (Placed::Well, "ranks 0-1 share GPU 0 at 0000:01:00.0"));
     let third = [rank(0, "0", &[0]), rank(1, "1", &[0]), rank(2, "6", &[0, 1])];
-    let shared = |ranks: &[Observed]| found(ranks).1.iter().any(|one| *one == (Kind::SharedGpu, Placed::Misplaced));
+    let shared = |ranks: &[Observed]| found(ranks).1.contains(&(Kind::SharedGpu, Placed::Misplaced));
     assert!(!shared(&third), "the third may use the other one");
     let part = |name: &str| Ok(vec![Visible { pci: address(0), part: Some(name.to_owned()) }]);
     let parts =
