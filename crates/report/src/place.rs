@@ -146,7 +146,8 @@ pub struct Measured {
 pub enum MeasuredFinding {
     /// The leader is faster than every other.
     Best,
-    /// No measurable difference between the leader and those of the others that are not slower.
+    /// No measurable difference between the leader and those of the others that are not slower: the interval lies within 1 %, or holds 1 and
+    /// ends within 5 %.
     NoMeasurableDifference,
     /// Some of the others may be as fast or faster: the values do not decide.
     Undecided,

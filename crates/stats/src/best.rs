@@ -30,6 +30,22 @@ pub enum Finding {
     Undecided,
 }
 
+impl Standing {
+    /// Whether no candidate can be told from the leader by more than this part of it: those that are not lower hold 1 in their interval, and
+    /// the interval ends within `part` of 1.
+    pub fn is_within(&self, part: f64) -> bool {
+        let near = |found: &Comparison| {
+            let interval = found.ratio_interval;
+            interval.contains(1.0) && interval.low >= 1.0 - part && interval.high <= 1.0 + part
+        };
+        let rivals = self.against_leader.iter().enumerate().filter(|(at, _)| *at != self.leader);
+        rivals.map(|(_, found)| found).all(|found| match found {
+            Some(found) => matches!(found.verdict, Verdict::Lower | Verdict::NoMeasurableDifference) || near(found),
+            None => false,
+        })
+    }
+}
+
 /// Ranks candidates by their values, higher being better; independent values, one per turn. `None` where nobody has any.
 pub fn best(candidates: &[Vec<f64>], seed: u64) -> Option<Standing> {
     let medians = candidates.iter().enumerate().filter_map(|(at, values)| Some((at, median(values)?)));
@@ -90,6 +106,19 @@ mod tests {
         let noisy = vec![8.0, 12.0, 9.0, 11.5, 8.5, 12.5, 10.0, 9.5];
         let other = vec![8.5, 11.0, 9.5, 12.0, 8.0, 11.8, 10.4, 9.9];
         assert_eq!(found(&[noisy, other, times(1.0)]).map(|(_, finding)| finding), Some(Finding::Undecided));
+    }
+
+    #[test]
+    fn what_is_not_decided_can_still_be_near_and_too_few_values_are_near_nothing() -> Result<(), String> {
+        let wide = |centre: f64| -> Vec<f64> {
+            [-2.0, -1.0, 0.0, 1.0, 2.0, -1.5, 1.5, 0.5].iter().map(|percent| centre * (1.0 + percent / 100.0)).collect()
+        };
+        let standing = best(&[wide(10.0), wide(10.03), times(5.0)], 1).ok_or("there are values")?;
+        assert_eq!(standing.finding, Finding::Undecided);
+        assert!(standing.is_within(0.05) && !standing.is_within(0.005));
+        let few = best(&[times(10.0), vec![10.0]], 1).ok_or("there are values")?;
+        assert!(!few.is_within(0.5));
+        Ok(())
     }
 
     #[test]

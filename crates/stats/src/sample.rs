@@ -26,9 +26,14 @@ impl Block {
         self.round_ns.len() as u64
     }
 
+    /// How many copy rounds those are, where several are timed together.
+    pub fn copy_rounds(&self) -> f64 {
+        self.round_ns.len() as f64 * f64::from(self.copies_per_round.max(1))
+    }
+
     /// The mean duration of one copy round; not finite in a block that is not [`Block::is_measured`].
     pub fn ns_per_round(&self) -> f64 {
-        self.elapsed_ns / (self.round_ns.len() as f64 * f64::from(self.copies_per_round.max(1)))
+        self.elapsed_ns / self.copy_rounds()
     }
 
     /// Bytes over time; not finite in a block that is not [`Block::is_measured`].

@@ -61,6 +61,8 @@ pub fn summarize(blocks: &[Block]) -> Option<Summary> {
     let squares: f64 = round_ns.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
     let bytes: u64 = blocks.iter().map(|block| block.bytes).sum();
     let elapsed_ns: f64 = blocks.iter().map(|block| block.elapsed_ns).sum();
+    // `median_ns` is of one copy round, also where several were timed together.
+    let copy_rounds: f64 = blocks.iter().map(Block::copy_rounds).sum();
     Some(Summary {
         blocks: blocks.len() as u64,
         rounds: round_ns.len() as u64,
@@ -76,7 +78,7 @@ pub fn summarize(blocks: &[Block]) -> Option<Summary> {
         p95_ns: quantile(&round_ns, 0.95)?,
         p99_ns: quantile(&round_ns, 0.99)?,
         bytes_per_s: bytes as f64 / elapsed_ns * 1e9,
-        median_bytes_per_s: bytes as f64 / rounds / median_ns * 1e9,
+        median_bytes_per_s: bytes as f64 / copy_rounds / median_ns * 1e9,
         outliers: outlier::count_far_out(&round_ns),
     })
 }
@@ -115,6 +117,21 @@ mod tests {
         assert_eq!(summary.median_bytes_per_s, 4.0 / 11.0 * 1e9);
         assert_eq!(summary.bytes_per_s, 80.0 / 418.0 * 1e9, "the total rate keeps it");
         assert_eq!(summary.outliers, 2);
+        Ok(())
+    }
+
+    #[test]
+    fn copies_that_are_timed_several_at_a_time_have_the_rate_of_one() -> Result<(), String> {
+        let mut blocks = noise::blocks(vec![vec![10.0, 10.0, 10.0]; 7]);
+        for block in &mut blocks {
+            // Three rounds of four copies each, listed as one copy's.
+            block.copies_per_round = 4;
+            block.bytes *= 4;
+            block.elapsed_ns *= 4.0;
+        }
+        let summary = summarize(&blocks).ok_or("no summary")?;
+        assert_eq!((summary.median_ns, summary.bytes_per_s), (10.0, 0.4e9));
+        assert_eq!(summary.median_bytes_per_s, summary.bytes_per_s);
         Ok(())
     }
 

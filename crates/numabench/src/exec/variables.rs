@@ -122,12 +122,15 @@ pub fn openmp(topology: &Topology, pus: &IdSet, smt: bool, environment: &BTreeMa
         set.push(("OMP_NUM_THREADS", places.len().to_string()));
     }
     // GNU's and Intel's own variables say the same in other words.
-    if !is_set(&["OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"]) {
+    if !is_set(&["OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"]) {
         let each =
             |place: &IdSet| format!("{{{}}}", place.iter().map(|pu| pu.to_string()).collect::<Vec<_>>().join(","));
         set.push(("OMP_PLACES", places.iter().map(each).collect::<Vec<_>>().join(",")));
-        // GNU's runtime binds by itself where places are given (libgomp, "OMP_PROC_BIND"); said so that it is seen, and for others.
-        set.push(("OMP_PROC_BIND", "close".to_owned()));
+        // Places alone make runtimes bind (libgomp, "OMP_PROC_BIND"), the first thread when they are loaded: a Python program that loads
+        // one is then on one core with all that it starts (seen with PyTorch). So threads are bound only where the user asks for it.
+        if !is_set(&["OMP_PROC_BIND"]) {
+            set.push(("OMP_PROC_BIND", "false".to_owned()));
+        }
     }
     set
 }
@@ -209,7 +212,7 @@ mod tests {
         let none = BTreeMap::new();
         let of = |pus: &str, smt| openmp(&machine(), &set(pus), smt, &none);
         let told = |threads: &str, places: &str| {
-            pairs(&[("OMP_NUM_THREADS", threads), ("OMP_PLACES", places), ("OMP_PROC_BIND", "close")])
+            pairs(&[("OMP_NUM_THREADS", threads), ("OMP_PLACES", places), ("OMP_PROC_BIND", "false")])
         };
         assert_eq!(of("4-5", false), told("2", "{4},{5}"));
         assert_eq!(of("4-5,12-13", false), told("2", "{4,12},{5,13}"));
@@ -222,7 +225,12 @@ mod tests {
             openmp(&machine(), &set("4"), false, &set_to(&[(name, "x")])).iter().map(|(name, _)| *name).collect()
         };
         assert_eq!(with("OMP_NUM_THREADS"), ["OMP_PLACES", "OMP_PROC_BIND"]);
-        for decides in ["OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"] {
+        assert_eq!(
+            with("OMP_PROC_BIND"),
+            ["OMP_NUM_THREADS", "OMP_PLACES"],
+            "who asks for binding gets places to bind to"
+        );
+        for decides in ["OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"] {
             assert_eq!(with(decides), ["OMP_NUM_THREADS"], "{decides}");
         }
     }

@@ -52,12 +52,12 @@ pub fn run(args: &Place, topology: &Topology) -> Result<(Found, Exit), Fault> {
         size_bytes: args.size,
         memory: how.memory.name().to_owned(),
         seed: args.seed,
-        finding: outcome.standing.as_ref().map_or(MeasuredFinding::Undecided, |standing| standing.finding.into()),
+        finding: outcome.standing.as_ref().map_or(MeasuredFinding::Undecided, finding),
         leader: outcome.standing.as_ref().map(|standing| ways[standing.leader].name.clone()),
-        ended_early: outcome.ended_early.clone(),
+        ended_early: outcome.ended_early.clone().filter(|_| undecided(&outcome)),
     };
     let exit = signals.exit().unwrap_or_else(|| exit(&outcome));
-    let recommended = outcome.standing.as_ref().map_or(0, |standing| recommended(standing));
+    let recommended = outcome.standing.as_ref().map_or(0, recommended);
     take(&mut ways, outcome);
     Ok((Found::measured(ways, recommended, measured, notes), exit))
 }
@@ -98,22 +98,36 @@ fn how(args: &Place, kind: PlatformKind) -> Result<How, Fault> {
     Ok(How { bytes, memory, seed: args.seed, max_time: args.max_time })
 }
 
-/// The way to take: of those that are as fast as the leader, the first, which is the one that the topology speaks for.
+/// A difference below this part is not what placements are chosen for: published ones are 13 % and more.
+const SMALL: f64 = 0.05;
+
+/// What the values say at the end: what they could not decide to the per cent is still no difference if it is small for certain.
+fn finding(standing: &Standing) -> MeasuredFinding {
+    match standing.finding {
+        Finding::Undecided if standing.is_within(SMALL) => MeasuredFinding::NoMeasurableDifference,
+        finding => finding.into(),
+    }
+}
+
+/// The way to take: the first that is not slower for certain, which is the one that the topology speaks for.
 fn recommended(standing: &Standing) -> usize {
-    let as_fast = |at: &usize| {
-        *at == standing.leader
-            || standing.against_leader[*at]
-                .as_ref()
-                .is_some_and(|found| found.verdict == Verdict::NoMeasurableDifference)
+    let may_be_as_fast = |at: &usize| {
+        let against = standing.against_leader[*at].as_ref();
+        *at == standing.leader || against.is_some_and(|found| found.verdict != Verdict::Lower)
     };
-    (0..standing.against_leader.len()).find(as_fast).unwrap_or(standing.leader)
+    (0..standing.against_leader.len()).find(may_be_as_fast).unwrap_or(standing.leader)
+}
+
+/// Whether the values have not said which way to take.
+fn undecided(outcome: &Outcome) -> bool {
+    outcome.standing.as_ref().is_none_or(|standing| finding(standing) == MeasuredFinding::Undecided)
 }
 
 fn exit(outcome: &Outcome) -> Exit {
     match &outcome.standing {
         None => Exit::NoResult,
         Some(_) if outcome.turned.iter().any(|turned| turned.is_out()) => Exit::Partial,
-        Some(standing) if standing.finding == Finding::Undecided => Exit::Undecided,
+        Some(_) if undecided(outcome) => Exit::Undecided,
         Some(_) => Exit::Ok,
     }
 }

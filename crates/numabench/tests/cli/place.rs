@@ -140,7 +140,7 @@ fn on_simulated_gpus_the_figures_are_said_to_be_simulated() -> Done {
 fn a_way_that_fails_is_said_and_the_command_ends_as_partial_or_without_a_result() -> Done {
     let args = ["place", "--measure", "--size", "64KiB", "--max-time", "2s", "--json", "-"];
     // Registering is refused with "out of memory": pinned memory cannot be had by anybody.
-    let ended = end(with_driver(&driver::fake()?).env("FAKE_REGISTER", "2"), args);
+    let ended = end(with_driver(&driver::fake()?).env("FAKE_FAULTS", "fail cuMemHostRegister * 2"), args);
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     let document = document(&ended)?;
     assert!(document["measured"]["leader"].is_null(), "{}", document["measured"]);

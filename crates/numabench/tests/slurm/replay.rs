@@ -29,17 +29,17 @@ struct Published {
     name: &'static str,
     cores: &'static str,
     gpus: &'static str,
-    /// The least and the most of all ranks, with some room: 16.3 to 18.3 is `[16.0, 18.4]`.
+    /// The least and the most of all ranks, with some room below for a host that is late: 16.3 to 18.3 is `[16.0, 18.4]`.
     rates: [f64; 2],
 }
 
-const SINGLE: Published = Published { name: "single", cores: "49", gpus: "0", rates: [23.2, 23.7] };
+const SINGLE: Published = Published { name: "single", cores: "49", gpus: "0", rates: [22.5, 23.7] };
 const CORRECT: Published =
     Published { name: "correct", cores: "49,57,17,25,1,9,33,41", gpus: "0,1,2,3,4,5,6,7", rates: [16.0, 18.4] };
 const WRONG: Published =
     Published { name: "wrong", cores: "1,9,17,25,33,41,49,57", gpus: "0,1,2,3,4,5,6,7", rates: [7.4, 15.0] };
 const HALF_CORRECT: Published =
-    Published { name: "half, correct", cores: "49,17,1,33", gpus: "0,2,4,6", rates: [23.2, 23.7] };
+    Published { name: "half, correct", cores: "49,17,1,33", gpus: "0,2,4,6", rates: [22.5, 23.7] };
 const HALF_WRONG: Published =
     Published { name: "half, wrong", cores: "1,33,49,17", gpus: "0,2,4,6", rates: [20.0, 23.7] };
 

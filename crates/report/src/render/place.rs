@@ -183,7 +183,7 @@ fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
         MeasuredFinding::Best if others.is_empty() => (Tone::Plain, format!("{leader} is the only way here")),
         MeasuredFinding::Best => (Tone::Plain, format!("{leader} is the fastest")),
         MeasuredFinding::NoMeasurableDifference => {
-            let same = with(&[Verdict::NoMeasurableDifference]);
+            let same = with(&[Verdict::NoMeasurableDifference, Verdict::Undecided]);
             let slower = with(&[Verdict::Lower]);
             let rest = if slower.is_empty() { String::new() } else { format!("; slower: {slower}") };
             (Tone::Plain, format!("no measurable difference between {leader} and {same}{rest}"))
