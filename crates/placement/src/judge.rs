@@ -189,6 +189,7 @@ pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement 
         findings.extend(found.map(|(kind, weight, text)| Finding { kind, weight, ranks: vec![number], text }));
         judged.push(own);
     }
+    findings = nowhere(findings, &judged);
     findings.extend(apart::apart(topology, pool, ranks));
     findings.extend(devices::shared(topology, pool, ranks));
     let ipc = devices::ipc(ranks);
@@ -201,6 +202,25 @@ pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement 
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.weight), finding.kind));
     let placed = findings.iter().map(|finding| finding.weight).max().unwrap_or(Placed::Well);
     Judgement { placed, ranks: judged, findings, ipc }
+}
+
+/// GPUs that nobody knows the place of, said once for each reason: on a virtual machine it is the same for all ranks.
+fn nowhere(findings: Vec<Finding>, judged: &[RankJudgement]) -> Vec<Finding> {
+    let (unknown, mut rest): (Vec<Finding>, Vec<Finding>) =
+        findings.into_iter().partition(|finding| finding.kind == Kind::LocalityNotKnown);
+    let mut by_reason: BTreeMap<&str, (Vec<usize>, Vec<String>)> = BTreeMap::new();
+    for Finding { ranks, text, .. } in unknown {
+        for rank in ranks {
+            let (of, words) = by_reason.entry(&judged[rank].why).or_default();
+            of.push(rank);
+            words.push(text.clone());
+        }
+    }
+    rest.extend(by_reason.into_iter().map(|(why, (ranks, words))| {
+        let text = format!("what is near to {} is not known: {why}", words.join(", "));
+        Finding { kind: Kind::LocalityNotKnown, weight: Placed::Unknown, ranks, text }
+    }));
+    rest
 }
 
 /// A finding on one rank.

@@ -258,7 +258,7 @@ fn where_nobody_tells_ranks_are_spread_evenly_and_nothing_is_claimed() -> Outcom
     assert_eq!(pus(&places), ["0-3", "4-7"]);
     all_are(&places, Closeness::Unknown);
     let note = places.notes.first().ok_or("no note")?;
-    assert!(note.contains("nobody tells where the GPUs of ranks 0-1 are") && note.contains("measure"), "{note}");
+    assert!(note.contains("nobody tells where these ranks' GPUs are: 0-1") && note.contains("measure"), "{note}");
     let two = own("vm-two-nodes")?;
     assert_eq!(pus(&close(&two)?), ["0-1", "2-3", "4-7"], "three GPUs over two nodes of four cores");
     assert_eq!(pus(&placed(&two, &Ask { gpus: gpus(&two, &[2]), ..Ask::default() })?), ["4-7"]);

@@ -2,6 +2,7 @@
 
 use stats::{IdSet, PciAddress};
 
+use crate::gpu_class::AMD;
 use crate::model::{Core, Gpu, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology};
 
 impl Topology {
@@ -30,9 +31,11 @@ impl Topology {
         self.packages.iter().find(|package| package.pus.contains(pu))
     }
 
-    /// The GPU at a PCI address.
+    /// The GPU at a PCI address. An AMD GPU's partitions have its address with functions of their own, which the bus does not show.
     pub fn gpu_at(&self, pci: PciAddress) -> Option<&Gpu> {
-        self.gpus.iter().find(|gpu| gpu.pci == pci)
+        let at = |pci| self.gpus.iter().find(move |gpu| gpu.pci == pci);
+        let whole = || at(PciAddress { function: 0, ..pci }).filter(|gpu| gpu.vendor_id == AMD);
+        at(pci).or_else(whole)
     }
 
     /// The GPU with this UUID, in any case; `None` also where no driver's files gave UUIDs.
@@ -198,6 +201,10 @@ mod tests {
         });
         let gpu = machine.gpu_with_uuid("gpu-abc").ok_or("no GPU by UUID")?.clone();
         assert_eq!(machine.gpu_at("0000:03:00.0".parse()?), Some(&gpu));
+        let partition = "0000:03:00.2".parse()?;
+        assert_eq!(machine.gpu_at(partition), None);
+        machine.gpus[0].vendor_id = AMD;
+        assert_eq!(machine.gpu_at(partition), Some(&machine.gpus[0]), "a partition is where its GPU is");
         assert_eq!(machine.first_local_pu(&gpu), None, "unknown is not node 0");
         let told = machine.locality_by_driver(&gpu, 0, "NVML").ok_or("the driver's word was not taken")?;
         assert_eq!(told.rung, Rung::Driver);

@@ -1,10 +1,11 @@
 //! The ways to place the ranks that were asked for.
 
-use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, recommend};
+use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
 use report::place::{Measured, Turn};
 use stats::IdSet;
 use stats::compare::Comparison;
 use topo::model::Rung;
+use topo::visibility::Runtime;
 use topo::{Survey, Topology};
 
 use crate::args::place::{GpuList, Place};
@@ -72,9 +73,24 @@ impl Found {
 
 /// The way asked for, without a device being touched.
 pub fn asked(args: &Place, survey: &Survey) -> Result<Way, Fault> {
-    let ask = ask(args, gpus(args, &Target::gpus_of(&survey.topology))?);
+    let ask = ask(args, gpus(args, &available(args, survey))?);
     let places = recommend(&survey.topology, &ask).map_err(Fault::usage)?;
     Ok(Way::new(ask.strategy.name(), what(ask.strategy), places))
+}
+
+/// The machine's GPUs; of this machine those that a program started here would see, by the visible-devices variables.
+fn available(args: &Place, survey: &Survey) -> Vec<Target> {
+    let mut targets = Target::gpus_of(&survey.topology);
+    let known = survey.visibility.iter().filter(|_| args.input.is_none());
+    for (visibility, devices) in known.filter_map(|one| Some((one, one.devices.as_ref()?))) {
+        let of_runtime = |target: &Target| match target.id {
+            TargetId::Gpu(pci) => survey.topology.gpu_at(pci).and_then(|gpu| Runtime::of_vendor(gpu.vendor_id)),
+            TargetId::Node(_) => None,
+        };
+        let is_seen = |target: &Target| devices.iter().any(|seen| seen.pci.map(TargetId::Gpu) == Some(target.id));
+        targets.retain(|target| of_runtime(target) != Some(visibility.runtime) || is_seen(target));
+    }
+    targets
 }
 
 /// What the arguments ask to be placed, with these GPUs.

@@ -94,7 +94,7 @@ fn in_a_guest_of_four_nodes_threads_and_pages_are_where_they_were_asked_to_be() 
          run chosen numabench pingpong --backend host --size 64KiB --reps 6 --order alone --direction h2d --json -\n\
          run table {ping} --reps 10 --order alone --membind 3\n\
          run plan {ping} --reps 10 --dry-run\n\
-         run default-plan numabench pingpong --dry-run\n\
+         run default-plan numabench pingpong --size 1MiB --dry-run\n\
          run topo numabench topo --json\n"
     );
     let Some(mut all) = guest("lumig", &script)? else { return Ok(()) };

@@ -85,8 +85,8 @@ fn of_gpus(
             (own.closeness, own.why) = (Some(farthest.closeness), farthest.reason);
         }
         if own.closeness == Some(Closeness::Unknown) {
-            let text = format!("what is near to {words}, which {name} uses, is not known: {}", own.why);
-            return Some(unknown(Kind::LocalityNotKnown, text));
+            // The sentence around it is made where all ranks are known (`judge`).
+            return Some(unknown(Kind::LocalityNotKnown, format!("{words} ({name})")));
         }
         let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).filter(|pu| is_near(close(*pu).closeness)).collect();
         domains.push(Domain { words, own: all.and(pus), in_pool: all.and(&pool.pus.or(pus)), all });

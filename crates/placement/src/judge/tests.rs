@@ -97,6 +97,20 @@ fn a_rank_with_a_gpu_that_nothing_binds_is_misplaced_and_one_with_gpus_of_severa
 }
 
 #[test]
+fn what_nobody_knows_of_several_gpus_for_one_reason_is_said_once() {
+    let mut topology = machine();
+    topology.gpus[0].locality = topology.gpus[3].locality.clone();
+    let judged = judge(&topology, &pool("0-17", &[0, 3]), &[rank(0, "0", &[0]), rank(1, "4", &[3])]);
+    let unknown: Vec<_> = judged.findings.iter().filter(|found| found.kind == Kind::LocalityNotKnown).collect();
+    assert_eq!((judged.placed, unknown.len()), (Placed::Unknown, 1), "{}", text(&judged));
+    assert_eq!(unknown[0].ranks, [0, 1]);
+    assert_eq!(judged.ranks.iter().map(|rank| rank.placed).collect::<Vec<_>>(), [Placed::Unknown; 2]);
+    for part in ["0000:01:00.0 (rank 0), ", "0000:04:00.0 (rank 1) is not known: written by hand"] {
+        assert!(unknown[0].text.contains(part), "{part}: {}", unknown[0].text);
+    }
+}
+
+#[test]
 fn what_is_not_known_is_unknown_with_its_reason() {
     let silent = Observed { gpus: Err("another user's".to_owned()), ..rank(0, "0", &[]) };
     let unseen = Observed { pus: Err("no status".to_owned()), ..rank(0, "0", &[0]) };

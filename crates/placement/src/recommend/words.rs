@@ -102,7 +102,7 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
     let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
     say(by_gpu && !lost.is_empty(), &|| {
         format!(
-            "nobody tells where the GPUs of ranks {lost} are: their places are even, neither near nor far; a measurement can tell"
+            "nobody tells where these ranks' GPUs are: {lost}; their places are even, neither near nor far; a measurement can tell"
         )
     });
     notes
