@@ -19,7 +19,7 @@
 #
 # GPU 0 to 7 in PCI order lie at cores 48-55, 56-63, 16-23, 24-31, 0-7, 8-15, 32-39 and 40-47; the first core of each eight
 # is reserved for the system. numabench binds each rank by itself, so Slurm must neither bind tasks (--cpu-bind=none) nor hide
-# GPUs (--gpu-bind=none). numabench has no HIP backend yet: `topo` works on these GPUs, `pingpong` does not.
+# GPUs (--gpu-bind=none). The GPUs are driven through HIP, which numabench opens at run time; it has not been run on this system yet.
 #
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)

@@ -26,8 +26,8 @@
 #   LUMI-G       --partition=standard-g --gpus-per-node=8. The first core of each L3 is reserved, and `topo` says so. To
 #                start one task per GPU of your own program instead, GPUs 0 to 7 in order, as hex masks of 7 cores each:
 #                  srun --ntasks=8 --cpu-bind=mask_cpu:0xfe000000000000,0xfe00000000000000,0xfe0000,0xfe000000,0xfe,0xfe00,0xfe00000000,0xfe0000000000
-#                (GPU 0 lies at cores 49-55, not 1-7.) numabench has no HIP backend yet: `topo` works there, `pingpong` on
-#                its GPUs does not.
+#                (GPU 0 lies at cores 49-55, not 1-7; `numabench place --emit srun` prints this line there), or
+#                  srun --ntasks=8 --cpu-bind=none --gpu-bind=none numabench exec -- ./program
 #   Leonardo     --partition=boost_usr_prod --gres=gpu:4 in place of --gpus-per-node.
 #   GH200 x 4    --gpus-per-node=4. GPU i lies at NUMA node i and cores 72 i to 72 i + 71. Nodes of GPU memory appear as
 #                NUMA nodes too; numabench puts no host memory there unless --membind names one.

@@ -22,7 +22,7 @@ struct Job {
     documents: &'static [&'static str],
 }
 
-const JOBS: [Job; 7] = [
+const JOBS: [Job; 8] = [
     Job { script: "one-node.sh", options: &["--gpus-per-node=2"], nodes_of_ranks: 0, documents: &["result-%"] },
     Job {
         script: "lumi-g.sh",
@@ -53,6 +53,12 @@ const JOBS: [Job; 7] = [
         options: &["--gpus-per-node=2"],
         nodes_of_ranks: 1,
         documents: &["chosen-%", "slurms-%"],
+    },
+    Job {
+        script: "placed.sh",
+        options: &["--ntasks-per-node=2", "--gpus-per-node=2"],
+        nodes_of_ranks: 0,
+        documents: &[],
     },
     Job { script: "partition-sweep.sh", options: &["--gpus-per-node=2"], nodes_of_ranks: 2, documents: &["sweep-%"] },
 ];
