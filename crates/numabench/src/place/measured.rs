@@ -145,3 +145,68 @@ fn take(ways: &mut [Way], outcome: Outcome) {
         (way.turns, way.against_leader) = (turned.turns, against);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use report::place::Turn;
+    use stats::best::best;
+
+    use super::super::turns::Turned;
+    use super::*;
+
+    /// Turns around this rate, in GB/s, a few per mille apart.
+    fn around(rate: f64) -> Vec<f64> {
+        [0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5].iter().map(|per_mille| rate * (1.0 + per_mille / 1e3)).collect()
+    }
+
+    /// What is found of candidates with these turns, which one is recommended, and how the command ends.
+    fn measured(candidates: &[Vec<f64>]) -> (MeasuredFinding, usize, Exit) {
+        let standing = best(candidates, 1);
+        let turned = candidates.iter().map(|rates| Turned {
+            turns: rates
+                .iter()
+                .map(|rate| Turn { h2d_bytes_per_s: vec![*rate], d2h_bytes_per_s: vec![*rate] })
+                .collect(),
+            ..Turned::default()
+        });
+        let outcome = Outcome { turned: turned.collect(), standing: standing.clone(), ended_early: None };
+        let found = standing.as_ref().map_or(MeasuredFinding::Undecided, finding);
+        (found, standing.as_ref().map_or(0, recommended), exit(&outcome))
+    }
+
+    #[test]
+    fn spread_ranks_that_are_faster_than_near_ones_are_recommended_as_on_leonardo() {
+        // The published figures of a rank: 7.4 GB/s near, 9.0 spread over both NUMA nodes.
+        assert_eq!(measured(&[around(7.4), around(9.0)]), (MeasuredFinding::Best, 1, Exit::Ok));
+    }
+
+    #[test]
+    fn near_ranks_that_are_faster_are_recommended_as_on_lumi() {
+        assert_eq!(measured(&[around(17.6), around(11.4), around(7.5)]), (MeasuredFinding::Best, 0, Exit::Ok));
+    }
+
+    #[test]
+    fn of_ways_that_are_as_fast_the_first_is_recommended_whichever_leads() {
+        let found = measured(&[around(10.0), around(10.02), around(5.0)]);
+        assert_eq!(found, (MeasuredFinding::NoMeasurableDifference, 0, Exit::Ok));
+    }
+
+    #[test]
+    fn what_turns_do_not_decide_is_undecided_unless_it_is_small_for_certain() {
+        let noisy = |rate: f64, percent: f64| -> Vec<f64> {
+            [-1.0, -0.5, 0.0, 0.5, 1.0, -0.75, 0.75, 0.25]
+                .iter()
+                .map(|at| rate * (1.0 + at * percent / 100.0))
+                .collect()
+        };
+        let small = measured(&[noisy(10.0, 2.0), noisy(10.03, 2.0)]);
+        assert_eq!(small, (MeasuredFinding::NoMeasurableDifference, 0, Exit::Ok));
+        let large = measured(&[noisy(10.0, 30.0), noisy(10.5, 30.0)]);
+        assert_eq!(large, (MeasuredFinding::Undecided, 0, Exit::Undecided), "the topology's word stands until then");
+    }
+
+    #[test]
+    fn without_any_figure_there_is_no_result() {
+        assert_eq!(measured(&[Vec::new(), Vec::new()]), (MeasuredFinding::Undecided, 0, Exit::NoResult));
+    }
+}
