@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use placement::Strategy;
 use stats::IdSet;
@@ -32,6 +33,9 @@ pub struct Exec {
     /// --membind: a program that needs more than is free there is killed; none leaves it to the kernel
     #[arg(long, value_name = "local|NODE|none", default_value = "local", value_parser = exec_membind, help_heading = "Placement")]
     pub membind: ExecMembind,
+    /// Take the places that `place --json FILE` found best, one for each rank of the node, instead of working them out
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "cores_per_rank", "smt", "strategy", "reserve", "keep_cpus"], help_heading = "Placement")]
+    pub from: Option<PathBuf>,
     /// Keep the cores that the launcher bound this rank to: choose the nearest GPU and bind memory there
     #[arg(long, conflicts_with_all = ["cores_per_rank", "smt", "strategy", "reserve"], help_heading = "Placement")]
     pub keep_cpus: bool,

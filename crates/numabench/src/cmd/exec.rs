@@ -11,13 +11,14 @@ use crate::exec::place::{MemoryWish, Wish};
 use crate::exec::{Asked, become_program, bind, report, settle};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::place::saved::Saved;
 use crate::terminal;
 
 /// Runs the command. It comes back only where the program is not started.
 pub fn run(args: &Exec) -> Result<Exit, Fault> {
     let launch = Launch::sensed(|name| std::env::var(name).ok());
     let start = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let settled = settle(&launch, &start, &asked(args), &environment())?;
+    let settled = settle(&launch, &start, &asked(args)?, &environment())?;
     let host = hostname(&start.topology);
     if args.print {
         terminal::print(report::assignments(&settled, &host).as_bytes())?;
@@ -38,7 +39,7 @@ fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-fn asked(args: &Exec) -> Asked {
+fn asked(args: &Exec) -> Result<Asked, Fault> {
     let memory = match args.membind {
         ExecMembind::Local => MemoryWish::Local,
         ExecMembind::Node(node) => MemoryWish::Node(node),
@@ -52,5 +53,6 @@ fn asked(args: &Exec) -> Asked {
         memory,
     };
     let ranks = args.ranks.map(NonZeroUsize::get);
-    Asked { rank: args.rank, ranks, gpus: args.gpus.clone(), keep_cpus: args.keep_cpus, wish }
+    let from = args.from.as_deref().map(Saved::read).transpose()?;
+    Ok(Asked { rank: args.rank, ranks, gpus: args.gpus.clone(), keep_cpus: args.keep_cpus, from, wish })
 }

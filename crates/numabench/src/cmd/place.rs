@@ -12,7 +12,8 @@ use topo::{Survey, Topology};
 use crate::args::place::Place;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::place::{candidates, document, measured, saved, situation};
+use crate::place::saved::Saved;
+use crate::place::{candidates, document, measured, situation};
 use crate::terminal;
 
 /// Runs the command.
@@ -26,7 +27,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let (found, exit) = if args.measure {
         measured::run(args, topology)?
     } else if let Some(path) = &args.from {
-        (candidates::Found::only(saved::read(path, topology)?), Exit::Ok)
+        (candidates::Found::only(Saved::read(path)?.way(topology, &topology.allowed.pus)?), Exit::Ok)
     } else {
         (candidates::Found::only(candidates::asked(args, &survey)?), Exit::Ok)
     };

@@ -32,13 +32,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 
-use placement::SelectionError;
+use placement::{SelectionError, Target, TargetId};
 use ranks::Launch;
 use topo::Start;
 
 use crate::args::place::GpuList;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::place::saved::Saved;
 use place::{Place, Wish};
 use pool::{Pool, Whose};
 use seat::Seat;
@@ -56,6 +57,8 @@ pub struct Asked {
     pub gpus: Option<GpuList>,
     /// PUs stay as they are.
     pub keep_cpus: bool,
+    /// The places that `place` found, in place of a plan.
+    pub from: Option<Saved>,
     /// The place.
     pub wish: Wish,
 }
@@ -85,6 +88,9 @@ pub fn settle(
         Pool::of(launch.launcher, &start.topology, start.step.as_ref(), topo::ancestor::nearest)
     };
     let sight = Sight::of(start);
+    if let Some(saved) = &asked.from {
+        return found(start, seat, pool, sight, saved, &asked.wish, environment);
+    }
     let dealt = deal::deal(start, &sight, asked.gpus.as_ref(), &seat, pool.whose);
     let deal = dealt.map_err(|error| match error {
         SelectionError::Absent { .. } => Fault::new(Exit::Absent, error),
@@ -97,6 +103,41 @@ pub fn settle(
     }
     let notes = deal.notes.into_iter().chain(if asked.gpus == Some(GpuList::None) { Vec::new() } else { sight.notes });
     Ok(Settled { notes: notes.collect(), seat, pool, place, drives: deal.drives, variables })
+}
+
+/// What is to be done where the node's places were found before: this rank's is taken.
+fn found(
+    start: &Start,
+    seat: Seat,
+    pool: Pool,
+    sight: Sight,
+    saved: &Saved,
+    wish: &Wish,
+    environment: &BTreeMap<String, String>,
+) -> Result<Settled, Fault> {
+    let places = saved.way(&start.topology, &pool.pus)?.places.places;
+    let wrong = |words: String| Fault::usage(anyhow::anyhow!("--from: {words}"));
+    if places.len() != seat.local_size {
+        let (there, here) = (places.len(), seat.local_size);
+        return Err(wrong(format!(
+            "places in the file: {there}, ranks of this node: {here}; place as many as there are"
+        )));
+    }
+    let one = &places[seat.local_rank];
+    let gpu = one.target.as_ref().filter(|target| matches!(target.id, TargetId::Gpu(_)));
+    let seen = |target: &Target| sight.seen.iter().find(|seen| seen.target.id == target.id).cloned();
+    let drives: Vec<Seen> = gpu.and_then(seen).into_iter().collect();
+    if let (Some(target), []) = (gpu, &drives[..]) {
+        let rank = seat.local_rank;
+        return Err(wrong(format!(
+            "rank {rank} is to have GPU {}, which is hidden from it: show it all GPUs",
+            target.id
+        )));
+    }
+    let place = place::found(&start.topology, one, wish).map_err(Fault::usage)?;
+    let mut variables = variables::gpus(start, &drives).map_err(Fault::usage)?;
+    variables.extend(variables::openmp(&start.topology, &place.pus, wish.smt, environment));
+    Ok(Settled { notes: sight.notes, seat, pool, place, drives, variables })
 }
 
 /// Binds this process. Only the program comes after it.

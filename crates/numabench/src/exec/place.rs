@@ -70,7 +70,7 @@ pub enum PlaceError {
 /// The place of the rank that was dealt this.
 pub fn place(start: &Start, pool: &Pool, deal: &Deal, wish: &Wish) -> Result<Place, PlaceError> {
     let topology = &start.topology;
-    let mut place = match pool.whose {
+    let place = match pool.whose {
         Whose::Kept => kept(topology, pool, deal),
         Whose::ThisRanks => {
             let mut alone = topology.clone();
@@ -79,7 +79,17 @@ pub fn place(start: &Start, pool: &Pool, deal: &Deal, wish: &Wish) -> Result<Pla
         }
         Whose::AllRanks => planned(topology, pool, deal, wish)?,
     };
-    match wish.memory {
+    with_memory(topology, place, wish.memory)
+}
+
+/// A place that was found before: one of a node's.
+pub fn found(topology: &Topology, one: &placement::Place, wish: &Wish) -> Result<Place, PlaceError> {
+    with_memory(topology, of_plan(topology, one), wish.memory)
+}
+
+/// The place with its memory where it is wanted.
+fn with_memory(topology: &Topology, mut place: Place, wish: MemoryWish) -> Result<Place, PlaceError> {
+    match wish {
         // Where there is one node, memory has no choice, and a container may forbid the call.
         MemoryWish::Local if topology.allowed.nodes.len() == 1 => place.memory = IdSet::default(),
         MemoryWish::Local => {}
@@ -107,17 +117,13 @@ fn planned(topology: &Topology, pool: &Pool, deal: &Deal, wish: &Wish) -> Result
     let mut place: Option<Place> = None;
     for rank in &deal.mine {
         let one = plan.places.get(*rank).ok_or(PlaceError::NoPlace(*rank))?;
-        // One node where its PUs are on one, else all they are on: binding the memory of half of them to the other half's node is
-        // nobody's wish.
-        let memory =
-            if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() };
-        let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
+        let one = of_plan(topology, one);
         place = Some(match place {
-            None => Place { pus: one.pus.clone(), is_bound: true, memory, closeness, why: one.why.clone() },
+            None => one,
             Some(others) => Place {
                 pus: others.pus.or(&one.pus),
-                memory: others.memory.or(&memory),
-                closeness: others.closeness.max(closeness),
+                memory: others.memory.or(&one.memory),
+                closeness: others.closeness.max(one.closeness),
                 ..others
             },
         });
@@ -136,6 +142,16 @@ fn kept(topology: &Topology, pool: &Pool, deal: &Deal) -> Place {
         closeness: deal.drives.iter().map(far).max(),
         why: pool.how.clone(),
     }
+}
+
+/// One place of a plan, to be bound to.
+fn of_plan(topology: &Topology, one: &placement::Place) -> Place {
+    // One node where its PUs are on one, else all they are on: binding the memory of half of them to the other half's node is
+    // nobody's wish.
+    let memory =
+        if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() };
+    let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
+    Place { pus: one.pus.clone(), is_bound: true, memory, closeness, why: one.why.clone() }
 }
 
 /// The nodes of these PUs whose memory a program can be bound to.

@@ -108,3 +108,23 @@ fn what_is_printed_is_what_a_program_gets() -> Done {
     assert!(!printed.is_empty() && printed.is_subset(&of(&ran, "")), "{printed:?}");
     Ok(())
 }
+
+#[test]
+fn places_that_were_saved_are_taken_as_they_are_and_only_by_as_many_ranks() -> Done {
+    let Some(pus) = pus(2)? else { return Ok(()) };
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("best.json").display().to_string();
+    let place = |options: &[&str]| run(&[&["place", "--gpus", "none", "--json", &file], options].concat()).well();
+    // Not what two ranks would get by themselves: all of one rank's cores are kept free.
+    place(&["-n", "1", "--reserve", &pus[0].to_string()]);
+    let from = ["--from", &file];
+    let alone: stats::IdSet = affinity(&[&from[..], &["--rank", "0", "--ranks", "1"]].concat()).parse()?;
+    assert!(!alone.is_empty() && !alone.contains(pus[0]), "{alone}");
+    let two = [&["exec"], &from[..], &["--rank", "0", "--ranks", "2", "--", "true"]].concat();
+    run(&two).refused(2, &["places in the file: 1", "ranks of this node: 2"]);
+    let both = [&["exec"], &from[..], &["--strategy", "spread", "--", "true"]].concat();
+    run(&both).refused(2, &["--from", "--strategy"]);
+    std::fs::write(&file, "no document")?;
+    run(&[&["exec"], &from[..], &["--", "true"]].concat()).refused(2, &["--from", "not JSON", "numabench place"]);
+    Ok(())
+}
