@@ -1,12 +1,9 @@
 //! Real machines: the published mappings come out, and every capture's plan keeps the rules.
-//!
-//! The captures are not part of the repository. They are read from `../shared/topologies` beside the checkout, or from
-//! `NUMABENCH_TOPOLOGIES`; where they are absent, each test says that it was skipped.
 
+mod machines;
 mod rules;
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
 
 use placement::{
     ChosenBy, Closeness, Member, Membind, NodeRequest, Plan, PlanError, Request, SeatError, Target, plan, plan_node,
@@ -15,22 +12,9 @@ use stats::IdSet;
 use topo::Topology;
 use topo::model::NodeKind;
 
+use machines::{captures, load, shares};
+
 type Outcome = Result<(), Box<dyn Error>>;
-
-#[allow(clippy::print_stderr)]
-fn captures(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/topologies");
-    let folder = std::env::var_os("NUMABENCH_TOPOLOGIES").map_or(beside, PathBuf::from).join("xml");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("SKIPPED {test}: no captures at {} (set NUMABENCH_TOPOLOGIES)", folder.display());
-    None
-}
-
-fn load(folder: &Path, name: &str) -> Result<Topology, topo::TopoError> {
-    topo::from_xml(&folder.join(format!("{name}.xml")))
-}
 
 /// What `numabench pingpong` asks for: `cpus` as typed, one GPU each.
 fn asked(topology: &Topology, cpus: Option<&str>) -> Result<Plan, Box<dyn Error>> {
@@ -199,19 +183,6 @@ fn the_memory_only_node_of_knl_is_a_target_and_not_where_host_memory_goes() -> O
     let plan = plan(&knl, &rules::automatic(targets))?;
     assert_eq!(memory_nodes(&plan), [0, 0]);
     Ok(())
-}
-
-/// The allowed sets a site may give a job: everything, every other PU, one PU, the upper half, nothing.
-fn shares(topology: &Topology) -> Vec<IdSet> {
-    let all: Vec<u32> = topology.allowed.pus.iter().collect();
-    let some = |pus: &[u32]| pus.iter().copied().collect();
-    vec![
-        topology.allowed.pus.clone(),
-        all.iter().copied().step_by(2).collect(),
-        some(&all[..all.len().min(1)]),
-        some(&all[all.len() / 2..]),
-        IdSet::default(),
-    ]
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Mappings that centres and vendors publish for their nodes: each comes out of the recommender, from the shape of the machine alone.
 //!
-//! Of the project's own machines (`topo/tests/machines` says what each is made after), and of captures where there are some: see
-//! `captures.rs` for where they lie.
+//! Of the project's own machines (`topo/tests/machines` says what each is made after), and of captures where there are some.
 
+mod machines;
 mod places;
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use placement::{
     Ask, Closeness, Dialect, GpuChoice, NodePlaces, RecommendError, Situation, Strategy, Target, parse_map_cpu,
@@ -16,25 +16,12 @@ use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
 
+use machines::{captures, load, shares};
+
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn own(name: &str) -> Result<Topology, topo::TopoError> {
     topo::from_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{name}.xml")))
-}
-
-#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
-fn captures(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/topologies");
-    let folder = std::env::var_os("NUMABENCH_TOPOLOGIES").map_or(beside, PathBuf::from).join("xml");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("SKIPPED {test}: no captures at {} (set NUMABENCH_TOPOLOGIES)", folder.display());
-    None
-}
-
-fn captured(folder: &Path, name: &str) -> Result<Topology, topo::TopoError> {
-    topo::from_xml(&folder.join(format!("{name}.xml")))
 }
 
 /// The places, having kept the rules.
@@ -80,7 +67,7 @@ fn all_are(places: &NodePlaces, closeness: Closeness) {
 fn lumi_g_gets_the_published_cores_masks_and_gpus() -> Outcome {
     let mut machines = vec![own("lumi-g-low-noise")?];
     if let Some(folder) = captures("LUMI-G as captured") {
-        let tioga = captured(&folder, "mi250x-tioga")?;
+        let tioga = load(&folder, "mi250x-tioga")?;
         let reserved: IdSet = "0-120:8".parse()?;
         machines.push(tioga.restricted_to(&tioga.allowed.pus.minus(&reserved)));
     }
@@ -179,7 +166,7 @@ fn dgx_a100_and_hgx_h100_split_each_nodes_cores_among_its_gpus() -> Outcome {
 fn each_superchip_gets_its_own_cores_and_never_a_gpus_memory() -> Outcome {
     let mut machines = vec![own("gh200-quad")?];
     if let Some(folder) = captures("GH200 as published") {
-        machines.push(captured(&folder, "gh200-quad-synthetic-gpunuma-kept")?);
+        machines.push(load(&folder, "gh200-quad-synthetic-gpunuma-kept")?);
     }
     for machine in machines {
         let places = close(&machine)?;
@@ -203,7 +190,7 @@ fn lassen_splits_each_packages_cores_between_its_two_gpus() -> Outcome {
     assert_eq!((firsts(&places), memory(&places)), (vec![4, 8, 20, 24], vec![0, 0, 8, 8]), "an L3 each");
     let Some(folder) = captures("Lassen as captured") else { return Ok(()) };
     for name in ["v100-lassen", "v100-lassen-gpunuma-hwloc1"] {
-        let lassen = captured(&folder, name)?;
+        let lassen = load(&folder, name)?;
         let places = close(&lassen)?;
         assert_eq!(pus(&places)[0], "8,12,16,20,24,28,32,36,40,44", "{name}");
         assert_eq!((firsts(&places), memory(&places)), (vec![8, 48, 96, 136], vec![0, 0, 8, 8]), "{name}");
@@ -216,10 +203,10 @@ fn lassen_splits_each_packages_cores_between_its_two_gpus() -> Outcome {
 #[test]
 fn corona_gets_whole_l3s_and_nodes_without_gpu_stay_empty() -> Outcome {
     let Some(folder) = captures("Corona") else { return Ok(()) };
-    let places = close(&captured(&folder, "mi50-corona-8gpu")?)?;
+    let places = close(&load(&folder, "mi50-corona-8gpu")?)?;
     assert_eq!(pus(&places), ["0-5", "6-11", "12-17", "18-23", "24-29", "30-35", "36-41", "42-47"]);
     assert!(places.places.iter().all(|place| place.l3s.len() == 2));
-    let eight = captured(&folder, "mi60-corona-8numa")?;
+    let eight = load(&folder, "mi60-corona-8numa")?;
     let places = close(&eight)?;
     assert_eq!(pus(&places), ["6-11", "12-17", "30-35", "42-47"]);
     assert_eq!(memory(&places), [1, 2, 5, 7]);
@@ -263,7 +250,7 @@ fn where_nobody_tells_ranks_are_spread_evenly_and_nothing_is_claimed() -> Outcom
     assert_eq!(pus(&close(&two)?), ["0-1", "2-3", "4-7"], "three GPUs over two nodes of four cores");
     assert_eq!(pus(&placed(&two, &Ask { gpus: gpus(&two, &[2]), ..Ask::default() })?), ["4-7"]);
     let Some(folder) = captures("eight H200 in a virtual machine") else { return Ok(()) };
-    let h200 = captured(&folder, "h200-x8-vm-no-locality")?;
+    let h200 = load(&folder, "h200-x8-vm-no-locality")?;
     let places = close(&h200)?;
     all_are(&places, Closeness::Unknown);
     let sizes: Vec<usize> = places.places.iter().map(|place| place.pus.len()).collect();
@@ -326,19 +313,6 @@ fn more_cores_than_there_are_are_refused_with_what_would_fit() -> Outcome {
     let none = Ask { pus: Some("200-207".parse()?), ..Ask::default() };
     assert!(matches!(recommend(&lumi, &none), Err(RecommendError::NoPu { .. })));
     Ok(())
-}
-
-/// The allowed sets a site may give a job: everything, every other PU, one PU, the upper half, nothing.
-fn shares(topology: &Topology) -> Vec<IdSet> {
-    let all: Vec<u32> = topology.allowed.pus.iter().collect();
-    let some = |pus: &[u32]| pus.iter().copied().collect();
-    vec![
-        topology.allowed.pus.clone(),
-        all.iter().copied().step_by(2).collect(),
-        some(&all[..all.len().min(1)]),
-        some(&all[all.len() / 2..]),
-        IdSet::default(),
-    ]
 }
 
 #[test]
