@@ -86,8 +86,8 @@ pub fn compiled(source: &Path) -> Made {
     let making = tempfile::tempdir_in(all)?;
     let made = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in"])
-        // Small, since a driver that lacks something is a copy.
-        .args(["-C", "strip=symbols", "-o"])
+        // Small, since a driver that lacks something is a copy; optimised a little, since it divides links for every copy.
+        .args(["-C", "opt-level=1", "-C", "strip=symbols", "-o"])
         .arg(making.path().join("made.so"))
         .arg(source)
         .output()?;

@@ -207,9 +207,12 @@ up() {
     (umask 077; head -c 128 /dev/urandom >"$dir/etc/munge.key")
 
     # Each slurmd under a host name of its own: else the nodes share one, and Open MPI's files in /dev/shm, named by host,
-    # job and local rank, clash. Where that is not allowed (a plain container), Open MPI goes over TCP.
+    # job and local rank, clash. And with a /dev/shm of its own, as a node has: what is left there is this node's. Where that is not
+    # allowed (a plain container), Open MPI goes over TCP.
     # shellcheck disable=SC2016 # for the shell within
-    local own=(unshare --uts --mount) node='hostname "$1" && mount --bind "$2" /etc/hosts && exec slurmd -N "$1"'
+    local own=(unshare --uts --mount)
+    # shellcheck disable=SC2016
+    local node='hostname "$1" && mount --bind "$2" /etc/hosts && mount -t tmpfs shm /dev/shm && exec slurmd -N "$1"'
     if ! unshare --uts --mount true 2>/dev/null; then
         # shellcheck disable=SC2016
         own=() node='exec slurmd -N "$1"'

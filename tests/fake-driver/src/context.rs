@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::code::{Answer, INVALID_CONTEXT};
-use crate::{devices, faults, memory};
+use crate::{actor, devices, faults, memory};
 
 thread_local! {
     static CURRENT: Cell<Option<usize>> = const { Cell::new(None) };
@@ -39,11 +39,13 @@ pub fn current() -> Option<usize> {
 
 /// Does a call that needs no device, unless it is to fail.
 pub fn outside(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
+    let _inside = actor::enter();
     faults::call(call).unwrap_or_else(|| crate::code::of(act()))
 }
 
 /// Does a call on the thread's device, unless it is to fail or the device is lost.
 pub fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int {
+    let _inside = actor::enter_as_actor();
     outside(call, || act(alive(current().ok_or(INVALID_CONTEXT)?)?))
 }
 

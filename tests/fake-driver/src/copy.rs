@@ -3,12 +3,9 @@
 //! Where `repeats skip` is told, a copy whose bytes seem to be there already takes its time but is not made again: eight GPUs that move
 //! 20 GB/s each are more than a small machine's memory can follow.
 
-use std::thread;
-use std::time::Instant;
-
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE};
 use crate::stream::{Op, Stream};
-use crate::{context, devices, faults, memory, traffic};
+use crate::{actor, context, devices, faults, memory, traffic};
 
 /// Bytes that are looked at together, and how far apart.
 const LINE: usize = 64;
@@ -50,8 +47,7 @@ impl Copy {
 
     /// Moves the bytes before it returns.
     pub fn block(&self) -> Answer {
-        self.run(Instant::now());
-        traffic::rest();
+        self.run();
         context::alive(self.device).map(drop)
     }
 
@@ -63,20 +59,17 @@ impl Copy {
         if memory::is_pinned(self.sides().1, self.len) { stream.push(Op::Copy(self)) } else { self.block() }
     }
 
-    /// Does it, begun at `start`; when it ended.
-    pub fn run(&self, start: Instant) -> Instant {
+    /// Does it, and returns when it has ended.
+    pub fn run(&self) {
         let fate = faults::copy();
         if fate.hangs {
-            traffic::rest();
-            loop {
-                thread::park();
-            }
+            actor::wait(0, None, || false);
         }
         if let Some(code) = fate.lost {
             context::lose(self.device, code);
         }
         if context::alive(self.device).is_err() {
-            return start;
+            return;
         }
         if !(devices::all().skip_repeats && self.is_there()) {
             // As memmove: nothing keeps a caller from lending overlapping ranges.
@@ -87,7 +80,7 @@ impl Copy {
             let byte = unsafe { &mut *((self.to + offset) as *mut u8) };
             *byte = byte.wrapping_add(1);
         }
-        traffic::carry(self, start)
+        traffic::carry(self);
     }
 
     /// Whether the bytes are where they belong, as far as one line in [`LOOK_EVERY`] bytes shows: a program that fills a

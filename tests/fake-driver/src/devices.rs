@@ -20,7 +20,6 @@
 //! The driver counts devices in the order of the file. A file of no device is a driver that shows none.
 
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use crate::told::{self, RATES, SIZES, TIMES, quantity};
 
@@ -67,7 +66,7 @@ pub struct Device {
 pub struct Speed {
     /// Bytes a nanosecond.
     pub rate: f64,
-    pub latency: Duration,
+    pub latency_ns: f64,
 }
 
 /// A link that copies of a device pass.
@@ -137,8 +136,7 @@ impl Device {
     fn add(&mut self, key: &str, rest: &str, words: &[&str], links: &[&str]) -> Result<(), String> {
         let link = |name: &str| links.iter().position(|link| *link == name).ok_or(format!("there is no link {name}"));
         let speed = |rate: &str, latency: &str| -> Result<Option<Speed>, String> {
-            let latency = Duration::from_nanos(quantity(latency, TIMES)? as u64);
-            Ok(Some(Speed { rate: quantity(rate, RATES)?, latency }))
+            Ok(Some(Speed { rate: quantity(rate, RATES)?, latency_ns: quantity(latency, TIMES)? }))
         };
         match (key, words) {
             ("name", _) => self.name = rest.trim().to_owned(),
@@ -213,7 +211,7 @@ mod tests {
         assert_eq!(all.nodes, [(3, vec![48, 49, 50, 112])]);
         assert_eq!((device.name.as_str(), device.over.len(), &device.peers[..]), ("A B", 2, &[0, 1][..]));
         assert_eq!((device.over[1].link, device.over[1].weight, device.over[1].remote), (1, 2.0, Some(true)));
-        assert_eq!(device.h2d.map(|speed| speed.latency), Some(Duration::from_micros(6)));
+        assert_eq!(device.h2d.map(|speed| speed.latency_ns), Some(6000.0));
         Ok(())
     }
 

@@ -1,23 +1,22 @@
-//! Events: recorded on a stream, reached when the stream comes there, with the time by the stream's own clock.
+//! Events: recorded on a stream, reached when the stream comes there, with the time then.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, NOT_READY};
 use crate::stream::{Op, Stream};
-use crate::{devices, faults, memory};
+use crate::{actor, clock, faults, memory};
 
-/// How long a query of an event that is not reached sleeps, where devices have described rates.
-const POLITE: Duration = Duration::from_micros(200);
+/// How long a query waits, of this machine's time, for what has not come, where time is virtual: it goes on only while somebody waits.
+pub const QUERY: Duration = Duration::from_millis(1);
 
 /// A time stamp to be taken.
 #[derive(Default)]
 pub struct Event {
     recorded: AtomicU32,
-    reached: Mutex<(u32, Option<Instant>)>,
-    changed: Condvar,
+    /// The number of the last recording that was reached, and the time then.
+    reached: Mutex<(u32, f64)>,
 }
 
 impl Event {
@@ -58,45 +57,40 @@ impl Event {
         stream.push(Op::WaitEvent(self, number))
     }
 
-    /// The stream is there.
-    pub fn reach(&self, number: u32, at: Instant) {
-        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = (number, Some(at));
-        self.changed.notify_all();
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
-    /// Waits for a recording; the time it was taken.
-    pub fn wait_for(&self, number: u32) -> Option<Instant> {
-        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
-        while reached.0 < number {
-            reached = self.changed.wait(reached).unwrap_or_else(PoisonError::into_inner);
-        }
-        reached.1
+    fn last_reached(&self) -> (u32, f64) {
+        *self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The stream is there.
+    pub fn reach(&self, number: u32) {
+        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = (number, clock::now());
+        actor::stir(self.address());
+    }
+
+    /// Waits for a recording.
+    pub fn wait_for(&self, number: u32) {
+        actor::wait(self.address(), None, || self.last_reached().0 >= number);
     }
 
     /// Whether the last recording has been reached.
     pub fn query(&self) -> Answer {
-        let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner).0;
-        if reached == self.recorded.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        // Described devices serve ranks that are more than this machine's processors, and all of them poll.
-        if devices::all().has_rates() {
-            thread::sleep(POLITE);
-        }
-        Err(NOT_READY)
+        let reached = || self.last_reached().0 == self.recorded.load(Ordering::Acquire);
+        let is_reached = reached() || (clock::is_virtual() && actor::wait(self.address(), Some(QUERY), reached));
+        if is_reached { Ok(()) } else { Err(NOT_READY) }
     }
 
     /// Milliseconds from one event to another.
     pub fn elapsed(start: &Self, end: &Self) -> Answer<f32> {
         let at = |event: &Self| {
             event.query()?;
-            event.reached.lock().unwrap_or_else(PoisonError::into_inner).1.ok_or(INVALID_VALUE)
+            let (number, at) = event.last_reached();
+            if number > 0 { Ok(at) } else { Err(INVALID_VALUE) }
         };
-        let (start, end) = (at(start)?, at(end)?);
-        let ms = match end.checked_duration_since(start) {
-            Some(span) => span.as_secs_f64() * 1e3,
-            None => -start.duration_since(end).as_secs_f64() * 1e3,
-        };
-        Ok(faults::time().unwrap_or(ms as f32))
+        let span_ns = at(end)? - at(start)?;
+        Ok(faults::time().unwrap_or((span_ns / 1e6) as f32))
     }
 }

@@ -2,17 +2,38 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::code::{Answer, INVALID_IMAGE, INVALID_VALUE};
 use crate::faults::{self, Wait};
-use crate::memory;
 use crate::stream::{Op, Rule, Stream, WaitWord};
+use crate::{actor, memory};
 
 /// The handles of the only module and function.
 const MODULE: usize = 0x77;
 const FUNCTION: usize = 0x78;
 const KERNEL: &CStr = c"numabench_hold";
+
+/// The waits at which streams of this process are.
+static HELD: Mutex<Vec<WaitWord>> = Mutex::new(Vec::new());
+
+/// Does something while a stream is at this wait.
+pub fn while_held(wait: &WaitWord, act: impl FnOnce()) {
+    let held = || HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    held().push(*wait);
+    act();
+    held().retain(|other| other.word != wait.word || other.value != wait.value);
+}
+
+/// Tells the streams whose wait is over: a program that opens a latch writes a word and calls nothing.
+pub fn look() {
+    let over: Vec<usize> = {
+        let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().filter(|wait| wait.is_over()).map(|wait| wait.word).collect()
+    };
+    over.into_iter().for_each(actor::stir);
+}
 
 /// Queues a wait for a pinned word.
 pub fn wait_value(stream: &Stream, word: usize, value: u32, rule: Rule) -> Answer {

@@ -3,8 +3,8 @@
 //! `cuda` and `hip` are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
 //! nothing else. What they do is done once: `devices` (described by a file), `context` (which device a thread uses, and whether
 //! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel). `faults` says what
-//! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`share` divides them), `place`
-//! says where a rank is pretended to run.
+//! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`share` divides them), in virtual
+//! time (`clock`) that all threads (`actor`) of all processes of a run share (`page`); `place` says where a rank is pretended to run.
 //!
 //! It is strict where a real driver is: calls without a context, memory registered twice, addresses it did not give, copies out
 //! of bounds, and a stream of another device are errors; an asynchronous copy of memory that is not pinned is done before the
@@ -13,7 +13,7 @@
 //! It always says that it simulates (`numabench_simulation`), and there is nothing to tell it not to.
 //!
 //! The environment: `FAKE_DEVICES` and `FAKE_FAULTS` (a file's absolute path, or its lines with `;` between them), `FAKE_PUS` (see
-//! `place`), `FAKE_SHARED` (see `traffic`). As the real ones do, it leaves out the devices that `CUDA_VISIBLE_DEVICES` or
+//! `place`), `FAKE_SHARED` (see `page`). As the real ones do, it leaves out the devices that `CUDA_VISIBLE_DEVICES` or
 //! `HIP_VISIBLE_DEVICES` does not name.
 //!
 //! Left out: kernels but that one, managed memory, copies between devices, the default stream's order.
@@ -27,6 +27,8 @@
     reason = "a C library's names, conditions and place to complain: every pointer is its caller's word"
 )]
 
+mod actor;
+mod clock;
 mod code;
 mod context;
 mod copy;
@@ -37,9 +39,11 @@ mod faults;
 mod hip;
 mod hold;
 mod memory;
+mod page;
 mod place;
 mod share;
 mod stream;
+mod sys;
 mod told;
 mod traffic;
 

@@ -1,24 +1,18 @@
-//! Streams: each a thread that does what is queued, one after the other, by a clock of its own.
+//! Streams: each a thread that does what is queued, one after the other.
 //!
-//! The clock is how described devices take the time that they are described to take: an operation begins when the one before it
-//! ended or when it was queued, whichever is later, not when the thread woke up. The thread then sleeps until the operation's
-//! end, so that what has ended by the stream's clock has ended by the host's. A device whose copies should be faster than this
-//! machine can move bytes shows this machine's rate, because whoever queues waits for the bytes
-//! (`repeats skip` helps, see `copy`).
+//! An operation takes the time that the device is described to take (`traffic`), or, without a description, as long as this machine
+//! moves bytes.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, NOT_READY};
+use crate::code::{Answer, INVALID_HANDLE, NOT_READY};
 use crate::copy::Copy;
-use crate::event::Event;
-use crate::{memory, traffic};
-
-/// How often a word is looked at.
-const LOOK: Duration = Duration::from_micros(20);
+use crate::event::{Event, QUERY};
+use crate::{actor, clock, hold, memory};
 
 /// What can be queued.
 pub enum Op {
@@ -29,6 +23,7 @@ pub enum Op {
 }
 
 /// A wait for a word of memory.
+#[derive(Clone, Copy)]
 pub struct WaitWord {
     pub word: usize,
     pub value: u32,
@@ -49,7 +44,8 @@ pub enum Rule {
 }
 
 impl WaitWord {
-    fn is_over(&self) -> bool {
+    /// Whether the word has come to the value.
+    pub fn is_over(&self) -> bool {
         let now = unsafe { AtomicU32::from_ptr(self.word as *mut u32) }.load(Ordering::Acquire);
         match self.rule {
             Rule::Difference => now.wrapping_sub(self.value) as i32 >= 0,
@@ -58,37 +54,75 @@ impl WaitWord {
         }
     }
 
+    /// The word's address is what those who change it tell of.
     fn wait(&self) {
         let start = Instant::now();
-        while !self.is_over() {
-            traffic::rest();
-            if self.limit.is_some_and(|limit| start.elapsed() > limit) {
-                unsafe { AtomicU32::from_ptr((self.word as *mut u32).add(1)) }.store(self.value, Ordering::Release);
-                return;
-            }
-            thread::sleep(LOOK);
+        let is_late = || self.limit.is_some_and(|limit| start.elapsed() > limit);
+        hold::while_held(self, || actor::watch(self.word, || self.is_over() || is_late()));
+        if !self.is_over() {
+            unsafe { AtomicU32::from_ptr((self.word as *mut u32).add(1)) }.store(self.value, Ordering::Release);
         }
     }
 }
 
-type Pending = Arc<(Mutex<usize>, Condvar)>;
-
 /// A queue of a device.
 pub struct Stream {
     device: usize,
-    queue: Mutex<Sender<(Instant, Op)>>,
-    pending: Pending,
+    line: Arc<Line>,
+}
+
+/// What is queued, and whether there will be more.
+#[derive(Default)]
+struct Line(Mutex<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    ops: VecDeque<Op>,
+    /// Of those queued, how many have not ended: one more than are still in `ops`, while one is being done.
+    left: usize,
+    closed: bool,
+}
+
+impl Line {
+    /// Looks at it or changes it.
+    fn with<T>(&self, act: impl FnOnce(&mut Queue) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes it, and tells who waits for it.
+    fn change(&self, act: impl FnOnce(&mut Queue)) {
+        self.with(act);
+        actor::stir(self.address());
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Does everything that is queued, until it is closed: the stream's thread.
+    fn work(&self) {
+        loop {
+            actor::wait(self.address(), None, || self.with(|queue| queue.closed || !queue.ops.is_empty()));
+            let Some(op) = self.with(|queue| queue.ops.pop_front()) else { return };
+            perform(&op);
+            drop(op);
+            self.change(|queue| queue.left -= 1);
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.with(|queue| queue.left == 0)
+    }
 }
 
 impl Stream {
     /// A new one's handle.
     pub fn create(device: usize) -> usize {
         memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
-        let (queue, ops) = channel();
-        let pending = Pending::default();
-        let counted = Arc::clone(&pending);
-        thread::spawn(move || work(&ops, &counted));
-        Box::into_raw(Box::new(Self { device, queue: Mutex::new(queue), pending })) as usize
+        let line = Arc::<Line>::default();
+        let worked = Arc::clone(&line);
+        thread::spawn(move || worked.work());
+        Box::into_raw(Box::new(Self { device, line })) as usize
     }
 
     /// Gives the handle back; what is queued is still done.
@@ -97,7 +131,8 @@ impl Stream {
             return Err(INVALID_HANDLE);
         }
         memory::OBJECTS.fetch_sub(1, Ordering::AcqRel);
-        drop(unsafe { Box::from_raw(handle as *mut Self) });
+        let stream = unsafe { Box::from_raw(handle as *mut Self) };
+        stream.line.change(|queue| queue.closed = true);
         Ok(())
     }
 
@@ -113,57 +148,33 @@ impl Stream {
 
     /// Queues.
     pub fn push(&self, op: Op) -> Answer {
-        *self.pending.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.send((Instant::now(), op)).map_err(|_| INVALID_VALUE)
+        self.line.change(|queue| {
+            queue.ops.push_back(op);
+            queue.left += 1;
+        });
+        Ok(())
     }
 
     /// Waits for everything queued.
     pub fn wait(&self) {
-        let mut left = self.pending.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while *left > 0 {
-            left = self.pending.1.wait(left).unwrap_or_else(PoisonError::into_inner);
-        }
+        actor::wait(self.line.address(), None, || self.line.is_idle());
     }
 
     /// Whether everything queued has ended.
     pub fn query(&self) -> Answer {
-        let left = *self.pending.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if left == 0 { Ok(()) } else { Err(NOT_READY) }
+        let idle = || self.line.is_idle();
+        let is_idle = idle() || (clock::is_virtual() && actor::wait(self.line.address(), Some(QUERY), idle));
+        if is_idle { Ok(()) } else { Err(NOT_READY) }
     }
 }
 
-/// The stream's thread.
-fn work(ops: &Receiver<(Instant, Op)>, pending: &Pending) {
-    let mut clock = Instant::now();
-    for (queued, op) in ops {
-        clock = perform(&op, clock.max(queued));
-        drop(op);
-        let mut left = pending.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *left -= 1;
-        if *left == 0 {
-            traffic::rest();
-        }
-        pending.1.notify_all();
-    }
-}
-
-/// Does one operation, begun at `start`; when it ended.
-fn perform(op: &Op, start: Instant) -> Instant {
+/// Does one operation.
+fn perform(op: &Op) {
     match op {
-        Op::Copy(copy) => copy.run(start),
-        Op::WaitWord(wait) => {
-            if wait.is_over() {
-                return start;
-            }
-            wait.wait();
-            start.max(Instant::now())
-        }
-        Op::WaitEvent(event, number) => event.wait_for(*number).map_or(start, |at| start.max(at)),
-        Op::Record(event, number) => {
-            event.reach(*number, start);
-            start
-        }
+        Op::Copy(copy) => copy.run(),
+        Op::WaitWord(wait) => wait.wait(),
+        Op::WaitEvent(event, number) => event.wait_for(*number),
+        Op::Record(event, number) => event.reach(*number),
     }
 }
 

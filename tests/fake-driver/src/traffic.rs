@@ -1,43 +1,17 @@
 //! How long a copy takes on a described device: its latency, then its bytes at the rate that the links leave it among the copies
-//! that are in flight at the same time.
+//! that are in flight at the same time, all in virtual time.
 //!
-//! Copies in flight are entries of a table, one for each thread that copies. The table is this process's own, or, where
-//! `FAKE_SHARED` names a file, one for all processes that name it: the ranks of a node. Rates are looked at anew every
-//! two milliseconds of a copy, by the clock of its stream.
-
-use std::cell::RefCell;
-use std::env;
-use std::ffi::{c_int, c_void};
-use std::fs::OpenOptions;
-use std::os::fd::AsRawFd;
-use std::path::Path;
-use std::process;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+//! Copies are a fluid: each has its max-min fair rate (`share`) until one begins or ends anywhere, and then all have another one. Nothing is
+//! sampled; when a copy ends is computed. An actor has one copy in flight at a time, and it is in the actor's place of the shared
+//! page, so that the processes of a run share their links.
 
 use crate::copy::{Copy, Direction};
 use crate::devices::{self, Described};
-use crate::{place, share, told};
+use crate::page::{self, Actor, Locked};
+use crate::{actor, place, share};
 
-const SHARED: &str = "FAKE_SHARED";
-/// How often rates are looked at anew.
-const SLICE: Duration = Duration::from_millis(2);
-/// The end of a sleep is spun: a kernel's timers are that late, and later.
-const SPIN: Duration = Duration::from_micros(100);
-
-/// A thread's place in the table.
-#[derive(Default)]
-#[repr(C)]
-struct Slot {
-    /// The process, or 0.
-    owner: AtomicU32,
-    /// The copy in flight, packed, or 0.
-    flow: AtomicU32,
-}
-
-const SLOTS: usize = 512;
+/// Less than so many nanoseconds left is nothing left: sums of rates are not exact.
+const NOTHING: f64 = 1e-6;
 
 /// What of a copy others need to know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,115 +48,74 @@ fn links(described: &Described) -> Vec<f64> {
     described.links.iter().map(|link| link.rate).chain(own).collect()
 }
 
-/// The time at which a copy that begins at `start` ends; returns when it is that late.
-pub fn carry(copy: &Copy, start: Instant) -> Instant {
-    let described = devices::all();
-    let device = &described.devices[copy.device];
+/// Returns when the copy, which begins now, has taken its time. A device without described rates takes none but this machine's.
+pub fn carry(copy: &Copy) {
+    let device = &devices::all().devices[copy.device];
     let speed = if copy.direction == Direction::ToDevice { device.h2d } else { device.d2h };
-    let Some(speed) = speed else { return Instant::now() };
+    let Some(speed) = speed else { return };
     let remote = place::node().zip(device.host_node).is_some_and(|(memory, device)| memory != device);
     let flow = Flow { device: copy.device, direction: copy.direction, remote };
-    announce(flow.pack());
-    let mut at = start + speed.latency;
-    let mut left = copy.len as f64;
+    let me = actor::me();
+    {
+        let _page = page::lock();
+        me.begin(flow, speed.latency_ns, copy.len as f64);
+    }
+    actor::wait(0, None, || me.flow.get() == 0);
+}
+
+impl Actor {
+    fn begin(&self, flow: Flow, latency_ns: f64, bytes: f64) {
+        self.latency.set(latency_ns);
+        self.bytes.set(bytes);
+        self.flow.set(flow.pack());
+    }
+}
+
+/// Lets virtual time pass until a copy ends, but not beyond `limit`; whether one did. Without any copy it passes to the limit, if
+/// that is a moment.
+pub fn pass(page: &Locked, described: &Described, limit: f64) -> bool {
     loop {
-        let rate = rate(flow, described);
-        let end = at + Duration::from_nanos((left / rate).ceil() as u64);
-        if end <= at + SLICE {
-            sleep_until(end);
-            return end;
+        let flows: Vec<(&Actor, Flow)> =
+            page.actors().filter_map(|actor| Some((actor, Flow::unpack(actor.flow.get())?))).collect();
+        let rates = rates(&flows, described);
+        let lasts = |actor: &Actor, rate: f64| {
+            if actor.latency.get() > 0.0 { actor.latency.get() } else { actor.bytes.get() / rate }
+        };
+        let next = flows.iter().zip(&rates).map(|((actor, _), rate)| lasts(actor, *rate)).min_by(f64::total_cmp);
+        let room = limit - page.now();
+        let span = next.unwrap_or(f64::INFINITY).min(room);
+        if !span.is_finite() {
+            return false;
         }
-        at += SLICE;
-        left -= rate * SLICE.as_nanos() as f64;
-        // Late or not: only the end is to be met.
-        thread::sleep(at.saturating_duration_since(Instant::now()));
-    }
-}
-
-/// The flow's rate among all that are in flight, itself included.
-fn rate(flow: Flow, described: &Described) -> f64 {
-    let own = process::id();
-    let mine = SLOT.with_borrow(|claim| claim.0.map(|slot| &raw const *slot));
-    let others = table().iter().filter(|slot| mine != Some(&raw const **slot)).filter_map(|slot| {
-        let owner = slot.owner.load(Ordering::Acquire);
-        let flow = Flow::unpack(slot.flow.load(Ordering::Acquire))?;
-        let lives = owner == own || (owner != 0 && Path::new("/proc").join(owner.to_string()).exists());
-        (lives && flow.device < described.devices.len()).then_some(flow)
-    });
-    let paths: Vec<share::Path> = [flow].into_iter().chain(others).map(|flow| flow.path(described)).collect();
-    share::max_min(&paths, &links(described))[0]
-}
-
-/// The calling thread's copies are over for now.
-pub fn rest() {
-    SLOT.with_borrow(|claim| {
-        if let Some(slot) = claim.0 {
-            slot.flow.store(0, Ordering::Release);
+        page.set_now(page.now() + span);
+        let mut ended = false;
+        for ((actor, _), rate) in flows.iter().zip(&rates) {
+            let left = lasts(actor, *rate) - span;
+            let over = left < NOTHING;
+            if actor.latency.get() > 0.0 {
+                actor.latency.set(if over { 0.0 } else { left });
+            } else if over {
+                ended = true;
+                actor.flow.set(0);
+                actor.rouse();
+            } else {
+                actor.bytes.set(left * rate);
+            }
         }
-    });
-}
-
-/// The calling thread's slot, given back when it ends.
-struct Claim(Option<&'static Slot>);
-
-thread_local! {
-    static SLOT: RefCell<Claim> = const { RefCell::new(Claim(None)) };
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        if let Some(slot) = self.0 {
-            slot.flow.store(0, Ordering::Release);
-            slot.owner.store(0, Ordering::Release);
+        if ended || span >= room {
+            return ended;
         }
     }
 }
 
-fn announce(flow: u32) {
-    SLOT.with_borrow_mut(|claim| {
-        let slot = claim.0.get_or_insert_with(|| {
-            let own = process::id();
-            let free = table().iter().find(|slot| {
-                let owner = slot.owner.load(Ordering::Acquire);
-                let gone = owner != 0 && !Path::new("/proc").join(owner.to_string()).exists();
-                (owner == 0 || gone)
-                    && slot.owner.compare_exchange(owner, own, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-            });
-            free.unwrap_or_else(|| told::wrong(SHARED, "", "too many threads copy at once"))
-        });
-        slot.flow.store(flow, Ordering::Release);
-    });
-}
-
-fn table() -> &'static [Slot] {
-    static TABLE: OnceLock<&'static [Slot]> = OnceLock::new();
-    TABLE.get_or_init(|| match env::var(SHARED) {
-        Ok(path) => shared(&path).unwrap_or_else(|error| told::wrong(SHARED, &path, &error.to_string())),
-        Err(_) => Box::leak((0..SLOTS).map(|_| Slot::default()).collect()),
-    })
-}
-
-/// The table in a file. It begins as zeros, which is a table of free slots.
-fn shared(path: &str) -> std::io::Result<&'static [Slot]> {
-    unsafe extern "C" {
-        fn mmap(at: *mut c_void, len: usize, rights: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
-    }
-    const READ_WRITE: c_int = 3;
-    const MAP_SHARED: c_int = 1;
-    let len = SLOTS * size_of::<Slot>();
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    file.set_len(len as u64)?;
-    let start = unsafe { mmap(std::ptr::null_mut(), len, READ_WRITE, MAP_SHARED, file.as_raw_fd(), 0) };
-    if start.addr() == usize::MAX {
-        return Err(std::io::Error::last_os_error());
-    }
-    Ok(unsafe { std::slice::from_raw_parts(start.cast::<Slot>(), SLOTS) })
-}
-
-fn sleep_until(end: Instant) {
-    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-        if left > 2 * SPIN { thread::sleep(left - SPIN) } else { thread::yield_now() }
-    }
+/// The rate of each copy; those that have not begun to move leave the links to the others.
+fn rates(flows: &[(&Actor, Flow)], described: &Described) -> Vec<f64> {
+    let moves = |actor: &Actor| actor.latency.get() <= 0.0;
+    let paths: Vec<share::Path> = flows
+        .iter()
+        .map(|(actor, flow)| if moves(actor) { flow.path(described) } else { share::Path::new() })
+        .collect();
+    share::max_min(&paths, &links(described))
 }
 
 #[cfg(test)]

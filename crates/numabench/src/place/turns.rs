@@ -4,7 +4,7 @@
 //! A turn's rate is one value; a candidate needs six for a verdict. Rounds of turns go on until the values decide or the time is up. The
 //! order within a round is drawn, so that nobody always comes after the same one.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use device::{Direction, MemoryKind};
@@ -106,22 +106,41 @@ pub fn measure(
 ) -> Outcome {
     let began = Instant::now();
     let timer = pingpong::clock::measure();
+    in_turns(
+        plans.len(),
+        how,
+        &signals.interrupted,
+        || began.elapsed(),
+        |round, at| {
+            progress(round, at);
+            turn(&plans[at], how, topology, timer, found, signals)
+        },
+    )
+}
+
+/// Has `turn` (told the round and the candidate) done until the values decide or the time is up: all that decides, whoever makes the figures.
+fn in_turns(
+    candidates: usize,
+    how: &How,
+    interrupted: &AtomicBool,
+    elapsed: impl Fn() -> Duration,
+    mut turn: impl FnMut(usize, usize) -> Result<Turn, String>,
+) -> Outcome {
     let mut random = SplitMix64::new(how.seed);
-    let mut turned: Vec<Turned> = plans.iter().map(|_| Turned::default()).collect();
+    let mut turned: Vec<Turned> = (0..candidates).map(|_| Turned::default()).collect();
     let ended_early = loop {
         let round = round_of(&turned);
-        if let Some(end) = over(&turned, round, began.elapsed(), how) {
+        if let Some(end) = over(&turned, round, elapsed(), how) {
             break end;
         }
-        for at in drawn(plans.len(), &mut random) {
+        for at in drawn(candidates, &mut random) {
             if turned[at].is_out() {
                 continue;
             }
-            if signals.interrupted.load(Ordering::Relaxed) {
+            if interrupted.load(Ordering::Relaxed) {
                 break;
             }
-            progress(round, at);
-            match turn(&plans[at], how, topology, timer, found, signals) {
+            match turn(round, at) {
                 Ok(turn) => turned[at].turns.push(turn),
                 Err(trouble) => {
                     turned[at].failures += 1;
@@ -129,7 +148,7 @@ pub fn measure(
                 }
             }
         }
-        if signals.interrupted.load(Ordering::Relaxed) {
+        if interrupted.load(Ordering::Relaxed) {
             break Some("a signal ended it".to_owned());
         }
     };
@@ -216,6 +235,8 @@ impl Journal for Silent {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     const HOW: How = How { bytes: 1 << 20, memory: MemoryKind::Pageable, seed: 1, max_time: Duration::from_secs(10) };
@@ -264,6 +285,68 @@ mod tests {
         assert!(!mostly_well.is_out());
         let (well, out) = (turned(&[9.0, 9.1, 8.9, 9.0, 9.05, 8.95]), failed(3));
         assert!(ends(&[well, out], 11).flatten().is_some(), "one that failed does not end the others' turns");
+    }
+
+    /// What becomes of recorded turns, by candidate; a turn without a figure failed. A turn takes a second of 60.
+    fn replayed(recorded: &[&[Option<f64>]], stop_after: usize) -> Outcome {
+        let how = How { max_time: Duration::from_secs(60), ..HOW };
+        let (taken, interrupted) = (Cell::new(0), AtomicBool::new(false));
+        let mut next = vec![0; recorded.len()];
+        in_turns(
+            recorded.len(),
+            &how,
+            &interrupted,
+            || Duration::from_secs(taken.get()),
+            |_, at| {
+                taken.set(taken.get() + 1);
+                interrupted.store(taken.get() as usize >= stop_after, Ordering::Relaxed);
+                next[at] += 1;
+                let rate = recorded[at][(next[at] - 1) % recorded[at].len()].ok_or("ranks were not at once")?;
+                Ok(Turn { h2d_bytes_per_s: vec![rate], d2h_bytes_per_s: vec![rate] })
+            },
+        )
+    }
+
+    fn found(outcome: &Outcome) -> (Option<(usize, Finding)>, Vec<usize>) {
+        let standing = outcome.standing.as_ref().map(|standing| (standing.leader, standing.finding.clone()));
+        (standing, outcome.turned.iter().map(|turned| turned.turns.len()).collect())
+    }
+
+    /// Turns of a machine whose far placement is 22 % faster, as noisy as an emulated one: one of six is far out.
+    const NEAR: [Option<f64>; 6] = [Some(0.1392), Some(0.1418), Some(0.1197), Some(0.1401), Some(0.1379), Some(0.1425)];
+    const FAR: [Option<f64>; 6] = [Some(0.1702), Some(0.1391), Some(0.1688), Some(0.1731), Some(0.1659), Some(0.1715)];
+    const AS_FAR: [Option<f64>; 6] =
+        [Some(0.1699), Some(0.1713), Some(0.1670), Some(0.1402), Some(0.1722), Some(0.1691)];
+
+    #[test]
+    fn recorded_turns_of_a_faster_far_placement_come_to_it_and_go_on_while_two_far_ones_are_not_told_apart() {
+        let outcome = replayed(&[&NEAR, &FAR], usize::MAX);
+        assert_eq!(found(&outcome), (Some((1, Finding::Best)), vec![6, 6]));
+        let outcome = replayed(&[&NEAR, &FAR, &AS_FAR], usize::MAX);
+        let (standing, turns) = found(&outcome);
+        let (leader, finding) = standing.expect("there are figures");
+        assert!(leader > 0 && finding != Finding::Best, "{leader} {finding:?}");
+        assert!(turns.iter().all(|turns| (6..=TURNS_AT_MOST).contains(turns)), "{turns:?}");
+    }
+
+    #[test]
+    fn recorded_turns_of_which_some_failed_are_replaced_and_a_candidate_of_failures_is_out_but_not_beaten() {
+        let (shaky, steady) = ([Some(9.0), None, Some(9.1), Some(8.9)], [Some(7.4), Some(7.41), Some(7.39)]);
+        let outcome = replayed(&[&shaky, &steady], usize::MAX);
+        let (standing, turns) = found(&outcome);
+        assert_eq!((standing, turns[0]), (Some((0, Finding::Best)), 6));
+        assert!(outcome.turned[0].failures > 0 && outcome.ended_early.is_none());
+        let outcome = replayed(&[&shaky, &steady, &[None]], usize::MAX);
+        let (standing, turns) = found(&outcome);
+        assert_eq!((standing, turns[2]), (Some((0, Finding::Undecided)), 0));
+        assert_eq!(outcome.turned[2].failures, FAILURES_AT_MOST);
+    }
+
+    #[test]
+    fn a_signal_ends_the_turns_where_they_are() {
+        let outcome = replayed(&[&[Some(9.0)], &[Some(7.4)]], 5);
+        assert_eq!(outcome.ended_early.as_deref(), Some("a signal ended it"));
+        assert_eq!(found(&outcome).1.iter().sum::<usize>(), 5);
     }
 
     #[test]

@@ -20,7 +20,7 @@ const SHARED: &str = "link root 300MB/s; \
     device 0000:c1:00.0; h2d 200MB/s 100us; d2h 160MB/s 100us; over root";
 
 fn document(kind: &Kind, devices: &str, args: &[&str]) -> Result<Value, Box<dyn Error>> {
-    let ended = kind.pingpong(&[("FAKE_DEVICES", devices)], &[args, &["--json", "-"]].concat())?;
+    let ended = kind.described(devices, &[args, &["--json", "-"]].concat())?;
     proof::document(&ended)
 }
 

@@ -70,6 +70,17 @@ impl Kind {
         Ok(self.on(&self.folder()?, told, args))
     }
 
+    /// The same with devices whose rates are described, in the stand-in's virtual time, which is then the program's clock too.
+    pub fn described(&self, devices: &str, args: &[&str]) -> Result<Ended, Box<dyn Error>> {
+        let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &self.library()?)];
+        self.pingpong(&told, args)
+    }
+
+    /// The stand-in's file, for LD_PRELOAD.
+    pub fn library(&self) -> Result<String, Box<dyn Error>> {
+        Ok(self.folder()?.join(self.driver.library()).display().to_string())
+    }
+
     /// The same with this fault.
     pub fn faulty(&self, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn Error>> {
         self.pingpong(&[("FAKE_FAULTS", faults)], args)

@@ -32,13 +32,6 @@ fn check(lab: &Lab, srun: &[&str], more: &[&str]) -> Ended {
     without_sruns_words(lab.srun(&[&step, srun, &[BINARY, "check", "--input", &file], more].concat()))
 }
 
-/// What numabench has left in shared memory.
-fn left() -> Vec<String> {
-    let entries = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.starts_with("numabench-check")).collect()
-}
-
 #[test]
 fn a_good_binding_is_0_a_swapped_one_is_5_and_the_fix_pasted_makes_it_0() -> Done {
     let Some(lab) = lab()? else { return Ok(()) };
@@ -63,7 +56,7 @@ fn a_good_binding_is_0_a_swapped_one_is_5_and_the_fix_pasted_makes_it_0() -> Don
     let options: Vec<&str> = fix.split(' ').collect();
     let fixed = check(&lab, &options, &[]);
     assert_eq!(fixed.code, Some(0), "{fix}: {}{}", fixed.out, fixed.err);
-    assert_eq!(left(), [""; 0]);
+    assert_eq!(lab.shared_memory()?.unwrap_or_default(), [""; 0]);
     Ok(())
 }
 
@@ -121,7 +114,7 @@ fn a_rank_that_does_not_come_is_named_and_makes_it_unknown() -> Done {
     ]));
     assert_eq!(ended.code, Some(6), "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("unknown: of this node's ranks, number 1 did not come in time"), "{}", ended.out);
-    assert_eq!(left(), [""; 0]);
+    assert_eq!(lab.shared_memory()?.unwrap_or_default(), [""; 0]);
     Ok(())
 }
 

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -82,6 +82,21 @@ impl Lab {
     /// Whether each node has a host name of its own, for which the lab needs some rights.
     pub fn has_host_names(&self) -> Result<bool, Box<dyn Error>> {
         Ok(!fs::read_to_string(self.folder().join("env.sh"))?.contains("OMPI_MCA_btl=self,tcp"))
+    }
+
+    /// What lies in the first node's shared memory; `None` where the lab lacks the rights to give each node its own, which is said.
+    pub fn shared_memory(&self) -> Result<Option<Vec<String>>, Box<dyn Error>> {
+        if !self.has_host_names()? {
+            skipped("what is left in shared memory: the nodes of this lab have none of their own");
+            return Ok(None);
+        }
+        let slurmd = fs::read_to_string(self.folder().join("run/slurmd-n0.pid"))?;
+        let entries = fs::read_dir(format!("/proc/{}/root/dev/shm", slurmd.trim()))?;
+        Ok(Some(
+            entries
+                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+                .collect::<Result<_, io::Error>>()?,
+        ))
     }
 
     /// A folder for what a test's jobs write.

@@ -75,7 +75,7 @@ fn a_pu_that_a_task_is_not_bound_to_is_refused_with_sruns_option() -> Done {
 #[test]
 fn a_pu_outside_of_the_step_is_refused_by_the_task_on_its_own_too() -> Done {
     let Some(lab) = Lab::start()? else { return Ok(()) };
-    let srun = ["-N1", "-n1", "-c1", "--cpu-bind=cores", "--mpi=none"];
+    let srun = ["-N1", "-n1", "--exclusive", "--cpu-bind=map_cpu:0", "--mpi=none"];
     refused(&lab, None, &pingpong(&srun, &["--cpus", "1", "--gpus", "0"]), &["PU 1", "allowed here: 0"]);
     Ok(())
 }

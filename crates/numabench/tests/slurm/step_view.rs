@@ -29,30 +29,38 @@ fn section(view: &str) -> Vec<&str> {
 fn a_step_with_one_core_and_one_of_two_gpus_shows_that_and_the_rest_as_not_in_it() -> Done {
     let Some(lab) = divided()? else { return Ok(()) };
     let script = lab.results().join("job.sh");
-    let step = format!("srun --quiet -n1 -c1 --exact --gpus=1 {BINARY} topo");
-    fs::write(
-        &script,
-        format!("#!/bin/sh\n{BINARY} topo\necho @@@\n{step}\necho @@@\n{step} --json\necho @@@\n{step} --numa\n"),
-    )?;
+    // One step for all of it: Slurm gives each step the PU and the GPU that it likes.
+    let step = format!(
+        "grep Cpus_allowed_list /proc/self/status; echo $SLURM_STEP_GPUS\n\
+         for view in '' --json --numa; do echo @@@; {BINARY} topo $view; done"
+    );
+    let inner = lab.results().join("step.sh");
+    fs::write(&inner, step)?;
+    let step = format!("srun --quiet -n1 -c1 --exact --gpus=1 sh {}", inner.display());
+    fs::write(&script, format!("#!/bin/sh\n{BINARY} topo\necho @@@\n{step}\n"))?;
     let batch = lab.sbatch(&script, &["--nodes=1", "--exclusive", "--gpus=2"], &[])?;
     assert_eq!((batch.state.as_str(), batch.exit), ("COMPLETED", (0, 0)), "{}", batch.out);
     let parts: Vec<&str> = batch.out.split("@@@\n").collect();
-    let [of_job, view, json, numa] = parts[..] else { return Err(batch.out.into()) };
+    let [of_job, given, view, json, numa] = parts[..] else { return Err(batch.out.into()) };
+    let given: Vec<u64> = given.split_whitespace().skip(1).map(str::parse).collect::<Result<_, _>>()?;
+    let [pu, gpu] = given[..] else { return Err(format!("not one PU and one GPU: {given:?}").into()) };
 
     let of_step = section(view);
     assert_eq!(of_step[0], "Slurm job 1, step 0, on node n0");
-    assert!(of_step[1].starts_with("  PUs   0 (1 of "), "{view}");
-    assert!(of_step[2].starts_with("        not in this step: 1"), "{view}");
-    assert_eq!(of_step[3], "  GPUs  0 as Slurm numbers them");
-    assert_eq!(of_step[4], "        not in this step: 1 as Slurm numbers them");
+    assert!(of_step[1].starts_with(&format!("  PUs   {pu} (1 of ")), "{view}");
+    assert!(of_step[2].starts_with("        not in this step: "), "{view}");
+    assert_eq!(of_step[3], format!("  GPUs  {gpu} as Slurm numbers them"));
+    assert_eq!(of_step[4], format!("        not in this step: {} as Slurm numbers them", 1 - gpu));
     assert_eq!(section(numa)[1..], of_step[1..], "{numa}");
 
     let json: Value = serde_json::from_str(json)?;
     let (step, allowed) = (&json["step"], &json["allowed"]);
-    assert_eq!((&step["job"], &step["step"], &step["node"]), (&json!("1"), &json!("1"), &json!("n0")));
-    assert_eq!((&step["cpus"]["count"], &step["cpus"]["usable"]), (&json!(1), &json!([0])));
+    assert_eq!((&step["job"], &step["step"], &step["node"]), (&json!("1"), &json!("0"), &json!("n0")));
+    assert_eq!((&step["cpus"]["count"], &step["cpus"]["usable"]), (&json!(1), &json!([pu])));
+    let others = step["cpus"]["not_in_step"].as_array().ok_or("no PUs that are not in the step")?;
+    assert!(!others.is_empty() && !others.contains(&json!(pu)), "{step:#}");
     assert_eq!(step["cpus"]["not_in_step"], allowed["not_in_affinity_pus"]);
-    assert_eq!((&step["gpus"]["numbers"], &step["gpus"]["other_numbers"]), (&json!([0]), &json!([1])));
+    assert_eq!((&step["gpus"]["numbers"], &step["gpus"]["other_numbers"]), (&json!([gpu]), &json!([1 - gpu])));
 
     let of_job = section(of_job);
     assert_eq!(of_job[0], "Slurm job 1, its batch script, on node n0");

@@ -1,0 +1,118 @@
+//! What all who take part in a simulation share: virtual time, and a place for each thread that uses a device. It is this process's own, or,
+//! where `FAKE_SHARED` names a file, one for all processes that name it: the ranks of a node.
+//!
+//! Whoever reads or changes anything holds the page's lock. A process that is killed while it holds it loses it to the next one; what it had
+//! half changed are numbers of its own place.
+
+use std::cell::Cell;
+use std::env;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::{sys, told};
+
+const SHARED: &str = "FAKE_SHARED";
+/// Threads that use devices at the same time, over all processes.
+const ACTORS: usize = 512;
+
+/// The page. It begins as zeros: time 0, and free places.
+#[repr(C)]
+pub struct Page {
+    /// The id of the thread that holds the lock, or 0.
+    lock: AtomicU32,
+    now: Cell<f64>,
+    actors: [Actor; ACTORS],
+}
+
+/// A thread that uses a device: a rank's, or a stream's.
+#[repr(C)]
+pub struct Actor {
+    /// Its process, or 0 where the place is free.
+    pub process: Cell<u32>,
+    pub thread: Cell<u32>,
+    /// What it does (see `actor`); changed under the lock, but for its own coming and going.
+    pub state: AtomicU32,
+    /// The copy it has in flight, packed, or 0 (see `traffic`).
+    pub flow: Cell<u32>,
+    /// What it waits for.
+    pub object: Cell<usize>,
+    /// How often it has read the clock since it last did anything else in the driver.
+    pub readings: Cell<u32>,
+    /// Of its copy: nanoseconds before the first byte, and bytes.
+    pub latency: Cell<f64>,
+    pub bytes: Cell<f64>,
+}
+
+/// The page, with the lock held.
+pub struct Locked(&'static Page);
+
+impl Locked {
+    pub fn now(&self) -> f64 {
+        self.0.now.get()
+    }
+
+    pub fn set_now(&self, now: f64) {
+        self.0.now.set(now);
+    }
+
+    /// The places that are taken.
+    pub fn actors(&self) -> impl Iterator<Item = &'static Actor> {
+        self.0.actors.iter().filter(|actor| actor.process.get() != 0)
+    }
+
+    /// A place that nobody has.
+    pub fn free_place(&self) -> &'static Actor {
+        let free = self.0.actors.iter().find(|actor| actor.process.get() == 0);
+        free.unwrap_or_else(|| told::wrong(SHARED, "", "too many threads use devices at once"))
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        self.0.lock.store(0, Ordering::Release);
+    }
+}
+
+/// Waits for the lock. It is held for microseconds, but its holder may wait for a processor.
+pub fn lock() -> Locked {
+    const YIELDS: u32 = 50;
+    const LOOK_EVERY: u32 = 1 << 14;
+    let page = page();
+    let me = sys::thread_id();
+    let mut tries = 0_u32;
+    loop {
+        match page.lock.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => return Locked(page),
+            Err(holder) if holder != 0 && tries % LOOK_EVERY == LOOK_EVERY - 1 && !lives(holder) => {
+                let _ = page.lock.compare_exchange(holder, 0, Ordering::Relaxed, Ordering::Relaxed);
+            }
+            Err(_) if tries < YIELDS => thread::yield_now(),
+            Err(_) => thread::sleep(Duration::from_micros(50)),
+        }
+        tries = tries.wrapping_add(1);
+    }
+}
+
+/// Whether there is such a thread, of any process.
+fn lives(thread: u32) -> bool {
+    Path::new("/proc").join(thread.to_string()).exists()
+}
+
+fn page() -> &'static Page {
+    struct Shared(*const Page);
+    unsafe impl Send for Shared {}
+    unsafe impl Sync for Shared {}
+    static PAGE: OnceLock<Shared> = OnceLock::new();
+    let page = PAGE.get_or_init(|| {
+        let file = env::var(SHARED).ok();
+        let start = sys::map(file.as_deref(), size_of::<Page>());
+        let start = start.unwrap_or_else(|error| {
+            told::wrong(SHARED, file.as_deref().unwrap_or_default(), &error.to_string());
+        });
+        Shared(start.cast())
+    });
+    unsafe { &*page.0 }
+}
