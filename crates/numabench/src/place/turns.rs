@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn found(outcome: &Outcome) -> (Option<(usize, Finding)>, Vec<usize>) {
-        let standing = outcome.standing.as_ref().map(|standing| (standing.leader, standing.finding.clone()));
+        let standing = outcome.standing.as_ref().map(|standing| (standing.leader, standing.finding));
         (standing, outcome.turned.iter().map(|turned| turned.turns.len()).collect())
     }
 
