@@ -94,7 +94,7 @@ pub fn allowed_pus() -> Result<Vec<u32>, Box<dyn Error>> {
 /// What the journal does after each pass beside keeping the state: nothing, or set the signal flag.
 pub type AfterPass = fn(&RunState) -> bool;
 
-/// One rank a list of faults, one device a rank; copies take a quarter of a millisecond: ranks at once are at once on a busy machine too.
+/// One rank a list of faults, one device a rank; copies take a quarter of a millisecond.
 pub fn run(faults: Vec<Vec<Fault>>, config: &RunConfig) -> Result<Done, Box<dyn Error>> {
     run_with(Sham::new(faults, Duration::from_micros(250)), config, |_| false)
 }

@@ -113,17 +113,11 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
     for ranks in [2, 3] {
         let done = run_with(Sham::new(vec![vec![]; ranks], Duration::from_millis(1)), &config, |_| false)?;
         assert_eq!(done.state.end, RunEnd::Complete);
-        let pus: BTreeSet<u32> = done.pus.iter().copied().collect();
         for (case, results) in done.of(|_| true) {
-            let mut overlaps: Vec<f64> =
+            let overlaps: Vec<f64> =
                 results.iter().flat_map(|rank| &rank.samples).filter_map(|sample| sample.overlap).collect();
-            overlaps.sort_by(f64::total_cmp);
             assert_eq!(overlaps.len(), ranks * 7, "{case:?}");
-            assert!(overlaps.iter().all(|overlap| (0.0..=1.0).contains(overlap)), "{case:?}: {overlaps:?}");
-            // The best block, because other tests run beside this one. Ranks on one PU start when it is their turn.
-            let best = overlaps.last().copied().unwrap_or(0.0);
-            let least = if pus.len() == ranks { 0.9 } else { 0.5 };
-            assert!(best > least, "{case:?}: {overlaps:?}");
+            assert!(overlaps.iter().all(|overlap| (0.95..=1.0).contains(overlap)), "{case:?}: {overlaps:?}");
             for (at, sample) in results[0].samples.iter().enumerate() {
                 assert!(results.iter().all(|rank| rank.samples[at].block.rounds > 0));
                 let windows = results.iter().map(|rank| &rank.samples[at].block);

@@ -67,7 +67,6 @@ fn process(
         plan.target.id = placement::TargetId::Gpu(crate::sham::address(device));
     }
     let crew = Crew::process(node, place.rank, group, nodes, one_node, TIMER);
-    // Long enough rounds that ranks which share a PU are at work at once all the same.
     let sham = Sham::new(vec![faults], Duration::from_millis(1));
     let interrupted = Arc::clone(&sham.state.interrupted);
     let platform: Arc<dyn device::Platform> = Arc::new(sham);

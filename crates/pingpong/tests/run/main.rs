@@ -6,7 +6,7 @@
 //! * `faults` a rank that fails, a byte that is wrong, a thread that is not where it should be;
 //! * `ends` signals, time limits, devices that hang and ranks that panic.
 //!
-//! The times in here are pretend times; what is checked of them is order and count, never speed.
+//! Copies take virtual time (`virtual_time`), and ranks time them by it; time limits are real.
 
 mod ends;
 mod faults;
@@ -14,3 +14,4 @@ mod harness;
 mod healthy;
 mod launched;
 mod sham;
+mod virtual_time;

@@ -1,8 +1,8 @@
 //! A test double: a platform whose devices are vectors, which keeps the device contract, or breaks it where told.
 //!
-//! Copies take a pretend time: a blocking round sleeps for it, as a thread does that waits for a real one; queued rounds end
-//! one after the other by the clock once the latch opens, while the caller does something else. So ranks overlap on few cores
-//! as they would with real devices. What a caller of a device must not do is kept in `violations`.
+//! Copies take virtual time (`virtual_time`): a blocking round waits for it; queued rounds end one after the other by the clock once the
+//! latch opens, while the caller does something else. So ranks overlap on few cores, and on busy ones, as they would with real
+//! devices. What a caller of a device must not do is kept in `violations`.
 
 mod copier;
 

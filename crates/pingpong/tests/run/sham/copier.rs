@@ -1,13 +1,12 @@
-//! The double's copier: areas are vectors, the latch is a list, marks are pretend times that really pass.
+//! The double's copier: areas are vectors, the latch is a list, copies take virtual time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use device::{Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind};
 
 use super::{Fault, Legs, State, failure, locked};
+use crate::virtual_time;
 
 /// The most copies that may be queued behind a latch without blocking (the contract of `enqueue`).
 const QUEUE_COPIES: u64 = 128;
@@ -23,7 +22,7 @@ pub(super) struct ShamCopier {
     in_batch: bool,
     loses: Legs,
     batches: u64,
-    released: Instant,
+    released_ns: u64,
     ends_ns: Vec<f64>,
     queued_copies: u64,
     direction: Direction,
@@ -50,7 +49,7 @@ impl ShamCopier {
             in_batch: false,
             loses: Legs::default(),
             batches: 0,
-            released: Instant::now(),
+            released_ns: 0,
             ends_ns: Vec::new(),
             queued_copies: 0,
             direction: Direction::H2d,
@@ -86,7 +85,7 @@ impl ShamCopier {
     fn open_latch(&mut self) {
         if std::mem::take(&mut self.held) {
             self.state.holding.fetch_sub(1, Ordering::SeqCst);
-            self.released = Instant::now();
+            self.released_ns = virtual_time::now_ns();
             self.queued_copies = 0;
             for queued in std::mem::take(&mut self.queue) {
                 self.start(queued, 0.0);
@@ -106,11 +105,20 @@ impl ShamCopier {
         self.ends_ns.push(begins + takes.max(1.0));
     }
 
+    fn since_release_ns(&self) -> f64 {
+        (virtual_time::now_ns() - self.released_ns) as f64
+    }
+
+    /// How many queued rounds have ended by now.
+    fn ended(&self) -> usize {
+        let now_ns = self.since_release_ns();
+        self.ends_ns.partition_point(|end| *end <= now_ns)
+    }
+
     fn wait(&mut self) {
         self.open_latch();
         if let Some(last) = self.ends_ns.last().filter(|_| self.in_batch) {
-            let end = self.released + Duration::from_nanos(*last as u64);
-            thread::sleep(end.saturating_duration_since(Instant::now()));
+            virtual_time::wait_until(self.released_ns + *last as u64);
         }
     }
 }
@@ -142,7 +150,7 @@ impl Copier for ShamCopier {
         let loses = self.state.round(self.device, direction)?;
         self.copy(direction, bytes, loses);
         let legs = if direction == Direction::RoundTrip { 2 } else { 1 };
-        thread::sleep(self.state.copy_time * legs);
+        virtual_time::wait_until(virtual_time::now_ns() + (self.state.copy_time * legs).as_nanos() as u64);
         Ok(())
     }
 
@@ -176,8 +184,7 @@ impl Copier for ShamCopier {
             );
             self.queue.push(queued);
         } else {
-            let now_ns = self.released.elapsed().as_nanos() as f64;
-            self.start(queued, now_ns);
+            self.start(queued, self.since_release_ns());
         }
         Ok(())
     }
@@ -193,8 +200,15 @@ impl Copier for ShamCopier {
     }
 
     fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
-        let now_ns = self.released.elapsed().as_nanos() as f64;
-        Ok(if self.held { 0 } else { self.ends_ns.partition_point(|end| *end <= now_ns) })
+        if self.held {
+            return Ok(0);
+        }
+        // Time passes only while somebody waits.
+        let ended = self.ended();
+        if let Some(next) = self.ends_ns.get(ended) {
+            virtual_time::look_until(self.released_ns + next.ceil() as u64);
+        }
+        Ok(self.ended())
     }
 
     fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError> {
