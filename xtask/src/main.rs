@@ -13,6 +13,7 @@ mod package_manager;
 mod schema;
 mod scripts;
 mod setup;
+mod skips;
 mod step;
 mod test;
 mod tidy;

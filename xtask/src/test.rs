@@ -2,14 +2,14 @@
 //!
 //! The static checks run first and do not stop the tests: one run shows all that is wrong. The tests come last, so that
 //! the runner's summary closes the log. A tool that a machine lacks (rustfmt, clippy, cargo-nextest) is named, and what it
-//! would have checked is left out or done the plain way.
+//! would have checked is left out or done the plain way. There are no doctests (`tidy` sees to it), so there is no step for them. What the tests themselves left out is counted (`skips`).
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{mpi_plugin, scripts, setup, step, tidy};
+use crate::{mpi_plugin, scripts, setup, skips, step, tidy};
 
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
@@ -37,14 +37,16 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
             }
         }
     }
-    // nextest runs no doctests, so they have their own step.
-    failed.unless("doctests", cargo(root, &[&["test", "--quiet"], &with(&["--doc"])[..]].concat()));
     if let Err(so_far) = failed.result() {
         eprintln!("test: {so_far} so far; running the tests all the same");
     }
     if cargo_has("nextest") {
         let args = with(&["--profile", "ci"]);
+        let target = root.join("target");
+        skips::forget(&target);
         failed.unless("tests", cargo(root, &[&["nextest", "run"], &args[..]].concat()));
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
+        failed.unless("tests left out", skips::count(&target, in_ci));
     } else {
         eprintln!("test: note: cargo-nextest is not installed (https://nexte.st); `cargo test` runs the tests instead");
         let args = with(&["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);

@@ -53,6 +53,7 @@ pub fn check(file: &Path, text: &str) -> Vec<Finding> {
         findings.push(Finding::new(file, 1, "does not open with `//!`", remedy));
     }
     findings.extend(length(file, text));
+    findings.extend(doctests(file, text));
 
     let code = code_only(text);
     let home = UNSAFE_HOMES.iter().any(|home| file.starts_with(home) || file.to_string_lossy().starts_with(home));
@@ -83,6 +84,22 @@ fn length(file: &Path, text: &str) -> Option<Finding> {
         return Some(Finding::new(file, LONG + 1, what, "split it, or say there: `N lines because …`"));
     }
     None
+}
+
+/// Code blocks in doc comments that rustdoc would take for tests: nothing runs them.
+fn doctests(file: &Path, text: &str) -> Vec<Finding> {
+    let mut inside = false;
+    let fence = |(at, line): (usize, &str)| {
+        let line = line.trim_start();
+        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        let language = doc.trim().strip_prefix("```")?;
+        inside = !inside;
+        let tested = matches!(language.split(',').next(), Some("" | "rust" | "no_run" | "should_panic"));
+        (inside && tested).then_some(at + 1)
+    };
+    let lines: Vec<usize> = text.lines().enumerate().filter_map(fence).collect();
+    let remedy = "say what it is (```text), and make what should be tested a unit test";
+    lines.into_iter().map(|line| Finding::new(file, line, "a doctest, which nothing runs", remedy)).collect()
 }
 
 fn has_word(line: &str, word: &str) -> bool {
@@ -125,6 +142,17 @@ mod tests {
         let text = |lines| format!("//! Main.{}", "\n// x".repeat(lines - 1));
         assert_eq!(found("xtask/src/main.rs", &text(MAIN)), [""; 0]);
         assert_eq!(found("xtask/src/main.rs", &text(MAIN + 1)).len(), 1);
+    }
+
+    #[test]
+    fn a_code_block_that_rustdoc_would_run_is_found_and_text_is_not() {
+        let text =
+            |language: &str| format!("//! A file.\n//! ```{language}\n//! a\n//! ```\n//! ```text\n//! b\n//! ```\n");
+        assert_eq!(found("crates/topo/src/lib.rs", &text("console")), [""; 0]);
+        for language in ["", "rust", "no_run", "rust,should_panic"] {
+            let wrong = found("crates/topo/src/lib.rs", &text(language));
+            assert!(wrong.len() == 1 && wrong[0].starts_with("crates/topo/src/lib.rs:2: a doctest"), "{wrong:?}");
+        }
     }
 
     #[test]

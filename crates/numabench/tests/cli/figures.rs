@@ -1,8 +1,7 @@
 //! Devices with described rates: what is measured is what the description allows, so that the whole way from copies to the figures
 //! in the document can be held against a known truth.
 //!
-//! The figures are the stand-in's own clock's, so a busy machine does not change them; copies are slow (hundreds of MB/s), so
-//! that it can really move the bytes in that time.
+//! Devices with described rates live in virtual time, and so does the program's clock: a busy machine changes no figure.
 
 use std::error::Error;
 use std::fs;
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use crate::kinds::{self, Kind};
 use crate::proof::{self, list, text};
-use crate::run::{Done, run, skipped};
+use crate::run::{Done, run};
 
 /// Two GPUs whose copies share a link.
 const SHARED: &str = "link root 300MB/s; \
@@ -34,7 +33,7 @@ fn rate(document: &Value, case: &str, rank: usize) -> Result<f64, Box<dyn Error>
 
 #[track_caller]
 fn close(found: f64, expected: f64) {
-    assert!((found / expected - 1.0).abs() < 0.05, "{found:.4} GB/s, not {expected}");
+    assert!((found / expected - 1.0).abs() < 0.01, "{found:.4} GB/s, not {expected}");
 }
 
 #[test]
@@ -64,13 +63,9 @@ fn two_gpus_at_once_share_the_link_that_both_need() -> Done {
         }
         let together = list(&document, "/cases").iter().find(|case| text(case, "/order") == "simultaneous");
         let together = together.ok_or("no simultaneous case")?;
-        if text(together, "/status") != "measured" {
-            // Two ranks on a machine whose processors are taken for long may not overlap, which is then what is said.
-            skipped(&format!("two ranks at once: {}", together["reason"]));
-            continue;
-        }
+        assert_eq!(text(together, "/status"), "measured", "{}", together["reason"]);
         for rank in [0, 1] {
-            close(rate(&document, text(together, "/id"), rank)?, 0.15);
+            close(rate(&document, text(together, "/id"), rank)?, 0.1495);
         }
     }
     Ok(())

@@ -7,18 +7,16 @@ use serde_json::Value;
 use crate::guest::{guest_with, take};
 use crate::run::{Done, skipped};
 
-/// `start NAME OPTIONS...`: a shell under numactl with these options, which keeps 24 MB; `$pid_NAME` is its id.
+/// `start NAME OPTIONS...`: a program under numactl with these options, which has read 24 MB at once and cannot get rid of them; `$pid_NAME` is
+/// its id.
 const START: &str = r#"
-cat >/tmp/hold.sh <<'END'
-x=$(head -c 24000000 /dev/zero | tr '\0' x)
-: >/tmp/ready.$1
-while :; do sleep 1; done
-END
+mkfifo /tmp/full; exec 9<>/tmp/full
 start() {
     name=$1; shift
-    numactl "$@" sh /tmp/hold.sh "$name" &
-    eval "pid_$name=$!"
-    until [ -e "/tmp/ready.$name" ]; do sleep 0.2; done
+    numactl "$@" dd if=/dev/zero bs=24000000 count=1 >&9 2>/dev/null &
+    pid=$!
+    eval "pid_$name=$pid"
+    until [ "$(awk '/^VmRSS/ { print $2 }' /proc/$pid/status)" -gt 23000 ]; do sleep 0.05; done
 }
 "#;
 
