@@ -2,10 +2,14 @@
 //!
 //! The processes here are threads that each map the page for themselves, so that all can be seen; `dying.rs` has real ones.
 
+#[path = "suite/punctual.rs"]
+mod punctual;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use punctual::Witness;
 use ranks::{Aborted, Processes, Ranks, Solo, Threads};
 
 type Member = Box<dyn Ranks + Send>;
@@ -128,7 +132,7 @@ fn a_member_that_gives_up_frees_those_who_wait_for_it() {
 
 #[test]
 fn who_gives_up_wakes_the_others_at_once() {
-    let mut slowest = [("", Duration::ZERO); 2];
+    let (mut slowest, witness) = ([("", Duration::ZERO); 2], Witness::start());
     for _ in 0..8 {
         for (total, (name, group)) in slowest.iter_mut().zip(groups(2)) {
             let times = each(group, |member| {
@@ -142,7 +146,9 @@ fn who_gives_up_wakes_the_others_at_once() {
         }
     }
     // Processes also wake by themselves four times a second, which would be two seconds in eight turns.
-    assert!(slowest.iter().all(|(_, total)| *total < Duration::from_secs(1)), "{slowest:?}");
+    if witness.saw_at_most(Duration::from_millis(100), "how soon somebody who gives up wakes the others") {
+        assert!(slowest.iter().all(|(_, total)| *total < Duration::from_secs(1)), "{slowest:?}");
+    }
 }
 
 #[test]
