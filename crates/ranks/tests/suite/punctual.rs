@@ -29,6 +29,7 @@ impl Witness {
     }
 
     /// Whether no thread was woken later than this since it began; if one was, that `what` is left out is said.
+    #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
     pub fn saw_at_most(self, limit: Duration, what: &str) -> bool {
         self.over.store(true, Ordering::Relaxed);
         let worst = self.worst.join().unwrap_or(Duration::MAX);
