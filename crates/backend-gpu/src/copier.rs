@@ -4,8 +4,10 @@
 //! hipMemcpy are, so that the figures are those an application sees. Queued rounds run on a lane of the copier's own; with both directions at once, D2H has a second lane,
 //! which starts at the first one's start event: one latch, one origin for all marks.
 //!
-//! Dropping opens the latch, waits for both lanes, and then frees.
+//! Dropping opens the latch, waits for both lanes, and then frees. Where waiting fails, nobody knows whether the queued copies have ended: then
+//! nothing that they read or write is ever freed, neither here nor by who would use the memory next.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use device::{CallError, Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind};
@@ -23,7 +25,8 @@ const WARM_BYTES: usize = 1 << 20;
 
 /// One rank's copier.
 pub(crate) struct GpuCopier<D: Driver> {
-    a: DeviceMemory<D>,
+    /// Not dropped by itself, nor is the host's: see `drop`.
+    a: ManuallyDrop<DeviceMemory<D>>,
     b: Option<DeviceMemory<D>>,
     /// With pinned memory.
     first: Option<Lane<D>>,
@@ -35,7 +38,7 @@ pub(crate) struct GpuCopier<D: Driver> {
     in_flight: bool,
     /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
     takes_turns: bool,
-    host: HostPair,
+    host: ManuallyDrop<HostPair>,
     len: usize,
 }
 
@@ -92,7 +95,7 @@ impl<D: Driver> GpuCopier<D> {
             Ok(Gate { latch: Latch::new(context, mechanism)?, start: Event::new(context)? })
         };
         let mut copier = Self {
-            a: DeviceMemory::new(context, len)?,
+            a: ManuallyDrop::new(DeviceMemory::new(context, len)?),
             b: bidirectional.then(|| DeviceMemory::new(context, len)).transpose()?,
             first: pinned.then(|| Lane::new(context)).transpose()?,
             second: bidirectional.then(|| Lane::new(context)).transpose()?,
@@ -100,7 +103,7 @@ impl<D: Driver> GpuCopier<D> {
             batch: None,
             in_flight: false,
             takes_turns: false,
-            host,
+            host: ManuallyDrop::new(host),
             len,
         };
         copier.warm()?;
@@ -158,9 +161,10 @@ impl<D: Driver> GpuCopier<D> {
         }
         let lanes = [&self.first, &self.second];
         let waited = lanes.map(|lane| lane.as_ref().map_or(Ok(()), |lane| lane.stream().synchronize()));
-        // After a failure too: the driver reports a fault only once the context is dead, and nothing moves in it any more.
-        self.in_flight = false;
-        waited.into_iter().collect()
+        let settled: Result<(), CallError> = waited.into_iter().collect();
+        // After a failure copies may still be under way: whoever comes next waits again.
+        self.in_flight = settled.is_err();
+        settled
     }
 
     fn queue_round(&mut self, direction: Direction, bytes: usize, copies: u32) -> Result<(), DeviceError> {
@@ -366,7 +370,14 @@ impl<D: Driver> Copier for GpuCopier<D> {
 
 impl<D: Driver> Drop for GpuCopier<D> {
     fn drop(&mut self) {
-        // Nothing can be done about a failure; what follows frees what it can.
-        let _ = self.settle();
+        if self.settle().is_err() {
+            // The driver may still read and write all of it. A leak ends with the process; memory in use that is freed ends the process.
+            std::mem::forget((self.b.take(), self.first.take(), self.second.take(), self.gate.take()));
+            return;
+        }
+        // SAFETY: dropped once, here, and not used after it: `self` is gone when this returns.
+        unsafe { ManuallyDrop::drop(&mut self.a) };
+        // SAFETY: as above.
+        unsafe { ManuallyDrop::drop(&mut self.host) };
     }
 }

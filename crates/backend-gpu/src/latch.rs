@@ -95,12 +95,12 @@ fn works<D: Driver>(context: &Arc<Context<D>>, mechanism: Mechanism<D>) -> Resul
             ended => break ended,
         }
     };
+    if !matches!(ended, Ok(true)) {
+        // The device may still read the words and run the wait: nothing of them may be freed, ever.
+        std::mem::forget((stream, latch));
+    }
     match (held.map_err(text)?, ended) {
-        (_, Ok(false)) => {
-            // The device may still read the words and run the wait: nothing of them may be freed, ever.
-            std::mem::forget((stream, latch));
-            Err(format!("it did not let go within {} ms", TRIAL_LIMIT.as_millis()))
-        }
+        (_, Ok(false)) => Err(format!("it did not let go within {} ms", TRIAL_LIMIT.as_millis())),
         (_, Err(error)) => Err(error.to_string()),
         (false, Ok(true)) => Err("it holds nothing".to_owned()),
         (true, Ok(true)) => Ok(mechanism),

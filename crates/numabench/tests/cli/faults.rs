@@ -263,3 +263,16 @@ fn nothing_turns_off_that_the_devices_are_simulated() -> Done {
     }
     Ok(())
 }
+
+#[test]
+fn a_wait_that_fails_frees_nothing_that_copies_may_still_use() -> Done {
+    for kind in kinds::all() {
+        // The first wait fails, or all do: in either case the copies behind it go on.
+        for when in ["1", "1", "1", "3", "*"] {
+            let (document, ended) = document(&kind, &format!("fail {} {when} 999", kind.synchronize), &[BOTH])?;
+            assert!(matches!(ended.code, Some(1 | 3)), "{when}: {:?} {}", ended.code, ended.err);
+            proof::agrees(&document, ended.code)?;
+        }
+    }
+    Ok(())
+}

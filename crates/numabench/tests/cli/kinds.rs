@@ -18,6 +18,7 @@ pub struct Kind {
     pub to_host: &'static str,
     pub queue_to_device: &'static str,
     pub wait_value: &'static str,
+    pub synchronize: &'static str,
     /// Functions that the backend cannot do without: the first it asks for, one of many, and the last.
     pub required: &'static [&'static str],
 }
@@ -32,6 +33,7 @@ const CUDA: Kind = Kind {
     to_host: "cuMemcpyDtoH",
     queue_to_device: "cuMemcpyHtoDAsync",
     wait_value: "cuStreamWaitValue32",
+    synchronize: "cuStreamSynchronize",
     required: &["cuInit", "cuDriverGetVersion", "cuMemcpyDtoHAsync_v2", "cuEventQuery"],
 };
 
@@ -45,6 +47,7 @@ const HIP: Kind = Kind {
     to_host: "hipMemcpyDtoH",
     queue_to_device: "hipMemcpyHtoDAsync",
     wait_value: "hipStreamWaitValue32",
+    synchronize: "hipStreamSynchronize",
     required: &["hipInit", "hipDriverGetVersion", "hipMemcpyDtoHAsync", "hipEventQuery"],
 };
 
