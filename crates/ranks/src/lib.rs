@@ -23,6 +23,7 @@ mod plugin;
 mod processes;
 mod solo;
 mod threads;
+pub mod trust;
 mod world;
 
 pub use launch::{Interface, Launch, Launcher, Refusal, Size};

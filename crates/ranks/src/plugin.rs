@@ -1,6 +1,7 @@
 //! Finding and opening the MPI plug-in.
 //!
-//! It is a file named by `NUMABENCH_MPI`, or lies beside the executable, or in ../lib as an installation has it. It is opened with all
+//! It is a file named by `NUMABENCH_MPI`, or lies beside the executable, or in ../lib as an installation has it. It runs as the user, so it is opened
+//! only from where nobody else can have put it (`trust`), whichever of the three named it. It is opened with all
 //! its symbols bound (a wrong MPI is found now and not in the middle of a run) and globally visible: Open MPI opens its components
 //! at run time, and they expect to find libmpi's symbols there. It is never closed, which no MPI expects.
 //!
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use crate::mpi::{Mpi, text};
+use crate::trust::{self, Untrusted};
 use crate::world::WorldError;
 use crate::{abi, library};
 
@@ -21,6 +23,8 @@ use crate::{abi, library};
 pub enum Why {
     /// There is no such file.
     Absent,
+    /// Somebody else could have put it there.
+    Untrusted(Untrusted),
     /// The dynamic linker does not open it; in its words.
     CannotOpen(String),
     /// It opens, and is something else or of another version.
@@ -41,6 +45,7 @@ impl fmt::Display for Tried {
         let path = self.path.display();
         match &self.why {
             Why::Absent => write!(f, "{path}: no such file"),
+            Why::Untrusted(why) => write!(f, "{path}: {why}"),
             // The linker names the file itself, or the library that the file needs: the path alone would hide which.
             Why::CannotOpen(message) => write!(f, "{path}: {message}"),
             Why::Foreign(what) => write!(f, "{path}: {what}"),
@@ -71,6 +76,9 @@ impl fmt::Display for PluginError {
         let remedy = match self.tried.iter().find(|tried| tried.why != Why::Absent).map(|tried| &tried.why) {
             None => {
                 "load the MPI your launcher starts and run `cargo xtask mpi-plugin`, or let NUMABENCH_MPI name a plug-in"
+            }
+            Some(Why::Untrusted(_)) => {
+                "copy numabench and the plug-in to a folder of your own (or chmod go-w what is yours), or let NUMABENCH_MPI name a plug-in that is safe"
             }
             Some(Why::CannotOpen(_)) => {
                 "load the MPI module it was built with, or build it anew with `cargo xtask mpi-plugin`"
@@ -112,9 +120,10 @@ impl Plugin {
         if !path.exists() {
             return Err(Why::Absent);
         }
+        trust::may_open(path).map_err(Why::Untrusted)?;
         let cannot = |error: libloading::Error| Why::CannotOpen(error.to_string());
-        // SAFETY: opening a library runs its initialisers. The file is one the user or the installation named for this; those of an
-        // MPI library run before main in every MPI program.
+        // SAFETY: opening a library runs its initialisers. The file is one the user or the installation named for this, and nobody else
+        // can have put it there; those of an MPI library run before main in every MPI program.
         let opened = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(cannot)?;
         // SAFETY: the symbol's name belongs to this interface and holds its version, so what bears it has this type.
         let entry = unsafe { opened.get::<abi::Entry>(abi::SYMBOL.to_bytes_with_nul()) };
