@@ -2,11 +2,12 @@
 //!
 //! On its own a process has all ranks of the run, one thread each. Launched with others it has exactly one: its own number in the launch.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use device::Platform;
 use placement::RankPlan;
@@ -18,12 +19,17 @@ use crate::config::RunConfig;
 use crate::letter::{Decision, Report};
 use crate::rank::Rank;
 
+/// How often it is looked whether the others are there.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// The other processes of this node, as this one can watch them.
 pub struct Neighbours {
     /// The group of them all.
     pub group: Processes,
     /// The rank in the run of each member.
     pub ranks: Vec<usize>,
+    /// When it was looked last: a look reads files, and letters are looked for two thousand times a second.
+    looked: Cell<Option<Instant>>,
 }
 
 impl Neighbours {
@@ -35,7 +41,11 @@ impl Neighbours {
                 "rank {rank} is gone: its process was killed or crashed; the job's log and dmesg (out of memory?) may say why"
             )
         };
-        self.group.lost().into_iter().map(|member| (rank(member), why(rank(member)))).collect()
+        if self.looked.get().is_some_and(|looked| looked.elapsed() < LOOK) {
+            return Vec::new();
+        }
+        self.looked.set(Some(Instant::now()));
+        self.group.watched().into_iter().map(|member| (rank(member), why(rank(member)))).collect()
     }
 }
 
@@ -83,7 +93,14 @@ impl Crew {
     ) -> Self {
         let ranks = node.iter().map(|plan| plan.rank).collect();
         let members = vec![(rank, Arc::new(group.clone()) as Group)];
-        Self { node, members, nodes, one_node, timer, neighbours: Some(Neighbours { group, ranks }) }
+        Self {
+            node,
+            members,
+            nodes,
+            one_node,
+            timer,
+            neighbours: Some(Neighbours { group, ranks, looked: Cell::default() }),
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 //! so a process that is killed at any instruction leaves nothing half-changed, and whether a round was completed before an abort has
 //! one answer for all. The largest values of this round and the last lie in two places in turn.
 //!
-//! A waiter wakes four times a second to see whether a member's process is gone, which ends the group. What only another
+//! A waiter wakes four times a second to see whether a process of those that it watches is gone, which ends the group. What only another
 //! pid namespace knows is left to the caller's time limit.
 
 use std::path::{Path, PathBuf};
@@ -27,6 +27,9 @@ use crate::{Aborted, Ranks};
 
 /// How long a waiter sleeps before it looks whether the others live.
 const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+
+/// How many others a member watches: one would do, were it never stopped itself.
+const WATCHED: usize = 3;
 
 const ABORTED: u32 = 1 << 31;
 const WAITING: u32 = 0xffff;
@@ -156,6 +159,15 @@ impl Processes {
         (0..self.size()).filter(|&member| self.life(member) == Some(Life::Gone)).collect()
     }
 
+    /// The members whose process is gone, found by watching some: each member looks at the few that follow it, in a ring, so that a group's looking does
+    /// not grow with the square of its size. Of members that are gone one at least is seen by somebody, who then looks at all.
+    pub fn watched(&self) -> Vec<usize> {
+        let (own, size) = (self.member.number, self.size());
+        let following = (1..size).map(|step| (own + step) % size).map(|member| self.life(member));
+        let known = following.filter(|life| !matches!(life, Some(Life::Unknown(_)))).take(WATCHED);
+        if known.into_iter().any(|life| life == Some(Life::Gone)) { self.lost() } else { Vec::new() }
+    }
+
     /// The members whose death would go unseen here, and why. Empty on a node without containers.
     pub fn unwatched(&self) -> Vec<(usize, &'static str)> {
         let unknown = |member| match self.life(member) {
@@ -185,7 +197,7 @@ impl Processes {
             // AGAIN: the state is another one already.
             Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
             Err(Errno::TIMEDOUT) => {
-                if !self.lost().is_empty() {
+                if !self.watched().is_empty() {
                     self.abort();
                 }
             }

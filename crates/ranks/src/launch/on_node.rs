@@ -9,6 +9,10 @@
 use super::sensed::Variables;
 use super::{Launcher, Size};
 
+/// More processes of a launch than this no node has: a number beyond it is a mistake in a variable. Linux counts up to 8,192 PUs, and the
+/// page of shared memory that processes of a node have counts up to 65,535 of them.
+const MOST: usize = 65_535;
+
 impl Variables<'_> {
     /// This process's number on its node, and how many there are; a number beyond the size takes the size away, since the two
     /// are then from different launches.
@@ -32,7 +36,7 @@ impl Variables<'_> {
             Launcher::Pmix => (first(&["PMIX_LOCAL_RANK"]), first(&["PMIX_LOCAL_SIZE"])),
         };
         let size = size.or_else(|| self.is_on_one_node(launcher).then(|| known(all)).flatten());
-        (rank, size.filter(|size| *size > 0 && rank.is_none_or(|rank| rank < *size)))
+        (rank, size.filter(|size| (1..=MOST).contains(size) && rank.is_none_or(|rank| rank < *size)))
     }
 
     /// Whether the launcher says that all its processes are on this node.
@@ -156,6 +160,17 @@ mod tests {
             ("2(x99999999999999999999)", 0, None),
         ] {
             assert_eq!(entry(list, at), tasks, "{list} at {at}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_no_node_has_is_none() {
+        let told = |size: &str| {
+            on_node(&format!("OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE={size}")).2
+        };
+        assert_eq!(told("65535"), Some(65_535));
+        for size in ["65536", "10000000000", "18446744073709551615"] {
+            assert_eq!(told(size), None, "{size}");
         }
     }
 

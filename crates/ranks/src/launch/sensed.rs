@@ -155,8 +155,9 @@ impl Variables<'_> {
         self.get(name).is_some()
     }
 
+    /// MPI counts its processes in an `int`: what is more is no number of processes.
     pub(super) fn number(&self, name: &str) -> Option<usize> {
-        self.get(name)?.parse().ok()
+        self.get(name)?.parse().ok().filter(|number| *number <= i32::MAX as usize)
     }
 }
 
@@ -288,6 +289,11 @@ mod tests {
     fn a_rank_beyond_the_size_makes_the_size_unknown() {
         assert_eq!(told(&[STEP, "SLURM_PROCID=5"]).1, Size::AtLeast(6));
         assert_eq!(told(&["OMPI_COMM_WORLD_SIZE=4"]), (Launcher::Mpirun, Size::Known(4), None, Interface::None));
+        assert_eq!(
+            told(&[STEP, "SLURM_PROCID=18446744073709551615"]),
+            (Launcher::Srun, Size::Known(2), None, Interface::None)
+        );
+        assert!(sensed(&["OMPI_COMM_WORLD_SIZE=18446744073709551615"]).is_alone());
     }
 
     #[test]
