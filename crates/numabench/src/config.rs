@@ -19,6 +19,10 @@ const TIME_AT_LEAST: Duration = Duration::from_secs(30);
 /// How much longer than twice the time for measuring processes may be silent before the run is given up.
 const SILENCE: Duration = Duration::from_secs(120);
 
+/// What no copy that works is slower than, in bytes per second, and how long a round of few bytes can take.
+const SLOWEST_RATE: f64 = 0.1e9;
+const SLOWEST_ROUND: Duration = Duration::from_millis(1);
+
 /// The run that `args` ask for with `ranks` ranks on this platform.
 ///
 /// # Errors
@@ -59,17 +63,31 @@ pub fn checked(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<
     Ok(config)
 }
 
-/// The same for ranks that are processes: they end also when one of them never answers again, unless rounds were asked for by number.
+/// The same for ranks that are processes: they end also when one of them never answers again.
 ///
 /// # Errors
 /// As [`checked`].
 pub fn launched(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
     let mut config = checked(args, platform, ranks)?;
-    if args.reps.is_none() {
-        let default = config.max_time.saturating_mul(2).saturating_add(SILENCE);
-        config.timeout = config.timeout.or(Some(default));
-    }
+    let measuring = match (args.reps, args.max_time) {
+        (Some(reps), None) => slowest(&config, reps, ranks),
+        _ => config.max_time,
+    };
+    config.timeout = config.timeout.or(Some(measuring.saturating_mul(2).saturating_add(SILENCE)));
     Ok(config)
+}
+
+/// The time that so many rounds of every case take where everything is as slow as it can be meant.
+fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
+    let round = |case: &pingpong::Case| SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE);
+    let turns = |case: &pingpong::Case| if case.order == Order::Alone { ranks } else { 1 };
+    // With ranks at once a block has at least 40 rounds, however few were asked for, and the rounds before the first one count too.
+    let rounds = reps.saturating_add(WARMUP).max(400);
+    let times = pingpong::Case::all(config).into_iter().map(|case| {
+        let rounds = u32::try_from(rounds.saturating_mul(turns(&case) as u64)).unwrap_or(u32::MAX);
+        round(&case).saturating_mul(rounds)
+    });
+    times.fold(Duration::ZERO, Duration::saturating_add)
 }
 
 /// The sizes asked for, bytes.

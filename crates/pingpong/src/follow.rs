@@ -14,6 +14,7 @@ use ranks::Mailbox;
 
 use crate::config::RunConfig;
 use crate::crew::{Crew, Staff};
+use crate::heartbeat::Contact;
 use crate::lead::{GRACE, NAP, SHORT_NAP};
 use crate::letter::{self, Decision, Order, Report};
 
@@ -48,6 +49,8 @@ pub fn follow(
     let me = mailbox.place().rank;
     let staff = Staff::start(&mut crew, config, platform, interrupted);
     let neighbours = crew.neighbours.take();
+    let node = crew.nodes.get(me);
+    let mut contact = Contact::new(crew.nodes.iter().position(|other| Some(other) == node) == Some(me));
     let began = Instant::now();
     let (mut measuring, mut signalled, mut watching) = (true, None, true);
     loop {
@@ -70,7 +73,9 @@ pub fn follow(
                 Ok(None) => break,
                 Err(error) => return Followed::Alone { why: error.to_string() },
             };
+            contact.heard();
             match order {
+                Ok(Order::Here) => {}
                 Ok(Order::Decide(decision)) => {
                     measuring = matches!(decision, Decision::Go { .. });
                     // From then on neighbours may leave.
@@ -97,6 +102,17 @@ pub fn follow(
             if let Some(why) = lead {
                 return Followed::Alone { why };
             }
+        }
+        if contact.is_due()
+            && let Err(error) = mailbox.tell(0, &letter::write(&Report::Here { rank: me }))
+        {
+            return Followed::Alone { why: error.to_string() };
+        }
+        if contact.is_lost() {
+            staff.give_up();
+            return Followed::Alone {
+                why: "nothing was heard of rank 0 for minutes: its node is down or cut off".to_owned(),
+            };
         }
         let flagged = interrupted.load(Ordering::Relaxed);
         let left_by = if flagged { Some(GRACE * 2) } else { None };

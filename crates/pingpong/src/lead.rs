@@ -4,9 +4,12 @@
 //! The lead is the thread that calls [`lead`], in the process with rank 0. It sleeps while ranks measure; it decides, and the journal
 //! writes, while they wait: nothing is drawn or written while a sample is being timed. It is also the one that can give up: a rank
 //! stuck in a driver cannot be ended from inside its process, and one whose process died says nothing any more, so after the
-//! timeout, or when a neighbour says that it is gone, the run goes on to its end without it.
+//! timeout the run ends without it.
+//!
+//! Nodes do not need each other: when a rank of another node is gone, or nothing at all is heard of that node (each says every second
+//! that it is there), that node is out and the run goes on to its end with the others. On the lead's own node a rank that is gone ends the run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
@@ -19,6 +22,7 @@ use stats::stop::{self, StopReason};
 use crate::case::Case;
 use crate::config::{self, Amount, RunConfig};
 use crate::crew::{Crew, Neighbours, Staff};
+use crate::heartbeat::Pulse;
 use crate::letter::{self, Decision, Order, Report};
 use crate::state::{RunEnd, RunState};
 
@@ -66,7 +70,9 @@ pub fn lead(
         began,
         signalled: None,
         waited_for: BTreeSet::new(),
-        left: None,
+        left: BTreeMap::new(),
+        out: BTreeSet::new(),
+        pulse: Pulse::new(&crew.nodes),
         state,
     };
     lead.conduct(journal)
@@ -93,8 +99,12 @@ struct Lead<'a, 'w> {
     signalled: Option<Instant>,
     /// The ranks whose report of the present pass has not come.
     waited_for: BTreeSet<usize>,
-    /// When a rank first left because of another one.
-    left: Option<Instant>,
+    /// By node, when a rank of it first left because of another one.
+    left: BTreeMap<usize, Instant>,
+    /// The ranks of other nodes that the run goes on without.
+    out: BTreeSet<usize>,
+    /// When each node was last heard.
+    pulse: Pulse,
     state: RunState,
 }
 
@@ -105,7 +115,7 @@ impl Lead<'_, '_> {
             self.staff.give_up();
         }
         let stop = letter::write(&Order::Decide(Decision::Stop));
-        for rank in (0..self.state.ranks.len()).filter(|rank| !self.staff.has(*rank)) {
+        for rank in (0..self.state.ranks.len()).filter(|rank| !self.staff.has(*rank) && !self.state.ranks[*rank].gone) {
             drop(self.mailbox.tell(rank, &stop));
         }
         let Self { staff, config, began, interrupted, mut signalled, mut state, .. } = self;
@@ -126,7 +136,7 @@ impl Lead<'_, '_> {
             if is_late(self.config, self.began) {
                 return RunEnd::TimedOut;
             }
-            for rank in 0..self.state.ranks.len() {
+            for rank in self.there() {
                 let decision = Decision::Go { pass, finished: finished.clone(), out: self.state.out(rank) };
                 if self.staff.has(rank) {
                     self.staff.tell(rank, decision);
@@ -150,7 +160,9 @@ impl Lead<'_, '_> {
     /// Why not every rank reported. A rank that is gone is the cause also where a signal came: launchers send one to those who
     /// are left.
     fn gone(&mut self) -> RunEnd {
-        if self.left.is_some() || self.state.ranks.iter().any(|rank| rank.lost.is_some()) {
+        let mut ranks = self.state.ranks.iter().zip(&self.state.nodes);
+        let lost = ranks.any(|(rank, node)| rank.lost.is_some() && self.is_own_node(*node));
+        if lost || self.left.keys().any(|node| self.is_own_node(*node)) {
             return RunEnd::RankLost;
         }
         if self.interrupted.load(Ordering::Relaxed) {
@@ -190,15 +202,16 @@ impl Lead<'_, '_> {
 
     /// Waits for one report of every rank; false when that will not come.
     fn collect(&mut self, journal: &mut dyn Journal) -> bool {
-        self.waited_for = (0..self.state.ranks.len()).collect();
-        while !self.waited_for.is_empty() || self.left.is_some_and(|left| left.elapsed() < NAMING) {
+        self.waited_for = self.there().into_iter().collect();
+        self.pulse.awaken();
+        while !self.waited_for.is_empty() || !self.left.is_empty() {
             let measuring = self.waited_for.iter().any(|rank| self.staff.has(*rank));
             let nap = if measuring { NAP } else { SHORT_NAP };
             let came = match self.staff.next(nap) {
                 Ok(report) => vec![report],
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
+                // All ranks of this process have left; those of others may still be on their way.
                 Err(RecvTimeoutError::Disconnected) => {
-                    // All ranks of this process have left; those of others may still be on their way.
                     std::thread::sleep(nap);
                     Vec::new()
                 }
@@ -207,54 +220,124 @@ impl Lead<'_, '_> {
             for report in came.into_iter().chain(letters) {
                 match self.hear(report) {
                     Heard::Report => {}
-                    Heard::Left => self.left = self.left.or_else(|| Some(Instant::now())),
+                    Heard::Left(node) => drop(self.left.entry(node).or_insert_with(Instant::now)),
                     Heard::Lost => return false,
                 }
             }
+            self.beat();
             let lost = self.neighbours.as_ref().map_or_else(Vec::new, |neighbours| neighbours.lost());
             if !lost.is_empty() {
-                for (rank, why) in lost {
-                    self.state.lost(rank, why);
-                    self.state.ranks[rank].gone = true;
-                }
+                lost.into_iter().for_each(|(rank, why)| drop(self.lost(rank, why, true)));
                 return false;
             }
             if self.interrupted.load(Ordering::Relaxed) && self.signalled.is_none() {
                 journal.signalled(&self.state);
             }
-            if !self.waited_for.is_empty() && gives_up(self.config, self.began, self.interrupted, &mut self.signalled) {
+            // Of this node; of others they are out by now.
+            let unnamed = self.waited_for.is_empty() && self.left.values().any(|left| left.elapsed() >= NAMING);
+            if unnamed || gives_up(self.config, self.began, self.interrupted, &mut self.signalled) {
                 return false;
             }
         }
-        self.left.is_none()
+        true
+    }
+
+    /// The ranks that are still part of the run.
+    fn there(&self) -> Vec<usize> {
+        (0..self.state.ranks.len()).filter(|rank| !self.out.contains(rank)).collect()
+    }
+
+    /// Whether it is the node of this process.
+    fn is_own_node(&self, node: usize) -> bool {
+        self.state.nodes.get(self.mailbox.place().rank) == Some(&node)
+    }
+
+    /// Says that the lead is there, and looks which other nodes are.
+    fn beat(&mut self) {
+        if self.pulse.is_due() {
+            let here = letter::write(&Order::Here);
+            for rank in self.there().into_iter().filter(|rank| !self.staff.has(*rank)) {
+                drop(self.mailbox.tell(rank, &here));
+            }
+        }
+        for (node, seconds) in self.pulse.silent() {
+            // Who has reported has done its part of this pass: it is missed in the next one.
+            let is_awaited = self.waited_for.iter().any(|rank| self.state.nodes[*rank] == node);
+            if is_awaited && !self.is_own_node(node) {
+                let why = format!(
+                    "its node has said nothing for {seconds} s: it is down, cut off, or all of its ranks were ended"
+                );
+                self.lose_node(node, &why, true);
+            }
+        }
+        let unexplained = |(node, left): (&usize, &Instant)| (left.elapsed() >= NAMING).then_some(*node);
+        for node in self.left.iter().filter_map(unexplained).collect::<Vec<_>>() {
+            if !self.is_own_node(node) {
+                self.lose_node(node, "it left because another rank of its node gave up", false);
+            }
+        }
+    }
+
+    /// The run goes on without the ranks of another node; `gone`: there is nobody to tell anything, and else they only lack the one that is.
+    fn lose_node(&mut self, node: usize, why: &str, gone: bool) {
+        self.left.remove(&node);
+        self.pulse.forget(node);
+        for rank in (0..self.state.ranks.len()).filter(|rank| self.state.nodes[*rank] == node).collect::<Vec<_>>() {
+            self.waited_for.remove(&rank);
+            self.out.insert(rank);
+            if gone {
+                self.state.lost(rank, format!("rank {rank} is gone: {why}"));
+                self.state.ranks[rank].gone = true;
+            } else {
+                self.state.skip(rank, why);
+            }
+        }
     }
 
     fn hear(&mut self, report: Report) -> Heard {
-        if !matches!(report, Report::Waits { .. }) {
-            self.waited_for.remove(&report.rank());
+        let rank = report.rank();
+        let Some(node) = self.state.nodes.get(rank).copied() else { return Heard::Report };
+        self.pulse.heard(node);
+        if self.out.contains(&rank) {
+            // Its node is out already; who of it is gone is still to be known.
+            if let Report::Lost { why, gone: true, .. } = report {
+                self.state.lost(rank, why);
+                self.state.ranks[rank].gone = true;
+            }
+            return Heard::Report;
+        }
+        if !matches!(report, Report::Waits { .. } | Report::Here { .. }) {
+            self.waited_for.remove(&rank);
         }
         match report {
-            // An answer that came too late to be of use.
-            Report::Waits { .. } => {}
-            Report::Started { rank, thread_id, latch } => self.state.started(rank, thread_id, latch),
-            Report::Pass { rank, outcomes, link, signalled } => {
+            // An answer that came too late to be of use; a word that says no more than that it came.
+            Report::Waits { .. } | Report::Here { .. } => {}
+            Report::Started { thread_id, latch, .. } => self.state.started(rank, thread_id, latch),
+            Report::Pass { outcomes, link, signalled, .. } => {
                 self.state.add(rank, outcomes, link);
                 if signalled {
                     self.interrupted.store(true, Ordering::Relaxed);
                 }
             }
             // Whoever made it leave is named by a report of its own.
-            Report::Ended { aborted: true, .. } => return Heard::Left,
-            Report::Ended { rank, aborted: false } => {
-                self.state.lost(rank, format!("rank {rank} ended unexpectedly; please report this"));
-                return Heard::Lost;
+            Report::Ended { aborted: true, .. } => return Heard::Left(node),
+            Report::Ended { aborted: false, .. } => {
+                return self.lost(rank, format!("rank {rank} ended unexpectedly; please report this"), false);
             }
-            Report::Lost { rank, why, gone } => {
-                self.state.lost(rank, why);
-                self.state.ranks[rank].gone |= gone;
-                return Heard::Lost;
-            }
+            Report::Lost { why, gone, .. } => return self.lost(rank, why, gone),
         }
+        Heard::Report
+    }
+
+    /// A rank is lost; on another node that node is out, and nothing else.
+    fn lost(&mut self, rank: usize, why: String, gone: bool) -> Heard {
+        self.state.lost(rank, why);
+        self.state.ranks[rank].gone |= gone;
+        let node = self.state.nodes[rank];
+        if self.is_own_node(node) {
+            return Heard::Lost;
+        }
+        self.lose_node(node, &format!("rank {rank} of its node is gone"), false);
         Heard::Report
     }
 
@@ -299,8 +382,8 @@ impl Lead<'_, '_> {
 enum Heard {
     /// A rank's part of the pass.
     Report,
-    /// A rank that leaves because of another one.
-    Left,
+    /// A rank of this node leaves because of another one.
+    Left(usize),
     /// A rank that is gone.
     Lost,
 }

@@ -21,6 +21,8 @@ pub(crate) enum Report {
     Ended { rank: usize, aborted: bool },
     /// Where it is, because it was asked: in wait for another rank, or not.
     Waits { rank: usize, waiting: bool },
+    /// Its node is there: said by one process of each, for all.
+    Here { rank: usize },
     /// Nothing more will come of it; `gone`: its process is.
     Lost { rank: usize, why: String, gone: bool },
 }
@@ -33,6 +35,7 @@ impl Report {
             | Self::Pass { rank, .. }
             | Self::Ended { rank, .. }
             | Self::Waits { rank, .. }
+            | Self::Here { rank }
             | Self::Lost { rank, .. } => *rank,
         }
     }
@@ -61,6 +64,8 @@ pub(crate) enum Order {
     Decide(Decision),
     /// Say whether its rank waits for another one: the time is up, and somebody hangs.
     Where,
+    /// The lead is there.
+    Here,
     /// The run is over and its document written: leave with this exit code, in good order only if all are well.
     Leave { code: u8, all_well: bool },
 }

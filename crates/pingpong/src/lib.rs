@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * `config`, `case` what is measured; `schedule` in which order;
-//! * `lead` decides after each pass and `follow` does a process's part of it, with `letter`s between them; `crew` are the ranks of a process, one
+//! * `lead` decides after each pass and `follow` does a process's part of it, with `letter`s between them, and each knows by a `heartbeat` whether the other is there; `crew` are the ranks of a process, one
 //!   thread each; `rank` is one rank's life, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `host_memory`, `buffers`, `seen` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `window` what of it counts; `delivery` proves with a `payload` that bytes moved;
@@ -26,6 +26,7 @@ mod crew;
 mod delivery;
 mod failure;
 mod follow;
+mod heartbeat;
 mod host_memory;
 mod lead;
 mod letter;

@@ -112,6 +112,10 @@ fn pretend(worlds: &[LocalWorld]) {
                     drop(mailbox.tell(0, &letter::write(&report(*rank, pass, &finished, &blocks))));
                     true
                 }
+                Ok(letter::Order::Here) => {
+                    drop(mailbox.tell(0, &letter::write(&Report::Here { rank: *rank })));
+                    true
+                }
                 _ => false,
             }
         });

@@ -124,6 +124,13 @@ impl RunState {
         self.ranks[rank].lost.get_or_insert(why);
     }
 
+    /// Rank `rank` is there and cannot go on without another one that is not.
+    pub(crate) fn skip(&mut self, rank: usize, why: &str) {
+        for mine in self.results.iter_mut().map(|ranks| &mut ranks[rank]).filter(|mine| mine.stop.is_none()) {
+            mine.trouble = mine.trouble.take().or_else(|| Some(Trouble::Skipped(why.to_owned())));
+        }
+    }
+
     /// Which cases need no further block.
     pub(crate) fn finished(&self) -> Vec<bool> {
         self.results.iter().map(|ranks| ranks.iter().all(|rank| rank.stop.is_some())).collect()

@@ -13,7 +13,7 @@ pub fn exit(state: &RunState, config: &RunConfig, signalled: Option<Exit>) -> Ex
         return Exit::DataCorrupt;
     }
     // A rank that is gone is the cause also where a signal came: launchers send one to those who are left.
-    let signalled = signalled.filter(|_| state.end != RunEnd::RankLost);
+    let signalled = signalled.filter(|_| state.end != RunEnd::RankLost && !state.ranks.iter().any(|rank| rank.gone));
     if let Some(signal) = signalled {
         return signal;
     }
@@ -43,8 +43,13 @@ fn failed(state: &RunState) -> bool {
 /// The status that goes with an exit code; running while there is none yet.
 pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) {
     let trouble = || {
-        let ranks = state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
-        let mut found = ranks.filter_map(|(rank, result)| Some(format!("rank {rank}: {}", result.trouble.as_ref()?)));
+        let ranks = || state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
+        let troubles = ranks().filter_map(|(rank, result)| Some((rank, result.trouble.as_ref()?)));
+        // First who is gone, then who failed, and only then who could not go on because of another one.
+        let order = |(rank, trouble): &(usize, &Trouble)| {
+            (state.ranks[*rank].lost.is_none(), matches!(trouble, Trouble::Skipped(_) | Trouble::Invalid(_)))
+        };
+        let mut found = troubles.min_by_key(order).map(|(rank, trouble)| format!("rank {rank}: {trouble}")).into_iter();
         let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks, &state.nodes));
         found.next().or_else(invalid)
     };
