@@ -1,73 +1,46 @@
 //! A file that always holds a whole document: each write replaces the one before in one step.
 //!
-//! Opening proves, before anything is measured, that a file can be made beside the target; the target itself is not touched
-//! until the first write. A write goes to a temporary file in the same folder, is flushed to the disk and renamed over the
-//! target, so that a run killed at any moment leaves the last whole document. Standard output is not a sink's business.
+//! Opening proves, before anything is measured, that a file can be made beside the target and that there is room for one; the target itself is not
+//! touched until the first write. A write goes to a file without a name (`O_TMPFILE`) in the same folder, is flushed to the disk, and takes the target's
+//! name, so that a run killed at any moment leaves the last whole document and nothing else. Where a file system knows no files without a name
+//! (NFS, Lustre) it has one beside the target, and what a killed run left of it is removed when the target is opened next.
+//!
+//! The room for the next document is reserved while the run goes on, where the file system can. A document that its file cannot take all the same goes
+//! beside it or to the temporary folder ([`Sink::keep_or_rescue`]). Standard output is not a sink's business.
 
-use std::fs::{self, Permissions};
+mod draft;
+mod error;
+mod rescue;
+
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-use tempfile::{Builder, NamedTempFile};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Document;
 use crate::render::{JsonError, write_json};
+use draft::{Draft, Names};
+pub use error::{KeepError, SinkError};
+use rescue::rescue;
+pub use rescue::rescue_bytes;
 
-/// The file cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum SinkError {
-    /// The path names a folder.
-    #[error("{path} is a folder: name a file in it, e.g. {path}/result.json")]
-    IsAFolder {
-        /// The path.
-        path: String,
+/// What became of a document.
+#[derive(Debug)]
+pub enum Kept {
+    /// It is in its file.
+    Here,
+    /// It is in another one.
+    Elsewhere {
+        /// Which.
+        path: PathBuf,
+        /// Why its own could not take it.
+        why: KeepError,
     },
-    /// The path names a device, a pipe or a socket.
-    #[error(
-        "{path} is not a regular file, and a document is replaced as a whole: name a file, or `-` for standard output"
-    )]
-    NotAFile {
-        /// The path.
-        path: String,
+    /// No file took it.
+    Nowhere {
+        /// Why its own did not.
+        why: KeepError,
     },
-    /// The folder does not exist.
-    #[error(
-        "{path} cannot be written, because there is no folder {folder}: make it (mkdir -p {folder}) or name another file"
-    )]
-    NoFolder {
-        /// The path.
-        path: String,
-        /// Its folder.
-        folder: String,
-    },
-    /// The file exists and is write-protected.
-    #[error("{path} exists and is write-protected: name another file, or allow it with chmod u+w {path}")]
-    ReadOnly {
-        /// The path.
-        path: String,
-    },
-    /// The operating system refused.
-    #[error("{path} cannot be written: {step} failed ({error}); name a file in a folder that is yours and has room")]
-    Io {
-        /// The path.
-        path: String,
-        /// What was tried.
-        step: &'static str,
-        /// What the system said.
-        error: io::Error,
-    },
-}
-
-/// The document could not be kept.
-#[derive(Debug, thiserror::Error)]
-pub enum KeepError {
-    /// It cannot be written as JSON.
-    #[error(transparent)]
-    Json(JsonError),
-    /// The file cannot be written.
-    #[error(transparent)]
-    Sink(#[from] SinkError),
 }
 
 /// A file that always holds a whole document.
@@ -75,10 +48,17 @@ pub enum KeepError {
 pub struct Sink {
     target: PathBuf,
     folder: PathBuf,
+    names: Names,
+    /// A file without a name that has room for the next document.
+    reserved: Mutex<Option<File>>,
 }
 
 /// The step that fails on a full disk.
 const WRITING: &str = "writing";
+/// The room a document must find before the run: a run of a few cases writes less.
+const ROOM: u64 = 256 << 10;
+/// A chain of links longer than this is a ring, as for the kernel.
+const LINKS: usize = 40;
 
 impl Sink {
     /// Checks that `target` can be written, without touching it.
@@ -90,7 +70,7 @@ impl Sink {
         // A link is followed once, here: renaming over it would replace the link and leave the file it names.
         let target = match fs::canonicalize(target) {
             Ok(existing) => existing,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => target.to_path_buf(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => end_of_links(target),
             Err(error) => return Err(SinkError::Io { path, step: "looking it up", error }),
         };
         match fs::metadata(&target) {
@@ -103,15 +83,17 @@ impl Sink {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
             _ => PathBuf::from("."),
         };
-        if target.file_name().is_none() {
-            return Err(SinkError::NotAFile { path });
-        }
+        let Some(name) = target.file_name() else { return Err(SinkError::NotAFile { path }) };
         if !folder.is_dir() {
             return Err(SinkError::NoFolder { path, folder: folder.display().to_string() });
         }
-        let sink = Self { target, folder };
-        // Made and removed again: the one sure answer to "may I write here".
-        sink.temporary()?;
+        let names = Names::of(name);
+        names.sweep(&folder);
+        let sink = Self { target, folder, names, reserved: Mutex::new(None) };
+        // Made and removed again: the one sure answer to "may I write here, and is there room".
+        let draft = sink.draft()?;
+        draft.reserve(ROOM).map_err(|error| sink.no_room(ROOM, error))?;
+        sink.hold(draft);
         Ok(sink)
     }
 
@@ -128,27 +110,67 @@ impl Sink {
     /// # Errors
     /// [`KeepError`]; the file then holds what it held before.
     pub fn keep(&self, document: &Document) -> Result<(), KeepError> {
-        self.write_with(|file| {
-            write_json(document, file).map_err(|error| match error {
-                JsonError::Io(error) => KeepError::Sink(self.error(WRITING, error)),
-                other => KeepError::Json(other),
-            })
+        self.write_with(|file| self.fill(document, file))
+    }
+
+    /// The same for the last time: a document that the file cannot take goes into one beside it, or to the temporary folder.
+    pub fn keep_or_rescue(&self, document: &Document) -> Kept {
+        self.or_rescue(self.keep(document), |file| self.fill(document, file))
+    }
+
+    /// [`Sink::write`] for the last time, as [`Sink::keep_or_rescue`].
+    pub fn write_or_rescue(&self, bytes: &[u8]) -> Kept {
+        let fill = |file: &mut File| Ok(file.write_all(bytes).map_err(|error| self.error(WRITING, error))?);
+        self.or_rescue(self.write(bytes).map_err(KeepError::Sink), fill)
+    }
+
+    fn or_rescue(&self, kept: Result<(), KeepError>, fill: impl Fn(&mut File) -> Result<(), KeepError>) -> Kept {
+        let Err(why) = kept else { return Kept::Here };
+        let near = [self.folder.clone(), std::env::temp_dir()];
+        let name = self.target.file_stem().unwrap_or_default();
+        match near.iter().find_map(|folder| rescue(folder, name, &fill)) {
+            Some(path) => Kept::Elsewhere { path, why },
+            None => Kept::Nowhere { why },
+        }
+    }
+
+    fn fill(&self, document: &Document, file: &mut File) -> Result<(), KeepError> {
+        write_json(document, file).map_err(|error| match error {
+            JsonError::Io(error) => KeepError::Sink(self.error(WRITING, error)),
+            other => KeepError::Json(other),
         })
     }
 
     /// Replaces the file's content by what `fill` writes, unless it fails. The writer it gets is a plain file.
-    fn write_with<E: From<SinkError>>(&self, fill: impl FnOnce(&mut NamedTempFile) -> Result<(), E>) -> Result<(), E> {
-        let mut file = self.temporary()?;
-        fill(&mut file)?;
-        Ok(self.put(file)?)
+    fn write_with<E: From<SinkError>>(&self, fill: impl FnOnce(&mut File) -> Result<(), E>) -> Result<(), E> {
+        let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut draft = match reserved {
+            Some(file) => Draft::Nameless(file),
+            None => self.draft()?,
+        };
+        fill(draft.file())?;
+        let bytes = draft.end().map_err(|error| self.error(WRITING, error))?;
+        self.put(draft)?;
+        // For the next one, which is larger. Without room for it that one fails and says so; there is nothing to say yet.
+        if let Ok(next) = self.draft()
+            && next.reserve(ROOM.max(bytes.saturating_add(bytes / 4))).is_ok()
+        {
+            self.hold(next);
+        }
+        Ok(())
     }
 
     /// Gives a finished file the target's name.
-    fn put(&self, file: NamedTempFile) -> Result<(), SinkError> {
+    fn put(&self, mut draft: Draft) -> Result<(), SinkError> {
+        if let Ok(existing) = fs::metadata(&self.target) {
+            let mode = draft.file().set_permissions(existing.permissions());
+            mode.map_err(|error| self.error("giving it the mode of the file it replaces", error))?;
+        }
         // Before the rename, or a crash of the node could leave an empty file under the final name.
-        file.as_file().sync_all().map_err(|error| self.error("flushing it to the disk", error))?;
-        file.persist(&self.target).map_err(|error| self.error("renaming the finished file", error.error))?;
-        Ok(())
+        draft.file().sync_all().map_err(|error| self.error("flushing it to the disk", error))?;
+        draft
+            .rename(&self.target, &self.folder, &self.names)
+            .map_err(|error| self.error("renaming the finished file", error))
     }
 
     /// The file that is written, links followed.
@@ -156,19 +178,21 @@ impl Sink {
         &self.target
     }
 
-    /// An empty temporary file in the target's folder, with the target's mode if it exists, else 0666 less the umask.
-    fn temporary(&self) -> Result<NamedTempFile, SinkError> {
-        let file = Builder::new()
-            .prefix(".numabench-")
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(&self.folder)
-            .map_err(|error| self.error("making a file beside it", error))?;
-        if let Ok(existing) = fs::metadata(&self.target) {
-            let mode = file.as_file().set_permissions(existing.permissions());
-            mode.map_err(|error| self.error("giving it the mode of the file it replaces", error))?;
+    /// An empty file in the target's folder that is not the target yet.
+    fn draft(&self) -> Result<Draft, SinkError> {
+        Draft::new(&self.folder, &self.names).map_err(|error| self.error("making a file beside it", error))
+    }
+
+    /// Keeps a file with room in it for the next write, unless it has a name that a killed run would leave.
+    fn hold(&self, draft: Draft) {
+        if let Draft::Nameless(file) = draft {
+            *self.reserved.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
         }
-        Ok(file)
+    }
+
+    fn no_room(&self, bytes: u64, error: io::Error) -> SinkError {
+        let (path, folder) = (self.target.display().to_string(), self.folder.display().to_string());
+        SinkError::NoRoom { path, folder, bytes, error }
     }
 
     fn error(&self, step: &'static str, error: io::Error) -> SinkError {
@@ -176,9 +200,20 @@ impl Sink {
     }
 }
 
+/// The file that a link to nothing names, through further links; any other path is itself.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(named) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(named);
+    }
+    path
+}
+
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -188,7 +223,7 @@ mod tests {
         Sink::open(path).map_or_else(|error| error.to_string(), |_| "opened".into())
     }
 
-    fn names(folder: &Path) -> io::Result<Vec<String>> {
+    fn names_of(folder: &Path) -> io::Result<Vec<String>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 
@@ -200,7 +235,7 @@ mod tests {
         Sink::open(&old)?;
         Sink::open(&folder.path().join("new.json"))?;
         assert_eq!(fs::read_to_string(&old)?, "old");
-        assert_eq!(names(folder.path())?, ["old.json"]);
+        assert_eq!(names_of(folder.path())?, ["old.json"]);
         Ok(())
     }
 
@@ -212,7 +247,7 @@ mod tests {
         sink.write(b"a long first document")?;
         sink.write(b"second")?;
         assert_eq!(fs::read_to_string(&path)?, "second");
-        assert_eq!(names(folder.path())?, ["result.json"]);
+        assert_eq!(names_of(folder.path())?, ["result.json"]);
         Ok(())
     }
 
@@ -228,7 +263,7 @@ mod tests {
         });
         assert!(failed.is_err_and(|error| error.to_string().contains("writing failed (no storage space)")));
         assert_eq!(fs::read_to_string(&path)?, "old");
-        assert_eq!(names(folder.path())?, ["result.json"]);
+        assert_eq!(names_of(folder.path())?, ["result.json"]);
         Ok(())
     }
 
@@ -238,14 +273,12 @@ mod tests {
         let path = folder.path().join("result.json");
         let sink = Sink::open(&path)?;
         sink.write(b"old")?;
-        // What a writer killed half-way leaves: bytes in the temporary file, nothing renamed.
-        let mut half = sink.temporary()?;
-        half.write_all(b"new, but cut of")?;
-        let (_, left_behind) = half.keep()?;
+        // What a writer is killed over: bytes in the draft, nothing renamed.
+        let mut half = sink.draft()?;
+        half.file().write_all(b"new, but cut of")?;
         assert_eq!(fs::read_to_string(&path)?, "old");
-        assert_ne!(left_behind, path);
         // An open file is the old document to its end, also while the new one takes its name.
-        let mut reader = fs::File::open(&path)?;
+        let mut reader = File::open(&path)?;
         sink.write(b"new")?;
         assert_eq!(io::read_to_string(&mut reader)?, "old");
         assert_eq!(fs::read_to_string(&path)?, "new");
@@ -276,6 +309,64 @@ mod tests {
         Sink::open(&link)?.write(b"new")?;
         assert_eq!(fs::read_to_string(&file)?, "new");
         assert!(fs::symlink_metadata(&link)?.is_symlink());
+        Ok(())
+    }
+
+    #[test]
+    fn a_link_to_nothing_stays_a_link_and_the_file_it_names_is_made() -> Done {
+        let folder = tempfile::tempdir()?;
+        let (middle, link) = (folder.path().join("middle.json"), folder.path().join("latest.json"));
+        symlink("run-1.json", &middle)?;
+        symlink(&middle, &link)?;
+        Sink::open(&link)?.write(b"new")?;
+        assert_eq!(fs::read_to_string(folder.path().join("run-1.json"))?, "new");
+        assert!(fs::symlink_metadata(&link)?.is_symlink() && fs::symlink_metadata(&middle)?.is_symlink());
+        symlink("ring.json", folder.path().join("ring.json"))?;
+        assert!(refusal(&folder.path().join("ring.json")).contains("cannot be written"));
+        Ok(())
+    }
+
+    #[test]
+    fn what_its_file_cannot_take_is_kept_beside_it_or_in_the_temporary_folder() -> Done {
+        let folder = tempfile::tempdir()?;
+        let within = folder.path().join("within");
+        fs::create_dir(&within)?;
+        let path = within.join("result.json");
+        let sink = Sink::open(&path)?;
+        assert!(matches!(sink.write_or_rescue(b"1"), Kept::Here));
+        // The file has become a folder: what is beside it can be written.
+        fs::remove_file(&path)?;
+        fs::create_dir(&path)?;
+        let Kept::Elsewhere { path: beside, why } = sink.write_or_rescue(b"2") else { return Err("lost".into()) };
+        assert_eq!((beside.parent(), fs::read_to_string(&beside)?.as_str()), (Some(within.as_path()), "2"));
+        assert!(why.to_string().contains("result.json cannot be written"), "{why}");
+        // The folder is gone.
+        fs::remove_dir_all(&within)?;
+        let Kept::Elsewhere { path: elsewhere, .. } = sink.write_or_rescue(b"3") else { return Err("lost".into()) };
+        let text = fs::read_to_string(&elsewhere)?;
+        fs::remove_file(&elsewhere)?;
+        assert_eq!((elsewhere.parent(), text.as_str()), (Some(std::env::temp_dir().as_path()), "3"));
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_killed_run_left_beside_its_target_is_removed_by_the_next_one() -> Done {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("result.json");
+        let mut child = std::process::Command::new("true").spawn()?;
+        let names = Names::of("result.json".as_ref());
+        let (gone, own) = (names.of_process(child.id()), names.of_process(std::os::unix::process::parent_id()));
+        child.wait()?;
+        let other = Names::of("other.json".as_ref()).of_process(child.id());
+        for name in [&gone, &own, &other] {
+            fs::write(folder.path().join(name), "half")?;
+        }
+        Sink::open(&path)?;
+        let mut left = names_of(folder.path())?;
+        left.sort();
+        let mut expected = [own, other];
+        expected.sort();
+        assert_eq!(left, expected, "a living run's and another target's are not touched");
         Ok(())
     }
 

@@ -67,6 +67,8 @@ impl Page {
     pub(super) fn words(&mut self, tone: Tone, lead: &str, text: &str) {
         let indent = lead.chars().count();
         let room = self.width.saturating_sub(indent).max(NARROWEST);
+        // Below a lead that is itself longer than a line there is no room; a format's width has a limit, too.
+        let indent = if indent > self.width { KEY_WIDTH } else { indent };
         for (index, part) in broken(text, room).into_iter().enumerate() {
             let line = if index == 0 { format!("{lead}{part}") } else { format!("{:indent$}{part}", "") };
             self.line(tone, line);

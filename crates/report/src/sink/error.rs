@@ -1,0 +1,75 @@
+//! Why a document is not in its file: what, why, and what to do.
+
+use std::io;
+
+use crate::render::JsonError;
+
+/// The file cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// The path names a folder.
+    #[error("{path} is a folder: name a file in it, e.g. {path}/result.json")]
+    IsAFolder {
+        /// The path.
+        path: String,
+    },
+    /// The path names a device, a pipe or a socket.
+    #[error(
+        "{path} is not a regular file, and a document is replaced as a whole: name a file, or `-` for standard output"
+    )]
+    NotAFile {
+        /// The path.
+        path: String,
+    },
+    /// The folder does not exist.
+    #[error(
+        "{path} cannot be written, because there is no folder {folder}: make it (mkdir -p {folder}) or name another file"
+    )]
+    NoFolder {
+        /// The path.
+        path: String,
+        /// Its folder.
+        folder: String,
+    },
+    /// The file exists and is write-protected.
+    #[error("{path} exists and is write-protected: name another file, or allow it with chmod u+w {path}")]
+    ReadOnly {
+        /// The path.
+        path: String,
+    },
+    /// The disk is full, or a quota or a limit of the file's size is reached.
+    #[error(
+        "{path} cannot be written: there is no room for {bytes} bytes in {folder} ({error}); make room (df, quota, ulimit -f) or name a file elsewhere"
+    )]
+    NoRoom {
+        /// The path.
+        path: String,
+        /// Its folder.
+        folder: String,
+        /// How many were asked for.
+        bytes: u64,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The operating system refused.
+    #[error("{path} cannot be written: {step} failed ({error}); name a file in a folder that is yours and has room")]
+    Io {
+        /// The path.
+        path: String,
+        /// What was tried.
+        step: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// The document could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// It cannot be written as JSON.
+    #[error(transparent)]
+    Json(JsonError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+}
