@@ -5,6 +5,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::input::InputError;
+
 /// The largest XML file that is read, bytes. The largest published hwloc file, of a machine with 1792 PUs, has under 10 MiB.
 pub const MAX_XML_BYTES: u64 = 64 << 20;
 
@@ -16,8 +18,8 @@ pub enum TopoError {
     Unreadable {
         /// The path as given.
         path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
+        /// The reason.
+        source: InputError,
     },
     /// The file has more than [`MAX_XML_BYTES`].
     #[error("{} has more than {} MiB, more than any hwloc XML file: give a file written by `lstopo FILE.xml`", path.display(), MAX_XML_BYTES >> 20)]

@@ -5,8 +5,6 @@
 //! Neither this process's affinity nor its cgroup matters: what is allowed is what the file says. A file of `--save` also
 //! holds what the kernel said (`save`), and gives what the machine itself gave.
 
-use std::fs::File;
-use std::io::Read;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
@@ -18,6 +16,7 @@ use crate::child::{self, Ending};
 use crate::convert::{self, Drivers};
 use crate::error::MAX_XML_BYTES;
 use crate::gpu_class::is_gpu;
+use crate::input::{InputError, read_input};
 use crate::load::{self, Alone};
 use crate::model::{Source, Topology};
 use crate::printable;
@@ -76,13 +75,10 @@ fn read(alone: &Alone, text: &str, source: Source) -> Result<Survey, NotRead> {
 
 /// The file's text, once it looks like hwloc's XML of a format that can be read.
 fn checked_text(path: &Path) -> Result<String, TopoError> {
-    let unreadable = |source| TopoError::Unreadable { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_XML_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_XML_BYTES {
-        return Err(TopoError::TooLarge { path: path.to_owned() });
-    }
+    let bytes = read_input(path, MAX_XML_BYTES).map_err(|source| match source {
+        InputError::TooLong { .. } => TopoError::TooLarge { path: path.to_owned() },
+        source => TopoError::Unreadable { path: path.to_owned(), source },
+    })?;
     let not_xml = |why: &str| TopoError::NotXml { path: path.to_owned(), why: why.to_owned() };
     if bytes.is_empty() {
         return Err(not_xml("it is empty"));

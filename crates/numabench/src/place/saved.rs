@@ -11,6 +11,9 @@ use topo::Topology;
 use super::candidates::Way;
 use crate::fault::Fault;
 
+/// More than a document of 8,192 ranks with a hundred turns each has.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// A placement document with the path that it was read from.
 #[derive(Clone, Debug)]
 pub struct Saved {
@@ -25,7 +28,7 @@ impl Saved {
     /// A file that is none of ours.
     pub fn read(path: &Path) -> Result<Self, Fault> {
         let named = |error: anyhow::Error| Fault::usage(error.context(format!("--from {}", path.display())));
-        let bytes = std::fs::read(path).map_err(|error| named(error.into()))?;
+        let bytes = topo::read_input(path, MOST_BYTES).map_err(|error| named(error.into()))?;
         let document = PlaceDocument::from_json(&bytes).map_err(|error| named(error.into()))?;
         Ok(Self { path: path.to_path_buf(), document })
     }
