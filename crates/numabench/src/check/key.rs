@@ -1,14 +1,18 @@
 //! What the ranks of one launch on one node have in common and no other processes have: the name they meet under.
 //!
 //! The launcher's own name for the launch where it has one, and the process that started the ranks here. The second alone would do, but
-//! cannot always be seen (a pid namespace for each rank); the first alone would not where one machine plays several nodes. The
+//! cannot always be seen (a pid namespace for each rank); the first alone would not where one machine plays several nodes. Where there is neither,
+//! it is the socket that Hydra's proxy gives all that it starts, or else this process's parent: two launches side by side must not meet. The
 //! user's id keeps users apart; that a name is not taken by somebody else is looked at where it is used.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::process::parent_id;
 
 use ranks::{Launch, Launcher};
 use topo::ancestor;
 
 /// The processes that start ranks on a node, as the kernel names them.
-const STARTERS: [&str; 14] = [
+const STARTERS: [&str; 15] = [
     "slurmstepd",
     "orted",
     "prted",
@@ -18,6 +22,7 @@ const STARTERS: [&str; 14] = [
     "mpiexec",
     "orterun",
     "hydra_pmi_proxy",
+    "pmi_proxy",
     "palsd",
     "pals_exec",
     "jsmd",
@@ -28,24 +33,40 @@ const STARTERS: [&str; 14] = [
 /// The key of this process's launch on this node.
 pub fn key(launch: &Launch) -> String {
     let variable = |name: &str| std::env::var(name).ok();
-    let starter = ancestor::nearest(&STARTERS).ok().map(|found| found.pid);
-    of(launch.launcher, &variable, starter)
+    of(launch.launcher, &variable, starter(), || control_socket().unwrap_or_else(|| format!("c{}", parent_id())))
 }
 
-fn of(launcher: Launcher, variable: &dyn Fn(&str) -> Option<String>, starter: Option<u32>) -> String {
+/// The process that started this launch's ranks on this node, where it can be seen.
+pub fn starter() -> Option<u32> {
+    ancestor::nearest(&STARTERS).ok().map(|found| found.pid)
+}
+
+/// The number of the socket to Hydra's proxy, which all that it starts inherit.
+fn control_socket() -> Option<String> {
+    let number: u32 = std::env::var("HYDI_CONTROL_FD").ok()?.trim().parse().ok()?;
+    let meta = std::fs::metadata(format!("/proc/self/fd/{number}")).ok()?;
+    meta.file_type().is_socket().then(|| format!("s{}", meta.ino()))
+}
+
+fn of(
+    launcher: Launcher,
+    variable: &dyn Fn(&str) -> Option<String>,
+    starter: Option<u32>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
     let names: &[&str] = match launcher {
         Launcher::Srun => &["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURMD_NODENAME"],
         Launcher::Flux => &["FLUX_JOB_ID"],
         Launcher::Pals => &["PALS_APID"],
         _ => &["PMIX_NAMESPACE"],
     };
-    let told = names.iter().filter_map(|name| variable(name));
+    let told = names.iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty());
     let starter = starter.map(|pid| format!("p{pid}"));
     let parts: Vec<String> = told.chain(starter).map(|part| plain(&part)).collect();
-    parts.join("-")
+    if parts.is_empty() { otherwise() } else { parts.join("-") }
 }
 
-/// As much of it as may stand in a file's name.
+/// As much of it as is short and printable.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
     text.chars().take(80).map(|c| if allowed(c) { c } else { '_' }).collect()
@@ -63,14 +84,16 @@ mod tests {
 
     #[test]
     fn a_launch_goes_by_its_launchers_name_for_it_and_by_who_started_it_here() {
-        assert_eq!(of(Launcher::Srun, &slurm, Some(4711)), "7-0-n0-p4711");
-        assert_eq!(of(Launcher::Srun, &slurm, None), "7-0-n0");
-        assert_eq!(of(Launcher::Hydra, &|_| None, Some(4711)), "p4711");
+        let no = String::new;
+        assert_eq!(of(Launcher::Srun, &slurm, Some(4711), no), "7-0-n0-p4711");
+        assert_eq!(of(Launcher::Srun, &slurm, None, no), "7-0-n0");
+        assert_eq!(of(Launcher::Hydra, &|_| None, Some(4711), no), "p4711");
+        assert_eq!(of(Launcher::Hydra, &|_| Some(String::new()), None, || "c9".to_owned()), "c9", "never an empty one");
     }
 
     #[test]
-    fn nothing_of_a_variable_leaves_the_folder() {
-        assert_eq!(of(Launcher::Mpirun, &slurm, Some(1)), "a_.._b_c-p1");
+    fn a_variable_gives_plain_letters_and_not_too_many() {
+        assert_eq!(of(Launcher::Mpirun, &slurm, Some(1), String::new), "a_.._b_c-p1");
         assert_eq!(plain(&"x".repeat(500)).len(), 80);
     }
 }

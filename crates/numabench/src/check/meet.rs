@@ -1,252 +1,290 @@
-//! How the ranks of a node meet without MPI: each lays a card into a folder in shared memory, the first one reads them all and answers.
+//! How the ranks of a node meet without MPI: the first one listens on a socket that the kernel names, each other one sends its card there and
+//! waits for the answer.
 //!
 //! ```text
-//! card.1.812   rank 1 of the node, process 812: who it is (id and start time), and what it says
-//! answer       the first rank: whom it heard, and the exit code for all
+//! rank 1 ── 'its rank, what it says' ──► rank 0 (listening on @numabench-check-UID-KEY)
+//! rank 1 ◄── HEARD ── rank 0             from here on the end of rank 0 is seen at once
+//! rank 1 ◄── ANSWER, exit code ── rank 0
 //! ```
 //!
-//! A card is believed only of a process that lives, and an answer only by those whom it names, so what a killed run left behind
-//! means nothing to the next one. Each removes its own card when it has heard; the first waits for that and removes the
-//! folder. A card is written beside and renamed, so that none is ever read half. The folder is its user's alone (mode 0700); one that
-//! is not is refused. Nobody waits longer than the limit for another, and who did not come is named.
+//! The socket's name is an abstract one (unix(7)): it is no file, so no full or read-only file system keeps ranks from meeting, and it is gone
+//! with the process that has it, however that ends. Each side asks the kernel whose process the other one is: a name that another user
+//! has taken is refused, and what another user's process says is not heard. Nobody waits longer than the limit for another, and who did not come is
+//! named.
 //!
-//! Files and not `ranks`' page of shared memory: that one needs its name told by letters, and has no place for so much. Left out:
-//! ranks in containers that do not share `/dev/shm`; each then hears nobody, and says so.
+//! Not `ranks`' page of shared memory: that one needs its name told by letters, and has no place for so much. Left out: ranks in containers
+//! with a network namespace each; each then hears nobody, and says so.
+
+mod guest;
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks::{Identity, Life};
-use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use stats::IdSet;
 
-/// How often the folder is looked at.
+use guest::{Guest, Reading};
+
+/// How often the first rank looks for cards, and the others for the first rank.
 const LOOK: Duration = Duration::from_millis(2);
 /// How much longer the others wait than the first rank does.
 const GRACE: Duration = Duration::from_secs(1);
-const SHARED_MEMORY: &str = "/dev/shm";
-const ANSWER: &str = "answer";
+/// An abstract name has 107 bytes (unix(7)); a longer one is shortened to this and a hash.
+const LONGEST_NAME: usize = 80;
+/// As many ranks as may wait to be heard; the kernel takes less where the system allows less.
+const BACKLOG: i32 = 4096;
+/// The card was read.
+const HEARD: u8 = 1;
+/// The exit code follows.
+const ANSWER: u8 = 2;
 
 /// The ranks of a node cannot meet.
 #[derive(Debug, thiserror::Error)]
 pub enum MeetError {
-    /// The folder belongs to somebody else, or others may write to it.
-    #[error("{} is not this user's alone: remove it, so that the ranks of this node can meet there", path.display())]
+    /// A process of another user has the name under which these ranks meet.
+    #[error(
+        "the ranks of this node cannot meet: a process of user {user} uses their name, @{name}; end it, or start the job again"
+    )]
     NotOurs {
-        /// The folder.
-        path: PathBuf,
+        /// The socket's name.
+        name: String,
+        /// Whose process it is.
+        user: u32,
+    },
+    /// Another process of this user is the first rank of the same launch.
+    #[error(
+        "the ranks of this node cannot meet: another process is the first rank of this launch, and has been for {seconds} s (@{name})"
+    )]
+    Taken {
+        /// The socket's name.
+        name: String,
+        /// How long it was waited for.
+        seconds: f64,
     },
     /// The system refuses.
-    #[error("the ranks of this node cannot meet in {}: {source}", path.display())]
+    #[error("the ranks of this node cannot meet at @{name}: {source}")]
     System {
-        /// The folder.
-        path: PathBuf,
+        /// The socket's name.
+        name: String,
         /// Its reason.
         source: io::Error,
     },
     /// The first rank did not come, or went away.
-    #[error("the first rank of this node {what}: was it started, and is /dev/shm one for all ranks of the node?")]
+    #[error("the first rank of this node {what}: was it started, and has each rank a network namespace of its own?")]
     NoFirst {
         /// What of it is missing.
         what: String,
     },
 }
 
-/// Who a card is of: a process, once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Holder {
-    pid: u32,
-    start: u64,
-    namespace: u64,
-}
-
-impl Holder {
-    fn own() -> Self {
-        let Identity { pid, start, namespace } = Identity::own();
-        Self { pid, start, namespace }
-    }
-
-    /// Whether it has certainly ended. A card was laid by a living process, so it was seen alive.
-    fn has_ended(self) -> bool {
-        let Self { pid, start, namespace } = self;
-        Identity { pid, start, namespace }.life(Identity::own(), true) == Life::Gone
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Card<T> {
-    holder: Holder,
-    says: T,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Answer {
-    heard: Vec<Holder>,
-    code: u8,
-}
-
-/// A rank at the meeting, its card laid.
-pub struct Meeting {
-    folder: PathBuf,
-    card: PathBuf,
-    holder: Holder,
+/// The name of a launch's meeting on this node, and how long its ranks wait for each other.
+#[derive(Clone, Debug)]
+pub struct Place {
+    name: String,
     limit: Duration,
     began: Instant,
-    heard: BTreeMap<usize, (Holder, PathBuf)>,
 }
 
-impl Meeting {
-    /// Comes to the meeting `key` as rank `rank` of its node, and lays the card.
-    pub fn come<T: Serialize>(key: &str, rank: usize, says: &T, limit: Duration) -> Result<Self, MeetError> {
-        let at = Path::new(SHARED_MEMORY);
-        let above = if at.is_dir() { at.to_owned() } else { std::env::temp_dir() };
-        Self::come_in(&above, key, rank, says, limit)
+impl Place {
+    /// The meeting `key` of this user's processes; the time begins now.
+    pub fn of(key: &str, limit: Duration) -> Self {
+        let mut name = format!("numabench-check-{}-{key}", rustix::process::getuid().as_raw());
+        if name.len() > LONGEST_NAME {
+            // The same program on all ranks of a node, so the same hash.
+            let mut hash = DefaultHasher::new();
+            name.hash(&mut hash);
+            name = format!("{}-{:016x}", name.chars().take(LONGEST_NAME).collect::<String>(), hash.finish());
+        }
+        Self { name, limit, began: Instant::now() }
     }
 
-    fn come_in<T: Serialize>(
-        above: &Path,
-        key: &str,
-        rank: usize,
-        says: &T,
-        limit: Duration,
-    ) -> Result<Self, MeetError> {
-        let began = Instant::now();
-        let own = fs::metadata("/proc/self").map(|meta| meta.uid());
-        let folder = above.join(format!("numabench-check-{}-{key}", own.as_ref().copied().unwrap_or_default()));
-        let system = |source| MeetError::System { path: folder.clone(), source };
-        let (own, holder) = (own.map_err(system)?, Holder::own());
-        let card = folder.join(format!("card.{rank}.{}", holder.pid));
-        let bytes = report::wire::to_bytes(&Card { holder, says });
+    fn is_over(&self) -> bool {
+        self.began.elapsed() >= self.limit
+    }
+
+    fn system(&self, error: impl Into<io::Error>) -> MeetError {
+        MeetError::System { name: self.name.clone(), source: error.into() }
+    }
+
+    fn address(&self) -> Result<SocketAddrUnix, MeetError> {
+        SocketAddrUnix::new_abstract_name(self.name.as_bytes()).map_err(|error| self.system(error))
+    }
+
+    fn socket(&self) -> Result<OwnedFd, MeetError> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(|error| self.system(error))
+    }
+
+    /// At the first rank of the node: listens, as soon as nobody else does.
+    pub fn first(self) -> Result<First, MeetError> {
+        let address = self.address()?;
         loop {
-            let made = DirBuilder::new().mode(0o700).create(&folder);
-            if let Err(error) = made
-                && error.kind() != ErrorKind::AlreadyExists
-            {
-                return Err(system(error));
-            }
-            let is_ours = |meta: fs::Metadata| meta.is_dir() && meta.uid() == own && meta.mode() & 0o077 == 0;
-            if !fs::symlink_metadata(&folder).map_or(true, is_ours) {
-                return Err(MeetError::NotOurs { path: folder });
-            }
-            match lay(&card, &bytes) {
-                // Another run's first rank has just removed it.
-                Err(error) if error.kind() == ErrorKind::NotFound && began.elapsed() < limit => {}
-                Err(error) => return Err(system(error)),
-                Ok(()) => return Ok(Self { folder, card, holder, limit, began, heard: BTreeMap::new() }),
+            let socket = self.socket()?;
+            match net::bind(&socket, &address).and_then(|()| net::listen(&socket, BACKLOG)) {
+                Ok(()) => return Ok(First { place: self, listener: Some(socket), heard: Vec::new() }),
+                // An earlier check of the same ranks, whose first rank has not ended yet.
+                Err(Errno::ADDRINUSE) if !self.is_over() => thread::sleep(LOOK),
+                Err(Errno::ADDRINUSE) => {
+                    if let Ok(stream) = self.connect() {
+                        self.is_own(&stream)?;
+                    }
+                    return Err(MeetError::Taken { name: self.name, seconds: self.limit.as_secs_f64() });
+                }
+                Err(error) => return Err(self.system(error)),
             }
         }
     }
 
-    /// At the first rank: what each of the node's `size` ranks says, itself too, as far as they come in time.
+    /// At any other rank: says this, and hears the exit code that the first one gives.
+    pub fn join<T: Serialize>(&self, rank: usize, says: &T) -> Result<u8, MeetError> {
+        let card = report::wire::to_bytes(&(rank, says));
+        let no_first = |what: &str| Err(MeetError::NoFirst { what: what.to_owned() });
+        loop {
+            let last = self.is_over();
+            if let Ok(mut stream) = self.connect() {
+                self.is_own(&stream)?;
+                match self.talk(&mut stream, &card) {
+                    Ok(code) => return Ok(code),
+                    Err(Silence::Ended) => return no_first("ended without an answer"),
+                    Err(Silence::Late) => return no_first("did not answer"),
+                    // The first rank of an earlier check, which hears nobody any more: this one's is still to come.
+                    Err(Silence::Unheard) => {}
+                }
+            }
+            if last {
+                return no_first(&format!("did not come within {} s", self.limit.as_secs_f64()));
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    fn connect(&self) -> Result<UnixStream, MeetError> {
+        let socket = self.socket()?;
+        net::connect(&socket, &self.address()?).map_err(|error| self.system(error))?;
+        Ok(UnixStream::from(socket))
+    }
+
+    /// Refuses who is another user.
+    fn is_own(&self, stream: &UnixStream) -> Result<(), MeetError> {
+        match peer(stream).map_err(|error| self.system(error))? {
+            user if user == rustix::process::getuid().as_raw() => Ok(()),
+            user => Err(MeetError::NotOurs { name: self.name.clone(), user }),
+        }
+    }
+
+    /// Sends the card and waits for the answer.
+    fn talk(&self, stream: &mut UnixStream, card: &[u8]) -> Result<u8, Silence> {
+        // The first rank waits for the last one to come, and then looks at them all.
+        let deadline = self.began + self.limit * 2 + GRACE;
+        let limit = |stream: &UnixStream| {
+            let left = deadline.saturating_duration_since(Instant::now()).max(LOOK);
+            stream.set_nonblocking(false)?;
+            stream.set_write_timeout(Some(left))?;
+            stream.set_read_timeout(Some(left))
+        };
+        let sent = limit(stream).and_then(|()| stream.write_all(&(card.len() as u64).to_le_bytes()));
+        sent.and_then(|()| stream.write_all(card)).map_err(|_| Silence::Unheard)?;
+        let mut said = |unheard: Silence| {
+            let mut byte = [0];
+            match limit(stream).and_then(|()| stream.read_exact(&mut byte)) {
+                Ok(()) => Ok(byte[0]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Err(Silence::Late),
+                Err(_) => Err(unheard),
+            }
+        };
+        match said(Silence::Unheard)? {
+            HEARD => {}
+            _ => return Err(Silence::Unheard),
+        }
+        match said(Silence::Ended)? {
+            ANSWER => said(Silence::Ended),
+            _ => Err(Silence::Ended),
+        }
+    }
+}
+
+/// Why no answer came.
+enum Silence {
+    /// The card was not read.
+    Unheard,
+    /// It was, and then the first rank ended.
+    Ended,
+    /// The time is up.
+    Late,
+}
+
+/// The user whose process is at the other end.
+fn peer(stream: &UnixStream) -> io::Result<u32> {
+    Ok(net::sockopt::socket_peercred(stream)?.uid.as_raw())
+}
+
+/// The first rank of a node, which hears the others.
+pub struct First {
+    place: Place,
+    listener: Option<OwnedFd>,
+    heard: Vec<UnixStream>,
+}
+
+impl First {
+    /// What each of the node's other ranks below `size` says, as far as they come in time. Nobody is heard afterwards.
     pub fn gather<T: DeserializeOwned>(&mut self, size: usize) -> BTreeMap<usize, T> {
         let mut said = BTreeMap::new();
-        loop {
-            for (rank, path) in self.cards() {
-                if rank < size && !self.heard.contains_key(&rank) {
-                    let Some(card) = read::<Card<T>>(&path).filter(|card| !card.holder.has_ended()) else { continue };
-                    self.heard.insert(rank, (card.holder, path));
-                    said.insert(rank, card.says);
-                }
-            }
-            if said.len() == size || self.began.elapsed() >= self.limit {
-                return said;
-            }
-            thread::sleep(LOOK);
-        }
-    }
-
-    /// At the first rank: tells all that were heard the code they end with, and ends the meeting.
-    pub fn answer(self, code: u8) -> Result<(), MeetError> {
-        let heard: Vec<Holder> = self.heard.values().map(|(holder, _)| *holder).collect();
-        let answer = self.folder.join(ANSWER);
-        let laid = lay(&answer, &report::wire::to_bytes(&Answer { heard, code }));
-        drop(fs::remove_file(&self.card));
-        // A rank can stand still for more than a second, as while a page of its program comes from a busy file system.
-        let until = Instant::now() + self.limit;
-        let waits = |(holder, path): &(Holder, PathBuf)| path.exists() && !holder.has_ended();
-        while laid.is_ok() && self.heard.values().any(waits) && Instant::now() < until {
-            thread::sleep(LOOK);
-        }
-        drop(fs::remove_file(&answer));
-        // Cards that nobody holds any more, of this run or of one that was killed.
-        for (_, path) in self.cards() {
-            if read::<Card<IgnoredAny>>(&path).is_some_and(|card| card.holder.has_ended()) {
-                drop(fs::remove_file(path));
-            }
-        }
-        drop(fs::remove_dir(&self.folder));
-        laid.map_err(|source| MeetError::System { path: self.folder, source })
-    }
-
-    /// At any other rank: the code that the first one gives.
-    pub fn hear(self) -> Result<u8, MeetError> {
-        let mut first = None;
-        let code = loop {
-            if let Some(answer) =
-                read::<Answer>(&self.folder.join(ANSWER)).filter(|answer| answer.heard.contains(&self.holder))
-            {
-                break Ok(answer.code);
-            }
-            first = first.or_else(|| self.first());
-            let waited = self.began.elapsed();
-            break Err(match first {
-                None if waited > self.limit => format!("did not come within {} s", self.limit.as_secs_f64()),
-                Some(first) if Holder::has_ended(first) => "ended without an answer".to_owned(),
-                Some(_) if waited > 2 * self.limit + GRACE => "did not answer".to_owned(),
-                _ => {
-                    thread::sleep(LOOK);
-                    continue;
+        let mut guests: Vec<Guest> = Vec::new();
+        while said.len() + 1 < size && !self.place.is_over() {
+            let came = guests.len();
+            guests.extend(self.arrivals());
+            let mut moved = guests.len() > came;
+            guests.retain_mut(|guest| match guest.card::<T>() {
+                Reading::Begun => true,
+                Reading::Foreign => false,
+                Reading::Whole(rank, says) => {
+                    moved = true;
+                    if let (1.., true, Ok(stream)) = (rank, rank < size, guest.stream.try_clone())
+                        && !said.contains_key(&rank)
+                        && (&stream).write_all(&[HEARD]).is_ok()
+                    {
+                        said.insert(rank, says);
+                        self.heard.push(stream);
+                    }
+                    false
                 }
             });
-        };
-        drop(fs::remove_file(&self.card));
-        // It is the first rank's to remove, which removes it when it is empty; if there is none, the last one does.
-        if code.is_err() {
-            drop(fs::remove_dir(&self.folder));
+            if !moved {
+                thread::sleep(LOOK);
+            }
         }
-        code.map_err(|what| MeetError::NoFirst { what })
+        self.listener = None;
+        said
     }
 
-    /// The living first rank.
-    fn first(&self) -> Option<Holder> {
-        let cards = self.cards().into_iter().filter(|(rank, _)| *rank == 0);
-        cards.filter_map(|(_, path)| Some(read::<Card<IgnoredAny>>(&path)?.holder)).find(|holder| !holder.has_ended())
+    /// Those of this user that have come since the last look.
+    fn arrivals(&self) -> Vec<Guest> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let accept = || net::accept_with(self.listener.as_ref()?, flags).ok();
+        let streams = std::iter::from_fn(accept).map(UnixStream::from);
+        let own = rustix::process::getuid().as_raw();
+        streams.filter(|stream| peer(stream).is_ok_and(|user| user == own)).map(Guest::new).collect()
     }
 
-    /// The cards that lie there, by rank.
-    fn cards(&self) -> Vec<(usize, PathBuf)> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let card = |entry: fs::DirEntry| {
-            let name = entry.file_name().into_string().ok()?;
-            let (rank, pid) = name.strip_prefix("card.")?.split_once('.')?;
-            pid.parse::<u32>().ok()?;
-            Some((rank.parse().ok()?, entry.path()))
-        };
-        entries.filter_map(card).collect()
+    /// Tells all that were heard the code they end with. One that is gone has no use for it.
+    pub fn answer(self, code: u8) {
+        for mut stream in self.heard {
+            drop(stream.write_all(&[ANSWER, code]));
+        }
     }
 }
 
 /// The ranks that did not come.
 pub fn missing<T>(said: &BTreeMap<usize, T>, size: usize) -> IdSet {
     (0..size).filter(|rank| !said.contains_key(rank)).filter_map(|rank| u32::try_from(rank).ok()).collect()
-}
-
-/// Writes beside and renames.
-fn lay(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(bytes)?;
-    fs::rename(beside, path)
-}
-
-fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    report::wire::from_bytes(&fs::read(path).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -256,72 +294,98 @@ mod tests {
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
     const SHORT: Duration = Duration::from_millis(300);
+    const LONG: Duration = Duration::from_secs(20);
 
-    fn come(above: &Path, rank: usize, says: &str, limit: Duration) -> Result<Meeting, MeetError> {
-        Meeting::come_in(above, "k", rank, &says.to_owned(), limit)
+    /// A meeting that no other test and no other process has.
+    fn place(test: &str, limit: Duration) -> Place {
+        Place::of(&format!("{test}-{}", std::process::id()), limit)
     }
 
     #[test]
-    fn all_are_heard_each_hears_the_answer_and_nothing_is_left() -> Outcome {
-        let above = tempfile::tempdir()?;
+    fn all_are_heard_and_each_hears_the_answer_whoever_comes_first() -> Outcome {
         let codes: Vec<Option<u8>> = thread::scope(|scope| {
-            let others: Vec<_> = (1..5)
-                .map(|rank| {
-                    let above = above.path();
-                    scope.spawn(move || {
-                        come(above, rank, &format!("I am {rank}"), Duration::from_secs(20)).ok()?.hear().ok()
-                    })
-                })
-                .collect();
-            let mut first = come(above.path(), 0, "first", Duration::from_secs(20)).ok();
+            let join = |rank: usize| place("all", LONG).join(rank, &format!("I am {rank}").repeat(rank * 9000)).ok();
+            let others: Vec<_> = (1..5).map(|rank| scope.spawn(move || join(rank))).collect();
+            thread::sleep(Duration::from_millis(20));
+            let mut first = place("all", LONG).first().ok();
             let said: BTreeMap<usize, String> = first.as_mut().map(|first| first.gather(5)).unwrap_or_default();
-            assert_eq!(said.get(&3).map(String::as_str), Some("I am 3"));
-            assert!(missing(&said, 5).is_empty());
-            assert!(first.is_some_and(|first| first.answer(5).is_ok()));
+            assert!(said.get(&3).is_some_and(|said| said.starts_with("I am 3I am 3") && said.len() == 6 * 27000));
+            assert_eq!(said.len(), 4);
+            first.into_iter().for_each(|first| first.answer(5));
             others.into_iter().map(|other| other.join().ok().flatten()).collect()
         });
         assert_eq!(codes, [Some(5); 4]);
-        assert_eq!(fs::read_dir(above.path())?.count(), 0);
         Ok(())
     }
 
     #[test]
-    fn who_does_not_come_is_named_and_a_card_of_a_process_that_has_gone_is_not_believed() -> Outcome {
-        let above = tempfile::tempdir()?;
-        let mut child = std::process::Command::new("true").spawn()?;
-        let gone = Holder { pid: child.id(), start: 1, ..Holder::own() };
-        child.wait()?;
-        let mut first = come(above.path(), 0, "first", SHORT)?;
-        lay(
-            &first.folder.join(format!("card.1.{}", gone.pid)),
-            &report::wire::to_bytes(&Card { holder: gone, says: "old" }),
-        )?;
-        let said: BTreeMap<usize, String> = first.gather(3);
-        assert_eq!(missing(&said, 3), "1-2".parse()?);
-        first.answer(6)?;
-        assert_eq!(fs::read_dir(above.path())?.count(), 0, "the old card is removed too");
-        Ok(())
+    fn two_meetings_of_the_same_ranks_one_after_the_other_do_not_mix() -> Outcome {
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let join = |says: &str| place("twice", LONG).join(1, &says.to_owned());
+                (join("one"), join("two"))
+            });
+            for (code, says) in [(5, "one"), (0, "two")] {
+                let mut first = place("twice", LONG).first()?;
+                assert_eq!(first.gather::<String>(2).get(&1).map(String::as_str), Some(says));
+                first.answer(code);
+            }
+            let (one, two) = other.join().map_err(|_| "the other rank panicked")?;
+            assert_eq!((one?, two?), (5, 0));
+            Ok(())
+        })
     }
 
     #[test]
-    fn without_a_first_rank_nobody_waits_for_ever_and_an_old_answer_is_no_answer() -> Outcome {
-        let above = tempfile::tempdir()?;
-        let other = come(above.path(), 1, "other", SHORT)?;
-        let old = Answer { heard: vec![Holder { start: 1, ..Holder::own() }], code: 0 };
-        lay(&other.folder.join(ANSWER), &report::wire::to_bytes(&old))?;
-        let error = other.hear().map_or_else(|error| error.to_string(), |code| format!("{code}"));
+    fn who_does_not_come_is_named_and_who_is_no_rank_is_not_heard() -> Outcome {
+        let mut first = place("missing", SHORT).first()?;
+        thread::scope(|scope| {
+            let strangers = [0, 3, usize::MAX].map(|rank| scope.spawn(move || place("missing", SHORT).join(rank, &"")));
+            let said: BTreeMap<usize, String> = first.gather(3);
+            assert_eq!(missing(&said, 3), "0-2".parse()?);
+            first.answer(6);
+            for stranger in strangers {
+                assert!(stranger.join().is_ok_and(|heard| heard.is_err()));
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn without_a_first_rank_nobody_waits_for_ever() {
+        let error = place("none", SHORT).join(1, &"").map_or_else(|error| error.to_string(), |code| format!("{code}"));
         assert!(error.contains("did not come within 0.3 s"), "{error}");
+    }
+
+    #[test]
+    fn a_first_rank_that_ends_is_seen_at_once() -> Outcome {
+        let mut first = place("ends", LONG).first()?;
+        thread::scope(|scope| {
+            let other = scope.spawn(|| place("ends", LONG).join(1, &"here".to_owned()));
+            assert_eq!(first.gather::<String>(2).len(), 1);
+            let began = Instant::now();
+            drop(first);
+            let heard = other.join().map_err(|_| "the other rank panicked")?;
+            let error = heard.map_or_else(|error| error.to_string(), |code| format!("{code}"));
+            assert!(error.contains("ended without an answer"), "{error}");
+            assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_second_first_rank_is_refused_when_the_first_one_stays() -> Outcome {
+        let _first = place("second", LONG).first()?;
+        let error = place("second", SHORT).first().err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("another process is the first rank"), "{error}");
         Ok(())
     }
 
     #[test]
-    fn a_folder_that_others_may_write_to_is_refused() -> Outcome {
-        use std::os::unix::fs::PermissionsExt;
-        let above = tempfile::tempdir()?;
-        let folder = come(above.path(), 0, "first", SHORT)?.folder;
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777))?;
-        let refused = come(above.path(), 1, "other", SHORT).map_or_else(|error| error.to_string(), |_| String::new());
-        assert!(refused.contains("is not this user's alone"), "{refused}");
-        Ok(())
+    fn a_long_key_is_a_name_that_fits_and_is_still_its_own() {
+        let name = |key: String| Place::of(&key, SHORT).name;
+        let (one, other) = (name("x".repeat(500)), name("x".repeat(500) + "y"));
+        assert!(one.len() <= 107 && one != other, "{one} {other}");
+        assert_eq!(one, name("x".repeat(500)));
     }
 }

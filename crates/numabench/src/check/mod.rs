@@ -1,8 +1,8 @@
 //! `numabench check`: from what is seen of ranks, or of running processes, to one judgement, a table and an exit code.
 //!
 //! ```text
-//! each rank:      Machine ─► Seen ──► folder in shared memory ─┐
-//! first of node:                       all of them ◄───────────┘ ─► Judgement ─► table │ document ─► code ─► all of the node
+//! each rank:      Machine ─► Seen ──► socket of the node ─┐
+//! first of node:                  all of them ◄───────────┘ ─► Judgement ─► table │ document ─► code ─► all of the node
 //! ```
 //!
 //! * `machine` what is read, and which machine it is judged by;
@@ -22,4 +22,4 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use key::key;
+pub use key::{key, starter};

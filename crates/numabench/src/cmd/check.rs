@@ -1,9 +1,11 @@
 //! `numabench check`: look at each rank, bring the node's together, judge, show, and end with one code for all of the node.
 //!
 //! Ranks of other nodes are judged by their own first rank, since placement is a node's own matter; each node writes its table in
-//! one piece. Nothing is started and nothing is changed, so it can stand before any program.
+//! one piece. Nothing is started and nothing is changed, so it can stand before any program: without `--strict` nothing that goes wrong here
+//! keeps the program from starting, since a prologue must never cost the job.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use placement::judge::{Placed, judge};
 use ranks::{Launch, Launcher};
@@ -11,7 +13,7 @@ use stats::IdSet;
 
 use crate::args::check::Check;
 use crate::check::machine::Machine;
-use crate::check::meet::{Meeting, missing};
+use crate::check::meet::{self, missing};
 use crate::check::seen::{self, Seen};
 use crate::check::table::Shown;
 use crate::check::{document, fix, key, table};
@@ -23,13 +25,30 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Check) -> Result<Exit, Fault> {
-    let launch = Launch::sensed(|name| std::env::var(name).ok());
-    let machine = Machine::read(args.input.as_deref())?;
-    let exit = if args.pid.is_empty() { of_launch(args, &launch, &machine)? } else { of_processes(args, &machine)? };
-    if args.program.is_empty() || (args.strict && exit != Exit::Ok) {
-        return Ok(exit);
+    if args.program.is_empty() {
+        return look(args);
+    }
+    if args.strict {
+        match look(args)? {
+            Exit::Ok => {}
+            exit => return Ok(exit),
+        }
+    } else {
+        match catch_unwind(AssertUnwindSafe(|| look(args))) {
+            Ok(Ok(_)) => {}
+            Ok(Err(fault)) => terminal::say(&format!("warning: {fault}; the program is started all the same")),
+            // What is wrong has been said by the panic itself.
+            Err(_) => terminal::say("warning: the check failed; the program is started all the same"),
+        }
     }
     Err(become_other(&args.program, std::env::vars_os().collect()))
+}
+
+/// Looks, judges and shows.
+fn look(args: &Check) -> Result<Exit, Fault> {
+    let launch = Launch::sensed(|name| std::env::var(name).ok());
+    let machine = Machine::read(args.input.as_deref())?;
+    if args.pid.is_empty() { of_launch(args, &launch, &machine) } else { of_processes(args, &machine) }
 }
 
 /// Running processes, looked at from outside.
@@ -57,16 +76,17 @@ fn of_launch(args: &Check, launch: &Launch, machine: &Machine) -> Result<Exit, F
         return show(args, machine, &Group { seen: vec![own], missing: IdSet::default(), launcher, words });
     }
     let no_result = |error| Fault::new(Exit::Undecided, error);
-    let mut meeting = Meeting::come(&key(launch), rank, &own, args.timeout).map_err(no_result)?;
+    let place = meet::Place::of(&key(launch), args.timeout);
     if rank > 0 {
-        return meeting.hear().map(Exit::from_code).map_err(no_result);
+        return place.join(rank, &own).map(Exit::from_code).map_err(no_result);
     }
-    let said: BTreeMap<usize, Seen> = meeting.gather(size);
+    let mut first = place.first().map_err(no_result)?;
+    let mut said: BTreeMap<usize, Seen> = first.gather(size);
+    said.insert(rank, own);
     let missing = missing(&said, size);
     let words = in_words(launch, machine, size);
     let shown = show(args, machine, &Group { seen: said.into_values().collect(), missing, launcher, words });
-    let code = shown.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
-    meeting.answer(code).map_err(no_result)?;
+    first.answer(shown.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code());
     shown
 }
 

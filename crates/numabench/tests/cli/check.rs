@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use stats::IdSet;
 
-use crate::run::{BINARY, Done, end, no_driver, numabench, run, skipped, variables};
+use crate::run::{BINARY, Done, Ended, end, no_driver, numabench, run, skipped, variables};
 
 /// Two packages whose PUs alternate, with a GPU on each.
 fn interleaved() -> String {
@@ -138,5 +138,57 @@ fn ranks_of_mpirun_and_of_hydra_meet_without_mpi() -> Done {
             "{launcher}: {out}"
         );
     }
+    Ok(())
+}
+
+/// `check` with these options before `-- echo started`, as rank 1 of two whose first one never comes.
+fn second_of_two(options: &[&str]) -> Ended {
+    let mut command = numabench();
+    for (name, value) in [("SIZE", "2"), ("RANK", "1"), ("LOCAL_SIZE", "2"), ("LOCAL_RANK", "1")] {
+        command.env(format!("OMPI_COMM_WORLD_{name}"), value);
+    }
+    command.env("PMIX_NAMESPACE", format!("alone-{}", std::process::id()));
+    end(command.args(["check", "--timeout", "200ms"]).args(options), ["--", "echo", "started"])
+}
+
+#[test]
+fn a_program_behind_check_starts_whatever_keeps_the_ranks_from_meeting() {
+    let file = interleaved();
+    let alone = second_of_two(&[]);
+    assert_eq!((alone.code, alone.out.as_str()), (Some(0), "started\n"), "{}", alone.err);
+    assert!(alone.err.contains("warning: the first rank of this node did not come within 0.2 s"), "{}", alone.err);
+    let redirected = end(numabench().env("HWLOC_XMLFILE", &file), ["check", "--", "echo", "started"]);
+    assert_eq!((redirected.code, redirected.out.as_str()), (Some(0), "started\n"), "{}", redirected.err);
+    assert!(redirected.err.contains("HWLOC_XMLFILE"), "{}", redirected.err);
+    let no_file = run(&["check", "--input", "/nowhere.xml", "--", "echo", "started"]);
+    assert_eq!((no_file.code, no_file.out.as_str()), (Some(0), "started\n"), "{}", no_file.err);
+    assert!(no_file.err.contains("/nowhere.xml"), "{}", no_file.err);
+}
+
+#[test]
+fn with_strict_it_starts_only_where_all_ranks_were_seen_and_are_well_placed() {
+    second_of_two(&["--strict"]).refused(6, &["did not come within 0.2 s"]);
+    run(&["check", "--strict", "--input", "/nowhere.xml", "--", "echo", "started"]).refused(2, &["/nowhere.xml"]);
+}
+
+#[test]
+fn ranks_meet_where_no_file_can_be_made_and_a_killed_one_leaves_none() -> Done {
+    // Nothing of it is in a file system: with no writable one at all the ranks still meet.
+    let script = format!(
+        "for at in /dev/shm /tmp; do mount -t tmpfs -o ro none $at || exit 77; done; \
+         export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=no-files-$$; \
+         OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 {BINARY} check --timeout 20s & \
+         OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 {BINARY} check --timeout 20s; code=$?; wait; exit $code"
+    );
+    let mut command = assert_cmd::Command::new("unshare");
+    command.timeout(Duration::from_secs(60)).envs(variables(&no_driver()));
+    let output = command.args(["--mount", "--map-root-user", "sh", "-c", &script]).output()?;
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(77) || err.contains("unshare") {
+        skipped(&format!("ranks that meet without a writable file system: no mount namespace of one's own ({err})"));
+        return Ok(());
+    }
+    assert!(out.contains("2 ranks of Open MPI's mpirun here"), "{out}{err}");
+    assert!(!out.contains("did not") && err.is_empty(), "{out}{err}");
     Ok(())
 }
