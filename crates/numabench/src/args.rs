@@ -14,6 +14,9 @@ use stats::units::{parse_duration, parse_sizes};
 
 use crate::exit;
 
+/// More ranks or cores than this no node has: Linux counts up to 8,192 PUs.
+pub const MOST: u64 = 8192;
+
 /// Which CPUs, memory and GPUs of a node belong together, and what it costs when they are not used together.
 #[derive(Debug, Parser)]
 #[command(name = "numabench", version, after_help = exit::TABLE, propagate_version = true, max_term_width = 110)]

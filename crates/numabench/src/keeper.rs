@@ -1,12 +1,12 @@
 //! Keeps the document on disk and the progress line true between passes, and shows the result at the end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use pingpong::{Journal, RunState};
 use report::Document;
 use report::render::Style;
-use report::sink::Sink;
+use report::sink::{Kept, Sink, rescue_bytes};
 
 use crate::document::{self, Facts};
 use crate::exit::Exit;
@@ -16,6 +16,8 @@ use crate::terminal;
 
 /// Writing takes at most one part in so many of the run's time: the document of a thousand ranks takes seconds to write.
 const SHARE: u32 = 10;
+/// Unless so much time has passed since the last writing: as much as a killed run loses, beside the pass in flight. README says so too.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Keeps the document.
 pub struct Keeper<'a> {
@@ -33,23 +35,22 @@ impl<'a> Keeper<'a> {
         Self { facts, sink, progress, trouble: None, written: None }
     }
 
-    /// The run is over: writes the document for good and prints what was asked for.
+    /// The run is over: writes the document for good and prints what was asked for. The table comes whatever becomes of the document.
     pub fn conclude(self, state: &RunState, exit: Exit) -> Result<Exit, Fault> {
         self.progress.clear();
         let document = document::build(&self.facts, state, Some(exit));
         let args = self.facts.args;
-        if let Some(sink) = self.sink {
-            sink.keep(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
-        }
-        if args.json.as_deref() == Some(Path::new("-")) {
-            terminal::print(&json(&document)?)?;
+        let (saved_to, kept) =
+            self.sink.map_or((None, Ok(())), |sink| settled(sink, sink.keep_or_rescue(&document), exit));
+        let printed = if args.json.as_deref() == Some(Path::new("-")) {
+            print_document(&json(&document)?)
         } else {
-            let saved_to = args.json.as_ref().map(|path| path.display().to_string());
+            let saved_to = saved_to.map(|path| path.display().to_string());
             let (width, color) = (terminal::width(), terminal::color(args.color));
             let style = Style { width, color, quiet: args.quiet, saved_to };
-            terminal::print(report::render::table(&document, &style).as_bytes())?;
-        }
-        Ok(exit)
+            terminal::print(report::render::table(&document, &style).as_bytes())
+        };
+        kept.and(printed).map(|()| exit)
     }
 
     fn write(&mut self, state: &RunState) {
@@ -68,7 +69,7 @@ impl<'a> Keeper<'a> {
 
 impl Journal for Keeper<'_> {
     fn pass_ended(&mut self, state: &RunState) {
-        if self.written.is_none_or(|(ended, took)| ended.elapsed() >= took * SHARE) {
+        if self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)) {
             self.write(state);
         }
         self.progress.show(state);
@@ -80,6 +81,71 @@ impl Journal for Keeper<'_> {
     }
 }
 
+/// Whether it is time to write again, so long after a writing that took so long.
+fn is_due(since: Duration, took: Duration) -> bool {
+    since >= took.saturating_mul(SHARE).min(LONGEST)
+}
+
+/// Where a document is that was to be in this file; a fault where that is not where it was asked for, with the run's own exit unless that says that all
+/// is well.
+pub fn settled(sink: &Sink, kept: Kept, exit: Exit) -> (Option<PathBuf>, Result<(), Fault>) {
+    let exit = if exit == Exit::Ok { Exit::NoResult } else { exit };
+    let fault = |why, what: &str| Fault::new(exit, anyhow::Error::new(why).context(what.to_owned()));
+    match kept {
+        Kept::Here => (Some(sink.path().to_path_buf()), Ok(())),
+        Kept::Elsewhere { path, why } => {
+            let what = format!("the document is in {}, because its own file could not take it", path.display());
+            (Some(path), Err(fault(why, &what)))
+        }
+        Kept::Nowhere { why } => (None, Err(fault(why, "the document is lost, only the table is left"))),
+    }
+}
+
+/// Prints a document; one that standard output does not take is kept in the temporary folder.
+pub fn print_document(bytes: &[u8]) -> Result<(), Fault> {
+    terminal::print(bytes).map_err(|fault| match (rescue_bytes(bytes), fault.error) {
+        (Some(path), Some(why)) => {
+            Fault::new(fault.exit, why.context(format!("the document is in {}", path.display())))
+        }
+        (_, error) => Fault { exit: fault.exit, error },
+    })
+}
+
 fn json(document: &Document) -> Result<Vec<u8>, Fault> {
     report::render::json(document).map_err(|error| Fault::new(Exit::NoResult, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::random::SplitMix64;
+
+    use super::*;
+
+    #[test]
+    fn a_killed_run_loses_five_seconds_and_the_pass_in_flight_at_most_however_slow_the_disk() {
+        let mut random = SplitMix64::new(1);
+        for took in [1, 30, 400, 3000, 20_000].map(Duration::from_millis) {
+            // Since the last snapshot: time measured in whole passes, time since its writing ended.
+            let (mut measured, mut since, mut worst, mut writing) = (Duration::ZERO, Duration::MAX, Duration::ZERO, 0);
+            let longest_pass = 700;
+            for _ in 0..20_000 {
+                let pass = Duration::from_millis(20 + random.below(longest_pass - 20) as u64);
+                // The run may be killed at any time of the pass, or of the writing after it.
+                (measured, since) = (measured + pass, since.saturating_add(pass));
+                worst = worst.max(measured);
+                if is_due(since, took) {
+                    (measured, since, writing) = (Duration::ZERO, Duration::ZERO, writing + 1);
+                }
+            }
+            assert!(worst <= LONGEST + Duration::from_millis(longest_pass as u64), "{took:?}: {worst:?}");
+            assert!(writing > 100, "{took:?}: {writing} times");
+        }
+    }
+
+    #[test]
+    fn writing_takes_a_tenth_of_the_time_unless_the_disk_is_slower_than_the_promise() {
+        let millis = Duration::from_millis;
+        assert!(!is_due(millis(99), millis(10)) && is_due(millis(100), millis(10)));
+        assert!(!is_due(millis(4999), millis(9000)) && is_due(millis(5000), millis(9000)));
+    }
 }

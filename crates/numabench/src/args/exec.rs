@@ -1,12 +1,12 @@
 //! The command line of `numabench exec`.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use placement::Strategy;
 use stats::IdSet;
 
+use super::MOST;
 use super::place::GpuList;
 
 /// `numabench exec`.
@@ -41,11 +41,11 @@ pub struct Exec {
     pub keep_cpus: bool,
 
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
-    #[arg(long, value_name = "N", requires = "ranks", help_heading = "Rank")]
-    pub rank: Option<usize>,
+    #[arg(long, value_name = "N", requires = "ranks", value_parser = clap::value_parser!(u64).range(..MOST), help_heading = "Rank")]
+    pub rank: Option<u64>,
     /// How many ranks this node has, where the launcher does not say it
-    #[arg(long, value_name = "M", help_heading = "Rank")]
-    pub ranks: Option<NonZeroUsize>,
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "Rank")]
+    pub ranks: Option<u64>,
 
     /// Say on standard error what was done, in one line a rank
     #[arg(long, help_heading = "Output")]

@@ -7,19 +7,19 @@ use std::time::Duration;
 use placement::{Dialect, Selection, SelectionError, Strategy};
 use stats::IdSet;
 
-use super::{Backend, ColorChoice, Memory, duration};
+use super::{Backend, ColorChoice, MOST, Memory, duration};
 
 /// `numabench place`.
 #[derive(Debug, clap::Args)]
 pub struct Place {
     /// Ranks on the node [default: one for each GPU; without GPUs one for each NUMA node with cores]
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "What is placed")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is placed")]
     pub ranks: Option<u64>,
     /// The ranks' GPUs, in rank order: indices in PCI order, PCI addresses, UUIDs, all, or none for ranks without a GPU
     #[arg(long, value_name = "LIST|all|none", default_value = "all", help_heading = "What is placed")]
     pub gpus: GpuList,
     /// Cores for each rank [default: the cores near its GPU, shared out among all GPUs there]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "What is placed")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is placed")]
     pub cores_per_rank: Option<u64>,
     /// All hardware threads of a core, instead of one
     #[arg(long, help_heading = "What is placed")]

@@ -1,7 +1,6 @@
 //! `numabench exec`: find out this rank's place, bind to it, say so if asked, and become the program.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 
 use ranks::Launch;
 
@@ -45,6 +44,8 @@ fn asked(args: &Exec) -> Result<Asked, Fault> {
         ExecMembind::Node(node) => MemoryWish::Node(node),
         ExecMembind::None => MemoryWish::Untouched,
     };
+    // The arguments end far below.
+    let number = |asked: u64| usize::try_from(asked).unwrap_or(usize::MAX);
     let wish = Wish {
         cores_per_rank: args.cores_per_rank,
         smt: args.smt,
@@ -52,7 +53,7 @@ fn asked(args: &Exec) -> Result<Asked, Fault> {
         reserve: args.reserve.clone().unwrap_or_default(),
         memory,
     };
-    let ranks = args.ranks.map(NonZeroUsize::get);
+    let (rank, ranks) = (args.rank.map(number), args.ranks.map(number));
     let from = args.from.as_deref().map(Saved::read).transpose()?;
-    Ok(Asked { rank: args.rank, ranks, gpus: args.gpus.clone(), keep_cpus: args.keep_cpus, from, wish })
+    Ok(Asked { rank, ranks, gpus: args.gpus.clone(), keep_cpus: args.keep_cpus, from, wish })
 }

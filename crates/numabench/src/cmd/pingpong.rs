@@ -20,7 +20,7 @@ use crate::fault::Fault;
 use crate::keeper::Keeper;
 use crate::plan::planned;
 use crate::progress::Progress;
-use crate::signals::Signals;
+use crate::signals::{Signals, survive_file_size_limit};
 use crate::{config, dry_run, launched};
 
 /// Runs the command.
@@ -75,6 +75,7 @@ pub fn read() -> Result<Topology, Fault> {
 
 /// Opens the file that the document goes to, where it goes to one.
 pub fn open(args: &Pingpong) -> Result<Option<Sink>, Fault> {
+    survive_file_size_limit();
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
     file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()
 }

@@ -1,6 +1,6 @@
 //! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use placement::{Situation, say};
@@ -12,14 +12,17 @@ use topo::{Survey, Topology};
 use crate::args::place::Place;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::keeper::{print_document, settled};
 use crate::place::saved::Saved;
 use crate::place::{candidates, document, measured, situation};
+use crate::signals::survive_file_size_limit;
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Place) -> Result<Exit, Fault> {
     let began = Instant::now();
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
+    survive_file_size_limit();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
     let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
     let survey = survey(args)?;
@@ -33,22 +36,21 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     };
     let situation = situation::of(args, &survey);
     if let Some(dialect) = args.emit {
-        emit(topology, &found, dialect, &situation, args.quiet)?;
-        keep(sink.as_ref(), || document::build(args, topology, &found, &situation, began))?;
-        return Ok(exit);
+        let said = emit(topology, &found, dialect, &situation, args.quiet);
+        let (_, kept) = keep(sink.as_ref(), &document::build(args, topology, &found, &situation, began), exit);
+        return said.and(kept).map(|()| exit);
     }
     let document = document::build(args, topology, &found, &situation, began);
-    keep(sink.as_ref(), || document.clone())?;
-    if args.json.as_deref() == Some(Path::new("-")) {
-        let json = report::render::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
-        terminal::print(&json)?;
+    let (saved_to, kept) = keep(sink.as_ref(), &document, exit);
+    let printed = if args.json.as_deref() == Some(Path::new("-")) {
+        print_document(&json(&document)?)
     } else {
-        let saved_to = file.map(|path| path.display().to_string());
+        let saved_to = saved_to.map(|path| path.display().to_string());
         let (width, color) = (terminal::width(), terminal::color(args.color));
         let style = Style { width, color, quiet: args.quiet, saved_to };
-        terminal::print(report::render::place(&document, &style).as_bytes())?;
-    }
-    Ok(exit)
+        terminal::print(report::render::place(&document, &style).as_bytes())
+    };
+    kept.and(printed).map(|()| exit)
 }
 
 fn survey(args: &Place) -> Result<Survey, Fault> {
@@ -80,8 +82,15 @@ fn emit(
     terminal::print(format!("{}\n", saying.text.trim_end()).as_bytes())
 }
 
-fn keep(sink: Option<&Sink>, document: impl FnOnce() -> PlaceDocument) -> Result<(), Fault> {
-    let Some(sink) = sink else { return Ok(()) };
-    let json = report::render::json_value(&document()).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))
+/// Where the document is, and whether that is where it was asked for.
+fn keep(sink: Option<&Sink>, document: &PlaceDocument, exit: Exit) -> (Option<PathBuf>, Result<(), Fault>) {
+    let Some(sink) = sink else { return (None, Ok(())) };
+    match json(document) {
+        Ok(json) => settled(sink, sink.write_or_rescue(&json), exit),
+        Err(fault) => (None, Err(fault)),
+    }
+}
+
+fn json(document: &PlaceDocument) -> Result<Vec<u8>, Fault> {
+    report::render::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use pingpong::{Crew, Followed, RunConfig};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
-use ranks::{Launch, Mailbox, Mpi, Patience, Place, Plugin, Processes, World};
+use ranks::{Launch, Launcher, Mailbox, Mpi, Patience, Place, Plugin, Processes, World};
 use report::sink::Sink;
 use topo::Topology;
 
@@ -37,13 +37,15 @@ use watchdog::Watchdog;
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
+/// How long the first process has to say why a launch is refused, before the others leave.
+pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
 /// How long letters are moved along after the last word, before a launch of which a part is gone is ended.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// Runs the command as one process of several.
 pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
     let limit = args.timeout.unwrap_or(STARTING);
-    let (world, library) = start(launch, limit).map_err(|f| if launch.speaks() { f } else { Fault::silent(f.exit) })?;
+    let (world, library) = start(launch, limit).map_err(|fault| said_once(fault, launch))?;
     let told = report::launch::Launch {
         launcher: launch.launcher.name().to_owned(),
         tasks: world.place().size as u32,
@@ -68,6 +70,19 @@ pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
         std::process::exit(code.into());
     }
     ended
+}
+
+/// A fault that every process of the launch has before they can talk, told by one of them.
+///
+/// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a code, and what the first one has to say would
+/// be lost. Who is still there afterwards has a first one that is late, and tells it too; under launchers that end nobody it would be told by
+/// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once.
+fn said_once(fault: Fault, launch: &Launch) -> Fault {
+    if launch.speaks() || crate::check::starter().is_none() {
+        return fault;
+    }
+    std::thread::sleep(FIRST_SPEAKS);
+    if launch.launcher == Launcher::Mpirun { fault } else { Fault::silent(fault.exit) }
 }
 
 /// Finds the plug-in and starts MPI, unless that is certain to make N runs of one.

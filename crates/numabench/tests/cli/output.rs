@@ -196,3 +196,90 @@ fn topo_as_json_is_one_value_that_names_this_machines_pus() -> Done {
     assert!(!proof::list(&topology, "/pus").is_empty() && !proof::list(&topology, "/nodes").is_empty());
     Ok(())
 }
+
+/// A run into `path` that goes on until it is told to end, its temporary folder being `temporary`.
+fn long(path: &Path, temporary: &Path) -> std::io::Result<std::process::Child> {
+    let mut command = spawnable(&no_driver());
+    command.args(["pingpong", "--backend", "host", "--gpus", "0", "--size", "64KiB", "--direction", "h2d"]);
+    command.args(["--reps", "3000000", "--json"]).arg(path).env("TMPDIR", temporary);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+}
+
+/// The only file in this folder.
+fn only_file(folder: &Path) -> Result<std::path::PathBuf, Box<dyn std::error::Error>> {
+    let paths: Vec<_> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
+    match paths.as_slice() {
+        [path] => Ok(path.clone()),
+        others => Err(format!("{others:?}").into()),
+    }
+}
+
+#[test]
+fn a_document_whose_folder_goes_away_is_kept_elsewhere_and_the_table_comes() -> Done {
+    let (folder, temporary) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let within = folder.path().join("within");
+    fs::create_dir(&within)?;
+    let path = within.join("result.json");
+    let child = long(&path, temporary.path())?;
+    let began = std::time::Instant::now();
+    while !path.exists() && began.elapsed().as_secs() < 30 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    fs::remove_dir_all(&within)?;
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    let ended = Ended::of(&child.wait_with_output()?);
+    assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("H2D") && ended.out.contains("Status: INTERRUPTED"), "{}", ended.out);
+    let kept = only_file(temporary.path())?;
+    assert!(ended.err.contains(&format!("the document is in {}", kept.display())), "{}", ended.err);
+    assert!(ended.out.contains(&kept.display().to_string()), "{}", ended.out);
+    let document = proof::file(&kept)?;
+    assert_eq!(document["status"], "interrupted", "{document:#}");
+    Ok(())
+}
+
+#[test]
+fn a_document_that_standard_output_does_not_take_is_kept_in_the_temporary_folder() -> Done {
+    for (command, more) in
+        [("pingpong", &["--backend", "host", "--gpus", "0", "--size", "4KiB", "--reps", "6"][..]), ("place", &[])]
+    {
+        let temporary = tempfile::tempdir()?;
+        let mut run = spawnable(&no_driver());
+        run.arg(command).args(more).args(["--json", "-"]).env("TMPDIR", temporary.path());
+        let output = run.stdout(File::options().write(true).open("/dev/full")?).stderr(Stdio::piped()).output()?;
+        let ended = Ended::of(&output);
+        assert_eq!(ended.code, Some(1), "{}", ended.err);
+        let kept = only_file(temporary.path())?;
+        assert!(ended.err.contains(&kept.display().to_string()), "{}", ended.err);
+        let document: serde_json::Value = serde_json::from_slice(&fs::read(&kept)?)?;
+        assert!(document["schema"].as_str().is_some_and(|schema| schema.starts_with("numabench.")), "{document:#}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_disk_without_room_is_found_before_the_run() -> Done {
+    let arguments = QUICK.join(" ");
+    let script = |prepare: &str, path: &str| {
+        format!("{prepare}; exec {BINARY} pingpong --backend host {arguments} --json {path}")
+    };
+    let limited = |script: &str, program: &[&str]| -> Result<Ended, Box<dyn std::error::Error>> {
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]).args(["sh", "-c", script]).envs(variables(&no_driver()));
+        Ok(Ended::of(&command.output()?))
+    };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json").display().to_string();
+    // The limit of a file's size, in blocks of 512 or 1024 bytes: it ends no process, it is a message.
+    limited(&script("ulimit -f 4", &path), &["env"])?.refused(2, &["there is no room", "ulimit -f"]);
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+
+    let small = script("mount -t tmpfs -o size=4k none /mnt || exit 77", "/mnt/result.json");
+    let full = limited(&small, &["unshare", "--mount", "--map-root-user"])?;
+    if full.code == Some(77) || full.err.starts_with("unshare") {
+        skipped(&format!("a full disk: no mount namespace of one's own ({})", full.err));
+        return Ok(());
+    }
+    full.refused(2, &["/mnt/result.json cannot be written", "there is no room", "make room"]);
+    Ok(())
+}

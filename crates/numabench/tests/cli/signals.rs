@@ -1,5 +1,5 @@
-//! Signals during a run: the first ends it with what is finished, the second ends the process, and a process that is killed
-//! leaves the last whole document.
+//! Signals during a run: the first ends it with what is finished, its echo changes nothing, a later one ends the process, and a process that is
+//! killed leaves the last whole document, which lacks no more than README says.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::driver;
 use crate::proof::{self, list, results, text};
-use crate::run::{Done, Ended, no_driver, spawnable};
+use crate::run::{BINARY, Done, Ended, no_driver, spawnable, variables};
 
 /// A run with two cases that would take many seconds, of which a pass is written to `document` within the first.
 fn long_run(document: &Path) -> Result<Child, Box<dyn Error>> {
@@ -38,13 +38,16 @@ fn signal(child: &Child, name: &str) -> Done {
     Ok(())
 }
 
-/// The signal comes after the first pass; the process must end with `code`, a table and an `interrupted` document.
-fn interrupted(name: &str, number: i32) -> Done {
+/// The signal comes after the first pass, and `echoes` more times; the process must end with its code, a table and an `interrupted` document.
+fn interrupted(name: &str, number: i32, echoes: usize) -> Done {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json");
     let child = long_run(&path)?;
     wait_until("the first document", || path.exists())?;
-    signal(&child, name)?;
+    for _ in 0..=echoes {
+        signal(&child, name)?;
+        thread::sleep(Duration::from_millis(3));
+    }
     let ended = Ended::of(&child.wait_with_output()?);
     assert_eq!((ended.code, ended.err.as_str()), (Some(128 + number), ""), "{}", ended.out);
     let document = proof::file(&path)?;
@@ -63,12 +66,70 @@ fn interrupted(name: &str, number: i32) -> Done {
 
 #[test]
 fn ctrl_c_ends_the_run_with_130_and_keeps_what_is_finished() -> Done {
-    interrupted("INT", 2)
+    interrupted("INT", 2, 0)
 }
 
 #[test]
 fn sigterm_ends_the_run_with_143_and_keeps_what_is_finished() -> Done {
-    interrupted("TERM", 15)
+    interrupted("TERM", 15, 0)
+}
+
+#[test]
+fn a_signal_that_comes_twice_at_once_is_one_signal() -> Done {
+    // As Slurm sends it at a job's time limit, and `timeout` to its child and its group.
+    interrupted("TERM", 15, 1)
+}
+
+#[test]
+fn a_run_that_timeout_ends_keeps_its_document_and_its_table() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json");
+    let mut command = Command::new("timeout");
+    command.args([
+        "2",
+        BINARY,
+        "pingpong",
+        "--backend",
+        "host",
+        "--gpus",
+        "0",
+        "--size",
+        "64KiB",
+        "--direction",
+        "h2d",
+    ]);
+    command.args(["--reps", "3000000", "--json"]).arg(&path).envs(variables(&no_driver()));
+    let ended = Ended::of(&command.output()?);
+    assert_eq!(ended.code, Some(124), "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("exit code 143"), "{}{}", ended.out, ended.err);
+    assert_eq!(text(&proof::file(&path)?, "/status"), "interrupted");
+    Ok(())
+}
+
+#[test]
+fn a_killed_run_loses_no_more_than_is_promised_and_leaves_no_other_file() -> Done {
+    // What README promises, and the time a busy machine may take to start and to end a process.
+    let (promised, slack) = (5.0, 2.0);
+    let mut lost = Vec::new();
+    for turn in 0..8_u64 {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("result.json");
+        let began = Instant::now();
+        let mut child = long_run(&path)?;
+        wait_until("the first document", || path.exists())?;
+        thread::sleep(Duration::from_millis(turn * 137 % 900));
+        child.kill()?;
+        let ran = began.elapsed().as_secs_f64();
+        child.wait()?;
+        let kept = proof::file(&path)?["elapsed_s"].as_f64().ok_or("no elapsed_s")?;
+        lost.push(ran - kept);
+        let names: Vec<_> = std::fs::read_dir(folder.path())?.flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["result.json"]);
+    }
+    lost.sort_by(f64::total_cmp);
+    let (median, worst) = (lost[lost.len() / 2], lost[lost.len() - 1]);
+    assert!(worst < promised + slack, "median {median:.3} s, worst {worst:.3} s");
+    Ok(())
 }
 
 #[test]
@@ -106,7 +167,7 @@ fn a_signal_before_the_first_pass_ends_the_run_without_numbers() -> Done {
 }
 
 #[test]
-fn a_second_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
+fn a_later_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
     let mut command = spawnable(&driver::fake()?);
     command.args(["pingpong", "--gpus", "0", "--size", "64KiB", "--reps", "100", "--timing", "host"]);
     command.env("FAKE_FAULTS", "hang *").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -115,7 +176,10 @@ fn a_second_signal_ends_a_run_that_a_stuck_device_holds_at_once() -> Done {
     wait_until("the rank", || std::fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 1))?;
     thread::sleep(Duration::from_millis(300));
     signal(&child, "INT")?;
+    // The second one comes too soon to be meant.
     thread::sleep(Duration::from_millis(500));
+    signal(&child, "INT")?;
+    thread::sleep(Duration::from_millis(1700));
     assert!(child.try_wait()?.is_none(), "the device is stuck, so the first signal cannot end the run yet");
     signal(&child, "TERM")?;
     let second = Instant::now();
