@@ -1,7 +1,7 @@
 //! Leading a run: collects what every rank brings back from each pass, decides what is measured next, and hands the state to a
 //! journal after every pass.
 //!
-//! The lead is the thread that calls [`lead`], in the process with rank 0. It sleeps while ranks measure; it decides, and the journal
+//! 404 lines because who is waited for, who is out and when to give up are one state. The lead is the thread that calls [`lead`], in the process with rank 0. It sleeps while ranks measure; it decides, and the journal
 //! writes, while they wait: nothing is drawn or written while a sample is being timed. It is also the one that can give up: a rank
 //! stuck in a driver cannot be ended from inside its process, and one whose process died says nothing any more, so after the
 //! timeout the run ends without it.
@@ -220,14 +220,18 @@ impl Lead<'_, '_> {
             for report in came.into_iter().chain(letters) {
                 match self.hear(report) {
                     Heard::Report => {}
-                    Heard::Left(node) => drop(self.left.entry(node).or_insert_with(Instant::now)),
+                    Heard::Left(node) => {
+                        self.left.entry(node).or_insert_with(Instant::now);
+                    }
                     Heard::Lost => return false,
                 }
             }
             self.beat();
             let lost = self.neighbours.as_ref().map_or_else(Vec::new, |neighbours| neighbours.lost());
             if !lost.is_empty() {
-                lost.into_iter().for_each(|(rank, why)| drop(self.lost(rank, why, true)));
+                for (rank, why) in lost {
+                    self.lost(rank, why, true);
+                }
                 return false;
             }
             if self.interrupted.load(Ordering::Relaxed) && self.signalled.is_none() {
