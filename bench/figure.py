@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads one figure out of a numabench result document, for run.sh.
 
-    figure.py FILE rate|round DIRECTION      one figure of the only case that measures DIRECTION
+    figure.py FILE rate|round DIRECTION [BYTES]  one figure of the only case that measures DIRECTION (of this size)
     figure.py FILE pu|device                 the PU and the device's name of rank 0
 
 `rate` is the median over blocks of bytes / elapsed time, in GB/s (what nvbandwidth prints); `round` is the median over
@@ -13,7 +13,7 @@ import statistics
 import sys
 
 
-def main(path, what, direction=None):
+def main(path, what, direction=None, size=None):
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     rank = document["ranks"][0]
@@ -21,7 +21,7 @@ def main(path, what, direction=None):
         return rank["asked"]["pu"]
     if what == "device":
         return next(device["name"] for device in document["devices"] if device["id"] == rank["asked"]["device"])
-    cases = [case for case in document["cases"] if case["direction"] == direction]
+    cases = [case for case in document["cases"] if case["direction"] == direction and size in (None, str(case["bytes"]))]
     if len(cases) != 1:
         sys.exit(f"{path}: {len(cases)} cases with direction {direction}; wanted 1")
     (case,) = cases
@@ -37,6 +37,6 @@ def main(path, what, direction=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) not in (3, 4, 5):
         sys.exit(__doc__)
     print(main(*sys.argv[1:]))

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # run.sh - numabench beside the programs its performance targets are set against, in one table.
 #
-#   bench/run.sh [--turns N] [gpu|host|start]...        (default: 5 turns of all three)
+#   bench/run.sh [--turns N] [gpu|small|whole|host|start]...        (default: 5 turns of all)
 #
 #   gpu    pinned copies beside nvbandwidth; small round trips and pageable copies beside bench/cuda_pingpong.c
+#   small  small round trips alone and among large cases of the same run: a figure must not depend on its neighbours
+#   whole  whole-process time: one case beside nvbandwidth, usual commands beside the seconds they may take
 #   host   the host backend beside bench/memcpy.c
 #   start  `topo` beside lstopo-no-graphics; the CPU time of `--help`
 #
@@ -22,13 +24,13 @@ turns=5 parts=()
 while [ $# -gt 0 ]; do
     case $1 in
         --turns) turns=${2:?--turns wants a number}; shift ;;
-        gpu | host | start) parts+=("$1") ;;
+        gpu | small | whole | host | start) parts+=("$1") ;;
         -h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-        *) echo "run.sh: unknown argument '$1'; allowed: --turns N, gpu, host, start" >&2; exit 2 ;;
+        *) echo "run.sh: unknown argument '$1'; allowed: --turns N, gpu, small, whole, host, start" >&2; exit 2 ;;
     esac
     shift
 done
-[ ${#parts[@]} -gt 0 ] || parts=(gpu host start)
+[ ${#parts[@]} -gt 0 ] || parts=(gpu small whole host start)
 
 numabench=${NUMABENCH:-target/release/numabench}
 nvbandwidth=${NVBANDWIDTH:-nvbandwidth} nvcc=${NVCC:-nvcc} cc=${CC:-cc} lstopo=${LSTOPO:-lstopo-no-graphics}
@@ -143,6 +145,48 @@ run_gpu() {
     pageable
 }
 
+# --- small
+
+run_small() {
+    local turn size alone=$out/alone.json among=$out/among.json
+    for ((turn = 1; turn <= turns; turn++)); do
+        ours "$among" --backend cuda --gpus 0 --size 4B,1KiB,64KiB,128KiB,1MiB,128MiB --memory pinned-driver --direction roundtrip ||
+            { skip small "no run on a GPU"; return; }
+        for size in 4 65536 131072; do
+            ours "$alone" --backend cuda --gpus 0 --size "${size}B" --memory pinned-driver --direction roundtrip || { fail small; return; }
+            row "$size B round trip alone / among larger ones" us 0.97 1.03 "$(figure "$alone" round roundtrip)" \
+                "$(figure "$among" round roundtrip "$size")"
+        done
+    done
+}
+
+# --- whole
+
+seconds() { # COMMAND...: the wall time of one run
+    local start=$EPOCHREALTIME
+    "$@" >"$out/whole.out" 2>&1 || { tail -n 3 "$out/whole.out" >&2; return 1; }
+    awk -v start="$start" -v end="$EPOCHREALTIME" 'BEGIN { print end - start }'
+}
+
+run_whole() {
+    local turn gpus
+    gpus=$("$numabench" topo --json - 2>/dev/null | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["gpus"]))') || gpus=0
+    [ "${gpus:-0}" -ge 1 ] || { skip whole "no GPU"; return; }
+    for ((turn = 1; turn <= turns; turn++)); do
+        if have "$nvbandwidth"; then
+            row "one case, 512 MiB H2D / nvbandwidth" s - 1.00 \
+                "$(seconds "$numabench" pingpong --gpus 0 --size 512MiB --direction h2d)" \
+                "$(CUDA_VISIBLE_DEVICES=0 seconds "$nvbandwidth" -b 512 -t host_to_device_memcpy_ce)"
+        fi
+        row "default pingpong, one GPU / 1.5 s" s - 1.00 "$(seconds "$numabench" pingpong --gpus 0)" 1.5
+        [ "$gpus" -ge 2 ] || continue
+        row "two GPUs, 3 directions, both orders, 256 MiB / 8 s" s - 1.00 \
+            "$(seconds "$numabench" pingpong --gpus 0,1 --size 256MiB --direction h2d,d2h,roundtrip --order both)" 8
+        row "place --measure, two GPUs, two candidates / 6 s" s - 1.00 \
+            "$(seconds "$numabench" place --measure --gpus 0,1 || true)" 6
+    done
+}
+
 # --- host
 
 # host_copies NAME SIZE_BYTES ROUNDS
@@ -225,6 +269,8 @@ echo "CPU: $(awk -F ': *' '/^model name/ { print $2; exit }' /proc/cpuinfo); $("
 for part in "${parts[@]}"; do
     case $part in
         gpu) run_gpu ;;
+        small) run_small ;;
+        whole) run_whole ;;
         host) run_host ;;
         start) run_start ;;
     esac
