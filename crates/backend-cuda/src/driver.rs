@@ -6,10 +6,11 @@ use std::ptr;
 
 use backend_gpu::{Driver, given};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
-use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryInfo, Pattern, PlatformKind};
 
 use crate::api::Api;
-use crate::kernel::Kernel;
+use crate::pattern_kernels::{self, PatternKernels};
+use crate::spin_kernel::{self, SpinKernel};
 
 /// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`, since CUDA 12.2; older drivers refuse it.
 const HOST_NUMA_ID: c_int = 134;
@@ -34,7 +35,8 @@ unsafe impl Driver for Api {
     type Stream = CUstream;
     type Event = CUevent;
     type Address = CUdeviceptr;
-    type Kernel = Kernel;
+    type SpinKernel = SpinKernel;
+    type PatternKernels = PatternKernels;
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.
@@ -127,6 +129,10 @@ unsafe impl Driver for Api {
     unsafe fn mem_free(&self, address: CUdeviceptr) -> Result<(), CallError> {
         // SAFETY: the caller's.
         unsafe { self.mem_free(address) }
+    }
+
+    fn offset(address: CUdeviceptr, bytes: usize) -> CUdeviceptr {
+        address + bytes as u64
     }
 
     fn host_alloc(&self, len: usize) -> Result<*mut c_void, CallError> {
@@ -261,24 +267,56 @@ unsafe impl Driver for Api {
         unsafe { self.stream_wait_value32(stream, words, value, GREATER_OR_EQUAL) }
     }
 
-    fn kernel_load(&self) -> Result<Kernel, DeviceError> {
-        Ok(Kernel::load(self)?)
+    fn spin_kernel_load(&self) -> Result<SpinKernel, DeviceError> {
+        Ok(spin_kernel::load(self)?)
     }
 
-    unsafe fn kernel_launch(
+    unsafe fn spin_kernel_launch(
         &self,
-        kernel: &Kernel,
+        kernel: &SpinKernel,
         stream: CUstream,
         words: CUdeviceptr,
         value: u32,
         limit_ns: u64,
     ) -> Result<(), CallError> {
         // SAFETY: the caller's stream and words.
-        unsafe { kernel.launch(self, stream, words, value, limit_ns) }
+        unsafe { spin_kernel::launch(self, kernel, stream, words, value, limit_ns) }
     }
 
-    unsafe fn kernel_unload(&self, kernel: &Kernel) -> Result<(), CallError> {
+    unsafe fn spin_kernel_unload(&self, kernel: &SpinKernel) -> Result<(), CallError> {
         // SAFETY: the caller's word.
         unsafe { kernel.unload(self) }
+    }
+
+    fn pattern_kernels_load(&self) -> Result<PatternKernels, DeviceError> {
+        Ok(pattern_kernels::load(self)?)
+    }
+
+    unsafe fn pattern_fill(
+        &self,
+        kernels: &PatternKernels,
+        address: CUdeviceptr,
+        words: u64,
+        pattern: Pattern,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's memory.
+        unsafe { pattern_kernels::fill(self, kernels, address, words, pattern) }
+    }
+
+    unsafe fn pattern_compare(
+        &self,
+        kernels: &PatternKernels,
+        address: CUdeviceptr,
+        words: u64,
+        pattern: Pattern,
+        lowest: CUdeviceptr,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's memory.
+        unsafe { pattern_kernels::compare(self, kernels, address, words, pattern, lowest) }
+    }
+
+    unsafe fn pattern_kernels_unload(&self, kernels: &PatternKernels) -> Result<(), CallError> {
+        // SAFETY: the caller's word.
+        unsafe { kernels.unload(self) }
     }
 }

@@ -1,18 +1,21 @@
 //! NVIDIA GPUs through the CUDA driver API, which is opened at run time: one binary runs with and without a GPU.
 //!
 //! [`load`] gives the platform; all that it does is `backend-gpu`'s, and is the same for HIP. Here is what is CUDA's own: `library` (how the
-//! driver is found), `api` (its functions), `driver` (how the shared files call them), `kernel` (the latch's fallback).
+//! driver is found), `api` (its functions), `driver` (how the shared files call them), `module` (kernels as PTX text): `spin_kernel` (the latch's
+//! fallback), `pattern_kernels` (known bytes in device memory).
 //!
 //! cudarc gives the driver's types and constants. Its functions are not used: they panic when the library or a symbol is
 //! missing, and return result codes as a Rust enum, for which a code newer than the bindings is undefined behaviour. Here a
 //! code is an integer until the end.
 //!
-//! Left out: kernels (but for the latch's fallback), managed memory, peer copies, and everything of NVML.
+//! Left out: kernels but these, managed memory, peer copies, and everything of NVML.
 
 mod api;
 mod driver;
-mod kernel;
 mod library;
+mod module;
+mod pattern_kernels;
+mod spin_kernel;
 
 use backend_gpu::{Driver, GpuPlatform};
 use device::DeviceError;

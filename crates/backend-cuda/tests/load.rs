@@ -27,6 +27,9 @@ fn lacking(functions: &[&str]) -> PathBuf {
     stand_in::lacking(Driver::Cuda, functions).expect("the stand-in driver")
 }
 
+/// For tests that no second device would make stricter.
+const ONE_DEVICE: (&str, &str) = ("FAKE_DEVICES", "device 0000:05:00.0");
+
 /// The answer of cuInit, as a fault.
 fn cuinit(code: &str) -> String {
     format!("fail cuInit * {code}")
@@ -139,7 +142,9 @@ fn the_contract_is_kept_with_the_stream_memory_wait() {
     let text = conforms("stream-wait", &[]);
     assert!(text.contains("latch: StreamWait"), "{text}");
     let skipped: Vec<&str> = text.lines().filter(|line| line.starts_with("skipped")).collect();
-    assert!(skipped.iter().all(|line| line.contains("there is a latch")) && skipped.len() == 2, "{skipped:#?}");
+    let there_is = |line: &str| line.ends_with("there is a latch") || line.ends_with("there are patterns");
+    assert!(skipped.iter().all(|line| there_is(line)) && skipped.len() == 4, "{skipped:#?}");
+    assert!(text.contains("patterns: Ok(())"), "{text}");
 }
 
 #[test]
@@ -165,6 +170,58 @@ fn without_a_latch_that_works_the_reason_names_both() {
     let text = conforms("auto", &[("FAKE_FAULTS", "fail cuStreamWaitValue32 * 801; fail cuModuleLoadData * 222")]);
     let reason = "the stream-memory wait: cuStreamWaitValue32 failed with code 801";
     assert!(text.contains(reason) && text.contains("the spin kernel: cuModuleLoadData failed with code 222"), "{text}");
+}
+
+#[test]
+fn kernels_that_do_not_load_or_do_not_work_are_not_used_and_everything_else_is_as_before() {
+    for (told, reason) in [
+        ("fail cuModuleLoadData * 222", "cuModuleLoadData failed with code 222"),
+        ("fail cuModuleGetFunction * 500", "cuModuleGetFunction failed with code 500"),
+        ("fail cuLaunchKernel * 98", "cuLaunchKernel failed with code 98"),
+        ("patterns fill-wrong", "the device fills other bytes than the host, first at offset 0"),
+        ("patterns compare-blind", "the device's comparison found no difference, expected one at word 512"),
+    ] {
+        let text = conforms("none", &[("FAKE_FAULTS", told), ONE_DEVICE]);
+        assert!(text.contains(&format!("patterns: Err(\"{reason}")), "{told}: {text}");
+        let refused = "passed  0000:05:00.0  a device that has no patterns refuses them";
+        let skipped = "skipped 0000:05:00.0  a device fills an area with the host's bytes, and no other byte changes: no patterns";
+        assert!(text.contains(refused) && text.contains(skipped), "{told}: {text}");
+    }
+}
+
+/// The checks that failed, of one device, and why each did.
+fn failures(text: &str) -> Vec<(&str, &str)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("FAILED  0000:05:00.0  "));
+    lines.filter_map(|line| line.split_once(": ")).collect()
+}
+
+#[test]
+fn what_never_queues_needs_no_stream_and_no_event() {
+    // Without a latch to try no stream is made at all, but for both directions at once and for ranks that take turns.
+    let told = "fail cuStreamCreate * 917; fail cuEventCreate * 917; fail cuMemcpyHtoDAsync * 917; fail cuMemcpyDtoHAsync * 917";
+    let output = run("conformance", &["none"], &fake(), &[("FAKE_FAULTS", told), ONE_DEVICE]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let failures = failures(&text);
+    let names: Vec<&str> =
+        failures.iter().map(|(check, _)| check.split(&[',', ':'][..]).next().unwrap_or(check)).collect();
+    assert_eq!(names, ["both at once", "two threads share the device"], "{text}");
+    assert!(failures.iter().all(|(_, why)| why.contains("cuStreamCreate failed with code 917")), "{text}");
+}
+
+#[test]
+fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() {
+    // Always, and once: after that the copier is waited for and freed as ever.
+    for (when, leaks) in [("*", true), ("1", false)] {
+        let told = format!("fail cuStreamSynchronize {when} 999");
+        let output = run("conformance", &["stream-wait"], &fake(), &[("FAKE_FAULTS", &told), ONE_DEVICE]);
+        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{text}{errors}");
+        let failures = failures(&text);
+        assert_eq!(failures.len() > 1, leaks, "{text}");
+        assert!(text.contains("passed  0000:05:00.0  bytes go to the device and come back the same"), "{text}");
+        assert!(failures.iter().any(|(_, why)| why.contains("cuStreamSynchronize failed with code 999")), "{text}");
+        assert!(errors.is_empty(), "{errors}");
+    }
 }
 
 #[test]

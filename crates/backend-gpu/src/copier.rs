@@ -1,136 +1,79 @@
 //! Copies between one rank's host ranges and its GPU.
 //!
 //! Blocking rounds are the driver's own blocking copies on the default stream (cuMemcpyHtoD, hipMemcpyHtoD), as cudaMemcpy and
-//! hipMemcpy are, so that the figures are those an application sees. Queued rounds run on a lane of the copier's own; with both directions at once, D2H has a second lane,
-//! which starts at the first one's start event: one latch, one origin for all marks.
+//! hipMemcpy are, so that the figures are those an application sees; so are stores and fetches. Queued rounds run on a `queue` of
+//! the copier's own, made when it is first needed. Patterns are written and compared by kernels (`pattern_kernels`).
 //!
-//! Dropping opens the latch, waits for both lanes, and then frees. Where waiting fails, nobody knows whether the queued copies have ended: then
-//! nothing that they read or write is ever freed, neither here nor by who would use the memory next.
+//! Dropping opens the latch, waits, and then frees. Where waiting failed, a driver may still read and write what is queued: the areas, the
+//! host ranges and the latch's words are then leaked, because nothing tells when they could be freed.
 
-use std::mem::ManuallyDrop;
+use std::mem;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{CallError, Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind};
+use device::{Area, CallError, Copier, DeviceError, Direction, HostPair, Marks, MemoryKind, Pattern};
 
 use crate::context::Context;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
-use crate::lane::Lane;
-use crate::latch::{Latch, Mechanism};
-use crate::spin_kernel::SPIN_LIMIT;
-use crate::stream::Event;
-
-/// How much a new copier queues and reads back to have everything loaded that loads lazily.
-const WARM_BYTES: usize = 1 << 20;
+use crate::latch::Mechanism;
+use crate::pattern_kernels::PatternKernels;
+use crate::queue::{Legs, Queue, no_batch};
 
 /// One rank's copier.
 pub(crate) struct GpuCopier<D: Driver> {
-    /// Not dropped by itself, nor is the host's: see `drop`.
-    a: ManuallyDrop<DeviceMemory<D>>,
-    b: Option<DeviceMemory<D>>,
-    /// With pinned memory.
-    first: Option<Lane<D>>,
-    /// With pinned memory and both directions at once.
-    second: Option<Lane<D>>,
-    /// With pinned memory and a latch.
-    gate: Option<Gate<D>>,
-    batch: Option<Batch>,
-    in_flight: bool,
+    context: Arc<Context<D>>,
+    areas: Areas<D>,
+    host: HostPair,
+    tools: Tools<D>,
+    /// Made when something is first queued.
+    queue: Option<Queue<D>>,
     /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
     takes_turns: bool,
-    host: ManuallyDrop<HostPair>,
+}
+
+/// What a device found out once for all its copiers.
+pub(crate) struct Tools<D: Driver> {
+    /// How a batch is held back, or why it cannot be.
+    pub(crate) latch: Result<Mechanism<D>, String>,
+    /// What fills and compares areas, or why nothing does.
+    pub(crate) patterns: Result<Rc<PatternKernels<D>>, String>,
+}
+
+// Derived, it would ask a driver to be Clone.
+impl<D: Driver> Clone for Tools<D> {
+    fn clone(&self) -> Self {
+        Self { latch: self.latch.clone(), patterns: self.patterns.clone() }
+    }
+}
+
+/// The device's side.
+struct Areas<D: Driver> {
+    a: Option<DeviceMemory<D>>,
+    /// With both directions at once.
+    b: Option<DeviceMemory<D>>,
     len: usize,
-}
-
-/// What holds a batch back, and the time it is let go.
-struct Gate<D: Driver> {
-    latch: Latch<D>,
-    start: Event<D>,
-}
-
-/// A batch between hold and finish: what its rounds are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Batch {
-    Empty,
-    OneWay,
-    BothWays,
 }
 
 fn unsupported(what: &'static str, reason: impl Into<String>) -> DeviceError {
     DeviceError::Unsupported { what, reason: reason.into() }
 }
 
-/// Without B there is no second lane either.
-fn one_way_only() -> DeviceError {
-    unsupported("moving both directions at once", "this copier was made for one direction at a time")
-}
-
-impl<D: Driver> GpuCopier<D> {
-    /// Allocates the areas and moves every path's first bytes.
-    ///
-    /// # Errors
-    /// See [`device::Device::copier`]; memory that does not fit is found first.
-    pub(crate) fn new(
-        context: &Arc<Context<D>>,
-        mechanism: Option<Mechanism<D>>,
-        host: HostPair,
-        bidirectional: bool,
-    ) -> Result<Self, DeviceError> {
-        let (len, other) = (host.source.bytes().len(), host.destination.bytes().len());
-        if len == 0 || len != other {
-            let reason =
-                format!("the source has {len} bytes, the destination {other}; both must have the same, at least 1");
-            return Err(unsupported("a copier of these host ranges", reason));
-        }
-        let asked_bytes = (len as u64).saturating_mul(if bidirectional { 2 } else { 1 });
-        if asked_bytes > context.memory()?.free_bytes {
-            return Err(out_of_memory(context, asked_bytes)?);
-        }
-        let pinned = [&host.source, &host.destination].iter().all(|range| range.kind() != MemoryKind::Pageable);
-        if bidirectional && !pinned {
-            let reason = "the driver stages pageable memory, one direction after the other; use pinned memory";
-            return Err(unsupported("moving both directions at once", reason));
-        }
-        let gate = |mechanism| -> Result<Gate<D>, DeviceError> {
-            Ok(Gate { latch: Latch::new(context, mechanism)?, start: Event::new(context)? })
-        };
-        let mut copier = Self {
-            a: ManuallyDrop::new(DeviceMemory::new(context, len)?),
-            b: bidirectional.then(|| DeviceMemory::new(context, len)).transpose()?,
-            first: pinned.then(|| Lane::new(context)).transpose()?,
-            second: bidirectional.then(|| Lane::new(context)).transpose()?,
-            gate: mechanism.filter(|_| pinned).map(gate).transpose()?,
-            batch: None,
-            in_flight: false,
-            takes_turns: false,
-            host: ManuallyDrop::new(host),
-            len,
-        };
-        copier.warm()?;
-        Ok(copier)
+impl<D: Driver> Areas<D> {
+    fn get(&self, area: Area) -> Result<&DeviceMemory<D>, DeviceError> {
+        let memory = if area == Area::A { &self.a } else { &self.b };
+        memory.as_ref().ok_or_else(|| {
+            unsupported("moving both directions at once", "this copier was made for one direction at a time")
+        })
     }
 
-    /// Runs every path once; the destination is left as it was, the areas hold the source's bytes.
-    fn warm(&mut self) -> Result<(), DeviceError> {
-        let bytes = self.len.min(WARM_BYTES);
-        let kept = self.host.destination.bytes()[..bytes].to_vec();
-        self.round(Direction::H2d, self.len)?;
-        self.round(Direction::D2h, bytes)?;
-        let mut queued = vec![Direction::RoundTrip];
-        if self.b.is_some() {
-            self.preload(self.len)?;
-            self.round(Direction::Bidirectional, bytes)?;
-            queued.push(Direction::Bidirectional);
+    /// The area, for `bytes` bytes from `offset` on.
+    fn part(&self, area: Area, offset: usize, bytes: usize) -> Result<&DeviceMemory<D>, DeviceError> {
+        if offset.checked_add(bytes).is_none_or(|end| end > self.len) {
+            let reason = format!("{bytes} bytes from {offset} on were asked for; the area has {} bytes", self.len);
+            return Err(unsupported("reaching this part of an area", reason));
         }
-        if self.gate.is_some() {
-            for direction in queued {
-                self.hold()?;
-                self.enqueue(direction, bytes, 1)?;
-                self.finish(&mut Marks::default())?;
-            }
-        }
-        self.host.destination.bytes_mut()[..bytes].copy_from_slice(&kept);
-        Ok(())
+        self.get(area)
     }
 
     fn check_bytes(&self, bytes: usize) -> Result<(), DeviceError> {
@@ -141,243 +84,244 @@ impl<D: Driver> GpuCopier<D> {
         Ok(())
     }
 
-    /// Why nothing can be queued here.
-    fn not_queued(&self) -> DeviceError {
-        let reason = if self.first.is_none() {
-            "the driver copies pageable memory before it returns; use pinned memory, or time it by the host's clock"
-        } else {
-            "it has no latch (see its capabilities)"
-        };
-        unsupported("queueing copies", reason)
+    /// The copies of one queued round, as long as an area at most.
+    fn legs(&self, host: &mut HostPair, direction: Direction, bytes: usize) -> Result<Legs<'_, D>, DeviceError> {
+        let from = if direction == Direction::D2h { None } else { Some(source(host)?.as_ptr()) };
+        let to = if direction == Direction::H2d { None } else { Some(destination(host)?.as_mut_ptr()) };
+        let read = if direction == Direction::Bidirectional { Area::B } else { Area::A };
+        let (written, read) = (self.get(Area::A)?, self.get(read)?);
+        Ok(Legs { write: from.map(|from| (written, from)), read: to.map(|to| (read, to)), bytes })
+    }
+}
+
+fn source(host: &mut HostPair) -> Result<&mut [u8], DeviceError> {
+    let missing = || unsupported("a copy to the device", "this copier was made without a source");
+    Ok(host.source.as_mut().ok_or_else(missing)?.bytes_mut())
+}
+
+fn destination(host: &mut HostPair) -> Result<&mut [u8], DeviceError> {
+    let missing = || unsupported("a copy from the device", "this copier was made without a destination");
+    Ok(host.destination.as_mut().ok_or_else(missing)?.bytes_mut())
+}
+
+/// Whether a driver can reach all ranges by itself.
+fn is_pinned(host: &HostPair) -> bool {
+    host.ranges().all(|range| range.kind() != MemoryKind::Pageable)
+}
+
+/// Writes bytes that every later copy sees: the driver may return when they are staged, and queues do not wait for that; reading does.
+fn land<D: Driver>(area: &DeviceMemory<D>, offset: usize, from: &[u8]) -> Result<(), CallError> {
+    let Some(last) = from.len().checked_sub(1) else { return Ok(()) };
+    area.write(offset, from)?;
+    area.read(offset + last, &mut [0])
+}
+
+impl<D: Driver> GpuCopier<D> {
+    /// Allocates the areas; queues and copies nothing.
+    ///
+    /// # Errors
+    /// See [`device::Device::copier`]; memory that does not fit is found first.
+    pub(crate) fn new(
+        context: &Arc<Context<D>>,
+        tools: Tools<D>,
+        host: HostPair,
+        bidirectional: bool,
+    ) -> Result<Self, DeviceError> {
+        let len = host.common_len()?;
+        let asked_bytes = (len as u64).saturating_mul(if bidirectional { 2 } else { 1 });
+        if asked_bytes > context.memory()?.free_bytes {
+            return Err(out_of_memory(context, asked_bytes)?);
+        }
+        if bidirectional && host.ranges().count() < 2 {
+            let reason = "it needs a source and a destination, and one of them is missing";
+            return Err(unsupported("moving both directions at once", reason));
+        }
+        if bidirectional && !is_pinned(&host) {
+            let reason = "the driver stages pageable memory, one direction after the other; use pinned memory";
+            return Err(unsupported("moving both directions at once", reason));
+        }
+        let a = Some(DeviceMemory::new(context, len)?);
+        let b = bidirectional.then(|| DeviceMemory::new(context, len)).transpose()?;
+        let (context, areas) = (Arc::clone(context), Areas { a, b, len });
+        Ok(Self { context, areas, host, tools, queue: None, takes_turns: false })
     }
 
     /// Opens the latch and waits for what is queued.
     fn settle(&mut self) -> Result<(), CallError> {
-        if !self.in_flight {
-            return Ok(());
-        }
-        if let Some(gate) = &mut self.gate {
-            gate.latch.open();
-        }
-        let lanes = [&self.first, &self.second];
-        let waited = lanes.map(|lane| lane.as_ref().map_or(Ok(()), |lane| lane.stream().synchronize()));
-        let settled: Result<(), CallError> = waited.into_iter().collect();
-        // After a failure copies may still be under way: whoever comes next waits again.
-        self.in_flight = settled.is_err();
-        settled
+        self.queue.as_mut().map_or(Ok(()), Queue::settle)
     }
 
-    fn queue_round(&mut self, direction: Direction, bytes: usize, copies: u32) -> Result<(), DeviceError> {
-        self.check_bytes(bytes)?;
-        let kind = if direction == Direction::Bidirectional { Batch::BothWays } else { Batch::OneWay };
-        let (Some(first), Some(gate)) = (&mut self.first, &self.gate) else { return Err(self.not_queued()) };
-        let batch = self.batch.ok_or_else(|| unsupported("queueing copies", "no batch is open: hold comes first"))?;
-        if copies == 0 {
-            return Err(unsupported("a round of 0 copies", "a round has at least one"));
+    /// Refuses what cannot be queued here.
+    fn check_latch(&self) -> Result<&Mechanism<D>, DeviceError> {
+        if !is_pinned(&self.host) {
+            let reason = "the driver copies pageable memory before it returns; use pinned memory, or time it by the host's clock";
+            return Err(unsupported("queueing copies", reason));
         }
-        if batch != Batch::Empty && batch != kind {
-            let reason = "a batch is all bidirectional, or has no bidirectional round";
-            return Err(unsupported("this round in this batch", reason));
+        self.tools.latch.as_ref().map_err(|reason| unsupported("queueing copies", format!("it has no latch: {reason}")))
+    }
+
+    /// Makes the queue where there is none yet.
+    fn need_queue(&mut self) -> Result<&mut Queue<D>, CallError> {
+        match &mut self.queue {
+            Some(queue) => Ok(queue),
+            none => Ok(none.insert(Queue::new(&self.context, self.areas.b.is_some())?)),
         }
-        if first.queued() >= MAX_ROUNDS {
-            return Err(unsupported("a further round", format!("a batch has at most {MAX_ROUNDS}")));
-        }
-        let from = self.host.source.bytes().as_ptr();
-        let to = self.host.destination.bytes_mut().as_mut_ptr();
-        self.in_flight = true;
-        if kind == Batch::BothWays {
-            let (Some(second), Some(b)) = (&mut self.second, &self.b) else { return Err(one_way_only()) };
-            if batch == Batch::Empty {
-                second.stream().wait_for(&gate.start)?;
-            }
-            self.batch = Some(kind);
-            for _ in 0..copies {
-                // SAFETY: `bytes` fits both ranges and areas; they are this copier's and pinned, and every way to reach or
-                // free them waits for the lanes first (`settle`).
-                unsafe { self.a.queue_write(from, bytes, first.stream()) }?;
-                // SAFETY: as above; B shares no byte with A.
-                unsafe { b.queue_read(to, bytes, second.stream()) }?;
-            }
-            first.mark()?;
-            second.mark()?;
-        } else {
-            self.batch = Some(kind);
-            for _ in 0..copies {
-                if direction != Direction::D2h {
-                    // SAFETY: as above.
-                    unsafe { self.a.queue_write(from, bytes, first.stream()) }?;
-                }
-                if direction != Direction::H2d {
-                    // SAFETY: as above.
-                    unsafe { self.a.queue_read(to, bytes, first.stream()) }?;
-                }
-            }
-            first.mark()?;
-        }
-        Ok(())
     }
 
     /// One round that waits on this copier's own stream; only for pinned memory.
     fn round_on_own_stream(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
-        let legs: &[Direction] = match direction {
-            Direction::H2d => &[Direction::H2d],
-            Direction::D2h => &[Direction::D2h],
+        // What is refused makes no stream.
+        self.areas.legs(&mut self.host, direction, bytes)?;
+        self.need_queue()?;
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        let legs: &[Direction] = match &direction {
             Direction::RoundTrip => &[Direction::H2d, Direction::D2h],
-            Direction::Bidirectional => return self.round_both_ways(bytes),
+            one => std::slice::from_ref(one),
         };
         for leg in legs {
-            let Some(first) = &self.first else { return Err(self.not_queued()) };
-            self.in_flight = true;
-            let queued = match leg {
-                Direction::H2d => {
-                    let from = self.host.source.bytes().as_ptr();
-                    // SAFETY: `bytes` fits the range and the area; they are this copier's and pinned, and `settle` below
-                    // waits for the stream, also after a failure.
-                    unsafe { self.a.queue_write(from, bytes, first.stream()) }
-                }
-                _ => {
-                    let to = self.host.destination.bytes_mut().as_mut_ptr();
-                    // SAFETY: as above.
-                    unsafe { self.a.queue_read(to, bytes, first.stream()) }
-                }
-            };
-            let settled = self.settle();
-            queued.and(settled)?;
+            let copies = self.areas.legs(&mut self.host, *leg, bytes)?;
+            // SAFETY: `bytes` fits the ranges and areas; they are this copier's and pinned, and every way to reach or free them waits
+            // for the queue first, or leaks them.
+            unsafe { queue.round(*leg, &copies) }?;
         }
         Ok(())
     }
 
-    fn round_both_ways(&mut self, bytes: usize) -> Result<(), DeviceError> {
-        let (Some(first), Some(second), Some(b)) = (&self.first, &self.second, &self.b) else {
-            return Err(one_way_only());
-        };
-        let from = self.host.source.bytes().as_ptr();
-        let to = self.host.destination.bytes_mut().as_mut_ptr();
-        self.in_flight = true;
-        // SAFETY: `bytes` fits both ranges and areas; they are this copier's and pinned, and `settle` below waits for the
-        // lanes, also when one of the two could not be queued.
-        let queued = unsafe { self.a.queue_write(from, bytes, first.stream()) }
-            // SAFETY: as above.
-            .and_then(|()| unsafe { b.queue_read(to, bytes, second.stream()) });
-        let settled = self.settle();
-        Ok(queued.and(settled)?)
+    fn patterns(&self) -> Result<&PatternKernels<D>, DeviceError> {
+        let patterns = self.tools.patterns.as_ref();
+        Ok(patterns.map_err(|reason| unsupported("filling and comparing on the device", reason.clone()))?)
     }
 }
 
 impl<D: Driver> Copier for GpuCopier<D> {
     fn source(&mut self) -> &mut [u8] {
-        // A fault of the queue shows again in the next call that can report one: the driver keeps it.
-        let _ = self.settle();
-        self.host.source.bytes_mut()
+        match (self.settle(), &mut self.host.source) {
+            (Ok(()), Some(range)) => range.bytes_mut(),
+            // A fault of the queue shows again in the next call that can report one.
+            _ => &mut [],
+        }
     }
 
     fn destination(&mut self) -> &mut [u8] {
-        // As in `source`.
-        let _ = self.settle();
-        self.host.destination.bytes_mut()
+        match (self.settle(), &mut self.host.destination) {
+            (Ok(()), Some(range)) => range.bytes_mut(),
+            // As in `source`.
+            _ => &mut [],
+        }
     }
 
     fn take_turns(&mut self) {
         self.takes_turns = true;
     }
 
-    fn preload(&mut self, bytes: usize) -> Result<(), DeviceError> {
-        self.check_bytes(bytes)?;
+    fn store(&mut self, area: Area, offset: usize, from: &[u8]) -> Result<(), DeviceError> {
         self.settle()?;
-        let b = self.b.as_ref().ok_or_else(one_way_only)?;
-        Ok(b.write(&self.host.source.bytes()[..bytes])?)
+        Ok(land(self.areas.part(area, offset, from.len())?, offset, from)?)
+    }
+
+    fn fetch(&mut self, area: Area, offset: usize, into: &mut [u8]) -> Result<(), DeviceError> {
+        self.settle()?;
+        let memory = self.areas.part(area, offset, into.len())?;
+        if into.is_empty() { Ok(()) } else { Ok(memory.read(offset, into)?) }
+    }
+
+    fn pull(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError> {
+        self.areas.check_bytes(bytes)?;
+        self.settle()?;
+        Ok(self.areas.get(area)?.read(0, &mut source(&mut self.host)?[..bytes])?)
+    }
+
+    fn push(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError> {
+        self.areas.check_bytes(bytes)?;
+        self.settle()?;
+        Ok(land(self.areas.get(area)?, 0, &destination(&mut self.host)?[..bytes])?)
+    }
+
+    fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+        self.areas.check_bytes(bytes)?;
+        self.settle()?;
+        let (words, rest) = (bytes / 8, bytes % 8);
+        self.patterns()?.fill(self.areas.get(area)?, pattern, words as u64)?;
+        self.store(area, words * 8, &pattern.word(words as u64).to_le_bytes()[..rest])
+    }
+
+    fn compare(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+        self.areas.check_bytes(bytes)?;
+        self.settle()?;
+        let (words, rest) = (bytes / 8, bytes % 8);
+        if let Some(index) = self.patterns()?.compare(self.areas.get(area)?, pattern, words as u64)? {
+            return Ok(Some(index * 8));
+        }
+        let (expected, mut got) = (pattern.word(words as u64).to_le_bytes(), [0; 8]);
+        self.fetch(area, words * 8, &mut got[..rest])?;
+        Ok((got[..rest] != expected[..rest]).then_some(words as u64 * 8))
+    }
+
+    fn into_host(mut self: Box<Self>) -> HostPair {
+        match self.settle() {
+            Ok(()) => mem::take(&mut self.host),
+            // Dropping leaks them.
+            Err(_) => HostPair::default(),
+        }
     }
 
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
-        self.check_bytes(bytes)?;
+        self.areas.check_bytes(bytes)?;
         self.settle()?;
-        if self.takes_turns && self.first.is_some() {
+        if direction == Direction::Bidirectional || (self.takes_turns && is_pinned(&self.host)) {
             return self.round_on_own_stream(direction, bytes);
         }
-        match direction {
-            Direction::H2d => self.a.write(&self.host.source.bytes()[..bytes])?,
-            Direction::D2h => self.a.read(&mut self.host.destination.bytes_mut()[..bytes])?,
-            Direction::RoundTrip => {
-                self.a.write(&self.host.source.bytes()[..bytes])?;
-                self.a.read(&mut self.host.destination.bytes_mut()[..bytes])?;
-            }
-            Direction::Bidirectional => self.round_both_ways(bytes)?,
+        if direction != Direction::D2h {
+            self.areas.get(Area::A)?.write(0, &source(&mut self.host)?[..bytes])?;
+        }
+        if direction != Direction::H2d {
+            self.areas.get(Area::A)?.read(0, &mut destination(&mut self.host)?[..bytes])?;
         }
         Ok(())
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
         self.settle()?;
-        self.batch = None;
-        let (Some(first), Some(gate)) = (&mut self.first, &mut self.gate) else { return Err(self.not_queued()) };
-        first.reset()?;
-        if let Some(second) = &mut self.second {
-            second.reset()?;
-        }
-        self.in_flight = true;
-        gate.latch.close(first.stream())?;
-        if let Err(error) = gate.start.record(first.stream()) {
-            gate.latch.open();
-            return Err(error.into());
-        }
-        self.batch = Some(Batch::Empty);
-        Ok(())
+        let mechanism = self.check_latch()?.clone();
+        let context = Arc::clone(&self.context);
+        self.need_queue()?.hold(&context, &mechanism)
     }
 
     fn enqueue(&mut self, direction: Direction, bytes: usize, copies: u32) -> Result<(), DeviceError> {
-        let queued = self.queue_round(direction, bytes, copies);
-        if let (Err(_), Some(gate)) = (&queued, &mut self.gate) {
-            gate.latch.open();
+        self.check_latch()?;
+        let Some(queue) = &mut self.queue else { return Err(no_batch("queueing copies")) };
+        let checked = self.areas.check_bytes(bytes);
+        let legs = checked.and_then(|()| self.areas.legs(&mut self.host, direction, bytes));
+        // SAFETY: as in `round_on_own_stream`.
+        let queued = legs.and_then(|legs| unsafe { queue.enqueue(direction, &legs, copies) });
+        if queued.is_err() {
+            queue.open();
         }
         queued
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {
-        match &mut self.gate {
-            Some(gate) => gate.latch.open(),
-            None => return Err(self.not_queued()),
-        }
+        self.check_latch()?;
+        self.queue.iter_mut().for_each(Queue::open);
         Ok(())
     }
 
     fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
-        let Some(first) = &mut self.first else { return Err(self.not_queued()) };
-        let ended = first.ended()?;
-        match &mut self.second {
-            Some(second) if second.queued() > 0 => Ok(ended.min(second.ended()?)),
-            _ => Ok(ended),
-        }
+        self.check_latch()?;
+        Ok(self.queue.as_mut().map_or(Ok(0), Queue::rounds_ended)?)
     }
 
     fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError> {
         self.settle()?;
-        let (Some(first), Some(gate)) = (&self.first, &self.gate) else { return Err(self.not_queued()) };
-        if self.batch.take().is_none() {
-            return Err(unsupported("finishing a batch", "no batch is open: hold comes first"));
-        }
-        if gate.latch.gave_up() {
-            let limit_ms = SPIN_LIMIT.as_millis() as u64;
-            return Err(DeviceError::TimedOut { what: "holding copies back until the release", limit_ms });
-        }
-        first.ends(&gate.start, &mut marks.first_ns)?;
-        marks.second_ns.clear();
-        match &self.second {
-            Some(second) => Ok(second.ends(&gate.start, &mut marks.second_ns)?),
-            None => Ok(()),
-        }
+        self.check_latch()?;
+        self.queue.as_mut().ok_or_else(|| no_batch("finishing a batch"))?.finish(marks)
     }
 }
 
 impl<D: Driver> Drop for GpuCopier<D> {
     fn drop(&mut self) {
         if self.settle().is_err() {
-            // The driver may still read and write all of it. A leak ends with the process; memory in use that is freed ends the process.
-            std::mem::forget((self.b.take(), self.first.take(), self.second.take(), self.gate.take()));
-            return;
+            mem::forget((self.areas.a.take(), self.areas.b.take(), mem::take(&mut self.host), self.queue.take()));
         }
-        // SAFETY: dropped once, here, and not used after it: `self` is gone when this returns.
-        unsafe { ManuallyDrop::drop(&mut self.a) };
-        // SAFETY: as above.
-        unsafe { ManuallyDrop::drop(&mut self.host) };
     }
 }

@@ -1,5 +1,6 @@
 //! An opened GPU: its context, what it can do, the memory and copiers it makes.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{
@@ -7,21 +8,22 @@ use device::{
 };
 
 use crate::context::Context;
-use crate::copier::GpuCopier;
+use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
 use crate::host_memory::{Allocated, Registered};
 use crate::latch::{LatchChoice, Mechanism};
+use crate::pattern_kernels::PatternKernels;
 
 /// A GPU, opened by one thread.
 pub(crate) struct GpuDevice<D: Driver> {
     facts: DeviceFacts,
     capabilities: Capabilities,
-    latch: Option<Mechanism<D>>,
+    tools: Tools<D>,
     context: Arc<Context<D>>,
 }
 
 impl<D: Driver> GpuDevice<D> {
-    /// Retains the device's context, makes it the calling thread's, and tries the latch.
+    /// Retains the device's context, makes it the calling thread's, and tries the latch and the kernels for patterns.
     ///
     /// # Errors
     /// The call that failed.
@@ -32,15 +34,21 @@ impl<D: Driver> GpuDevice<D> {
         choice: LatchChoice,
     ) -> Result<Self, DeviceError> {
         let context = Context::retain(driver, handle, format!("GPU {}", facts.id))?;
-        let chosen = Mechanism::choose(&context, choice);
-        let latch = match &chosen {
+        let tools =
+            Tools { latch: Mechanism::choose(&context, choice), patterns: PatternKernels::load(&context).map(Rc::new) };
+        let latch = match &tools.latch {
             Ok(Mechanism::StreamWait) => Latch::StreamWait,
             Ok(Mechanism::SpinKernel(_)) => Latch::SpinKernel,
             Err(reason) => Latch::None { reason: reason.clone() },
         };
         let memory = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(())));
-        let capabilities = Capabilities { latch, bidirectional: Ok(()), memory };
-        Ok(Self { facts, capabilities, latch: chosen.ok(), context })
+        let capabilities = Capabilities {
+            latch,
+            patterns: tools.patterns.as_ref().map(drop).map_err(String::clone),
+            bidirectional: Ok(()),
+            memory,
+        };
+        Ok(Self { facts, capabilities, tools, context })
     }
 }
 
@@ -73,6 +81,6 @@ impl<D: Driver> Device for GpuDevice<D> {
     }
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {
-        Ok(Box::new(GpuCopier::new(&self.context, self.latch.clone(), host, bidirectional)?))
+        Ok(Box::new(GpuCopier::new(&self.context, self.tools.clone(), host, bidirectional)?))
     }
 }

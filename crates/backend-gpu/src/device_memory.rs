@@ -39,22 +39,30 @@ impl<D: Driver> DeviceMemory<D> {
         }
     }
 
-    /// Copies the range to the start of the area, blocking. A range longer than the area is a driver's error.
-    ///
-    /// # Errors
-    /// The call that failed.
-    pub(crate) fn write(&self, from: &[u8]) -> Result<(), CallError> {
-        // SAFETY: `from` is valid to read and has been read on return; the driver checks its own side.
-        unsafe { self.context.enter()?.copy_h2d(self.address, from.as_ptr().cast(), from.len()) }
+    /// The address of its first byte.
+    pub(crate) fn address(&self) -> D::Address {
+        self.address
     }
 
-    /// Copies the start of the area to the range, blocking. A range longer than the area is a driver's error.
+    /// Copies the range into the area from `offset` on, blocking as the driver defines it. A range beyond the area's end is a driver's
+    /// error.
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn read(&self, to: &mut [u8]) -> Result<(), CallError> {
+    pub(crate) fn write(&self, offset: usize, from: &[u8]) -> Result<(), CallError> {
+        let to = D::offset(self.address, offset);
+        // SAFETY: `from` is valid to read and has been read on return; the driver checks its own side.
+        unsafe { self.context.enter()?.copy_h2d(to, from.as_ptr().cast(), from.len()) }
+    }
+
+    /// Copies the area's bytes from `offset` on into the range, blocking. A range beyond the area's end is a driver's error.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn read(&self, offset: usize, to: &mut [u8]) -> Result<(), CallError> {
+        let from = D::offset(self.address, offset);
         // SAFETY: `to` is valid to write and has been written on return; the driver checks its own side.
-        unsafe { self.context.enter()?.copy_d2h(to.as_mut_ptr().cast(), self.address, to.len()) }
+        unsafe { self.context.enter()?.copy_d2h(to.as_mut_ptr().cast(), from, to.len()) }
     }
 
     /// Queues a copy of the range to the start of the area.

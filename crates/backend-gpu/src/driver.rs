@@ -2,10 +2,12 @@
 //!
 //! One method for each function that the shared files call, in the order of a device's life. Out-parameters, flags and the
 //! spelling of a call are the backend's; a result code that is not success is a [`CallError`] with the driver's own words.
+//!
+//! Over 400 lines because a trait is one item, and most of them are the conditions under which a function may be called.
 
 use std::ffi::{c_char, c_int, c_void};
 
-use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryInfo, Pattern, PlatformKind};
 use stats::PciAddress;
 
 /// A driver that was initialised.
@@ -34,7 +36,9 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// An address on a device.
     type Address: Copy;
     /// The kernel that holds a stream, loaded.
-    type Kernel;
+    type SpinKernel;
+    /// The kernels that fill and compare device memory, loaded.
+    type PatternKernels;
 
     /// The version of the driver's API, as `MAJOR.MINOR`.
     ///
@@ -141,6 +145,9 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// # Safety
     /// `address` came from [`Driver::mem_alloc`] and is freed once.
     unsafe fn mem_free(&self, address: Self::Address) -> Result<(), CallError>;
+
+    /// The address so many bytes after this one.
+    fn offset(address: Self::Address, bytes: usize) -> Self::Address;
 
     /// Allocates host memory that is pinned for every device and not write-combined, by the calling thread's memory policy.
     ///
@@ -346,7 +353,7 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where there is none, or the call that failed.
-    fn kernel_load(&self) -> Result<Self::Kernel, DeviceError>;
+    fn spin_kernel_load(&self) -> Result<Self::SpinKernel, DeviceError>;
 
     /// Queues that kernel: it ends when the first word is at least `value`, or after `limit_ns`, and then leaves `value` in the
     /// second word.
@@ -356,9 +363,9 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     ///
     /// # Safety
     /// As [`Driver::stream_wait_word`]; the kernel was loaded in this context.
-    unsafe fn kernel_launch(
+    unsafe fn spin_kernel_launch(
         &self,
-        kernel: &Self::Kernel,
+        kernel: &Self::SpinKernel,
         stream: Self::Stream,
         words: Self::Address,
         value: u32,
@@ -372,5 +379,52 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     ///
     /// # Safety
     /// Once, in the context it was loaded in, and nothing of it runs any more.
-    unsafe fn kernel_unload(&self, kernel: &Self::Kernel) -> Result<(), CallError>;
+    unsafe fn spin_kernel_unload(&self, kernel: &Self::SpinKernel) -> Result<(), CallError>;
+
+    /// Loads the kernels that fill and compare.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where there are none, or the call that failed.
+    fn pattern_kernels_load(&self) -> Result<Self::PatternKernels, DeviceError>;
+
+    /// Begins to fill `words` words of 8 bytes with the pattern's first ones. Blocking copies come after it.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// The words are allocated, aligned, and live until a blocking copy has returned; the kernels were loaded in this context.
+    unsafe fn pattern_fill(
+        &self,
+        kernels: &Self::PatternKernels,
+        address: Self::Address,
+        words: u64,
+        pattern: Pattern,
+    ) -> Result<(), CallError>;
+
+    /// Begins to lower the word at `lowest` to the index of the first of `words` words that is not the pattern's. Blocking copies come
+    /// after it.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::pattern_fill`], also for the word at `lowest`.
+    unsafe fn pattern_compare(
+        &self,
+        kernels: &Self::PatternKernels,
+        address: Self::Address,
+        words: u64,
+        pattern: Pattern,
+        lowest: Self::Address,
+    ) -> Result<(), CallError>;
+
+    /// Unloads them.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::spin_kernel_unload`].
+    unsafe fn pattern_kernels_unload(&self, kernels: &Self::PatternKernels) -> Result<(), CallError>;
 }

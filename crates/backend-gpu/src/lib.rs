@@ -4,8 +4,8 @@
 //! A backend implements [`Driver`] on its table of functions ([`driver_functions`]), which it finds in a library opened at run
 //! time ([`library`]); [`GpuPlatform`] makes the device contract of it. From the outside in: the platform (`platform`,
 //! `enumerate`) opens devices (`device`), each in its context (`context`); a device pins host memory (`host_memory`) and makes
-//! copiers (`copier`), which own device memory (`device_memory`), queue copies on lanes (`lane`, `stream`) and hold them back with a
-//! latch (`latch`). [`trial`] is what the backends' `conformance` programs do.
+//! copiers (`copier`), which own device memory (`device_memory`), fill and compare it (`pattern_kernels`), queue copies (`queue`) on lanes
+//! (`lane`, `stream`) and hold them back with a latch (`latch`). [`trial`] is what the backends' `conformance` programs do.
 //!
 //! Left out: every function and constant of a driver, and all that only one of them has.
 
@@ -20,7 +20,9 @@ mod host_memory;
 mod lane;
 mod latch;
 pub mod library;
+mod pattern_kernels;
 mod platform;
+mod queue;
 mod spin_kernel;
 mod stream;
 pub mod trial;

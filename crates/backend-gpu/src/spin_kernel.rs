@@ -15,7 +15,7 @@ pub(crate) const SPIN_LIMIT: Duration = Duration::from_secs(20);
 /// The loaded kernel.
 pub(crate) struct SpinKernel<D: Driver> {
     context: Arc<Context<D>>,
-    kernel: D::Kernel,
+    kernel: D::SpinKernel,
 }
 
 impl<D: Driver> SpinKernel<D> {
@@ -24,7 +24,7 @@ impl<D: Driver> SpinKernel<D> {
     /// # Errors
     /// [`DeviceError::Unsupported`] where the driver has none, or the call that failed.
     pub(crate) fn load(context: &Arc<Context<D>>) -> Result<Self, DeviceError> {
-        let kernel = context.enter()?.kernel_load()?;
+        let kernel = context.enter()?.spin_kernel_load()?;
         Ok(Self { context: Arc::clone(context), kernel })
     }
 
@@ -38,7 +38,7 @@ impl<D: Driver> SpinKernel<D> {
     pub(crate) unsafe fn launch(&self, stream: &Stream<D>, words: D::Address, ticket: u32) -> Result<(), CallError> {
         let limit_ns = SPIN_LIMIT.as_nanos() as u64;
         // SAFETY: the stream lives, and the caller keeps the words.
-        unsafe { self.context.enter()?.kernel_launch(&self.kernel, stream.handle(), words, ticket, limit_ns) }
+        unsafe { self.context.enter()?.spin_kernel_launch(&self.kernel, stream.handle(), words, ticket, limit_ns) }
     }
 }
 
@@ -52,7 +52,7 @@ impl<D: Driver> Drop for SpinKernel<D> {
     fn drop(&mut self) {
         if let Ok(driver) = self.context.enter() {
             // SAFETY: loaded once, unloaded once; whoever launched it has waited for it.
-            let _ = unsafe { driver.kernel_unload(&self.kernel) };
+            let _ = unsafe { driver.spin_kernel_unload(&self.kernel) };
         }
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use backend_gpu::{Driver, given};
-use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryInfo, Pattern, PlatformKind};
 use stats::PciAddress;
 
 use crate::api::Api;
@@ -39,7 +39,8 @@ unsafe impl Driver for Api {
     type Stream = hipStream_t;
     type Event = hipEvent_t;
     type Address = hipDeviceptr_t;
-    type Kernel = Infallible;
+    type SpinKernel = Infallible;
+    type PatternKernels = Infallible;
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.
@@ -131,6 +132,10 @@ unsafe impl Driver for Api {
     unsafe fn mem_free(&self, address: hipDeviceptr_t) -> Result<(), CallError> {
         // SAFETY: the caller's.
         unsafe { self.free(address) }
+    }
+
+    fn offset(address: hipDeviceptr_t, bytes: usize) -> hipDeviceptr_t {
+        address.wrapping_byte_add(bytes)
     }
 
     fn host_alloc(&self, len: usize) -> Result<*mut c_void, CallError> {
@@ -267,14 +272,11 @@ unsafe impl Driver for Api {
         unsafe { self.stream_wait_value32(stream, words, value, hipStreamWaitValueGte) }
     }
 
-    fn kernel_load(&self) -> Result<Infallible, DeviceError> {
-        Err(DeviceError::Unsupported {
-            what: "a kernel that spins",
-            reason: "numabench has none for HIP, as it would need hiprtc to compile it".to_owned(),
-        })
+    fn spin_kernel_load(&self) -> Result<Infallible, DeviceError> {
+        Err(no_kernel("a kernel that spins"))
     }
 
-    unsafe fn kernel_launch(
+    unsafe fn spin_kernel_launch(
         &self,
         kernel: &Infallible,
         _stream: hipStream_t,
@@ -285,7 +287,41 @@ unsafe impl Driver for Api {
         match *kernel {}
     }
 
-    unsafe fn kernel_unload(&self, kernel: &Infallible) -> Result<(), CallError> {
+    unsafe fn spin_kernel_unload(&self, kernel: &Infallible) -> Result<(), CallError> {
         match *kernel {}
     }
+
+    fn pattern_kernels_load(&self) -> Result<Infallible, DeviceError> {
+        Err(no_kernel("filling and comparing on the device"))
+    }
+
+    unsafe fn pattern_fill(
+        &self,
+        kernels: &Infallible,
+        _address: hipDeviceptr_t,
+        _words: u64,
+        _pattern: Pattern,
+    ) -> Result<(), CallError> {
+        match *kernels {}
+    }
+
+    unsafe fn pattern_compare(
+        &self,
+        kernels: &Infallible,
+        _address: hipDeviceptr_t,
+        _words: u64,
+        _pattern: Pattern,
+        _lowest: hipDeviceptr_t,
+    ) -> Result<(), CallError> {
+        match *kernels {}
+    }
+
+    unsafe fn pattern_kernels_unload(&self, kernels: &Infallible) -> Result<(), CallError> {
+        match *kernels {}
+    }
+}
+
+fn no_kernel(what: &'static str) -> DeviceError {
+    let reason = "numabench has no kernel for HIP, as it would need hiprtc to compile it".to_owned();
+    DeviceError::Unsupported { what, reason }
 }

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             memory.bytes_mut().fill(1);
             Box::new(memory)
         };
-        let mut copier = device.copier(HostPair { source: heap(), destination: heap() }, false)?;
+        let mut copier = device.copier(HostPair { source: Some(heap()), destination: Some(heap()) }, false)?;
         let (from, mut to) = (heap(), heap());
         let repeats = ((256 << 20) / bytes).clamp(1, 4096);
         let (mut h2d, mut d2h, mut plain) = (Vec::new(), Vec::new(), Vec::new());

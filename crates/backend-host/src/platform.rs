@@ -66,6 +66,7 @@ impl Platform for HostPlatform {
         let missing = || Err(NO_DRIVER.to_owned());
         let capabilities = Capabilities {
             latch: Latch::None { reason: "host copies are done by the calling thread itself".to_owned() },
+            patterns: Ok(()),
             bidirectional: Err("one thread copies in one direction at a time".to_owned()),
             memory: [
                 (MemoryKind::Pinned, missing()),
@@ -123,12 +124,7 @@ impl Device for HostDevice {
         if bidirectional && let Err(reason) = &self.capabilities.bidirectional {
             return Err(DeviceError::Unsupported { what: "moving both directions at once", reason: reason.clone() });
         }
-        let (len, other) = (host.source.bytes().len(), host.destination.bytes().len());
-        if len == 0 || len != other {
-            let reason =
-                format!("the source has {len} bytes, the destination {other}; both must have the same, at least 1");
-            return Err(DeviceError::Unsupported { what: "a copier of these host ranges", reason });
-        }
+        let len = host.common_len()?;
         // Found here, because a strictly bound allocation that does not fit ends the process when it is touched.
         let MemoryInfo { free_bytes, total_bytes } = self.memory()?;
         if len as u64 > free_bytes {

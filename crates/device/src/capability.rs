@@ -60,6 +60,8 @@ impl Latch {
 pub struct Capabilities {
     /// The latch for device timing.
     pub latch: Latch,
+    /// Whether the device itself can fill and compare an area ([`crate::Copier::fill`]), or why not.
+    pub patterns: Result<(), String>,
     /// Whether both directions can move at once on one copier, or why not.
     pub bidirectional: Result<(), String>,
     /// The memory kinds there are, each with the reason if it is missing.

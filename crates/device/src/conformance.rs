@@ -7,12 +7,15 @@
 //! Left out: speed (that is what numabench measures), and any time limit of their own. A backend that hangs, hangs its
 //! checks, and the caller's limit ends them: a thread stuck in a driver cannot be ended from inside the process.
 
+mod areas;
 mod batches;
 mod copies;
 mod identity;
 mod memory;
+mod patterns;
 mod payload;
 mod range;
+mod reuse;
 
 use crate::{Copier, Device, DeviceError, DeviceId, HostMemory, HostPair, MemoryKind, Platform};
 
@@ -59,7 +62,15 @@ fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<F
             Err(error) => findings.push(finding("the device opens", Outcome::Failed(error.to_string()))),
             Ok(device) => {
                 let subject = Subject { platform, device: &*device };
-                let tables = [identity::DEVICE_CHECKS, memory::CHECKS, copies::CHECKS, batches::CHECKS];
+                let tables = [
+                    identity::DEVICE_CHECKS,
+                    memory::CHECKS,
+                    copies::CHECKS,
+                    areas::CHECKS,
+                    patterns::CHECKS,
+                    reuse::CHECKS,
+                    batches::CHECKS,
+                ];
                 let checks = tables.into_iter().flatten().filter(|(check, _)| chosen(check));
                 findings.extend(checks.map(|(check, run)| finding(check, outcome(run(&subject)))));
             }
@@ -153,8 +164,8 @@ impl Subject<'_> {
     }
 
     fn copier(&self, kind: MemoryKind, len: usize, bidirectional: bool) -> Result<Box<dyn Copier>, Halt> {
-        let pair = HostPair { source: self.host(kind, len)?, destination: self.host(kind, len)? };
-        Ok(self.device.copier(pair, bidirectional)?)
+        let host = HostPair { source: Some(self.host(kind, len)?), destination: Some(self.host(kind, len)?) };
+        Ok(self.device.copier(host, bidirectional)?)
     }
 }
 

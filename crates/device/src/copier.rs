@@ -2,17 +2,24 @@
 //!
 //! The copier owns the host ranges, so that no slice of them can be alive while a driver writes there: [`Copier::source`]
 //! and [`Copier::destination`] need `&mut self`, and a copier with work in flight waits for it first. Waiting never hangs on
-//! the copier's own latch: whatever waits opens it first, and so does dropping the copier.
+//! the copier's own latch: whatever waits opens it first, and so does dropping the copier. What could not be waited for is leaked, never
+//! lent or freed. [`Copier::into_host`] gives the ranges back,
+//! placed and pinned as they are, for the next copier.
+//!
+//! What only queued copies need (streams, events, the latch) is made by the first [`Copier::hold`], not before: an asynchronous copy from the
+//! device makes each later blocking copy of a few bytes in this process a microsecond slower (seen on an H200 with CUDA 13), so a
+//! copier that only ever does blocking rounds queues nothing.
 //!
 //! While one copier's latch holds, no other copier of the same device may be made or dropped by someone that the holder
 //! waits for: drivers wait for the whole device when memory is allocated or freed.
 //!
-//! Device memory is two areas: `A`, which H2D writes and D2H reads, and `B` (only with `bidirectional`), which D2H reads
+//! Device memory is two areas ([`Area`]): `A`, which H2D writes and D2H reads, and `B` (only with `bidirectional`), which D2H reads
 //! when both directions move at once, so that the two directions share no byte.
 
 use std::fmt;
 
-use crate::DeviceError;
+use crate::pattern::Pattern;
+use crate::{DeviceError, HostPair};
 
 /// The most rounds one batch may queue between [`Copier::hold`] and [`Copier::finish`]: their marks are made beforehand.
 pub const MAX_ROUNDS: usize = 4096;
@@ -50,6 +57,15 @@ impl Direction {
     }
 }
 
+/// A part of a copier's device memory, as long as its host ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// What H2D writes and D2H reads.
+    A,
+    /// What D2H reads while H2D writes A.
+    B,
+}
+
 impl fmt::Display for Direction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -68,12 +84,13 @@ pub struct Marks {
 /// Moves bytes between one rank's host ranges and its device.
 ///
 /// Every `bytes` must be at least 1 and at most the length of the host ranges; more is a caller's error and is
-/// [`DeviceError::Unsupported`]. A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`.
+/// [`DeviceError::Unsupported`], as is a direction whose host range the copier was made without. A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`.
 pub trait Copier {
-    /// The host range that H2D reads. Opens the latch and waits for copies in flight.
+    /// The host range that H2D reads; empty where the copier was made without. Opens the latch and waits for copies in flight; empty too where
+    /// that failed, because a driver may still be at work there. The next call that can report the failure does.
     fn source(&mut self) -> &mut [u8];
 
-    /// The host range that D2H writes. Opens the latch and waits for copies in flight.
+    /// The host range that D2H writes; empty where [`Copier::source`] would be.
     fn destination(&mut self) -> &mut [u8];
 
     /// The device's side, where it is host memory whose pages can be looked up; `None` for a GPU's own.
@@ -86,11 +103,46 @@ pub trait Copier {
     /// long (11 s seen with CUDA 13 on an H200). Where there is no such lock it changes nothing.
     fn take_turns(&mut self) {}
 
-    /// Source → B, blocking and untimed: what D2H will read in [`Direction::Bidirectional`].
+    /// Writes these bytes to an area from `offset` on, blocking and untimed.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] without `bidirectional`, or the call that failed.
-    fn preload(&mut self, bytes: usize) -> Result<(), DeviceError>;
+    /// [`DeviceError::Unsupported`] beyond the area's end or without that area, or the call that failed.
+    fn store(&mut self, area: Area, offset: usize, from: &[u8]) -> Result<(), DeviceError>;
+
+    /// Reads these bytes of an area, blocking and untimed.
+    ///
+    /// # Errors
+    /// As [`Copier::store`].
+    fn fetch(&mut self, area: Area, offset: usize, into: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Copies the first `bytes` of an area to the source, blocking and untimed.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] without a source, or as [`Copier::store`].
+    fn pull(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError>;
+
+    /// Copies the first `bytes` of the destination to an area, blocking and untimed.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] without a destination, or as [`Copier::store`].
+    fn push(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError>;
+
+    /// Fills the first `bytes` of an area with a pattern, on the device itself. Returns when it is done.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where [`crate::Capabilities::patterns`] says so, or as [`Copier::store`].
+    fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError>;
+
+    /// Compares the first `bytes` of an area with a pattern, on the device itself: the offset of the first word (of 8 bytes) that differs,
+    /// or `None`. What differs can then be fetched.
+    ///
+    /// # Errors
+    /// As [`Copier::fill`].
+    fn compare(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError>;
+
+    /// Opens the latch, waits for copies in flight, frees the device's side, and gives the host ranges back as they are. Where waiting
+    /// failed it gives nothing back and frees nothing: a driver may still read and write there.
+    fn into_host(self: Box<Self>) -> HostPair;
 
     /// One round, blocking, as the driver defines it: CUDA's H2D from pageable memory may return when the last bytes are
     /// staged; everything else returns when every byte has arrived. This is what host timing times, so it holds nothing

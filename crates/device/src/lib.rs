@@ -3,6 +3,7 @@
 //! * [`Platform`] is a family of devices this process can reach (CUDA, HIP, host memory);
 //! * [`Device`] is one of them, opened by the thread that will use it;
 //! * [`Copier`] owns one rank's buffers on both sides and moves bytes between them;
+//! * [`Pattern`] is known bytes, the same on host and device;
 //! * [`HostMemory`] is memory a copier may own: placed and proven by its maker, pinned by a device;
 //! * [`conformance`] holds the checks that every backend's tests run.
 //!
@@ -14,10 +15,12 @@ pub mod conformance;
 pub mod copier;
 pub mod error;
 pub mod host_memory;
+pub mod pattern;
 pub mod platform;
 
 pub use capability::{Capabilities, Latch, MemoryKind};
-pub use copier::{Copier, Direction, MAX_ROUNDS, Marks};
+pub use copier::{Area, Copier, Direction, MAX_ROUNDS, Marks};
 pub use error::{CallError, DeviceError};
 pub use host_memory::{HeapMemory, HostMemory};
+pub use pattern::{Difference, Pattern};
 pub use platform::{Device, DeviceFacts, DeviceId, HostPair, MemoryInfo, Platform, PlatformFacts, PlatformKind};

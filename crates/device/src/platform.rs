@@ -83,12 +83,37 @@ pub struct MemoryInfo {
     pub total_bytes: u64,
 }
 
-/// The two host ranges of a copier; equal lengths.
+/// The host ranges of a copier: at least one; equal lengths where there are two. One direction needs one range only.
+#[derive(Default)]
 pub struct HostPair {
     /// Copies to the device read here.
-    pub source: Box<dyn HostMemory>,
+    pub source: Option<Box<dyn HostMemory>>,
     /// Copies from the device write here.
-    pub destination: Box<dyn HostMemory>,
+    pub destination: Option<Box<dyn HostMemory>>,
+}
+
+impl HostPair {
+    /// The ranges there are.
+    pub fn ranges(&self) -> impl Iterator<Item = &dyn HostMemory> {
+        [&self.source, &self.destination].into_iter().flatten().map(|range| &**range)
+    }
+
+    /// The length that the ranges have in common.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] without a range, for ranges of unequal lengths, or of none.
+    pub fn common_len(&self) -> Result<usize, DeviceError> {
+        let lens: Vec<usize> = self.ranges().map(|range| range.bytes().len()).collect();
+        match lens[..] {
+            [len] | [len, _] if len > 0 && lens.iter().all(|other| *other == len) => Ok(len),
+            _ => Err(DeviceError::Unsupported {
+                what: "a copier of these host ranges",
+                reason: format!(
+                    "the ranges have {lens:?} bytes; at least one is needed, and two must have the same length, at least 1"
+                ),
+            }),
+        }
+    }
 }
 
 /// A driver that was found and initialised.
@@ -136,8 +161,8 @@ pub trait Device {
     /// [`DeviceError::Unsupported`], or the call that failed.
     fn allocate_pinned(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError>;
 
-    /// Takes over a pair of host ranges, allocates as much memory on the device (twice as much with `bidirectional`), and
-    /// loads everything a copy may load lazily.
+    /// Takes over host ranges and allocates as much memory on the device (twice as much with `bidirectional`, which needs both
+    /// ranges). Queues nothing: see [`Copier::hold`]. Host memory that another device of the same platform pinned is pinned for this one too.
     ///
     /// # Errors
     /// [`DeviceError::OutOfMemory`], [`DeviceError::Unsupported`], or the call that failed.

@@ -48,15 +48,17 @@ pub fn check_budget(
     let mut on_device: BTreeMap<TargetId, Needs> = BTreeMap::new();
     let areas =
         if config.bidirectional() && config.memory.iter().any(|kind| *kind != MemoryKind::Pageable) { 2 } else { 1 };
+    let ranges =
+        [config.needs_source(), config.needs_destination()].into_iter().filter(|needed| *needed).count() as u64;
     for rank in &plan.ranks {
-        add(on_node.entry(rank.memory_node).or_default(), rank.rank, size.saturating_mul(2));
+        add(on_node.entry(rank.memory_node).or_default(), rank.rank, size.saturating_mul(ranges));
         match rank.target.id {
             TargetId::Node(node) => add(on_node.entry(node).or_default(), rank.rank, size),
             gpu @ TargetId::Gpu(_) => add(on_device.entry(gpu).or_default(), rank.rank, size.saturating_mul(areas)),
         }
     }
     for (node, needs) in on_node {
-        let why = "a source and a destination range, and where the device is this node, its copy of them";
+        let why = "one range for one direction, two for more, and where the device is this node, its copy of them";
         fits(format!("NUMA node {node}"), host_bytes(node), &needs, why)?;
     }
     for (device, needs) in on_device {
@@ -94,7 +96,9 @@ mod tests {
     use stats::PciAddress;
 
     use super::*;
-    use crate::config::{Amount, Order, TimingChoice};
+    use engine::{Amount, Order};
+
+    use crate::config::TimingChoice;
 
     const MIB: u64 = 1 << 20;
 
@@ -139,11 +143,15 @@ mod tests {
     #[test]
     fn what_fits_to_the_last_byte_fits_and_one_byte_less_does_not() {
         let one_way = config(&[Direction::H2d], &[MemoryKind::Pinned]);
+        let there_and_back = config(&[Direction::RoundTrip], &[MemoryKind::Pinned]);
         let shared = [(0, gpu(1)), (0, gpu(1)), (1, gpu(1))];
-        assert_eq!(said(&one_way, &shared, 4 * MIB, 3 * MIB), None);
-        let host = said(&one_way, &shared, 4 * MIB - 1, 3 * MIB).unwrap_or_default();
-        assert!(host.starts_with("NUMA node 0 has") && host.contains("2 ranks need 4 MiB there (each 2 MiB"), "{host}");
-        let device = said(&one_way, &shared, 4 * MIB, 3 * MIB - 1).unwrap_or_default();
+        assert_eq!(said(&one_way, &shared, 2 * MIB, 3 * MIB), None);
+        assert_eq!(said(&there_and_back, &shared, 4 * MIB, 3 * MIB), None);
+        let host = said(&one_way, &shared, 2 * MIB - 1, 3 * MIB).unwrap_or_default();
+        assert!(host.starts_with("NUMA node 0 has") && host.contains("2 ranks need 2 MiB there (each 1 MiB"), "{host}");
+        let host = said(&there_and_back, &shared, 4 * MIB - 1, 3 * MIB).unwrap_or_default();
+        assert!(host.contains("2 ranks need 4 MiB there (each 2 MiB"), "{host}");
+        let device = said(&one_way, &shared, 2 * MIB, 3 * MIB - 1).unwrap_or_default();
         assert!(device.starts_with("GPU 0000:01:00.0 has") && device.contains("3 ranks need 3 MiB"), "{device}");
     }
 
@@ -158,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_node_that_is_the_device_has_the_copies_too_and_each_rank_counts_once() {
-        let host = config(&[Direction::H2d], &[MemoryKind::Pageable]);
+        let host = config(&[Direction::H2d, Direction::D2h], &[MemoryKind::Pageable]);
         let own = [(0, TargetId::Node(0))];
         assert_eq!(said(&host, &own, 3 * MIB, 0), None);
         let text = said(&host, &own, 3 * MIB - 1, 0).unwrap_or_default();

@@ -3,16 +3,7 @@
 use std::time::Duration;
 
 use device::{Direction, MemoryKind};
-use stats::stop::Rule;
-
-/// How ranks share the machine in one case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Order {
-    /// All ranks at once.
-    Simultaneous,
-    /// One rank after the other, the others waiting.
-    Alone,
-}
+use engine::{Amount, EngineConfig, Order};
 
 /// The clock asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,32 +14,6 @@ pub enum TimingChoice {
     Host,
     /// The device's clock around copies queued behind a latch.
     Device,
-}
-
-/// How often a case is repeated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Amount {
-    /// So many rounds, after so many that do not count; they are spread over ten blocks, or as many as it takes.
-    Fixed {
-        /// Rounds that count.
-        reps: u64,
-        /// Rounds before the first block of an allocation that do not.
-        warmup: u64,
-    },
-    /// Blocks until the interval is narrow.
-    Adaptive(Rule),
-}
-
-/// A fixed number of rounds is spread over so many blocks, or more where a block cannot take its share.
-const FIXED_BLOCKS: u64 = 10;
-
-/// The most rounds one block can be asked for by number, by either clock: half of what a batch of queued rounds may have, so
-/// that a rank can go on while others have not theirs.
-pub(crate) const FIXED_ROUNDS: usize = device::MAX_ROUNDS / 2;
-
-/// How many blocks a fixed number of rounds makes.
-pub(crate) fn fixed_blocks(reps: u64) -> u64 {
-    reps.clamp(1, FIXED_BLOCKS).max(reps.div_ceil(FIXED_ROUNDS as u64))
 }
 
 /// A run.
@@ -79,9 +44,25 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
+    /// What the engine is told.
+    pub fn engine(&self) -> EngineConfig {
+        let Self { seed, amount, verify, max_time, timeout, .. } = *self;
+        EngineConfig { seed, amount, verify, max_time, timeout }
+    }
+
     /// The largest copy.
     pub fn largest(&self) -> usize {
         self.sizes.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Whether any case reads host memory.
+    pub fn needs_source(&self) -> bool {
+        self.directions.iter().any(|direction| *direction != Direction::D2h)
+    }
+
+    /// Whether any case writes host memory.
+    pub fn needs_destination(&self) -> bool {
+        self.directions.iter().any(|direction| *direction != Direction::H2d)
     }
 
     /// Whether any case moves both ways at once, which takes a second area on the device.

@@ -1,56 +1,37 @@
-//! The part that acts: binds, places, warms up, measures and verifies. The only crate that changes the state of the machine.
+//! Copies between host memory and devices: the first kind of work of the engine, and the suite that lists its cases.
 //!
 //! ```text
-//! Plan -> Bound -> Buffers -> proven -> warm -> Timeline -> Block -> verified
-//!         bound    buffers    seen      block   measure     window   delivery
+//! RunConfig -> CopySuite -> CopySite (a rank: devices, host ranges) -> CopyWork (a block) -> engine
 //! ```
 //!
-//! * `config`, `case` what is measured; `schedule` in which order;
-//! * `lead` decides after each pass and `follow` does a process's part of it, with `letter`s between them, and each knows by a `heartbeat` whether the other is there; `crew` are the ranks of a process, one
-//!   thread each; `rank` is one rank's life, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
-//! * `bound`, `host_memory`, `buffers`, `seen` put a rank where it belongs and look whether it is there;
-//! * `measure` is the timed region; `window` what of it counts; `delivery` proves with a `payload` that bytes moved;
-//! * `budget` says beforehand whether the memory asked for is there;
-//! * `sys` the kernel's calls; `clock` the node's clock.
+//! * `config`, `case` what is measured, as users ask for it; `cells` where, if not each rank in its own place;
+//! * `suite` makes the engine's cases of it: which share memory, which come first;
+//! * `site` opens a rank's devices, places and pins its host memory, and hands both to copiers;
+//! * `work` is one block of copies; `delivery` proves that its bytes arrived, on the device where that can run a kernel;
+//! * `budget` says beforehand whether the memory asked for is there.
 //!
-//! Left out: statistics (stats), where ranks go (placement), words for users (the binary and report).
+//! Left out: binding, proving, timing, deciding when it is enough (engine), statistics (stats), where ranks go (placement), words for users.
 
-mod block;
-mod bound;
 mod budget;
-mod buffers;
 mod case;
-pub mod clock;
+mod cells;
 mod config;
-mod crew;
 mod delivery;
-mod failure;
-mod follow;
-mod heartbeat;
-mod host_memory;
-mod lead;
-mod letter;
-mod measure;
-mod measured;
-mod payload;
-mod rank;
-mod sample;
-mod schedule;
-mod seen;
-#[cfg(test)]
-mod simulation;
-mod state;
-mod sys;
-mod window;
+mod fault;
+mod host_range;
+mod run;
+mod site;
+mod suite;
+mod work;
 
 pub use budget::{BudgetError, check_budget};
-pub use case::{Case, DEVICE_TIMING_FROM_BYTES, Timing};
-pub use config::{Amount, Order, RunConfig, TimingChoice};
-pub use crew::{Crew, Group, Neighbours};
-pub use failure::{Failure, Stage};
-pub use follow::{Followed, follow};
-pub use lead::{Journal, dismiss, lead};
-pub use payload::Mismatch;
-pub use sample::{Sample, SoFar, Trouble};
-pub use seen::{Pages, Seen};
-pub use state::{RankCase, RankState, RunEnd, RunState};
+pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
+pub use cells::{Cell, Cells};
+pub use config::{RunConfig, TimingChoice};
+pub use engine::{
+    Amount, Crew, Enough, Failure, Followed, Group, Helpers, Journal, Latch, Mismatch, Neighbours, Order, Pages,
+    PerCase, RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Spent, Stage, Timing, Trouble, Worker, clock,
+    dismiss,
+};
+pub use run::{follow, lead};
+pub use suite::{CopySuite, workers};

@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "numabench.result";
 /// The schema's major version: a reader refuses a larger one.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 1;
+pub const SCHEMA_MINOR: u32 = 2;
 
 /// One run of numabench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

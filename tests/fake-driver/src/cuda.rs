@@ -315,5 +315,5 @@ unsafe extern "C" fn cuLaunchKernel(
     parameters: *mut *mut c_void,
     _extra: *mut *mut c_void,
 ) -> c_int {
-    on_device("cuLaunchKernel", |_| unsafe { hold::launch(function, Stream::of(stream)?, parameters) })
+    on_device("cuLaunchKernel", |device| unsafe { hold::launch(device, function, stream, parameters) })
 }

@@ -8,10 +8,13 @@
 //! times N WHAT           the time between two events is `negative`, `zero`, `nan`, `infinite`, or `huge`
 //! wait holds-nothing     the stream's wait for a value is accepted and does not wait
 //! wait never-ends        the stream's wait for a value never ends
+//! patterns fill-wrong    the kernel that fills memory leaves it as it is
+//! patterns compare-blind the kernel that compares memory finds nothing wrong
 //! ```
 //!
-//! Copies are counted over all streams, in the order in which they begin, those included that warm up and verify. A driver that
-//! lacks a symbol is another library, because the loader must say so: `stand_in.rs` makes it.
+//! Copies are counted over all streams, in the order in which they begin, those included that warm up and verify, and those by which the
+//! kernels for patterns are tried when a device is opened. A driver that lacks a symbol is another library, because the loader must
+//! say so: `stand_in.rs` makes it.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -31,6 +34,14 @@ struct Faults {
     lose: Vec<(When, c_int)>,
     times: Vec<(When, f32)>,
     wait: Wait,
+    patterns: Patterns,
+}
+
+/// What is wrong with the kernels for patterns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Patterns {
+    pub fills_wrong: bool,
+    pub compares_blind: bool,
 }
 
 /// Which of a series.
@@ -105,6 +116,11 @@ pub fn wait() -> Wait {
     all().wait
 }
 
+/// What is wrong with the kernels for patterns.
+pub fn patterns() -> Patterns {
+    all().patterns
+}
+
 impl When {
     fn has(self, number: u64) -> bool {
         (self.first..=self.last).contains(&number)
@@ -152,6 +168,8 @@ impl Faults {
             }
             ["wait", "holds-nothing"] => self.wait = Wait::HoldsNothing,
             ["wait", "never-ends"] => self.wait = Wait::NeverEnds,
+            ["patterns", "fill-wrong"] => self.patterns.fills_wrong = true,
+            ["patterns", "compare-blind"] => self.patterns.compares_blind = true,
             _ => return Err("no such fault".to_owned()),
         }
         Ok(())

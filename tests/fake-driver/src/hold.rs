@@ -1,4 +1,4 @@
-//! Holding a stream back: by its wait for a value of a word, and by the one kernel there is.
+//! Holding a stream back: by its wait for a value of a word, and by a kernel. Kernels are loaded, found and launched here.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::Ordering;
@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use crate::code::{Answer, INVALID_IMAGE, INVALID_VALUE};
 use crate::faults::{self, Wait};
+use crate::pattern::Kernel;
 use crate::stream::{Op, Rule, Stream, WaitWord};
 use crate::{actor, memory};
 
-/// The handles of the only module and function.
-const MODULE: usize = 0x77;
-const FUNCTION: usize = 0x78;
+/// The handles of the modules (the spin kernel's, the patterns') and of their functions.
+const SPIN: usize = 0x77;
+const PATTERNS: usize = 0x7a;
+const HOLD: usize = 0x78;
+const FILL: usize = 0x7b;
+const COMPARE: usize = 0x7c;
 const KERNEL: &CStr = c"numabench_hold";
 
 /// The waits at which streams of this process are.
@@ -48,35 +52,51 @@ pub fn wait_value(stream: &Stream, word: usize, value: u32, rule: Rule) -> Answe
     stream.push(Op::WaitWord(WaitWord { word, value, rule, limit: None }))
 }
 
-/// The text must be the spin kernel's, whole: it declares the entry and ends.
+/// The text must be one of the two, whole: it declares the entries and ends.
 pub unsafe fn load(image: *const c_char) -> Answer<usize> {
     let text = unsafe { CStr::from_ptr(image) }.to_string_lossy();
-    if text.contains(".visible .entry numabench_hold(") && text.trim_end().ends_with('}') {
-        memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
-        return Ok(MODULE);
-    }
-    Err(INVALID_IMAGE)
+    let has = |entry: &str| text.contains(&format!(".visible .entry {entry}(")) && text.trim_end().ends_with('}');
+    let module = match () {
+        () if has("numabench_hold") => SPIN,
+        () if has("numabench_fill") && has("numabench_compare") => PATTERNS,
+        () => return Err(INVALID_IMAGE),
+    };
+    memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
+    Ok(module)
 }
 
 /// Forgets it.
 pub fn unload(module: usize) -> Answer {
-    if module != MODULE {
+    if ![SPIN, PATTERNS].contains(&module) {
         return Err(INVALID_VALUE);
     }
     memory::OBJECTS.fetch_sub(1, Ordering::AcqRel);
     Ok(())
 }
 
-/// The kernel by its name.
+/// A kernel by its name.
 pub unsafe fn function(module: usize, name: *const c_char) -> Answer<usize> {
-    if module == MODULE && unsafe { CStr::from_ptr(name) } == KERNEL { Ok(FUNCTION) } else { Err(INVALID_VALUE) }
+    match (module, unsafe { Kernel::named(name) }) {
+        (SPIN, None) if unsafe { CStr::from_ptr(name) } == KERNEL => Ok(HOLD),
+        (PATTERNS, Some(Kernel::Fill)) => Ok(FILL),
+        (PATTERNS, Some(Kernel::Compare)) => Ok(COMPARE),
+        _ => Err(INVALID_VALUE),
+    }
 }
 
-/// Queues it; its parameters are a word's address, a value, and a limit in nanoseconds.
-pub unsafe fn launch(function: usize, stream: &Stream, parameters: *mut *mut c_void) -> Answer {
-    if function != FUNCTION || parameters.is_null() {
+/// Queues the kernel that holds, on a stream of the caller's, or runs one of the others, on the default stream. The parameters of that which
+/// holds are a word's address, a value, and a limit in nanoseconds.
+pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: *mut *mut c_void) -> Answer {
+    if parameters.is_null() {
         return Err(INVALID_VALUE);
     }
+    match (function, stream) {
+        (FILL, 0) => return unsafe { Kernel::Fill.run(device, parameters) },
+        (COMPARE, 0) => return unsafe { Kernel::Compare.run(device, parameters) },
+        (HOLD, _) => {}
+        _ => return Err(INVALID_VALUE),
+    }
+    let stream = unsafe { Stream::of(stream) }?;
     let (word, value, limit) = unsafe {
         (
             *(*parameters).cast::<u64>() as usize,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::payload::{self, POISON};
 use super::range::Range;
 use super::{Check, Halt, Subject, expect, expect_unsupported};
-use crate::{Copier, Direction, HostPair, Marks, MemoryKind};
+use crate::{Area, Copier, Direction, HostPair, Marks, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
     ("without a latch nothing is queued", no_latch),
@@ -61,11 +61,11 @@ fn held(subject: &Subject) -> Result<(), Halt> {
             } else {
                 subject.host(kind, MIB)?
             };
-            let pair = HostPair { source: subject.host(kind, MIB)?, destination };
+            let pair = HostPair { source: Some(subject.host(kind, MIB)?), destination: Some(destination) };
             let mut copier = subject.device.copier(pair, bidirectional)?;
             payload::fill(copier.source(), 1);
             if bidirectional {
-                copier.preload(MIB)?;
+                copier.store(Area::B, 0, &payload::bytes(MIB, 1))?;
             }
             copier.round(Direction::H2d, MIB)?;
             copier.destination().fill(POISON);
@@ -129,7 +129,7 @@ fn same_bytes(subject: &Subject) -> Result<(), Halt> {
             batch(&mut *copier, Direction::RoundTrip, bytes, 1)?;
             payload::expect_payload(&what("round trip"), &copier.destination()[..bytes], 3, 0)?;
             if bidirectional {
-                copier.preload(bytes)?;
+                copier.store(Area::B, 0, &payload::bytes(bytes, 3))?;
                 payload::fill(copier.source(), 4);
                 copier.destination().fill(POISON);
                 batch(&mut *copier, Direction::Bidirectional, bytes, 1)?;

@@ -4,13 +4,13 @@ use std::thread;
 
 use super::payload::{self, POISON};
 use super::{Check, Halt, Subject, expect_unsupported};
-use crate::{Direction, MemoryKind};
+use crate::{Area, Direction, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
     ("bytes go to the device and come back the same", exact),
     ("bytes beyond those asked for stay as they were", beyond),
     ("a round trip brings the source's bytes to the destination", round_trip),
-    ("both at once: A takes the source, the destination takes what was preloaded to B", both_at_once),
+    ("both at once: A takes the source, the destination takes what was stored in B", both_at_once),
     ("what the copier has no room or no second area for is refused", refused),
     ("two threads share the device", shared),
 ];
@@ -77,8 +77,7 @@ fn both_at_once(subject: &Subject) -> Result<(), Halt> {
         for bytes in SIZES {
             let what = |place: &str| format!("{bytes} bytes, {kind}: {place}");
             let mut copier = subject.copier(kind, bytes, true)?;
-            payload::fill(copier.source(), 1);
-            copier.preload(bytes)?;
+            copier.store(Area::B, 0, &payload::bytes(bytes, 1))?;
             payload::fill(copier.source(), 2);
             for turn in 1..=2 {
                 copier.destination().fill(POISON);
@@ -100,7 +99,6 @@ fn refused(subject: &Subject) -> Result<(), Halt> {
             expect_unsupported("a round of 0 bytes", copier.round(direction, 0))?;
         }
         expect_unsupported("a bidirectional round without B", copier.round(Direction::Bidirectional, 4096))?;
-        expect_unsupported("a preload without B", copier.preload(4096))?;
     }
     Ok(())
 }

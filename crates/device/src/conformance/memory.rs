@@ -2,14 +2,14 @@
 
 use super::range::Range;
 use super::{Check, Halt, KINDS, Subject, expect, expect_unsupported, payload};
-use crate::{DeviceError, HostPair, MemoryKind};
+use crate::{DeviceError, HostMemory, HostPair, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
     ("pageable memory is returned as it is", pageable_stays),
     ("memory kinds that are not there are refused", missing_kinds),
     ("every kind of memory has the length asked for and can be written", lengths),
     ("pinned memory is unpinned on drop", unpinned_on_drop),
-    ("host ranges of different lengths are refused", unequal),
+    ("host ranges of different lengths, of no bytes, and none at all are refused", unequal),
     ("more memory than the device has is refused", out_of_memory),
 ];
 
@@ -60,11 +60,16 @@ fn unpinned_on_drop(subject: &Subject) -> Result<(), Halt> {
     Ok(())
 }
 
+fn pair(source: Box<dyn HostMemory>, destination: Box<dyn HostMemory>) -> HostPair {
+    HostPair { source: Some(source), destination: Some(destination) }
+}
+
 fn unequal(subject: &Subject) -> Result<(), Halt> {
-    let pair = HostPair { source: payload::heap(4096)?, destination: payload::heap(8192)? };
-    expect_unsupported("4096 bytes to and 8192 bytes from the device", subject.device.copier(pair, false))?;
-    let nothing = HostPair { source: payload::heap(0)?, destination: payload::heap(0)? };
-    expect_unsupported("a copier of 0 bytes", subject.device.copier(nothing, false))
+    let host = pair(payload::heap(4096)?, payload::heap(8192)?);
+    expect_unsupported("4096 bytes to and 8192 bytes from the device", subject.device.copier(host, false))?;
+    let nothing = pair(payload::heap(0)?, payload::heap(0)?);
+    expect_unsupported("a copier of 0 bytes", subject.device.copier(nothing, false))?;
+    expect_unsupported("a copier without host ranges", subject.device.copier(HostPair::default(), false))
 }
 
 fn out_of_memory(subject: &Subject) -> Result<(), Halt> {
@@ -75,8 +80,8 @@ fn out_of_memory(subject: &Subject) -> Result<(), Halt> {
     let asked = free + (64 << 20);
     let len = usize::try_from(if bidirectional { asked / 2 } else { asked })
         .map_err(|_| Halt::Skipped(format!("{asked} bytes are more than this program can address")))?;
-    let pair = HostPair { source: payload::heap(len)?, destination: payload::heap(len)? };
-    match subject.device.copier(pair, bidirectional) {
+    let host = pair(payload::heap(len)?, payload::heap(len)?);
+    match subject.device.copier(host, bidirectional) {
         Err(DeviceError::OutOfMemory { asked_bytes, .. }) => {
             expect(asked_bytes >= len as u64, || format!("the error speaks of {asked_bytes} bytes, asked were {len}"))
         }

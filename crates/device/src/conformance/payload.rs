@@ -15,11 +15,7 @@ pub(super) fn heap(len: usize) -> Result<Box<dyn HostMemory>, Halt> {
     }
 }
 
-/// The byte that belongs at position `at` (splitmix64 of seed and word: Steele, Lea, Flood, OOPSLA 2014).
-fn byte(seed: u64, at: usize) -> u8 {
-    word(seed, at as u64 / 8).to_le_bytes()[at % 8]
-}
-
+/// The payload's bytes from `8 * index` on (splitmix64 of seed and word: Steele, Lea, Flood, OOPSLA 2014).
 fn word(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -34,12 +30,27 @@ pub(super) fn fill(range: &mut [u8], seed: u64) {
     }
 }
 
+/// The first `len` bytes of the payload of `seed`.
+pub(super) fn bytes(len: usize, seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    fill(&mut bytes, seed);
+    bytes
+}
+
 /// Fails at the first byte of `range` that is not the payload of `seed`; `offset` is where `range` starts in the payload.
 pub(super) fn expect_payload(what: &str, range: &[u8], seed: u64, offset: usize) -> Result<(), Halt> {
-    let wrong = range.iter().enumerate().find(|(at, got)| **got != byte(seed, offset + at));
-    let Some((at, got)) = wrong else { return Ok(()) };
-    let want = byte(seed, offset + at);
-    Err(Halt::Failed(format!("{what}: byte {} is {got:#04x}, expected {want:#04x}", offset + at)))
+    expect(!range.is_empty(), || format!("{what}: there are no bytes"))?;
+    expect_same(what, range, &bytes(offset + range.len(), seed)[offset..])
+}
+
+/// Fails at the first byte of `range` that is not `expected`'s.
+pub(super) fn expect_same(what: &str, range: &[u8], expected: &[u8]) -> Result<(), Halt> {
+    expect(range.len() == expected.len(), || format!("{what}: {} bytes, not {}", range.len(), expected.len()))?;
+    if range == expected {
+        return Ok(());
+    }
+    let at = range.iter().zip(expected).take_while(|(got, want)| got == want).count();
+    Err(Halt::Failed(format!("{what}: byte {at} is {:#04x}, expected {:#04x}", range[at], expected[at])))
 }
 
 /// Fails at the first byte that is no longer poison.

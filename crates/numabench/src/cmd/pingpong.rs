@@ -63,7 +63,7 @@ fn alone(args: &Pingpong) -> Result<Exit, Fault> {
     let world = Single::default();
     let mut mailbox = Mailbox::new(&world);
     let interrupted = &signals.interrupted;
-    let state = ::pingpong::lead(&config, local.crew(), &found.platform, &mut mailbox, interrupted, &mut keeper);
+    let state = ::pingpong::lead(&config, local.crew(), &local.suite(&config), &mut mailbox, interrupted, &mut keeper);
     let exit = verdict::exit(&state, &config, signals.exit());
     keeper.conclude(&state, exit)
 }

@@ -23,7 +23,7 @@ const LEAST_OVERLAP: f64 = 0.95;
 
 pub(super) fn cases(facts: &Facts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
     let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
-    state.cases.iter().map(|asked| one(facts, asked, state, ranks, &devices)).collect()
+    pingpong::Case::all(facts.config).iter().map(|asked| one(facts, asked, state, ranks, &devices)).collect()
 }
 
 fn one(
@@ -142,7 +142,7 @@ fn rank_result(
 fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> Outcome {
     match &result.trouble {
         Some(Trouble::Skipped(reason)) => return Outcome::Skipped { reason: reason.clone() },
-        Some(Trouble::Invalid(reason) | Trouble::Misplaced(reason)) => {
+        Some(Trouble::Invalid(reason) | Trouble::NotAtOnce(reason) | Trouble::Misplaced(reason)) => {
             return Outcome::Invalid { reason: reason.clone() };
         }
         Some(corrupt @ Trouble::Corrupt(_)) => return Outcome::Corrupt { reason: corrupt.to_string() },
@@ -215,6 +215,10 @@ fn pages(pages: &Pages, source: &str) -> Known<Vec<NodePages>> {
         let known: String = pages.per_node.iter().map(|(node, count)| format!("; {count} on node {node}")).collect();
         return Known::unknown(source, format!("{} pages could not be located ({why}){known}", pages.unknown));
     }
+    let source = match pages.one_in {
+        0 | 1 => source.to_owned(),
+        more => format!("{source}, one page in {more}: pinned pages cannot move"),
+    };
     Known::value(pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
 }
 

@@ -127,11 +127,12 @@ fn lane_bytes_per_s(generation: u8) -> Option<f64> {
     Some(transfers_per_s * coding / 8.0)
 }
 
-fn latch(latch: Option<&device::Latch>) -> Known<Latch> {
+fn latch(latch: Option<&pingpong::Latch>) -> Known<Latch> {
+    const TRIED: &str = "tried when the device was opened";
     match latch {
-        Some(device::Latch::StreamWait) => Known::value(Latch::StreamWait, "tried when the device was opened"),
-        Some(device::Latch::SpinKernel) => Known::value(Latch::SpinKernel, "tried when the device was opened"),
-        Some(device::Latch::None { reason }) => Known::unknown("tried when the device was opened", reason.clone()),
+        Some(pingpong::Latch { reason: Some(reason), .. }) => Known::unknown(TRIED, reason.clone()),
+        Some(latch) if latch.name == device::Latch::SpinKernel.name() => Known::value(Latch::SpinKernel, TRIED),
+        Some(_) => Known::value(Latch::StreamWait, TRIED),
         None => Known::unknown("opening the device", "the device is not open"),
     }
 }

@@ -1,7 +1,9 @@
 //! What the process of one rank contributes to the document before the run: its placement, its device, and of each node's first
 //! rank the node. Filled where it is known and sent to rank 0 where the ranks are processes.
 
-use pingpong::Crew;
+use std::sync::Arc;
+
+use pingpong::{CopySuite, Crew, Helpers, RunConfig};
 use placement::{ChosenBy, Closeness, Plan, RankPlan};
 use report::document::{Platform, PlatformKind};
 use report::environment::Environment;
@@ -67,7 +69,14 @@ impl Local<'_> {
 
     /// The crew of these ranks as threads of this process.
     pub fn crew(&self) -> Crew {
-        Crew::threads(self.plan.ranks.clone(), self.topology.machine_has_one_node(), self.timer)
+        Crew::threads(pingpong::workers(&self.plan.ranks), self.timer)
+    }
+
+    /// The copies of `config` by the ranks of this node.
+    pub fn suite(&self, config: &RunConfig) -> Arc<CopySuite> {
+        let helpers = Helpers(self.topology.allowed.pus.clone());
+        let one_node = self.topology.machine_has_one_node();
+        Arc::new(CopySuite::new(config, &self.plan.ranks, &self.found.platform, helpers, one_node))
     }
 
     /// What a device of this node is called in the document.
@@ -82,6 +91,7 @@ impl Local<'_> {
             notes.push(format!("{sharers} ranks share this device"));
         }
         Rank {
+            time: None,
             rank: plan.rank as u32,
             node: self.node as u32,
             node_rank: node_rank as u32,

@@ -10,12 +10,13 @@ use super::Facts;
 
 pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<Penalty> {
     let mut penalties = Vec::new();
-    for (together, shared) in state.cases.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {
+    let copies = pingpong::Case::all(facts.config);
+    for (together, shared) in copies.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {
         let same = |case: &pingpong::Case| {
             case.order == Order::Alone
                 && (case.memory, case.direction, case.bytes) == (together.memory, together.direction, together.bytes)
         };
-        let Some(alone) = state.cases.iter().find(|case| same(case)) else { continue };
+        let Some(alone) = copies.iter().find(|case| same(case)) else { continue };
         if shared.status != CaseStatus::Measured {
             continue;
         }

@@ -143,19 +143,9 @@ fn session(
         }
     };
     let Ready { prepared, company, plan, config, parts, group, machine, timer, signals } = ready;
-    let one_node = prepared.topology.machine_has_one_node();
-    let crew = Crew::process(plan.ranks.clone(), place.rank, group, company.nodes.clone(), one_node, timer);
-    let (platform, interrupted) = (&prepared.found.platform, &signals.interrupted);
-    if place.rank != 0 {
-        return match pingpong::follow(&config, crew, platform, council.mailbox(), interrupted) {
-            Followed::Dismissed { code, all_well } => (Ok(Exit::from_code(code)), all_well),
-            Followed::Alone { why } => {
-                let error = anyhow::anyhow!("rank {} on {} ends by itself: {why}", place.rank, council::host());
-                let fault = Fault::new(signals.exit().unwrap_or(Exit::NoResult), error);
-                (Err(fault), false)
-            }
-        };
-    }
+    let workers = pingpong::workers(&plan.ranks);
+    let crew = Crew::process(workers, place.rank, group, company.nodes.clone(), timer);
+    let interrupted = &signals.interrupted;
     let local = Local {
         topology: &prepared.topology,
         found: &prepared.found,
@@ -165,6 +155,17 @@ fn session(
         node: place.node,
         hosts: &company.hosts,
     };
+    let suite = local.suite(&config);
+    if place.rank != 0 {
+        return match pingpong::follow(&config, crew, &suite, council.mailbox(), interrupted) {
+            Followed::Dismissed { code, all_well } => (Ok(Exit::from_code(code)), all_well),
+            Followed::Alone { why } => {
+                let error = anyhow::anyhow!("rank {} on {} ends by itself: {why}", place.rank, council::host());
+                let fault = Fault::new(signals.exit().unwrap_or(Exit::NoResult), error);
+                (Err(fault), false)
+            }
+        };
+    }
     let facts = Facts {
         args,
         config: &config,
@@ -176,7 +177,7 @@ fn session(
     };
     let progress = Progress::new(pingpong::Case::all(&config).len(), args.quiet);
     let mut keeper = Keeper::new(facts, prepared.sink.as_ref(), progress);
-    let state = pingpong::lead(&config, crew, platform, council.mailbox(), interrupted, &mut keeper);
+    let state = pingpong::lead(&config, crew, &suite, council.mailbox(), interrupted, &mut keeper);
     let exit = verdict::exit(&state, &config, signals.exit());
     let ended = keeper.conclude(&state, exit);
     let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();

@@ -42,8 +42,8 @@ pub fn run(args: &Place, topology: &Topology) -> Result<(Found, Exit), Fault> {
     let signals = Signals::catch()?;
     let progress = Progress::new(0, args.quiet);
     let names: Vec<String> = ways.iter().map(|way| way.name.clone()).collect();
-    let outcome = turns::measure(&plans, &how, topology, &found, &signals, |round, at| {
-        progress.say(format!("measuring: round {} of turns, {}", round + 1, names[at]));
+    let outcome = turns::measure(&plans, &how, topology, &found, &signals, |turns| {
+        progress.say(format!("measuring {}: {turns} turns each", names.join(", ")));
     });
     progress.clear();
     let platform = platform(&found, &topo::environment::probe());

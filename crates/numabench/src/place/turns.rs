@@ -1,20 +1,20 @@
-//! Candidates measured in turns: each turn is a run of its own, so that what a figure depends on by chance (pages, contexts, threads)
-//! is drawn anew, and turns of all candidates alternate, so that what changes on the machine meanwhile meets them alike.
+//! Candidates measured in turns, as the cases of one run: a turn is one block of each direction by every rank of a candidate at once, on memory
+//! made for it; turns of all candidates alternate in an order drawn anew each pass, so that what changes on the machine meets them alike.
 //!
-//! A turn's rate is one value; a candidate needs six for a verdict. Rounds of turns go on until the values decide or the time is up. The
-//! order within a round is drawn, so that nobody always comes after the same one.
+//! A turn's rate is one value; a candidate needs six for a verdict. Passes go on until the values decide or the time is up.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use device::{Direction, MemoryKind};
-use pingpong::{Amount, Case, Journal, Order, RunConfig, RunState, TimingChoice};
-use placement::Plan;
+use pingpong::{
+    Amount, Case, Cells, CopySuite, Crew, Enough, Helpers, Journal, Order, RunConfig, RunEnd, RunState, TimingChoice,
+};
+use placement::{Plan, RankPlan};
 use ranks::{Mailbox, Single};
 use report::place::Turn;
 use stats::best::{Finding, Standing, best};
-use stats::flag::TimerFacts;
-use stats::random::SplitMix64;
+use stats::stop::{Rule, StopReason};
 use topo::Topology;
 
 use crate::backends::Found;
@@ -24,8 +24,8 @@ use crate::signals::Signals;
 const TURNS_AT_LEAST: usize = stats::compare::LEAST_VALUES;
 /// After so many more turns cannot be expected to decide.
 const TURNS_AT_MOST: usize = 20;
-/// Rounds before the block that counts.
-const WARMUP: u64 = 3;
+/// Ranks that were at work together for less of a turn did not measure what was asked.
+const LEAST_OVERLAP: f64 = 0.95;
 
 /// How candidates are measured.
 pub struct How {
@@ -40,7 +40,7 @@ pub struct How {
 }
 
 impl How {
-    /// The run that one turn is.
+    /// The run of a candidate with so many ranks.
     pub fn config(&self, ranks: usize) -> RunConfig {
         RunConfig {
             sizes: vec![self.bytes],
@@ -51,8 +51,7 @@ impl How {
             huge_pages: true,
             verify: true,
             seed: self.seed,
-            // One block of as many rounds as ranks at once need.
-            amount: Amount::Fixed { reps: 1, warmup: WARMUP },
+            amount: Amount::Adaptive(Rule::default()),
             max_time: Duration::MAX,
             timeout: Some(self.max_time + Duration::from_secs(60)),
         }
@@ -79,6 +78,17 @@ impl Turned {
         self.failures >= FAILURES_AT_MOST && self.failures > self.turns.len()
     }
 
+    /// Takes what one turn gave.
+    fn had(&mut self, turn: Result<Turn, String>) {
+        match turn {
+            Ok(turn) => self.turns.push(turn),
+            Err(trouble) => {
+                self.failures += 1;
+                self.trouble = Some(trouble);
+            }
+        }
+    }
+
     /// The rate of each turn.
     fn rates(&self) -> Vec<f64> {
         self.turns.iter().filter_map(Turn::bytes_per_s).collect()
@@ -95,65 +105,91 @@ pub struct Outcome {
     pub ended_early: Option<String>,
 }
 
-/// Measures these plans in turns. `progress` is told of each turn before it begins.
+/// Measures these plans in turns; all have as many ranks. `progress` is told how many turns each has had.
 pub fn measure(
     plans: &[Plan],
     how: &How,
     topology: &Topology,
     found: &Found,
     signals: &Signals,
-    mut progress: impl FnMut(usize, usize),
+    progress: impl FnMut(u64),
 ) -> Outcome {
-    let began = Instant::now();
-    let timer = pingpong::clock::measure();
-    in_turns(
-        plans.len(),
-        how,
-        &signals.interrupted,
-        || began.elapsed(),
-        |round, at| {
-            progress(round, at);
-            turn(&plans[at], how, topology, timer, found, signals)
-        },
-    )
-}
-
-/// Has `turn` (told the round and the candidate) done until the values decide or the time is up: all that decides, whoever makes the figures.
-fn in_turns(
-    candidates: usize,
-    how: &How,
-    interrupted: &AtomicBool,
-    elapsed: impl Fn() -> Duration,
-    mut turn: impl FnMut(usize, usize) -> Result<Turn, String>,
-) -> Outcome {
-    let mut random = SplitMix64::new(how.seed);
-    let mut turned: Vec<Turned> = (0..candidates).map(|_| Turned::default()).collect();
-    let ended_early = loop {
-        let round = round_of(&turned);
-        if let Some(end) = over(&turned, round, elapsed(), how) {
-            break end;
+    let ranks = plans.first().map_or(0, |plan| plan.ranks.len());
+    let config = how.config(ranks);
+    // Every rank of every candidate is a thread of its own, bound for good.
+    let numbered = |(number, plan): (usize, &RankPlan)| RankPlan { rank: number, ..plan.clone() };
+    let all: Vec<RankPlan> = plans.iter().flat_map(|plan| &plan.ranks).enumerate().map(numbered).collect();
+    let members: Vec<Vec<usize>> = (0..plans.len()).map(|at| (at * ranks..(at + 1) * ranks).collect()).collect();
+    let cells: Vec<Cells> = members.iter().cloned().map(Cells::Members).collect();
+    let helpers = Helpers(topology.allowed.pus.clone());
+    let suite = CopySuite::over(&config, &all, &cells, &found.platform, helpers, topology.machine_has_one_node());
+    let suite = Arc::new(suite.with_fresh_memory_each_pass());
+    let crew = Crew::threads(pingpong::workers(&all), pingpong::clock::measure());
+    let copies = suite.copies().to_vec();
+    let mut turns =
+        Turns { how, members, copies, turned: plans.iter().map(|_| Turned::default()).collect(), end: None };
+    let world = Single::default();
+    let mut mailbox = Mailbox::new(&world);
+    let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
+    let interrupted = &signals.interrupted;
+    let state =
+        engine::lead(&config.engine(), crew, &engine, &mut mailbox, interrupted, &mut turns, &mut Passes(progress));
+    let Turns { mut turned, end, .. } = turns;
+    let ended_early = match state.end {
+        RunEnd::Interrupted => Some("a signal ended it".to_owned()),
+        RunEnd::TimedOut | RunEnd::RankLost => {
+            let why = state.ranks.iter().find_map(|rank| rank.lost.clone());
+            let why = why.unwrap_or_else(|| "a rank did not come back in time".to_owned());
+            turned.iter_mut().for_each(|turned| turned.trouble = turned.trouble.take().or(Some(why.clone())));
+            Some(why)
         }
-        for at in drawn(candidates, &mut random) {
-            if turned[at].is_out() {
-                continue;
-            }
-            if interrupted.load(Ordering::Relaxed) {
-                break;
-            }
-            match turn(round, at) {
-                Ok(turn) => turned[at].turns.push(turn),
-                Err(trouble) => {
-                    turned[at].failures += 1;
-                    turned[at].trouble = Some(trouble);
-                }
-            }
-        }
-        if interrupted.load(Ordering::Relaxed) {
-            break Some("a signal ended it".to_owned());
-        }
+        RunEnd::Running | RunEnd::Complete => end.flatten(),
     };
     let standing = standing(&turned, how.seed);
     Outcome { turned, standing, ended_early }
+}
+
+/// What the turns have given, and whether they decide.
+struct Turns<'a> {
+    how: &'a How,
+    /// The ranks of each candidate.
+    members: Vec<Vec<usize>>,
+    copies: Vec<Case>,
+    turned: Vec<Turned>,
+    /// Why there are no further turns, once there are none; with the reason where the values have not decided.
+    end: Option<Option<String>>,
+}
+
+impl Enough for Turns<'_> {
+    fn judge(&mut self, state: &mut RunState, elapsed: Duration, _late: bool) {
+        let pass = state.passes;
+        for (at, members) in self.members.iter().enumerate() {
+            if self.turned[at].is_out() {
+                continue;
+            }
+            self.turned[at].had(turn(state, members, &self.copies, pass));
+        }
+        self.end = over(&self.turned, round_of(&self.turned), elapsed, self.how);
+        for (at, members) in self.members.iter().enumerate() {
+            let stop = match (&self.end, self.turned[at].is_out()) {
+                (_, true) => Some(StopReason::Error),
+                (Some(None), _) => Some(StopReason::Target),
+                (Some(Some(_)), _) => Some(StopReason::MaxTime),
+                (None, false) => None,
+            };
+            for ranks in &mut state.results {
+                for rank in members {
+                    let result = &mut ranks[*rank];
+                    if !result.member {
+                        continue;
+                    }
+                    // A turn that failed is had again.
+                    result.trouble = None;
+                    result.stop = result.stop.or(stop);
+                }
+            }
+        }
+    }
 }
 
 /// How many turns each of those has at least that are not out of it.
@@ -184,59 +220,52 @@ fn over(turned: &[Turned], round: usize, elapsed: Duration, how: &How) -> Option
     (round >= TURNS_AT_MOST).then(|| Some(format!("{TURNS_AT_MOST} turns each have not decided")))
 }
 
-/// The numbers below `count`, in an order that is drawn (Fisher and Yates).
-fn drawn(count: usize, random: &mut SplitMix64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        order.swap(last, random.below(last + 1));
-    }
-    order
-}
-
-/// One run of one candidate.
-fn turn(
-    plan: &Plan,
-    how: &How,
-    topology: &Topology,
-    timer: TimerFacts,
-    found: &Found,
-    signals: &Signals,
-) -> Result<Turn, String> {
-    let config = how.config(plan.ranks.len());
-    let crew = pingpong::Crew::threads(plan.ranks.clone(), topology.machine_has_one_node(), timer);
-    let world = Single::default();
-    let mut mailbox = Mailbox::new(&world);
-    let state = pingpong::lead(&config, crew, &found.platform, &mut mailbox, &signals.interrupted, &mut Silent);
-    let cases = Case::all(&config);
+/// What one pass gave on a candidate: the rate of each of its ranks, each way.
+fn turn(state: &RunState, members: &[usize], copies: &[Case], pass: u64) -> Result<Turn, String> {
     let rates = |direction: Direction| -> Result<Vec<f64>, String> {
-        let case = cases.iter().position(|case| case.direction == direction).unwrap_or(0);
-        state.results[case].iter().enumerate().map(|(rank, result)| rate(rank, result)).collect()
+        let ranks = || members.iter().enumerate();
+        let of = |(rank, member): (usize, &usize)| {
+            let mut results = copies
+                .iter()
+                .filter(|case| case.direction == direction)
+                .map(|case| &state.results[case.index][*member]);
+            let result = results.find(|result| result.member).ok_or_else(|| format!("rank {rank} takes no part"))?;
+            rate(rank, result, pass)
+        };
+        ranks().map(of).collect()
     };
     Ok(Turn { h2d_bytes_per_s: rates(Direction::H2d)?, d2h_bytes_per_s: rates(Direction::D2h)? })
 }
 
-/// A rank's rate; a rank in trouble has none, and without it the others were not measured as asked.
-fn rate(rank: usize, result: &pingpong::RankCase) -> Result<f64, String> {
-    if let Some(trouble) = &result.trouble {
-        return Err(format!("rank {rank}: {trouble}"));
+/// A rank's rate in a pass, whose number is that of its memory; a rank in trouble has none, and without it the others were not measured as asked.
+fn rate(rank: usize, result: &pingpong::RankCase, pass: u64) -> Result<f64, String> {
+    let Some(sample) = result.samples.last().filter(|sample| u64::from(sample.allocation) == pass) else {
+        return Err(result
+            .trouble
+            .as_ref()
+            .map_or_else(|| format!("rank {rank} was not measured"), |trouble| format!("rank {rank}: {trouble}")));
+    };
+    match sample.overlap {
+        Some(overlap) if overlap < LEAST_OVERLAP => {
+            Err(format!("rank {rank}: all ranks were at work in only {:.1} % of the time", overlap * 100.0))
+        }
+        _ => Ok(sample.block.bytes_per_s()),
     }
-    let summary = result.so_far.as_ref().map(|so_far| so_far.summary.bytes_per_s);
-    summary.ok_or_else(|| format!("rank {rank} was not measured"))
 }
 
 /// Turns are too short to be kept one by one.
-struct Silent;
+struct Passes<F>(F);
 
-impl Journal for Silent {
-    fn pass_ended(&mut self, _: &RunState) {}
+impl<F: FnMut(u64)> Journal for Passes<F> {
+    fn pass_ended(&mut self, state: &RunState) {
+        (self.0)(state.passes);
+    }
 
     fn signalled(&mut self, _: &RunState) {}
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
 
     const HOW: How = How { bytes: 1 << 20, memory: MemoryKind::Pageable, seed: 1, max_time: Duration::from_secs(10) };
@@ -288,23 +317,25 @@ mod tests {
     }
 
     /// What becomes of recorded turns, by candidate; a turn without a figure failed. A turn takes a second of 60.
-    fn replayed(recorded: &[&[Option<f64>]], stop_after: usize) -> Outcome {
+    fn replayed(recorded: &[&[Option<f64>]]) -> Outcome {
         let how = How { max_time: Duration::from_secs(60), ..HOW };
-        let (taken, interrupted) = (Cell::new(0), AtomicBool::new(false));
-        let mut next = vec![0; recorded.len()];
-        in_turns(
-            recorded.len(),
-            &how,
-            &interrupted,
-            || Duration::from_secs(taken.get()),
-            |_, at| {
-                taken.set(taken.get() + 1);
-                interrupted.store(taken.get() as usize >= stop_after, Ordering::Relaxed);
-                next[at] += 1;
-                let rate = recorded[at][(next[at] - 1) % recorded[at].len()].ok_or("ranks were not at once")?;
-                Ok(Turn { h2d_bytes_per_s: vec![rate], d2h_bytes_per_s: vec![rate] })
-            },
-        )
+        let mut turned: Vec<Turned> = recorded.iter().map(|_| Turned::default()).collect();
+        let mut taken = 0;
+        for pass in 0.. {
+            for (turned, recorded) in turned.iter_mut().zip(recorded) {
+                if turned.is_out() {
+                    continue;
+                }
+                taken += 1;
+                let rate = recorded[pass % recorded.len()].ok_or("ranks were not at once".to_owned());
+                turned.had(rate.map(|rate| Turn { h2d_bytes_per_s: vec![rate], d2h_bytes_per_s: vec![rate] }));
+            }
+            if let Some(ended_early) = over(&turned, round_of(&turned), Duration::from_secs(taken), &how) {
+                let standing = standing(&turned, how.seed);
+                return Outcome { turned, standing, ended_early };
+            }
+        }
+        unreachable!("the time is up at last")
     }
 
     fn found(outcome: &Outcome) -> (Option<(usize, Finding)>, Vec<usize>) {
@@ -320,9 +351,9 @@ mod tests {
 
     #[test]
     fn recorded_turns_of_a_faster_far_placement_come_to_it_and_go_on_while_two_far_ones_are_not_told_apart() {
-        let outcome = replayed(&[&NEAR, &FAR], usize::MAX);
+        let outcome = replayed(&[&NEAR, &FAR]);
         assert_eq!(found(&outcome), (Some((1, Finding::Best)), vec![6, 6]));
-        let outcome = replayed(&[&NEAR, &FAR, &AS_FAR], usize::MAX);
+        let outcome = replayed(&[&NEAR, &FAR, &AS_FAR]);
         let (standing, turns) = found(&outcome);
         let (leader, finding) = standing.expect("there are figures");
         assert!(leader > 0 && finding != Finding::Best, "{leader} {finding:?}");
@@ -332,32 +363,13 @@ mod tests {
     #[test]
     fn recorded_turns_of_which_some_failed_are_replaced_and_a_candidate_of_failures_is_out_but_not_beaten() {
         let (shaky, steady) = ([Some(9.0), None, Some(9.1), Some(8.9)], [Some(7.4), Some(7.41), Some(7.39)]);
-        let outcome = replayed(&[&shaky, &steady], usize::MAX);
+        let outcome = replayed(&[&shaky, &steady]);
         let (standing, turns) = found(&outcome);
         assert_eq!((standing, turns[0]), (Some((0, Finding::Best)), 6));
         assert!(outcome.turned[0].failures > 0 && outcome.ended_early.is_none());
-        let outcome = replayed(&[&shaky, &steady, &[None]], usize::MAX);
+        let outcome = replayed(&[&shaky, &steady, &[None]]);
         let (standing, turns) = found(&outcome);
         assert_eq!((standing, turns[2]), (Some((0, Finding::Undecided)), 0));
         assert_eq!(outcome.turned[2].failures, FAILURES_AT_MOST);
-    }
-
-    #[test]
-    fn a_signal_ends_the_turns_where_they_are() {
-        let outcome = replayed(&[&[Some(9.0)], &[Some(7.4)]], 5);
-        assert_eq!(outcome.ended_early.as_deref(), Some("a signal ended it"));
-        assert_eq!(found(&outcome).1.iter().sum::<usize>(), 5);
-    }
-
-    #[test]
-    fn every_candidate_has_its_turn_in_every_round_in_an_order_that_changes() {
-        let mut random = SplitMix64::new(1);
-        let orders: Vec<Vec<usize>> = (0..8).map(|_| drawn(4, &mut random)).collect();
-        for order in &orders {
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2, 3]);
-        }
-        assert!(orders.windows(2).any(|pair| pair[0] != pair[1]));
     }
 }

@@ -48,7 +48,12 @@ fn every_memory_and_direction_gives_numbers_and_says_that_they_are_simulated() -
 fn has_numbers(result: &Value) -> Done {
     let rate = result["outcome"]["summary"]["bytes_per_s"].as_f64();
     let verified = result["verification"]["checked"] == true && result["verification"]["mismatch"].is_null();
-    let seen = result["seen_before"]["pu"]["value"].is_u64() && result["seen_before"] == result["seen_after"];
+    let (before, after) = (&result["seen_before"], &result["seen_after"]);
+    let nodes = |seen: &Value| -> Vec<Value> {
+        list(seen, "/host_pages/value").iter().map(|pages| pages["node"].clone()).collect()
+    };
+    let same = before["affinity"] == after["affinity"] && nodes(before) == nodes(after) && !nodes(before).is_empty();
+    let seen = before["pu"]["value"].is_u64() && before["pu"] == after["pu"] && same;
     let measured = text(result, "/outcome/status") == "measured" && rate.is_some_and(|rate| rate > 0.0);
     if measured && verified && seen { Ok(()) } else { Err(format!("{result:#}").into()) }
 }

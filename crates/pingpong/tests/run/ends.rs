@@ -47,7 +47,7 @@ fn a_signal_inside_a_block_makes_no_block_and_no_fault() -> Outcome {
             let config = RunConfig { orders: vec![order], timing, max_time: Duration::ZERO, ..config() };
             // The first rank's first timed round or batch: then there is no whole round in both ranks' common time.
             let faults =
-                vec![Fault::Round(Direction::H2d, 4, Misdeed::Interrupts), Fault::Batch(1, Misdeed::Interrupts)];
+                vec![Fault::Round(Direction::H2d, 3, Misdeed::Interrupts), Fault::Batch(1, Misdeed::Interrupts)];
             let sham = Sham::new(vec![faults, vec![]], Duration::from_millis(20));
             let done = run_with(sham, &config, |_| false)?;
             assert_eq!(done.state.end, RunEnd::Interrupted, "{order:?} {timing:?}");

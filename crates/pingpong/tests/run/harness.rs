@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use device::{Direction, MemoryKind};
-use pingpong::{Amount, Case, Crew, Journal, Order, RankCase, RunConfig, RunState, TimingChoice};
+use pingpong::{Amount, Case, CopySuite, Crew, Helpers, Journal, Order, RankCase, RunConfig, RunState, TimingChoice};
 use placement::{Membind, Plan, Request, Target};
 use ranks::{Mailbox, Single};
 use stats::IdList;
@@ -24,6 +24,8 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 /// A run that is over.
 pub struct Done {
     pub state: RunState,
+    /// The copies, in the order of the state's cases.
+    pub copies: Vec<Case>,
     pub sham: Arc<State>,
     pub took: Duration,
     /// The PU of each rank.
@@ -35,7 +37,7 @@ pub struct Done {
 impl Done {
     /// The results of the cases that fit, with their case.
     pub fn of(&self, fits: impl Fn(&Case) -> bool) -> Vec<(Case, &[RankCase])> {
-        let all = self.state.cases.iter().zip(&self.state.results);
+        let all = self.copies.iter().zip(&self.state.results);
         all.filter(|(case, _)| fits(case)).map(|(case, ranks)| (*case, ranks.as_slice())).collect()
     }
 
@@ -106,20 +108,21 @@ pub fn run_with(sham: Sham, config: &RunConfig, interrupts: AfterPass) -> Result
     let state = Arc::clone(&sham.state);
     let pus = plan.ranks.iter().map(|rank| rank.pu).collect();
     let (done, over) = mpsc::channel();
-    let (config, began) = (config.clone(), Instant::now());
+    let (config, began, copies) = (config.clone(), Instant::now(), Case::all(config));
     let mut keeper = Keeper { interrupts, sham: Arc::clone(&state), states: Vec::new() };
     thread::spawn(move || {
         let interrupted = Arc::clone(&keeper.sham.interrupted);
         let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
-        let crew = Crew::threads(plan.ranks, one_node, timer);
+        let crew = Crew::threads(pingpong::workers(&plan.ranks), timer);
         let platform: Arc<dyn device::Platform> = Arc::new(sham);
+        let suite = Arc::new(CopySuite::new(&config, &plan.ranks, &platform, Helpers::default(), one_node));
         let state =
-            pingpong::lead(&config, crew, &platform, &mut Mailbox::new(&Single::default()), &interrupted, &mut keeper);
+            pingpong::lead(&config, crew, &suite, &mut Mailbox::new(&Single::default()), &interrupted, &mut keeper);
         // Nobody listens any more once the watchdog has ended the test.
         drop(done.send((state, keeper.states)));
     });
     let (run, journal) = over.recv_timeout(WATCHDOG).map_err(|_| "the run did not end: a rank hangs")?;
-    Ok(Done { state: run, sham: state, took: began.elapsed(), pus, journal })
+    Ok(Done { state: run, copies, sham: state, took: began.elapsed(), pus, journal })
 }
 
 struct Keeper {

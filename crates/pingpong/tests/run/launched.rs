@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pingpong::{Crew, Followed, Journal, Order, RunConfig, RunEnd, RunState};
+use pingpong::{CopySuite, Crew, Followed, Helpers, Journal, Order, RunConfig, RunEnd, RunState};
 use placement::Plan;
 use ranks::{LocalWorld, Mailbox, Patience, Processes, World};
 use stats::flag::TimerFacts;
@@ -66,17 +66,18 @@ fn process(
         let device = if plan.rank == place.rank { 0 } else { 1 + plan.rank };
         plan.target.id = placement::TargetId::Gpu(crate::sham::address(device));
     }
-    let crew = Crew::process(node, place.rank, group, nodes, one_node, TIMER);
+    let crew = Crew::process(pingpong::workers(&node), place.rank, group, nodes, TIMER);
     let sham = Sham::new(vec![faults], Duration::from_millis(1));
     let interrupted = Arc::clone(&sham.state.interrupted);
     let platform: Arc<dyn device::Platform> = Arc::new(sham);
+    let suite = Arc::new(CopySuite::new(config, &node, &platform, Helpers::default(), one_node));
     if place.rank != 0 {
-        return Ended::Followed(place.rank, pingpong::follow(config, crew, &platform, &mut mailbox, &interrupted));
+        return Ended::Followed(place.rank, pingpong::follow(config, crew, &suite, &mut mailbox, &interrupted));
     }
     if interrupts {
         interrupted.store(true, Ordering::SeqCst);
     }
-    let state = pingpong::lead(config, crew, &platform, &mut mailbox, &interrupted, &mut Passes(0));
+    let state = pingpong::lead(config, crew, &suite, &mut mailbox, &interrupted, &mut Passes(0));
     pingpong::dismiss(&mailbox, &state, 42);
     // Letters are moved along by whoever goes on collecting; threads' are there at once.
     Ended::Led(Box::new(state))
@@ -126,7 +127,7 @@ fn a_device_that_fails_ends_simultaneous_cases_of_its_own_node_only() -> Outcome
     let state = led(&ended);
     assert_eq!(state.end, RunEnd::Complete);
     let blocks: Vec<usize> = state.results[0].iter().map(|rank| rank.samples.len()).collect();
-    assert_eq!(&blocks[..2], [10, 10], "the other node goes on");
+    assert_eq!(&blocks[..2], [10, 10], "the other node goes on: {:?}", state.results[0][0].trouble);
     assert!(blocks[2] < 10 && blocks[3] < 10, "{blocks:?}");
     Ok(())
 }

@@ -32,10 +32,14 @@ pub enum Fault {
     Batch(u64, Misdeed),
     /// Queueing fails.
     EnqueueFails,
-    /// Every copy to the host has a bit flipped at this offset.
+    /// Every copy, a round trip's second leg, has a bit flipped at this offset.
     FlipsBitAt(usize),
     LacksMemory(MemoryKind),
     LacksLatch,
+    /// The device cannot fill and compare its own memory.
+    LacksPatterns,
+    /// Something happens whenever a block is verified.
+    Verify(Misdeed),
     /// Opening moves the thread to this PU, as a library with its own idea of affinity does.
     OpenMovesTo(u32),
     /// Every other batch takes twice as long.
@@ -249,7 +253,9 @@ impl Platform for Sham {
             let lacks = self.state.has(index, |fault| matches!(fault, Fault::LacksMemory(k) if *k == kind));
             (kind, if lacks { Err("a test double without such memory".to_owned()) } else { Ok(()) })
         };
+        let has_no_patterns = self.state.has(index, |fault| matches!(fault, Fault::LacksPatterns));
         let capabilities = Capabilities {
+            patterns: if has_no_patterns { Err("a test double without patterns".to_owned()) } else { Ok(()) },
             latch: if has_no_latch { no_latch } else { Latch::StreamWait },
             bidirectional: Ok(()),
             memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(kind),

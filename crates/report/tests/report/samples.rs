@@ -222,6 +222,7 @@ fn adaptive() -> Repetition {
 
 pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {
     Rank {
+        time: None,
         rank,
         node: 0,
         node_rank: rank,

@@ -3,23 +3,26 @@
 //! Its latch is a list: what is queued runs when the latch opens, in the caller's thread. That is all a check can see of a
 //! real one.
 
-use std::collections::HashSet;
+mod copier;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use stats::PciAddress;
 
 use crate::{
-    Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, Direction, HeapMemory, HostMemory, HostPair,
-    Latch, Marks, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
+    Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HeapMemory, HostMemory, HostPair, Latch,
+    MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
+use copier::ShamCopier;
 
 const TOTAL_BYTES: u64 = 256 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     HasNoLatch,
+    HasNoPatterns,
+    HidesPatterns,
     DevicesOutOfOrder,
     DeviceListedTwice,
     OpensAnything,
@@ -41,12 +44,36 @@ pub enum Fault {
     KeepsOldMarks,
     ReadsWithoutWaiting,
     DropIsSlow,
+    TakesUnequalRanges,
+    StoresAtTheStart,
+    FetchesFromTheStart,
+    StoresInBothAreas,
+    KeepsStoresToItself,
+    PullsToTheDestination,
+    PushesTheSource,
+    ReachesBeyond,
+    FillsWithoutTheTail,
+    FillsWithoutPageKeys,
+    FillsWithoutInversion,
+    FillsTooMuch,
+    ComparesWithoutTheTail,
+    ComparesBytes,
+    ComparesPages,
+    ComparesTooMuch,
+    ComparesAnOldCopy,
+    PatternsOfAnySize,
+    MakesUpARange,
+    GivesOtherMemory,
+    GivesUnpinned,
+    OwnPinnedMemoryOnly,
+    GivesBackAtOnce,
 }
 
 #[derive(Default)]
 struct Shared {
     fault: Option<Fault>,
     pinned: Mutex<HashSet<usize>>,
+    pinned_by: Mutex<HashMap<usize, DeviceId>>,
     area: Mutex<Vec<u8>>,
 }
 
@@ -105,6 +132,10 @@ impl Platform for Sham {
         let no_latch = Latch::None { reason: "a sham without one".to_owned() };
         let capabilities = Capabilities {
             latch: if self.shared.is(Fault::HasNoLatch) { no_latch } else { Latch::StreamWait },
+            patterns: match self.shared.fault {
+                Some(Fault::HasNoPatterns | Fault::HidesPatterns) => Err("a sham without them".to_owned()),
+                _ => Ok(()),
+            },
             bidirectional: Ok(()),
             memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(()))),
         };
@@ -144,6 +175,7 @@ impl Drop for Pinned {
         if !self.shared.is(Fault::NeverUnpins) {
             let start = self.memory.bytes().as_ptr().addr();
             self.shared.pinned.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
+            self.shared.pinned_by.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
         }
     }
 }
@@ -193,190 +225,25 @@ impl Device for ShamDevice {
     }
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {
-        let len = host.source.bytes().len();
-        if len == 0 || len != host.destination.bytes().len() {
-            return Err(unsupported("these lengths"));
-        }
+        let len = match (host.common_len(), &host.source) {
+            (Err(_), Some(source)) if self.shared.is(Fault::TakesUnequalRanges) => source.bytes().len(),
+            (len, _) => len?,
+        };
         let asked_bytes = len as u64 * if bidirectional { 2 } else { 1 };
         if asked_bytes > TOTAL_BYTES && !self.shared.is(Fault::NeverOutOfMemory) {
             let (free_bytes, total_bytes) = (TOTAL_BYTES, TOTAL_BYTES);
             return Err(DeviceError::OutOfMemory { place: "a sham".to_owned(), asked_bytes, free_bytes, total_bytes });
         }
-        Ok(Box::new(ShamCopier {
-            shared: Arc::clone(&self.shared),
-            has_latch: !self.shared.is(Fault::HasNoLatch),
-            a: vec![0; len],
-            b: bidirectional.then(|| vec![0; len]),
-            host,
-            batch: false,
-            held: false,
-            queue: Vec::new(),
-            start: Instant::now(),
-            first_ns: Vec::new(),
-            second_ns: Vec::new(),
-        }))
-    }
-}
-
-struct ShamCopier {
-    shared: Arc<Shared>,
-    has_latch: bool,
-    host: HostPair,
-    a: Vec<u8>,
-    b: Option<Vec<u8>>,
-    batch: bool,
-    held: bool,
-    queue: Vec<(Direction, usize)>,
-    start: Instant,
-    first_ns: Vec<f64>,
-    second_ns: Vec<f64>,
-}
-
-impl ShamCopier {
-    fn is(&self, fault: Fault) -> bool {
-        self.shared.is(fault)
-    }
-
-    fn refuse(&self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
-        let too_many = bytes > self.a.len() && !self.is(Fault::TakesAnySize);
-        if bytes == 0 || too_many || (direction == Direction::Bidirectional && self.b.is_none()) {
-            return Err(unsupported("this request"));
+        if bidirectional && host.ranges().count() < 2 && !self.shared.is(Fault::MakesUpARange) {
+            return Err(unsupported("both directions with one range"));
         }
-        Ok(())
-    }
-
-    fn copy(&mut self, direction: Direction, bytes: usize) {
-        let bytes = match self.shared.fault {
-            Some(Fault::LosesLastByte) => bytes - 1,
-            Some(Fault::CopiesOneTooMany) => bytes + 1,
-            _ => bytes,
-        };
-        let bytes = bytes.min(self.a.len());
-        let into_device =
-            direction != Direction::D2h && !(direction == Direction::RoundTrip && self.is(Fault::RoundTripReadsOnly));
-        if into_device {
-            self.a[..bytes].copy_from_slice(&self.host.source.bytes()[..bytes]);
-        }
-        if self.is(Fault::SharesOneArea) {
-            let mut area = self.shared.area.lock().unwrap_or_else(PoisonError::into_inner);
-            area.clone_from(&self.a);
-            drop(area);
-            thread::sleep(Duration::from_millis(1));
-            self.a.clone_from(&self.shared.area.lock().unwrap_or_else(PoisonError::into_inner));
-        }
-        if direction == Direction::H2d {
-            return;
-        }
-        let a_is_read = direction != Direction::Bidirectional || self.is(Fault::BidirectionalReadsA);
-        let from = self.b.as_ref().filter(|_| !a_is_read).unwrap_or(&self.a);
-        self.host.destination.bytes_mut()[..bytes].copy_from_slice(&from[..bytes]);
-    }
-
-    fn run_queue(&mut self) {
-        for (direction, bytes) in std::mem::take(&mut self.queue) {
-            if !self.is(Fault::QueueForgetsCopies) {
-                self.copy(direction, bytes);
-            }
-            let mut now = self.start.elapsed().as_nanos() as f64 + 1.0;
-            match self.shared.fault {
-                Some(Fault::MarksInMicroseconds) => now /= 1e3,
-                Some(Fault::MarksFall) => now = 1e9 - now,
-                _ => {}
-            }
-            self.first_ns.push(now);
-            if direction == Direction::Bidirectional {
-                self.second_ns.push(now);
+        let mut pinned = self.shared.pinned_by.lock().unwrap_or_else(PoisonError::into_inner);
+        for range in host.ranges().filter(|range| range.kind() != MemoryKind::Pageable) {
+            let by = *pinned.entry(range.bytes().as_ptr().addr()).or_insert(self.facts.id);
+            if by != self.facts.id && self.shared.is(Fault::OwnPinnedMemoryOnly) {
+                return Err(unsupported("memory that another device pinned"));
             }
         }
-    }
-
-    fn open_latch(&mut self) {
-        if std::mem::take(&mut self.held) {
-            self.start = Instant::now();
-            self.run_queue();
-        }
-    }
-}
-
-impl Copier for ShamCopier {
-    fn source(&mut self) -> &mut [u8] {
-        self.open_latch();
-        self.host.source.bytes_mut()
-    }
-
-    fn destination(&mut self) -> &mut [u8] {
-        if !self.is(Fault::ReadsWithoutWaiting) {
-            self.open_latch();
-        }
-        self.host.destination.bytes_mut()
-    }
-
-    fn preload(&mut self, bytes: usize) -> Result<(), DeviceError> {
-        self.refuse(Direction::Bidirectional, bytes)?;
-        if let Some(b) = &mut self.b {
-            b[..bytes].copy_from_slice(&self.host.source.bytes()[..bytes]);
-        }
-        Ok(())
-    }
-
-    fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
-        self.refuse(direction, bytes)?;
-        self.copy(direction, bytes);
-        Ok(())
-    }
-
-    fn hold(&mut self) -> Result<(), DeviceError> {
-        if !self.has_latch {
-            return Err(unsupported("holding"));
-        }
-        self.open_latch();
-        if !self.is(Fault::KeepsOldMarks) {
-            self.first_ns.clear();
-            self.second_ns.clear();
-        }
-        (self.batch, self.held, self.start) = (true, true, Instant::now());
-        Ok(())
-    }
-
-    fn enqueue(&mut self, direction: Direction, bytes: usize, copies: u32) -> Result<(), DeviceError> {
-        let pageable = self.host.source.kind() == MemoryKind::Pageable && !self.is(Fault::QueuesPageable);
-        let possible = self.refuse(direction, bytes);
-        if possible.is_err() || pageable || !self.batch || copies == 0 {
-            self.open_latch();
-            return Err(unsupported("queueing this"));
-        }
-        self.queue.push((direction, bytes));
-        if self.is(Fault::LatchHoldsMarksOnly) {
-            self.copy(direction, bytes);
-        }
-        if !self.held || self.is(Fault::LatchHoldsNothing) {
-            self.run_queue();
-        }
-        Ok(())
-    }
-
-    fn release(&mut self) -> Result<(), DeviceError> {
-        self.open_latch();
-        Ok(())
-    }
-
-    fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
-        Ok(self.first_ns.len())
-    }
-
-    fn finish(&mut self, marks: &mut Marks) -> Result<(), DeviceError> {
-        self.open_latch();
-        self.batch = false;
-        marks.first_ns.clone_from(&self.first_ns);
-        marks.second_ns.clone_from(&self.second_ns);
-        Ok(())
-    }
-}
-
-impl Drop for ShamCopier {
-    fn drop(&mut self) {
-        if self.held && self.is(Fault::DropIsSlow) {
-            thread::sleep(Duration::from_millis(5100));
-        }
+        Ok(Box::new(ShamCopier::new(&self.shared, host, len, bidirectional)))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use device::{Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind};
+use device::{Area, Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind, Pattern};
 
 use super::{Fault, Legs, State, failure, locked};
 use crate::virtual_time;
@@ -37,7 +37,7 @@ struct Queued {
 
 impl ShamCopier {
     pub(super) fn new(device: usize, state: Arc<State>, host: HostPair, bidirectional: bool) -> Self {
-        let len = host.source.bytes().len();
+        let len = host.common_len().unwrap_or_default();
         Self {
             device,
             state,
@@ -58,22 +58,47 @@ impl ShamCopier {
 
     fn copy(&mut self, direction: Direction, bytes: usize, loses: Legs) {
         if direction != Direction::D2h && !loses.to_device {
-            self.a[..bytes].copy_from_slice(&self.host.source.bytes()[..bytes]);
+            if let Some(source) = &self.host.source {
+                self.a[..bytes].copy_from_slice(&source.bytes()[..bytes]);
+            }
+            if direction == Direction::H2d {
+                flip(&self.state, self.device, &mut self.a[..bytes]);
+            }
         }
         if direction == Direction::H2d || loses.to_host {
             return;
         }
         let from = if direction == Direction::Bidirectional { self.b.as_ref().unwrap_or(&self.a) } else { &self.a };
-        let to = self.host.destination.bytes_mut();
-        to[..bytes].copy_from_slice(&from[..bytes]);
+        let Some(to) = &mut self.host.destination else { return };
+        let to = &mut to.bytes_mut()[..bytes];
+        to.copy_from_slice(&from[..bytes]);
+        flip(&self.state, self.device, to);
+    }
+
+    fn area(&mut self, area: Area) -> &mut Vec<u8> {
+        if area == Area::B && self.b.is_none() {
+            self.state.violated("the second area of a copier that has none");
+        }
+        match (area, &mut self.b) {
+            (Area::B, Some(b)) => b,
+            _ => &mut self.a,
+        }
+    }
+
+    /// Untimed access to an area: not inside a batch, and not while any latch holds.
+    fn untimed(&self) {
+        self.expect(!self.held && !self.in_batch, "untimed access inside a batch");
+        self.state.needs_open_latches("untimed access");
+    }
+
+    /// What happens when a block is verified.
+    fn verifies(&self) -> Result<(), DeviceError> {
         for fault in &self.state.faults[self.device] {
-            if let Fault::FlipsBitAt(offset) = fault
-                && *offset < bytes
-            {
-                to[*offset] ^= 0x10;
-                *locked(&self.state.flipped) = Some((*offset as u64, to[*offset] ^ 0x10, to[*offset]));
+            if let Fault::Verify(misdeed) = fault {
+                self.state.misbehave(misdeed)?;
             }
         }
+        Ok(())
     }
 
     fn expect(&self, holds: bool, otherwise: &str) {
@@ -123,23 +148,71 @@ impl ShamCopier {
     }
 }
 
+/// Flips the bit that a fault says, and keeps what it did.
+fn flip(state: &State, device: usize, bytes: &mut [u8]) {
+    for fault in &state.faults[device] {
+        if let Fault::FlipsBitAt(offset) = fault
+            && let Some(byte) = bytes.get_mut(*offset)
+        {
+            *byte ^= 0x10;
+            *locked(&state.flipped) = Some((*offset as u64, *byte ^ 0x10, *byte));
+        }
+    }
+}
+
 impl Copier for ShamCopier {
     fn source(&mut self) -> &mut [u8] {
         self.wait();
-        self.host.source.bytes_mut()
+        self.host.source.as_mut().map_or(&mut [], |range| range.bytes_mut())
     }
 
     fn destination(&mut self) -> &mut [u8] {
         self.wait();
-        self.host.destination.bytes_mut()
+        self.host.destination.as_mut().map_or(&mut [], |range| range.bytes_mut())
     }
 
-    fn preload(&mut self, bytes: usize) -> Result<(), DeviceError> {
-        match &mut self.b {
-            Some(b) => b[..bytes].copy_from_slice(&self.host.source.bytes()[..bytes]),
-            None => self.state.violated("a preload without a second area"),
-        }
+    fn store(&mut self, area: Area, offset: usize, from: &[u8]) -> Result<(), DeviceError> {
+        self.untimed();
+        self.area(area)[offset..offset + from.len()].copy_from_slice(from);
         Ok(())
+    }
+
+    fn fetch(&mut self, area: Area, offset: usize, into: &mut [u8]) -> Result<(), DeviceError> {
+        self.untimed();
+        self.verifies()?;
+        into.copy_from_slice(&self.area(area)[offset..offset + into.len()]);
+        Ok(())
+    }
+
+    fn pull(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError> {
+        self.untimed();
+        let from = self.area(area)[..bytes].to_vec();
+        self.source()[..bytes].copy_from_slice(&from);
+        Ok(())
+    }
+
+    fn push(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError> {
+        self.untimed();
+        let from = self.destination()[..bytes].to_vec();
+        self.area(area)[..bytes].copy_from_slice(&from);
+        Ok(())
+    }
+
+    fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+        self.untimed();
+        pattern.fill(0, &mut self.area(area)[..bytes]);
+        Ok(())
+    }
+
+    fn compare(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+        self.untimed();
+        self.verifies()?;
+        Ok(pattern.compare(0, &self.area(area)[..bytes]).err().map(|difference| difference.offset / 8 * 8))
+    }
+
+    fn into_host(mut self: Box<Self>) -> HostPair {
+        self.wait();
+        std::mem::take(&mut self.host)
     }
 
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
@@ -171,7 +244,8 @@ impl Copier for ShamCopier {
             return Err(failure());
         }
         self.expect(self.in_batch, "queueing without a batch");
-        self.expect(self.host.source.kind() != MemoryKind::Pageable, "pageable memory was queued");
+        let pageable = self.host.ranges().any(|range| range.kind() == MemoryKind::Pageable);
+        self.expect(!pageable, "pageable memory was queued");
         self.expect(copies > 0 && bytes > 0 && bytes <= self.a.len(), "a queued round of an impossible size");
         self.expect(self.ends_ns.len() + self.queue.len() < MAX_ROUNDS, "more rounds than a batch may have");
         self.direction = direction;

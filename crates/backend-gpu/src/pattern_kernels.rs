@@ -1,0 +1,110 @@
+//! Filling device memory with a pattern, and comparing it with one, by kernels where the driver has them: loaded in a context, tried
+//! before anybody trusts them, unloaded on drop.
+//!
+//! They run on the default stream, as blocking copies do, and are waited for by a blocking copy of one word back to the host.
+
+use std::sync::Arc;
+
+use device::{CallError, DeviceError, Pattern};
+
+use crate::context::Context;
+use crate::device_memory::DeviceMemory;
+use crate::driver::Driver;
+
+/// What the trial fills and compares: two pages.
+const TRIED_BYTES: usize = 8192;
+const TRIED: Pattern = Pattern::new(0x0123_4567_89ab_cdef).with_page_key(0xfedc_ba98_7654_3210).inverted();
+/// Where the trial plants a wrong byte: in the first word of the second page.
+const WRONG: usize = 4096 + 5;
+
+/// The loaded kernels.
+pub(crate) struct PatternKernels<D: Driver> {
+    context: Arc<Context<D>>,
+    kernels: D::PatternKernels,
+    /// What is tried, and after it the word that a comparison leaves.
+    scratch: DeviceMemory<D>,
+}
+
+impl<D: Driver> PatternKernels<D> {
+    /// Loads and tries them.
+    ///
+    /// # Errors
+    /// Why there are none that can be trusted.
+    pub(crate) fn load(context: &Arc<Context<D>>) -> Result<Self, String> {
+        let text = |error| match error {
+            DeviceError::Unsupported { reason, .. } => reason,
+            other => other.to_string(),
+        };
+        let scratch = DeviceMemory::new(context, TRIED_BYTES + 8).map_err(text)?;
+        let kernels = context.enter().map_err(DeviceError::from).and_then(D::pattern_kernels_load).map_err(text)?;
+        let loaded = Self { context: Arc::clone(context), kernels, scratch };
+        loaded.try_out()?;
+        Ok(loaded)
+    }
+
+    fn try_out(&self) -> Result<(), String> {
+        let text = |error: CallError| error.to_string();
+        let words = TRIED_BYTES as u64 / 8;
+        let mut bytes = vec![0; TRIED_BYTES];
+        self.fill(&self.scratch, TRIED, words).map_err(text)?;
+        self.scratch.read(0, &mut bytes).map_err(text)?;
+        if let Err(wrong) = TRIED.compare(0, &bytes) {
+            return Err(format!("the device fills other bytes than the host, first at offset {}", wrong.offset));
+        }
+        let expect = |found: Option<u64>, expected: Option<u64>| {
+            let said =
+                |word: Option<u64>| word.map_or("no difference".to_owned(), |word| format!("one at word {word}"));
+            let wrong = || format!("the device's comparison found {}, expected {}", said(found), said(expected));
+            if found == expected { Ok(()) } else { Err(wrong()) }
+        };
+        expect(self.compare(&self.scratch, TRIED, words).map_err(text)?, None)?;
+        self.scratch.write(WRONG, &[!bytes[WRONG]]).map_err(text)?;
+        expect(self.compare(&self.scratch, TRIED, words).map_err(text)?, Some(WRONG as u64 / 8))
+    }
+
+    /// Fills the area's first `words` words, which it must have. Returns when they are there.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn fill(&self, area: &DeviceMemory<D>, pattern: Pattern, words: u64) -> Result<(), CallError> {
+        if words == 0 {
+            return Ok(());
+        }
+        let driver = self.context.enter()?;
+        // SAFETY: the caller's area has so many words, and the read below waits for the kernel.
+        unsafe { driver.pattern_fill(&self.kernels, area.address(), words, pattern) }?;
+        self.scratch.read(TRIED_BYTES, &mut [0; 8])
+    }
+
+    /// The index of the first of the area's `words` first words, which it must have, that is not the pattern's.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn compare(
+        &self,
+        area: &DeviceMemory<D>,
+        pattern: Pattern,
+        words: u64,
+    ) -> Result<Option<u64>, CallError> {
+        if words == 0 {
+            return Ok(None);
+        }
+        let driver = self.context.enter()?;
+        self.scratch.write(TRIED_BYTES, &u64::MAX.to_le_bytes())?;
+        let lowest = D::offset(self.scratch.address(), TRIED_BYTES);
+        // SAFETY: the caller's area has so many words, `lowest` is the scratch's last one, and the read below waits for the kernel.
+        unsafe { driver.pattern_compare(&self.kernels, area.address(), words, pattern, lowest) }?;
+        let mut found = [0; 8];
+        self.scratch.read(TRIED_BYTES, &mut found)?;
+        Ok(Some(u64::from_le_bytes(found)).filter(|index| *index < words))
+    }
+}
+
+impl<D: Driver> Drop for PatternKernels<D> {
+    fn drop(&mut self) {
+        if let Ok(driver) = self.context.enter() {
+            // SAFETY: loaded once, unloaded once; each run was waited for.
+            let _ = unsafe { driver.pattern_kernels_unload(&self.kernels) };
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! One block of one case on one rank: warm up, lay out, wait for the others, time, cut to the common window, verify.
+//!
+//! Alone, ranks take turns and nobody else moves. Together, they agree on a start by the clock (a barrier's wake-ups are too
+//! uneven), and nobody allocates or verifies while a latch holds. Every rank passes every barrier, well or not.
+
+use ranks::{Aborted, Ranks, Solo};
+
+use crate::case::{Case, Order};
+use crate::clock;
+use crate::config::{Amount, fixed_blocks};
+use crate::failure::{Failure, Stage};
+use crate::measure::{self, Effort};
+use crate::measured::Measured;
+use crate::rank::{Rank, Ready, Warmth};
+use crate::sample::{Sample, Trouble};
+use crate::seen::Seen;
+use crate::spent::Spent;
+use crate::window::{Timeline, Window, counted};
+use crate::work::{Lanes, Timing, Work};
+
+/// Between agreeing on a start and the start itself: longer than it takes the last thread to wake up.
+const START_MARGIN_NS: u64 = 500_000;
+/// Rounds before a case's very first block, and the time they may take: links and clocks wake up. On later allocations the one
+/// round that does not count is enough.
+const WARM_ROUNDS: u64 = 10;
+const WARM_NS: u64 = 10_000_000;
+
+const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the start, or later than now: \
+                          try the other clock (--timing host)";
+const NEVER_AT_ONCE: &str = "no whole round of this rank lies in the time in which all ranks (and both directions) were at work: \
+                             device or driver served one after the other";
+
+impl Rank {
+    /// One block of one case, by all its ranks at once or one after the other; a rank that is `out` of it lets its turn pass.
+    /// `None` for a rank that takes no part in the case.
+    pub(crate) fn block(
+        &self,
+        ready: &mut Result<Ready, Failure>,
+        before: &Result<Seen, Trouble>,
+        case: &Case,
+        pass: u64,
+        out: bool,
+    ) -> Result<Option<Result<Measured, Trouble>>, Aborted> {
+        let member = case.has(self.worker.rank);
+        let mut mine = match (ready.as_mut(), before) {
+            (Ok(ready), Ok(_)) => Ok(ready),
+            (Err(failure), _) => Err(Trouble::Failed(failure.clone())),
+            (_, Err(trouble)) => Err(trouble.clone()),
+        };
+        if case.order == Order::Simultaneous {
+            let outcome = self.together(mine, case, pass, member)?;
+            return Ok(member.then_some(outcome));
+        }
+        let mut outcome = Err(Trouble::Skipped("its turn did not come".to_owned()));
+        for turn in self.members_here(case) {
+            if turn == self.group.rank() && !out {
+                outcome = match &mut mine {
+                    Ok(ready) => self.alone(ready, case, pass),
+                    Err(trouble) => Err(trouble.clone()),
+                };
+            }
+            self.group.barrier()?;
+        }
+        Ok(member.then_some(outcome))
+    }
+
+    /// The places in this node's group of the ranks that take part in a case: everyone goes through the same ones.
+    fn members_here<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = usize> + 'a {
+        (0..self.group.size()).filter(|place| self.node.get(*place).is_none_or(|rank| case.has(*rank)))
+    }
+
+    fn alone(&self, ready: &mut Ready, case: &Case, pass: u64) -> Result<Measured, Trouble> {
+        let mut turn = Turn::prepare(self, ready, case, pass, false)?;
+        turn.queue()?;
+        turn.time(&Solo)?;
+        let window = turn.timeline.own_window();
+        turn.conclude(&window, None)
+    }
+
+    fn together(
+        &self,
+        mine: Result<&mut Ready, Trouble>,
+        case: &Case,
+        pass: u64,
+        member: bool,
+    ) -> Result<Result<Measured, Trouble>, Aborted> {
+        let group = &*self.group;
+        let others = self.members_here(case).count() > 1;
+        let mut turn = if member {
+            mine.and_then(|ready| Turn::prepare(self, ready, case, pass, others))
+        } else {
+            Err(Trouble::Skipped("it takes no part".to_owned()))
+        };
+        group.barrier()?;
+        // From here to the end of the timed region latches hold: nobody allocates.
+        if let Ok(ready) = &mut turn
+            && let Err(trouble) = ready.queue()
+        {
+            turn = Err(trouble);
+        }
+        let start = group.max(clock::now_ns())? + START_MARGIN_NS;
+        let timed = match &mut turn {
+            Ok(turn) => {
+                clock::spin_until(start);
+                turn.time(group)
+            }
+            Err(trouble) => {
+                group.arrive();
+                Err(trouble.clone())
+            }
+        };
+        let anyone_failed = group.max(u64::from(member && timed.is_err()))? > 0;
+        let timeline = turn.as_ref().ok().filter(|_| timed.is_ok()).map(|turn| &*turn.timeline);
+        let window = self.window(timeline)?;
+        let outcome = match (turn, timed) {
+            (Ok(turn), Ok(())) if !anyone_failed => turn.conclude(&window, others.then_some(&window)),
+            (_, Err(trouble)) | (Err(trouble), _) => Err(trouble),
+            _ => Err(Trouble::Invalid("another rank failed, so not all ranks were at work at once".to_owned())),
+        };
+        // Verifying uses the device too: nobody begins the next block while somebody still does.
+        group.barrier()?;
+        Ok(outcome)
+    }
+
+    /// Collective: the common window of all ranks that measured. A minimum is the complement of a maximum.
+    fn window(&self, timeline: Option<&Timeline>) -> Result<Window, Aborted> {
+        let largest = |value: Option<u64>| self.group.max(value.unwrap_or(0));
+        let smallest = |value: Option<u64>| Ok(u64::MAX - self.group.max(value.map_or(0, |v| u64::MAX - v))?);
+        let start = timeline.map(|timeline| timeline.start_ns);
+        Ok(Window {
+            latest_start_ns: largest(start)?,
+            earliest_end_ns: smallest(timeline.map(Timeline::end_ns))?,
+            earliest_start_ns: smallest(start)?,
+            latest_needed_ns: largest(timeline.map(Timeline::needed_ns))?,
+        })
+    }
+
+    /// The rounds of this pass's block when the user fixed their number: spread as evenly as they go.
+    fn fixed_rounds(&self, pass: u64) -> Option<usize> {
+        let Amount::Fixed { reps, .. } = self.config.amount else { return None };
+        let blocks = fixed_blocks(reps);
+        let more = u64::from(pass < reps % blocks);
+        Some((reps / blocks + more).max(1) as usize)
+    }
+}
+
+/// A rank's part in one block: the work and what it is timed with.
+struct Turn<'a> {
+    rank: &'a Rank,
+    work: Box<dyn Work + 'a>,
+    timeline: &'a mut Timeline,
+    spent: &'a mut Spent,
+    effort: Effort,
+    /// Marks queued behind the latch.
+    queued: usize,
+    allocation: u32,
+}
+
+impl<'a> Turn<'a> {
+    /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
+    fn prepare(rank: &'a Rank, ready: &'a mut Ready, case: &Case, pass: u64, shared: bool) -> Result<Self, Trouble> {
+        let Ready { site, warm, timeline, spent, allocation, .. } = ready;
+        let mut work = site.work(case.index, pass)?;
+        let warmth = &mut warm[case.index];
+        let cold = |failure: Failure| failure.at(Stage::WarmUp);
+        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount));
+        let earlier = warmed.map_err(cold)?;
+        if rank.config.verify {
+            spent.on(|spent| &mut spent.lay_out_ns, || work.lay_out())?;
+        }
+        // One round that does not count: laying out what will be moved left its cache lines behind (arming touches one in 64).
+        let latest = spent.on(|spent| &mut spent.warm_up_ns, || timed_round(&mut *work)).map_err(cold)?;
+        if rank.config.verify {
+            spent.on(|spent| &mut spent.lay_out_ns, || work.arm())?;
+        }
+        *warmth = Warmth::Warm { round_ns: latest };
+        let estimate = earlier.map_or(latest, |earlier| earlier.min(latest));
+        // Two lanes at once must be together, as ranks are.
+        let shared = shared || work.lanes() == Lanes::Two;
+        let effort = Effort::new(work.timing(), estimate, shared, rank.fixed_rounds(pass));
+        measure::make_room(timeline, &effort);
+        Ok(Self { rank, work, timeline, spent, effort, queued: 0, allocation: *allocation })
+    }
+
+    fn queue(&mut self) -> Result<(), Trouble> {
+        self.queued = measure::queue(&mut *self.work, &self.effort)?;
+        Ok(())
+    }
+
+    fn time(&mut self, group: &dyn Ranks) -> Result<(), Trouble> {
+        let Self { rank, work, timeline, spent, effort, queued, .. } = self;
+        // Before any round can start: the block's own start is read after, on a busy machine milliseconds after.
+        let began = clock::now_ns();
+        let timed = measure::block(&mut **work, effort, *queued, group, &rank.interrupted, timeline);
+        let took = clock::now_ns().saturating_sub(began);
+        spent.measure_ns += took;
+        timed?;
+        if timeline.is_possible(took) { Ok(()) } else { Err(Trouble::Invalid(IMPOSSIBLE.to_owned())) }
+    }
+
+    /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at once.
+    fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
+        let Self { rank, mut work, timeline, spent, effort, allocation, .. } = self;
+        let verified_bytes =
+            if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
+        let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), effort.rounds)
+            .ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
+        Measured::new(block, |block| Sample {
+            block,
+            timing: effort.timing,
+            allocation,
+            overlap: together.map(Window::overlap),
+            start_skew_ns: together.map(Window::skew_ns),
+            verified_bytes,
+        })
+    }
+}
+
+/// Warms a case up on fresh memory; the time one round took last, where that is known.
+fn warm_up(work: &mut dyn Work, warmth: &Warmth, amount: Amount) -> Result<Option<f64>, Failure> {
+    let (rounds, limit_ns) = match (warmth, amount) {
+        (Warmth::Warm { round_ns }, _) => return Ok(Some(*round_ns)),
+        // The round that does not count is the last of them.
+        (_, Amount::Fixed { warmup, .. }) => (warmup.saturating_sub(1), u64::MAX),
+        (Warmth::Cold, Amount::Adaptive(_)) => (WARM_ROUNDS, WARM_NS),
+        (Warmth::Fresh, Amount::Adaptive(_)) => (0, WARM_NS),
+    };
+    if work.timing() == Timing::Device && matches!(warmth, Warmth::Cold) {
+        // What a queue loads lazily is loaded before anything is timed by it.
+        work.hold()?;
+        work.enqueue(1)?;
+        work.finish(&mut [Vec::with_capacity(1), Vec::with_capacity(1)])?;
+    }
+    let began = clock::now_ns();
+    let mut latest = None;
+    for _ in 0..rounds {
+        latest = Some(timed_round(work)?);
+        if clock::now_ns() - began > limit_ns {
+            break;
+        }
+    }
+    Ok(latest)
+}
+
+fn timed_round(work: &mut dyn Work) -> Result<f64, Failure> {
+    let start = clock::now_ns();
+    work.round()?;
+    Ok((clock::now_ns() - start) as f64)
+}

@@ -1,0 +1,124 @@
+//! Following a run that rank 0 leads in another process: passes this process's reports on as letters and the lead's decisions back to
+//! its rank, and watches over its neighbours.
+//!
+//! The calling thread sleeps while its rank measures. It never waits for ever: not for a lead on its own node that died, and not
+//! beyond the run's time limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use ranks::Mailbox;
+
+use crate::config::EngineConfig;
+use crate::crew::{Crew, Staff};
+use crate::heartbeat::Contact;
+use crate::lead::{GRACE, NAP, SHORT_NAP};
+use crate::letter::{self, Decision, Order, Report};
+use crate::work::Suite;
+
+/// How much longer than the lead a follower waits for the end: the lead's document is written meanwhile.
+const LEAVE: Duration = Duration::from_secs(60);
+
+/// How following ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// The lead said so, with the exit code that all processes have; `all_well`: every process of the launch is there to leave together.
+    Dismissed {
+        /// The exit code.
+        code: u8,
+        /// Whether every process is there.
+        all_well: bool,
+    },
+    /// Nothing more is to be expected of the lead.
+    Alone {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Does this process's part of a run that rank 0 leads.
+pub fn follow(
+    config: &EngineConfig,
+    mut crew: Crew,
+    suite: &Arc<dyn Suite>,
+    mailbox: &mut Mailbox,
+    interrupted: &Arc<AtomicBool>,
+) -> Followed {
+    let me = mailbox.place().rank;
+    let staff = Staff::start(&mut crew, config, suite, interrupted);
+    let neighbours = crew.neighbours.take();
+    let node = crew.nodes.get(me);
+    let mut contact = Contact::new(crew.nodes.iter().position(|other| Some(other) == node) == Some(me));
+    let began = Instant::now();
+    let (mut measuring, mut signalled, mut watching) = (true, None, true);
+    loop {
+        match staff.next(if measuring { NAP } else { SHORT_NAP }) {
+            Ok(report) => {
+                measuring = false;
+                if let Err(error) = mailbox.tell(0, &letter::write(&report)) {
+                    return Followed::Alone { why: error.to_string() };
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                measuring = false;
+                std::thread::sleep(SHORT_NAP);
+            }
+        }
+        loop {
+            let order = match mailbox.told() {
+                Ok(Some(letter)) => letter::read::<Order>(letter.from, &letter.bytes),
+                Ok(None) => break,
+                Err(error) => return Followed::Alone { why: error.to_string() },
+            };
+            contact.heard();
+            match order {
+                Ok(Order::Here) => {}
+                Ok(Order::Decide(decision)) => {
+                    measuring = matches!(decision, Decision::Go { .. });
+                    // From then on neighbours may leave.
+                    watching &= measuring;
+                    staff.tell(me, decision);
+                }
+                Ok(Order::Where) => {
+                    let here = Report::Waits { rank: me, waiting: staff.waits(me) };
+                    drop(mailbox.tell(0, &letter::write(&here)));
+                }
+                Ok(Order::Leave { code, all_well }) => return Followed::Dismissed { code, all_well },
+                Err(unreadable) => return Followed::Alone { why: unreadable.to_string() },
+            }
+        }
+        let lost = neighbours.as_ref().filter(|_| watching).map_or_else(Vec::new, |neighbours| neighbours.lost());
+        if !lost.is_empty() {
+            watching = false;
+            let lead = lost.iter().find(|(rank, _)| *rank == 0).map(|(_, why)| why.clone());
+            for (rank, why) in lost {
+                drop(mailbox.tell(0, &letter::write(&Report::Lost { rank, why, gone: true })));
+            }
+            // Nobody of this node can go on without it.
+            staff.give_up();
+            if let Some(why) = lead {
+                return Followed::Alone { why };
+            }
+        }
+        if contact.is_due()
+            && let Err(error) = mailbox.tell(0, &letter::write(&Report::Here { rank: me }))
+        {
+            return Followed::Alone { why: error.to_string() };
+        }
+        if contact.is_lost() {
+            staff.give_up();
+            return Followed::Alone {
+                why: "nothing was heard of rank 0 for minutes: its node is down or cut off".to_owned(),
+            };
+        }
+        let flagged = interrupted.load(Ordering::Relaxed);
+        let left_by = if flagged { Some(GRACE * 2) } else { None };
+        let late = config.timeout.is_some_and(|limit| began.elapsed() > limit + LEAVE);
+        if late || left_by.is_some_and(|grace| signalled.get_or_insert_with(Instant::now).elapsed() > grace) {
+            return Followed::Alone { why: "rank 0 did not say within the time limit how the run ended".to_owned() };
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The engine of every measurement: it binds, proves, warms up, schedules, times, cuts to the common time, decides when it is enough,
+//! and keeps what came of it. It knows work, cells and time; it names no copy, no GPU vendor and no MPI.
+//!
+//! ```text
+//! Suite -> cases, one Site a rank -> bound -> set up -> proven -> warm -> Timeline -> Block -> verified
+//! work     case     site             bound    site      seen              measure     window   work
+//! ```
+//!
+//! * `work` is what a kind of measurement implements: a `Suite` lists cases and makes each rank's `Site`; a `Site` holds what its cases need and
+//!   lends the `Work` of one block; `case` is what the engine must know of a case;
+//! * `config` how long it goes on; `schedule` in which order; `enough` when a case has enough blocks;
+//! * `lead` decides after each pass and `follow` does a process's part of it, with `letter`s between them, and each knows by a
+//!   `heartbeat` whether the other is there; `crew` are the ranks of a process, one
+//!   thread each; `rank` is one rank's life, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
+//! * `bound`, `placed_memory`, `seen` put a rank where it belongs and look whether it is there;
+//! * `measure` is the timed region; `window` what of it counts; `spent` where the time went;
+//! * `sys` the kernel's calls; `clock` the node's clock.
+//!
+//! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
+
+mod block;
+mod bound;
+mod case;
+pub mod clock;
+mod config;
+mod crew;
+mod enough;
+mod failure;
+mod follow;
+mod heartbeat;
+mod lead;
+mod letter;
+mod measure;
+mod measured;
+mod placed_memory;
+mod rank;
+mod sample;
+mod schedule;
+mod seen;
+#[cfg(test)]
+mod simulation;
+mod spent;
+mod state;
+mod sys;
+mod window;
+mod work;
+
+pub use bound::Bound;
+pub use case::{Case, Order};
+pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};
+pub use crew::{Crew, Group, Neighbours, Worker};
+pub use enough::{Enough, PerCase};
+pub use failure::{Failure, Stage};
+pub use follow::{Followed, follow};
+pub use lead::{Journal, dismiss, lead};
+pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
+pub use sample::{Mismatch, Sample, SoFar, Trouble};
+pub use schedule::allocation;
+pub use seen::{Look, Pages, Seen};
+pub use spent::Spent;
+pub use state::{RankCase, RankState, RunEnd, RunState};
+pub use work::{Lanes, Latch, Site, Suite, Timing, Work};

@@ -1,0 +1,227 @@
+//! The timed region: rounds one after the other until every rank has enough. It neither allocates, formats, prints nor
+//! summarises; what it returns is when each round ended.
+//!
+//! A rank that has its rounds says so and goes on copying until all have theirs: nobody's last rounds run without the
+//! contention they are to be measured in. Alone, the group is one and nobody waits.
+
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ranks::Ranks;
+
+use crate::clock;
+use crate::config::{FIXED_ROUNDS, MAX_ROUNDS};
+use crate::failure::Failure;
+use crate::window::Timeline;
+use crate::work::{Lanes, Timing, Work};
+
+/// A sample lasts at least so long: event resolution is about 0.5 µs, so that is far below 0.1 % of it.
+const BLOCK_NS: f64 = 10e6;
+/// A mark on a device ends rounds that last at least so long: 200 times the resolution of an event.
+const QUEUED_ROUND_NS: f64 = 100e3;
+/// At most so many rounds are queued behind a latch: a deeper queue can fill the driver's, whose enqueue then blocks.
+const QUEUE_ROUNDS: u32 = 128;
+/// Marks of ranks that share the machine, at least: the first one of a rank that starts a little earlier does not count, the others do. Blocks
+/// of ranks at once differ more than rounds within one do, so that many short blocks say more than few long ones.
+const SHARED_MARKS: usize = 6;
+/// Ranks that share the machine do so for at least this long: that they started microseconds apart is then below 0.1 %.
+const SHARED_NS: f64 = 20e6;
+/// How far ahead the queue is filled while it runs: long enough to survive a scheduler's tick, short enough to stop soon.
+const AHEAD_NS: f64 = 500e3;
+/// A rank goes on for others that are up to so many times slower.
+const FAR_AHEAD: usize = 16;
+/// The longest list of host-timed rounds: a rank that waits for a much slower one stops listing here, not its block's meaning.
+const HOST_ROUNDS: usize = 1 << 18;
+
+/// How much one block takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Effort {
+    /// The clock.
+    pub timing: Timing,
+    /// Marks at least.
+    pub marks: usize,
+    /// Rounds that end with one mark.
+    pub rounds: u32,
+    /// How many marks are queued ahead.
+    pub ahead: usize,
+}
+
+impl Effort {
+    /// For rounds that were seen to last `round_ns` each; `fixed` rounds if the user said how many, more if ranks that share the
+    /// machine need more to be together.
+    pub(crate) fn new(timing: Timing, round_ns: f64, shared: bool, fixed: Option<usize>) -> Self {
+        let round_ns = round_ns.max(1.0);
+        let rounds = match timing {
+            Timing::Device if fixed.is_none() => (QUEUED_ROUND_NS / round_ns).ceil().clamp(1.0, 32.0) as u32,
+            _ => 1,
+        };
+        let lasts = round_ns * f64::from(rounds);
+        let (least, lasting) = if shared { (SHARED_MARKS, SHARED_NS) } else { (1, BLOCK_NS) };
+        let enough = (lasting / lasts).ceil() as usize;
+        let marks = fixed.unwrap_or(enough).max(least);
+        let most = if timing == Timing::Device { FIXED_ROUNDS } else { HOST_ROUNDS };
+        let ahead = (AHEAD_NS / lasts).ceil().clamp(2.0, f64::from(QUEUE_ROUNDS / rounds)) as usize;
+        Self { timing, marks: marks.clamp(1, most), rounds, ahead }
+    }
+
+    /// The most marks a block may list.
+    fn capacity(&self) -> usize {
+        if self.timing == Timing::Device { MAX_ROUNDS } else { HOST_ROUNDS.min(self.marks.saturating_mul(FAR_AHEAD)) }
+    }
+}
+
+/// Makes room for a block's marks, so that timing it allocates nothing.
+pub(crate) fn make_room(timeline: &mut Timeline, effort: &Effort) {
+    for marks in &mut timeline.marks {
+        marks.clear();
+        marks.reserve(effort.capacity());
+    }
+    timeline.needed = effort.marks;
+}
+
+/// Queues the first rounds behind the latch, for device timing; how many marks that makes.
+pub(crate) fn queue(work: &mut dyn Work, effort: &Effort) -> Result<usize, Failure> {
+    if effort.timing == Timing::Host {
+        return Ok(0);
+    }
+    let first = effort.marks.min((QUEUE_ROUNDS / (effort.rounds * work.operations_a_round())).max(1) as usize);
+    work.hold()?;
+    (0..first).try_for_each(|_| work.enqueue(effort.rounds))?;
+    Ok(first)
+}
+
+/// A rank's part in a block. The others go on until each has done its part, so it is done once, and also by a rank that
+/// ends with an error or a panic: an arrival that is missing would be missing in every later block.
+struct Part<'a> {
+    group: &'a dyn Ranks,
+    done: bool,
+}
+
+impl Part<'_> {
+    fn done(&mut self) {
+        if !mem::replace(&mut self.done, true) {
+            self.group.arrive();
+        }
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        self.done();
+    }
+}
+
+/// Runs a block: `queued` marks are waiting behind the latch already.
+pub(crate) fn block(
+    work: &mut dyn Work,
+    effort: &Effort,
+    queued: usize,
+    group: &dyn Ranks,
+    interrupted: &AtomicBool,
+    timeline: &mut Timeline,
+) -> Result<(), Failure> {
+    match effort.timing {
+        Timing::Host => host_timed(work, effort, group, interrupted, timeline),
+        Timing::Device => device_timed(work, effort, queued, group, interrupted, timeline),
+    }
+}
+
+fn host_timed(
+    work: &mut dyn Work,
+    effort: &Effort,
+    group: &dyn Ranks,
+    interrupted: &AtomicBool,
+    timeline: &mut Timeline,
+) -> Result<(), Failure> {
+    let most = effort.capacity();
+    let mut part = Part { group, done: false };
+    let [ends, other] = &mut timeline.marks;
+    let start = clock::now_ns();
+    timeline.start_ns = start;
+    loop {
+        work.round()?;
+        ends.push((clock::now_ns() - start) as f64);
+        if ends.len() < effort.marks && !interrupted.load(Ordering::Relaxed) {
+            continue;
+        }
+        if ends.len() >= effort.marks {
+            part.done();
+        }
+        if group.all_arrived() || ends.len() >= most || interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    // A blocking round of two lanes ends when both have: each lane's marks are the same.
+    if work.lanes() == Lanes::Two {
+        other.extend_from_slice(ends);
+    }
+    Ok(())
+}
+
+fn device_timed(
+    work: &mut dyn Work,
+    effort: &Effort,
+    queued: usize,
+    group: &dyn Ranks,
+    interrupted: &AtomicBool,
+    timeline: &mut Timeline,
+) -> Result<(), Failure> {
+    let mut queued = queued;
+    let mut part = Part { group, done: false };
+    // A rank that is served far more often than another stops waiting for it here.
+    let most = MAX_ROUNDS.min(effort.marks.saturating_mul(FAR_AHEAD).max(queued + 1));
+    timeline.start_ns = clock::now_ns();
+    work.release()?;
+    loop {
+        let ended = work.ended()?;
+        if ended >= effort.marks {
+            part.done();
+        }
+        if (part.done && group.all_arrived()) || queued >= most || interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        // Alone, exactly the rounds asked for; with others, on until all have theirs.
+        let wanted = if group.size() == 1 { effort.marks } else { most };
+        if queued < wanted && queued < ended + effort.ahead.max(1) {
+            work.enqueue(effort.rounds)?;
+            queued += 1;
+        }
+    }
+    part.done();
+    work.finish(&mut timeline.marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_lasts_ten_milliseconds_by_more_rounds_not_by_larger_ones() {
+        let effort = Effort::new(Timing::Host, 14_000.0, false, None);
+        assert_eq!((effort.marks, effort.rounds), (715, 1));
+        let effort = Effort::new(Timing::Device, 2_400_000.0, false, None);
+        assert_eq!((effort.marks, effort.rounds, effort.ahead), (5, 1, 2));
+    }
+
+    #[test]
+    fn short_queued_rounds_share_a_mark() {
+        let effort = Effort::new(Timing::Device, 10_000.0, false, None);
+        assert_eq!((effort.marks, effort.rounds), (100, 10));
+        assert!(effort.ahead * effort.rounds as usize <= QUEUE_ROUNDS as usize);
+    }
+
+    #[test]
+    fn ranks_that_share_the_machine_run_long_enough_to_be_together() {
+        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, true, None).marks, SHARED_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 100_000.0, true, None).marks, 200);
+        assert_eq!(Effort::new(Timing::Host, 6_700_000.0, false, None).marks, 2);
+    }
+
+    #[test]
+    fn a_fixed_count_is_that_count() {
+        let effort = Effort::new(Timing::Device, 10_000.0, false, Some(17));
+        assert_eq!((effort.marks, effort.rounds), (17, 1));
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, true, Some(3)).marks, SHARED_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, true, Some(100)).marks, 100);
+    }
+}

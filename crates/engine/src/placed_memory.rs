@@ -1,0 +1,192 @@
+//! Host memory that lies where it was told to: mapped, advised, bound strictly to one node, then touched by the bound thread.
+//!
+//! The order matters: a page is placed when it is first touched, and a driver that pins a page pins it where it lies. That the
+//! pages are where they should be is not assumed here but looked up, in `seen`.
+//!
+//! A strict binding holds whoever touches a page first, so large ranges are touched by several threads at once: zeroing pages takes one
+//! core four times as long as it takes four.
+
+use std::io;
+use std::ptr::NonNull;
+
+use stats::IdSet;
+
+use crate::bound::Bound;
+use crate::failure::{Failure, Stage};
+use crate::sys;
+
+/// Huge pages are 2 MiB (x86-64, and arm64 with 4 KiB pages), and the kernel uses one only where a whole one fits.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// Each thread that helps has at least so much to touch: less takes no longer than starting a thread.
+const HELPED_BYTES: usize = 16 << 20;
+/// More threads than these are not faster: the kernel's zeroing is then at the memory's own bandwidth.
+const MOST_HELPERS: usize = 8;
+
+/// A mapping of its own on one node.
+#[derive(Debug)]
+pub struct PlacedMemory {
+    map: NonNull<u8>,
+    map_len: usize,
+    // Where the bytes handed out begin: a huge-page boundary inside the mapping.
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone; whoever holds the value may use it from any thread.
+unsafe impl Send for PlacedMemory {}
+
+/// The PUs whose threads help to touch large ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Helpers(pub IdSet);
+
+impl Helpers {
+    /// How many threads help to touch this many bytes.
+    fn threads(&self, len: usize) -> usize {
+        self.0.iter().count().min(MOST_HELPERS).min(len / HELPED_BYTES).max(1)
+    }
+}
+
+impl Drop for PlacedMemory {
+    fn drop(&mut self) {
+        // SAFETY: these are the mapping's own address and length, and `&mut self` in drop means nobody uses it.
+        unsafe { sys::unmap(self.map, self.map_len) };
+    }
+}
+
+impl PlacedMemory {
+    /// `len` bytes on `node`, every page touched. `one_node` says that the machine has no other node, so that a kernel that refuses to
+    /// bind memory does no harm.
+    ///
+    /// # Errors
+    /// The kernel refused a step.
+    pub fn new(
+        _by: &Bound,
+        len: usize,
+        node: u32,
+        huge_pages: bool,
+        one_node: bool,
+        helpers: &Helpers,
+    ) -> Result<Self, Failure> {
+        let map_len = len.next_multiple_of(sys::page_bytes()) + HUGE_PAGE_BYTES;
+        let small = "ask for a smaller --size or for fewer ranks";
+        let map = sys::map(map_len).map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
+        let skip = map.as_ptr().align_offset(HUGE_PAGE_BYTES);
+        // SAFETY: the mapping is longer than `len` by one huge page, so a start less than one huge page in leaves `len` bytes.
+        let start = unsafe { map.add(skip) };
+        let mut memory = Self { map, map_len, start, len };
+        // A kernel built without huge pages answers EINVAL; then there are none, on or off.
+        match sys::advise_huge_pages(map, map_len, huge_pages) {
+            Err(e) if e.raw_os_error() != Some(libc::EINVAL) => {
+                return Err(Failure::system(Stage::Allocate, "madvise", &e, "try --huge-pages off"));
+            }
+            _ => {}
+        }
+        match sys::bind_memory(map, map_len, node) {
+            Err(error) if !(one_node && refused(&error)) => {
+                return Err(Failure::system(Stage::Allocate, "mbind", &error, &remedy(node, &error)));
+            }
+            _ => {}
+        }
+        memory.touch(helpers);
+        Ok(memory)
+    }
+
+    /// The whole range.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `start` and `len` lie inside the live mapping, whose pages are zero or were written before; only this value hands out
+        // references to it, following the borrow of itself.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    /// The whole range, to write. Its address and length are the same for the whole life of the value.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above; `&mut self` makes it exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// Writes to every page. The kernel kills a process that cannot get a page on the node it is bound to (there is no error
+    /// to return from a touch), which is why the plan compares sizes with the node's memory beforehand.
+    fn touch(&mut self, helpers: &Helpers) {
+        let part = self.len.div_ceil(helpers.threads(self.len)).next_multiple_of(HUGE_PAGE_BYTES);
+        let mut parts: Vec<&mut [u8]> = self.bytes_mut().chunks_mut(part).collect();
+        // The calling thread has the last part: with one part there is no other thread.
+        let own = parts.pop();
+        std::thread::scope(|scope| {
+            for part in parts {
+                scope.spawn(move || {
+                    // A helper that may not move there touches its part all the same: the binding holds for any thread.
+                    let _ = sys::set_affinity(&helpers.0);
+                    touch(part);
+                });
+            }
+            own.map(touch)
+        });
+    }
+}
+
+fn touch(part: &mut [u8]) {
+    part.iter_mut().step_by(sys::page_bytes()).for_each(|byte| *byte = 0);
+    if let Some(last) = part.last_mut() {
+        *last = 0;
+    }
+    // The compiler may not drop the writes: the range is reached through a pointer it knows nothing of.
+    std::hint::black_box(part.as_mut_ptr());
+}
+
+/// Runs `allocate` with the calling thread's memory policy bound to `node`: for memory that a driver allocates itself.
+///
+/// # Errors
+/// The kernel refused the policy, or `allocate` failed.
+pub fn with_memory_policy<T>(
+    _by: &Bound,
+    node: u32,
+    one_node: bool,
+    allocate: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if let Err(error) = sys::set_memory_policy(Some(node)) {
+        if !(one_node && refused(&error)) {
+            return Err(Failure::system(Stage::Allocate, "set_mempolicy", &error, &remedy(node, &error)));
+        }
+        return allocate();
+    }
+    let result = allocate();
+    let lifted = sys::set_memory_policy(None);
+    lifted.map_err(|e| {
+        Failure::system(Stage::Allocate, "set_mempolicy", &e, "the thread's memory policy could not be lifted")
+    })?;
+    result
+}
+
+/// Whether the kernel has no such call, or a container's filter forbids it.
+fn refused(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS))
+}
+
+fn remedy(node: u32, error: &io::Error) -> String {
+    if refused(error) {
+        return "a container's seccomp filter forbids memory binding: run it with CAP_SYS_NICE (docker --cap-add SYS_NICE)".to_owned();
+    }
+    format!("node {node} may have no memory or not be allowed for this process; see numabench topo")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placed_memory_is_as_long_as_asked_and_writable_to_its_last_byte() -> Result<(), Failure> {
+        let pu = sys::current_pu().map_err(|e| Failure::system(Stage::Bind, "getcpu", &e, ""))?;
+        std::thread::spawn(move || {
+            let bound = Bound::to(pu)?;
+            for len in [1, 4096, (2 << 20) + 3, 3 * HELPED_BYTES + 5] {
+                let mut memory = PlacedMemory::new(&bound, len, 0, true, true, &Helpers(IdSet::from_iter([pu])))?;
+                memory.bytes_mut().fill(7);
+                assert_eq!(memory.bytes().len(), len);
+                assert!(memory.bytes().iter().all(|byte| *byte == 7));
+            }
+            Ok(())
+        })
+        .join()
+        .unwrap_or_else(|_| Err(Failure::new(Stage::Allocate, "the thread panicked")))
+    }
+}

@@ -1,0 +1,226 @@
+//! One rank's life: bind, open its site, and then pass after pass: set up, prove, warm up, measure, verify, prove again.
+//!
+//! Every path through a pass meets the same barriers, whether the rank is well or not: one that failed goes on taking part as
+//! someone who has nothing to bring, so that a failing rank ends its own results and nobody else's. Memory and devices are
+//! only touched between barriers in which no latch holds, because a driver's allocation may wait for a held queue. What happens
+//! between two barriers for one case is in `block`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use ranks::{Aborted, Ranks};
+use stats::flag::TimerFacts;
+
+use crate::bound::Bound;
+use crate::case::Case;
+use crate::clock;
+use crate::config::EngineConfig;
+use crate::crew::{Group, Worker};
+use crate::failure::Failure;
+use crate::letter::{Decision, Report};
+use crate::measured::{History, PassBlock};
+use crate::sample::Trouble;
+use crate::seen::{Look, Seen};
+use crate::spent::Spent;
+use crate::window::Timeline;
+use crate::work::{Site, Suite};
+use crate::{schedule, sys};
+
+/// Everything a rank needs.
+pub(crate) struct Rank {
+    pub worker: Worker,
+    /// The number in the run of each rank of its node, in the order of its group.
+    pub node: Arc<Vec<usize>>,
+    pub config: Arc<EngineConfig>,
+    pub cases: Arc<Vec<Case>>,
+    pub suite: Arc<dyn Suite>,
+    /// The ranks of its node.
+    pub group: Group,
+    pub interrupted: Arc<AtomicBool>,
+    /// The node's clock.
+    pub timer: TimerFacts,
+    pub reports: Sender<Report>,
+    pub decisions: Receiver<Decision>,
+}
+
+/// Tells everyone when a rank leaves, however it leaves: a panic too must not keep the others waiting.
+struct Farewell<'a> {
+    rank: usize,
+    group: &'a dyn Ranks,
+    reports: &'a Sender<Report>,
+    /// It leaves because another one gave up.
+    aborted: bool,
+}
+
+impl Drop for Farewell<'_> {
+    fn drop(&mut self) {
+        // First, so that the rank that is named is this one and not one that leaves because of it. A coordinator that gave up
+        // no longer listens.
+        drop(self.reports.send(Report::Ended { rank: self.rank, aborted: self.aborted }));
+        if std::thread::panicking() {
+            self.group.abort();
+        }
+    }
+}
+
+/// Whether a case was warmed up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Warmth {
+    /// Never on this rank.
+    Cold,
+    /// On earlier memory.
+    Fresh,
+    /// On the present memory; how long a round took last.
+    Warm { round_ns: f64 },
+}
+
+/// A rank that is bound, with its site open.
+pub(crate) struct Ready {
+    bound: Bound,
+    pub site: Box<dyn Site>,
+    /// The number of the present memory's allocation.
+    pub allocation: u32,
+    /// Of each case.
+    pub warm: Vec<Warmth>,
+    pub timeline: Timeline,
+    pub spent: Spent,
+}
+
+impl Rank {
+    /// Runs until the coordinator says stop. The thread this is called on is the rank.
+    pub(crate) fn live(self) {
+        let rank = self.worker.rank;
+        let mut farewell = Farewell { rank, group: &*self.group, reports: &self.reports, aborted: false };
+        let mut history = History::new(self.cases.len(), self.timer);
+        let mut ready = self.start();
+        let latch = ready.as_ref().ok().and_then(|ready| ready.site.latch());
+        let started = Report::Started { rank, thread_id: sys::thread_id(), latch };
+        if self.reports.send(started).is_err() {
+            return;
+        }
+        if self.group.barrier().is_err() {
+            farewell.aborted = true;
+            return;
+        }
+        while let Ok(Decision::Go { pass, finished, out }) = self.decisions.recv() {
+            let Ok(blocks) = self.pass(&mut ready, pass, &finished, &out) else {
+                farewell.aborted = true;
+                return;
+            };
+            let outcomes = blocks.into_iter().map(|block| history.keep(block)).collect();
+            let signalled = self.interrupted.load(Ordering::Relaxed);
+            let (link, spent) =
+                ready.as_ref().map_or((None, Spent::default()), |ready| (ready.site.link(), ready.spent));
+            let report = Report::Pass { rank, outcomes, link, spent, signalled };
+            if self.reports.send(report).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn start(&self) -> Result<Ready, Failure> {
+        let began = clock::now_ns();
+        let bound = Bound::to(self.worker.pu)?;
+        let site = Arc::clone(&self.suite).site(&self.worker, &bound)?;
+        let warm = vec![Warmth::Cold; self.cases.len()];
+        let spent = Spent { init_ns: clock::now_ns() - began, ..Spent::default() };
+        Ok(Ready { bound, site, allocation: 0, warm, timeline: Timeline::default(), spent })
+    }
+
+    fn pass(
+        &self,
+        ready: &mut Result<Ready, Failure>,
+        pass: u64,
+        finished: &[bool],
+        out: &[bool],
+    ) -> Result<Vec<PassBlock>, Aborted> {
+        let mut all = Vec::new();
+        for (setup, cases) in schedule::pass(&self.cases, finished, self.config.seed, pass) {
+            if self.interrupted_by_anyone()? {
+                break;
+            }
+            let member = cases.iter().any(|case| case.has(self.worker.rank));
+            let before = self.set_up(ready, setup, self.suite.allocation(pass), member);
+            self.group.barrier()?;
+            let first = all.len();
+            for case in &cases {
+                if self.interrupted_by_anyone()? {
+                    break;
+                }
+                let Some(measured) = self.block(ready, &before, case, pass, out[case.index])? else { continue };
+                // A block that a signal cut short is no block, and nobody's fault. What failed or arrived wrong did so all the same.
+                let by_signal = self.interrupted.load(Ordering::Relaxed);
+                if !(by_signal && matches!(measured, Ok(_) | Err(Trouble::Invalid(_) | Trouble::NotAtOnce(_)))) {
+                    let seen = [before.as_ref().ok().cloned(), None];
+                    all.push(PassBlock { case: case.index, measured, seen });
+                }
+            }
+            self.prove_after(ready, &mut all[first..]);
+            // Memory of another setup may be made next, which a driver may do only while no queue is held.
+            self.group.barrier()?;
+        }
+        Ok(all)
+    }
+
+    /// Collective: whether any rank has seen a signal, so that all leave at the same place.
+    fn interrupted_by_anyone(&self) -> Result<bool, Aborted> {
+        Ok(self.group.max(u64::from(self.interrupted.load(Ordering::Relaxed)))? > 0)
+    }
+
+    /// Has the site make what a setup needs unless it is there already, and looks where it lies.
+    fn set_up(
+        &self,
+        ready: &mut Result<Ready, Failure>,
+        setup: usize,
+        allocation: u32,
+        member: bool,
+    ) -> Result<Seen, Trouble> {
+        let ready = ready.as_mut().map_err(|failure| failure.clone())?;
+        if !member {
+            ready.site.set_aside();
+            return Err(Trouble::Skipped("it takes no part".to_owned()));
+        }
+        let fresh = ready.site.set_up(&ready.bound, setup, allocation, &mut ready.spent)?;
+        ready.allocation = allocation;
+        if fresh {
+            for case in self.cases.iter().filter(|case| case.setup == setup) {
+                let warmth = &mut ready.warm[case.index];
+                *warmth = if *warmth == Warmth::Cold { Warmth::Cold } else { Warmth::Fresh };
+            }
+        }
+        let seen = Self::look(ready, if fresh { Look::First } else { Look::Again })?;
+        match ready.site.mismatch(&seen) {
+            Some(mismatch) => Err(Trouble::Misplaced(mismatch)),
+            None => Ok(seen),
+        }
+    }
+
+    fn look(ready: &mut Ready, how: Look) -> Result<Seen, Failure> {
+        let Ready { site, spent, .. } = ready;
+        spent.on(|spent| &mut spent.prove_ns, || site.look(how))
+    }
+
+    /// Looks again after the blocks of a pass: whatever moved meanwhile makes them invalid.
+    fn prove_after(&self, ready: &mut Result<Ready, Failure>, blocks: &mut [PassBlock]) {
+        let Ok(ready) = ready else { return };
+        if blocks.iter().all(|block| block.measured.is_err()) {
+            return;
+        }
+        let after = Self::look(ready, Look::Again);
+        for block in blocks {
+            if block.measured.is_err() {
+                continue;
+            }
+            match &after {
+                Ok(seen) => {
+                    block.seen[1] = Some(seen.clone());
+                    if let Some(mismatch) = ready.site.mismatch(seen) {
+                        block.measured = Err(Trouble::Misplaced(format!("after measuring: {mismatch}")));
+                    }
+                }
+                Err(failure) => block.measured = Err(failure.clone().into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What one rank brings back from one block: the block in figures and how it was measured, or why there is none.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use stats::figures::BlockFigures;
+use stats::flag::Flag;
+use stats::summary::Summary;
+
+use crate::failure::Failure;
+use crate::seen::Seen;
+use crate::work::Timing;
+
+/// The first byte that is not as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Offset in bytes from the start of the buffer.
+    pub offset: u64,
+    /// The byte sent.
+    pub expected: u8,
+    /// The byte found.
+    pub got: u8,
+}
+
+/// A measured block with everything needed to judge it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The rounds that count, in figures.
+    pub block: BlockFigures,
+    /// The clock.
+    pub timing: Timing,
+    /// The number of the allocation; blocks with another number had fresh memory.
+    pub allocation: u32,
+    /// The share of the block's time in which all ranks of the node were at work; `None` for a rank alone.
+    pub overlap: Option<f64>,
+    /// How far apart the ranks of the node started, nanoseconds; `None` for a rank alone.
+    pub start_skew_ns: Option<f64>,
+    /// Bytes compared after the block; `None` when that was not asked for.
+    pub verified_bytes: Option<u64>,
+}
+
+/// Why there is no block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trouble {
+    /// It cannot be done here.
+    Skipped(String),
+    /// A step failed.
+    Failed(Failure),
+    /// Thread or pages were not where they were asked to be.
+    Misplaced(String),
+    /// It was measured, but not as asked.
+    Invalid(String),
+    /// Ranks that were to be at work at once were not, in this block: a busy machine kept one from its PU. It is had again, a few times.
+    NotAtOnce(String),
+    /// Bytes arrived that were not sent.
+    Corrupt(Mismatch),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Skipped(reason) | Self::Misplaced(reason) | Self::Invalid(reason) | Self::NotAtOnce(reason) => {
+                f.write_str(reason)
+            }
+            Self::Failed(failure) => failure.fmt(f),
+            Self::Corrupt(m) => {
+                write!(f, "byte {} should be {:#04x} and is {:#04x}", m.offset, m.expected, m.got)
+            }
+        }
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// What one pass gave on one case: the rank's news of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// The case's index.
+    pub case: usize,
+    /// A block, or why there is none.
+    pub sample: Result<Sample, Trouble>,
+    /// The placement seen before the blocks of this pass, and after them.
+    pub seen: [Option<Seen>; 2],
+    /// What all blocks of the case so far say.
+    pub so_far: Option<SoFar>,
+}
+
+/// What all blocks of one case on one rank say so far. The rank works it out, because only the rank has every round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SoFar {
+    /// The numbers.
+    pub summary: Summary,
+    /// What is odd about them.
+    pub flags: Vec<Flag>,
+}

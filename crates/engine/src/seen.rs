@@ -1,0 +1,204 @@
+//! What was seen of a placement: where the thread runs and where the pages lie, looked up in the kernel, never inferred from
+//! what was asked.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stats::IdSet;
+
+use crate::failure::{Failure, Stage};
+use crate::sys;
+
+/// Pages are looked up this many at a time: 512 KiB of addresses.
+const BATCH: usize = 65_536;
+
+/// How closely pages are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// For the first time on this memory: every page.
+    First,
+    /// Again, after it was used: every page, or where pages cannot move (pinned ones) one in each 2 MiB.
+    Again,
+}
+
+/// One page in so many is looked at where pages cannot move: one in 2 MiB of small ones, each huge one.
+const SAMPLED: usize = 512;
+
+/// Where the pages of one rank's host memory lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pages {
+    /// Base pages on each node, by OS index.
+    pub per_node: BTreeMap<u32, u64>,
+    /// One base page in so many was looked at; 1: every one; 0: none yet.
+    pub one_in: u64,
+    /// Base pages the kernel would not say anything of.
+    pub unknown: u64,
+    /// Why not.
+    pub unknown_reason: Option<String>,
+}
+
+/// A placement as seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The PU the thread ran on.
+    pub pu: u32,
+    /// The PUs it could have run on.
+    pub affinity: IdSet,
+    /// Where its host memory lies.
+    pub pages: Pages,
+    /// Where its device's memory lies, when the device is a node.
+    pub device_pages: Option<Pages>,
+}
+
+impl Seen {
+    /// Looks up the calling thread; its memory is added by [`Pages::of`].
+    ///
+    /// # Errors
+    /// The kernel does not say where the thread is.
+    pub fn thread() -> Result<Self, Failure> {
+        let failure = |call: &'static str| {
+            move |error: std::io::Error| {
+                Failure::system(Stage::Prove, call, &error, "the placement cannot be proven here")
+            }
+        };
+        let pu = sys::current_pu().map_err(failure("getcpu"))?;
+        let affinity = sys::affinity().map_err(failure("sched_getaffinity"))?;
+        Ok(Self { pu, affinity, pages: Pages::default(), device_pages: None })
+    }
+
+    /// What is not as asked, in words; `None` when nothing is known to be wrong. `device_node` is the node that stands in for
+    /// the device, where one does.
+    pub fn mismatch(&self, pu: u32, node: u32, device_node: Option<u32>) -> Option<String> {
+        if self.pu != pu || self.affinity != IdSet::from_iter([pu]) {
+            return Some(format!("asked for PU {pu}, ran on PU {} (affinity {})", self.pu, self.affinity));
+        }
+        let host = self.pages.elsewhere(node).map(|found| format!("asked for memory on node {node}, {found}"));
+        host.or_else(|| {
+            let found = self.device_pages.as_ref()?.elsewhere(device_node?)?;
+            Some(format!("the device is node {}, {found}", device_node?))
+        })
+    }
+}
+
+impl Pages {
+    /// Where the pages of one range lie. `movable`: the kernel may move them, so that all are looked at each time.
+    pub fn of(range: &[u8], look: Look, movable: bool) -> Self {
+        let one_in = if look == Look::First || movable { 1 } else { SAMPLED };
+        let mut pages = Self { one_in: one_in as u64, ..Self::default() };
+        pages.count(range, one_in);
+        pages
+    }
+
+    /// Adds another range's pages.
+    pub fn merge(&mut self, other: Self) {
+        other.per_node.into_iter().for_each(|(node, count)| *self.per_node.entry(node).or_default() += count);
+        self.one_in = self.one_in.max(other.one_in);
+        self.unknown += other.unknown;
+        self.unknown_reason = other.unknown_reason.or(self.unknown_reason.take());
+    }
+
+    /// What lies elsewhere than on `node`, in words.
+    fn elsewhere(&self, node: u32) -> Option<String> {
+        let others = self.per_node.iter().filter(|(other, _)| **other != node);
+        let others: Vec<String> = others.map(|(other, count)| format!("{count} on node {other}")).collect();
+        let there = self.per_node.get(&node).copied().unwrap_or(0);
+        (!others.is_empty()).then(|| format!("found {there} pages there and {}", others.join(", ")))
+    }
+
+    /// Looks up one base page in so many of `range`.
+    fn count(&mut self, range: &[u8], one_in: usize) {
+        if range.is_empty() {
+            return;
+        }
+        let size = sys::page_bytes();
+        let first = range.as_ptr() as usize / size * size;
+        let last = range.as_ptr() as usize + range.len();
+        let addresses: Vec<*const u8> =
+            (first..last).step_by(size * one_in).map(|address| address as *const u8).collect();
+        for batch in addresses.chunks(BATCH) {
+            match sys::page_nodes(batch) {
+                Ok(nodes) => self.add(batch, &nodes),
+                Err(error) => {
+                    self.unknown += batch.len() as u64;
+                    self.unknown_reason = Some(format!("move_pages: {error}"));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, batch: &[*const u8], nodes: &[i32]) {
+        for (address, node) in batch.iter().zip(nodes) {
+            // With NUMA balancing on, a resident page that is marked for a hint fault answers -EFAULT or -ENOENT: looking
+            // again settles it once the page was touched, and a placement is never called wrong for it.
+            let node = if *node < 0 {
+                sys::page_nodes(&[*address]).ok().and_then(|n| n.first().copied()).unwrap_or(*node)
+            } else {
+                *node
+            };
+            match u32::try_from(node) {
+                Ok(node) => *self.per_node.entry(node).or_default() += 1,
+                Err(_) => {
+                    self.unknown += 1;
+                    self.unknown_reason = Some(format!("move_pages: {}", std::io::Error::from_raw_os_error(-node)));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(per_node: &[(u32, u64)]) -> Seen {
+        let pages = Pages { per_node: per_node.iter().copied().collect(), ..Pages::default() };
+        Seen { pu: 3, affinity: IdSet::from_iter([3]), pages, device_pages: None }
+    }
+
+    #[test]
+    fn a_thread_or_a_page_elsewhere_is_a_mismatch() {
+        assert_eq!(seen(&[(1, 10)]).mismatch(3, 1, None), None);
+        assert!(seen(&[(1, 10)]).mismatch(4, 1, None).is_some_and(|text| text.contains("asked for PU 4, ran on PU 3")));
+        let mixed = seen(&[(1, 10), (2, 1)]).mismatch(3, 1, None).unwrap_or_default();
+        assert!(mixed.contains("found 10 pages there and 1 on node 2"), "{mixed}");
+        let loose = Seen { affinity: IdSet::from_iter([2, 3]), ..seen(&[(1, 10)]) };
+        assert!(loose.mismatch(3, 1, None).is_some(), "a thread that may wander is not bound");
+    }
+
+    #[test]
+    fn a_device_that_is_a_node_must_lie_there() {
+        let on = |node| Seen {
+            device_pages: Some(Pages { per_node: BTreeMap::from([(node, 5)]), ..Pages::default() }),
+            ..seen(&[(1, 10)])
+        };
+        assert_eq!(on(2).mismatch(3, 1, Some(2)), None);
+        let text = on(0).mismatch(3, 1, Some(2)).unwrap_or_default();
+        assert!(text.contains("the device is node 2, found 0 pages there and 5 on node 0"), "{text}");
+    }
+
+    #[test]
+    fn touched_memory_is_found_and_pages_that_cannot_move_are_sampled_the_second_time() {
+        let memory = vec![1_u8; 8 << 20];
+        let count = |look, movable| {
+            let pages = Pages::of(&memory, look, movable);
+            pages.per_node.values().sum::<u64>() + pages.unknown
+        };
+        assert!(count(Look::First, false) >= 2048);
+        assert!(count(Look::Again, true) >= 2048);
+        let sampled = count(Look::Again, false);
+        assert!((4..=8).contains(&sampled), "{sampled} pages of 8 MiB");
+    }
+
+    #[test]
+    fn a_range_that_is_not_there_has_no_pages() {
+        let none = Pages::of(&[], Look::First, true);
+        assert_eq!((none.per_node.len(), none.unknown), (0, 0));
+    }
+
+    #[test]
+    fn the_thread_is_seen_on_a_pu_that_it_may_use() -> Result<(), Failure> {
+        let seen = Seen::thread()?;
+        assert!(seen.affinity.contains(seen.pu));
+        Ok(())
+    }
+}

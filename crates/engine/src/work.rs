@@ -1,0 +1,193 @@
+//! What a kind of measurement implements. The engine calls it in this order, for each rank on that rank's own bound thread:
+//!
+//! ```text
+//! Suite::site                          once a rank: open what is opened once
+//!   Site::set_up, Site::look           for each allocation of a setup: allocate, place; then say where it lies
+//!     Site::work                       for each block: the work of one case
+//!       Work::round ...                warm up (on fresh memory)
+//!       Work::lay_out, round, arm      what the block will need; one round that does not count
+//!       Work::hold, enqueue ...        device timing: queue behind the latch; then release, ended, finish
+//!       Work::round ...                host timing: one after the other
+//!       Work::verify                   outside the timed region
+//! ```
+//!
+//! Every method but those of the timed region may allocate. A work that cannot queue is timed by the host.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use topo::model::Link;
+
+use crate::bound::Bound;
+use crate::case::Case;
+use crate::crew::Worker;
+use crate::failure::{Failure, Stage};
+use crate::sample::Trouble;
+use crate::seen::{Look, Seen};
+use crate::spent::Spent;
+
+/// The clock a case is timed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Timing {
+    /// The node's clock around blocking rounds: what an application sees.
+    Host,
+    /// The device's clock around rounds queued behind a latch: what the link does.
+    Device,
+}
+
+/// How queued rounds are held back on a rank's device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latch {
+    /// As documents name it.
+    pub name: String,
+    /// Why there is none, where there is none.
+    pub reason: Option<String>,
+}
+
+/// How many timelines a round has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// One.
+    One,
+    /// Two at once, each with marks of its own (both directions of a link).
+    Two,
+}
+
+/// A list of cases, and what it takes to do their work.
+pub trait Suite: Send + Sync {
+    /// The cases, in the order a reader expects them. The same on every rank.
+    fn cases(&self) -> Vec<Case>;
+
+    /// Opens what a rank opens once. Called on the rank's thread, which is bound for good.
+    ///
+    /// # Errors
+    /// What failed; all the rank's cases fail with it.
+    fn site(self: Arc<Self>, worker: &Worker, bound: &Bound) -> Result<Box<dyn Site>, Failure>;
+
+    /// The number of the allocation that a pass uses: memory is made anew where it changes.
+    fn allocation(&self, pass: u64) -> u32 {
+        crate::schedule::allocation(pass)
+    }
+}
+
+/// One rank's end of its cases: its device, its memory.
+pub trait Site {
+    /// The latch of its device, where it has one to speak of.
+    fn latch(&self) -> Option<Latch>;
+
+    /// The device's link, read while it is still awake from the pass.
+    fn link(&self) -> Option<Link>;
+
+    /// Makes what the cases of `setup` need, unless it is there from this very `allocation`. Whether anything is new, and so must be
+    /// warmed up and looked at in full. Nobody measures meanwhile.
+    ///
+    /// # Errors
+    /// Why these cases cannot be measured.
+    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut Spent) -> Result<bool, Trouble>;
+
+    /// Other ranks are about to be set up for cases that this rank takes no part in: frees what would be in their way.
+    fn set_aside(&mut self) {}
+
+    /// Looks where thread and memory are.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    fn look(&mut self, how: Look) -> Result<Seen, Failure>;
+
+    /// What of a placement is not as asked, in words.
+    fn mismatch(&self, seen: &Seen) -> Option<String>;
+
+    /// The work of one block of a case, on what was set up.
+    ///
+    /// # Errors
+    /// [`Trouble::Skipped`] for what cannot be done here.
+    fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble>;
+}
+
+/// What is timed in one block.
+pub trait Work {
+    /// The clock.
+    fn timing(&self) -> Timing;
+
+    /// How many timelines.
+    fn lanes(&self) -> Lanes {
+        Lanes::One
+    }
+
+    /// What one round amounts to on one lane: bytes moved.
+    fn bytes_a_round(&self) -> f64;
+
+    /// How many operations a driver queues for one round.
+    fn operations_a_round(&self) -> u32 {
+        1
+    }
+
+    /// Puts in place what the block will use, and makes it wrong where it will end.
+    ///
+    /// # Errors
+    /// What failed.
+    fn lay_out(&mut self) -> Result<(), Failure>;
+
+    /// Called after the one round that does not count and before those that do.
+    ///
+    /// # Errors
+    /// What failed.
+    fn arm(&mut self) -> Result<(), Failure>;
+
+    /// One round, blocking.
+    ///
+    /// # Errors
+    /// What failed.
+    fn round(&mut self) -> Result<(), Failure>;
+
+    /// Closes the latch: rounds queued from here on wait for [`Work::release`]. Only called with [`Timing::Device`], like those that follow.
+    ///
+    /// # Errors
+    /// What failed.
+    fn hold(&mut self) -> Result<(), Failure> {
+        Err(not_queued())
+    }
+
+    /// Queues `rounds` rounds and a mark at their end, on each lane.
+    ///
+    /// # Errors
+    /// What failed.
+    fn enqueue(&mut self, _rounds: u32) -> Result<(), Failure> {
+        Err(not_queued())
+    }
+
+    /// Opens the latch.
+    ///
+    /// # Errors
+    /// What failed.
+    fn release(&mut self) -> Result<(), Failure> {
+        Err(not_queued())
+    }
+
+    /// How many marks have been reached on every lane. Does not block.
+    ///
+    /// # Errors
+    /// What failed.
+    fn ended(&mut self) -> Result<usize, Failure> {
+        Err(not_queued())
+    }
+
+    /// Waits for everything queued and writes when each mark was reached, nanoseconds after the release, into vectors with room for them.
+    ///
+    /// # Errors
+    /// What failed.
+    fn finish(&mut self, _marks: &mut [Vec<f64>; 2]) -> Result<(), Failure> {
+        Err(not_queued())
+    }
+
+    /// Whether what was done is what was to be done; how many bytes were compared.
+    ///
+    /// # Errors
+    /// [`Trouble::Corrupt`], or what failed.
+    fn verify(&mut self) -> Result<u64, Trouble>;
+}
+
+/// The failure of a work that the host times and that was asked to queue: the engine asks only what [`Work::timing`] allows.
+fn not_queued() -> Failure {
+    Failure::new(Stage::Measure, "this work is timed by the host: it queues nothing")
+}

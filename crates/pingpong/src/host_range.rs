@@ -1,0 +1,63 @@
+//! One host range of a rank: placed on its node and pinned as asked.
+
+use device::{Device, HostMemory, MemoryKind};
+use engine::{Bound, Failure, Helpers, PlacedMemory, Spent, Stage, with_memory_policy};
+
+use crate::fault::failure;
+
+/// What is to be allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Want {
+    /// The kind of host memory.
+    pub kind: MemoryKind,
+    /// Bytes.
+    pub len: usize,
+    /// The node it is to lie on.
+    pub node: u32,
+    /// Whether it may use huge pages.
+    pub huge_pages: bool,
+    /// Whether the machine has one node only.
+    pub one_node: bool,
+}
+
+/// Placed memory as a device takes it.
+struct Placed(PlacedMemory);
+
+// SAFETY: the mapping stays where it is until drop, is readable and writable, and only this value reaches it.
+unsafe impl HostMemory for Placed {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.bytes_mut()
+    }
+}
+
+/// Allocates, places and pins one range.
+pub(crate) fn allocate(
+    bound: &Bound,
+    device: &dyn Device,
+    want: &Want,
+    helpers: &Helpers,
+    spent: &mut Spent,
+) -> Result<Box<dyn HostMemory>, Failure> {
+    let refused = |error| failure(Stage::Allocate, &error);
+    if want.kind == MemoryKind::PinnedDriver {
+        return spent.on(
+            |spent| &mut spent.pin_ns,
+            || {
+                with_memory_policy(bound, want.node, want.one_node, || {
+                    let mut memory = device.allocate_pinned(want.len).map_err(refused)?;
+                    memory.bytes_mut().fill(0);
+                    Ok(memory)
+                })
+            },
+        );
+    }
+    let placed = spent.on(
+        |spent| &mut spent.allocate_ns,
+        || PlacedMemory::new(bound, want.len, want.node, want.huge_pages, want.one_node, helpers),
+    )?;
+    spent.on(|spent| &mut spent.pin_ns, || device.adopt(want.kind, Box::new(Placed(placed))).map_err(refused))
+}

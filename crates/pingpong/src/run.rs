@@ -1,0 +1,35 @@
+//! A run of copies, led or followed: the engine with each case judged by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::{Crew, Followed, Journal, PerCase, RunState, Suite};
+use ranks::Mailbox;
+
+use crate::config::RunConfig;
+use crate::suite::CopySuite;
+
+/// Runs every case of `suite` on the ranks of `crew` and of the processes that [`follow`]; see [`engine::lead`].
+pub fn lead(
+    config: &RunConfig,
+    crew: Crew,
+    suite: &Arc<CopySuite>,
+    mailbox: &mut Mailbox,
+    interrupted: &Arc<AtomicBool>,
+    journal: &mut dyn Journal,
+) -> RunState {
+    let suite = Arc::clone(suite) as Arc<dyn Suite>;
+    engine::lead(&config.engine(), crew, &suite, mailbox, interrupted, &mut PerCase(config.amount), journal)
+}
+
+/// Does this process's part of a run that rank 0 leads; see [`engine::follow`].
+pub fn follow(
+    config: &RunConfig,
+    crew: Crew,
+    suite: &Arc<CopySuite>,
+    mailbox: &mut Mailbox,
+    interrupted: &Arc<AtomicBool>,
+) -> Followed {
+    let suite = Arc::clone(suite) as Arc<dyn Suite>;
+    engine::follow(&config.engine(), crew, &suite, mailbox, interrupted)
+}

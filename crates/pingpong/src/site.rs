@@ -1,0 +1,207 @@
+//! One rank's devices and host memory, kept from block to block and handed to the copier of the cases under way.
+//!
+//! A device is opened once. Host ranges are placed and pinned once for each allocation and node, and go from copier to copier: the next
+//! device gets the very memory that the one before had.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use device::{Capabilities, Copier, Device, DeviceId, HostPair, MemoryKind};
+use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Spent, Stage, Trouble, Work};
+use placement::{RankPlan, TargetId};
+use topo::model::Link;
+
+use crate::cells::Cell;
+use crate::delivery::{Delivery, PIECE_BYTES};
+use crate::fault::failure;
+use crate::host_range::{self, Want};
+use crate::suite::{CopySuite, Need};
+use crate::work::CopyWork;
+
+/// One rank's end.
+pub(crate) struct CopySite {
+    // Dropped in this order: what uses a device before the device.
+    held: Option<Held>,
+    idle: Option<Idle>,
+    devices: BTreeMap<TargetId, Box<dyn Device>>,
+    piece: Vec<u8>,
+    plan: RankPlan,
+    suite: Arc<CopySuite>,
+}
+
+/// A copier and what it was made for.
+struct Held {
+    copier: Box<dyn Copier>,
+    setup: usize,
+    cell: Cell,
+    ranges: Ranges,
+    shares_device: bool,
+}
+
+/// Host memory that waits for its next copier.
+struct Idle {
+    host: HostPair,
+    ranges: Ranges,
+}
+
+/// Which host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ranges {
+    kind: MemoryKind,
+    node: u32,
+    len: usize,
+    source: bool,
+    destination: bool,
+    allocation: u32,
+}
+
+impl CopySite {
+    /// Opens the rank's own device.
+    pub(crate) fn open(suite: Arc<CopySuite>, plan: RankPlan, _by: &Bound) -> Result<Self, Failure> {
+        let target = plan.target.id;
+        let mut site =
+            Self { held: None, idle: None, devices: BTreeMap::new(), piece: vec![0; PIECE_BYTES], plan, suite };
+        site.device(target)?;
+        Ok(site)
+    }
+
+    /// A device, opened when it is first asked for.
+    fn device(&mut self, target: TargetId) -> Result<&dyn Device, Failure> {
+        use std::collections::btree_map::Entry;
+        Ok(match self.devices.entry(target) {
+            Entry::Occupied(open) => &**open.into_mut(),
+            Entry::Vacant(closed) => {
+                let id = match target {
+                    TargetId::Gpu(pci) => DeviceId::Pci(pci),
+                    TargetId::Node(node) => DeviceId::Node(node),
+                };
+                let device = self.suite.platform.open(id).map_err(|error| failure(Stage::Open, &error))?;
+                &**closed.insert(device)
+            }
+        })
+    }
+
+    /// The host memory asked for: what is there, or made anew.
+    fn host(
+        &mut self,
+        bound: &Bound,
+        cell: Cell,
+        ranges: Ranges,
+        spent: &mut Spent,
+    ) -> Result<(HostPair, bool), Failure> {
+        match self.idle.take() {
+            Some(Idle { host, ranges: there }) if there == ranges => return Ok((host, false)),
+            // Freed before as much again is allocated.
+            other => spent.on(|spent| &mut spent.allocate_ns, || drop(other)),
+        }
+        let (helpers, one_node, huge_pages) =
+            (self.suite.helpers.clone(), self.suite.one_node, self.suite.config.huge_pages);
+        let device = self.device(cell.target)?;
+        let want = Want { kind: ranges.kind, len: ranges.len, node: ranges.node, huge_pages, one_node };
+        let mut range = || host_range::allocate(bound, device, &want, &helpers, spent);
+        let source = ranges.source.then(&mut range).transpose()?;
+        let destination = ranges.destination.then(&mut range).transpose()?;
+        Ok((HostPair { source, destination }, true))
+    }
+
+    /// Takes the copier apart and keeps its host memory.
+    fn put_down(&mut self) {
+        if let Some(Held { copier, ranges, .. }) = self.held.take() {
+            self.idle = Some(Idle { host: copier.into_host(), ranges });
+        }
+    }
+
+    fn capabilities(&self, target: TargetId) -> Option<&Capabilities> {
+        self.devices.get(&target).map(|device| device.capabilities())
+    }
+}
+
+impl Site for CopySite {
+    fn latch(&self) -> Option<Latch> {
+        let latch = &self.capabilities(self.plan.target.id)?.latch;
+        let reason = match latch {
+            device::Latch::None { reason } => Some(reason.clone()),
+            device::Latch::StreamWait | device::Latch::SpinKernel => None,
+        };
+        Some(Latch { name: latch.name().to_owned(), reason })
+    }
+
+    fn link(&self) -> Option<Link> {
+        match self.plan.target.id {
+            TargetId::Gpu(pci) => topo::link::of(pci),
+            TargetId::Node(_) => None,
+        }
+    }
+
+    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut Spent) -> Result<bool, Trouble> {
+        let rank = self.plan.rank;
+        let cell = self.suite.cell(rank, setup);
+        let cell = cell.ok_or_else(|| Trouble::Skipped(format!("rank {rank} takes no part")))?;
+        let kind = self.suite.setups[setup].kind;
+        let Need { len, source, destination, bidirectional } = self.suite.needs[setup];
+        let ranges = Ranges { kind, node: cell.memory_node, len, source, destination, allocation };
+        if self.held.as_ref().is_some_and(|held| held.setup == setup && held.ranges == ranges) {
+            return Ok(false);
+        }
+        spent.on(|spent| &mut spent.allocate_ns, || self.put_down());
+        self.device(cell.target)?.capabilities().memory(kind).map_err(Trouble::Skipped)?;
+        let (host, fresh) = self.host(bound, cell, ranges, spent)?;
+        let shares_device = self.suite.shares_device(rank, setup, cell.target);
+        let device = self.device(cell.target)?;
+        let made = spent.on(|spent| &mut spent.allocate_ns, || device.copier(host, bidirectional));
+        let mut copier = made.map_err(|error| failure(Stage::Allocate, &error))?;
+        if shares_device {
+            copier.take_turns();
+        }
+        if fresh {
+            // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a value.
+            let pattern = device::Pattern::new(self.suite.config.seed);
+            pattern.fill_page_words(copier.source());
+            pattern.fill_page_words(copier.destination());
+        }
+        self.held = Some(Held { copier, setup, cell, ranges, shares_device });
+        Ok(fresh)
+    }
+
+    fn set_aside(&mut self) {
+        if self.suite.fresh_each_pass() {
+            self.held = None;
+            self.idle = None;
+        }
+    }
+
+    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+        let mut seen = Seen::thread()?;
+        if let Some(held) = &mut self.held {
+            // One range at a time: the copier lends each by `&mut`, because nobody may hold one while it writes the other.
+            let movable = held.ranges.kind == MemoryKind::Pageable;
+            seen.pages = Pages::of(held.copier.source(), how, movable);
+            seen.pages.merge(Pages::of(held.copier.destination(), how, movable));
+            seen.device_pages = held.copier.device_area().map(|area| Pages::of(area, how, true));
+        }
+        Ok(seen)
+    }
+
+    fn mismatch(&self, seen: &Seen) -> Option<String> {
+        let cell = self.held.as_ref().map_or_else(|| Cell::of(&self.plan), |held| held.cell);
+        let device_node = match cell.target {
+            TargetId::Node(node) => Some(node),
+            TargetId::Gpu(_) => None,
+        };
+        seen.mismatch(self.plan.pu, cell.memory_node, device_node)
+    }
+
+    fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
+        let case = self.suite.copies()[case];
+        let (rank, config) = (self.plan.rank, &self.suite.config);
+        let Some(held) = &mut self.held else {
+            return Err(Failure::new(Stage::Allocate, "no memory was made").into());
+        };
+        let device = self.devices.get(&held.cell.target);
+        let device = device.ok_or_else(|| Failure::new(Stage::Open, "its device is not open"))?;
+        let can = device.capabilities();
+        let timing = case.timing(config.timing, can, held.shares_device).map_err(Trouble::Skipped)?;
+        let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok());
+        Ok(Box::new(CopyWork { copier: &mut *held.copier, case, timing, delivery, piece: &mut self.piece }))
+    }
+}

@@ -1,0 +1,179 @@
+//! The list of copies to measure, as the engine takes it: which cases share memory, which come first, who takes part.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use device::{Direction, MemoryKind, Platform};
+use engine::{Bound, Failure, Helpers, Site, Stage, Suite, Worker};
+use placement::{RankPlan, TargetId};
+
+use crate::case::Case;
+use crate::cells::{Cell, Cells};
+use crate::config::RunConfig;
+use crate::site::CopySite;
+
+/// What the cases of one setup need, on each rank that takes part.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Setup {
+    /// Cases of a later phase wait for those of earlier ones.
+    pub phase: u8,
+    /// The kind of host memory.
+    pub kind: MemoryKind,
+    /// Who takes part, and where.
+    pub cells: Cells,
+}
+
+/// The host ranges and areas of a setup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// The largest copy, bytes.
+    pub len: usize,
+    /// Whether a copy reads host memory.
+    pub source: bool,
+    /// Whether a copy writes host memory.
+    pub destination: bool,
+    /// Whether copies move both ways at once.
+    pub bidirectional: bool,
+}
+
+/// Copies as a suite.
+pub struct CopySuite {
+    pub(crate) config: RunConfig,
+    pub(crate) platform: Arc<dyn Platform>,
+    /// The ranks that live in this process's node, by number.
+    plans: BTreeMap<usize, RankPlan>,
+    pub(crate) helpers: Helpers,
+    pub(crate) one_node: bool,
+    pub(crate) cases: Vec<Case>,
+    pub(crate) setups: Vec<Setup>,
+    pub(crate) needs: Vec<Need>,
+    /// The setup of each case.
+    setup_of: Vec<usize>,
+    /// Memory is made anew in every pass.
+    fresh_each_pass: bool,
+}
+
+/// The engine's ranks for a plan's.
+pub fn workers(plans: &[RankPlan]) -> Vec<Worker> {
+    plans.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect()
+}
+
+impl CopySuite {
+    /// Every case of `config`, by each of these ranks in its own place. `helpers`: PUs that may help to touch memory; `one_node`: the
+    /// machine has one NUMA node only.
+    pub fn new(
+        config: &RunConfig,
+        plans: &[RankPlan],
+        platform: &Arc<dyn Platform>,
+        helpers: Helpers,
+        one_node: bool,
+    ) -> Self {
+        Self::over(config, plans, &[Cells::Own], platform, helpers, one_node)
+    }
+
+    /// Every case of `config` for each of `cells`: the cases of the first, then those of the second, ….
+    pub fn over(
+        config: &RunConfig,
+        plans: &[RankPlan],
+        cells: &[Cells],
+        platform: &Arc<dyn Platform>,
+        helpers: Helpers,
+        one_node: bool,
+    ) -> Self {
+        let mut suite = Self {
+            config: config.clone(),
+            platform: Arc::clone(platform),
+            plans: plans.iter().map(|plan| (plan.rank, plan.clone())).collect(),
+            helpers,
+            one_node,
+            cases: Vec::new(),
+            setups: Vec::new(),
+            needs: Vec::new(),
+            setup_of: Vec::new(),
+            fresh_each_pass: false,
+        };
+        for cells in cells {
+            for case in Case::all(config) {
+                suite.add(case, cells);
+            }
+        }
+        suite
+    }
+
+    /// The same with memory made anew for every block.
+    #[must_use]
+    pub fn with_fresh_memory_each_pass(self) -> Self {
+        Self { fresh_each_pass: true, ..self }
+    }
+
+    fn add(&mut self, case: Case, cells: &Cells) {
+        let phase = u8::from(!case.needs_quiet_driver(self.config.timing));
+        let setup = Setup { phase, kind: case.memory, cells: cells.clone() };
+        let at = self.setups.iter().position(|other| *other == setup).unwrap_or_else(|| {
+            self.setups.push(setup);
+            self.needs.push(Need::default());
+            self.setups.len() - 1
+        });
+        let need = &mut self.needs[at];
+        need.len = need.len.max(case.bytes);
+        need.source |= case.direction != Direction::D2h;
+        need.destination |= case.direction != Direction::H2d;
+        need.bidirectional |= case.direction == Direction::Bidirectional && case.memory != MemoryKind::Pageable;
+        self.cases.push(Case { index: self.cases.len(), ..case });
+        self.setup_of.push(at);
+    }
+
+    /// Whether memory is made anew in every pass, and freed by ranks that take no part.
+    pub(crate) fn fresh_each_pass(&self) -> bool {
+        self.fresh_each_pass
+    }
+
+    /// The copies, in the order of the engine's cases.
+    pub fn copies(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// The plan of a rank of this node.
+    pub(crate) fn plan(&self, rank: usize) -> Option<&RankPlan> {
+        self.plans.get(&rank)
+    }
+
+    /// Where a rank's copies run in a setup.
+    pub(crate) fn cell(&self, rank: usize, setup: usize) -> Option<Cell> {
+        match &self.setups[setup].cells {
+            Cells::One { rank: only, cell } => (*only == rank).then_some(*cell),
+            Cells::Own | Cells::Members(_) => self.plan(rank).map(Cell::of),
+        }
+    }
+
+    /// Whether another rank that takes part in the same setup uses the same device.
+    pub(crate) fn shares_device(&self, rank: usize, setup: usize, target: TargetId) -> bool {
+        let members = self.setups[setup].cells.members();
+        let takes_part = |other: &usize| members.as_ref().is_none_or(|members| members.contains(other));
+        let others = self.plans.keys().filter(|other| **other != rank && takes_part(other));
+        others.filter_map(|other| self.cell(*other, setup)).any(|cell| cell.target == target)
+    }
+}
+
+impl Suite for CopySuite {
+    fn cases(&self) -> Vec<engine::Case> {
+        let case = |(case, setup): (&Case, &usize)| engine::Case {
+            index: case.index,
+            order: case.order,
+            setup: *setup,
+            phase: self.setups[*setup].phase,
+            members: self.setups[*setup].cells.members(),
+        };
+        self.cases.iter().zip(&self.setup_of).map(case).collect()
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        let plan = self.plan(worker.rank).cloned();
+        let plan = plan.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
+        Ok(Box::new(CopySite::open(Arc::clone(&self), plan, bound)?))
+    }
+
+    fn allocation(&self, pass: u64) -> u32 {
+        if self.fresh_each_pass { pass as u32 } else { engine::allocation(pass) }
+    }
+}
