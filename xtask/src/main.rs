@@ -1,10 +1,10 @@
 //! `cargo xtask COMMAND`: everything this repository does to itself, in Rust and without a build tool to install.
 //!
-//! It builds without hwloc, MPI or a driver (it depends on `report` for the schema and on `ranks` to open a plug-in), because `setup` is
-//! what installs the rest. One file a command; a command is a function of the repository's root and its own arguments.
+//! It builds without hwloc, MPI or a driver: `setup` installs the rest. One file a command, a function of the root and its arguments.
 
 mod bench;
 mod bindings;
+mod campaign;
 mod demo;
 mod dist;
 mod mpi_plugin;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-/// A command: its name, its line in the help, and what it does with the repository's root and its arguments.
+/// A command: its name, its line in the help, what it does.
 type Command = (&'static str, &'static str, fn(&Path, &[String]) -> Result<()>);
 
 const COMMANDS: &[Command] = &[
@@ -39,6 +39,7 @@ const COMMANDS: &[Command] = &[
         "the MPI plug-in beside target/release/numabench, with the site's mpicc [--out FILE | --each]",
         mpi_plugin::run,
     ),
+    ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
     ("dist", "a release archive in target/dist", dist::run),
 ];
 

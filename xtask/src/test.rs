@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change goes in; `.ci/run` is this and nothing else.
 //!
-//! The static checks run first and do not stop the tests: one run shows all that is wrong. The tests come last, so that
-//! the runner's summary closes the log. A tool that a machine lacks (rustfmt, clippy, cargo-nextest) is named, and what it
+//! The static checks run first and do not stop the tests: one run shows all that is wrong. The tests and the campaign come last, so that
+//! their summaries close the log. A tool that a machine lacks (rustfmt, clippy, cargo-nextest) is named, and what it
 //! would have checked is left out or done the plain way. There are no doctests (`tidy` sees to it), so there is no step for them. What the tests themselves left out is counted (`skips`).
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{mpi_plugin, scripts, setup, skips, step, tidy};
+use crate::{campaign, mpi_plugin, scripts, setup, skips, step, tidy};
 
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
@@ -52,6 +52,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         let args = with(&["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);
         failed.unless("tests", cargo(root, &[&["test"], &args[..]].concat()));
     }
+    // The binary that the tests have built.
+    failed.unless("campaign", campaign::run(root, &[]));
     failed.result()
 }
 

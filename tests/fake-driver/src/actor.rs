@@ -194,7 +194,11 @@ pub fn anybody_acts(page: &Locked) -> bool {
 fn all_wait(page: &Locked) -> bool {
     page.actors().all(|actor| match actor.state.load(Ordering::Acquire) {
         WAITING => true,
-        OUTSIDE => actor.seen_or_gone().is_none_or(|state| matches!(state, 'S' | 'T' | 't')),
+        // One that came in meanwhile may sleep for the lock of the page, which is held here.
+        OUTSIDE => {
+            let sleeps = actor.seen_or_gone().is_none_or(|state| matches!(state, 'S' | 'T' | 't'));
+            sleeps && actor.state.load(Ordering::Acquire) == OUTSIDE
+        }
         _ => actor.seen_or_gone().is_none(),
     })
 }

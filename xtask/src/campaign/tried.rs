@@ -1,0 +1,126 @@
+//! One try and what came of it; how many there were and how many were right; and the random numbers they are drawn by.
+
+use std::fmt;
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+/// What a process left.
+pub struct Ended {
+    /// Its exit code, if no signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Longer than anything here may take.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs it to its end, or kills it at [`LIMIT`]; its output goes through files of this folder, so that no full pipe holds it.
+pub fn run(command: &mut Command, folder: &Path) -> Result<Ended> {
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    let began = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?)
+        .spawn()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if began.elapsed() > LIMIT => {
+                child.kill()?;
+                break child.wait()?;
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let text = |path| Ok::<String, std::io::Error>(String::from_utf8_lossy(&std::fs::read(path)?).into_owned());
+    Ok(Ended {
+        code: status.code(),
+        signal: status.signal(),
+        out: text(&out)?,
+        err: text(&err)?,
+        took: began.elapsed(),
+    })
+}
+
+/// What was tried of one kind.
+pub struct Tally {
+    name: &'static str,
+    tried: usize,
+    right: usize,
+    notes: Vec<String>,
+}
+
+impl Tally {
+    /// Nothing yet.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, tried: 0, right: 0, notes: Vec::new() }
+    }
+
+    /// One more; `wrong`: what was not as promised, told at once.
+    pub fn count(&mut self, what: &str, wrong: Option<String>) {
+        self.tried += 1;
+        match wrong {
+            None => self.right += 1,
+            Some(why) => eprintln!("campaign: {}: {what}: {why}", self.name),
+        }
+    }
+
+    /// Something to be known beside the numbers.
+    pub fn note(&mut self, text: String) {
+        self.notes.push(text);
+    }
+
+    /// How many were not right.
+    pub fn wrong(&self) -> usize {
+        self.tried - self.right
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{:<16}{:>7}{:>7}", self.name, self.tried, self.right)?;
+        self.notes.iter().try_for_each(|note| write!(to, "\n    {note}"))
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014).
+pub struct Random(u64);
+
+impl Random {
+    /// The same numbers for the same seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Below `end`, which is not 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// One of these, of which there is one at least.
+    pub fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+        &all[self.below(all.len())]
+    }
+}
