@@ -145,5 +145,6 @@ fn at(index: u8, rung: Rung, pus: &str, nodes: &str, l3: Option<&str>) -> Gpu {
             l3_pus: l3.map(set),
         },
         link: None,
+        partition: None,
     }
 }

@@ -20,7 +20,7 @@ use stats::IdSet;
 use topo::model::{Rung, Topology};
 
 pub use ask::{Ask, GpuChoice, Strategy, StrategyError};
-use deal::{Hand, Wish, deal};
+use deal::{Away, Hand, Wish, deal};
 use domain::{Basis, Domain, distance_to, far, near};
 use pool::Pool;
 use share::{Claim, shares};
@@ -31,7 +31,7 @@ use words::{Why, notes};
 use crate::check_node::own_node;
 use crate::member::Owner;
 use crate::node_plan::counted;
-use crate::{Target, TargetId, Verdict, verdict};
+use crate::{Closeness, Target, TargetId, Verdict, verdict};
 
 /// The places of a node's ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,28 +277,29 @@ fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -
         .collect()
 }
 
-/// How far a core is from what a rank needs: the tier, and the order within it.
+/// How far a core is from what a rank needs.
 fn away<'a>(
     pool: &'a Pool<'_>,
     strategy: Strategy,
     target: Option<TargetId>,
     part: &Part,
-) -> Box<dyn Fn(usize) -> (u32, u64) + 'a> {
+) -> Box<dyn Fn(usize) -> Away + 'a> {
     let own = part.cores.first().map(|core| pool.seats[*core].node);
     let to = move |target, core| {
-        let (outside, closeness, distance) = distance_to(pool, target, core);
-        (u32::from(outside) << 8 | closeness as u32, distance)
+        let (outside, closeness, order) = distance_to(pool, target, core);
+        Away { is_far: closeness == Closeness::Remote, tier: u32::from(outside) << 8 | closeness as u32, order }
     };
     match (strategy, target) {
         (Strategy::Close, Some(target)) => Box::new(move |core| to(target, core)),
         (Strategy::Worst, Some(target)) => Box::new(move |core| {
-            let (tier, distance) = to(target, core);
-            (u32::MAX - tier, u64::MAX - distance)
+            let near = to(target, core);
+            Away { is_far: !near.is_far, tier: u32::MAX - near.tier, order: u64::MAX - near.order }
         }),
         (Strategy::Spread | Strategy::Close | Strategy::Worst, _) => {
-            Box::new(move |core| (u32::from(own.is_some_and(|own| own != pool.seats[core].node)), 0))
+            let is_other = move |core: usize| own.is_some_and(|own| own != pool.seats[core].node);
+            Box::new(move |core| Away { tier: u32::from(is_other(core)), ..Away::default() })
         }
-        (Strategy::Compact, _) => Box::new(|_| (0, 0)),
+        (Strategy::Compact, _) => Box::new(|_| Away::default()),
     }
 }
 
@@ -322,15 +323,16 @@ fn place(
             None
         }
     };
+    let verdict = target.and_then(|target| farthest(topology, hand.first, &hand.pus, target.id));
     Place {
         rank,
         first: hand.first,
         memory_node,
         nodes: nodes_of(topology, &hand.pus),
         l3s: l3s_of(topology, &hand.pus),
-        verdict: target.and_then(|target| farthest(topology, hand.first, &hand.pus, target.id)),
         rung: target.and_then(|target| rung_of(topology, target.id)),
-        why: Why { pool, hand, part }.to_string(),
+        why: Why { hand, part, closeness: verdict.as_ref().map(|verdict| verdict.closeness) }.to_string(),
+        verdict,
         target: target.cloned(),
         pus: hand.pus.clone(),
     }

@@ -5,11 +5,12 @@
 mod machines;
 mod places;
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
 use placement::{
-    Ask, Closeness, Dialect, GpuChoice, NodePlaces, RecommendError, Situation, Strategy, Target, parse_map_cpu,
+    Ask, Closeness, Dialect, GpuChoice, NodePlaces, Place, RecommendError, Situation, Strategy, Target, parse_map_cpu,
     parse_mask_cpu, recommend, say,
 };
 use stats::IdSet;
@@ -62,6 +63,94 @@ fn all_are(places: &NodePlaces, closeness: Closeness) {
     }
 }
 
+/// How many ranks each PU has.
+fn ranks_on(places: &NodePlaces) -> BTreeMap<u32, usize> {
+    let mut ranks = BTreeMap::new();
+    places.places.iter().flat_map(|place| place.pus.iter()).for_each(|pu| *ranks.entry(pu).or_default() += 1);
+    ranks
+}
+
+/// Half of a DGX A100's NUMA nodes have no GPU: their cores come before second threads of the others'.
+#[test]
+fn every_core_of_a_package_has_a_rank_before_a_second_hardware_thread_has_one() -> Outcome {
+    let dgx = own("dgx-a100")?;
+    for (ranks, cores) in [(64, 64), (128, 128), (160, 128)] {
+        let places = placed(&dgx, &Ask { ranks: Some(ranks), ..Ask::default() })?;
+        let used =
+            dgx.cores.iter().filter(|core| places.places.iter().any(|place| !place.pus.and(&core.pus).is_empty()));
+        assert_eq!(used.count(), cores, "{ranks} ranks");
+        let remote = |place: &&Place| place.verdict.as_ref().is_some_and(|v| v.closeness == Closeness::Remote);
+        assert_eq!(places.places.iter().filter(remote).count(), 0, "{ranks} ranks");
+        let on_threads = places.notes.iter().any(|note| note.contains("second hardware threads"));
+        assert_eq!(on_threads, ranks > 128, "{:?}", places.notes);
+    }
+    let places = placed(&dgx, &Ask { ranks: Some(128), ..Ask::default() })?;
+    let off_node = places.places.iter().find(|place| place.nodes.to_string() == "0").ok_or("no rank on node 0")?;
+    let pus = &off_node.pus;
+    let reason = format!("are taken: placed on PU {pus} (same-package)");
+    assert!(off_node.why.contains(&reason), "{} has no \"{reason}\"", off_node.why);
+    Ok(())
+}
+
+#[test]
+fn with_fewer_pus_than_ranks_nobody_is_remote_while_a_pu_near_has_no_more_ranks() -> Outcome {
+    let mut machines = vec![
+        own("dgx-a100")?.restricted_to(&"16-17,80-81".parse()?),
+        own("hgx-h100")?.restricted_to(&"0-1,60".parse()?),
+    ];
+    if let Some(folder) = captures("a DGX-2 of which a job has four PUs") {
+        machines.push(load(&folder, "v100-dgx2-16gpu-restricted")?);
+    }
+    for machine in machines {
+        for ranks in [8, 16, 21] {
+            let places = placed(&machine, &Ask { ranks: Some(ranks), ..Ask::default() })?;
+            let on = ranks_on(&places);
+            for place in &places.places {
+                let id = place.target.as_ref().ok_or("no target")?.id;
+                let is_remote = |pu: u32| placement::verdict(&machine, pu, id).closeness == Closeness::Remote;
+                if !is_remote(place.first_pu()) {
+                    continue;
+                }
+                let fewest = on.iter().filter(|(pu, _)| !is_remote(**pu)).map(|(_, ranks)| *ranks).min();
+                let own = on[&place.first_pu()];
+                assert!(fewest.is_none_or(|fewest| fewest > own), "rank {}: {own} there, {fewest:?} near", place.rank);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn cores_that_stay_idle_are_said_with_the_option_that_uses_them() -> Outcome {
+    let dgx = own("dgx-a100")?;
+    let places = close(&dgx)?;
+    assert_eq!(
+        places.notes.first().map(String::as_str),
+        Some("64 of 128 cores stay idle: --cores-per-rank 16 uses 128")
+    );
+    let wide = placed(&dgx, &Ask { cores_per_rank: Some(16), ..Ask::default() })?;
+    assert!(wide.places.iter().all(|place| place.pus.len() == 16), "{wide:?}");
+    assert!(
+        wide.notes.iter().any(|note| note.contains("ranks 0-7 have cores on several NUMA nodes")),
+        "{:?}",
+        wide.notes
+    );
+    assert!(close(&own("lumi-g")?)?.notes.is_empty());
+    Ok(())
+}
+
+/// Four MI300A in mode CPX are 24 devices.
+#[test]
+fn each_partition_of_a_gpu_gets_a_rank_beside_its_cores() -> Outcome {
+    let apus = own("mi300a-cpx")?;
+    let places = placed(&apus, &Ask { ranks: Some(24), ..Ask::default() })?;
+    assert_eq!(ranks_on(&places).len(), 96, "four cores each");
+    all_are(&places, Closeness::NumaLocal);
+    let wrapper = text(&apus, &places, Dialect::Wrapper);
+    assert!((0..24).all(|at| wrapper.contains(&format!("export ROCR_VISIBLE_DEVICES={at}\n"))), "{wrapper}");
+    Ok(())
+}
+
 /// LUMI-G: docs.lumi-supercomputer.eu, "Distribution and binding"; the cores, the masks, and the GPUs for ranks in core order.
 #[test]
 fn lumi_g_gets_the_published_cores_masks_and_gpus() -> Outcome {
@@ -111,7 +200,7 @@ fn lumi_gs_reserved_cores_are_found_and_named() -> Outcome {
     let kept: IdSet = "0-120:8".parse()?;
     assert_eq!(places.reserved, kept);
     let note = places.notes.first().ok_or("no note")?;
-    assert!(note.starts_with(&kept.to_string()) && note.contains("the site keeps them"), "{note}");
+    assert_eq!(*note, format!("the site reserves 1 core of each L3: PUs {kept}"));
     assert_eq!(close(&own("lumi-g")?)?.reserved, IdSet::default());
     let asked = Ask { reserve: "1,57".parse()?, ..Ask::default() };
     let places = placed(&own("lumi-g")?, &asked)?;
@@ -245,7 +334,7 @@ fn where_nobody_tells_ranks_are_spread_evenly_and_nothing_is_claimed() -> Outcom
     assert_eq!(pus(&places), ["0-3", "4-7"]);
     all_are(&places, Closeness::Unknown);
     let note = places.notes.first().ok_or("no note")?;
-    assert!(note.contains("nobody tells where these ranks' GPUs are: 0-1") && note.contains("measure"), "{note}");
+    assert!(note.contains("GPUs of ranks 0-1 is not reported") && note.contains("place --measure"), "{note}");
     let two = own("vm-two-nodes")?;
     assert_eq!(pus(&close(&two)?), ["0-1", "2-3", "4-7"], "three GPUs over two nodes of four cores");
     assert_eq!(pus(&placed(&two, &Ask { gpus: gpus(&two, &[2]), ..Ask::default() })?), ["4-7"]);
@@ -264,7 +353,7 @@ fn a_jobs_share_and_offline_pus_are_what_is_shared_out() -> Outcome {
     let places = close(&job)?;
     assert_eq!(pus(&places), ["8-9", "10-11"], "GPU 0's own package is another job's");
     let why = &places.places[0].why;
-    assert!(why.contains("none of the GPU's local PUs (0-7) can be had: the nearest, on NUMA node 1"), "{why}");
+    assert!(why.contains("this job has none of its GPU's local PUs (0-7): the nearest, on NUMA node 1"), "{why}");
     let own_only = placed(&job, &Ask { gpus: gpus(&job, &[1]), ..Ask::default() })?;
     assert_eq!(pus(&own_only), ["8-11"], "and leaves GPU 1 all of its cores where nobody drives it");
     let offline = own("offline")?;

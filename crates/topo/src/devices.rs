@@ -16,9 +16,11 @@ use crate::convert::{info, nodes_of, os_index, pus_of, text};
 use crate::driver_files::{amd_uuid, said};
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{is_gpu, is_hypervisors};
+use crate::kfd;
 use crate::link;
 use crate::locality::{Attachment, Surroundings, locality};
 use crate::model::{Gpu, GpuName, Link};
+use crate::partition::{self, Partition};
 use crate::wide_domain;
 
 /// A GPU as found, before its locality is judged.
@@ -34,6 +36,8 @@ pub(crate) struct Found {
     pub(crate) uuid: Option<String>,
     pub(crate) os_devices: Vec<String>,
     pub(crate) attachment: Attachment,
+    /// Which part of the GPU it is, where that is divided.
+    pub(crate) partition: Option<Partition>,
     /// The link as hwloc knows it.
     pub(crate) link: Option<Link>,
 }
@@ -53,8 +57,32 @@ pub(crate) fn gpus(hwloc: &Hwloc, root: Option<&FsRoot>) -> Vec<Found> {
         found.retain(|gpu| !root.exists(&format!("/sys/bus/pci/devices/{}/physfn", gpu.pci)));
         found.extend(wide_domain::gpus(root));
     }
+    let kfd = root.map(kfd::gpus).unwrap_or_default();
+    let mut found = partition::divided(found, |pci| rocm_smi(hwloc, pci), &kfd);
     found.sort_by_key(|gpu| gpu.pci);
+    without_doubtful_uuids(&mut found);
     found
+}
+
+/// The name and UUID of each device of ROCm SMI that hangs from the GPU at this address.
+fn rocm_smi(hwloc: &Hwloc, pci: PciAddress) -> Vec<(String, Option<String>)> {
+    let device = hwloc.pci_devices().find(|object| pci_of(object).is_some_and(|found| address(found) == pci));
+    let children = device.into_iter().flat_map(|device| device.io_children());
+    let named = children.filter_map(|child| Some((child.name().map(text)?, child)));
+    let uuid = |child| info(child, "AMDUUID").map(|id| amd_uuid(&id));
+    named.filter(|(name, _)| name.starts_with("rsmi")).map(|(name, child)| (name, uuid(child))).collect()
+}
+
+/// A UUID is an identity: one of zeroes, or of two devices, is none.
+fn without_doubtful_uuids(found: &mut [Found]) {
+    let digits = |uuid: &str| -> String { uuid.trim_start_matches("GPU-").replace('-', "") };
+    let known: Vec<String> = found.iter().filter_map(|gpu| gpu.uuid.clone()).collect();
+    let doubtful = |uuid: &String| {
+        digits(uuid).trim_start_matches('0').is_empty() || known.iter().filter(|other| *other == uuid).count() > 1
+    };
+    for gpu in found.iter_mut().filter(|gpu| gpu.uuid.as_ref().is_some_and(doubtful)) {
+        gpu.uuid = None;
+    }
 }
 
 pub(crate) fn pci_of(object: &TopologyObject) -> Option<&PCIDeviceAttributes> {
@@ -86,6 +114,7 @@ fn gpu(object: &TopologyObject) -> Option<Found> {
             .filter(|name| !is_drm(name))
             .collect(),
         attachment: attachment(object)?,
+        partition: None,
         link: link::in_file(object),
     })
 }
@@ -129,9 +158,12 @@ pub(crate) fn virtual_machine(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<St
 /// The model's GPUs in PCI order, which is the order users count in.
 pub(crate) fn listed(found: Vec<Found>, surroundings: &Surroundings, root: Option<&FsRoot>) -> Vec<Gpu> {
     let gpu = |(index, found): (u32, Found)| {
-        let driver = root.map(|root| said(root, found.pci)).unwrap_or_default();
-        let kernels_node = root.and_then(|root| kernels_node(root, found.pci));
-        let memory_node = root.and_then(|root| crate::driver_files::nvidia_memory_node(root, found.pci));
+        let on_bus = partition::on_bus(found.pci, found.partition);
+        let mut driver = root.map(|root| said(root, on_bus)).unwrap_or_default();
+        // The driver's file has the UUID of the whole GPU.
+        driver.uuid = driver.uuid.filter(|_| found.partition.is_none());
+        let kernels_node = root.and_then(|root| kernels_node(root, on_bus));
+        let memory_node = root.and_then(|root| crate::driver_files::nvidia_memory_node(root, on_bus));
         Gpu {
             index,
             pci: found.pci,
@@ -142,7 +174,8 @@ pub(crate) fn listed(found: Vec<Found>, surroundings: &Surroundings, root: Optio
             uuid: driver.uuid.or(found.uuid),
             os_devices: found.os_devices,
             locality: locality(&found.attachment, kernels_node, memory_node, surroundings),
-            link: root.map_or(found.link, |root| link::under(root, found.pci)),
+            link: root.map_or(found.link, |root| link::under(root, on_bus)),
+            partition: found.partition,
         }
     };
     (0..).zip(found).map(gpu).collect()

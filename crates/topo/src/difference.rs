@@ -235,15 +235,17 @@ fn distances(old: &Topology, new: &Topology, found: &mut Found) {
 
 fn called(gpu: &Gpu) -> String {
     let name = gpu.name.value.clone();
-    format!("GPU {} ({})", gpu.pci, name.unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id)))
+    let name = name.unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id));
+    let part = gpu.partition.map_or_else(String::new, |part| format!(", partition {} of {}", part.number, part.of));
+    format!("GPU {} ({name}{part})", gpu.pci)
 }
 
 fn gpus(old: &Topology, new: &Topology, found: &mut Found) {
-    for gpu in old.gpus.iter().filter(|gpu| new.gpu_at(gpu.pci).is_none()) {
+    for gpu in old.gpus.iter().filter(|gpu| new.gpu_exactly_at(gpu.pci).is_none()) {
         found.say(What::Gpu, format!("{} gone", called(gpu)));
     }
     for gpu in &new.gpus {
-        match old.gpu_at(gpu.pci) {
+        match old.gpu_exactly_at(gpu.pci) {
             None => found.say(What::Gpu, format!("{} new", called(gpu))),
             Some(was) => same_gpu(was, gpu, found),
         }
@@ -254,6 +256,10 @@ fn same_gpu(was: &Gpu, is: &Gpu, found: &mut Found) {
     if (was.vendor_id, was.device_id) != (is.vendor_id, is.device_id) {
         found.say(What::Gpu, format!("GPU {}: now {}, was {}", is.pci, called(is), called(was)));
         return;
+    }
+    let parts = |gpu: &Gpu| gpu.partition.map_or(1, |part| part.of);
+    if parts(was) != parts(is) {
+        found.say(What::Gpu, format!("GPU {}: {} partitions, was {}", is.pci, parts(is), parts(was)));
     }
     if let (Some(before), Some(now)) = (&was.uuid, &is.uuid)
         && before != now

@@ -1,7 +1,7 @@
 //! Which PCI devices are GPUs.
 //!
 //! PCI base class 03 (display controller) or 12 (processing accelerator), without the display controllers that cannot
-//! compute: the VGA of a server's management controller, and what hypervisors emulate. Those are listed, so that an unknown
+//! compute: the VGA of a server's management controller, and what hypervisors emulate; and without FPGA cards, which take class 12 too. Those are listed, so that an unknown
 //! vendor's GPU is shown rather than lost. Network and storage functions have other classes, however many they are.
 
 /// PCI vendor id of NVIDIA.
@@ -36,13 +36,33 @@ const NOT_A_GPU_VENDOR: [(u16, &str); 14] = [
 const NOT_A_GPU_DEVICE: [(u16, u16, &str); 4] =
     [(0x1002, 0x515e, "ES1000"), (0x1002, 0x5969, "ES1000"), (0x1002, 0x4752, "Rage XL"), (0x1002, 0x4758, "Rage XL")];
 
+/// Vendors whose processing accelerators are FPGA cards.
+const FPGA_VENDOR: [(u16, &str); 3] = [(0x10ee, "Xilinx"), (0x1172, "Altera"), (0x1b59, "Achronix")];
+
+/// Intel's FPGA cards (the kernel's drivers/fpga/dfl-pci.c).
+const FPGA_DEVICE: [(u16, u16); 9] = [
+    (0x8086, 0x09c4),
+    (0x8086, 0x09c5),
+    (0x8086, 0x0b2b),
+    (0x8086, 0x0b2c),
+    (0x8086, 0x0b30),
+    (0x8086, 0xaf00),
+    (0x8086, 0xaf01),
+    (0x8086, 0xbcbd),
+    (0x8086, 0xbcce),
+];
+
 /// Vendors whose devices exist only in virtual machines. Amazon's and Google's own are also found in bare-metal instances.
 const HYPERVISOR_VENDOR: [u16; 6] = [0x1af4, 0x1b36, 0x15ad, 0x1414, 0x80ee, 0x5853];
 
 /// Whether a PCI device with these ids is a GPU.
 pub(crate) fn is_gpu(class_id: u16, vendor_id: u16, device_id: u16) -> bool {
     let base = class_id >> 8;
+    let is_fpga = base == ACCELERATOR
+        && (FPGA_VENDOR.iter().any(|(vendor, _)| *vendor == vendor_id)
+            || FPGA_DEVICE.contains(&(vendor_id, device_id)));
     (base == DISPLAY || base == ACCELERATOR)
+        && !is_fpga
         && !NOT_A_GPU_VENDOR.iter().any(|(vendor, _)| *vendor == vendor_id)
         && !NOT_A_GPU_DEVICE.iter().any(|(vendor, device, _)| (*vendor, *device) == (vendor_id, device_id))
 }
@@ -72,6 +92,14 @@ mod tests {
         {
             assert!(!is_gpu(0x0300, vendor, device), "{vendor:04x}:{device:04x}");
         }
+    }
+
+    #[test]
+    fn fpga_cards_are_no_gpus() {
+        for (vendor, device) in [(0x10ee, 0x5004), (0x1172, 0xe001), (0x8086, 0x0b30)] {
+            assert!(!is_gpu(0x1200, vendor, device), "{vendor:04x}:{device:04x}");
+        }
+        assert!(is_gpu(0x1200, 0x8086, 0x1234), "another accelerator of the same vendor");
     }
 
     #[test]

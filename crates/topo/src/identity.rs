@@ -16,6 +16,7 @@ use crate::driver_files;
 use crate::fs_root::FsRoot;
 use crate::model::{Gpu, Topology};
 use crate::nvml::Nvml;
+use crate::partition::in_order;
 use crate::visibility::{Runtime, Visibility};
 
 /// What one GPU is called.
@@ -60,7 +61,10 @@ pub(crate) fn identities(
     root: Option<&FsRoot>,
 ) -> Vec<Identity> {
     let one = |gpu: &Gpu| {
-        let os_devices = os_devices(hwloc, gpu.pci, root);
+        let os_devices = match gpu.partition {
+            Some(_) => gpu.os_devices.clone(),
+            None => os_devices(hwloc, gpu.pci, root),
+        };
         let said = nvml.facts().and_then(|facts| facts.gpu(gpu.pci));
         let (smi_index, smi_source) = match said {
             Some(said) => (Some(said.smi_index), "NVML".to_owned()),
@@ -104,7 +108,7 @@ fn os_devices(hwloc: &Hwloc, pci: PciAddress, root: Option<&FsRoot>) -> Vec<Stri
         // Looked at one by one, so that a saved file keeps them.
         names.extend(nodes.filter(|name| is_drm(name) && root.exists(&format!("{folder}/{name}"))));
     }
-    names.sort();
+    names.sort_by_key(|name| in_order(name));
     names.dedup();
     names
 }

@@ -21,6 +21,7 @@ use crate::kfd::KfdGpu;
 use crate::locality::Surroundings;
 use crate::model::{Gpu, Locality, NodeKind, Rung, Topology};
 use crate::nvml::Nvml;
+use crate::partition::on_bus;
 use crate::pci_path::{PciLevel, PciPath, between};
 
 /// The devices of a machine and what lies between them.
@@ -220,10 +221,9 @@ fn pair(topology: &Topology, one: &Placed, other: &Placed, nvml: &Nvml, fabric: 
 
 /// Whether two devices are near the same NUMA node; `None` where nobody says.
 fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bool> {
-    let host_nodes = topology.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
     // One node is all there is, unless a job's file shows one of several.
     let hidden = topology.allowed.missing_nodes.iter().any(|node| topology.node(node).is_none());
-    if host_nodes.count() == 1 && !hidden {
+    if topology.places().count() == 1 && !hidden {
         return Some(true);
     }
     if one.rung == Rung::Unknown || other.rung == Rung::Unknown {
@@ -235,7 +235,7 @@ fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bo
 
 fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'_>) -> Placed {
     let at = |object: &&hwlocality::object::TopologyObject| {
-        pci_of(object).is_some_and(|pci| crate::devices::address(pci) == gpu.pci)
+        pci_of(object).is_some_and(|pci| crate::devices::address(pci) == on_bus(gpu.pci, gpu.partition))
     };
     let endpoint = Endpoint {
         label: format!("GPU{}", gpu.index),

@@ -3,11 +3,12 @@
 //! `/sys/class/kfd/kfd/topology/nodes/N` is what ROCr itself reads (libhsakmt's topology.c): a node with SIMDs is a GPU, and ROCr's
 //! index counts along the nodes. `io_links/M/properties` has the links to other nodes; type 11 is xGMI, and its weight is 15 a hop
 //! (`KFD_CRAT_XGMI_WEIGHT` in the kernel's amdkfd/kfd_crat.c), or 13 inside one socket. Several nodes may have one PCI address:
-//! the partitions of a GPU.
+//! the partitions of a GPU, which are given functions of their own (`partition`).
 
 use stats::PciAddress;
 
 use crate::fs_root::FsRoot;
+use crate::partition;
 
 const NODES: &str = "/sys/class/kfd/kfd/topology/nodes";
 /// HSA_IOLINKTYPE_XGMI (hsakmttypes.h).
@@ -39,7 +40,9 @@ pub(crate) struct KfdLink {
 
 /// The GPUs, in ROCr's order; empty where the driver is not loaded, or shows none to this process.
 pub(crate) fn gpus(root: &FsRoot) -> Vec<KfdGpu> {
-    numbered(root, NODES).into_iter().filter_map(|node| gpu(root, node)).collect()
+    let mut gpus: Vec<KfdGpu> = numbered(root, NODES).into_iter().filter_map(|node| gpu(root, node)).collect();
+    partition::tell_apart(&mut gpus);
+    gpus
 }
 
 fn gpu(root: &FsRoot, node: u32) -> Option<KfdGpu> {

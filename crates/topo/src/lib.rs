@@ -57,6 +57,7 @@ mod locality;
 mod nics;
 mod nodes;
 mod nvml;
+mod partition;
 mod printable;
 mod query;
 mod read;

@@ -75,8 +75,10 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
     let machine = around.topology;
     let unknown = |reason: String| (Rung::Unknown, reason, IdSet::default(), IdSet::default());
     let every: IdSet = machine.pus.iter().map(|pu| pu.os_index).collect();
-    // A package is not the machine because a file shows no PU of the others.
-    let part = at.object != "Machine" && !every.is_subset(&at.complete_pus);
+    // A package is a part of the machine also where a file or a job shows no PU of the others.
+    let places: IdSet = machine.places().map(|node| node.os_index).collect();
+    let narrower = !at.nodes.is_empty() && !places.is_subset(&at.nodes);
+    let part = at.object != "Machine" && (!every.is_subset(&at.complete_pus) || narrower);
     let whole = every.minus(&machine.allowed.offline_pus).is_subset(&at.pus) && !part;
     let place =
         at.os_index.filter(|_| at.object != "Machine").map_or(at.object.clone(), |id| format!("{} {id}", at.object));
@@ -84,7 +86,7 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
     if whole {
         // A node without CPUs has no local CPUs to attach by: the kernel's number is all there is, and it is enough.
         let named = kernels_node.and_then(|node| machine.node(u32::try_from(node).ok()?));
-        if let Some(node) = named.filter(|_| !machine.machine_has_one_node()) {
+        if let Some(node) = named.filter(|_| !is_one_place(machine)) {
             return (Rung::PciLocalCpus, numbered(node), own_pus(node), [node.os_index].into_iter().collect());
         }
         return match whole_machine(at, kernels_node, around) {
@@ -114,10 +116,8 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
 /// What follows where every PU is as near as any other: an answer, or why there is none.
 fn whole_machine(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> Result<String, String> {
     let machine = around.topology;
-    if !machine.machine_has_one_node() {
-        let nodes =
-            machine.nodes.iter().filter(|node| node.kind != NodeKind::GpuMemory && node.kind != NodeKind::Empty);
-        let (nodes, packages) = (nodes.count(), machine.packages.len());
+    if !is_one_place(machine) {
+        let (nodes, packages) = (machine.places().count(), machine.packages.len());
         let said = match kernels_node {
             Some(-1) => "the kernel says numa_node -1",
             _ if at.object == "Machine" => "hwloc attaches it to the whole machine",
@@ -136,6 +136,11 @@ fn whole_machine(at: &Attachment, kernels_node: Option<i64>, around: &Surroundin
         )),
         _ => Ok("the machine has one NUMA node, so all of it is local".to_owned()),
     }
+}
+
+/// Whether there is one place to be near to.
+fn is_one_place(machine: &Topology) -> bool {
+    machine.places().count() == 1 && machine.packages.len() <= 1
 }
 
 fn places(nodes: usize, packages: usize) -> String {
@@ -233,6 +238,33 @@ mod tests {
         }
         let part = Surroundings { hidden_nodes: true, ..around(&machine) };
         assert_eq!(locality(&device, None, None, &part).rung, Rung::Unknown);
+        Ok(())
+    }
+
+    #[test]
+    fn a_node_stays_a_place_where_the_cpus_of_the_others_are_not_shown() -> Outcome {
+        let mut machine = machine("pack:1 [numa] l3:1 core:4 pu:1")?;
+        let mut hidden = machine.nodes[0].clone();
+        (hidden.os_index, hidden.kind, hidden.pus) = (1, NodeKind::MemoryOnly, IdSet::default());
+        machine.nodes.push(hidden);
+        let found = locality(&at("Group", "0-3", "0"), None, None, &around(&machine));
+        assert_eq!((found.rung, found.nodes.to_string().as_str()), (Rung::PciLocalCpus, "0"), "{}", found.reason);
+        let other = locality(&at("Group", "", "1"), None, None, &around(&machine));
+        assert_eq!((other.rung, other.nodes.to_string().as_str()), (Rung::PciLocalCpus, "1"), "{}", other.reason);
+        assert_eq!(locality(&at("Machine", "0-3", "0-1"), None, None, &around(&machine)).rung, Rung::Unknown);
+        Ok(())
+    }
+
+    #[test]
+    fn memory_without_cpus_around_the_only_cpus_is_no_other_place() -> Outcome {
+        let mut machine = machine("pack:1 [numa] l3:1 core:4 pu:1")?;
+        let mut fast = machine.nodes[0].clone();
+        (fast.os_index, fast.kind) = (1, NodeKind::MemoryOnly);
+        machine.nodes.push(fast);
+        for object in ["Machine", "Package"] {
+            let found = locality(&at(object, "0-3", "0-1"), None, None, &around(&machine));
+            assert_eq!((found.rung, found.pus.to_string().as_str()), (Rung::PciLocalCpus, "0-3"), "{}", found.reason);
+        }
         Ok(())
     }
 

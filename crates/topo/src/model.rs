@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
 
+pub use crate::partition::Partition;
+
 /// A machine, or a saved description of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Topology {
@@ -192,6 +194,9 @@ pub struct Gpu {
     pub locality: Locality,
     /// Its PCIe link, where the kernel tells.
     pub link: Option<Link>,
+    /// Which part of a divided AMD GPU it is; absent for a whole one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Partition>,
 }
 
 /// A GPU's name, and who says so.

@@ -33,9 +33,13 @@ impl Topology {
 
     /// The GPU at a PCI address. An AMD GPU's partitions have its address with functions of their own, which the bus does not show.
     pub fn gpu_at(&self, pci: PciAddress) -> Option<&Gpu> {
-        let at = |pci| self.gpus.iter().find(move |gpu| gpu.pci == pci);
-        let whole = || at(PciAddress { function: 0, ..pci }).filter(|gpu| gpu.vendor_id == AMD);
-        at(pci).or_else(whole)
+        let whole = || self.gpu_exactly_at(PciAddress { function: 0, ..pci }).filter(|gpu| gpu.vendor_id == AMD);
+        self.gpu_exactly_at(pci).or_else(whole)
+    }
+
+    /// The GPU at a PCI address and no other.
+    pub(crate) fn gpu_exactly_at(&self, pci: PciAddress) -> Option<&Gpu> {
+        self.gpus.iter().find(|gpu| gpu.pci == pci)
     }
 
     /// The GPU with this UUID, in any case; `None` also where no driver's files gave UUIDs.
@@ -54,6 +58,17 @@ impl Topology {
     pub fn machine_has_one_node(&self) -> bool {
         let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::GpuMemory | NodeKind::Empty));
         nodes.count() == 1 && self.packages.len() <= 1
+    }
+
+    /// The NUMA nodes that are places of their own to be near to: those with CPUs. Memory without CPUs (HBM, CXL) that lies around the
+    /// CPUs of others is no other place, but a node none of whose CPUs this view shows is one.
+    pub fn places(&self) -> impl Iterator<Item = &NumaNode> {
+        let apart = |node: &&NumaNode| match node.kind {
+            NodeKind::Normal | NodeKind::CpuOnly => true,
+            NodeKind::MemoryOnly => node.pus.is_empty(),
+            NodeKind::GpuMemory | NodeKind::Empty => false,
+        };
+        self.nodes.iter().filter(apart)
     }
 
     /// The cores local to the GPU of which this process may use a PU, by smallest PU; a core with one sibling allowed
@@ -198,6 +213,7 @@ mod tests {
                 l3_pus: None,
             },
             link: None,
+            partition: None,
         });
         let gpu = machine.gpu_with_uuid("gpu-abc").ok_or("no GPU by UUID")?.clone();
         assert_eq!(machine.gpu_at("0000:03:00.0".parse()?), Some(&gpu));

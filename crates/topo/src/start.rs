@@ -98,6 +98,7 @@ mod tests {
                 l3_pus: None,
             },
             link: None,
+            partition: None,
         }
     }
 

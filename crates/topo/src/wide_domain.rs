@@ -42,6 +42,7 @@ fn gpu(root: &FsRoot, pci: PciAddress) -> Option<Found> {
             pus,
             nodes: node.into_iter().collect(),
         },
+        partition: None,
         link: None,
     })
 }

@@ -97,6 +97,55 @@ fn every_gpu_of_the_expectations_comes_out_right_and_no_other_is_listed() -> Out
     Ok(())
 }
 
+/// Captures for single points, which may be absent beside the others.
+fn single_point(name: &str) -> Option<Result<Topology, TopoError>> {
+    let path = captures(name)?.join("xml-more").join(format!("{name}.xml"));
+    path.is_file().then(|| from_xml(&path))
+}
+
+#[test]
+fn what_hwloc_says_is_kept_where_the_cpus_left_are_one_nodes() -> Outcome {
+    for (name, wanted) in [
+        ("juwels-booster-restricted-numa3", [("3", "18-23,66-71"), ("1", ""), ("7", ""), ("5", "")].as_slice()),
+        ("drm-4gpu-restricted", &[("1", ""), ("2", ""), ("6", ""), ("7", "")]),
+        ("one-socket-plus-hbm-node", &[("0-1", "0-71")]),
+    ] {
+        let Some(topology) = single_point(name).transpose()? else { continue };
+        let found: Vec<(String, &IdSet)> =
+            topology.gpus.iter().map(|gpu| (gpu.locality.nodes.to_string(), &gpu.locality.pus)).collect();
+        assert_eq!(found.len(), wanted.len(), "{name}");
+        for ((nodes, pus), (wanted_nodes, wanted_pus)) in found.iter().zip(wanted) {
+            assert_eq!(
+                (nodes.as_str(), *pus),
+                (*wanted_nodes, &wanted_pus.parse::<IdSet>().unwrap_or_default()),
+                "{name}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_uuid_that_is_blanked_names_no_gpu() -> Outcome {
+    let Some(topology) = single_point("ipa20-anonymised").transpose()? else { return Ok(()) };
+    assert_eq!(topology.gpus.len(), 4);
+    assert!(topology.gpus.iter().all(|gpu| gpu.uuid.is_none()), "{:?}", topology.gpus);
+    Ok(())
+}
+
+#[test]
+fn a_divided_mi300a_has_as_many_devices_as_rocm_smi_counts() -> Outcome {
+    for (mode, devices) in [("spx", 4), ("tpx", 12), ("cpx", 24)] {
+        let Some(topology) = single_point(&format!("mi300a-tuolumne-{mode}")).transpose()? else { continue };
+        assert_eq!(topology.gpus.len(), devices, "{mode}");
+        for gpu in &topology.gpus {
+            assert_eq!(gpu.os_devices, [format!("rsmi{}", gpu.index)], "{mode}");
+            assert_eq!(gpu.locality.nodes.to_string(), (gpu.index as usize * 4 / devices).to_string(), "{mode}");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn hwloc_3_files_get_the_error_that_says_how_to_export_them_again() -> Outcome {
     let Some(folder) = captures("hwloc 3 files") else { return Ok(()) };

@@ -85,6 +85,7 @@ fn gpu(index: u8, vendor_id: u16) -> Gpu {
             l3_pus: None,
         },
         link: None,
+        partition: None,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Cores to ranks: first each one's own part, then what is wanting, from what is nearest and free.
 //!
 //! Everyone has a core before anyone has a second one, so that many ranks on one GPU do not crowd beside one that has all of its
-//! neighbour's share. A PU is given twice only when none is free, and a rank goes away from its target only when nothing near is free:
-//! a second hardware thread near comes before a core far away.
+//! neighbour's share. A rank without a core of its own part gets, in this order: a free core near (of the GPU's package), a second
+//! hardware thread near, a free core elsewhere, a thread elsewhere. Only where no PU is free are PUs shared: near, with as few others as
+//! there are, and elsewhere only where every PU near has clearly more ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +15,19 @@ use super::pool::Pool;
 pub(super) struct Wish<'a> {
     /// Its own part of the cores.
     pub(super) part: Vec<usize>,
-    /// How far a core is from what the rank needs: the tier, and the order within it.
-    pub(super) away: Box<dyn Fn(usize) -> (u32, u64) + 'a>,
+    /// How far a core is from what the rank needs.
+    pub(super) away: Box<dyn Fn(usize) -> Away + 'a>,
+}
+
+/// How far a core is from what a rank needs; the smaller, the nearer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Away {
+    /// Not on the package where the rank should be.
+    pub(super) is_far: bool,
+    /// The tier among those.
+    pub(super) tier: u32,
+    /// The order within the tier.
+    pub(super) order: u64,
 }
 
 /// What a rank got.
@@ -43,12 +55,9 @@ pub(super) fn deal(pool: &Pool<'_>, wishes: &[Wish<'_>], each: Option<usize>, sm
         deal.give_own(hand, wish, each.unwrap_or(1));
     }
     for (wish, hand) in wishes.iter().zip(&mut hands) {
-        match each {
-            Some(each) => deal.fill_up(hand, wish, each),
-            None if hand.pus.is_empty() => deal.give_nearest(hand, wish),
-            None => {}
-        }
+        each.into_iter().for_each(|each| deal.fill_up(hand, wish, each));
     }
+    deal.give_the_rest(&mut hands, wishes);
     for (wish, hand) in wishes.iter().zip(&mut hands).filter(|_| each.is_none()) {
         deal.give_own(hand, wish, usize::MAX);
     }
@@ -100,26 +109,103 @@ impl Deal<'_> {
         }
     }
 
-    /// One PU, for a rank that has none: a free one in the nearest tier that has one, on a free core if there is one there; the one
-    /// with the fewest ranks, and then the nearest, where none is free at all.
-    fn give_nearest(&mut self, hand: &mut Hand, wish: &Wish<'_>) {
-        let ranks = |pu: u32| self.ranks_on.get(&pu).copied().unwrap_or(0);
-        let seats = &self.pool.seats;
-        let every = (0..seats.len()).flat_map(|core| seats[core].pus.iter().map(move |pu| (core, pu)));
-        let away: Vec<(u32, u64)> = (0..seats.len()).map(|core| (wish.away)(core)).collect();
-        let nearest = every.min_by_key(|(core, pu)| {
-            let (tier, order) = away[*core];
-            (ranks(*pu), tier, !self.is_free(*core), self.parts.contains(core), order, *core, *pu)
-        });
-        let Some((core, pu)) = nearest else { return };
+    /// One PU for each rank that has none.
+    fn give_the_rest(&mut self, hands: &mut [Hand], wishes: &[Wish<'_>]) {
+        let left: Vec<usize> = (0..hands.len()).filter(|rank| hands[*rank].pus.is_empty()).collect();
+        let away = |rank: usize| (0..self.pool.seats.len()).map(|core| (wishes[rank].away)(core)).collect();
+        let away: Vec<Vec<Away>> = left.iter().map(|rank| away(*rank)).collect();
+        for stage in [Stage::NearCore, Stage::NearThread, Stage::Core, Stage::Thread] {
+            for (rank, away) in
+                left.iter().zip(&away).filter(|(rank, _)| hands[**rank].pus.is_empty()).collect::<Vec<_>>()
+            {
+                self.give_free(&mut hands[*rank], &wishes[*rank], away, stage);
+            }
+        }
+        let crowded: Vec<(usize, &[Away])> = left
+            .into_iter()
+            .zip(away.iter().map(Vec::as_slice))
+            .filter(|(rank, _)| hands[*rank].pus.is_empty())
+            .collect();
+        for (rank, away) in &crowded {
+            let near = self.seats(away).filter(|(_, _, at)| is_near(*at, away));
+            let fewest = near.min_by_key(|(core, pu, at)| (self.ranks(*pu), at.tier, at.order, *core, *pu));
+            if let Some((core, pu, _)) = fewest {
+                self.share(&mut hands[*rank], &wishes[*rank], core, pu);
+            }
+        }
+        self.even_out(hands, wishes, &crowded);
+    }
+
+    /// Every PU with its core, and how far it is.
+    fn seats<'s>(&'s self, away: &'s [Away]) -> impl Iterator<Item = (usize, u32, Away)> + 's {
+        let seats = self.pool.seats.iter().zip(away).enumerate();
+        seats.flat_map(|(core, (seat, away))| seat.pus.iter().map(move |pu| (core, pu, *away)))
+    }
+
+    fn ranks(&self, pu: u32) -> usize {
+        self.ranks_on.get(&pu).copied().unwrap_or(0)
+    }
+
+    /// The nearest free PU that the stage allows.
+    fn give_free(&mut self, hand: &mut Hand, wish: &Wish<'_>, away: &[Away], stage: Stage) {
+        let fits = |core: usize, at: Away| match stage {
+            Stage::NearCore => is_near(at, away) && self.is_free(core),
+            Stage::NearThread => is_near(at, away),
+            Stage::Core => self.is_free(core),
+            Stage::Thread => true,
+        };
+        let free = self.seats(away).filter(|(core, pu, at)| self.ranks(*pu) == 0 && fits(*core, *at));
+        let key = |core: usize, at: Away| (at.is_far, at.tier, self.parts.contains(&core), at.order);
+        let Some((core, pu, _)) = free.min_by_key(|(core, pu, at)| (key(*core, *at), *core, *pu)) else { return };
         if !wish.part.contains(&core) {
-            hand.elsewhere = seats[core].pus.clone();
+            hand.elsewhere = self.pool.seats[core].pus.clone();
         }
         if self.is_free(core) {
             return self.give_core(hand, core);
         }
-        hand.shared = ranks(pu) > 0;
-        hand.thread_only = !hand.shared;
+        hand.thread_only = true;
         self.give(hand, pu);
     }
+
+    fn share(&mut self, hand: &mut Hand, wish: &Wish<'_>, core: usize, pu: u32) {
+        *hand = Hand { shared: true, ..Hand::default() };
+        if !wish.part.contains(&core) {
+            hand.elsewhere = self.pool.seats[core].pus.clone();
+        }
+        self.give(hand, pu);
+    }
+
+    /// Sends a rank away from where it is near only as long as every PU there then still has more ranks than its new one.
+    fn even_out(&mut self, hands: &mut [Hand], wishes: &[Wish<'_>], crowded: &[(usize, &[Away])]) {
+        for _ in crowded {
+            let step = |(rank, away): &(usize, &[Away])| {
+                let first = hands[*rank].first;
+                let near = self.seats(away).filter(|(_, _, at)| is_near(*at, away));
+                let fewest = near.map(|(_, pu, _)| self.ranks(pu)).min()?;
+                let is_there = self.seats(away).any(|(_, pu, at)| pu == first && is_near(at, away));
+                let far = self.seats(away).filter(|(_, _, at)| !is_near(*at, away));
+                let (core, pu, _) = far.min_by_key(|(_, pu, at)| (self.ranks(*pu), *at, *pu))?;
+                let gain = fewest.checked_sub(self.ranks(pu) + 3).filter(|_| is_there)?;
+                Some(((gain, self.ranks(first), *rank), (core, pu)))
+            };
+            let best = crowded.iter().filter_map(step).max_by_key(|(gain, _)| *gain);
+            let Some(((_, _, rank), (core, pu))) = best else { return };
+            self.ranks_on.entry(hands[rank].first).and_modify(|ranks| *ranks -= 1);
+            self.share(&mut hands[rank], &wishes[rank], core, pu);
+        }
+    }
+}
+
+/// Whether a core that is so far is among the nearest that there are.
+fn is_near(at: Away, all: &[Away]) -> bool {
+    !at.is_far || all.iter().all(|away| away.is_far)
+}
+
+/// What a rank without a core of its own may be given.
+#[derive(Clone, Copy)]
+enum Stage {
+    NearCore,
+    NearThread,
+    Core,
+    Thread,
 }

@@ -10,13 +10,14 @@ pub(super) fn sizes(count: usize, parts: usize) -> Vec<usize> {
 /// The cores in `parts` disjoint parts that are together all of them; empty ones last where there are fewer cores than parts.
 ///
 /// Whole L3s where every part can have as many, and L3s that no part straddles where every L3 can have as many parts, unless
-/// a part would then get less than half of an even one: an L3 of which a job has one core is no share.
+/// a part would then get less than half of an even one: an L3 of which a job has one core is no share. Parts of several L3s each (POWER9's
+/// are of two cores) must be as even as without them.
 pub(super) fn split(pool: &Pool<'_>, cores: &[usize], parts: usize) -> Vec<Vec<usize>> {
     if parts == 0 {
         return Vec::new();
     }
     let l3s = by_l3(pool, cores);
-    let along_l3s = if l3s.len().is_multiple_of(parts) {
+    let along_l3s: Vec<Vec<usize>> = if l3s.len().is_multiple_of(parts) {
         l3s.chunks((l3s.len() / parts).max(1)).map(<[_]>::concat).collect()
     } else if !l3s.is_empty() && parts.is_multiple_of(l3s.len()) {
         l3s.iter().flat_map(|l3| evenly(l3, parts / l3s.len())).collect()
@@ -24,7 +25,8 @@ pub(super) fn split(pool: &Pool<'_>, cores: &[usize], parts: usize) -> Vec<Vec<u
         Vec::new()
     };
     let enough = |part: &Vec<usize>| part.len() * 2 >= cores.len() / parts && !part.is_empty();
-    if along_l3s.len() == parts && along_l3s.iter().all(enough) {
+    let even = |part: &Vec<usize>| l3s.len() <= parts || part.len().abs_diff(cores.len() / parts) <= 1;
+    if along_l3s.len() == parts && along_l3s.iter().all(|part| enough(part) && even(part)) {
         return along_l3s;
     }
     evenly(&l3s.concat(), parts)

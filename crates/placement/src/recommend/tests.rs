@@ -32,7 +32,7 @@ fn each_gpu_gets_what_is_its_own_and_those_without_get_what_is_left() {
     let memory: Vec<Option<u32>> = places.places.iter().map(|place| place.memory_node).collect();
     assert_eq!(memory, [0, 1, 1, 1, 0].map(Some), "node 4 has no memory, node 1 is the nearest");
     why(&places.places[1], &["local to its GPU (6-7,14-15)"]);
-    why(&places.places[3], &["nobody knows where its GPU is"]);
+    why(&places.places[3], &["its GPU's locality is unknown"]);
     why(&places.places[4], &["no PU is local to its GPU: the nearest, on NUMA node 0"]);
     let closeness: Vec<_> = places.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
     use Closeness::{L3Local, NumaLocal, Unknown};
@@ -44,7 +44,7 @@ fn a_gpu_whose_cores_are_another_jobs_counts_elsewhere_only_where_a_rank_drives_
     let topology = without(machine(), "0-1,8-9", PuStatus::NotInCgroup);
     let both = given(&topology, &Ask { gpus: these(&[0, 4]), ..Ask::default() });
     assert_eq!(pus(&both), ["2", "3"]);
-    why(&both.places[0], &["none of the GPU's local PUs (0-1,8-9) can be had", "on NUMA node 0"]);
+    why(&both.places[0], &["this job has none of its GPU's local PUs (0-1,8-9)", "on NUMA node 0"]);
     assert_eq!(pus(&given(&topology, &Ask { gpus: these(&[4]), ..Ask::default() })), ["2-3"]);
 }
 
@@ -53,15 +53,17 @@ fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
     let ask = Ask { gpus: these(&[1]), cores_per_rank: Some(3), ..Ask::default() };
     let places = given(&machine(), &ask);
     assert_eq!((pus(&places), places.places[0].first_pu()), (vec!["4,6-7".to_owned()], 6));
-    why(&places.places[0], &["its own part (6-7,14-15) is too small: 4 from elsewhere"]);
+    why(&places.places[0], &["its share is 2 cores: 4 come from elsewhere"]);
     assert_eq!(places.places[0].verdict.as_ref().map(|verdict| verdict.closeness), Some(Closeness::NumaLocal));
 }
 
 #[test]
-fn a_thread_near_comes_before_a_core_far_away_and_a_free_pu_before_a_shared_one() {
+fn a_core_of_the_package_comes_before_a_thread_that_before_a_core_far_away_and_a_free_pu_before_a_shared_one() {
     let ranks = |ranks| given(&machine(), &Ask { ranks: Some(ranks), gpus: these(&[0]), ..Ask::default() });
-    assert_eq!(pus(&ranks(5)), ["0", "1", "8", "9", "2"]);
-    why(&ranks(5).places[2], &["a hardware thread of a core that another rank is on"]);
+    assert_eq!(pus(&ranks(9)), ["0", "1", "2", "3", "8", "9", "10", "11", "4"]);
+    why(&ranks(9).places[2], &["its GPU's local cores (0-1,8-9) are taken", "PU 2 (numa-local)"]);
+    why(&ranks(9).places[4], &["a second hardware thread"]);
+    why(&ranks(9).places[8], &["placed on PU 4 (remote)"]);
     let all = ranks(19);
     why(&all.places[18], &["shared with another rank"]);
     assert_eq!(all.places.iter().filter(|place| place.why.contains("shared with")).count(), 1);

@@ -6,42 +6,69 @@ use stats::IdSet;
 use topo::model::Rung;
 
 use super::domain::Basis;
-use super::pool::Pool;
+use super::pool::{Pool, Seat};
 use super::{Ask, Hand, Part, Place, Strategy};
 use crate::node_plan::counted;
-use crate::{Target, TargetId};
+use crate::{Closeness, Target, TargetId};
 
 /// Why a rank has its place.
 pub(super) struct Why<'w> {
-    pub(super) pool: &'w Pool<'w>,
     pub(super) hand: &'w Hand,
     pub(super) part: &'w Part,
+    /// How close its PUs and its GPU are.
+    pub(super) closeness: Option<Closeness>,
+}
+
+impl Why<'_> {
+    /// `PUs 24-25 (remote)`.
+    fn placed(&self) -> String {
+        let pus = &self.hand.pus;
+        let name = if pus.len() == 1 { "PU" } else { "PUs" };
+        self.closeness
+            .map_or_else(|| format!("{name} {pus}"), |closeness| format!("{name} {pus} ({})", closeness.name()))
+    }
 }
 
 impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pool, hand, part } = self;
+        let Self { hand, part, .. } = self;
+        let displaced = !hand.pus.is_empty() && hand.pus.is_subset(&hand.elsewhere);
         match &part.basis {
+            Basis::Local { local } if displaced && hand.pus.is_subset(local) => {
+                write!(f, "near its GPU ({local}), on a core of another rank's share")?;
+            }
+            Basis::Local { local } if displaced => {
+                write!(f, "its GPU's local cores ({local}) are taken: placed on {}", self.placed())?;
+            }
             Basis::Local { local } => write!(f, "local to its GPU ({local})")?,
             Basis::Taken { local, node } => {
-                write!(f, "none of the GPU's local PUs ({local}) can be had: the nearest, {}", on(*node))?;
+                write!(f, "this job has none of its GPU's local PUs ({local}): the nearest, {}", on(*node))?;
             }
             Basis::NoLocal { node } => write!(f, "no PU is local to its GPU: the nearest, {}", on(*node))?,
             Basis::Farthest { node } => write!(f, "the farthest from its GPU, {}", on(*node))?,
-            Basis::Unknown => f.write_str("nobody knows where its GPU is: evenly over the NUMA nodes")?,
+            Basis::Unknown => {
+                f.write_str("its GPU's locality is unknown: cores are shared evenly over the NUMA nodes")?
+            }
             Basis::Even => f.write_str("evenly over the NUMA nodes")?,
             Basis::Next => f.write_str("the next cores in order")?,
         }
         let (share, ranks) = &part.share;
         if *ranks > 1 {
-            write!(f, "; {ranks} ranks share that GPU and its {}", counted(share.len(), "core"))?;
+            write!(f, "; {ranks} ranks share this GPU and its {}", counted(share.len(), "core"))?;
         }
-        if !hand.elsewhere.is_empty() {
-            let own = share.iter().fold(IdSet::default(), |all, core| all.or(&pool.seats[*core].pus));
-            write!(f, "; its own part ({own}) is too small: {} from elsewhere", hand.elsewhere.and(&hand.pus))?;
+        if !hand.elsewhere.is_empty() && !displaced {
+            write!(
+                f,
+                "; its share is {}: {} come from elsewhere",
+                counted(part.cores.len(), "core"),
+                hand.elsewhere.and(&hand.pus)
+            )?;
+        }
+        if displaced && !matches!(part.basis, Basis::Local { .. }) {
+            f.write_str("; none of its share is left")?;
         }
         if hand.thread_only {
-            f.write_str("; a hardware thread of a core that another rank is on: no core is free there")?;
+            f.write_str("; a second hardware thread: no core is free there")?;
         }
         if hand.shared {
             f.write_str("; shared with another rank: no PU is free")?;
@@ -57,6 +84,7 @@ fn on(node: Option<u32>) -> String {
 /// What holds for the node.
 pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Place], hands: &[Hand]) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(idle(pool, ask, places));
     let mut say = |condition: bool, note: &dyn Fn() -> String| {
         if condition {
             notes.push(note());
@@ -69,11 +97,12 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
     say(!pool.kept_by_site.is_empty(), &|| {
         let kept = &pool.kept_by_site;
         format!(
-            "{kept} are reserved: as many cores of every L3 are missing from what is allowed, so the site keeps them"
+            "the site reserves {} of each L3: PUs {kept}",
+            counted(pool.topology.reserved_cores().len() / pool.topology.l3s.len().max(1), "core")
         )
     });
-    say(!pool.kept_as_asked.is_empty(), &|| format!("{} are reserved as asked", pool.kept_as_asked));
-    say(!pool.missing.is_empty(), &|| format!("{} were asked for and are not online here", pool.missing));
+    say(!pool.kept_as_asked.is_empty(), &|| format!("PUs {} are reserved as asked", pool.kept_as_asked));
+    say(!pool.missing.is_empty(), &|| format!("PUs {} were asked for and are not online here", pool.missing));
     say(gpus > 0 && count > gpus, &|| {
         format!("{count} ranks share {}, neighbours in rank the same one", counted(gpus, "GPU"))
     });
@@ -90,7 +119,7 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
     });
     let threads = of(hands, |hand| hand.thread_only);
     say(!threads.is_empty(), &|| {
-        format!("there are too few cores: ranks {threads} are on second hardware threads of others' cores")
+        format!("ranks {threads} are on second hardware threads: each core near their GPUs already has a rank")
     });
     let shared = of(hands, |hand| hand.shared);
     say(!shared.is_empty(), &|| {
@@ -102,10 +131,26 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
     let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
     say(by_gpu && !lost.is_empty(), &|| {
         format!(
-            "nobody tells where these ranks' GPUs are: {lost}; their places are even, neither near nor far; a measurement can tell"
+            "the locality of the GPUs of ranks {lost} is not reported on this machine: their cores are shared evenly; try place --measure"
         )
     });
+    let wide = ranks(places.iter().filter(|place| place.nodes.len() > 1).map(|place| place.rank));
+    say(!wide.is_empty(), &|| {
+        format!("ranks {wide} have cores on several NUMA nodes, and their memory is on the node of their first core")
+    });
     notes
+}
+
+/// That cores stay idle, and the option that uses them.
+fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
+    let is_used = |seat: &&Seat| places.iter().any(|place| !place.pus.and(&seat.pus).is_empty());
+    let (all, used) = (pool.seats.len(), pool.seats.iter().filter(is_used).count());
+    let each = all / places.len().max(1);
+    let more = each * places.len();
+    if ask.cores_per_rank.is_some() || more <= used {
+        return None;
+    }
+    Some(format!("{} of {all} cores stay idle: --cores-per-rank {each} uses {more}", all - used))
 }
 
 fn is_gpu(place: &Place) -> bool {

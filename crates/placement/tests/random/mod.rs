@@ -133,6 +133,7 @@ pub fn build(seed: &Seed) -> Topology {
                 l3_pus: (rung == Rung::L3).then_some(around),
             },
             link: None,
+            partition: None,
         }
     });
     let distances = seed.distances.as_ref().map(|values| Distances {

@@ -22,6 +22,9 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     rows.extend(topology.gpus.iter().map(|gpu| row(topology, gpu)));
     let mut lines = vec!["which cores for which GPU (a core by its first allowed PU)".to_owned()];
     lines.extend(columns(&rows));
+    if rows.iter().any(|row| row.last().is_some_and(|first| first == "shared")) {
+        lines.push("  shared: several GPUs are near these cores; numabench place shares them out".to_owned());
+    }
     for gpu in &topology.gpus {
         for (what, list) in [("local PUs", ids(&gpu.locality.pus)), ("cores", ids(&cores(topology, gpu)))] {
             if list.len() > IDS_COLUMNS {
@@ -44,8 +47,16 @@ fn row(topology: &Topology, gpu: &Gpu) -> Vec<String> {
         node_cell(topology, &gpu.locality),
         cell(&gpu.locality.pus),
         cell(&cores(topology, gpu)),
-        topology.first_local_pu(gpu).map_or_else(|| "-".to_owned(), |pu| pu.to_string()),
+        first(topology, gpu),
     ]
+}
+
+/// The first PU, where it is this GPU's alone: the same number in several rows would read as a list to pin to.
+fn first(topology: &Topology, gpu: &Gpu) -> String {
+    let of = |gpu| topology.first_local_pu(gpu);
+    let Some(pu) = of(gpu) else { return "-".to_owned() };
+    let is_shared = topology.gpus.iter().any(|other| other.pci != gpu.pci && of(other) == Some(pu));
+    if is_shared { "shared".to_owned() } else { pu.to_string() }
 }
 
 /// The local cores that may be used, each as its first allowed PU.

@@ -158,6 +158,7 @@ mod tests {
                 l3_pus: None,
             },
             link: None,
+            partition: None,
         }
     }
 

@@ -193,13 +193,15 @@ pub fn power9() -> Machine {
 }
 
 /// Four APUs (MI300A): the GPU is of class 1200, in the package, and has the node's memory for its own.
-pub fn mi300a() -> Machine {
+pub fn mi300a(name: &'static str, partitions: u32) -> Machine {
     let apu = |number: u32| {
         let first = number * 24;
         let mut inside = vec![node(number, 128 * GIB)];
         inside.extend((0..3).map(|cache| l3(32 * MIB, cores(first + cache * 8..first + cache * 8 + 8))));
-        let library = gpu_library(&format!("rsmi{number}"), "RSMI", "AMD Instinct MI300A");
-        inside.push(alone(pci(&format!("000{number}:01:00.0"), 0x1200, 0x1002, 0x74a0).holding([library]), number, 1));
+        // ROCm SMI counts the partitions of all of them on.
+        let parts = number * partitions..(number + 1) * partitions;
+        let libraries = parts.map(|index| gpu_library(&format!("rsmi{index}"), "RSMI", "AMD Instinct MI300A"));
+        inside.push(alone(pci(&format!("000{number}:01:00.0"), 0x1200, 0x1002, 0x74a0).holding(libraries), number, 1));
         inside.push(alone(
             pci(&format!("000{number}:91:00.0"), 0x0200, 0x17db, 0x0501).holding([interface(&format!("hsn{number}"))]),
             number,
@@ -207,8 +209,8 @@ pub fn mi300a() -> Machine {
         ));
         package(number, "AMD Instinct MI300A Accelerator", inside)
     };
-    Machine::new("mi300a", (0..4).map(apu))
+    Machine::new(name, (0..4).map(apu))
         .info("Architecture", "x86_64")
-        .info("HostName", "mi300a")
+        .info("HostName", name)
         .distances(0..4, |from, to| if from == to { 10 } else { 32 })
 }

@@ -16,6 +16,7 @@ use std::process::Command;
 
 use object::Machine;
 use stats::IdSet;
+use topo::difference::differences;
 use topo::model::{NodeKind, Rung, Topology};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -30,7 +31,8 @@ fn all() -> Vec<Machine> {
         gpu_nodes::leonardo(),
         gpu_nodes::pascal(),
         gpu_nodes::power9(),
-        gpu_nodes::mi300a(),
+        gpu_nodes::mi300a("mi300a", 1),
+        gpu_nodes::mi300a("mi300a-cpx", 6),
         odd_nodes::knl(),
         odd_nodes::cpu_only(),
         odd_nodes::vm_one_node(),
@@ -91,6 +93,30 @@ fn each_gpu_is_near_the_node_and_the_cores_that_are_published() -> Outcome {
         let wanted: Vec<_> = wanted.iter().map(|(nodes, first)| ((*nodes).to_owned(), Some(*first))).collect();
         assert_eq!(found, wanted, "{name}");
     }
+    Ok(())
+}
+
+#[test]
+fn each_partition_of_a_divided_gpu_is_a_device_near_its_gpus_cores() -> Outcome {
+    let topology = load("mi300a-cpx")?;
+    let addresses: Vec<String> = topology.gpus.iter().map(|gpu| gpu.pci.to_string()).collect();
+    assert_eq!((addresses.len(), &*addresses[5], &*addresses[6]), (24, "0000:01:00.5", "0001:01:00.0"));
+    let names: Vec<&[String]> = topology.gpus.iter().map(|gpu| gpu.os_devices.as_slice()).collect();
+    assert_eq!((names[2], names[23]), (&["rsmi2".to_owned()][..], &["rsmi23".to_owned()][..]), "numbers, not words");
+    for gpu in &topology.gpus {
+        assert_eq!(gpu.locality.nodes.to_string(), (gpu.index / 6).to_string(), "GPU {}", gpu.index);
+    }
+    let identities = topo::survey_xml(&path("mi300a-cpx"))?.identities;
+    assert!(identities.iter().all(|identity| identity.smi_index == Some(identity.index)), "{identities:?}");
+    Ok(())
+}
+
+#[test]
+fn a_gpu_that_is_divided_otherwise_is_a_difference() -> Outcome {
+    let (whole, divided) = (topo::survey_xml(&path("mi300a"))?, topo::survey_xml(&path("mi300a-cpx"))?);
+    let changes: Vec<String> = differences(&whole, &divided).into_iter().map(|change| change.words).collect();
+    assert!(changes.iter().any(|change| change.contains("GPU 0000:01:00.0: 6 partitions, was 1")), "{changes:?}");
+    assert_eq!(changes.iter().filter(|change| change.ends_with(" new")).count(), 20, "{changes:?}");
     Ok(())
 }
 
@@ -171,7 +197,8 @@ fn lstopo_reads_each_file_and_counts_the_same_places() -> Outcome {
         };
         let topology = load(machine.name)?;
         let online = topology.pus.len() - topology.allowed.offline_pus.len();
-        let devices = topology.gpus.len() + topo::survey_xml(&path)?.nics.len();
+        let on_bus = topology.gpus.iter().filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0)).count();
+        let devices = on_bus + topo::survey_xml(&path)?.nics.len();
         assert_eq!(
             (pus, count("Core")?, count("L3Cache")?),
             (online, topology.cores.len(), topology.l3s.len()),
