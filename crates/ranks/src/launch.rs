@@ -38,6 +38,8 @@ pub enum Launcher {
     Jsrun,
     /// `flux run`.
     Flux,
+    /// `torchrun` and its kin: launchers of Python's workers, which set `LOCAL_RANK` and `WORLD_SIZE` and know no MPI.
+    Torchrun,
     /// Some launcher that speaks PMI.
     Pmi,
     /// Some launcher that speaks PMIx.
@@ -55,6 +57,7 @@ impl Launcher {
             Self::Pals => "PALS' mpiexec",
             Self::Jsrun => "jsrun",
             Self::Flux => "flux run",
+            Self::Torchrun => "torchrun or its like",
             Self::Pmi => "a launcher that speaks PMI",
             Self::Pmix => "a launcher that speaks PMIx",
         }
@@ -124,7 +127,7 @@ pub struct Launch {
     pub local_size: Option<usize>,
     /// What its processes were given to find one another.
     pub interface: Interface,
-    /// `srun --pty`: a shell, of which only task 0 has a terminal.
+    /// `srun --pty`: a shell, of which only task 0 has a terminal. A step inside of it inherits the variable: [`Launch::here`] tells them apart.
     pub pseudo_terminal: bool,
     /// `OMPI_MCA_pmix` names Slurm's PMI (`s1`, `s2`): an Open MPI 4 that was built with it.
     pub open_mpi_with_pmi: bool,
@@ -142,6 +145,14 @@ impl Launch {
         pseudo_terminal: false,
         open_mpi_with_pmi: false,
     };
+
+    /// The launch of this process. A variable of `srun --pty` that a step of its shell inherited says nothing of that step, whose tasks
+    /// have no terminal.
+    pub fn here() -> Self {
+        let sensed = Self::sensed(|name| std::env::var(name).ok());
+        let has_terminal = std::fs::File::open("/dev/tty").is_ok();
+        Self { pseudo_terminal: sensed.pseudo_terminal && has_terminal, ..sensed }
+    }
 
     /// Whether this is the launch's only process, and so needs no MPI: started by hand, by a batch script, or with `-n 1`.
     pub fn is_alone(&self) -> bool {

@@ -121,7 +121,11 @@ impl Plugin {
             return Err(Why::Absent);
         }
         trust::may_open(path).map_err(Why::Untrusted)?;
-        let cannot = |error: libloading::Error| Why::CannotOpen(error.to_string());
+        // The error says only which call failed; the linker's own words, which name the library that is missing, are its source.
+        let cannot = |error: libloading::Error| {
+            let linkers = std::error::Error::source(&error).map(ToString::to_string);
+            Why::CannotOpen(linkers.unwrap_or_else(|| error.to_string()))
+        };
         // SAFETY: opening a library runs its initialisers. The file is one the user or the installation named for this, and nobody else
         // can have put it there; those of an MPI library run before main in every MPI program.
         let opened = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(cannot)?;

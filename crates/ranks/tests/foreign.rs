@@ -62,6 +62,27 @@ fn open(file: &Path) -> Result<Plugin, String> {
     Plugin::find(Some(file.as_os_str()), Path::new("/x")).map_err(|error| error.to_string())
 }
 
+/// The module of the MPI is not loaded: the plug-in is there, and a library that it needs is not.
+#[test]
+fn a_library_that_the_plug_in_needs_and_that_is_not_there_is_named_in_the_linkers_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (needed, plugin) = (folder.path().join("libmpi_of_the_site.so.40"), folder.path().join("plugin.so"));
+    let compiled = |output: &Path, more: &[&std::ffi::OsStr]| {
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-x", "c", "/dev/null", "-x", "none", "-o"]);
+        cc.arg(output).args(more).status().is_ok_and(|status| status.success())
+    };
+    let name = "-Wl,-soname,libmpi_of_the_site.so.40".as_ref();
+    if !compiled(&needed, &[name]) || !compiled(&plugin, &[needed.as_os_str()]) {
+        println!("skipped: there is no cc to compile a library with");
+        return;
+    }
+    std::fs::remove_file(&needed).expect("removed");
+    let error = open(&plugin).err().unwrap_or_default();
+    assert!(error.contains("libmpi_of_the_site.so.40: cannot open shared object file"), "{error}");
+    assert!(error.contains("load the MPI module it was built with"), "{error}");
+}
+
 #[test]
 fn a_plug_in_of_another_version_or_too_short_a_table_is_refused_with_both_figures() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -19,6 +19,7 @@ impl Launcher {
             Self::Pals => "start it with mpiexec --cpu-bind none",
             Self::Jsrun => "start it with jsrun --bind none",
             Self::Flux => "start it with flux run -o cpu-affinity=off",
+            Self::Torchrun => "start the launcher itself without a binding (taskset, numactl)",
             Self::Pmi | Self::Pmix => "start it without the launcher's binding",
         }
     }
@@ -55,7 +56,7 @@ impl Launcher {
 mod tests {
     use super::*;
 
-    const EVERY: [Launcher; 9] = [
+    const EVERY: [Launcher; 10] = [
         Launcher::Nobody,
         Launcher::Mpirun,
         Launcher::Hydra,
@@ -63,6 +64,7 @@ mod tests {
         Launcher::Pals,
         Launcher::Jsrun,
         Launcher::Flux,
+        Launcher::Torchrun,
         Launcher::Pmi,
         Launcher::Pmix,
     ];

@@ -29,6 +29,8 @@ impl Variables<'_> {
                 (first(names.0), first(names.1))
             }
             Launcher::Flux => (first(&["FLUX_TASK_LOCAL_ID"]), None),
+            // The second name is DeepSpeed's.
+            Launcher::Torchrun => (first(&["LOCAL_RANK"]), first(&["LOCAL_WORLD_SIZE", "LOCAL_SIZE"])),
             Launcher::Pmi => (
                 first(&["MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK", "MPI_LOCALRANKID"]),
                 first(&["MV2_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "MPI_LOCALNRANKS"]),
@@ -44,6 +46,8 @@ impl Variables<'_> {
         let nodes = match launcher {
             Launcher::Srun => "SLURM_STEP_NUM_NODES",
             Launcher::Flux => "FLUX_JOB_NNODES",
+            // Its agents, one a node.
+            Launcher::Torchrun => "GROUP_WORLD_SIZE",
             _ => return false,
         };
         self.number(nodes) == Some(1)
@@ -123,6 +127,26 @@ mod tests {
         ] {
             assert_eq!(on_node(variables), (launcher, Some(1), Some(2)), "{variables}");
         }
+    }
+
+    #[test]
+    fn torchruns_workers_are_told_their_places_and_its_kins_too() {
+        let torchrun = "TORCHELASTIC_RUN_ID=none RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 GROUP_RANK=1";
+        assert_eq!(on_node(torchrun), (Launcher::Torchrun, Some(1), Some(2)));
+        let one_a_node = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 SLURM_LOCALID=0";
+        assert_eq!(on_node(&format!("{one_a_node} {torchrun}")), (Launcher::Torchrun, Some(1), Some(2)));
+        let deepspeed = "RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 LOCAL_SIZE=2";
+        assert_eq!(on_node(&format!("{one_a_node} {deepspeed}")), (Launcher::Torchrun, Some(1), Some(2)));
+        let one_node = "GROUP_WORLD_SIZE=1 TORCHELASTIC_RUN_ID=x RANK=1 WORLD_SIZE=4 LOCAL_RANK=1";
+        assert_eq!(on_node(one_node), (Launcher::Torchrun, Some(1), Some(4)));
+    }
+
+    #[test]
+    fn a_script_that_names_sruns_tasks_as_torch_does_leaves_them_sruns() {
+        let by_hand = "RANK=4 WORLD_SIZE=5 LOCAL_RANK=1";
+        assert_eq!(on_node(&format!("{STEP} {by_hand}")), (Launcher::Srun, Some(1), Some(2)));
+        assert_eq!(on_node("RANK=0 WORLD_SIZE=1 LOCAL_RANK=0"), (Launcher::Nobody, Some(0), Some(1)));
+        assert_eq!(on_node("WORLD_SIZE=8"), (Launcher::Nobody, Some(0), Some(1)), "and not which one this is");
     }
 
     #[test]

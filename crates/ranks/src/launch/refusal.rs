@@ -62,6 +62,19 @@ pub enum Refusal {
         /// What to change.
         remedy: String,
     },
+    /// Workers of a launcher that knows no MPI.
+    #[error(
+        "{} started {size}, and they cannot find one another: MPI does not know that launcher, and each would be a run of its own. \
+         Start numabench once on each node, without it: its ranks are threads, one for each GPU. To see where the workers are, use \
+         numabench check; to place them, numabench exec",
+        launcher.name()
+    )]
+    Workers {
+        /// What started them.
+        launcher: Launcher,
+        /// How many.
+        size: Size,
+    },
     /// A shell's step has several tasks.
     #[error(
         "srun --pty started {size}, of which only the first has this terminal, so this step cannot run them together. \
@@ -79,7 +92,7 @@ impl Launch {
     /// # Errors
     /// [`Refusal::Unheard`] where it is certain to fail, [`Refusal::Terminal`].
     pub fn accepts(&self, library: &Library) -> Result<(), Refusal> {
-        self.is_no_shell()?;
+        self.can_be_one_run()?;
         let needs_pmix = library.flavour == Flavour::OpenMpi && !self.open_mpi_with_pmi;
         let only_pmi = matches!(self.launcher, Launcher::Srun | Launcher::Hydra);
         if self.is_alone() || !needs_pmix || !only_pmi || self.interface == Interface::Pmix {
@@ -116,7 +129,7 @@ impl Launch {
         if self.is_alone() {
             return Ok(());
         }
-        self.is_no_shell()?;
+        self.can_be_one_run()?;
         let remedy = format!(
             "Build the plug-in with this system's MPI (cargo xtask mpi-plugin) and put it beside the binary or name it in NUMABENCH_MPI=…, \
              or {}",
@@ -125,7 +138,10 @@ impl Launch {
         Err(Refusal::NoPlugin { launcher: self.launcher, size: self.size, tried: tried.to_owned(), remedy })
     }
 
-    fn is_no_shell(&self) -> Result<(), Refusal> {
+    fn can_be_one_run(&self) -> Result<(), Refusal> {
+        if self.launcher == Launcher::Torchrun && !self.is_alone() {
+            return Err(Refusal::Workers { launcher: self.launcher, size: self.size });
+        }
         let shell = self.pseudo_terminal && !self.is_alone();
         if shell { Err(Refusal::Terminal { size: self.size }) } else { Ok(()) }
     }
@@ -312,6 +328,19 @@ mod tests {
         assert_eq!(Launch::ALONE.without_plugin(""), Ok(()));
         let one = Launch { size: Size::Known(1), ..launch(Launcher::Srun, Interface::None) };
         assert_eq!((one.without_plugin(""), one.accepts(&Library::from_version(OPEN_MPI))), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn workers_of_torchrun_are_refused_whatever_mpi_there_is_and_told_what_works() {
+        let workers = launch(Launcher::Torchrun, Interface::None);
+        let refused = workers.accepts(&Library::from_version(MPICH));
+        assert_eq!(refused, Err(Refusal::Workers { launcher: Launcher::Torchrun, size: Size::Known(4) }));
+        assert_eq!(refused, workers.without_plugin("not there"));
+        let text = refused.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
+        says(
+            &text,
+            &["torchrun or its like started 4 processes", "once on each node", "numabench check", "numabench exec"],
+        );
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! `SLURM_NTASKS` says what a job asked for, in its batch script too, which is one process; only a step's variables say that this is
 //! one of several tasks. One case cannot be told apart: a batch script submitted from inside a step of several tasks inherits that
 //! step's variables (`sbatch --export=NONE` avoids it), and is refused rather than run as one of N.
+//!
+//! `torchrun` stands inside any of them: it is started once a node, and its workers are the ranks. Scripts under `srun` and `mpirun` set the same
+//! names by hand, from the launcher's own: without torchrun's mark they count only where they tell of more processes than the launcher.
 
 use super::{Interface, Launch, Launcher, Size};
 
@@ -27,6 +30,22 @@ pub(super) struct Variables<'v> {
 
 impl Variables<'_> {
     fn launch(&self) -> Launch {
+        let launch = self.launch_of_mpi();
+        let torch = self.torch();
+        // docs.pytorch.org, "torchrun (Elastic Launch)", "Environment Variables".
+        let is_torchruns = self.is_set("TORCHELASTIC_RUN_ID");
+        let (Size::Known(launched) | Size::AtLeast(launched)) = launch.size;
+        let counts = |torch: &Launch| is_torchruns || matches!(torch.size, Size::Known(size) if size > launched);
+        torch.filter(counts).unwrap_or(launch)
+    }
+
+    /// A worker of torchrun, DeepSpeed, Ray Train or another that sets their names.
+    fn torch(&self) -> Option<Launch> {
+        let (size, _) = (self.number("WORLD_SIZE")?, self.number("LOCAL_RANK")?);
+        Some(self.of(Launcher::Torchrun, Size::Known(size), "RANK"))
+    }
+
+    fn launch_of_mpi(&self) -> Launch {
         // IBM's Job Step Manager also sets Open MPI's variables, for Spectrum MPI.
         if let Some(size) = self.number("JSM_NAMESPACE_SIZE") {
             return self.of(Launcher::Jsrun, Size::Known(size), "JSM_NAMESPACE_RANK");
@@ -109,7 +128,7 @@ impl Variables<'_> {
         let cray = self.is_set("PALS_APINFO") || self.is_set("PMI_CONTROL_PORT");
         let pmix = self.is_set("PMIX_NAMESPACE");
         match launcher {
-            Launcher::Nobody => Interface::None,
+            Launcher::Nobody | Launcher::Torchrun => Interface::None,
             // Hydra has PMI-1 only; a PMIX_NAMESPACE is that of a step around it.
             Launcher::Hydra => Interface::Pmi1,
             Launcher::Srun if pmix && self.is_this_steps_pmix() => Interface::Pmix,
