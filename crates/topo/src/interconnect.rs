@@ -135,6 +135,22 @@ impl Told {
 }
 
 impl Interconnect {
+    /// The adapters nearest to a GPU, with what lies between: those at the best level that is within one NUMA node; none where that is not
+    /// known.
+    pub fn near_adapters(&self, gpu: PciAddress) -> Vec<(&Endpoint, PciLevel, &str)> {
+        let Some(own) = self.devices.iter().position(|device| device.pci == gpu && device.affinity.is_some()) else {
+            return Vec::new();
+        };
+        let adapters = (0..self.devices.len()).filter(|at| self.devices[*at].affinity.is_none());
+        let with_level = |at: usize| {
+            let pair = self.between(own, at)?;
+            Some((&self.devices[at], pair.pci.filter(|level| *level < PciLevel::Sys)?, pair.pci_source.as_str()))
+        };
+        let all: Vec<(&Endpoint, PciLevel, &str)> = adapters.filter_map(with_level).collect();
+        let best = all.iter().map(|(_, level, _)| *level).min();
+        all.into_iter().filter(|(_, level, _)| Some(*level) == best).collect()
+    }
+
     /// What is between the devices at these places of the list; `None` for a device and itself.
     pub fn between(&self, one: usize, other: usize) -> Option<&Pair> {
         let (low, high) = (one.min(other), one.max(other));

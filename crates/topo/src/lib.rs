@@ -23,6 +23,7 @@
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
 
 pub mod ancestor;
+pub mod coherence;
 pub mod difference;
 pub mod environment;
 pub mod error;

@@ -13,15 +13,13 @@ use hwlocality::object::types::ObjectType;
 use stats::IdSet;
 
 use crate::bitmap::ids;
+use crate::coherence::SUPERCHIPS;
 use crate::convert::{os_index, pus_of, text};
 use crate::devices::Found;
 use crate::driver_files;
 use crate::fs_root::FsRoot;
 use crate::gpu_class::NVIDIA;
 use crate::model::{NodeKind, NumaNode};
-
-/// PCI device ids of NVIDIA superchips (GH200 in three memory sizes, GB200): their memory is NUMA nodes on Linux.
-const SUPERCHIPS: [u16; 4] = [0x2342, 0x2345, 0x2348, 0x2941];
 
 /// A node as found, before it is known what it is.
 #[derive(Clone, Debug)]

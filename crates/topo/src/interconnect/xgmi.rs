@@ -22,12 +22,13 @@ pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabri
         for other in &topology.gpus[at + 1..] {
             let value =
                 |matrix: &Option<Matrix>| matrix.as_ref()?.between(one.pci, other.pci).filter(|value| *value > 0);
-            let (hops, mbytes) = (value(&hops), value(&bandwidth));
-            if hops.is_some() || mbytes.is_some() {
+            let (hops, linked) = (value(&hops), value(&bandwidth));
+            if hops.is_some() || linked.is_some() {
                 let fabric = Fabric::Xgmi {
                     hops: hops.and_then(|hops| u32::try_from(hops).ok()),
                     least_bytes_per_s: None,
-                    most_bytes_per_s: mbytes.map(|mbytes| mbytes.saturating_mul(1_000_000)),
+                    // hwloc writes 100 GB/s for every link: a constant of its source, no reading.
+                    most_bytes_per_s: None,
                 };
                 between.0.push((one.pci, other.pci, fabric));
             }

@@ -33,6 +33,8 @@ pub struct UsableGpus {
     pub open: Option<Vec<PciAddress>>,
     /// GPUs that the device cgroup refuses it; null where that cannot be asked.
     pub refused: Option<Vec<PciAddress>>,
+    /// What its variables ask for and is not there, in words; null where all is there.
+    pub absent: Option<String>,
 }
 
 /// The GPUs of `topology` that the process can use which was started with these variables.
@@ -65,11 +67,13 @@ pub(super) fn usable(
         Ok(set) => predicted(root, &reachable, is_here, set),
         Err(reason) => (None, reason.clone()),
     };
+    let absent = set.as_ref().ok().filter(|_| !reachable.gpus.is_empty());
+    let absent = absent.and_then(|set| absent_of(set, devices.as_deref()?, reachable.gpus.len()));
     let (devices, reason) = match &open {
         Some(open) if !open.is_empty() => with_open(devices, open, reason),
         _ => (devices, reason),
     };
-    UsableGpus { devices, reason, variables: set.unwrap_or_default(), open, refused }
+    UsableGpus { devices, reason, variables: set.unwrap_or_default(), open, refused, absent }
 }
 
 /// Whether the driver is there without which no program can use a vendor's GPUs.
@@ -108,6 +112,21 @@ fn predicted(
     let by: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let by = if by.is_empty() { "no variable hides one".to_owned() } else { by.join(" ") };
     (Some(devices), by)
+}
+
+/// What a variable lists beyond the devices that its runtime then has: a list with an entry of no device ends there.
+fn absent_of(set: &BTreeMap<String, String>, devices: &[Visible], there: usize) -> Option<String> {
+    let hides_all = |entry: &&str| !entry.is_empty() && entry.parse::<i64>().is_ok_and(|index| index < 0);
+    let words = ["none", "void", "nodevfiles", "all"];
+    set.iter().filter(|(name, _)| name.ends_with("VISIBLE_DEVICES")).find_map(|(name, value)| {
+        let entries: Vec<&str> = value.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
+        let is_meant = entries.iter().any(hides_all) || words.contains(&value.trim().to_ascii_lowercase().as_str());
+        let wanted = entries.len();
+        (!is_meant && wanted > devices.len()).then(|| {
+            let gpus = if there == 1 { "GPU" } else { "GPUs" };
+            format!("{name}={value} names {wanted}, of which {} can be used; there are {there} {gpus}", devices.len())
+        })
+    })
 }
 
 /// What is predicted and open; what is open, where nothing was predicted or both have nothing in common.
@@ -178,6 +197,11 @@ mod tests {
         assert_eq!(one.variables.len(), 1, "nothing else is kept");
         assert_eq!(buses(&of(&[])?), Some(vec![6, 0x14]));
         assert_eq!(buses(&of(&[("CUDA_VISIBLE_DEVICES", "")])?), Some(vec![]));
+        for (asked, absent) in [("99", true), ("0,99", true), ("0,1", false), ("-1", false), ("", false), ("1", false)]
+        {
+            let gpus = of(&[("CUDA_VISIBLE_DEVICES", asked)])?;
+            assert_eq!(gpus.absent.is_some(), absent, "{asked}: {gpus:?}");
+        }
         let unread = usable(&root, &machine()?, Who::Pid(7), "/proc/7", Err("permission denied".to_owned()));
         assert_eq!((unread.devices, unread.reason.as_str()), (None, "permission denied"));
         Ok(())

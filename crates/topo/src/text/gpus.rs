@@ -20,6 +20,7 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     });
     lines.insert(0, "GPUs, in PCI order".to_owned());
     lines.extend(notes(&topology.gpus, width));
+    lines.extend(modes(topology, width));
     lines
 }
 
@@ -81,6 +82,18 @@ pub(crate) fn link(link: &Link) -> String {
     };
     let (now, most) = (written(link.generation, link.width), written(link.max_generation, link.max_width));
     if now == most { now } else { format!("{now} of {most}") }
+}
+
+/// How GPUs share memory with their CPU, where they do: one entry per mode.
+fn modes(topology: &Topology, width: usize) -> Vec<String> {
+    let mut modes: Vec<(String, IdSet)> = Vec::new();
+    for (gpu, mode) in topology.gpus.iter().filter_map(|gpu| Some((gpu, topology.memory_mode(gpu)?))) {
+        match modes.iter_mut().find(|(known, _)| *known == mode) {
+            Some((_, indices)) => indices.0.extend([gpu.index]),
+            None => modes.push((mode, [gpu.index].into_iter().collect())),
+        }
+    }
+    modes.iter().flat_map(|(mode, indices)| wrapped(&format!("  GPU {}: ", ids(indices)), mode, width)).collect()
 }
 
 /// Why each locality is what it is, one entry per reason.

@@ -154,6 +154,26 @@ fn of_a_superchips_36_nodes_four_are_for_host_buffers() -> Outcome {
 }
 
 #[test]
+fn a_gpu_that_shares_memory_with_its_cpu_says_in_which_mode() -> Outcome {
+    let modes = |name: &str| -> Result<Vec<Option<String>>, topo::TopoError> {
+        let topology = load(name)?;
+        Ok(topology.gpus.iter().map(|gpu| topology.memory_mode(gpu)).collect())
+    };
+    let node = |node: u32| Some(format!("its memory is NUMA node {node} (NUMA mode); NVLink-C2C to its CPU"));
+    assert_eq!(modes("gh200-quad")?, [4, 12, 20, 28].map(node));
+    assert_eq!(modes("mi300a")?, vec![Some("CPU and GPU share the HBM of the package (APU)".to_owned()); 4]);
+    assert!(modes("hgx-h100")?.iter().all(Option::is_none) && modes("power9")?.iter().all(Option::is_none));
+    // The same machine in CDMM mode: the GPUs' nodes are not there.
+    let mut cdmm = load("gh200-quad")?;
+    cdmm.nodes.retain(|node| node.kind != NodeKind::GpuMemory);
+    cdmm.source = topo::model::Source::ThisSystem;
+    let mode = cdmm.memory_mode(&cdmm.gpus[0]).ok_or("no mode")?;
+    assert!(mode.contains("(CDMM mode)"), "{mode}");
+    assert_eq!(cdmm.host_nodes(&cdmm.gpus[0]).to_string(), "0");
+    Ok(())
+}
+
+#[test]
 fn what_nobody_tells_is_unknown_and_what_is_taken_away_is_named() -> Outcome {
     for name in ["vm-one-node", "vm-two-nodes"] {
         let topology = load(name)?;

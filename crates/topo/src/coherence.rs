@@ -1,0 +1,66 @@
+//! GPUs that share memory with their CPU, or reach it over a link that is not PCIe: Grace Hopper and Grace Blackwell, and AMD's APU MI300A.
+//!
+//! The PCIe link that the kernel shows of such a GPU bounds no copy. Grace's GPU memory is NUMA nodes (NUMA mode) or no node at all (CDMM,
+//! "coherent driver-based memory management"); which one, the nodes say, and in a file of lstopo's, where hwloc hides such nodes, nobody.
+
+use crate::gpu_class::{AMD, NVIDIA};
+use crate::model::{Gpu, NodeKind, Source, Topology};
+
+/// PCI device ids of NVIDIA superchips (GH200 in three memory sizes, GB200): their memory is NUMA nodes on Linux.
+pub(crate) const SUPERCHIPS: [u16; 4] = [0x2342, 0x2345, 0x2348, 0x2941];
+/// PCI device id of the MI300A.
+const APU: u16 = 0x74a0;
+
+/// How a GPU and its CPU share memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coherence {
+    /// NVLink-C2C between them.
+    C2c,
+    /// One memory, the HBM of the package, for both.
+    Hbm,
+}
+
+impl Coherence {
+    /// Why the PCIe link bounds no copy.
+    pub fn no_pcie_bound(self) -> &'static str {
+        match self {
+            Self::C2c => "copies go over NVLink-C2C and not over the PCIe link",
+            Self::Hbm => "CPU and GPU share one memory: a copy is from HBM to HBM, and the PCIe link bounds none",
+        }
+    }
+}
+
+impl Gpu {
+    /// How it shares memory with its CPU; `None` for a GPU behind a PCIe link.
+    pub fn coherence(&self) -> Option<Coherence> {
+        let names = ["GH200", "GB200", "GB300"];
+        let is_named = || self.name.value.as_ref().is_some_and(|name| names.iter().any(|known| name.contains(known)));
+        match self.vendor_id {
+            NVIDIA if SUPERCHIPS.contains(&self.device_id) || is_named() => Some(Coherence::C2c),
+            AMD if self.device_id == APU => Some(Coherence::Hbm),
+            _ => None,
+        }
+    }
+}
+
+impl Topology {
+    /// In which mode a GPU's memory is shown, in words; `None` for a GPU behind a PCIe link.
+    pub fn memory_mode(&self, gpu: &Gpu) -> Option<String> {
+        Some(match (gpu.coherence()?, self.nodes.iter().find(|node| self.is_memory_of(node.os_index, gpu))) {
+            (Coherence::Hbm, _) => "CPU and GPU share the HBM of the package (APU)".to_owned(),
+            (Coherence::C2c, Some(node)) => {
+                format!("its memory is NUMA node {} (NUMA mode); NVLink-C2C to its CPU", node.os_index)
+            }
+            (Coherence::C2c, None) if matches!(self.source, Source::ThisSystem) => {
+                "its memory is no NUMA node (CDMM mode); NVLink-C2C to its CPU".to_owned()
+            }
+            (Coherence::C2c, None) => {
+                "its memory is no NUMA node of this file (CDMM mode, or a file without such nodes); NVLink-C2C to its CPU".to_owned()
+            }
+        })
+    }
+
+    fn is_memory_of(&self, node: u32, gpu: &Gpu) -> bool {
+        self.node(node).is_some_and(|node| node.kind == NodeKind::GpuMemory) && gpu.locality.nodes.contains(node)
+    }
+}
