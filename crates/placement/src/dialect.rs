@@ -6,12 +6,14 @@
 //! * `srun` `--cpu-bind` and `--gpu-bind`, and `--cpu-bind` read back;
 //! * `mpirun` Open MPI's and Hydra's options;
 //! * `alone` what is put before one rank's program: numactl, taskset, OpenMP's variable;
+//! * `command` one whole line of a launcher, with the GPU of each rank;
 //! * `wrapper` a script that does for each rank what `numabench exec` does, where there is no numabench;
 //! * `visible` the variables that show a runtime one GPU.
 //!
 //! Nothing here changes a process or knows who launched it: what is known of that comes in as a [`Situation`].
 
 mod alone;
+mod command;
 mod mpirun;
 mod srun;
 mod visible;
@@ -23,6 +25,7 @@ use std::str::FromStr;
 use topo::model::Topology;
 
 pub use alone::omp_places;
+pub use command::{Command, Starter, StarterError, command};
 pub use srun::{BindingError, parse_map_cpu, parse_mask_cpu};
 pub use visible::{Visible, visible};
 pub use wrapper::LOCAL_RANK_VARIABLES;
@@ -55,8 +58,8 @@ pub enum Dialect {
 impl Dialect {
     /// All of them.
     pub const ALL: [Self; 9] = [
-        Self::SrunMapCpu,
         Self::SrunMaskCpu,
+        Self::SrunMapCpu,
         Self::GpuBind,
         Self::OpenMpi,
         Self::Mpich,
@@ -90,7 +93,7 @@ impl fmt::Display for Dialect {
 
 /// Not the name of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{asked}\" is no way to say a placement: write one of {}", Dialect::ALL.map(Dialect::name).join(", "))]
+#[error("unknown format \"{asked}\": write one of {}", Dialect::ALL.map(Dialect::name).join(", "))]
 pub struct DialectError {
     /// As asked.
     pub asked: String,
@@ -157,8 +160,8 @@ pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation
         Dialect::GpuBind => srun::gpu_bind(topology, places, situation),
         Dialect::OpenMpi => mpirun::open_mpi(topology, places),
         Dialect::Mpich => mpirun::mpich(places),
-        Dialect::Numactl => alone::numactl(places),
-        Dialect::Taskset => alone::taskset(places),
+        Dialect::Numactl => alone::numactl(topology, places),
+        Dialect::Taskset => alone::taskset(topology, places),
         Dialect::OmpPlaces => alone::omp(places),
         Dialect::Wrapper => wrapper::wrapper(topology, places, situation),
     }

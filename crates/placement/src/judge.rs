@@ -3,7 +3,7 @@
 //! Three answers, and the middle one must be earned:
 //!
 //! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its GPU's NUMA domain while the pool has
-//!   PUs inside; a rank with GPUs of one domain may run both in it and outside (nothing binds it); ranks have fewer PUs, or fewer
+//!   PUs inside; a rank with GPUs of one domain may run both in it and outside (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer
 //!   cores, between them than they are, while others are free; a memory policy names no node that is local to the rank; most of the memory
 //!   of a rank lies on nodes that are not; ranks share a GPU while another one is no rank's;
 //! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees GPUs of several domains, of which
@@ -50,6 +50,8 @@ pub struct Observed {
     pub pages: BTreeMap<u32, u64>,
     /// The GPUs that it can use; or why they are not known.
     pub gpus: Result<Vec<Visible>, String>,
+    /// What it asks for by a variable or an option and is not there, in words.
+    pub absent: Option<String>,
     /// GPUs that a device cgroup refuses it; `None` where that is not known.
     pub refused: Option<Vec<PciAddress>>,
 }
@@ -92,6 +94,8 @@ pub enum Kind {
     NotSeen,
     /// All PUs of a rank are outside its GPU's domain.
     FarFromGpu,
+    /// A GPU that a rank is to use is not there.
+    GpuAbsent,
     /// A rank may run inside and outside of its GPU's domain.
     NotBound,
     /// A rank's GPUs are not known, or are of several domains.
@@ -124,6 +128,7 @@ impl Kind {
         match self {
             Self::NotSeen => "not-seen",
             Self::FarFromGpu => "far-from-gpu",
+            Self::GpuAbsent => "gpu-absent",
             Self::NotBound => "not-bound",
             Self::GpuNotKnown => "gpu-not-known",
             Self::LocalityNotKnown => "locality-not-known",
@@ -185,7 +190,8 @@ pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement 
     let mut judged = Vec::new();
     for (number, rank) in ranks.iter().enumerate() {
         let (own, found) = near::near(topology, pool, rank);
-        let found = found.into_iter().chain(memory::memory(topology, rank)).chain(reserved(topology, rank));
+        let found =
+            found.into_iter().chain(memory::memory(topology, rank)).chain(reserved(topology, rank)).chain(absent(rank));
         findings.extend(found.map(|(kind, weight, text)| Finding { kind, weight, ranks: vec![number], text }));
         judged.push(own);
     }
@@ -217,7 +223,7 @@ fn nowhere(findings: Vec<Finding>, judged: &[RankJudgement]) -> Vec<Finding> {
         }
     }
     rest.extend(by_reason.into_iter().map(|(why, (ranks, words))| {
-        let text = format!("what is near to {} is not known: {why}", words.join(", "));
+        let text = format!("{}: locality unknown ({why})", words.join(", "));
         Finding { kind: Kind::LocalityNotKnown, weight: Placed::Unknown, ranks, text }
     }));
     rest
@@ -225,6 +231,12 @@ fn nowhere(findings: Vec<Finding>, judged: &[RankJudgement]) -> Vec<Finding> {
 
 /// A finding on one rank.
 type Found = (Kind, Placed, String);
+
+/// A GPU that is asked for and is not there: the program finds none, or another.
+fn absent(rank: &Observed) -> Option<Found> {
+    let what = rank.absent.as_ref()?;
+    Some((Kind::GpuAbsent, Placed::Misplaced, format!("{} asks for a GPU that is not there: {what}", rank.name)))
+}
 
 /// Cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.
 fn reserved(topology: &Topology, rank: &Observed) -> Option<Found> {

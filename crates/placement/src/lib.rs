@@ -37,8 +37,8 @@ mod verdict;
 pub use check_node::{NodeError, can_hold_memory};
 pub use check_pu::PuError;
 pub use dialect::{
-    BindingError, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Visible, omp_places, parse_map_cpu,
-    parse_mask_cpu, say, visible,
+    BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
+    Visible, command, omp_places, parse_map_cpu, parse_mask_cpu, say, visible,
 };
 pub use member::Member;
 pub use node_plan::{NodePlanError, plan_node};

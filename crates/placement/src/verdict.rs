@@ -23,12 +23,25 @@ pub enum Closeness {
 }
 
 impl Closeness {
-    /// As documents and tables name it.
+    /// As documents name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::L3Local => "l3-local",
             Self::NumaLocal => "numa-local",
             Self::SamePackage => "same-package",
+            Self::Remote => "remote",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Closeness {
+    /// As tables and sentences spell it, in every command.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::L3Local => "L3-local",
+            Self::NumaLocal => "NUMA-local",
+            Self::SamePackage => "same package",
             Self::Remote => "remote",
             Self::Unknown => "unknown",
         }

@@ -1,5 +1,7 @@
 //! Mappings that centres and vendors publish for their nodes: each comes out of the recommender, from the shape of the machine alone.
 //!
+//! 441 lines because each published node, and each rule that was found on one, is a test of its own.
+//!
 //! Of the project's own machines (`topo/tests/machines` says what each is made after), and of captures where there are some.
 
 mod machines;
@@ -87,7 +89,7 @@ fn every_core_of_a_package_has_a_rank_before_a_second_hardware_thread_has_one() 
     let places = placed(&dgx, &Ask { ranks: Some(128), ..Ask::default() })?;
     let off_node = places.places.iter().find(|place| place.nodes.to_string() == "0").ok_or("no rank on node 0")?;
     let pus = &off_node.pus;
-    let reason = format!("are taken: placed on PU {pus} (same-package)");
+    let reason = format!("are taken: placed on PU {pus} (same package)");
     assert!(off_node.why.contains(&reason), "{} has no \"{reason}\"", off_node.why);
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! What is said of places, held against what was published, and run: the lines by the tools that they are for, the script by a shell.
 //!
 //! A tool that is not here is said to be missing, on a line that begins with `SKIPPED`. Nothing depends on how many PUs the machine has, but
-//! one PU tells less: ranks are placed in the reverse order of PUs, so that a binding that does nothing is seen.
+//! one PU tells less: ranks are placed in the reverse order of PUs, so that a binding that does nothing is seen. 439 lines because
+//! each tool's words are run by that tool, or by what stands in for it.
 
 use std::error::Error;
 use std::os::unix::fs::PermissionsExt;
@@ -9,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use placement::{
-    Ask, Dialect, GpuChoice, LOCAL_RANK_VARIABLES, NodePlaces, Place, Saying, Situation, Strategy, Target, omp_places,
-    parse_map_cpu, parse_mask_cpu, recommend, say, visible,
+    Ask, Dialect, GpuChoice, LOCAL_RANK_VARIABLES, NodePlaces, Place, Saying, Situation, Starter, Strategy, Target,
+    command, omp_places, parse_map_cpu, parse_mask_cpu, recommend, say, visible,
 };
 use stats::IdSet;
 use topo::Topology;
@@ -242,7 +243,7 @@ fn shellcheck_finds_nothing_in_the_wrapper() -> Outcome {
 }
 
 #[test]
-fn a_gpu_is_shown_by_uuid_or_by_its_place_among_its_vendors() -> Outcome {
+fn a_gpu_is_shown_by_its_place_among_its_vendors() -> Outcome {
     let shown = |machine: &str| -> Result<Vec<String>, Box<dyn Error>> {
         let topology = own(machine)?;
         let of = |target: &Target| {
@@ -251,11 +252,11 @@ fn a_gpu_is_shown_by_uuid_or_by_its_place_among_its_vendors() -> Outcome {
         };
         Ok(Target::gpus_of(&topology).iter().map(of).collect())
     };
-    assert_eq!(shown("gh200-quad")?[1], "CUDA_VISIBLE_DEVICES=GPU-00000001-0000-0000-0000-000000000000");
+    assert_eq!(shown("gh200-quad")?[1], "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1", "no UUID of one host");
     assert_eq!(shown("dgx-a100")?[7], "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=7");
     // NVIDIA's, AMD's, and one of neither: each vendor's runtime counts its own.
     let three = shown("two-packages-gpus")?;
-    assert_eq!(three[0], "CUDA_VISIBLE_DEVICES=GPU-11111111-2222-3333-4444-555555555555");
+    assert_eq!(three[0], "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0");
     assert_eq!(three[1], "ROCR_VISIBLE_DEVICES=0");
     let topology = own("two-packages-gpus")?;
     let remarks: Vec<Option<String>> =
@@ -269,8 +270,83 @@ fn a_gpu_is_shown_by_uuid_or_by_its_place_among_its_vendors() -> Outcome {
     let lumi = own("lumi-g")?;
     let script = said(&lumi, Dialect::Wrapper, &Situation::default())?.text;
     assert_eq!(script.matches("unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL").count(), 8);
-    let hostile = Target { uuid: Some("GPU-1;reboot".to_owned()), ..Target::gpus_of(&topology)[0].clone() };
+    let hostile = Target { uuid: Some("MIG-1;reboot".to_owned()), ..Target::gpus_of(&topology)[0].clone() };
     assert_eq!(visible(&topology, &hostile).variables[1].1, "0", "what is no UUID never comes into a script");
+    Ok(())
+}
+
+/// A MIG instance has no name but its UUID, and that is of one host.
+#[test]
+fn the_wrapper_runs_nothing_on_another_host_than_its_uuids_are_of() -> Outcome {
+    let mut topology = own("gh200-quad")?;
+    let mut places = recommend(&topology, &Ask::default())?;
+    let whole = say(&topology, &places, Dialect::Wrapper, &Situation::default());
+    assert!(!whole.text.contains("GPU-0") && !whole.text.contains("uname"), "{}", whole.text);
+    let mig = places.places[0].target.as_mut().ok_or("no GPU")?;
+    mig.uuid = Some("MIG-00000000-1111-2222-3333-444444444444".to_owned());
+    let script = say(&topology, &places, Dialect::Wrapper, &Situation::default());
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("place.sh");
+    executable(&path, &script.text)?;
+    let output = pasted(folder.path(), &format!("SLURM_LOCALID=0 {} echo ran", path.display()))?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.stdout.is_empty() && told.contains("made for gh200-quad"), "{output:?}");
+    topology.hostname = None;
+    assert!(say(&topology, &places, Dialect::Wrapper, &Situation::default()).cannot.is_some());
+    Ok(())
+}
+
+#[test]
+fn numactl_and_taskset_select_the_gpu_too() -> Outcome {
+    let taskset = said(&own("dgx-a100")?, Dialect::Taskset, &Situation::default())?.text;
+    let first = taskset.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0 taskset -c 48-55 PROGRAM"),
+        "{first}"
+    );
+    let numactl = said(&own("lumi-g")?, Dialect::Numactl, &Situation::default())?.text;
+    let last = numactl.lines().last().unwrap_or_default();
+    assert!(last.starts_with("env -u HIP_VISIBLE_DEVICES -u CUDA_VISIBLE_DEVICES -u GPU_DEVICE_ORDINAL "), "{last}");
+    assert!(last.contains("ROCR_VISIBLE_DEVICES=7 numactl --physcpubind=40-47 "), "{last}");
+    Ok(())
+}
+
+/// What a rank prints under the line, srun's part played by a shell function.
+#[test]
+fn the_whole_srun_line_shows_each_rank_its_gpu() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("program");
+    executable(&program, "#!/bin/sh\necho \"$ROCR_VISIBLE_DEVICES$CUDA_VISIBLE_DEVICES $OMP_NUM_THREADS\"\n")?;
+    for (name, ranks, gpus, options) in [
+        ("lumi-g-low-noise", 8, "0 1 2 3 4 5 6 7", "OMP_NUM_THREADS=7 srun -N1 -n8 --exclusive --gpus-per-node=8 "),
+        ("dgx-a100", 4, "0 2 4 6", "OMP_NUM_THREADS=8 srun -N1 -n4 --exclusive --gpus-per-node=8 "),
+        ("gh200-quad", 8, "0 0 1 1 2 2 3 3", "OMP_NUM_THREADS=36 srun -N1 -n8 --exclusive --gpus-per-node=4 "),
+    ] {
+        let topology = own(name)?;
+        let places = recommend(&topology, &Ask { ranks: Some(ranks), ..Ask::default() })?;
+        let line = command(&topology, &places, Starter::Srun, &Situation::default(), "", None).text;
+        assert!(line.starts_with(options) && line.contains(" --gpu-bind=none --cpu-bind=mask_cpu:0x"), "{line}");
+        let line = line.replace("PROGRAM", &program.display().to_string());
+        // What is behind srun's options is what srun runs for each rank.
+        let (_, from_shell) = line.split_once(" sh -c ").ok_or("no shell")?;
+        let mut seen = Vec::new();
+        for rank in 0..ranks {
+            let output = pasted(folder.path(), &format!("SLURM_LOCALID={rank} OMP_NUM_THREADS=7 sh -c {from_shell}"))?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            seen.push(text.split_whitespace().next().unwrap_or_default().to_owned());
+        }
+        assert_eq!(seen.join(" "), gpus, "{name}: {line}");
+    }
+    let lumi = own("lumi-g-low-noise")?;
+    let places = recommend(&lumi, &Ask::default())?;
+    let part = Situation { owns_node: Some(false), ..Situation::default() };
+    let line = command(&lumi, &places, Starter::Srun, &part, " --smt", None).text;
+    assert_eq!(line, "srun -N1 -n8 --cpu-bind=none --gpu-bind=none numabench exec --smt -- PROGRAM");
+    let job = Situation { owns_node: Some(true), ..Situation::default() };
+    assert!(!command(&lumi, &places, Starter::Srun, &job, "", None).text.contains("--exclusive"));
+    let mpirun = command(&lumi, &places, Starter::Mpirun, &part, "", None).text;
+    assert_eq!(mpirun, "mpirun -np 8 --bind-to none numabench exec -- PROGRAM");
     Ok(())
 }
 
@@ -359,6 +435,6 @@ fn every_dialect_is_read_by_the_name_it_prints_and_says_something_of_every_machi
         }
     }
     let refused = "lsf".parse::<Dialect>().err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(refused.contains("\"lsf\"") && refused.contains("srun-map, srun, gpu-bind, openmpi"), "{refused}");
+    assert!(refused.contains("\"lsf\"") && refused.contains("srun, srun-map, gpu-bind, openmpi"), "{refused}");
     Ok(())
 }

@@ -1,14 +1,15 @@
 //! What is put before the program of one rank: numactl, taskset, OpenMP's variable. A line for each rank.
 
 use stats::IdSet;
+use topo::model::Topology;
 
-use super::{Dialect, Saying};
+use super::{Dialect, Saying, visible};
 use crate::{NodePlaces, Place};
 
-pub(super) fn numactl(places: &NodePlaces) -> Saying {
+pub(super) fn numactl(topology: &Topology, places: &NodePlaces) -> Saying {
     let lines = lines(places, |place| {
         let memory = place.memory_node.map_or_else(String::new, |node| format!(" --membind={node}"));
-        format!("numactl --physcpubind={}{memory} -- PROGRAM", place.pus)
+        format!("{}numactl --physcpubind={}{memory} -- PROGRAM", shown(topology, place), place.pus)
     });
     Saying::new(Dialect::Numactl, lines)
         .remark(true, || "--membind is strict: a rank that needs more than that node has is killed".to_owned())
@@ -17,8 +18,8 @@ pub(super) fn numactl(places: &NodePlaces) -> Saying {
         })
 }
 
-pub(super) fn taskset(places: &NodePlaces) -> Saying {
-    let lines = lines(places, |place| format!("taskset -c {} PROGRAM", place.pus));
+pub(super) fn taskset(topology: &Topology, places: &NodePlaces) -> Saying {
+    let lines = lines(places, |place| format!("{}taskset -c {} PROGRAM", shown(topology, place), place.pus));
     Saying::new(Dialect::Taskset, lines)
         .remark(true, || "taskset leaves memory alone: pages then lie where the rank first touches them".to_owned())
 }
@@ -36,6 +37,17 @@ pub(super) fn omp(places: &NodePlaces) -> Saying {
 /// PUs as `OMP_PLACES` has them: a place for each, in ascending order (OpenMP API 5.2, 21.1.6).
 pub fn omp_places(pus: &IdSet) -> String {
     pus.iter().map(|pu| format!("{{{pu}}}")).collect::<Vec<_>>().join(",")
+}
+
+/// What shows the rank its GPU, before the tool that binds; nothing for a rank without one.
+fn shown(topology: &Topology, place: &Place) -> String {
+    let Some(shown) = place.target.as_ref().map(|target| visible(topology, target)) else { return String::new() };
+    let set: String = shown.variables.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+    if shown.cleared.is_empty() {
+        return set;
+    }
+    let cleared: String = shown.cleared.iter().map(|name| format!("-u {name} ")).collect();
+    format!("env {cleared}{set}")
 }
 
 /// A line for each rank, with whose it is behind it.

@@ -60,7 +60,7 @@ fn comma_list(place: &Place) -> String {
 }
 
 /// A saved file can say anything for its host's name, and this goes into a shell.
-fn is_host_name(text: &str) -> bool {
+pub(super) fn is_host_name(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     !text.is_empty() && !text.starts_with('-') && text.chars().all(fits)
 }

@@ -35,34 +35,42 @@ pub enum BindingError {
 }
 
 pub(super) fn map_cpu(places: &NodePlaces, situation: &Situation) -> Saying {
-    let firsts: Vec<String> = places.places.iter().map(|place| place.first_pu().to_string()).collect();
     let several = places.places.iter().any(|place| place.pus.len() > 1);
-    let saying = Saying::new(Dialect::SrunMapCpu, format!("--cpu-bind=map_cpu:{}", firsts.join(",")));
-    of_cpu_bind(saying, places, situation).remark(several, || {
-        "map_cpu gives each rank one PU, for all of its threads: for threads on PUs of their own use mask_cpu"
-            .to_owned()
-    })
+    let saying = Saying::new(Dialect::SrunMapCpu, format!("--cpu-bind={}", map_list(places)));
+    of_cpu_bind(saying, places, situation)
+        .remark(several, || "one core per rank: for threads use the mask (--emit srun)".to_owned())
 }
 
 pub(super) fn mask_cpu(places: &NodePlaces, situation: &Situation) -> Saying {
-    let masks: Vec<String> = places.places.iter().map(|place| mask(&place.pus)).collect();
-    let saying = Saying::new(Dialect::SrunMaskCpu, format!("--cpu-bind=mask_cpu:{}", masks.join(",")));
+    let saying = Saying::new(Dialect::SrunMaskCpu, format!("--cpu-bind={}", mask_list(places)));
     of_cpu_bind(saying, places, situation)
+}
+
+/// `map_cpu:` and each rank's first PU.
+pub(super) fn map_list(places: &NodePlaces) -> String {
+    let firsts: Vec<String> = places.places.iter().map(|place| place.first_pu().to_string()).collect();
+    format!("map_cpu:{}", firsts.join(","))
+}
+
+/// `mask_cpu:` and all PUs of each rank.
+pub(super) fn mask_list(places: &NodePlaces) -> String {
+    let masks: Vec<String> = places.places.iter().map(|place| mask(&place.pus)).collect();
+    format!("mask_cpu:{}", masks.join(","))
 }
 
 fn of_cpu_bind(saying: Saying, places: &NodePlaces, situation: &Situation) -> Saying {
     let ranks = places.places.len();
     saying
         .cannot(situation.owns_node == Some(false), || {
-            "this step does not own the whole node, and srun takes a map or mask of the node's PUs only where it does: start the step \
-             with --exclusive on a whole node, or leave the binding to numabench exec (or the wrapper) under --cpu-bind=none"
+            "this step does not own the whole node, and srun then refuses a map or mask: start it with --exclusive, or use numabench exec (or \
+             the wrapper) under --cpu-bind=none"
                 .to_owned()
         })
         .remark(situation.owns_node.is_none(), || {
-            "works only where the step owns the whole node (--exclusive): srun refuses it otherwise".to_owned()
+            "needs --exclusive: srun refuses it in a step that has a part of the node".to_owned()
         })
         .remark(true, || {
-            format!("for {} a node (--ntasks-per-node={ranks}): srun begins the list again for more", counted(ranks, "task"))
+            format!("for {} a node: use --ntasks-per-node={ranks}", counted(ranks, "task"))
         })
         .remark(situation.gpus_are_confined == Some(true), confined)
 }
@@ -85,7 +93,8 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
     let gpus: Option<Vec<String>> = in_core_order.iter().map(index).collect();
     let Some(gpus) = gpus else {
         return Saying::new(Dialect::GpuBind, String::new()).cannot(true, || {
-            "not every rank has a GPU of this machine, and --gpu-bind needs one for each: use --cpu-bind alone, or the wrapper".to_owned()
+            "not possible: needs one GPU per rank, and not every rank has a GPU; use --emit srun or the wrapper"
+                .to_owned()
         });
     };
     // 22.05 refuses `map:` ("Invalid --gpu-bind argument") and takes `map_gpu:`; Slurm's own tests of today write `map:`.
@@ -94,8 +103,13 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
     let masks: Vec<String> = in_core_order.iter().map(|place| mask(&place.pus)).collect();
     let text = format!("--cpu-bind=mask_cpu:{} --gpu-bind={map}:{}", masks.join(","), gpus.join(","));
     let shared = gpus.iter().enumerate().any(|(at, gpu)| gpus[..at].contains(gpu));
-    let saying = Saying::new(Dialect::GpuBind, text).remark(true, || {
-        "ranks are in the order of their cores here, not of their GPUs: use both options together".to_owned()
+    let is_renumbered = in_core_order.iter().enumerate().any(|(at, place)| place.rank != at);
+    let saying = Saying::new(Dialect::GpuBind, text).remark(is_renumbered, || {
+        let ranks: Vec<String> = in_core_order.iter().map(|place| place.rank.to_string()).collect();
+        format!(
+            "renumbered in core order: ranks 0, 1, … here are ranks {} of the table; use both options together",
+            ranks.join(",")
+        )
     });
     let saying = of_cpu_bind(saying, places, &Situation { gpus_are_confined: None, ..*situation });
     saying

@@ -5,6 +5,7 @@
 
 use topo::model::Topology;
 
+use super::mpirun::is_host_name;
 use super::{Dialect, Saying, Situation, Visible, visible};
 use crate::{NodePlaces, Place};
 
@@ -28,9 +29,14 @@ pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situ
             remarks.push(remark);
         }
     }
-    let mut saying = Saying::new(Dialect::Wrapper, script(places, &shown));
+    let host = topology.hostname.as_deref().filter(|host| is_host_name(host));
+    let only_here = shown.iter().flatten().any(|visible| visible.host_only);
+    let mut saying = Saying::new(Dialect::Wrapper, script(places, &shown, host.filter(|_| only_here)));
     saying.remarks = remarks;
     saying
+        .cannot(only_here && host.is_none(), || {
+            "its MIG instances have UUIDs of one host, whose name is not known: name the GPUs with --gpus, or use numabench exec".to_owned()
+        })
         .remark(true, || {
             "start it under --cpu-bind=none and --gpu-bind=none (srun) or --bind-to none (mpirun), so that it may bind".to_owned()
         })
@@ -41,19 +47,26 @@ pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situ
         })
 }
 
-fn script(places: &NodePlaces, shown: &[Option<Visible>]) -> String {
+/// The script; `host` is the only one that it is right for, where that matters.
+fn script(places: &NodePlaces, shown: &[Option<Visible>], host: Option<&str>) -> String {
     let count = places.places.len();
     let last = count.saturating_sub(1);
     let (first, others) = LOCAL_RANK_VARIABLES.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
     let rank = others.iter().rev().fold(format!("${{{first}:-}}"), |inner, name| format!("${{{name}:-{inner}}}"));
     let cases: String = places.places.iter().zip(shown).map(|(place, shown)| case(place, shown.as_ref())).collect();
     let named = LOCAL_RANK_VARIABLES.join(", ");
+    let guard = host.map_or_else(String::new, |host| {
+        format!(
+            "if [ \"$(uname -n)\" != {host} ]; then\n    echo \"$0: made for {host}: the UUIDs of its MIG instances are no other host's\" >&2\n    exit 1\nfi\n"
+        )
+    });
     format!(
         "#!/bin/sh\n\
          # Puts each rank of a node on its CPUs, memory and GPU (strategy {strategy}, {count} ranks), then becomes the program:\n\
          #   srun --cpu-bind=none --gpu-bind=none ./place.sh PROGRAM ARGUMENTS\n\
          #   mpirun --bind-to none ./place.sh PROGRAM ARGUMENTS\n\
          if [ \"$#\" -eq 0 ]; then\n    echo \"usage: $0 PROGRAM [ARGUMENTS]\" >&2\n    exit 2\nfi\n\
+         {guard}\
          rank={rank}\n\
          memory=\n\
          case $rank in\n{cases}\

@@ -95,7 +95,7 @@ fn of_gpus(
     if domains.iter().all(|domain| domain.own.is_empty()) {
         let Some(nearest) = domains.iter().find(|domain| !domain.in_pool.is_empty()) else {
             let text = format!(
-                "{name} runs on {}, far from {}, and no PU near to it can be had here",
+                "{name} runs on {}, far from {}: this job has none of its cores",
                 pus_in_words(pus),
                 first.words
             );

@@ -15,6 +15,7 @@ fn rank(number: usize, pus: &str, gpus: &[u8]) -> Observed {
         memory_nodes: Some(set("0-2")),
         pages: BTreeMap::new(),
         gpus: Ok(gpus.iter().map(device).collect()),
+        absent: None,
         refused: Some(Vec::new()),
     }
 }
@@ -70,7 +71,7 @@ fn a_swapped_binding_is_misplaced_and_each_sentence_says_what_would_be_near() {
 fn far_where_nothing_near_can_be_had_is_unknown_and_not_misplaced() {
     let judged = judge(&machine(), &pool("4-7", &[0]), &[rank(0, "4", &[0])]);
     assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Unknown, Kind::FarFromGpu));
-    assert!(text(&judged).contains("no PU near to it can be had here"), "{}", text(&judged));
+    assert!(text(&judged).contains("this job has none of its cores"), "{}", text(&judged));
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn what_nobody_knows_of_several_gpus_for_one_reason_is_said_once() {
     assert_eq!((judged.placed, unknown.len()), (Placed::Unknown, 1), "{}", text(&judged));
     assert_eq!(unknown[0].ranks, [0, 1]);
     assert_eq!(judged.ranks.iter().map(|rank| rank.placed).collect::<Vec<_>>(), [Placed::Unknown; 2]);
-    for part in ["0000:01:00.0 (rank 0), ", "0000:04:00.0 (rank 1) is not known: written by hand"] {
+    for part in ["0000:01:00.0 (rank 0), ", "0000:04:00.0 (rank 1): locality unknown (written by hand)"] {
         assert!(unknown[0].text.contains(part), "{part}: {}", unknown[0].text);
     }
 }

@@ -25,7 +25,9 @@ pub(super) fn split(pool: &Pool<'_>, cores: &[usize], parts: usize) -> Vec<Vec<u
         Vec::new()
     };
     let enough = |part: &Vec<usize>| part.len() * 2 >= cores.len() / parts && !part.is_empty();
-    let even = |part: &Vec<usize>| l3s.len() <= parts || part.len().abs_diff(cores.len() / parts) <= 1;
+    let even = |part: &Vec<usize>| {
+        l3s.len() <= parts || (cores.len() / parts..=cores.len().div_ceil(parts)).contains(&part.len())
+    };
     if along_l3s.len() == parts && along_l3s.iter().all(|part| enough(part) && even(part)) {
         return along_l3s;
     }

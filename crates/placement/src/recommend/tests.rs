@@ -61,7 +61,7 @@ fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
 fn a_core_of_the_package_comes_before_a_thread_that_before_a_core_far_away_and_a_free_pu_before_a_shared_one() {
     let ranks = |ranks| given(&machine(), &Ask { ranks: Some(ranks), gpus: these(&[0]), ..Ask::default() });
     assert_eq!(pus(&ranks(9)), ["0", "1", "2", "3", "8", "9", "10", "11", "4"]);
-    why(&ranks(9).places[2], &["its GPU's local cores (0-1,8-9) are taken", "PU 2 (numa-local)"]);
+    why(&ranks(9).places[2], &["its GPU's local cores (0-1,8-9) are taken", "PU 2 (NUMA-local)"]);
     why(&ranks(9).places[4], &["a second hardware thread"]);
     why(&ranks(9).places[8], &["placed on PU 4 (remote)"]);
     let all = ranks(19);
@@ -144,4 +144,17 @@ fn nobody_has_a_second_core_before_everyone_has_one() {
     let ranks = |smt| Ask { gpus: these(&[2, 2, 2, 1]), smt, ..Ask::default() };
     assert_eq!(pus(&given(&machine(), &ranks(false))), ["4", "5", "7", "6"]);
     assert_eq!(pus(&given(&machine(), &ranks(true))), ["4,12", "5,13", "7,15", "6,14"]);
+}
+
+#[test]
+fn halves_of_small_l3s_are_as_even_as_cores_go() {
+    let mut topology = machine();
+    let l3 = |pus| topo::model::L3 { os_index: None, size_bytes: None, pus: set(pus) };
+    // Two L3s of two cores and two of one, as where a core of a pair is reserved.
+    topology.l3s = ["0-1,8-9", "2-3,10-11", "4,12", "5,13"].map(l3).to_vec();
+    let pool = Pool::of(&topology, &Ask::default());
+    let sizes: Vec<usize> = split(&pool, &[0, 1, 2, 3, 4, 5], 2).iter().map(Vec::len).collect();
+    assert_eq!(sizes, [3, 3]);
+    let sizes: Vec<usize> = split(&pool, &[0, 1, 2, 3, 4], 3).iter().map(Vec::len).collect();
+    assert_eq!(sizes, [2, 2, 1], "one L3 each stays one L3 each");
 }

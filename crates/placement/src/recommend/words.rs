@@ -25,7 +25,7 @@ impl Why<'_> {
         let pus = &self.hand.pus;
         let name = if pus.len() == 1 { "PU" } else { "PUs" };
         self.closeness
-            .map_or_else(|| format!("{name} {pus}"), |closeness| format!("{name} {pus} ({})", closeness.name()))
+            .map_or_else(|| format!("{name} {pus}"), |closeness| format!("{name} {pus} ({})", closeness.text()))
     }
 }
 

@@ -1,0 +1,211 @@
+//! One whole line that starts a program's ranks in their places: the first thing to paste.
+//!
+//! Under srun the masks bind, and a shell of one line shows rank i its GPU, by its number on any node of this kind. Other launchers have no
+//! short way to say both, nor has a step with a part of a node: there `numabench exec` does it inside of each rank.
+
+use std::fmt;
+use std::str::FromStr;
+
+use topo::model::Topology;
+
+use super::{Situation, Visible, srun, visible};
+use crate::NodePlaces;
+use crate::node_plan::counted;
+
+/// A launcher that a whole line can be for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Starter {
+    /// Slurm's srun.
+    #[default]
+    Srun,
+    /// Open MPI's mpirun.
+    Mpirun,
+    /// The mpiexec of MPICH and its relatives.
+    Mpiexec,
+    /// PyTorch's torchrun.
+    Torchrun,
+}
+
+impl Starter {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Srun, Self::Mpirun, Self::Mpiexec, Self::Torchrun];
+
+    /// As users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Srun => "srun",
+            Self::Mpirun => "mpirun",
+            Self::Mpiexec => "mpiexec",
+            Self::Torchrun => "torchrun",
+        }
+    }
+}
+
+impl fmt::Display for Starter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Not the name of a launcher.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown launcher \"{0}\": write srun, mpirun, mpiexec or torchrun")]
+pub struct StarterError(String);
+
+impl FromStr for Starter {
+    type Err = StarterError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|starter| starter.name() == text).ok_or_else(|| StarterError(text.to_owned()))
+    }
+}
+
+/// The line, and what to know of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Whose.
+    pub starter: Starter,
+    /// What to paste; `PROGRAM` stands for the program and its arguments.
+    pub text: String,
+    /// What to know of it.
+    pub remarks: Vec<String>,
+}
+
+/// The line of `starter` for these places. `exec` has the options of `numabench exec` that give the same places, each with a blank before it;
+/// `threads` is the number for each rank where one was asked for.
+pub fn command(
+    topology: &Topology,
+    places: &NodePlaces,
+    starter: Starter,
+    situation: &Situation,
+    exec: &str,
+    threads: Option<usize>,
+) -> Command {
+    let ranks = places.places.len();
+    let through_exec = format!("numabench exec{exec} -- PROGRAM");
+    let binds = "numabench exec binds each rank to its cores and memory and shows it its GPU";
+    let (text, mut remarks) = match starter {
+        Starter::Mpirun => (format!("mpirun -np {ranks} --bind-to none {through_exec}"), vec![binds.to_owned()]),
+        Starter::Mpiexec => (format!("mpiexec -n {ranks} -bind-to none {through_exec}"), vec![binds.to_owned()]),
+        Starter::Torchrun => {
+            (format!("torchrun --nproc-per-node {ranks} --no-python {through_exec}"), vec![binds.to_owned()])
+        }
+        Starter::Srun => match (situation.owns_node, shown(topology, places)) {
+            (None | Some(true), Some(shown)) => by_masks(places, situation, &shown, threads),
+            _ => {
+                let gpus = if has_gpus(places) { " --gpu-bind=none" } else { "" };
+                (format!("srun -N1 -n{ranks} --cpu-bind=none{gpus} {through_exec}"), vec![binds.to_owned()])
+            }
+        },
+    };
+    if starter != Starter::Torchrun {
+        remarks.push(format!("for one node; for more: {} a node", counted(ranks, "rank")));
+    }
+    Command { starter, text, remarks }
+}
+
+fn by_masks(
+    places: &NodePlaces,
+    situation: &Situation,
+    shown: &Shown,
+    threads: Option<usize>,
+) -> (String, Vec<String>) {
+    let ranks = places.places.len();
+    let is_job = situation.owns_node.is_some();
+    let mut words: Vec<String> = Vec::new();
+    let widths = || places.places.iter().map(|place| place.pus.len());
+    let threads = threads.or(widths().min()).unwrap_or(1);
+    if widths().any(|width| width > 1) {
+        words.push(format!("OMP_NUM_THREADS={threads}"));
+    }
+    words.push(format!("srun -N1 -n{ranks}"));
+    // In an allocation the same option would take a part of it away.
+    words.extend((!is_job).then(|| "--exclusive".to_owned()));
+    let mut remarks = Vec::new();
+    if !is_job {
+        remarks.push("needs --exclusive: srun refuses masks in a step that has a part of the node".to_owned());
+    }
+    if let Shown::Gpus { gpus, .. } = shown {
+        words.push(format!("--gpus-per-node={gpus} --gpu-bind=none"));
+    }
+    let bind = if widths().all(|width| width == 1) { srun::map_list(places) } else { srun::mask_list(places) };
+    words.push(format!("--cpu-bind={bind}"));
+    match shown {
+        Shown::None => words.push("PROGRAM".to_owned()),
+        Shown::Gpus { script, remark, .. } => {
+            words.push(format!("sh -c '{script}exec \"$@\"' sh PROGRAM"));
+            remarks.extend(remark.clone());
+        }
+    }
+    (words.join(" "), remarks)
+}
+
+/// How ranks get their GPUs.
+enum Shown {
+    /// They have none.
+    None,
+    /// A shell sets variables from the rank's number.
+    Gpus { gpus: usize, script: String, remark: Option<String> },
+}
+
+fn has_gpus(places: &NodePlaces) -> bool {
+    places.places.iter().any(|place| place.target.is_some())
+}
+
+/// The shell's words; `None` where one variable cannot say it.
+fn shown(topology: &Topology, places: &NodePlaces) -> Option<Shown> {
+    if !has_gpus(places) {
+        return Some(Shown::None);
+    }
+    let all: Vec<Visible> =
+        places.places.iter().map(|place| Some(visible(topology, place.target.as_ref()?))).collect::<Option<_>>()?;
+    let (name, _) = all.first()?.variables.last()?;
+    let values: Vec<usize> = all
+        .iter()
+        .map(|one| one.variables.last().filter(|(other, _)| other == name)?.1.parse().ok())
+        .collect::<Option<_>>()?;
+    let value = of_rank(&values);
+    let fixed = all.first()?.variables.iter().rev().skip(1).map(|(name, value)| format!("{name}={value} "));
+    let fixed: String = fixed.collect();
+    let cleared = all.first()?.cleared;
+    let cleared = if cleared.is_empty() { String::new() } else { format!("unset {}; ", cleared.join(" ")) };
+    let script = match value {
+        Some(value) => format!("{cleared}export {fixed}{name}={value}; "),
+        None => {
+            let list = values.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+            format!(
+                "{cleared}n=0; for g in {list}; do [ $n = $SLURM_LOCALID ] && export {fixed}{name}=$g; n=$((n+1)); done; "
+            )
+        }
+    };
+    let gpus = topology.gpus.len();
+    Some(Shown::Gpus { gpus, script, remark: all.first()?.remark.clone() })
+}
+
+/// The value as arithmetic over the rank's number, where it is even blocks from the first.
+fn of_rank(values: &[usize]) -> Option<String> {
+    let block = values.iter().take_while(|value| **value == 0).count();
+    let is_even = block > 0 && values.iter().enumerate().all(|(rank, value)| *value == rank / block);
+    is_even.then(|| if block == 1 { "$SLURM_LOCALID".to_owned() } else { format!("$((SLURM_LOCALID/{block}))") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_blocks_are_arithmetic_and_other_orders_are_not() {
+        assert_eq!(of_rank(&[0, 1, 2]).as_deref(), Some("$SLURM_LOCALID"));
+        assert_eq!(of_rank(&[0, 0, 1, 1]).as_deref(), Some("$((SLURM_LOCALID/2))"));
+        assert_eq!(of_rank(&[1, 0]), None);
+        assert_eq!(of_rank(&[0, 1, 1]), None);
+    }
+
+    #[test]
+    fn a_launcher_is_read_by_the_name_it_prints() {
+        for starter in Starter::ALL {
+            assert_eq!(starter.to_string().parse(), Ok(starter));
+        }
+        assert!("qsub".parse::<Starter>().is_err());
+    }
+}
