@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "numabench.place";
 /// The schema's major version: a reader refuses another.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 0;
+pub const SCHEMA_MINOR: u32 = 1;
 
 /// What `numabench place` says of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,9 @@ pub struct PlaceDocument {
     pub candidates: Vec<Candidate>,
     /// What was measured of them; null where nothing was.
     pub measured: Option<Measured>,
+    /// The one line that starts a program's ranks in the recommended way, as its launcher has it; absent before schema 1.1.
+    #[serde(default)]
+    pub command: Option<Line>,
     /// The recommended way in the words of launchers and tools.
     pub lines: Vec<Line>,
     /// What the user should know beside the places.
@@ -102,6 +105,9 @@ pub struct Place {
     pub gpu: Option<PlacedGpu>,
     /// The NUMA node whose memory takes the place of a GPU's, where no GPU takes part.
     pub target_node: Option<u32>,
+    /// The network adapter near its GPU; null without one, or where nobody says which is near. Absent before schema 1.1.
+    #[serde(default)]
+    pub nic: Option<PlacedNic>,
     /// How close its PUs and its GPU are; null without one.
     pub locality: Option<Locality>,
     /// The rung of the ladder that the locality is known from: `l3`, `pci-local-cpus`, `driver`, `unknown`; null without a GPU.
@@ -119,6 +125,21 @@ pub struct PlacedGpu {
     pub pci_address: PciAddress,
     /// Its UUID, where it is known.
     pub uuid: Option<String>,
+}
+
+/// A network adapter near a rank's GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacedNic {
+    /// What the kernel calls it (`mlx5_0`, `hsn0`).
+    pub name: String,
+    /// Its PCI address.
+    pub pci_address: PciAddress,
+    /// What lies between it and the GPU, in the words of `nvidia-smi topo -m`: `PIX`, `PXB`, `PHB`, `NODE`.
+    pub level: String,
+    /// Who says so.
+    pub source: String,
+    /// Variables by which communication libraries are told to take it (UCX, NCCL and RCCL, libfabric's CXI provider); none is set here.
+    pub variables: Vec<String>,
 }
 
 /// How the candidates were measured, and what came of it.

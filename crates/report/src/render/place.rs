@@ -1,4 +1,4 @@
-//! What a terminal shows of a placement document: the places, what was measured of the ways to place, the lines to paste.
+//! What a terminal shows of a placement document: the places, what was measured of the ways to place, the one line to paste.
 
 use stats::IdSet;
 use stats::compare::Verdict;
@@ -16,18 +16,18 @@ use crate::place::{Candidate, Line, Measured, MeasuredFinding, Place, PlaceDocum
 pub fn place(document: &PlaceDocument, style: &Style) -> String {
     let mut page = Page::new(style.width);
     head(document, &mut page);
-    if let Some(recommended) = document.candidates.first() {
-        places(recommended, &mut page);
-    }
     for note in &document.notes {
         page.words(Tone::Plain, "note: ", note);
     }
     page.blank();
+    if let Some(recommended) = document.candidates.first() {
+        places(recommended, &mut page);
+    }
     if let Some(measured) = &document.measured {
         figures(document, measured, &mut page);
     }
     if !style.quiet {
-        document.lines.iter().for_each(|line| paste(line, &mut page));
+        paste(document, &mut page);
     }
     if let Some(path) = &style.saved_to {
         page.line(Tone::Plain, format!("Placement document: {path}"));
@@ -47,9 +47,6 @@ fn head(document: &PlaceDocument, page: &mut Page) {
     page.blank();
     let some = |set: &IdSet| if set.is_empty() { "none".to_owned() } else { set.to_string() };
     page.key(Tone::Plain, "PUs", &format!("{} can be used", some(&machine.allowed_pus)));
-    if !machine.reserved_pus.is_empty() {
-        page.key(Tone::Plain, "", &format!("{} are reserved: no rank gets them", machine.reserved_pus));
-    }
     if let Some(recommended) = document.candidates.first() {
         page.key(Tone::Plain, "placement", &format!("{}: {}", recommended.name, recommended.what));
     }
@@ -57,25 +54,47 @@ fn head(document: &PlaceDocument, page: &mut Page) {
 }
 
 fn places(candidate: &Candidate, page: &mut Page) {
-    let header = ["rank", "PUs", "cores", "memory", "NUMA", "L3", "GPU", "locality", "known from"];
+    let header = ["rank", "PUs", "cores", "memory", "NUMA", "L3", "GPU", "NIC", "locality", "known from"];
+    // A column that says nothing of any rank is left out.
+    let has_nic = candidate.places.iter().any(|place| place.nic.is_some());
+    let header: Vec<&str> = header.into_iter().filter(|name| has_nic || *name != "NIC").collect();
     let mut grid = Grid::new(header.len(), &header);
     for place in &candidate.places {
-        grid.row(row(place), Vec::new());
+        grid.row(row(place, has_nic), Vec::new());
     }
     grid.draw_fitting(&["L3", "known from"], page);
-    let mut told: Vec<(&str, Vec<u32>)> = Vec::new();
+    let mut told: Vec<(String, Vec<&Place>)> = Vec::new();
     for place in &candidate.places {
-        match told.iter_mut().find(|(why, _)| *why == place.why) {
-            Some((_, ranks)) => ranks.push(place.rank),
-            None => told.push((&place.why, vec![place.rank])),
+        let gist = without_brackets(&place.why);
+        match told.iter_mut().find(|(other, _)| *other == gist) {
+            Some((_, ranks)) => ranks.push(place),
+            None => told.push((gist, vec![place])),
         }
     }
-    for (why, ranks) in told {
-        let all = ranks.len() == candidate.places.len() && ranks.len() > 1;
+    for (gist, alike) in told {
+        let all = alike.len() == candidate.places.len() && alike.len() > 1;
+        let ranks = alike.iter().map(|place| place.rank).collect();
         let ranks = if all { "all ranks".to_owned() } else { ranks_named(ranks) };
-        page.words(Tone::Faint, &format!("    {ranks}: "), why);
+        // What is in brackets differs from rank to rank, and is in the table or in the document.
+        let same = alike.iter().all(|place| place.why == alike[0].why);
+        page.words(Tone::Faint, &format!("    {ranks}: "), if same { &alike[0].why } else { &gist });
     }
     page.blank();
+}
+
+/// A reason without the PUs that it names in brackets.
+fn without_brackets(why: &str) -> String {
+    let mut depth = 0_u32;
+    let mut out = String::new();
+    for c in why.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out.replace(" ,", ",").replace(" ;", ";").replace(" :", ":").trim().to_owned()
 }
 
 fn ranks_named(ranks: Vec<u32>) -> String {
@@ -84,7 +103,17 @@ fn ranks_named(ranks: Vec<u32>) -> String {
     format!("rank{} {set}", if several { "s" } else { "" })
 }
 
-fn row(place: &Place) -> Vec<String> {
+/// The rung as `topo` spells it.
+fn known_from(rung: &str) -> String {
+    match rung {
+        "l3" => "L3",
+        "pci-local-cpus" => "PCI",
+        other => other,
+    }
+    .to_owned()
+}
+
+fn row(place: &Place, has_nic: bool) -> Vec<String> {
     let dash = || "-".to_owned();
     let device = match (&place.gpu, place.target_node) {
         (Some(PlacedGpu { index, pci_address, .. }), _) => format!("{index} = {pci_address}"),
@@ -92,7 +121,7 @@ fn row(place: &Place) -> Vec<String> {
         (None, None) => dash(),
     };
     let l3s: Vec<String> = place.l3_pus.iter().map(ToString::to_string).collect();
-    vec![
+    let mut row = vec![
         place.rank.to_string(),
         place.pus.to_string(),
         place.cores.to_string(),
@@ -100,9 +129,12 @@ fn row(place: &Place) -> Vec<String> {
         if place.nodes.is_empty() { dash() } else { place.nodes.to_string() },
         if l3s.is_empty() { dash() } else { l3s.join(" ") },
         device,
-        place.locality.map_or_else(dash, |locality| words::locality_short(locality).to_owned()),
-        place.rung.clone().unwrap_or_else(dash),
-    ]
+    ];
+    let nic = place.nic.as_ref().map_or_else(dash, |nic| format!("{} {}", nic.name, nic.level));
+    row.extend(has_nic.then_some(nic));
+    row.push(place.locality.map_or_else(dash, |locality| words::locality_short(locality).to_owned()));
+    row.push(place.rung.as_deref().map_or_else(dash, known_from));
+    row
 }
 
 fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
@@ -180,7 +212,9 @@ fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
         names.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     match measured.finding {
-        MeasuredFinding::Best if others.is_empty() => (Tone::Plain, format!("{leader} is the only way here")),
+        MeasuredFinding::Best if others.is_empty() => {
+            (Tone::Plain, format!("all strategies give the same placement ({leader}): nothing to compare"))
+        }
         MeasuredFinding::Best => (Tone::Plain, format!("{leader} is the fastest")),
         MeasuredFinding::NoMeasurableDifference => {
             let same = with(&[Verdict::NoMeasurableDifference, Verdict::Undecided]);
@@ -201,20 +235,23 @@ fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
     }
 }
 
-/// What has more lines is a file of its own.
-const PASTED_LINES: usize = 24;
-
-fn paste(line: &Line, page: &mut Page) {
-    page.line(Tone::Title, line.dialect.clone());
-    if let Some(cannot) = &line.cannot {
-        page.words(Tone::Warning, "  # this cannot work here: ", cannot);
+/// The one line to paste, and what other words there are.
+fn paste(document: &PlaceDocument, page: &mut Page) {
+    if let Some(command) = &document.command {
+        page.line(Tone::Title, "Start it with");
+        // As it is, never broken: it is to be pasted.
+        page.line(Tone::Plain, format!("  {}", command.text));
+        command.remarks.iter().for_each(|remark| page.words(Tone::Faint, "  # ", remark));
+        page.blank();
     }
-    // As it is, never broken: it is to be pasted.
-    if line.text.lines().count() <= PASTED_LINES {
-        line.text.lines().for_each(|text| page.line(Tone::Plain, format!("  {text}")));
-    } else {
-        page.line(Tone::Faint, format!("  {} lines, printed by --emit {}", line.text.lines().count(), line.dialect));
+    let works = |line: &&Line| line.cannot.is_none();
+    let names: Vec<&str> = document.lines.iter().filter(works).map(|line| line.dialect.as_str()).collect();
+    if !names.is_empty() {
+        page.words(
+            Tone::Plain,
+            "",
+            &format!("--emit X prints the words of one launcher or tool: {}", names.join(", ")),
+        );
     }
-    line.remarks.iter().for_each(|remark| page.words(Tone::Faint, "  # ", remark));
     page.blank();
 }
