@@ -55,11 +55,12 @@ pub struct Topo {
     /// Read a saved hwloc XML file (of --save, or `lstopo FILE.xml`) instead of this machine
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
-    /// Save this machine as hwloc XML too, for --input and for lstopo
-    #[arg(long, value_name = "FILE.xml", conflicts_with = "input")]
+    /// Save this machine as hwloc XML too, for --input and for lstopo; - is standard output, without a view
+    #[arg(long, value_name = "FILE.xml|-", conflicts_with = "input")]
     pub save: Option<PathBuf>,
-    /// Draw the machine too, as a picture (SVG): NUMA nodes, L3s, cores, and each GPU and NIC where it belongs
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the machine too, as a picture (SVG): NUMA nodes, L3s, cores, and each GPU and NIC where it belongs; - is standard output,
+    /// without a view
+    #[arg(long, value_name = "FILE.svg|-")]
     pub svg: Option<PathBuf>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
     #[arg(long, conflicts_with = "json")]

@@ -31,6 +31,18 @@ fn target(folder: &tempfile::TempDir) -> (PathBuf, String) {
 }
 
 #[test]
+fn a_dash_is_standard_output_and_that_alone() -> Done {
+    let drawn = topo(&["--input", &fixture(), "--svg", "-"])?;
+    let picture = String::from_utf8(drawn.stdout)?;
+    assert!(picture.contains("<svg") && picture.ends_with("</svg>\n") && !picture.contains("which cores"), "{picture}");
+    let saved = String::from_utf8(topo(&["--save", "-"])?.stdout)?;
+    assert!(saved.starts_with("<?xml") && saved.trim_end().ends_with("</topology>"), "{saved}");
+    assert_eq!(topo(&["--save", "-", "--svg", "-"])?.status.code(), Some(2));
+    assert!(!Path::new("-").exists());
+    Ok(())
+}
+
+#[test]
 fn a_saved_machine_is_drawn_beside_whatever_view_is_asked_for() -> Done {
     let folder = tempfile::tempdir()?;
     let (path, name) = target(&folder);

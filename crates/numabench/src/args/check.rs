@@ -1,6 +1,7 @@
 //! `numabench check` as typed.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,16 @@ pub struct Check {
     /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) what is seen here: whether it would be right there
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
+    /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
+    #[arg(long, value_name = "N", requires = "ranks", conflicts_with = "pid")]
+    pub rank: Option<usize>,
+    /// How many ranks this node has, where the launcher does not say it
+    #[arg(long, value_name = "M", conflicts_with = "pid")]
+    pub ranks: Option<NonZeroUsize>,
+    /// Judge this line as if it were run, and run nothing: "srun -n8 --cpu-bind=map_cpu:… --gpus-per-task=1 PROGRAM", of mpirun, mpiexec,
+    /// numactl or taskset, or with a wrapper whose script is here
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "program", "rank", "ranks"])]
+    pub launch: Option<String>,
     /// How long the ranks of a node wait for each other
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,

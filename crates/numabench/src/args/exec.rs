@@ -16,6 +16,10 @@ pub struct Exec {
     /// places ranks without regard to GPUs [default: one for each rank, of those that the launcher shows; alone, the first]
     #[arg(long, value_name = "LIST|all|none", help_heading = "Placement")]
     pub gpus: Option<GpuList>,
+    /// Which GPUs the program sees: own hides all but the rank's own, so that every program takes the right one; near hides none and binds
+    /// near the rank's GPU, for frameworks that want to see all of them and choose by the local rank (torch.cuda.set_device(LOCAL_RANK))
+    #[arg(long, value_enum, value_name = "own|near", default_value_t = Sees::Own, help_heading = "Placement")]
+    pub gpu: Sees,
     /// Cores for each rank [default: those near the GPU, shared out evenly among all GPUs and ranks there]
     #[arg(long, value_name = "N", help_heading = "Placement")]
     pub cores_per_rank: Option<usize>,
@@ -53,9 +57,19 @@ pub struct Exec {
     /// Start nothing: print what would be set, as shell assignments
     #[arg(long, conflicts_with_all = ["report", "program"], help_heading = "Output")]
     pub print: bool,
-    /// The program, looked for in PATH, and its arguments, which are not touched
-    #[arg(last = true, required_unless_present = "print", value_name = "PROGRAM")]
+    /// The program, looked for in PATH, and its arguments, which are not touched; a -- before it is not needed
+    #[arg(trailing_var_arg = true, required_unless_present = "print", value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// Which GPUs a program sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Sees {
+    /// The rank's own.
+    #[default]
+    Own,
+    /// What the launcher shows; the rank is bound near its own.
+    Near,
 }
 
 /// Where a program's memory lies.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use placement::{Dialect, Selection, SelectionError, Strategy};
+use placement::{Dialect, Selection, SelectionError, Starter, Strategy};
 use stats::IdSet;
 
 use super::{Backend, ColorChoice, MOST, Memory, duration};
@@ -21,6 +21,9 @@ pub struct Place {
     /// Cores for each rank [default: the cores near its GPU, shared out among all GPUs there]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is placed")]
     pub cores_per_rank: Option<u64>,
+    /// Threads of each rank, each on a core of its own (with --smt on a hardware thread of its own); sets OMP_NUM_THREADS in the line to paste
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536), conflicts_with = "cores_per_rank", help_heading = "What is placed")]
+    pub threads: Option<u64>,
     /// All hardware threads of a core, instead of one
     #[arg(long, help_heading = "What is placed")]
     pub smt: bool,
@@ -35,13 +38,13 @@ pub struct Place {
     #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["measure", "from"], help_heading = "What is placed")]
     pub input: Option<PathBuf>,
     /// Take the places that an earlier `place --json FILE` found best
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "ranks", "gpus", "cores_per_rank", "smt", "strategy", "reserve"], help_heading = "What is placed")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "ranks", "gpus", "cores_per_rank", "threads", "smt", "strategy", "reserve"], help_heading = "What is placed")]
     pub from: Option<PathBuf>,
 
     /// Measure which placement is fastest here: close, spread, and what the topology cannot rank, with every rank copying at once
     #[arg(long, conflicts_with = "strategy", help_heading = "Measured, not believed")]
     pub measure: bool,
-    /// Which devices: auto takes CUDA where there is a GPU and host memory otherwise
+    /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_enum, default_value_t = Backend::Auto, requires = "measure", help_heading = "Measured, not believed")]
     pub backend: Backend,
     /// The size of one copy
@@ -57,13 +60,16 @@ pub struct Place {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "measure", help_heading = "Measured, not believed")]
     pub seed: u64,
 
+    /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the one that this process or job is under]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub launcher: Option<Starter>,
     /// Print only the lines of one launcher or tool, to be pasted
     #[arg(long, value_name = "DIALECT", help_heading = "Output")]
     pub emit: Option<Dialect>,
     /// Write the placement document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Leave out the lines to paste; with --emit, what is to be known of them
+    /// Leave out the line to paste; with --emit, what is to be known of them
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Whether the table is coloured

@@ -105,9 +105,14 @@ fn binding(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<Stri
         Launcher::Nobody => (Dialect::Taskset, ""),
         _ => return vec![through_exec(launcher)],
     };
+    // A rank that nobody launched has its variables already: only its cores are wrong.
+    let mut alone = places.clone();
+    if launcher == Launcher::Nobody {
+        alone.places.iter_mut().for_each(|place| place.target = None);
+    }
     // The words may name the host, which is this one's and not a saved machine's.
     let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
-    let saying = say(&here, places, dialect, &case.situation);
+    let saying = say(&here, &alone, dialect, &case.situation);
     match saying.cannot {
         Some(why) => vec![format!("{} ({why})", through_exec(launcher))],
         None => vec![format!("{before}{}", saying.text)],

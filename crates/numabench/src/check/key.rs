@@ -58,6 +58,8 @@ fn of(
         Launcher::Srun => &["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURMD_NODENAME"],
         Launcher::Flux => &["FLUX_JOB_ID"],
         Launcher::Pals => &["PALS_APID"],
+        // Its run id is "none" where nobody names one: the port tells launches apart, the group the nodes.
+        Launcher::Torchrun => &["TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK"],
         _ => &["PMIX_NAMESPACE"],
     };
     let told = names.iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty());

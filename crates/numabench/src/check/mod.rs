@@ -7,6 +7,7 @@
 //!
 //! * `machine` what is read, and which machine it is judged by;
 //! * `seen` what one rank or process says of itself, as it travels;
+//! * `launch_line` the ranks of a line that was pasted and not run;
 //! * `key` what the ranks of a node have in common, `meet` how they find one another there, without MPI;
 //! * `fix` the line that would put it right, `table` and `document` what is shown.
 //!
@@ -15,6 +16,7 @@
 pub mod document;
 pub mod fix;
 mod key;
+pub mod launch_line;
 pub mod machine;
 pub mod meet;
 pub mod seen;

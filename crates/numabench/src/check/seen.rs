@@ -11,6 +11,7 @@ use topo::process::PolicyMode;
 use topo::running::{NoProcess, Running, Who, environment, running};
 use topo::{Topology, ancestor};
 
+use super::launch_line::SOURCE;
 use super::machine::Machine;
 use crate::exec::pool;
 
@@ -62,9 +63,11 @@ impl Seen {
         }
     }
 
-    /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of.
+    /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of; those of a
+    /// line are.
     pub fn observed(&self, judged_by: &Topology) -> Observed {
-        if judged_by.source != Source::ThisSystem {
+        let is_of_line = self.running.policy.source == SOURCE;
+        if judged_by.source != Source::ThisSystem && !is_of_line {
             return Observed {
                 policy: Ok(PolicyMode::Default),
                 policy_nodes: IdSet::default(),
@@ -87,6 +90,7 @@ impl Seen {
             memory_nodes: seen.memory_nodes.clone(),
             pages: seen.pages.nodes.iter().flatten().map(|pages| (pages.node, pages.bytes)).collect::<BTreeMap<_, _>>(),
             gpus: seen.gpus.devices.clone().ok_or_else(|| seen.gpus.reason.clone()),
+            absent: seen.gpus.absent.clone(),
             refused: seen.gpus.refused.clone(),
         }
     }

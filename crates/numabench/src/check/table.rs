@@ -1,6 +1,9 @@
 //! The table of one node: a row a rank, what was found, the sum, and the line that puts it right. Plain ASCII, like `topo`'s views.
 
-use placement::judge::{Ipc, Judgement, Placed};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use placement::judge::{Finding, Ipc, Judgement, Placed};
 use stats::{IdSet, PciAddress};
 use topo::Topology;
 use topo::model::Source;
@@ -21,6 +24,8 @@ pub struct Shown<'s> {
     pub missing: &'s IdSet,
     /// What is said of them.
     pub judgement: &'s Judgement,
+    /// How long they were waited for.
+    pub waited: Duration,
     /// The code's meaning.
     pub placed: Placed,
     /// The lines that put it right.
@@ -33,6 +38,11 @@ impl Shown<'_> {
     }
 }
 
+/// With more ranks than this those that are well placed are one line, below the others.
+const ROWS: usize = 16;
+/// Of more findings of one kind than this the first are told, and of the rest whose they are.
+const ALIKE: usize = 4;
+
 /// The table, with a newline at its end.
 pub fn table(shown: &Shown<'_>) -> String {
     let mut text = format!("{}: {}\n", shown.host, shown.launch);
@@ -40,7 +50,9 @@ pub fn table(shown: &Shown<'_>) -> String {
         line(&mut text, &format!("judged by the saved machine {path}, not by this one; memory is not judged"));
     }
     let heads = ["who", "PUs", "NUMA", "memory", "pages", "GPU", "locality"].map(str::to_owned);
-    let rows = shown.seen.iter().zip(&shown.judgement.ranks).map(|(seen, judged)| {
+    let (told, folded) = told(shown);
+    let rows = told.iter().map(|rank| {
+        let (seen, judged) = (&shown.seen[*rank], &shown.judgement.ranks[*rank]);
         [
             seen.name(),
             seen.running.pus.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string),
@@ -48,7 +60,7 @@ pub fn table(shown: &Shown<'_>) -> String {
             policy(seen),
             pages(seen),
             gpus(shown, seen),
-            judged.closeness.map_or("-", |closeness| closeness.name()).to_owned(),
+            judged.closeness.map_or("-", |closeness| closeness.text()).to_owned(),
         ]
     });
     let rows: Vec<[String; 7]> = std::iter::once(heads).chain(rows).collect();
@@ -58,12 +70,14 @@ pub fn table(shown: &Shown<'_>) -> String {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         line(&mut text, format!("  {}", cells.join("  ")).trim_end());
     }
-    for finding in &shown.judgement.findings {
-        let word = if finding.weight == Placed::Well { "note" } else { finding.weight.name() };
-        line(&mut text, &format!("{word}: {}", finding.text));
+    if let Some(folded) = folded {
+        line(&mut text, &format!("  {folded}"));
     }
+    findings(&mut text, shown);
     if !shown.missing.is_empty() {
-        line(&mut text, &format!("unknown: of this node's ranks, number {} did not come in time", shown.missing));
+        let (missing, waited) = (shown.missing, shown.waited.as_secs_f64());
+        let who = if missing.len() == 1 { "rank" } else { "ranks" };
+        line(&mut text, &format!("unknown: {who} {missing} of this node did not answer within {waited} s"));
     }
     match shown.judgement.ipc {
         Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs: no device file is refused"),
@@ -79,6 +93,50 @@ pub fn table(shown: &Shown<'_>) -> String {
         line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
     }
     text
+}
+
+/// The ranks that have a row, the wrong ones first, and the line that stands for the others.
+fn told(shown: &Shown<'_>) -> (Vec<usize>, Option<String>) {
+    let all: Vec<usize> = (0..shown.seen.len()).collect();
+    if all.len() <= ROWS {
+        return (all, None);
+    }
+    let placed = |rank: &usize| shown.judgement.ranks[*rank].placed;
+    let (well, mut others): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|rank| placed(rank) == Placed::Well);
+    others.sort_by_key(|rank| std::cmp::Reverse(placed(rank)));
+    let more = others.split_off(others.len().min(ROWS));
+    let ids = |ranks: &[usize]| -> IdSet {
+        ranks.iter().filter_map(|rank| u32::try_from(shown.seen[*rank].rank.unwrap_or(*rank)).ok()).collect()
+    };
+    let mut words = Vec::new();
+    if !more.is_empty() {
+        words.push(format!("{} more that are not well placed: {}", more.len(), ids(&more)));
+    }
+    if !well.is_empty() {
+        let pus = well.iter().filter_map(|rank| shown.seen[*rank].running.pus.as_ref());
+        let pus = pus.fold(IdSet::default(), |all, pus| all.or(pus));
+        words.push(format!("{} well placed: ranks {} on PUs {pus}", well.len(), ids(&well)));
+    }
+    (others, Some(words.join("; ")))
+}
+
+/// What was found, a line each; many of a kind by the first of them.
+fn findings(text: &mut String, shown: &Shown<'_>) {
+    let mut by_kind: BTreeMap<_, Vec<&Finding>> = BTreeMap::new();
+    for finding in &shown.judgement.findings {
+        by_kind.entry((std::cmp::Reverse(finding.weight), finding.kind)).or_default().push(finding);
+    }
+    for ((weight, _), alike) in by_kind {
+        let word = if weight.0 == Placed::Well { "note" } else { weight.0.name() };
+        let most = if alike.len() > ROWS { ALIKE } else { alike.len() };
+        let (first, rest) = alike.split_at(most);
+        first.iter().for_each(|finding| line(text, &format!("{word}: {}", finding.text)));
+        let ranks = rest.iter().flat_map(|finding| &finding.ranks).filter_map(|rank| u32::try_from(*rank).ok());
+        let ranks: IdSet = ranks.collect();
+        if !rest.is_empty() {
+            line(text, &format!("{word}: the same of {} more: ranks {ranks}", rest.len()));
+        }
+    }
 }
 
 fn line(text: &mut String, line: &str) {
@@ -142,6 +200,12 @@ fn sum(shown: &Shown<'_>) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| format!("{count} {name}"));
     let parts: Vec<String> = parts.collect();
+    if shown.placed == Placed::Misplaced {
+        let (wrong, all) = (count(Placed::Misplaced), shown.judgement.ranks.len());
+        let unknown = count(Placed::Unknown);
+        let unknown = if unknown == 0 { String::new() } else { format!(", {unknown} unknown") };
+        return format!("WRONG: {wrong} of {all} {}{unknown}", if all == 1 { "rank" } else { "ranks" });
+    }
     format!(
         "{}: {}",
         shown.placed.name(),

@@ -41,6 +41,7 @@ fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
             variables: Default::default(),
             open: None,
             refused: Some(Vec::new()),
+            absent: None,
         },
     };
     Seen { rank: Some(rank), running, pool_pus: set("0-15"), pool_gpus: Vec::new() }
@@ -105,9 +106,45 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
         topology: &topology,
         seen: &seen,
         missing: &set("3"),
+        waited: std::time::Duration::from_secs(2),
         judgement: &judgement,
         placed: Placed::Misplaced,
         fix: &["srun --cpu-bind=map_cpu:4,0".to_owned()],
     };
     insta::assert_snapshot!(table(&shown));
+}
+
+#[test]
+fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
+    let topology = machine();
+    let seen: Vec<Seen> = (0..256)
+        .map(|number| if number == 200 { rank(number, "0", &[0]) } else { rank(number, "4-7", &[0]) })
+        .collect();
+    let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
+    let mut judgement = judge(&topology, &pool(&seen), &observed);
+    // So many ranks on four PUs are crowded; here only the far one is to be wrong.
+    judgement.findings.retain(|finding| finding.kind == Kind::FarFromGpu);
+    judgement
+        .ranks
+        .iter_mut()
+        .enumerate()
+        .filter(|(rank, _)| *rank != 200)
+        .for_each(|(_, rank)| rank.placed = Placed::Well);
+    let shown = Shown {
+        host: "n7",
+        launch: "256 ranks of srun here",
+        topology: &topology,
+        seen: &seen,
+        missing: &set(""),
+        waited: std::time::Duration::from_secs(2),
+        judgement: &judgement,
+        placed: Placed::Misplaced,
+        fix: &[],
+    };
+    let text = table(&shown);
+    assert!(text.lines().count() < 10, "{text}");
+    assert!(text.lines().nth(2).is_some_and(|row| row.trim_start().starts_with("rank 200")), "{text}");
+    for words in ["255 well placed: ranks 0-199,201-255 on PUs 4-7", "WRONG: 1 of 256 ranks"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
 }

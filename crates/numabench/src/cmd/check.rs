@@ -5,13 +5,15 @@
 //! keeps the program from starting, since a prologue must never cost the job.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use placement::judge::{Placed, judge};
+use placement::judge::{Finding, Judgement, Kind, Placed, Pool, judge};
 use ranks::{Launch, Launcher};
 use stats::IdSet;
 
 use crate::args::check::Check;
+use crate::check::launch_line::{self, LineError};
 use crate::check::machine::Machine;
 use crate::check::meet::{self, missing};
 use crate::check::seen::{self, Seen};
@@ -46,9 +48,45 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
 
 /// Looks, judges and shows.
 fn look(args: &Check) -> Result<Exit, Fault> {
-    let launch = Launch::sensed(|name| std::env::var(name).ok());
+    let launch = told(Launch::here(), args)?;
     let machine = Machine::read(args.input.as_deref())?;
-    if args.pid.is_empty() { of_launch(args, &launch, &machine) } else { of_processes(args, &machine) }
+    match &args.launch {
+        Some(line) => of_line(args, line, &machine),
+        None if args.pid.is_empty() => of_launch(args, &launch, &machine),
+        None => of_processes(args, &machine),
+    }
+}
+
+/// The launch, with what the user says of this process's place on its node.
+fn told(launch: Launch, args: &Check) -> Result<Launch, Fault> {
+    let local_size = args.ranks.map(NonZeroUsize::get).or(launch.local_size);
+    let local_rank = args.rank.or(launch.local_rank);
+    if let (Some(rank), Some(size), Some(_)) = (local_rank, local_size, args.rank)
+        && rank >= size
+    {
+        return Err(Fault::usage(anyhow::anyhow!(
+            "rank {rank} of {size}: ranks are numbered from 0, so --rank is 0 to {}",
+            size - 1
+        )));
+    }
+    let is_alone = launch.launcher == Launcher::Nobody;
+    let rank = if is_alone { args.rank.or(launch.rank) } else { launch.rank };
+    Ok(Launch { local_rank, local_size, rank, ..launch })
+}
+
+/// The ranks that a line would start.
+fn of_line(args: &Check, line: &str, machine: &Machine) -> Result<Exit, Fault> {
+    let launched = launch_line::read(line, machine.judged_by()).map_err(|error| match error {
+        LineError::NotSaid(_) => Fault::new(Exit::Undecided, error),
+        _ => Fault::usage(error),
+    })?;
+    let count = launched.ranks.len();
+    let words = format!("{count} {} of the line, which is not run", if count == 1 { "rank" } else { "ranks" });
+    show(
+        args,
+        machine,
+        &Group { seen: launched.ranks, missing: IdSet::default(), launcher: Some(launched.launcher), words },
+    )
 }
 
 /// Running processes, looked at from outside.
@@ -98,11 +136,27 @@ struct Group {
     words: String,
 }
 
+/// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.
+fn judged(machine: &Machine, seen: &[Seen]) -> (Pool, Judgement) {
+    let topology = machine.judged_by();
+    let observed: Vec<_> = seen.iter().map(|seen| seen.observed(topology)).collect();
+    let pool = seen::pool(seen);
+    let judgement = judge(topology, &pool, &observed);
+    let is_open = |found: &Finding| found.kind == Kind::FarFromGpu && found.weight == Placed::Unknown;
+    match &machine.saved {
+        Some(saved) if judgement.findings.iter().any(is_open) => {
+            let pool = Pool { pus: pool.pus.or(&saved.allowed.pus), ..pool };
+            let judgement = judge(topology, &pool, &observed);
+            (pool, judgement)
+        }
+        _ => (pool, judgement),
+    }
+}
+
 /// Judges, and shows it.
 fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
     let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
-    let pool = seen::pool(seen);
-    let judgement = judge(topology, &pool, &seen.iter().map(|seen| seen.observed(topology)).collect::<Vec<_>>());
+    let (pool, judgement) = judged(machine, seen);
     let complete = group.missing.is_empty();
     let placed = if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
     let host = hostname(&machine.here.topology);
@@ -118,7 +172,8 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
         complete,
     });
     let (launch, missing, judgement) = (group.words.as_str(), &group.missing, &judgement);
-    let shown = Shown { host: &host, launch, topology, seen, missing, judgement, placed, fix: &fix };
+    let waited = args.timeout;
+    let shown = Shown { host: &host, launch, topology, seen, missing, waited, judgement, placed, fix: &fix };
     let bytes = if args.json {
         document::bytes(&shown).map_err(|error| Fault::new(Exit::NoResult, error))?
     } else {
@@ -140,7 +195,8 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
 /// `4 ranks of srun here, Slurm job 7, step 0`.
 fn in_words(launch: &Launch, machine: &Machine, size: usize) -> String {
     let ranks = match (launch.launcher, size) {
-        (Launcher::Nobody, _) => "this process".to_owned(),
+        (Launcher::Nobody, 1) => "this process".to_owned(),
+        (Launcher::Nobody, size) => format!("{size} ranks here"),
         (launcher, 1) => format!("1 rank of {} here", launcher.name()),
         (launcher, size) => format!("{size} ranks of {} here", launcher.name()),
     };

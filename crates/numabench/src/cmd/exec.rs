@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ranks::Launch;
 
-use crate::args::exec::{Exec, ExecMembind};
+use crate::args::exec::{Exec, ExecMembind, Sees};
 use crate::document::hostname;
 use crate::exec::place::{MemoryWish, Wish};
 use crate::exec::{Asked, become_program, bind, report, settle};
@@ -15,7 +15,7 @@ use crate::terminal;
 
 /// Runs the command. It comes back only where the program is not started.
 pub fn run(args: &Exec) -> Result<Exit, Fault> {
-    let launch = Launch::sensed(|name| std::env::var(name).ok());
+    let launch = Launch::here();
     let start = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
     let settled = settle(&launch, &start, &asked(args)?, &environment())?;
     let host = hostname(&start.topology);
@@ -55,5 +55,6 @@ fn asked(args: &Exec) -> Result<Asked, Fault> {
     };
     let (rank, ranks) = (args.rank.map(number), args.ranks.map(number));
     let from = args.from.as_deref().map(Saved::read).transpose()?;
-    Ok(Asked { rank, ranks, gpus: args.gpus.clone(), keep_cpus: args.keep_cpus, from, wish })
+    let shows_all = args.gpu == Sees::Near;
+    Ok(Asked { rank, ranks, gpus: args.gpus.clone(), shows_all, keep_cpus: args.keep_cpus, from, wish })
 }

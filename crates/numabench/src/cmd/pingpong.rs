@@ -25,7 +25,7 @@ use crate::{config, dry_run, launched};
 
 /// Runs the command.
 pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
-    let launch = Launch::sensed(|name| std::env::var(name).ok());
+    let launch = Launch::here();
     if args.dry_run {
         return if launch.speaks() { dry_run::show(args, &read()?) } else { Ok(Exit::Ok) };
     }

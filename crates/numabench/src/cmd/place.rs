@@ -37,10 +37,10 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let situation = situation::of(args, &survey);
     if let Some(dialect) = args.emit {
         let said = emit(topology, &found, dialect, &situation, args.quiet);
-        let (_, kept) = keep(sink.as_ref(), &document::build(args, topology, &found, &situation, began), exit);
+        let (_, kept) = keep(sink.as_ref(), &document::build(args, &survey, &found, &situation, began), exit);
         return said.and(kept).map(|()| exit);
     }
-    let document = document::build(args, topology, &found, &situation, began);
+    let document = document::build(args, &survey, &found, &situation, began);
     let (saved_to, kept) = keep(sink.as_ref(), &document, exit);
     let printed = if args.json.as_deref() == Some(Path::new("-")) {
         print_document(&json(&document)?)

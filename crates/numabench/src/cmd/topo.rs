@@ -16,7 +16,12 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
         return diff(old, new, *json);
     }
     let no_result = |error| Fault::new(Exit::NoResult, error);
-    let picture = args.svg.as_deref().map(Sink::open).transpose().map_err(Fault::usage)?;
+    if args.save.as_deref().is_some_and(is_stdout) && args.svg.as_deref().is_some_and(is_stdout) {
+        return Err(Fault::usage(anyhow::anyhow!(
+            "--save - and --svg - both want standard output: name a file for one of them"
+        )));
+    }
+    let picture = args.svg.as_deref().map(Output::open).transpose()?;
     let survey = match (&args.input, &args.save) {
         (Some(path), _) => topo::survey_xml(path).map_err(Fault::usage)?,
         // Opening NVIDIA's management library takes a while: only for a view that shows what it says.
@@ -25,14 +30,18 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
         }
         (None, None) => topo::survey().map_err(no_result)?,
         (None, Some(path)) => {
-            let sink = Sink::open(path).map_err(Fault::usage)?;
+            let output = Output::open(path)?;
             let (survey, xml) = topo::survey_and_xml().map_err(no_result)?;
-            sink.write(xml.as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+            output.write(xml.as_bytes())?;
             survey
         }
     };
-    if let Some(sink) = picture {
-        sink.write(topo::svg::svg(&survey).as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    if let Some(picture) = picture {
+        picture.write(topo::svg::svg(&survey).as_bytes())?;
+    }
+    // A picture or a file there has standard output to itself.
+    if [&args.svg, &args.save].into_iter().flatten().any(|path| is_stdout(path)) {
+        return Ok(Exit::Ok);
     }
     let width = terminal::width();
     if args.json {
@@ -49,6 +58,30 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
         terminal::print(topo::text::render(&survey, width).as_bytes())?;
     }
     Ok(Exit::Ok)
+}
+
+/// Where a picture or a saved machine goes: opened before anything is read.
+enum Output {
+    File(Sink),
+    Stdout,
+}
+
+impl Output {
+    fn open(path: &Path) -> Result<Self, Fault> {
+        if is_stdout(path) { Ok(Self::Stdout) } else { Sink::open(path).map(Self::File).map_err(Fault::usage) }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Fault> {
+        match self {
+            Self::File(sink) => sink.write(bytes).map_err(|error| Fault::new(Exit::NoResult, error)),
+            Self::Stdout => terminal::print(bytes),
+        }
+    }
+}
+
+/// `-`, as in every command.
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// Compares two files; a difference is a finding.

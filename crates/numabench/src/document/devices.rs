@@ -11,6 +11,9 @@ use topo::model::Rung;
 
 use super::part::{Local, Part};
 
+/// Who says that a GPU's PCIe link is no bound.
+const COHERENT: &str = "the GPU's PCI device id";
+
 /// The device of one rank, as it is known before the run; `None` if the platform has no such device.
 pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
     let target = plan.target.id;
@@ -20,6 +23,10 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         TargetId::Node(_) => None,
     };
     let link = link(target, idle, ReadWhen::Idle);
+    let coherence = match target {
+        TargetId::Gpu(pci) => local.topology.gpu_at(pci).and_then(|gpu| gpu.coherence()),
+        TargetId::Node(_) => None,
+    };
     Some(Device {
         id: local.device_id(plan),
         node: local.node as u32,
@@ -34,7 +41,8 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         uuid: known.uuid.clone(),
         total_bytes: known.total_bytes,
         numa_node: numa_node(local, target, known),
-        bound_bytes_per_s: bound(&link),
+        bound_bytes_per_s: coherence
+            .map_or_else(|| bound(&link), |shared| Known::unknown(COHERENT, shared.no_pcie_bound())),
         link,
         latch: latch(None),
     })
@@ -48,7 +56,10 @@ pub(super) fn devices(parts: &[Part], state: &RunState) -> Vec<Device> {
         let mut device = Device { latch: latch(rank.latch.as_ref()), ..part.device.clone() };
         if let (Some(pci), Some(under_load)) = (device.pci_address, &rank.link) {
             device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
-            device.bound_bytes_per_s = bound(&device.link);
+            // The link of a GPU that does not copy over it stays no bound under load.
+            if device.bound_bytes_per_s.source != COHERENT {
+                device.bound_bytes_per_s = bound(&device.link);
+            }
         }
         devices.push(device);
     }

@@ -55,6 +55,8 @@ pub struct Asked {
     pub ranks: Option<usize>,
     /// GPUs.
     pub gpus: Option<GpuList>,
+    /// No variable hides a GPU from the program.
+    pub shows_all: bool,
     /// PUs stay as they are.
     pub keep_cpus: bool,
     /// The places that `place` found, in place of a plan.
@@ -89,7 +91,7 @@ pub fn settle(
     };
     let sight = Sight::of(start);
     if let Some(saved) = &asked.from {
-        return found(start, seat, pool, sight, saved, &asked.wish, environment);
+        return found(start, seat, pool, sight, saved, asked, environment);
     }
     let dealt = deal::deal(start, &sight, asked.gpus.as_ref(), &seat, pool.whose);
     let deal = dealt.map_err(|error| match error {
@@ -97,12 +99,17 @@ pub fn settle(
         _ => Fault::usage(error),
     })?;
     let place = place::place(start, &pool, &deal, &asked.wish).map_err(Fault::usage)?;
-    let mut variables = variables::gpus(start, &deal.drives).map_err(Fault::usage)?;
+    let mut variables = shown(start, &deal.drives, asked)?;
     if pool.whose != Whose::Kept {
         variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.smt, environment));
     }
     let notes = deal.notes.into_iter().chain(if asked.gpus == Some(GpuList::None) { Vec::new() } else { sight.notes });
     Ok(Settled { notes: notes.collect(), seat, pool, place, drives: deal.drives, variables })
+}
+
+/// The variables that show the program its GPUs; none where it is to see all.
+fn shown(start: &Start, drives: &[Seen], asked: &Asked) -> Result<Vec<Variable>, Fault> {
+    if asked.shows_all { Ok(Vec::new()) } else { variables::gpus(start, drives).map_err(Fault::usage) }
 }
 
 /// What is to be done where the node's places were found before: this rank's is taken.
@@ -112,9 +119,10 @@ fn found(
     pool: Pool,
     sight: Sight,
     saved: &Saved,
-    wish: &Wish,
+    asked: &Asked,
     environment: &BTreeMap<String, String>,
 ) -> Result<Settled, Fault> {
+    let wish = &asked.wish;
     let places = saved.way(&start.topology, &pool.pus)?.places.places;
     let wrong = |words: String| Fault::usage(anyhow::anyhow!("--from: {words}"));
     if places.len() != seat.local_size {
@@ -135,7 +143,7 @@ fn found(
         )));
     }
     let place = place::found(&start.topology, one, wish).map_err(Fault::usage)?;
-    let mut variables = variables::gpus(start, &drives).map_err(Fault::usage)?;
+    let mut variables = shown(start, &drives, asked)?;
     variables.extend(variables::openmp(&start.topology, &place.pus, wish.smt, environment));
     Ok(Settled { notes: sight.notes, seat, pool, place, drives, variables })
 }
@@ -212,6 +220,22 @@ mod tests {
             Ok((pus.first().unwrap_or_default(), pus.len(), rocr.map(|(_, value)| value.clone()).unwrap_or_default()))
         };
         (0..tasks).map(one).collect()
+    }
+
+    #[test]
+    fn a_rank_that_is_to_see_all_gpus_is_bound_near_its_own_and_none_is_hidden()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let start = lumi_g()?;
+        let launch =
+            Launch { local_rank: Some(3), local_size: Some(8), launcher: ranks::Launcher::Torchrun, ..Launch::ALONE };
+        let place = |shows_all| -> Result<(String, bool), Fault> {
+            let settled = settle(&launch, &start, &Asked { shows_all, ..Asked::default() }, &BTreeMap::new())?;
+            let hides = settled.variables.iter().any(|(name, _)| name.ends_with("VISIBLE_DEVICES"));
+            Ok((settled.place.pus.to_string(), hides))
+        };
+        let of = |shows_all| place(shows_all).map_err(|fault| fault.to_string());
+        assert_eq!((of(true)?, of(false)?), (("25-31".to_owned(), false), ("25-31".to_owned(), true)));
+        Ok(())
     }
 
     #[test]

@@ -72,6 +72,8 @@ impl Pool {
             Launcher::Pals => PALS,
             Launcher::Jsrun => JSRUN,
             Launcher::Flux => FLUX,
+            // It binds nobody: what its workers have it was started with.
+            Launcher::Torchrun => return within(own, "what torchrun was started with".to_owned()),
             _ => MPIRUN,
         };
         match above(names) {

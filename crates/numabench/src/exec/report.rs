@@ -28,7 +28,7 @@ pub fn line(settled: &Settled, host: &str) -> String {
         parts.push(format!("GPU {} = {}{name}", seen.target.index, seen.target.id));
     }
     if let Some(closeness) = place.closeness {
-        parts.push(closeness.name().to_owned());
+        parts.push(closeness.text().to_owned());
     }
     if settled.variables.is_empty() {
         parts.push("no variable set".to_owned());
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(
             line(&settled(), "n0"),
             "rank 5 of 8 (rank 1 of 4 on n0): PUs 6-7 (its share); taken from 0-15 (the step's PUs); memory bound to node 1; \
-             GPU 1 = 0000:02:00.0; numa-local; CUDA_VISIBLE_DEVICES=GPU-1 OMP_NUM_THREADS=2; a note"
+             GPU 1 = 0000:02:00.0; NUMA-local; CUDA_VISIBLE_DEVICES=GPU-1 OMP_NUM_THREADS=2; a note"
         );
     }
 

@@ -73,7 +73,9 @@ impl Found {
 
 /// The way asked for, without a device being touched.
 pub fn asked(args: &Place, survey: &Survey) -> Result<Way, Fault> {
-    let ask = ask(args, gpus(args, &available(args, survey))?);
+    let gpus = gpus(args, &available(args, survey))?;
+    reserved_is_there(args, &survey.topology)?;
+    let ask = ask(args, &survey.topology, gpus);
     let places = recommend(&survey.topology, &ask).map_err(Fault::usage)?;
     Ok(Way::new(ask.strategy.name(), what(ask.strategy), places))
 }
@@ -94,17 +96,34 @@ fn available(args: &Place, survey: &Survey) -> Vec<Target> {
 }
 
 /// What the arguments ask to be placed, with these GPUs.
-pub fn ask(args: &Place, gpus: GpuChoice) -> Ask {
+pub fn ask(args: &Place, topology: &Topology, gpus: GpuChoice) -> Ask {
     let number = |asked: Option<u64>| asked.and_then(|number| usize::try_from(number).ok());
     Ask {
         ranks: number(args.ranks),
         gpus,
         pus: None,
-        cores_per_rank: number(args.cores_per_rank),
+        cores_per_rank: cores_per_rank(args, topology),
         smt: args.smt,
         strategy: args.strategy,
         reserve: args.reserve.clone().unwrap_or_default(),
     }
+}
+
+/// The cores asked for each rank, or those that its threads need: a core each, or with `--smt` a hardware thread.
+pub fn cores_per_rank(args: &Place, topology: &Topology) -> Option<usize> {
+    let number = |asked: u64| usize::try_from(asked).ok();
+    let usable = topology.cores.iter().map(|core| core.pus.and(&topology.allowed.pus).len()).filter(|pus| *pus > 0);
+    let each = if args.smt { usable.min().unwrap_or(1) } else { 1 };
+    args.cores_per_rank.and_then(number).or_else(|| Some(args.threads.and_then(number)?.div_ceil(each)))
+}
+
+/// A PU that is kept free and that the machine does not have is a slip of the pen.
+pub fn reserved_is_there(args: &Place, topology: &Topology) -> Result<(), Fault> {
+    let there: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
+    let absent = args.reserve.as_ref().map(|reserve| reserve.minus(&there)).filter(|absent| !absent.is_empty());
+    absent.map_or(Ok(()), |absent| {
+        Err(Fault::usage(anyhow::anyhow!("--reserve {absent}: this machine has PUs {there}; name PUs of these")))
+    })
 }
 
 /// The GPUs that the arguments name, of these.

@@ -24,7 +24,7 @@ pub fn run(args: &Place, topology: &Topology) -> Result<(Found, Exit), Fault> {
     let named = matches!(&args.gpus, crate::args::place::GpuList::Some(placement::Selection::These(_)));
     let found = backends::find(args.backend, named, topology)?;
     let available = targets(topology, backends::targets(&*found.platform));
-    let ask = candidates::ask(args, candidates::gpus(args, &available)?);
+    let ask = candidates::ask(args, topology, candidates::gpus(args, &available)?);
     if ask.gpus == GpuChoice::None {
         let what =
             "ranks without a GPU copy to none, so there is nothing to measure: leave --measure or --gpus none out";

@@ -1,6 +1,7 @@
 //! What is known of the job step that the lines are for: only what this process is told, and nothing for a saved machine.
 
-use placement::Situation;
+use placement::{Situation, Starter};
+use ranks::{Launch, Launcher};
 use topo::Survey;
 
 use crate::args::place::Place;
@@ -9,6 +10,32 @@ use crate::args::place::Place;
 pub fn of(args: &Place, survey: &Survey) -> Situation {
     let step = survey.step.as_ref().filter(|_| args.input.is_none());
     Situation { owns_node: step.map(|step| owns_node(&step.cpus)), ..Situation::default() }
+}
+
+/// The launcher that the line to paste is for: the one this process is under, else the one its job belongs to, else one that is installed; srun
+/// for a saved machine.
+pub fn starter(is_saved: bool) -> Starter {
+    if is_saved {
+        return Starter::Srun;
+    }
+    match Launch::here().launcher {
+        Launcher::Mpirun => return Starter::Mpirun,
+        Launcher::Hydra | Launcher::Pals => return Starter::Mpiexec,
+        Launcher::Torchrun => return Starter::Torchrun,
+        _ => {}
+    }
+    let is_set = |name| std::env::var_os(name).is_some();
+    let is_installed = |name: &str| {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+    };
+    match () {
+        () if is_set("SLURM_JOB_ID") || is_installed("srun") => Starter::Srun,
+        () if is_set("PBS_JOBID") => Starter::Mpiexec,
+        () if is_installed("orterun") || is_installed("prterun") => Starter::Mpirun,
+        () if is_installed("mpiexec.hydra") => Starter::Mpiexec,
+        () => Starter::Srun,
+    }
 }
 
 /// Whether the step has every CPU of its node: what is not known to be in it is not.

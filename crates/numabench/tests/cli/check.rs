@@ -49,7 +49,7 @@ fn a_process_far_from_its_gpu_is_5_and_near_it_0() -> Done {
         end(&mut command, ["-c", pu, BINARY, "check", "--input", &interleaved()])
     };
     let near = check("0").well();
-    assert!(near.out.contains("this process") && near.out.contains("numa-local"), "{}", near.out);
+    assert!(near.out.contains("this process") && near.out.contains("NUMA-local"), "{}", near.out);
     let far = check("1");
     assert_eq!(far.code, Some(5), "{}{}", far.out, far.err);
     for words in ["far from its GPU 0 at 0000:06:00.0", "judged by the saved machine", "fix: taskset -c 0 PROGRAM"] {
@@ -109,6 +109,97 @@ fn the_document_says_what_the_table_says() -> Done {
     };
     assert_eq!(ended.code, Some(code), "{document:#}");
     Ok(())
+}
+
+/// Two processes with these variables of their own (`$r` is 0 and 1), started together.
+fn two(variables: &str, options: &str) -> std::io::Result<std::process::Output> {
+    let file = interleaved();
+    let script = format!(
+        "for r in 0 1; do {variables} CUDA_VISIBLE_DEVICES=$r taskset -c $r {BINARY} check --input {file} {options} & p=\"$p $!\"; done; \
+         e=0; for p in $p; do wait $p || e=$?; done; exit $e"
+    );
+    let mut command = assert_cmd::Command::new("sh");
+    command.timeout(Duration::from_secs(60)).envs(crate::run::variables(&no_driver())).args(["-c", &script]).output()
+}
+
+#[test]
+fn workers_of_torchrun_and_ranks_that_the_user_names_are_one_table() -> Done {
+    if !has_two()? {
+        return Ok(());
+    }
+    let torchrun =
+        "TORCHELASTIC_RUN_ID=none MASTER_PORT=29511 GROUP_RANK=0 RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r LOCAL_WORLD_SIZE=2";
+    for (variables, options, words) in
+        [(torchrun, "", "2 ranks of torchrun or its like here"), ("", "--rank $r --ranks 2", "2 ranks here")]
+    {
+        let output = two(variables, options)?;
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{out}{err}");
+        assert_eq!(out.matches(words).count(), 1, "{out}{err}");
+        assert!(out.contains("well placed: 2 well placed"), "{out}{err}");
+    }
+    run(&["check", "--rank", "2", "--ranks", "2"]).refused(2, &["rank 2 of 2", "0 to 1"]);
+    Ok(())
+}
+
+/// A saved DGX A100: GPU 0 is near PUs 48-63, and PU 0 is on another NUMA node.
+#[test]
+fn a_pasted_line_is_judged_by_a_saved_machine_without_a_launch() {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
+    let of = |line: &str| run(&["check", "--input", &input, "--launch", line]);
+    let right = of("srun -n8 --cpu-bind=map_cpu:48,56,16,24,112,120,80,88 --gpus-per-task=1 ./a.out").well();
+    assert!(right.out.contains("8 ranks of the line") && right.out.contains("well placed: 8"), "{}", right.out);
+    let wrong = of("srun -n8 --cpu-bind=map_cpu:0,8,16,24,112,120,80,88 --gpus-per-task=1 ./a.out");
+    assert_eq!(wrong.code, Some(5), "{}{}", wrong.out, wrong.err);
+    for words in ["WRONG: 2 of 8 ranks", "rank 0 runs on PU 0, far from its GPU 0", "fix: srun --cpu-bind=map_cpu:48,"]
+    {
+        assert!(wrong.out.contains(words), "{words}: {}", wrong.out);
+    }
+    let unknown = of("srun -n8 --gpus-per-task=1 ./a.out");
+    assert_eq!((unknown.code, unknown.out.as_str()), (Some(6), ""), "{}", unknown.err);
+    assert!(unknown.err.contains("default binding depends on the site"), "{}", unknown.err);
+    let memory = of("CUDA_VISIBLE_DEVICES=0 numactl --physcpubind=48-63 --membind=0 ./a.out");
+    assert_eq!(memory.code, Some(5), "{}{}", memory.out, memory.err);
+    // What `place` says is right, in each tool's words.
+    for dialect in ["srun", "srun-map", "gpu-bind", "mpich"] {
+        let line = run(&["place", "--input", &input, "--emit", dialect, "-q"]).well().out;
+        let gpus = if dialect == "gpu-bind" { "" } else { "--gpus-per-task=1" };
+        let line = if dialect == "mpich" { line } else { format!("srun -n8 {gpus} {} ./a.out", line.trim()) };
+        let code = of(&line).code;
+        assert!(code == Some(0) || (dialect == "mpich" && code == Some(6)), "{dialect}: {line}: {code:?}");
+    }
+}
+
+#[test]
+fn by_a_saved_machine_wrong_is_5_and_a_gpu_that_is_not_there_is_wrong() -> Done {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
+    if !has_two()? {
+        return Ok(());
+    }
+    let check = |gpu: &str| {
+        let mut command = assert_cmd::Command::new("taskset");
+        command.envs(variables(&no_driver())).env("CUDA_VISIBLE_DEVICES", gpu);
+        end(&mut command, ["-c", "0", BINARY, "check", "--input", &input])
+    };
+    let far = check("0");
+    assert_eq!(far.code, Some(5), "this machine has none of its near PUs, that one has: {}{}", far.out, far.err);
+    let absent = check("99");
+    assert_eq!(absent.code, Some(5), "{}{}", absent.out, absent.err);
+    assert!(absent.out.contains("asks for a GPU that is not there: CUDA_VISIBLE_DEVICES=99"), "{}", absent.out);
+    Ok(())
+}
+
+#[test]
+fn pingpong_under_torchrun_is_refused_and_not_run_by_every_worker() {
+    let variables = [
+        ("TORCHELASTIC_RUN_ID", "none"),
+        ("RANK", "0"),
+        ("WORLD_SIZE", "2"),
+        ("LOCAL_RANK", "0"),
+        ("LOCAL_WORLD_SIZE", "2"),
+    ];
+    let refused = end(numabench().envs(variables), ["pingpong", "--backend", "host"]);
+    refused.refused(2, &["torchrun or its like started 2 processes", "once on each node", "numabench exec"]);
 }
 
 #[test]

@@ -34,21 +34,55 @@ fn places(document: &Value) -> Vec<(Value, Value, Value)> {
 fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -> Done {
     let input = fixture("two-packages-gpus.xml");
     let table = run(&["place", "--input", &input]).well().out;
-    for part in [
-        "0000:03:00.0",
-        "0000:83:00.0",
-        "--cpu-bind=map_cpu:",
-        "--cpu-bind=mask_cpu:0x",
-        "OMP_PLACES",
-        "numactl",
-        "taskset",
-    ] {
+    for part in ["0000:03:00.0", "0000:83:00.0", "numabench exec -- PROGRAM", "--emit X", "numactl, taskset"] {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
     let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
     assert_eq!(places(&document).len(), 3, "a rank for each GPU");
     assert!(document["measured"].is_null());
     assert_eq!(text(&document, "/machine/file"), input);
+    Ok(())
+}
+
+/// The first screen: notes, table and one line, for a table of eight ranks.
+#[test]
+fn eight_ranks_fit_a_screen_with_one_whole_line_to_paste() -> Done {
+    for (machine, line) in [
+        (
+            "lumi-g-low-noise",
+            "OMP_NUM_THREADS=7 srun -N1 -n8 --exclusive --gpus-per-node=8 --gpu-bind=none --cpu-bind=mask_cpu:0xfe",
+        ),
+        ("dgx-a100", "OMP_NUM_THREADS=8 srun -N1 -n8 --exclusive"),
+    ] {
+        let table = run(&["place", "--input", &fixture(&format!("{machine}.xml"))]).well().out;
+        let lines = table.lines().count();
+        assert!(lines <= 30, "{lines} lines:\n{table}");
+        assert_eq!(table.lines().filter(|shown| shown.trim_start().starts_with(line)).count(), 1, "{table}");
+        assert!(table.contains("LOCALID; exec \"$@\"' sh PROGRAM"), "{table}");
+    }
+    let idle = run(&["place", "--input", &fixture("dgx-a100.xml")]).well().out;
+    let first = idle.lines().take(8).collect::<String>();
+    assert!(first.contains("64 of 128 cores stay idle: --cores-per-rank 16 uses 128"), "{idle}");
+    for (launcher, line) in [
+        ("mpirun", "  mpirun -np 8 --bind-to none numabench exec --cores-per-rank 16 -- PROGRAM"),
+        ("torchrun", "  torchrun --nproc-per-node 8 --no-python numabench exec --cores-per-rank 16 -- PROGRAM"),
+    ] {
+        let args = ["place", "--input", &fixture("dgx-a100.xml"), "--threads", "16", "--launcher", launcher];
+        let table = run(&args).well().out;
+        assert!(table.lines().any(|shown| shown == line), "{table}");
+    }
+    Ok(())
+}
+
+#[test]
+fn threads_are_cores_or_with_smt_hardware_threads() -> Done {
+    let input = fixture("lumi-g-low-noise.xml");
+    let table = run(&["place", "--input", &input, "--threads", "4"]).well().out;
+    assert!(table.contains("OMP_NUM_THREADS=4 ") && table.contains(" 49-52 "), "{table}");
+    let smt = run(&["place", "--input", &input, "--threads", "4", "--smt"]).well().out;
+    assert!(smt.contains("OMP_NUM_THREADS=4 ") && smt.contains(" 49-50,113-114 "), "{smt}");
+    run(&["place", "--input", &input, "--threads", "4", "--cores-per-rank", "4"]).refused(2, &["--cores-per-rank"]);
+    run(&["place", "--input", &input, "--reserve", "0,200"]).refused(2, &["--reserve 200", "PUs 0-127"]);
     Ok(())
 }
 

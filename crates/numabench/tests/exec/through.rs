@@ -43,6 +43,13 @@ fn arguments_arrive_byte_for_byte() -> Done {
 }
 
 #[test]
+fn a_program_needs_no_dashes_before_it_and_keeps_its_own() {
+    let plain = run(&["exec", "--membind", "none", "printf", "<%s>", "--report", "--", "-x"]);
+    assert_eq!((plain.code, plain.out.as_str()), (Some(0), "<--report><--><-x>"), "{}", plain.err);
+    run(&["exec", "--reprot", "true"]).refused(2, &["--reprot"]);
+}
+
+#[test]
 fn the_exit_code_is_the_programs() {
     for code in [0, 1, 2, 77, 200] {
         let ended = run(&["exec", "--", "sh", "-c", &format!("exit {code}")]);
@@ -65,9 +72,9 @@ fn a_program_that_is_not_found_is_127_and_one_that_cannot_be_executed_126() -> D
 }
 
 #[test]
-fn a_program_is_needed_and_comes_after_two_dashes() {
-    run(&["exec"]).refused(2, &["-- <PROGRAM>"]);
-    run(&["exec", "true"]).refused(2, &["unexpected argument 'true'"]);
+fn a_program_is_needed() {
+    run(&["exec"]).refused(2, &["<PROGRAM>"]);
+    run(&["exec", "--"]).refused(2, &["<PROGRAM>"]);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_good_binding_is_0_a_swapped_one_is_5_and_the_fix_pasted_makes_it_0() -> Don
     for words in [
         "misplaced: rank 0 runs on PU 1, far from its GPU 0 at 0000:06:00.0: PU 0 is near to it",
         "misplaced: rank 1 runs on PU 0, far from its GPU 1 at 0000:14:00.0: PU 1 is near to it",
-        "misplaced: 2 misplaced",
+        "WRONG: 2 of 2 ranks",
     ] {
         assert!(swapped.out.contains(words), "{words}: {}", swapped.out);
     }
@@ -113,7 +113,7 @@ fn a_rank_that_does_not_come_is_named_and_makes_it_unknown() -> Done {
         &script,
     ]));
     assert_eq!(ended.code, Some(6), "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("unknown: of this node's ranks, number 1 did not come in time"), "{}", ended.out);
+    assert!(ended.out.contains("unknown: rank 1 of this node did not answer within"), "{}", ended.out);
     assert_eq!(lab.shared_memory()?.unwrap_or_default(), [""; 0]);
     Ok(())
 }
@@ -139,7 +139,7 @@ fn a_program_starts_after_the_table_and_under_strict_only_where_all_is_well() ->
     let swapped = ["--cpu-bind=map_cpu:1,0"];
     let ended = check(&lab, &swapped, &program);
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "a  b\na  b\n"), "{}", ended.err);
-    assert!(ended.err.contains("misplaced: 2 misplaced"), "{}", ended.err);
+    assert!(ended.err.contains("WRONG: 2 of 2 ranks"), "{}", ended.err);
     let strict = check(&lab, &swapped, &[&["--strict"], &program[..]].concat());
     assert_eq!((strict.code, strict.out.as_str()), (Some(5), ""), "{}", strict.err);
     let well = check(&lab, &["--cpu-bind=map_cpu:0,1"], &[&["--strict"], &program[..]].concat());

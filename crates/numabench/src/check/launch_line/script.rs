@@ -1,0 +1,96 @@
+//! What a rankfile, a shell's words or a wrapper's script say of each rank's place: slots, variables by the rank's number, numbered cases.
+//!
+//! Read are the forms that `place` writes and those that sites' guides have (`CUDA_VISIBLE_DEVICES=$SLURM_LOCALID`). No shell is run: what else a
+//! script does is not known.
+
+use std::collections::BTreeMap;
+
+use stats::IdSet;
+
+use super::{LineError, MANY, Said, assignment, ids, number};
+
+impl Said {
+    /// Open MPI's file: `rank N=HOST slot=LIST`.
+    pub(super) fn rankfile(&mut self, path: &str) -> Result<(), LineError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| LineError::NotSaid(format!("the rankfile {path} cannot be read: {error}")))?;
+        let mut ranks: BTreeMap<usize, IdSet> = BTreeMap::new();
+        for line in text.lines() {
+            let entry = line.trim().strip_prefix("rank ").and_then(|rest| rest.split_once('='));
+            let Some((rank, rest)) = entry else { continue };
+            let slots = rest.split_once("slot=").map(|(_, slots)| slots.trim()).unwrap_or_default();
+            ranks.insert(number("rank", rank.trim())?, ids("slot", slots)?);
+        }
+        self.pus = Some(ranks.into_values().collect());
+        Ok(())
+    }
+
+    /// A wrapper that can be read here; a program that cannot is no wrapper that matters.
+    pub(super) fn file(&mut self, path: &str) -> Result<(), LineError> {
+        const MOST: u64 = 1 << 16;
+        let is_script = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MOST);
+        match std::fs::read_to_string(path) {
+            Ok(text) if is_script && text.starts_with("#!") => self.script(&text),
+            _ => Ok(()),
+        }
+    }
+
+    /// A shell's words: variables by the rank's number, and `place --emit wrapper`'s cases.
+    pub(super) fn script(&mut self, text: &str) -> Result<(), LineError> {
+        self.through_exec |= text.contains("numabench exec");
+        let variables = ["CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES="];
+        let cases = cases(text);
+        if !cases.is_empty() {
+            let of = |key: &str| -> Vec<Option<String>> { cases.iter().map(|case| case.get(key).cloned()).collect() };
+            if let Some(pus) = of("pus").into_iter().collect::<Option<Vec<String>>>() {
+                self.pus = Some(pus.iter().map(|pus| ids("pus", pus)).collect::<Result<_, _>>()?);
+            }
+            let memory = of("memory").into_iter().map(|node| node.map(|node| ids("memory", &node)).transpose());
+            self.memory = memory.collect::<Result<_, _>>()?;
+            let visible = variables.iter().map(|name| of(name.trim_end_matches('=')));
+            let indices = |values: Vec<Option<String>>| -> Option<Vec<Vec<usize>>> {
+                values.into_iter().map(|value| Some(vec![value?.parse().ok()?])).collect()
+            };
+            self.gpus = visible.filter_map(indices).next().or(self.gpus.take());
+            return Ok(());
+        }
+        let value = variables.iter().find_map(|name| text.split_once(name).map(|(_, after)| after));
+        let Some(value) = value else { return Ok(()) };
+        let value = value.trim_start_matches('"').split([';', ' ', '\n', '"', '&']).next().unwrap_or_default();
+        if let Some(block) = value.strip_prefix("$((SLURM_LOCALID/").and_then(|rest| rest.strip_suffix("))")) {
+            self.gpus = Some(blocks(number("SLURM_LOCALID/", block)?));
+        } else if ["$SLURM_LOCALID", "${SLURM_LOCALID}", "$OMPI_COMM_WORLD_LOCAL_RANK", "$MPI_LOCALRANKID"]
+            .contains(&value)
+        {
+            self.gpus = Some(blocks(1));
+        } else if value == "$g" {
+            let list = text.split_once("for g in ").and_then(|(_, rest)| rest.split_once(';')).map(|(list, _)| list);
+            let one = |index: &str| number("for g in", index).map(|index| vec![index]);
+            self.gpus = Some(list.unwrap_or_default().split_whitespace().map(one).collect::<Result<_, _>>()?);
+        } else if !value.starts_with('$') {
+            self.visible = Some(value.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// A GPU for every `each` ranks.
+fn blocks(each: usize) -> Vec<Vec<usize>> {
+    (0..MANY).map(|rank| vec![rank / each.max(1)]).collect()
+}
+
+/// The assignments in each numbered case of a script, in order.
+fn cases(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut cases: BTreeMap<usize, BTreeMap<String, String>> = BTreeMap::new();
+    let mut open: Option<usize> = None;
+    for line in text.lines().map(str::trim) {
+        if let Some(rank) = line.strip_suffix(')').and_then(|rank| rank.parse().ok()) {
+            open = Some(rank);
+        } else if line == ";;" {
+            open = None;
+        } else if let (Some(rank), Some((name, value))) = (open, assignment(line.trim_start_matches("export "))) {
+            cases.entry(rank).or_default().insert(name.to_owned(), value.to_owned());
+        }
+    }
+    cases.into_values().collect()
+}
