@@ -102,7 +102,8 @@ fn bootstrap(a: &[f64], b: &[f64], seed: u64) -> Option<Interval> {
     Some(Interval { low, high, confidence: 1.0 - ALPHA })
 }
 
-fn cliffs_delta(a: &[f64], b: &[f64]) -> f64 {
+/// Cliff's delta: P(value of b > value of a) − P(value of b < value of a).
+pub fn cliffs_delta(a: &[f64], b: &[f64]) -> f64 {
     let sign = |x: &f64, y: &f64| {
         if y > x {
             1.0

@@ -6,17 +6,21 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ; `best` which of several is better than the others; `odd_one` which
+//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `best` which of several is better than the others; `odd_one` which
 //!   of several nodes is unlike the others;
+//! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
 //! * `random` the seeded generator behind everything that draws.
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
 
 pub mod best;
 pub mod bimodal;
+pub mod bootstrap;
+pub mod change_point;
 pub mod compare;
 pub mod figures;
 pub mod flag;
+pub mod holm;
 pub mod id_list;
 pub mod interval;
 pub mod mann_whitney;
@@ -29,6 +33,8 @@ pub mod random;
 pub mod sample;
 pub mod stop;
 pub mod summary;
+pub mod t_ratio;
+pub mod tolerance;
 pub mod trend;
 pub mod units;
 
