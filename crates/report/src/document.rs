@@ -2,7 +2,8 @@
 //!
 //! Rules that hold over all of it:
 //! * units are in the field names; rates are bytes per second, fractions are 0..1 (0.01 is one per cent);
-//! * each meaning has one place: ranks point to devices by `id`, rank results point to ranks by number, nothing is copied;
+//! * each meaning has one place: ranks point to devices by `id`, rank results point to ranks by number, nothing is copied but into
+//!   `rows`, which are made of the rest;
 //! * what could not be known is null with a reason beside it ([`Known`](crate::Known)), never a magic number;
 //! * a minor version may add fields and values of enumerations. A reader must ignore fields it does not know; this
 //!   crate's own enumerations read a value they do not know as `Newer`. Anything else is a new major version. A field
@@ -20,7 +21,9 @@ use crate::environment::Environment;
 use crate::launch::{Launch, MissingRank};
 use crate::node::Node;
 use crate::rank::Rank;
+use crate::row::Row;
 use crate::settings::Settings;
+use crate::twin::SlowerTwin;
 
 /// The schema's name, in every document.
 pub const SCHEMA: &str = "numabench.result";
@@ -79,6 +82,14 @@ pub struct Document {
     pub missing: Vec<MissingRank>,
     /// The cases finished so far, in the order planned.
     pub cases: Vec<Case>,
+    /// The figures of `cases` as a flat table, a row a rank and case.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.2"))]
+    pub rows: Vec<Row>,
+    /// GPUs that copy much slower than those of their node that are like them.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.2"))]
+    pub slower_twins: Vec<SlowerTwin>,
     /// What sharing the machine cost each rank, where both orders were measured.
     pub penalties: Vec<Penalty>,
     /// What the run had to say to its user.
@@ -102,7 +113,7 @@ pub struct Tool {
 pub enum Status {
     /// Under way, or killed so hard that nothing could be written any more.
     Running,
-    /// Every case planned was measured.
+    /// Every case planned was measured. The exit code is 0, or 5 where a finding was asked to fail the run (`--fail-on`).
     Complete,
     /// Some cases were measured and some were skipped, failed or are invalid.
     Partial,

@@ -1,8 +1,9 @@
 //! What a run gave, as a document, and every form it is shown in. The only crate that knows serde_json.
 //!
 //! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`, `case`, `result`,
-//!   `contention`, `outlier_node`) are the result schema v1; `known` is a value or the reason there is none;
+//!   `contention`, `outlier_node`) are the result schema v1, `row` its figures as a flat table; `known` is a value or the reason there is none;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
+//! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
 //! * `schema` their JSON Schemas, committed and compared;
 //! * `read` a document from bytes, refusing what is not one;
@@ -25,10 +26,12 @@ pub mod rank;
 pub mod read;
 pub mod render;
 pub mod result;
+pub mod row;
 pub mod schema;
 pub mod settings;
 pub mod sink;
 pub mod timestamp;
+pub mod twin;
 pub mod wire;
 
 mod finite;

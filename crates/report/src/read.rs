@@ -7,6 +7,8 @@ use crate::Document;
 use crate::device::DeviceKind;
 use crate::document;
 use crate::place::{self, PlaceDocument};
+use crate::row::rows;
+use crate::twin::slower_twins;
 
 /// The bytes are not a document that can be read.
 #[derive(Debug, thiserror::Error)]
@@ -72,10 +74,14 @@ pub enum ReadError {
 /// A kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    schema: &'static str,
-    major: u32,
-    minor: u32,
-    writer: &'static str,
+    /// Its schema's name.
+    pub schema: &'static str,
+    /// The major version that is read.
+    pub major: u32,
+    /// The minor version that is written.
+    pub minor: u32,
+    /// The command that writes it.
+    pub writer: &'static str,
 }
 
 const RESULT: Wanted = Wanted {
@@ -109,6 +115,10 @@ impl Document {
         if minor == 0 {
             document.complete_from_1_0();
         }
+        if minor < 2 {
+            document.rows = rows(&document);
+            document.slower_twins = slower_twins(&document);
+        }
         Ok(document)
     }
 
@@ -134,8 +144,11 @@ impl PlaceDocument {
     }
 }
 
-/// The document, and the minor version it follows.
-fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), ReadError> {
+/// A document of this kind, and the minor version it follows.
+///
+/// # Errors
+/// [`ReadError`].
+pub fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), ReadError> {
     // The header alone, over the bytes: a document of a thousand ranks is half a gigabyte, and several times that as a
     // tree of values.
     let header = match serde_json::from_slice::<Header>(bytes) {

@@ -21,7 +21,8 @@ pub fn result() -> String {
     text::<Document>(document::SCHEMA, document::SCHEMA_MAJOR, "one run of numabench")
 }
 
-fn text<T: JsonSchema>(name: &str, major: u32, what: &str) -> String {
+/// The schema of a document of this type, by this name and major version; also for documents of other crates.
+pub fn text<T: JsonSchema>(name: &str, major: u32, what: &str) -> String {
     // What this version writes: null where there is nothing. (A reader accepts less, and more.)
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<T>();

@@ -11,6 +11,29 @@ pub fn rfc3339_utc(moment: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
+/// Nanoseconds since 1970 of what [`rfc3339_utc`] writes; `None` for anything else, and for what 64 bits do not hold.
+pub fn unix_ns(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+    let mut date = date.splitn(3, '-').map(number);
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let mut time = whole.splitn(3, ':').map(number);
+    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+    let in_range = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    if !in_range || hour > 23 || minute > 59 || second > 60 || fraction.len() > 9 {
+        return None;
+    }
+    let ns = number(&format!("{fraction:0<9}"))?;
+    // Hinnant's `days_from_civil`, the way back from `civil`.
+    let shifted = if month > 2 { year } else { year - 1 };
+    let (era, year_of_era) = (shifted / 400, shifted % 400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    (((days * 24 + hour) * 60 + minute) * 60 + second).checked_mul(1_000_000_000)?.checked_add(ns)
+}
+
 /// Year, month and day of a day since 1970-01-01, in the proleptic Gregorian calendar. After Howard Hinnant,
 /// "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years are counted from March, so that a leap day ends one.
 fn civil(days: u64) -> (u64, u64, u64) {
@@ -44,6 +67,26 @@ mod tests {
         ] {
             assert_eq!(rfc3339_utc(UNIX_EPOCH + Duration::from_secs(seconds)), want);
         }
+    }
+
+    #[test]
+    fn what_was_written_is_read_back_and_nothing_else_is() {
+        for seconds in [0, 951_782_399, 951_782_400, 951_868_800, 1_735_689_599, 1_795_208_645, 4_107_542_400] {
+            let moment = Duration::from_millis(seconds * 1000 + 678);
+            assert_eq!(unix_ns(&rfc3339_utc(UNIX_EPOCH + moment)).map(u128::from), Some(moment.as_nanos()));
+        }
+        for bad in [
+            "",
+            "Z",
+            "2026-11-20",
+            "2026-13-20T00:00:00Z",
+            "2026-11-20T25:00:00Z",
+            "2026-11-20T+1:00:00Z",
+            "1969-12-31T23:59:59Z",
+        ] {
+            assert_eq!(unix_ns(bad), None, "{bad}");
+        }
+        assert_eq!(unix_ns("9999-01-01T00:00:00Z"), None, "more than 64 bits of nanoseconds");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use super::page::{Page, Tone};
 
 /// Rows under one header.
-pub(super) struct Grid {
+pub struct Grid {
     header: Vec<String>,
     /// How many columns, from the left, are labels: left-aligned, and kept when words replace the numbers.
     labels: usize,
@@ -30,43 +30,44 @@ const GAP: u16 = 2;
 const GAP_TO_MARKS: u16 = 1;
 
 impl Grid {
-    pub(super) fn new(labels: usize, header: &[&str]) -> Self {
+    /// A grid without rows: the first `labels` columns are labels.
+    pub fn new(labels: usize, header: &[&str]) -> Self {
         let header = header.iter().map(|&name| name.to_owned()).collect();
         Self { header, labels, marks: Vec::new(), rows: Vec::new(), feet: Vec::new() }
     }
 
     /// Makes these columns, counted from 0, columns of marks.
-    pub(super) fn marks(&mut self, columns: Vec<usize>) {
+    pub fn marks(&mut self, columns: Vec<usize>) {
         self.marks = columns;
     }
 
     /// A line over the rows that follow.
-    pub(super) fn caption(&mut self, text: String) {
+    pub fn caption(&mut self, text: String) {
         self.rows.push(Row::Caption(text));
     }
 
     /// A row, and what is to be said of it: behind it where that fits, below it otherwise.
-    pub(super) fn row(&mut self, cells: Vec<String>, notes: Vec<(Tone, String)>) {
+    pub fn row(&mut self, cells: Vec<String>, notes: Vec<(Tone, String)>) {
         self.rows.push(Row::Cells { cells, notes });
     }
 
     /// A row whose numbers are missing: its labels, and the reason.
-    pub(super) fn words(&mut self, labels: Vec<String>, tone: Tone, words: String) {
+    pub fn words(&mut self, labels: Vec<String>, tone: Tone, words: String) {
         self.rows.push(Row::Words { labels, tone, words });
     }
 
     /// A line under all rows.
-    pub(super) fn foot(&mut self, tone: Tone, text: String) {
+    pub fn foot(&mut self, tone: Tone, text: String) {
         self.feet.push((tone, text));
     }
 
     /// How wide the header and the rows are, notes aside.
-    pub(super) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.aligned().iter().map(|line| line.chars().count()).max().unwrap_or(0)
     }
 
     /// Draws the grid, less these columns (by their headers, in this order) as far as it is too wide with them.
-    pub(super) fn draw_fitting(mut self, dispensable: &[&str], page: &mut Page) {
+    pub fn draw_fitting(mut self, dispensable: &[&str], page: &mut Page) {
         for name in dispensable {
             if self.width() <= page.width() {
                 break;
@@ -92,7 +93,7 @@ impl Grid {
     }
 
     /// Draws the grid; nothing when it has no rows.
-    pub(super) fn draw(self, page: &mut Page) {
+    pub fn draw(self, page: &mut Page) {
         if self.rows.is_empty() {
             return;
         }

@@ -1,6 +1,7 @@
 //! Renderers: pure functions from a document to bytes. What is shown is in the document; nothing is looked up.
 //!
 //! * `json` the document itself, or any other value, broken into `lines`;
+//! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
 //! * `place` what a terminal shows of a placement document;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
@@ -11,7 +12,7 @@ mod closing;
 mod contention;
 mod devices;
 mod figures;
-mod grid;
+pub mod grid;
 mod groups;
 mod hosts;
 mod json;
@@ -19,7 +20,7 @@ mod lines;
 mod missing;
 mod nodes;
 mod numbers;
-mod page;
+pub mod page;
 mod picked;
 mod place;
 mod placement;

@@ -5,7 +5,8 @@
 
 /// How a line is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub enum Tone {
+    /// As it is.
     Plain,
     /// A heading.
     Title,
@@ -31,7 +32,7 @@ impl Tone {
 }
 
 /// The lines so far.
-pub(super) struct Page {
+pub struct Page {
     width: usize,
     lines: Vec<(Tone, String)>,
 }
@@ -43,28 +44,30 @@ const KEY_WIDTH: usize = 12;
 const NARROWEST: usize = 30;
 
 impl Page {
-    pub(super) fn new(width: usize) -> Self {
+    /// An empty page, so many columns wide.
+    pub fn new(width: usize) -> Self {
         Self { width, lines: Vec::new() }
     }
 
-    pub(super) fn width(&self) -> usize {
+    /// How many columns wide it is.
+    pub fn width(&self) -> usize {
         self.width
     }
 
     /// One line, as it is.
-    pub(super) fn line(&mut self, tone: Tone, text: impl Into<String>) {
+    pub fn line(&mut self, tone: Tone, text: impl Into<String>) {
         self.lines.push((tone, text.into().trim_end().to_owned()));
     }
 
     /// An empty line, unless the last is one.
-    pub(super) fn blank(&mut self) {
+    pub fn blank(&mut self) {
         if self.lines.last().is_some_and(|(_, text)| !text.is_empty()) {
             self.lines.push((Tone::Plain, String::new()));
         }
     }
 
     /// `lead`, then words broken at the width and continued below their beginning.
-    pub(super) fn words(&mut self, tone: Tone, lead: &str, text: &str) {
+    pub fn words(&mut self, tone: Tone, lead: &str, text: &str) {
         let indent = lead.chars().count();
         let room = self.width.saturating_sub(indent).max(NARROWEST);
         // Below a lead that is itself longer than a line there is no room; a format's width has a limit, too.
@@ -76,12 +79,12 @@ impl Page {
     }
 
     /// `  key         value`, the value broken as words are.
-    pub(super) fn key(&mut self, tone: Tone, key: &str, value: &str) {
+    pub fn key(&mut self, tone: Tone, key: &str, value: &str) {
         self.words(tone, &format!("  {key:<KEY_WIDTH$}"), value);
     }
 
     /// The text, each line with its newline.
-    pub(super) fn finish(self, color: bool) -> String {
+    pub fn finish(self, color: bool) -> String {
         let mut text = String::new();
         for (tone, line) in &self.lines {
             match tone.sgr() {

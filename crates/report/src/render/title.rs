@@ -15,7 +15,31 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     page.line(Tone::Title, format!("{} {}{git} {} on {place}, {started}", tool.name, tool.version, document.command));
     devices(&document.platform, page);
     missing::count(document, page);
+    slower_twins(document, page);
     page.blank();
+}
+
+/// GPUs that are slower than those like them: nobody should have to find that by comparing rows.
+fn slower_twins(document: &Document, page: &mut Page) {
+    for slower in &document.slower_twins {
+        let less = (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0;
+        let name = match document.devices.iter().find(|device| device.id == slower.device) {
+            Some(device) => format!("GPU {} ({})", device.index, device.id),
+            None => slower.device.clone(),
+        };
+        let twins = if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
+        let text = format!(
+            "{name}, rank {}, is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s in {}, and so in {} of {} cases; {}.",
+            slower.rank,
+            slower.bytes_per_s / 1e9,
+            slower.twins_bytes_per_s / 1e9,
+            slower.case,
+            slower.slower_cases,
+            slower.judged_cases,
+            slower.cause
+        );
+        page.words(Tone::Bad, "SLOWER TWIN: ", &text);
+    }
 }
 
 /// Whether the figures are those of real GPUs.

@@ -3,6 +3,7 @@
 //! * `samples` documents as runs would give them;
 //! * `documents` they follow the committed schema, and read back as they were written;
 //! * `nodes` what is worked out of them;
+//! * `twins` GPUs slower than those like them;
 //! * `size` rank 0 has room for the largest;
 //! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
@@ -12,3 +13,4 @@ mod nodes;
 mod samples;
 mod size;
 mod tables;
+mod twins;

@@ -211,6 +211,8 @@ pub fn empty() -> Document {
         ranks: Vec::new(),
         missing: Vec::new(),
         cases: Vec::new(),
+        rows: Vec::new(),
+        slower_twins: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),
     }

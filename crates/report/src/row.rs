@@ -1,0 +1,136 @@
+//! The figures once more as a flat table, a row a rank and case: what one `jq` expression, a spreadsheet or a data frame reads.
+//!
+//! Everything here is said elsewhere in the document, where it belongs, and is put together by [`rows`]: a reader who wants the evidence
+//! goes there, and one who wants a figure needs no join over cases, ranks and devices. Blocks are left out, they are the evidence.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Document;
+use crate::case::{Order, Timing};
+use crate::rank::Locality;
+use crate::result::Outcome;
+use crate::settings::{Direction, MemoryKind};
+
+/// What one case gave on one rank, with the rank's place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// The case's `id`.
+    pub case: String,
+    /// Whether the ranks ran at once.
+    pub order: Order,
+    /// Which way the bytes moved.
+    pub direction: Direction,
+    /// The size of one copy, bytes.
+    pub bytes: u64,
+    /// The kind of host memory.
+    pub memory: MemoryKind,
+    /// The clock that timed it.
+    pub timing: Timing,
+    /// The rank.
+    pub rank: u32,
+    /// Its host.
+    pub host: String,
+    /// The PU asked (OS index).
+    pub pu: u32,
+    /// The NUMA node of the host memory asked (OS index); null when it was left to the kernel.
+    pub memory_node: Option<u32>,
+    /// The device's `id`.
+    pub device: String,
+    /// The device's marketing name; null where the device is not in the document.
+    pub device_name: Option<String>,
+    /// How the PU lies to the device.
+    pub locality: Locality,
+    /// How it went.
+    pub status: RowStatus,
+    /// The median over blocks of a block's mean round, ns; null where it was not measured.
+    pub median_ns: Option<f64>,
+    /// The lower end of that median's 95 % interval, ns; null with fewer than 6 blocks.
+    pub median_low_ns: Option<f64>,
+    /// The upper end of that median's 95 % interval, ns; null with fewer than 6 blocks.
+    pub median_high_ns: Option<f64>,
+    /// The rate of the median block, bytes/s; null where it was not measured.
+    pub median_bytes_per_s: Option<f64>,
+    /// Total bytes over total time; null where it was not measured.
+    pub bytes_per_s: Option<f64>,
+    /// `bytes_per_s` as percent of the device's bound (twice that for `bidir`); null where it is unknown.
+    pub percent_of_bound: Option<f64>,
+    /// How many blocks were measured; null where it was not measured.
+    pub blocks: Option<u64>,
+}
+
+/// How a case went on one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowStatus {
+    /// There are figures.
+    Measured,
+    /// It was not tried.
+    Skipped,
+    /// A step failed.
+    Failed,
+    /// It ran, but not as asked.
+    Invalid,
+    /// Bytes arrived that were not sent.
+    Corrupt,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+impl RowStatus {
+    /// The status of an outcome.
+    pub fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Measured { .. } => Self::Measured,
+            Outcome::Skipped { .. } => Self::Skipped,
+            Outcome::Failed { .. } => Self::Failed,
+            Outcome::Invalid { .. } => Self::Invalid,
+            Outcome::Corrupt { .. } => Self::Corrupt,
+            Outcome::Newer => Self::Newer,
+        }
+    }
+}
+
+/// The rows of a document's cases, case by case and rank by rank. A result of a rank that the document does not know has none.
+pub fn rows(document: &Document) -> Vec<Row> {
+    let ranks: BTreeMap<u32, _> = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
+    let names: BTreeMap<&str, &str> =
+        document.devices.iter().map(|device| (&device.id[..], &device.name[..])).collect();
+    let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
+    let row = |(case, result): (&crate::case::Case, &crate::result::RankResult)| {
+        let rank = ranks.get(&result.rank)?;
+        let summary = result.summary();
+        let percent_of_bound = match &result.outcome {
+            Outcome::Measured { percent_of_bound, .. } => *percent_of_bound,
+            _ => None,
+        };
+        Some(Row {
+            case: case.id.clone(),
+            order: case.order,
+            direction: case.direction,
+            bytes: case.bytes,
+            memory: case.memory,
+            timing: case.timing,
+            rank: result.rank,
+            host: rank.host.clone(),
+            pu: rank.asked.pu,
+            memory_node: rank.asked.memory_node,
+            device: rank.asked.device.clone(),
+            device_name: names.get(&rank.asked.device[..]).map(|name| (*name).to_owned()),
+            locality: rank.locality,
+            status: RowStatus::of(&result.outcome),
+            median_ns: summary.map(|summary| summary.median_ns),
+            median_low_ns: summary.and_then(|summary| Some(summary.median_interval_ns?.low)),
+            median_high_ns: summary.and_then(|summary| Some(summary.median_interval_ns?.high)),
+            median_bytes_per_s: summary.map(|summary| summary.median_bytes_per_s),
+            bytes_per_s: summary.map(|summary| summary.bytes_per_s),
+            percent_of_bound,
+            blocks: summary.map(|summary| summary.blocks),
+        })
+    };
+    results.filter_map(row).collect()
+}
