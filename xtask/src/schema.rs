@@ -2,24 +2,30 @@
 //!
 //! The schemas are committed, so that a reader needs no build; `tidy` fails when they are not what the types say.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// Where the committed schemas lie in the repository.
-pub const FOLDER: &str = "crates/report/schema";
+/// Every schema: where its file lies in the repository, and its text.
+pub fn all() -> Vec<(PathBuf, String)> {
+    let of = |crate_name: &str, schemas: Vec<(&'static str, String)>| -> Vec<(PathBuf, String)> {
+        let folder = Path::new("crates").join(crate_name).join("schema");
+        schemas.into_iter().map(|(name, text)| (folder.join(name), text)).collect()
+    };
+    [of("report", report::schema::all().into()), of("results", results::schema::all().into())].concat()
+}
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("takes no arguments, but was given {:?}", args.join(" "));
     }
-    let folder = root.join(FOLDER);
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for (name, text) in report::schema::all() {
-        let path = folder.join(name);
+    for (file, text) in all() {
+        let path = root.join(&file);
+        let folder = path.parent().unwrap_or(root);
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        println!("wrote {FOLDER}/{name}");
+        println!("wrote {}", file.display());
     }
     Ok(())
 }

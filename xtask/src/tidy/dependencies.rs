@@ -25,7 +25,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["ranks", "stats", "topo"]),
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),
-    ("xtask", &["ranks", "report"]),
+    ("results", &["report", "stats"]),
+    ("xtask", &["ranks", "report", "results"]),
     ("fake-driver", &[]),
     ("hip-over-cuda", &[]),
 ];

@@ -3,17 +3,16 @@
 use std::path::Path;
 
 use super::finding::Finding;
-use crate::schema::FOLDER;
+use crate::schema::all;
 
 const REMEDY: &str = "run `cargo xtask schema` and commit it; a change that breaks readers needs a new major version";
 
 /// Compares the committed schemas with the generated ones.
 pub fn check(root: &Path) -> Vec<Finding> {
-    let compared = report::schema::all().map(|(name, generated)| {
-        let file = Path::new(FOLDER).join(name);
-        compare(&file, std::fs::read_to_string(root.join(&file)).ok().as_deref(), &generated)
-    });
-    compared.into_iter().flatten().collect()
+    let compared = all()
+        .into_iter()
+        .map(|(file, generated)| compare(&file, std::fs::read_to_string(root.join(&file)).ok().as_deref(), &generated));
+    compared.flatten().collect()
 }
 
 fn compare(file: &Path, committed: Option<&str>, generated: &str) -> Option<Finding> {

@@ -1,0 +1,263 @@
+//! What is normal for a class of hardware, learned from one's own nodes: the lowest rate that a well node shows.
+//!
+//! Fixed thresholds by product fail healthy nodes, because boards, firmware and sites differ; so a class is what the documents themselves say:
+//! GPU model, best link, CPU model, and how near the rank is to the GPU. Per class and case the values of all GPUs are taken on a log scale; a GPU
+//! unlike the others (`stats::odd_one`) is left out and named, since a fleet is never all well. The limit is the one-sided tolerance limit above
+//! which 999,999 of a million measurements of well GPUs lie with 95 % confidence, and at least 3 % below the median. It is only as good as the
+//! spread is normal, which is why `gate` measures a suspect again before it is called one. The unit is the GPU: several runs of
+//! one GPU tell its own spread from that between GPUs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use report::Document;
+use report::device::{Device, DeviceKind, Link};
+use report::document::Tool;
+use report::rank::Locality;
+use report::read::{ReadError, Wanted, read};
+use report::row::{Row, RowStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::interval::median;
+use stats::odd_one::odd_ones;
+use stats::tolerance::lower_factor;
+
+/// The schema's name, in every document.
+pub const SCHEMA: &str = "numabench.baseline";
+/// The schema's major version.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// The schema's minor version.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// The fewest GPUs that a class is learned from.
+pub const LEAST_GPUS: usize = 8;
+/// The fewest nodes that they must be of.
+pub const LEAST_NODES: usize = 3;
+
+/// The share of measurements of well GPUs that lie above the limit, and how sure that is. A thousand nodes of eight GPUs are 240,000 of them a month
+/// each way.
+const SHARE: f64 = 0.999_999;
+const CONFIDENCE: f64 = 0.95;
+
+/// The limit is at least so far below the median, however alike the GPUs that it was learned from are.
+const LEAST_MARGIN: f64 = 0.03;
+
+/// What is normal, by class of hardware.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Baseline {
+    /// Always `numabench.baseline`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// `major.minor` of the schema this document follows.
+    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
+    pub schema_version: String,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// How many documents it was learned from.
+    pub documents: u32,
+    /// What is normal, for each class and case.
+    pub normals: Vec<Normal>,
+    /// Classes and cases that there were too few GPUs of, in words.
+    pub too_few: Vec<String>,
+    /// GPUs that are unlike the others of their class and were left out, in words.
+    pub left_out: Vec<String>,
+}
+
+/// A class of hardware.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Class {
+    /// The GPU's name, as the driver gives it.
+    pub gpu: String,
+    /// The best its link can be, `PCIe 5 x16`; null where it is not known.
+    pub best_link: Option<String>,
+    /// The CPU's model; null where it is not told.
+    pub cpu: Option<String>,
+    /// How near the rank's PU is to the GPU, as documents name it.
+    pub locality: String,
+}
+
+/// What one case normally gives on a class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Normal {
+    /// The class.
+    pub class: Class,
+    /// The case's `id`.
+    pub case: String,
+    /// How many nodes it was learned from.
+    pub nodes: u32,
+    /// How many GPUs.
+    pub gpus: u32,
+    /// How many values.
+    pub values: u32,
+    /// The median rate over GPUs.
+    pub median_bytes_per_s: f64,
+    /// The deviation between GPUs, a fraction.
+    pub between: f64,
+    /// The deviation between runs on one GPU, a fraction; null where no GPU was run twice.
+    pub within: Option<f64>,
+    /// Below this a GPU is a suspect.
+    pub limit_bytes_per_s: f64,
+}
+
+/// One figure of one GPU, with what it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The GPU's class.
+    pub class: Class,
+    /// The case's `id`.
+    pub case: String,
+    /// Its host.
+    pub host: String,
+    /// The device's `id`.
+    pub device: String,
+    /// Its rate, bytes/s.
+    pub rate: f64,
+}
+
+/// Nothing can be learned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotLearned {
+    /// No GPU has a figure.
+    #[error(
+        "no document has a figure of a GPU: give documents of `numabench check --bandwidth --json FILE` or `numabench pingpong --order alone`"
+    )]
+    NoGpu,
+    /// All classes have too few.
+    #[error(
+        "there is too little to learn from: {0}; a class needs {LEAST_GPUS} GPUs of {LEAST_NODES} nodes, so run on more of them"
+    )]
+    TooFew(String),
+}
+
+/// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more.
+pub fn values(document: &Document) -> Vec<Value> {
+    let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
+    let value = |row: &Row| {
+        let device = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)?;
+        let rate = row.median_bytes_per_s.filter(|rate| row.status == RowStatus::Measured && *rate > 0.0)?;
+        let class = class(document, device, row.locality);
+        let (case, host, device) = (row.case.clone(), row.host.clone(), row.device.clone());
+        (row.bytes >= 1 << 20).then_some(Value { class, case, host, device, rate })
+    };
+    document.rows.iter().filter_map(value).collect()
+}
+
+fn class(document: &Document, device: &Device, locality: Locality) -> Class {
+    let link = |link: &Link| Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?));
+    let models = match document.nodes.get(device.node as usize) {
+        Some(node) => node.facts.cpu_models.clone(),
+        None => document.environment.topology.packages.iter().map(|package| package.cpu_model.clone()).collect(),
+    };
+    Class {
+        gpu: device.name.clone(),
+        best_link: device.link.value.as_ref().and_then(link),
+        cpu: models.into_iter().flatten().next(),
+        locality: format!("{locality:?}").to_lowercase(),
+    }
+}
+
+impl Baseline {
+    /// Reads a baseline of this major version, of an older or newer minor one too.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        let writer = "numabench baseline -o FILE";
+        read(bytes, Wanted { schema: SCHEMA, major: SCHEMA_MAJOR, minor: SCHEMA_MINOR, writer }).map(|(read, _)| read)
+    }
+}
+
+/// Learns what is normal from the figures of several documents.
+///
+/// # Errors
+/// [`NotLearned`]: no class has enough GPUs.
+pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, NotLearned> {
+    let mut groups: BTreeMap<(&Class, &str), Vec<&Value>> = BTreeMap::new();
+    for value in values {
+        groups.entry((&value.class, &value.case)).or_default().push(value);
+    }
+    if groups.is_empty() {
+        return Err(NotLearned::NoGpu);
+    }
+    let (mut normals, mut too_few, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    for ((class, case), values) in groups {
+        match normal(class, case, &values, &mut left_out) {
+            Ok(normal) => normals.push(normal),
+            Err(few) => too_few.push(few),
+        }
+    }
+    if normals.is_empty() {
+        return Err(NotLearned::TooFew(too_few.join("; ")));
+    }
+    Ok(Baseline {
+        schema: SCHEMA.to_owned(),
+        schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+        tool,
+        documents,
+        normals,
+        too_few,
+        left_out,
+    })
+}
+
+fn normal(class: &Class, case: &str, values: &[&Value], left_out: &mut Vec<String>) -> Result<Normal, String> {
+    let mut gpus: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for value in values {
+        gpus.entry((&value.host, &value.device)).or_default().push(value.rate);
+    }
+    let mut medians: Vec<((&str, &str), f64)> =
+        gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
+    let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
+    let odd: BTreeSet<usize> =
+        odd_ones(&rates).map(|judged| judged.odd.iter().map(|one| one.index).collect()).unwrap_or_default();
+    for at in &odd {
+        let ((host, device), rate) = medians[*at];
+        left_out.push(format!(
+            "{host}, {device}: {:.1} GB/s in {case}, unlike the {} others",
+            rate / 1e9,
+            rates.len() - 1
+        ));
+        gpus.remove(&(host, device));
+    }
+    medians.retain(|(gpu, _)| gpus.contains_key(gpu));
+    let nodes = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
+    if medians.len() < LEAST_GPUS || nodes < LEAST_NODES {
+        return Err(format!("{} GPUs of {nodes} nodes have {case} on {}", medians.len(), class.gpu));
+    }
+    let logs: Vec<f64> = medians.iter().map(|(_, rate)| rate.ln()).collect();
+    let center = median(&logs).unwrap_or_default();
+    let between = deviation(&logs);
+    let within = within(gpus.values());
+    // A new measurement has both spreads; `between` of medians of single runs holds the other already.
+    let spread = between.hypot(within.unwrap_or_default());
+    let factor = lower_factor(logs.len(), SHARE, CONFIDENCE).unwrap_or(f64::INFINITY);
+    let limit = (center - factor * spread).min(center + (1.0 - LEAST_MARGIN).ln());
+    Ok(Normal {
+        class: class.clone(),
+        case: case.to_owned(),
+        nodes: nodes as u32,
+        gpus: logs.len() as u32,
+        values: gpus.values().map(Vec::len).sum::<usize>() as u32,
+        median_bytes_per_s: center.exp(),
+        between,
+        within,
+        limit_bytes_per_s: limit.exp(),
+    })
+}
+
+/// The sample deviation.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// The pooled deviation of the logarithms of each GPU's own values; `None` where none has two.
+fn within<'v>(gpus: impl Iterator<Item = &'v Vec<f64>>) -> Option<f64> {
+    let (mut squares, mut freedom) = (0.0, 0.0);
+    for rates in gpus {
+        let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        freedom += logs.len() as f64 - 1.0;
+    }
+    (freedom > 0.0).then(|| (squares / freedom).sqrt())
+}

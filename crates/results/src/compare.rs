@@ -1,0 +1,244 @@
+//! Two sides of runs, case by case: what differs between their conditions, what is missing, and what got worse.
+
+use std::collections::BTreeMap;
+
+use report::document::Tool;
+
+use crate::comparison::{Compared, Comparison, Counts, Lacking, RunName, SCHEMA, schema_version};
+use crate::conditions::{Differing, differing};
+use crate::figure::{Figure, Key, Unit};
+use crate::judge::{Basis, Judged, Pair, Verdict, judge};
+use crate::run::Run;
+
+/// The changes that matter, as fractions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Of rates.
+    pub bandwidth: f64,
+    /// Of times of small copies.
+    pub latency: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { bandwidth: 0.03, latency: 0.05 }
+    }
+}
+
+/// The two sides cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCompared {
+    /// They did not measure the same thing.
+    #[error(
+        "the two sides did not measure the same thing: {differs}; give runs that agree in it, or --force to compare them all the same"
+    )]
+    Essential {
+        /// What differs, in words.
+        differs: String,
+    },
+    /// They have no case in common.
+    #[error(
+        "the two sides have no case in common (base: {base}; new: {new}): compare runs of the same sizes, directions, memory, PUs and GPUs"
+    )]
+    NothingInCommon {
+        /// One of the base's cases.
+        base: String,
+        /// One of the new side's.
+        new: String,
+    },
+}
+
+/// The figures of one key over a side's runs, and the reason of a run that has none.
+#[derive(Default)]
+struct Side<'r> {
+    figures: Vec<&'r Figure>,
+    reason: Option<&'r String>,
+}
+
+/// Compares the `new` runs with those of the `base`.
+///
+/// # Errors
+/// [`NotCompared`]: they did not measure the same thing, and nobody insists (`force`); or they have nothing in common.
+pub fn compare(
+    tool: Tool,
+    base: &[Run],
+    new: &[Run],
+    thresholds: Thresholds,
+    force: bool,
+) -> Result<Comparison, NotCompared> {
+    let conditions = |side: &'_ [Run]| -> Vec<_> { side.iter().flat_map(|run| run.conditions.clone()).collect() };
+    let differing = differing(conditions(base).iter(), conditions(new).iter());
+    refuse(&differing, force)?;
+
+    let (base_side, new_side) = (gathered(base), gathered(new));
+    let has = |side: &BTreeMap<&Key, Side<'_>>, key: &Key| side.get(key).is_some_and(|side| !side.figures.is_empty());
+    let keys: Vec<&Key> = base_side.keys().copied().filter(|key| has(&base_side, key) && has(&new_side, key)).collect();
+    if keys.is_empty() {
+        let one = |side: &BTreeMap<&Key, Side<'_>>| {
+            let key = side.keys().find(|key| has(side, key)).or(side.keys().next());
+            key.map_or("none".to_owned(), |key| format!("{}, {}", key.case, key.place()))
+        };
+        return Err(NotCompared::NothingInCommon { base: one(&base_side), new: one(&new_side) });
+    }
+    let values = |side: &Side<'_>| side.figures.iter().map(|figure| (figure.median, figure.blocks.clone())).collect();
+    let pair = |key: &&Key| {
+        let unit = base_side[key].figures[0].unit;
+        let threshold = if unit == Unit::Ns { thresholds.latency } else { thresholds.bandwidth };
+        Pair { unit, base: values(&base_side[key]), new: values(&new_side[key]), threshold }
+    };
+    let pairs: Vec<Pair> = keys.iter().map(pair).collect();
+    let judged = judge(&pairs);
+    let mut cases: Vec<Compared> =
+        keys.iter().zip(&pairs).zip(judged).map(|((key, pair), judged)| compared(key, pair, judged)).collect();
+    let worse = |case: &Compared| if case.unit.more_is_better() { case.new / case.base } else { case.base / case.new };
+    cases.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(worse(a).total_cmp(&worse(b))));
+
+    let lacking = |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>| -> Vec<Lacking> {
+        let only = of.keys().filter(|key| has(of, key) && !has(other, key));
+        only.map(|key| Lacking { key: (*key).clone(), reason: other.get(key).and_then(|side| side.reason.cloned()) })
+            .collect()
+    };
+    let (missing, added) = (lacking(&base_side, &new_side), lacking(&new_side, &base_side));
+    let of = |verdict| cases.iter().filter(|case| case.verdict == verdict).count() as u32;
+    let counts = Counts {
+        regressed: of(Verdict::Regressed),
+        improved: of(Verdict::Improved),
+        same: of(Verdict::Same),
+        inconclusive: of(Verdict::Inconclusive),
+        missing: missing.len() as u32,
+        added: added.len() as u32,
+    };
+    let named = |side: &[Run]| -> Vec<RunName> {
+        side.iter().map(|run| RunName { file: run.name.clone(), started_at: run.started_at.clone() }).collect()
+    };
+    Ok(Comparison {
+        schema: SCHEMA.to_owned(),
+        schema_version: schema_version(),
+        tool,
+        summary: summary(&counts, &cases),
+        counts,
+        base: named(base),
+        new: named(new),
+        bandwidth_threshold: thresholds.bandwidth,
+        latency_threshold: thresholds.latency,
+        differing,
+        notes: notes(&cases, base.len(), new.len()),
+        cases,
+        missing,
+        added,
+    })
+}
+
+fn refuse(differing: &[Differing], force: bool) -> Result<(), NotCompared> {
+    let essential = differing.iter().filter(|differs| differs.essential);
+    let words = essential.map(|differs| {
+        format!(
+            "{} is {} in the base and {} in the new",
+            differs.fact,
+            differs.base.join(" and "),
+            differs.new.join(" and ")
+        )
+    });
+    let words: Vec<String> = words.collect();
+    match words.len() {
+        0 => Ok(()),
+        _ if force => Ok(()),
+        1..=3 => Err(NotCompared::Essential { differs: words.join("; ") }),
+        more => Err(NotCompared::Essential { differs: format!("{}; and {} more", words[..3].join("; "), more - 3) }),
+    }
+}
+
+fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
+    let mut sides: BTreeMap<&Key, Side<'_>> = BTreeMap::new();
+    for (key, figure) in runs.iter().flat_map(|run| &run.figures) {
+        let side = sides.entry(key).or_default();
+        match figure {
+            Ok(figure) => side.figures.push(figure),
+            Err(reason) => side.reason = Some(reason),
+        }
+    }
+    sides
+}
+
+fn compared(key: &Key, pair: &Pair, judged: Judged) -> Compared {
+    let evidence = judged.evidence;
+    Compared {
+        key: key.clone(),
+        unit: pair.unit,
+        base: judged.base,
+        new: judged.new,
+        basis: judged.basis,
+        base_values: judged.base_values as u32,
+        new_values: judged.new_values as u32,
+        ratio: evidence.map(|evidence| evidence.ratio),
+        ratio_interval: evidence.map(|evidence| evidence.interval),
+        cliffs_delta: evidence.map(|evidence| evidence.effect),
+        p_value: evidence.map(|evidence| evidence.p_value),
+        p_adjusted: evidence.map(|evidence| evidence.p_adjusted),
+        threshold: pair.threshold,
+        verdict: judged.verdict,
+    }
+}
+
+/// One sentence: the worst first.
+fn summary(counts: &Counts, cases: &[Compared]) -> String {
+    let all = cases.len();
+    let of = |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
+    let mut parts = Vec::new();
+    if counts.regressed > 0 {
+        let worst = cases.first().map(|case| {
+            let by = change(case.unit, case.new / case.base);
+            format!("; the worst by {by}: {}, {}", case.key.case, case.key.place())
+        });
+        parts.push(format!("REGRESSED: {}{}", of(counts.regressed), worst.unwrap_or_default()));
+    }
+    if counts.missing > 0 {
+        parts.push(format!("MISSING: {} of the base's cases have no new figure", counts.missing));
+    }
+    if counts.improved > 0 {
+        parts.push(format!("IMPROVED: {}", of(counts.improved)));
+    }
+    if counts.inconclusive > 0 {
+        parts.push(format!("INCONCLUSIVE: {}", of(counts.inconclusive)));
+    }
+    if counts.same > 0 {
+        parts.push(format!("SAME: {}", of(counts.same)));
+    }
+    parts.join(". ")
+}
+
+/// `10.2 % slower` from new over base.
+pub fn change(unit: Unit, ratio: f64) -> String {
+    let slower = (ratio < 1.0) == unit.more_is_better();
+    format!("{:.1} % {}", (ratio - 1.0).abs() * 100.0, if slower { "slower" } else { "faster" })
+}
+
+fn notes(cases: &[Compared], base: usize, new: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if cases.iter().any(|case| case.basis == Basis::Blocks) {
+        notes.push(format!(
+            "{base} run in the base and {new} in the new: blocks of one run do not show how runs differ, so only a change that is wholly \
+             beyond the threshold is called one. Give several runs a side (folders work) to see smaller ones"
+        ));
+    }
+    // Exact two-sided p of complete separation with n and m runs: 2 / (n + m choose n).
+    let separated = |n: usize, m: usize| {
+        let ways = (1..=n).fold(1.0, |ways, at| ways * (m + at) as f64 / at as f64);
+        2.0 / ways
+    };
+    let of_runs = cases.iter().filter(|case| case.basis == Basis::Runs && case.ratio.is_some()).count();
+    let ranks = base >= stats::compare::LEAST_VALUES && new >= stats::compare::LEAST_VALUES;
+    if ranks && separated(base, new) * of_runs as f64 >= 0.05 {
+        notes.push(format!(
+            "{base} runs against {new} cannot tell {of_runs} cases apart at 5 % for all of them together: give more runs a side, or compare fewer cases"
+        ));
+    }
+    let few = cases.iter().filter(|case| case.ratio.is_none()).count();
+    if few > 0 {
+        notes.push(format!(
+            "{few} of {} cases have too few values to be judged: a run needs 6 blocks, or a side several runs",
+            cases.len()
+        ));
+    }
+    notes
+}

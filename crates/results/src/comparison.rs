@@ -1,0 +1,128 @@
+//! The comparison document: what a comparison asked, found and why. A document of its own beside the result document; its rules hold
+//! here too.
+
+use report::document::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::interval::Interval;
+
+use crate::conditions::Differing;
+use crate::figure::{Key, Unit};
+use crate::judge::{Basis, Verdict};
+
+/// The schema's name, in every document.
+pub const SCHEMA: &str = "numabench.comparison";
+/// The schema's major version.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// The schema's minor version.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// Two sides of runs, compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Always `numabench.comparison`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// `major.minor` of the schema this document follows.
+    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
+    pub schema_version: String,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// What it comes to, in one sentence.
+    pub summary: String,
+    /// How many cases came to what.
+    pub counts: Counts,
+    /// The runs compared with.
+    pub base: Vec<RunName>,
+    /// The runs that are compared with them.
+    pub new: Vec<RunName>,
+    /// The change that matters for rates, a fraction.
+    pub bandwidth_threshold: f64,
+    /// The change that matters for times of small copies, a fraction.
+    pub latency_threshold: f64,
+    /// What the two sides were under that differs, what makes the comparison meaningless first.
+    pub differing: Vec<Differing>,
+    /// What the reader should know of how much this comparison can tell.
+    pub notes: Vec<String>,
+    /// The cases that both sides have, regressed ones first, by how much they changed.
+    pub cases: Vec<Compared>,
+    /// Cases that the base has and the new side has not.
+    pub missing: Vec<Lacking>,
+    /// Cases that the new side has and the base has not.
+    pub added: Vec<Lacking>,
+}
+
+/// How many cases came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Worse by the threshold or more.
+    pub regressed: u32,
+    /// Better by the threshold or more.
+    pub improved: u32,
+    /// Changed by less than the threshold.
+    pub same: u32,
+    /// Not decided.
+    pub inconclusive: u32,
+    /// In the base only.
+    pub missing: u32,
+    /// In the new side only.
+    pub added: u32,
+}
+
+/// A run that took part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunName {
+    /// The file.
+    pub file: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+}
+
+/// A case that both sides have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Compared {
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub key: Key,
+    /// What the figures count: rates above 64 KiB, times up to it.
+    pub unit: Unit,
+    /// The base's figure: the median over its runs.
+    pub base: f64,
+    /// The new figure.
+    pub new: f64,
+    /// What the values of the statistics are.
+    pub basis: Basis,
+    /// How many of them the base has.
+    pub base_values: u32,
+    /// How many of them the new side has.
+    pub new_values: u32,
+    /// New over base; null with too few values.
+    pub ratio: Option<f64>,
+    /// The 95 % interval of the ratio; null with too few values.
+    pub ratio_interval: Option<Interval>,
+    /// Cliff's delta, −1 to 1: 1 where every new value is higher than every one of the base; null with too few values.
+    pub cliffs_delta: Option<f64>,
+    /// The two-sided p-value of the test for this case alone; null with too few values.
+    pub p_value: Option<f64>,
+    /// The same, adjusted by Holm's method for all cases of this comparison; null with too few values.
+    pub p_adjusted: Option<f64>,
+    /// The change that matters, a fraction.
+    pub threshold: f64,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+/// A case that one side has not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lacking {
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub key: Key,
+    /// Why there is no figure, where a document of that side says so; null where it does not have the case at all.
+    pub reason: Option<String>,
+}
+
+/// `major.minor` of the schema this crate writes.
+pub fn schema_version() -> String {
+    format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}")
+}

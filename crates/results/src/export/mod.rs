@@ -1,0 +1,56 @@
+//! Documents in the forms of dashboards and pipelines: pure functions from a document to text.
+//!
+//! * `csv` a row a rank and case, for spreadsheets and data frames;
+//! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
+//! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
+//! * `junit` for CI servers; `influx` line protocol.
+//!
+//! Formats that key on names get names that stay the same from run to run : no host, no date, no rank number. What a case of
+//! small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
+
+mod bmf;
+mod csv;
+mod gha;
+mod influx;
+mod junit;
+mod name;
+mod openmetrics;
+mod words;
+
+use report::Document;
+use report::render::JsonError;
+
+/// The forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Comma-separated values (RFC 4180).
+    Csv,
+    /// Bencher Metric Format.
+    Bmf,
+    /// github-action-benchmark, `customBiggerIsBetter`: the rates.
+    GhaBigger,
+    /// github-action-benchmark, `customSmallerIsBetter`: the times.
+    GhaSmaller,
+    /// OpenMetrics text.
+    OpenMetrics,
+    /// JUnit XML.
+    Junit,
+    /// InfluxDB line protocol.
+    Influx,
+}
+
+/// The document in this form.
+///
+/// # Errors
+/// [`JsonError`]: a figure is not finite, which no document that was read has.
+pub fn export(document: &Document, form: Form) -> Result<Vec<u8>, JsonError> {
+    match form {
+        Form::Csv => Ok(csv::csv(document).into_bytes()),
+        Form::Bmf => bmf::bmf(document),
+        Form::GhaBigger => gha::bigger(document),
+        Form::GhaSmaller => gha::smaller(document),
+        Form::OpenMetrics => Ok(openmetrics::openmetrics(document).into_bytes()),
+        Form::Junit => Ok(junit::junit(document).into_bytes()),
+        Form::Influx => Ok(influx::influx(document).into_bytes()),
+    }
+}

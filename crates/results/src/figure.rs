@@ -1,0 +1,111 @@
+//! What a document says of one case in one place: a figure with the blocks behind it, or the reason there is none.
+//!
+//! The place is told by what stays the same from run to run: PU, memory node and the device's address on its node. Ranks are numbered by
+//! the launcher and hosts are named by the scheduler, so neither belongs to it, except that hosts tell the nodes of one run apart.
+
+use report::case::Case;
+use report::device::name_on_node;
+use report::rank::Rank;
+use report::result::{BlockSample, Outcome, RankResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Copies of up to this many bytes are judged by their time: what they cost is latency, and a rate of them says nothing.
+pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
+
+/// One case in one place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Key {
+    /// The case's `id`.
+    pub case: String,
+    /// The host, where the runs were on several nodes; null otherwise.
+    pub host: Option<String>,
+    /// The device on its node: a PCI address, or `node N`.
+    pub device: String,
+    /// The PU asked (OS index).
+    pub pu: u32,
+    /// The NUMA node of the host memory asked (OS index); null when it was left to the kernel.
+    pub memory_node: Option<u32>,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// A rate: more is better.
+    BytesPerS,
+    /// A time: less is better.
+    Ns,
+}
+
+impl Unit {
+    /// The unit by which copies of this size are judged.
+    pub fn of(bytes: u64) -> Self {
+        if bytes <= LATENCY_UP_TO_BYTES { Self::Ns } else { Self::BytesPerS }
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(self) -> bool {
+        self == Self::BytesPerS
+    }
+}
+
+/// A figure and the blocks behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it counts.
+    pub unit: Unit,
+    /// The figure: the median over blocks.
+    pub median: f64,
+    /// Each block's value, in order; empty where the document keeps none.
+    pub blocks: Vec<f64>,
+}
+
+impl Figure {
+    /// The figure of a result.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn of(case: &Case, result: &RankResult) -> Result<Self, String> {
+        let summary = match &result.outcome {
+            Outcome::Measured { summary, .. } => summary,
+            Outcome::Skipped { reason } => return Err(format!("skipped: {reason}")),
+            Outcome::Failed { message, .. } => return Err(format!("failed: {message}")),
+            Outcome::Invalid { reason } => return Err(format!("invalid: {reason}")),
+            Outcome::Corrupt { reason } => return Err(format!("corrupt: {reason}")),
+            Outcome::Newer => return Err("it has an outcome that only a newer numabench knows".to_owned()),
+        };
+        let unit = Unit::of(case.bytes);
+        let value = |block: &BlockSample| match unit {
+            Unit::BytesPerS => block.bytes as f64 / block.elapsed_ns * 1e9,
+            Unit::Ns => block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
+        };
+        let median = if unit.more_is_better() { summary.median_bytes_per_s } else { summary.median_ns };
+        let blocks: Vec<f64> = result.blocks.iter().map(value).collect();
+        let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
+        if !is_figure(&median) || !blocks.iter().all(is_figure) {
+            return Err("its figures are not all positive, finite numbers".to_owned());
+        }
+        Ok(Self { unit, median, blocks })
+    }
+}
+
+impl Key {
+    /// The key of a case on a rank of a run on one or `several` nodes.
+    pub fn of(case: &Case, rank: &Rank, several: bool) -> Self {
+        Self {
+            case: case.id.clone(),
+            host: several.then(|| rank.host.clone()),
+            device: name_on_node(&rank.asked.device).to_owned(),
+            pu: rank.asked.pu,
+            memory_node: rank.asked.memory_node,
+        }
+    }
+
+    /// The place in few words: `0000:c1:00.0 from PU 49, node 3`.
+    pub fn place(&self) -> String {
+        let host = self.host.as_ref().map_or(String::new(), |host| format!("{host} "));
+        let node = self.memory_node.map_or(String::new(), |node| format!(", node {node}"));
+        format!("{host}{} from PU {}{node}", self.device, self.pu)
+    }
+}

@@ -1,0 +1,132 @@
+//! Step changes over many documents: when a figure changed its level for good, and what of the environment changed with it.
+//!
+//! Documents are put in order of time; each case in each place is a series, per host. A change must be one by Pettitt's test
+//! (`stats::change_point`) at 1 % divided by the number of series, so that a whole folder without a change names one in at most one per cent of
+//! cases, and at least as large as the threshold that comparisons have.
+
+use std::collections::BTreeMap;
+
+use report::document::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::change_point::{LEAST_SIDE, changes};
+
+use crate::compare::Thresholds;
+use crate::conditions::{Differing, differing};
+use crate::figure::{Figure, Key, Unit};
+use crate::run::Run;
+
+/// The schema's name, in every document.
+pub const SCHEMA: &str = "numabench.history";
+/// The schema's major version.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// The schema's minor version.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// The chance of any change in a folder where there is none.
+const LEVEL: f64 = 0.01;
+
+/// The step changes of many runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct History {
+    /// Always `numabench.history`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// `major.minor` of the schema this document follows.
+    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
+    pub schema_version: String,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// How many runs there are.
+    pub runs: u32,
+    /// How many series, a case in a place on a host, were long enough to be searched.
+    pub series: u32,
+    /// How many were too short.
+    pub too_short: u32,
+    /// The changes, the latest first.
+    pub steps: Vec<Step>,
+}
+
+/// A figure that changed its level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub key: Key,
+    /// What the figures count.
+    pub unit: Unit,
+    /// When the last run at the old level began, RFC 3339 in UTC.
+    pub last_before: String,
+    /// When the first run at the new level began.
+    pub first_after: String,
+    /// The file of that run.
+    pub file: String,
+    /// The median before.
+    pub before: f64,
+    /// The median after.
+    pub after: f64,
+    /// How many runs are at the old level.
+    pub runs_before: u32,
+    /// How many are at the new one.
+    pub runs_after: u32,
+    /// The p-value of the change.
+    pub p_value: f64,
+    /// What those two runs were under that differs.
+    pub differing: Vec<Differing>,
+}
+
+/// Searches the runs for step changes.
+pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> History {
+    // RFC 3339 in UTC with equal digits sorts as time does.
+    runs.sort_by(|a, b| a.started_at.cmp(&b.started_at));
+    let mut series: BTreeMap<(&str, &Key), Vec<(usize, &Figure)>> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        for (key, figure) in &run.figures {
+            if let Ok(figure) = figure {
+                series.entry((&run.host, key)).or_default().push((at, figure));
+            }
+        }
+    }
+    let all = series.len();
+    series.retain(|_, points| points.len() >= 2 * LEAST_SIDE);
+    let level = LEVEL / series.len().max(1) as f64;
+    let mut steps = Vec::new();
+    for ((host, key), points) in &series {
+        let values: Vec<f64> = points.iter().map(|(_, figure)| figure.median).collect();
+        let found = changes(&values, level);
+        let ends: Vec<usize> =
+            std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([values.len()]).collect();
+        for (index, change) in found.iter().enumerate() {
+            let unit = points[change.at].1.unit;
+            let threshold = if unit == Unit::Ns { thresholds.latency } else { thresholds.bandwidth };
+            if (change.after / change.before - 1.0).abs() < threshold {
+                continue;
+            }
+            let (before, after) = (&runs[points[change.at - 1].0], &runs[points[change.at].0]);
+            let key = Key { host: Some((*host).to_owned()), ..(*key).clone() };
+            steps.push(Step {
+                key,
+                unit,
+                last_before: before.started_at.clone(),
+                first_after: after.started_at.clone(),
+                file: after.name.clone(),
+                before: change.before,
+                after: change.after,
+                runs_before: (change.at - ends[index]) as u32,
+                runs_after: (ends[index + 2] - change.at) as u32,
+                p_value: change.p_value,
+                differing: differing(before.conditions.iter(), after.conditions.iter()),
+            });
+        }
+    }
+    steps.sort_by(|a, b| b.first_after.cmp(&a.first_after).then(a.key.cmp(&b.key)));
+    History {
+        schema: SCHEMA.to_owned(),
+        schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+        tool,
+        runs: runs.len() as u32,
+        series: series.len() as u32,
+        too_short: (all - series.len()) as u32,
+        steps,
+    }
+}

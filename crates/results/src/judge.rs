@@ -1,0 +1,307 @@
+//! Whether one case got worse: the decision, on numbers alone.
+//!
+//! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation, and runs differ by more than
+//! blocks do. What is compared depends on how many runs there are, because no method serves two runs and twenty:
+//!
+//! | runs a side | values | ratio and its interval | test |
+//! |---|---|---|---|
+//! | 6 and more each | a run's median | medians, bootstrap | Mann-Whitney |
+//! | 2 and more each | a run's median | geometric means, Welch's t | Welch's t |
+//! | 1 against 3 and more | a run's median | geometric means, pooled t (Crawford and Howell 1998) | the same |
+//! | 1 against 1 or 2 | blocks | medians, bootstrap | Mann-Whitney |
+//!
+//! p-values are Holm's over all cases. REGRESSED and IMPROVED need an adjusted p below 5 %, an interval that leaves 1 out, and a change of the
+//! threshold or more. Where blocks are the values, the data know nothing of how runs differ: the interval is widened as if runs differed by
+//! [`RUN_SPREAD`], and the whole of it must lie beyond the threshold. SAME needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::bootstrap::{MedianLaw, ratio_interval};
+use stats::compare::cliffs_delta;
+use stats::holm::holm;
+use stats::interval::{Interval, median};
+use stats::mann_whitney::mann_whitney_p;
+use stats::t_ratio::t_ratio;
+
+use crate::figure::Unit;
+
+/// The level of every test and interval.
+const ALPHA: f64 = 0.05;
+
+/// From so many values a side on medians are compared; a median's own 95 % interval needs as many.
+const FOR_MEDIANS: usize = stats::compare::LEAST_VALUES;
+
+/// The deviation that runs of one side are taken to have where nobody measured it. With 1 % in truth, 3 % of families of eight cases that
+/// are equal have one that is called changed; with 0.5 % hardly any, and a change of 5 % is found.
+pub const RUN_SPREAD: f64 = 0.005;
+
+/// What a case's values come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The new side is worse by the threshold or more.
+    Regressed,
+    /// The new side is better by the threshold or more.
+    Improved,
+    /// They differ by less than the threshold.
+    Same,
+    /// The data do not decide.
+    Inconclusive,
+}
+
+/// What the values of a comparison are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// A value a run.
+    Runs,
+    /// A value a block of one or two runs a side: it knows nothing of how runs differ.
+    Blocks,
+}
+
+/// One case to be judged: what each run's figure and blocks are.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// What the values count.
+    pub unit: Unit,
+    /// Each base run's median and blocks.
+    pub base: Vec<(f64, Vec<f64>)>,
+    /// Each new run's.
+    pub new: Vec<(f64, Vec<f64>)>,
+    /// The change that matters, as a part: 0.03.
+    pub threshold: f64,
+}
+
+/// A judged case. Ratios are of the new values over the base's, whichever is better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What the values were.
+    pub basis: Basis,
+    /// The base's value: the median over its runs, or over the blocks.
+    pub base: f64,
+    /// The new one.
+    pub new: f64,
+    /// How many values the base had.
+    pub base_values: usize,
+    /// How many values the new side had.
+    pub new_values: usize,
+    /// The ratio, its interval and the tests; `None` with too few values.
+    pub evidence: Option<Evidence>,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+/// What speaks for a difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// New over base.
+    pub ratio: f64,
+    /// Its 95 % interval.
+    pub interval: Interval,
+    /// Cliff's delta: 1 where every new value is higher than every base value.
+    pub effect: f64,
+    /// The test's two-sided p-value for this case alone.
+    pub p_value: f64,
+    /// The same, adjusted for all cases.
+    pub p_adjusted: f64,
+}
+
+/// Judges all cases of a comparison, which are one family.
+pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
+    let mut laws = BTreeMap::new();
+    let mut judged: Vec<Judged> = pairs.iter().map(|pair| weigh(pair, &mut laws)).collect();
+    let tested: Vec<usize> = (0..judged.len()).filter(|at| judged[*at].evidence.is_some()).collect();
+    let alone: Vec<f64> = tested.iter().filter_map(|at| Some(judged[*at].evidence?.p_value)).collect();
+    for (at, adjusted) in tested.into_iter().zip(holm(&alone)) {
+        let case = &mut judged[at];
+        if let Some(evidence) = &mut case.evidence {
+            evidence.p_adjusted = adjusted;
+            case.verdict = verdict(&pairs[at], evidence, case.basis);
+        }
+    }
+    judged
+}
+
+/// The ratio and its evidence, before there is a family.
+fn weigh(pair: &Pair, laws: &mut BTreeMap<usize, MedianLaw>) -> Judged {
+    let (fewer, more) = (pair.base.len().min(pair.new.len()), pair.base.len().max(pair.new.len()));
+    let basis = if fewer >= 2 || more >= 3 { Basis::Runs } else { Basis::Blocks };
+    let values = |side: &[(f64, Vec<f64>)]| -> Vec<f64> {
+        match basis {
+            Basis::Runs => side.iter().map(|(median, _)| *median).collect(),
+            Basis::Blocks => side.iter().flat_map(|(_, blocks)| blocks).copied().collect(),
+        }
+    };
+    let (base, new) = (values(&pair.base), values(&pair.new));
+    let medians = base.len() >= FOR_MEDIANS && new.len() >= FOR_MEDIANS;
+    let found = match basis {
+        Basis::Runs if !medians => {
+            t_ratio(&base, &new, 1.0 - ALPHA).map(|found| (found.ratio, found.interval, found.p_value))
+        }
+        _ if medians => of_medians(&base, &new, laws),
+        _ => None,
+    };
+    let evidence = found.map(|(ratio, interval, p_value)| {
+        let interval = if basis == Basis::Blocks { widened(ratio, interval) } else { interval };
+        let effect = cliffs_delta(&base, &new);
+        Evidence { ratio, interval, effect, p_value, p_adjusted: p_value }
+    });
+    // A case without blocks has a figure all the same.
+    let shown = |side: &[(f64, Vec<f64>)]| median(&side.iter().map(|(median, _)| *median).collect::<Vec<_>>());
+    Judged {
+        basis,
+        base: shown(&pair.base).unwrap_or(f64::NAN),
+        new: shown(&pair.new).unwrap_or(f64::NAN),
+        base_values: base.len(),
+        new_values: new.len(),
+        evidence,
+        verdict: Verdict::Inconclusive,
+    }
+}
+
+fn of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, MedianLaw>) -> Option<(f64, Interval, f64)> {
+    let mut medians =
+        |values: &[f64]| laws.entry(values.len()).or_insert_with(|| MedianLaw::of(values.len())).medians(values);
+    let interval = ratio_interval(&medians(base)?, &medians(new)?, 1.0 - ALPHA)?;
+    Some((median(new)? / median(base)?, interval, mann_whitney_p(base, new)?))
+}
+
+/// The interval of a ratio of two single runs: that of their blocks, and beside it that of two runs with the spread assumed.
+fn widened(ratio: f64, Interval { low, high, confidence }: Interval) -> Interval {
+    let of_runs = 1.96 * RUN_SPREAD * std::f64::consts::SQRT_2;
+    let reach = |end: f64| (end / ratio).ln().hypot(of_runs).exp();
+    Interval { low: ratio / reach(low), high: ratio * reach(high), confidence }
+}
+
+fn verdict(pair: &Pair, evidence: &Evidence, basis: Basis) -> Verdict {
+    // Seen as "better is more": a time of 1.05 is a speed of 1/1.05.
+    let Interval { low, high, .. } = evidence.interval;
+    let more = pair.unit.more_is_better();
+    let (ratio, low, high) =
+        if more { (evidence.ratio, low, high) } else { (1.0 / evidence.ratio, 1.0 / high, 1.0 / low) };
+    let (worse, better) = (1.0 - pair.threshold, 1.0 + pair.threshold);
+    let sure = evidence.p_adjusted < ALPHA;
+    let (is_worse, is_better) = match basis {
+        Basis::Runs => (high < 1.0 && ratio <= worse, low > 1.0 && ratio >= better),
+        Basis::Blocks => (high <= worse, low >= better),
+    };
+    if sure && is_worse {
+        Verdict::Regressed
+    } else if sure && is_better {
+        Verdict::Improved
+    } else if low >= worse && high <= better {
+        Verdict::Same
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stats::random::SplitMix64;
+
+    /// A standard normal draw (Box and Muller).
+    fn normal(random: &mut SplitMix64) -> f64 {
+        let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
+    }
+
+    /// A run: its own level, and blocks around it.
+    fn run(random: &mut SplitMix64, center: f64, between: f64, within: f64) -> (f64, Vec<f64>) {
+        let level = center * (1.0 + between * normal(random));
+        let blocks: Vec<f64> = (0..12).map(|_| level * (1.0 + within * normal(random))).collect();
+        (median(&blocks).unwrap_or(level), blocks)
+    }
+
+    /// How many of the families of eight cases have one that is called what `wanted` says; the new side is at `factor` of the base.
+    fn found(seed: u64, runs: (usize, usize), between: f64, factor: f64, wanted: &[Verdict]) -> usize {
+        let mut random = SplitMix64::new(seed);
+        let mut family = || {
+            let pairs: Vec<Pair> = (0..8)
+                .map(|_| Pair {
+                    unit: Unit::BytesPerS,
+                    base: (0..runs.0).map(|_| run(&mut random, 50e9, between, 0.005)).collect(),
+                    new: (0..runs.1).map(|_| run(&mut random, 50e9 * factor, between, 0.005)).collect(),
+                    threshold: 0.03,
+                })
+                .collect();
+            judge(&pairs).iter().any(|judged| wanted.contains(&judged.verdict))
+        };
+        (0..FAMILIES).filter(|_| family()).count()
+    }
+
+    const FAMILIES: usize = 400;
+
+    /// One in twenty, and three deviations of such a count.
+    const FEW: usize = FAMILIES / 20 + 13;
+
+    const CHANGED: [Verdict; 2] = [Verdict::Regressed, Verdict::Improved];
+
+    #[test]
+    fn equal_runs_are_called_different_in_at_most_one_family_of_twenty() {
+        for (at, runs) in [(1, 1), (2, 2), (1, 5), (5, 5), (8, 8)].into_iter().enumerate() {
+            // Runs differ by 1 %, twice what blocks do.
+            let alarms = found(at as u64, runs, 0.01, 1.0, &CHANGED);
+            assert!(alarms <= FEW, "{runs:?} runs: {alarms} of {FAMILIES}");
+        }
+        // Many noisy runs keep the promise; the spread between them is seen.
+        for (at, runs) in [(3, 3), (5, 5), (8, 8)].into_iter().enumerate() {
+            let alarms = found(10 + at as u64, runs, 0.05, 1.0, &CHANGED);
+            assert!(alarms <= FEW, "{runs:?} noisy runs: {alarms} of {FAMILIES}");
+        }
+    }
+
+    #[test]
+    fn five_per_cent_worse_is_found_where_runs_are_alike() {
+        for (at, runs) in [(1, 1), (5, 5), (8, 8)].into_iter().enumerate() {
+            let caught = found(20 + at as u64, runs, 0.003, 0.95, &[Verdict::Regressed]);
+            assert!(caught >= FAMILIES / 20 * 19, "{runs:?} runs: {caught} of {FAMILIES}");
+        }
+        assert_eq!(found(30, (8, 8), 0.003, 0.95, &[Verdict::Improved]), 0);
+    }
+
+    fn one(unit: Unit, base: f64, new: f64) -> Verdict {
+        let side = |center: f64| (center, (0..10).map(|at| center * (1.0 + f64::from(at) * 1e-4)).collect());
+        judge(&[Pair { unit, base: vec![side(base)], new: vec![side(new)], threshold: 0.03 }])[0].verdict
+    }
+
+    #[test]
+    fn less_of_a_rate_and_more_of_a_time_are_worse() {
+        assert_eq!(one(Unit::BytesPerS, 50e9, 45e9), Verdict::Regressed);
+        assert_eq!(one(Unit::BytesPerS, 50e9, 55e9), Verdict::Improved);
+        assert_eq!(one(Unit::Ns, 1000.0, 1100.0), Verdict::Regressed);
+        assert_eq!(one(Unit::Ns, 1000.0, 900.0), Verdict::Improved);
+        assert_eq!(one(Unit::Ns, 1000.0, 1010.0), Verdict::Same);
+    }
+
+    #[test]
+    fn too_few_values_and_none_at_all_are_inconclusive() {
+        let few =
+            Pair { unit: Unit::Ns, base: vec![(1.0, vec![1.0; 5])], new: vec![(9.0, vec![9.0; 50])], threshold: 0.03 };
+        let without = Pair { base: vec![(1.0, Vec::new())], new: vec![(9.0, Vec::new())], ..few.clone() };
+        for judged in judge(&[few, without]) {
+            assert_eq!((judged.verdict, judged.evidence), (Verdict::Inconclusive, None));
+            assert_eq!((judged.base, judged.new), (1.0, 9.0));
+        }
+    }
+
+    #[test]
+    fn runs_are_the_unit_where_there_are_several() {
+        let side = |levels: &[f64]| levels.iter().map(|level| (*level, vec![*level; 20])).collect();
+        let base = side(&[50.0, 47.0, 52.0]);
+        let pair = Pair { unit: Unit::BytesPerS, base, new: side(&[46.0, 48.0, 51.0]), threshold: 0.03 };
+        let judged = judge(&[pair]);
+        assert_eq!(
+            (judged[0].basis, judged[0].base_values, judged[0].verdict),
+            (Basis::Runs, 3, Verdict::Inconclusive)
+        );
+    }
+
+    #[test]
+    fn a_difference_within_the_threshold_is_the_same_however_sure_it_is() {
+        assert_eq!(one(Unit::BytesPerS, 50e9, 49.5e9), Verdict::Same);
+    }
+}

@@ -1,0 +1,76 @@
+//! A run as comparisons see it: its figures by case and place, the reasons for those that it lacks, and its conditions.
+//!
+//! A document is read, taken apart and dropped: ten thousand cases with a hundred blocks each are a million numbers here, and ten times
+//! that as a document.
+
+use std::collections::BTreeMap;
+
+use report::Document;
+
+use crate::conditions::{Condition, conditions};
+use crate::figure::{Figure, Key};
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What it is called: the file it was read from.
+    pub name: String,
+    /// Its host: the first, where there are several.
+    pub host: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// What it ran under.
+    pub conditions: Vec<Condition>,
+    /// Its figures, or why there is none.
+    pub figures: BTreeMap<Key, Result<Figure, String>>,
+}
+
+/// A document that cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoRun {
+    /// It was still under way.
+    #[error("{name}: the run was still under way, or was killed: compare it once it is complete")]
+    Unfinished {
+        /// The file.
+        name: String,
+    },
+    /// It has no case.
+    #[error("{name}: the document has no cases: give one of a run that measured something")]
+    Empty {
+        /// The file.
+        name: String,
+    },
+}
+
+impl Run {
+    /// Takes a document apart.
+    ///
+    /// # Errors
+    /// [`NoRun`]: there is nothing in it to compare.
+    pub fn of(name: &str, document: &Document) -> Result<Self, NoRun> {
+        if document.status == report::document::Status::Running {
+            return Err(NoRun::Unfinished { name: name.to_owned() });
+        }
+        if document.cases.is_empty() {
+            return Err(NoRun::Empty { name: name.to_owned() });
+        }
+        let ranks: BTreeMap<u32, _> = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
+        let several = document.nodes.len() > 1;
+        let mut figures = BTreeMap::new();
+        for case in &document.cases {
+            for result in &case.ranks {
+                let Some(rank) = ranks.get(&result.rank) else { continue };
+                let figure = Figure::of(case, result);
+                let figure = figure.map_err(|why| case.reason.clone().unwrap_or(why));
+                figures.insert(Key::of(case, rank, several), figure);
+            }
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            host: document.environment.hostname.clone(),
+            started_at: document.started_at.clone(),
+            conditions: conditions(document),
+            figures,
+        })
+    }
+}
