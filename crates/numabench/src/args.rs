@@ -1,8 +1,14 @@
 //! The command line as typed. What it means on this machine is `config`'s work; here only form is checked.
 
+pub mod baseline;
 pub mod check;
+pub mod compare;
 pub mod exec;
+pub mod export;
+pub mod history;
 pub mod place;
+pub mod report;
+pub mod schema;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +49,23 @@ pub enum Command {
     /// Say whether the ranks of this launch, this process or running programs are well placed: 0 yes, 5 no, 6 cannot be known
     #[command(after_help = exit::TABLE)]
     Check(Box<check::Check>),
+    /// Say whether runs got worse than earlier ones: 0 no, 5 yes, 6 the data do not decide
+    #[command(after_help = exit::TABLE)]
+    Compare(Box<compare::Compare>),
+    /// Learn from result documents of your own nodes what is normal for a class of hardware, for check --bandwidth
+    #[command(after_help = exit::TABLE)]
+    Baseline(baseline::Baseline),
+    /// Say when figures changed their level over many runs, and what changed with them: 0 no change, 5 changes
+    #[command(after_help = exit::TABLE)]
+    History(history::History),
+    /// Write a result document in the form of a dashboard or a pipeline: CSV, Bencher, GitHub, Prometheus, JUnit, InfluxDB
+    #[command(after_help = exit::TABLE)]
+    Export(export::Export),
+    /// Write a report of one run or several as one HTML file
+    #[command(after_help = exit::TABLE)]
+    Report(report::Report),
+    /// Print the JSON Schema of a kind of document
+    Schema(schema::Schema),
 }
 
 /// `numabench topo`.
@@ -160,6 +183,10 @@ pub struct Pingpong {
     #[arg(long, help_heading = "How it is measured")]
     pub no_verify: bool,
 
+    /// Findings that end an otherwise complete run with exit code 5: slower-twin, a GPU that copies much slower than those of its
+    /// node that are like it
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "FINDINGS", help_heading = "Output")]
+    pub fail_on: Vec<FailOn>,
     /// Print the plan and touch no GPU
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub dry_run: bool,
@@ -172,6 +199,13 @@ pub struct Pingpong {
     /// Whether the table is coloured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
+}
+
+/// Findings of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A GPU that copies much slower than those of its node that are like it
+    SlowerTwin,
 }
 
 /// Sizes in bytes, ascending.

@@ -8,6 +8,7 @@ use report::Document;
 use report::render::Style;
 use report::sink::{Kept, Sink, rescue_bytes};
 
+use crate::args::FailOn;
 use crate::document::{self, Facts};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -38,8 +39,11 @@ impl<'a> Keeper<'a> {
     /// The run is over: writes the document for good and prints what was asked for. The table comes whatever becomes of the document.
     pub fn conclude(self, state: &RunState, exit: Exit) -> Result<Exit, Fault> {
         self.progress.clear();
-        let document = document::build(&self.facts, state, Some(exit));
         let args = self.facts.args;
+        let mut document = document::build(&self.facts, state, Some(exit));
+        let found = args.fail_on.contains(&FailOn::SlowerTwin) && !document.slower_twins.is_empty();
+        let exit = if found && exit == Exit::Ok { Exit::Finding } else { exit };
+        document.exit_code = Some(exit.code());
         let (saved_to, kept) =
             self.sink.map_or((None, Ok(())), |sink| settled(sink, sink.keep_or_rescue(&document), exit));
         let printed = if args.json.as_deref() == Some(Path::new("-")) {

@@ -9,6 +9,7 @@ mod check;
 mod cmd;
 mod config;
 mod document;
+mod documents;
 mod dry_run;
 mod exec;
 mod exit;
@@ -39,6 +40,12 @@ fn main() -> ExitCode {
         Command::Place(place) => cmd::place::run(place),
         Command::Check(check) => cmd::check::run(check),
         Command::Exec(exec) => cmd::exec::run(exec),
+        Command::Compare(compare) => cmd::compare::run(compare),
+        Command::Baseline(baseline) => cmd::baseline::run(baseline),
+        Command::History(history) => cmd::history::run(history),
+        Command::Export(export) => cmd::export::run(export),
+        Command::Report(report) => cmd::report::run(report),
+        Command::Schema(schema) => cmd::schema::run(schema),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Document;
-use crate::case::{Order, Timing};
+use crate::case::{Case, CaseStatus, Order, Timing};
 use crate::rank::Locality;
-use crate::result::Outcome;
+use crate::result::{Outcome, RankResult};
 use crate::settings::{Direction, MemoryKind};
 
 /// What one case gave on one rank, with the rank's place.
@@ -43,8 +43,10 @@ pub struct Row {
     pub device_name: Option<String>,
     /// How the PU lies to the device.
     pub locality: Locality,
-    /// How it went.
+    /// How it went. A rank's blocks in a case that is invalid as a whole (ranks that were not at once) are no figures either.
     pub status: RowStatus,
+    /// Why there are no figures, in words; null where there are.
+    pub reason: Option<String>,
     /// The median over blocks of a block's mean round, ns; null where it was not measured.
     pub median_ns: Option<f64>,
     /// The lower end of that median's 95 % interval, ns; null with fewer than 6 blocks.
@@ -82,16 +84,19 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// The status of an outcome.
-    pub fn of(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Measured { .. } => Self::Measured,
-            Outcome::Skipped { .. } => Self::Skipped,
-            Outcome::Failed { .. } => Self::Failed,
-            Outcome::Invalid { .. } => Self::Invalid,
-            Outcome::Corrupt { .. } => Self::Corrupt,
-            Outcome::Newer => Self::Newer,
-        }
+    /// How a case went on a rank, and the reason where there are no figures.
+    pub fn of(case: &Case, result: &RankResult) -> (Self, Option<String>) {
+        let (status, reason) = match &result.outcome {
+            Outcome::Measured { .. } if case.status == CaseStatus::Invalid => (Self::Invalid, &case.reason),
+            Outcome::Measured { .. } => return (Self::Measured, None),
+            Outcome::Skipped { reason } => return (Self::Skipped, Some(reason.clone())),
+            Outcome::Failed { message, .. } => return (Self::Failed, Some(message.clone())),
+            Outcome::Invalid { reason } => return (Self::Invalid, Some(reason.clone())),
+            Outcome::Corrupt { reason } => return (Self::Corrupt, Some(reason.clone())),
+            Outcome::Newer => (Self::Newer, &None),
+        };
+        let no_reason = || "the document does not say why".to_owned();
+        (status, Some(reason.clone().unwrap_or_else(no_reason)))
     }
 }
 
@@ -101,11 +106,12 @@ pub fn rows(document: &Document) -> Vec<Row> {
     let names: BTreeMap<&str, &str> =
         document.devices.iter().map(|device| (&device.id[..], &device.name[..])).collect();
     let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
-    let row = |(case, result): (&crate::case::Case, &crate::result::RankResult)| {
+    let row = |(case, result): (&Case, &RankResult)| {
         let rank = ranks.get(&result.rank)?;
-        let summary = result.summary();
+        let (status, reason) = RowStatus::of(case, result);
+        let summary = result.summary().filter(|_| status == RowStatus::Measured);
         let percent_of_bound = match &result.outcome {
-            Outcome::Measured { percent_of_bound, .. } => *percent_of_bound,
+            Outcome::Measured { percent_of_bound, .. } if status == RowStatus::Measured => *percent_of_bound,
             _ => None,
         };
         Some(Row {
@@ -122,7 +128,8 @@ pub fn rows(document: &Document) -> Vec<Row> {
             device: rank.asked.device.clone(),
             device_name: names.get(&rank.asked.device[..]).map(|name| (*name).to_owned()),
             locality: rank.locality,
-            status: RowStatus::of(&result.outcome),
+            status,
+            reason,
             median_ns: summary.map(|summary| summary.median_ns),
             median_low_ns: summary.and_then(|summary| Some(summary.median_interval_ns?.low)),
             median_high_ns: summary.and_then(|summary| Some(summary.median_interval_ns?.high)),

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Document;
-use crate::case::{Case, Order};
+use crate::case::{Case, CaseStatus, Order};
 use crate::device::{Device, DeviceKind, Link, ReadWhen};
 use crate::rank::Rank;
 use crate::result::RankResult;
@@ -76,7 +76,9 @@ pub fn slower_twins(document: &Document) -> Vec<SlowerTwin> {
     let mut found: BTreeMap<usize, SlowerTwin> = BTreeMap::new();
     let mut judged: BTreeMap<&str, u32> = BTreeMap::new();
     let wanted = |case: &&Case| {
-        case.bytes >= LEAST_BYTES && matches!(case.memory, MemoryKind::Pinned | MemoryKind::PinnedDriver)
+        case.status != CaseStatus::Invalid
+            && case.bytes >= LEAST_BYTES
+            && matches!(case.memory, MemoryKind::Pinned | MemoryKind::PinnedDriver)
     };
     for case in document.cases.iter().filter(wanted) {
         for twins in groups(&places, case).into_values().filter(|twins| twins.len() > 1) {

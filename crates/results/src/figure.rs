@@ -6,7 +6,8 @@
 use report::case::Case;
 use report::device::name_on_node;
 use report::rank::Rank;
-use report::result::{BlockSample, Outcome, RankResult};
+use report::result::{BlockSample, RankResult};
+use report::row::RowStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,13 +68,10 @@ impl Figure {
     /// # Errors
     /// Why there is none, in words.
     pub fn of(case: &Case, result: &RankResult) -> Result<Self, String> {
-        let summary = match &result.outcome {
-            Outcome::Measured { summary, .. } => summary,
-            Outcome::Skipped { reason } => return Err(format!("skipped: {reason}")),
-            Outcome::Failed { message, .. } => return Err(format!("failed: {message}")),
-            Outcome::Invalid { reason } => return Err(format!("invalid: {reason}")),
-            Outcome::Corrupt { reason } => return Err(format!("corrupt: {reason}")),
-            Outcome::Newer => return Err("it has an outcome that only a newer numabench knows".to_owned()),
+        let (status, reason) = RowStatus::of(case, result);
+        let summary = match (result.summary(), status) {
+            (Some(summary), RowStatus::Measured) => summary,
+            _ => return Err(format!("{}: {}", said(status), reason.unwrap_or_default())),
         };
         let unit = Unit::of(case.bytes);
         let value = |block: &BlockSample| match unit {
@@ -87,6 +85,18 @@ impl Figure {
             return Err("its figures are not all positive, finite numbers".to_owned());
         }
         Ok(Self { unit, median, blocks })
+    }
+}
+
+/// A status in one word.
+pub fn said(status: RowStatus) -> &'static str {
+    match status {
+        RowStatus::Measured => "measured",
+        RowStatus::Skipped => "skipped",
+        RowStatus::Failed => "failed",
+        RowStatus::Invalid => "invalid",
+        RowStatus::Corrupt => "corrupt",
+        RowStatus::Newer => "known to a newer numabench",
     }
 }
 

@@ -60,9 +60,7 @@ impl Run {
         for case in &document.cases {
             for result in &case.ranks {
                 let Some(rank) = ranks.get(&result.rank) else { continue };
-                let figure = Figure::of(case, result);
-                let figure = figure.map_err(|why| case.reason.clone().unwrap_or(why));
-                figures.insert(Key::of(case, rank, several), figure);
+                figures.insert(Key::of(case, rank, several), Figure::of(case, result));
             }
         }
         Ok(Self {

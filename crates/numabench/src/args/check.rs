@@ -26,7 +26,14 @@ pub struct Check {
     /// numactl or taskset, or with a wrapper whose script is here
     #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "program", "rank", "ranks"])]
     pub launch: Option<String>,
-    /// How long the ranks of a node wait for each other
+    /// Measure instead whether this node's GPUs copy as fast as those like them: against each other, and against a baseline. Takes
+    /// seconds; as a prologue run it once a node, while nothing else runs
+    #[arg(long, conflicts_with_all = ["pid", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]
+    pub bandwidth: bool,
+    /// What is normal for this class of hardware, as `numabench baseline` learned it
+    #[arg(long, value_name = "BASELINE.json", requires = "bandwidth", help_heading = "Bandwidth")]
+    pub against: Option<PathBuf>,
+    /// How long the ranks of a node wait for each other; with --bandwidth, how long a pass may take
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
     /// With a program: start it only if all ranks of the node are well placed

@@ -9,10 +9,12 @@
 //! * `seen` what one rank or process says of itself, as it travels;
 //! * `launch_line` the ranks of a line that was pasted and not run;
 //! * `key` what the ranks of a node have in common, `meet` how they find one another there, without MPI;
+//! * `bandwidth` measures instead (`--bandwidth`);
 //! * `fix` the line that would put it right, `table` and `document` what is shown.
 //!
 //! Whether a placement is good is `placement::judge`'s to say. A node is judged by itself: ranks on other nodes share nothing with it.
 
+pub mod bandwidth;
 pub mod document;
 pub mod fix;
 mod key;

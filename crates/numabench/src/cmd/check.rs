@@ -18,7 +18,7 @@ use crate::check::machine::Machine;
 use crate::check::meet::{self, missing};
 use crate::check::seen::{self, Seen};
 use crate::check::table::Shown;
-use crate::check::{document, fix, key, table};
+use crate::check::{bandwidth, document, fix, key, table};
 use crate::document::hostname;
 use crate::exec::become_other;
 use crate::exit::Exit;
@@ -27,6 +27,9 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Check) -> Result<Exit, Fault> {
+    if args.bandwidth {
+        return bandwidth::run(args);
+    }
     if args.program.is_empty() {
         return look(args);
     }

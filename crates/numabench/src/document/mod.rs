@@ -51,7 +51,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let devices = devices::devices(facts.parts, state);
     let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
     let cases = cases::cases(facts, state, &ranks, &devices);
-    Document {
+    let mut document = Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
         tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
@@ -72,8 +72,13 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         penalties: penalties::penalties(facts, state, &cases),
         devices,
         cases,
+        rows: Vec::new(),
+        slower_twins: Vec::new(),
         messages: messages(facts),
-    }
+    };
+    document.rows = report::row::rows(&document);
+    document.slower_twins = report::twin::slower_twins(&document);
+    document
 }
 
 fn rank(part: &Part, state: &RunState) -> report::rank::Rank {

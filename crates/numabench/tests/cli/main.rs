@@ -18,6 +18,7 @@
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
+//! * `results`    comparisons and exports of documents;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
 //! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
@@ -43,6 +44,7 @@ mod output;
 mod place;
 mod processors;
 mod proof;
+mod results;
 mod run;
 mod signals;
 mod simulated;

@@ -5,7 +5,7 @@ use report::row::Row;
 
 use super::words::word;
 
-const HEADER: [&str; 28] = [
+const HEADER: [&str; 29] = [
     "started_at",
     "numabench",
     "platform",
@@ -26,6 +26,7 @@ const HEADER: [&str; 28] = [
     "device_name",
     "locality",
     "status",
+    "reason",
     "median_ns",
     "median_low_ns",
     "median_high_ns",
@@ -71,6 +72,7 @@ fn fields(document: &Document, row: &Row) -> [String; HEADER.len()] {
         row.device_name.clone().unwrap_or_default(),
         word(&row.locality),
         word(&row.status),
+        row.reason.clone().unwrap_or_default(),
         number(row.median_ns),
         number(row.median_low_ns),
         number(row.median_high_ns),

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use report::Document;
 use report::case::Case;
-use report::result::{Outcome, RankResult};
+use report::result::RankResult;
 use report::row::{Row, RowStatus};
 
 use super::name::Names;
+use crate::figure::said;
 
 pub(super) fn junit(document: &Document) -> String {
     let names = Names::of(document);
@@ -83,20 +84,17 @@ fn test(case: &Case, name: &str, row: &Row, result: &RankResult) -> String {
         escaped(name),
         seconds(result)
     );
-    let with = |element: &str, kind: &str, reason: &str| {
-        format!("      <{element} message=\"{}\" type=\"{kind}\"/>\n", escaped(reason))
-    };
-    let body = match &result.outcome {
-        Outcome::Measured { .. } => {
+    let reason = escaped(row.reason.as_deref().unwrap_or_default());
+    let with = |element: &str| format!("      <{element} message=\"{reason}\" type=\"{}\"/>\n", said(row.status));
+    let body = match row.status {
+        RowStatus::Measured => {
             let rate = row.median_bytes_per_s.unwrap_or_default() / 1e9;
             let time = row.median_ns.unwrap_or_default() / 1e3;
             format!("      <system-out>{rate:.3} GB/s, median round {time:.3} µs</system-out>\n")
         }
-        Outcome::Skipped { reason } => format!("      <skipped message=\"{}\"/>\n", escaped(reason)),
-        Outcome::Failed { message, .. } => with("error", "failed", message),
-        Outcome::Invalid { reason } => with("failure", "invalid", reason),
-        Outcome::Corrupt { reason } => with("failure", "corrupt", reason),
-        Outcome::Newer => with("error", "newer", "an outcome that only a newer numabench knows"),
+        RowStatus::Skipped => format!("      <skipped message=\"{reason}\"/>\n"),
+        RowStatus::Failed | RowStatus::Newer => with("error"),
+        RowStatus::Invalid | RowStatus::Corrupt => with("failure"),
     };
     format!("{open}{body}    </testcase>\n")
 }

@@ -1,9 +1,10 @@
 //! The figures as a table, a row a rank and case.
 
 use report::Document;
-use report::row::{Row, RowStatus};
+use report::row::Row;
 
 use super::write::Page;
+use crate::figure::said;
 
 /// Rows shown at most; the rest is in the document.
 const ROWS: usize = 400;
@@ -11,17 +12,13 @@ const ROWS: usize = 400;
 pub(super) fn draw(document: &Document, page: &mut Page) {
     page.heading(0, "Figures");
     let header = ["case", "rank ", "device", "median µs ", "± 95 % ", "GB/s ", "of bound ", "blocks ", "status"];
-    page.table(
-        "Figures of each case on each rank",
-        &header,
-        document.rows.iter().take(ROWS).map(|row| cells(document, row)),
-    );
+    page.table("Figures of each case on each rank", &header, document.rows.iter().take(ROWS).map(cells));
     if document.rows.len() > ROWS {
         page.element("p", &format!("{} more figures are in the document.", document.rows.len() - ROWS));
     }
 }
 
-fn cells(document: &Document, row: &Row) -> Vec<String> {
+fn cells(row: &Row) -> Vec<String> {
     let number =
         |value: Option<f64>, scale: f64| value.map_or("–".to_owned(), |value| format!("{:.3}", value / scale));
     let half = row.median_ns.zip(row.median_low_ns.zip(row.median_high_ns));
@@ -35,20 +32,9 @@ fn cells(document: &Document, row: &Row) -> Vec<String> {
         number(row.median_bytes_per_s, 1e9),
         row.percent_of_bound.map_or("–".to_owned(), |percent| format!("{percent:.1} %")),
         row.blocks.map_or("–".to_owned(), |blocks| blocks.to_string()),
-        if row.status == RowStatus::Measured { "measured".to_owned() } else { reason(document, row) },
+        match &row.reason {
+            None => said(row.status).to_owned(),
+            Some(reason) => format!("{}: {reason}", said(row.status)),
+        },
     ]
-}
-
-/// Why a row has no figure.
-fn reason(document: &Document, row: &Row) -> String {
-    use report::result::Outcome;
-    let case = document.cases.iter().find(|case| case.id == row.case);
-    let result = case.and_then(|case| case.ranks.iter().find(|result| result.rank == row.rank));
-    match result.map(|result| &result.outcome) {
-        Some(Outcome::Skipped { reason }) => format!("skipped: {reason}"),
-        Some(Outcome::Failed { message, .. }) => format!("failed: {message}"),
-        Some(Outcome::Invalid { reason }) => format!("invalid: {reason}"),
-        Some(Outcome::Corrupt { reason }) => format!("corrupt: {reason}"),
-        _ => "not measured".to_owned(),
-    }
 }

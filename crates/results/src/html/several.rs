@@ -33,7 +33,7 @@ pub(super) fn draw(runs: &[(String, Document)], page: &mut Page) {
     });
     match compared {
         Some(Ok(comparison)) => {
-            let is_well = comparison.counts.regressed + comparison.counts.missing == 0;
+            let is_well = comparison.counts.regressed + comparison.counts.missing + comparison.counts.inconclusive == 0;
             let class = if is_well { "verdict" } else { "verdict finding" };
             let summary =
                 super::write::escaped(&format!("{} against {}: {}", last.name, first.name, comparison.summary));
@@ -126,6 +126,5 @@ fn one(key: &Key, points: &[Point], page: &mut Page) {
     svg += &label(RIGHT + 6.0, 20.0, "start", name);
     let title = format!("{}, {}", key.case, key.place());
     let (first, last) = (figure(unit, points[0].1), figure(unit, points[points.len() - 1].1));
-    page.element("p", &title);
     page.picture(&title, &format!("{} runs, from {first} to {last}", points.len()), RIGHT + 60.0, BOTTOM + 26.0, &svg);
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use report::Document;
 use report::document::{Level, PlatformKind, Status};
-use report::row::RowStatus;
 
 use super::write::{Page, escaped};
+use crate::figure::said;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let (is_well, words) = words(document);
@@ -44,18 +44,12 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 fn words(document: &Document) -> (bool, String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &document.rows {
-        let what = match row.status {
-            RowStatus::Measured => "measured",
-            RowStatus::Skipped => "skipped",
-            RowStatus::Failed => "failed",
-            RowStatus::Invalid => "invalid",
-            RowStatus::Corrupt => "corrupt",
-            RowStatus::Newer => "of a kind that only a newer numabench knows",
-        };
-        *counts.entry(what).or_default() += 1;
+        *counts.entry(said(row.status)).or_default() += 1;
     }
     let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
-    let figures = format!("{} cases on {} ranks: {}", document.cases.len(), document.ranks.len(), counts.join(", "));
+    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let (cases, ranks) = (count(document.cases.len(), "case"), count(document.ranks.len(), "rank"));
+    let figures = format!("{cases} on {ranks}: {}", counts.join(", "));
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
     let slower = document.slower_twins.len();
     match document.status {

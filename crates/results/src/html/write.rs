@@ -66,10 +66,10 @@ impl Page {
         let id = self.pictures;
         let (title, description) = (escaped(title), escaped(description));
         self.raw(&format!(
-            "<div class=\"scroll\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\">\n\
+            "<figure>\n<figcaption>{title}</figcaption>\n<div class=\"scroll\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\">\n\
              <svg class=\"wide\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" \
              role=\"img\" aria-labelledby=\"t{id} d{id}\" fill=\"currentColor\" font-size=\"12\" font-family=\"sans-serif\">\n\
-             <title id=\"t{id}\">{title}</title><desc id=\"d{id}\">{description}</desc>\n{body}</svg>\n</div>\n"
+             <title id=\"t{id}\">{title}</title><desc id=\"d{id}\">{description}</desc>\n{body}</svg>\n</div>\n</figure>\n"
         ));
     }
 }

@@ -1,0 +1,41 @@
+# A ReFrame check (4.x): the rates of each GPU as performance variables, held against ReFrame's references where the system has them.
+#
+#   reframe -c numabench_check.py -r
+#
+# NUMABENCH_OPTIONS adds to pingpong's options. Rates are read from the document's `rows`, not from the table.
+import json
+import os
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+
+@rfm.simple_test
+class NumabenchCheck(rfm.RunOnlyRegressionTest):
+    descr = 'Host-device bandwidth of every GPU, with its placement proven'
+    valid_systems = ['*']
+    valid_prog_environs = ['*']
+    executable = 'numabench'
+    num_tasks = 1
+
+    @run_before('run')
+    def set_options(self):
+        extra = os.environ.get('NUMABENCH_OPTIONS', '').split()
+        self.executable_opts = ['pingpong', '--order', 'alone', '--size', '64MiB', '--direction', 'h2d,d2h',
+                                '--json', 'result.json'] + extra
+
+    def rows(self):
+        with open(os.path.join(self.stagedir, 'result.json')) as file:
+            return json.load(file)['rows']
+
+    @sanity_function
+    def every_case_was_measured(self):
+        return sn.assert_true(all(row['status'] == 'measured' for row in self.rows()))
+
+    @run_before('performance')
+    def set_variables(self):
+        self.perf_variables = {
+            f"{row['direction']}_{row['device'].replace(' ', '_')}":
+                sn.make_performance_function(sn.defer(row['median_bytes_per_s'] / 1e9), 'GB/s')
+            for row in self.rows()
+        }

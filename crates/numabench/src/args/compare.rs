@@ -1,0 +1,79 @@
+//! `numabench compare` as typed.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::ColorChoice;
+
+/// `numabench compare`.
+#[derive(Debug, clap::Args)]
+pub struct Compare {
+    /// The runs to compare with: a result document, or a folder of them
+    #[arg(value_name = "BASE")]
+    pub base: PathBuf,
+    /// The runs in question: a result document, or a folder of them
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// More runs of the base: documents or folders, separated by commas
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub more_base: Vec<PathBuf>,
+    /// More new runs
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub more_new: Vec<PathBuf>,
+    /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
+    #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = thresholds)]
+    pub threshold: Option<results::compare::Thresholds>,
+    /// What ends with exit code 5. Where it is not the case, and cases are inconclusive, the code is 6; with none it is 0
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [FailOn::Regressed, FailOn::Missing], hide_default_value = true,
+          value_name = "FINDINGS")]
+    pub fail_on: Vec<FailOn>,
+    /// Compare runs that did not measure the same thing (another GPU model, another number of ranks) all the same
+    #[arg(long)]
+    pub force: bool,
+    /// Print the comparison as Markdown, for a merge request
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    /// Write the comparison document to FILE, or to standard output instead of the table (-)
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Only what changed, is missing or undecided
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Whether the table is coloured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+}
+
+/// What a comparison can find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A case got worse by the threshold or more (default)
+    Regressed,
+    /// A case of the base has no new figure (default)
+    Missing,
+    /// A case got better by the threshold or more
+    Improved,
+    /// A case is new
+    Added,
+    /// Conditions differ: driver, kernel, link, …
+    Differing,
+    /// Nothing: always 0
+    None,
+}
+
+/// `3`, `3%` or `3%,5%`.
+pub fn thresholds(text: &str) -> Result<results::compare::Thresholds, String> {
+    let part = |text: &str| -> Result<f64, String> {
+        let number = text.trim().trim_end_matches('%').trim();
+        let percent: Option<f64> = number.parse().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
+        percent
+            .map(|percent| percent / 100.0)
+            .ok_or(format!("\"{text}\" is no change in percent: give one above 0 and below 100, e.g. 3%"))
+    };
+    let default = results::compare::Thresholds::default();
+    match text.split_once(',') {
+        Some((rates, times)) => Ok(results::compare::Thresholds { bandwidth: part(rates)?, latency: part(times)? }),
+        None => Ok(results::compare::Thresholds { bandwidth: part(text)?, ..default }),
+    }
+}

@@ -1,0 +1,17 @@
+//! `numabench history` as typed.
+
+use std::path::PathBuf;
+
+/// `numabench history`.
+#[derive(Debug, clap::Args)]
+pub struct History {
+    /// Result documents, or folders of them, of one host or several; 10 runs at least
+    #[arg(value_name = "RESULT", required = true)]
+    pub results: Vec<PathBuf>,
+    /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
+    #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = super::compare::thresholds)]
+    pub threshold: Option<results::compare::Thresholds>,
+    /// Print the changes as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,28 @@
+//! `numabench schema` as typed.
+
+use clap::ValueEnum;
+
+/// `numabench schema`.
+#[derive(Debug, clap::Args)]
+pub struct Schema {
+    /// The kind of document
+    #[arg(value_enum, value_name = "KIND")]
+    pub kind: Kind,
+}
+
+/// Kinds of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// What pingpong measured
+    Result,
+    /// What place recommends or measured
+    Place,
+    /// What compare found
+    Comparison,
+    /// What baseline learned
+    Baseline,
+    /// What check --bandwidth found
+    Gate,
+    /// What history found
+    History,
+}

@@ -1,0 +1,25 @@
+//! `numabench baseline`: read documents of one's own nodes, learn what is normal, keep it, and show it.
+
+use report::document::Tool;
+use report::sink::Sink;
+use results::baseline::{Value, learn, values};
+
+use crate::args::baseline::Baseline;
+use crate::documents;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::terminal;
+
+/// Runs the command.
+pub fn run(args: &Baseline) -> Result<Exit, Fault> {
+    let sink = Sink::open(&args.output).map_err(Fault::usage)?;
+    let taken = documents::each(&args.results, |_, document| Ok(values(&document)))?;
+    let tool = Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
+    let values: Vec<Value> = taken.iter().flatten().cloned().collect();
+    let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let json = report::render::json_value(&baseline).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let text = results::render::baseline(&baseline, terminal::width(), terminal::color(crate::args::ColorChoice::Auto));
+    terminal::print(text.as_bytes())?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,65 @@
+//! `numabench compare`: read both sides, compare, show, and end with the code that a pipeline goes by.
+
+use std::path::{Path, PathBuf};
+
+use report::document::Tool;
+use report::sink::Sink;
+use results::compare::compare;
+use results::comparison::{Comparison, Counts};
+use results::run::Run;
+
+use crate::args::compare::{Compare, FailOn};
+use crate::documents;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::terminal;
+
+/// Runs the command.
+pub fn run(args: &Compare) -> Result<Exit, Fault> {
+    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
+    let sink = file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()?;
+    let (base, new) = (side(&args.base, &args.more_base)?, side(&args.new, &args.more_new)?);
+    let tool = Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
+    let thresholds = args.threshold.unwrap_or_default();
+    let comparison = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
+    let json = || report::render::json_value(&comparison).map_err(|error| Fault::new(Exit::NoResult, error));
+    if let Some(sink) = sink {
+        sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    }
+    if args.markdown {
+        terminal::print(results::render::markdown(&comparison).as_bytes())?;
+    } else if args.json.is_some() && file.is_none() {
+        terminal::print(&json()?)?;
+    } else {
+        let color = terminal::color(args.color);
+        terminal::print(results::render::table(&comparison, terminal::width(), color, args.quiet).as_bytes())?;
+    }
+    Ok(exit(&comparison, &args.fail_on))
+}
+
+fn side(first: &Path, more: &[PathBuf]) -> Result<Vec<Run>, Fault> {
+    let paths: Vec<PathBuf> = std::iter::once(first.to_path_buf()).chain(more.iter().cloned()).collect();
+    documents::each(&paths, |name, document| Ok(Run::of(name, &document)?))
+}
+
+/// A finding that was asked for, else undecided where a case is, else well.
+fn exit(comparison: &Comparison, fail_on: &[FailOn]) -> Exit {
+    let Counts { regressed, improved, inconclusive, missing, added, .. } = comparison.counts;
+    let found = |fail_on: &FailOn| match fail_on {
+        FailOn::Regressed => regressed > 0,
+        FailOn::Missing => missing > 0,
+        FailOn::Improved => improved > 0,
+        FailOn::Added => added > 0,
+        FailOn::Differing => !comparison.differing.is_empty(),
+        FailOn::None => false,
+    };
+    if fail_on.contains(&FailOn::None) {
+        Exit::Ok
+    } else if fail_on.iter().any(found) {
+        Exit::Finding
+    } else if inconclusive > 0 {
+        Exit::Undecided
+    } else {
+        Exit::Ok
+    }
+}

@@ -1,0 +1,23 @@
+//! `numabench schema`: print the JSON Schema of a kind of document, as this version writes it.
+
+use crate::args::schema::{Kind, Schema};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::terminal;
+
+/// Runs the command.
+pub fn run(args: &Schema) -> Result<Exit, Fault> {
+    let file = match args.kind {
+        Kind::Result => "result-v1.json",
+        Kind::Place => "place-v1.json",
+        Kind::Comparison => "comparison-v1.json",
+        Kind::Baseline => "baseline-v1.json",
+        Kind::Gate => "gate-v1.json",
+        Kind::History => "history-v1.json",
+    };
+    let all = report::schema::all().into_iter().chain(results::schema::all());
+    for (_, text) in all.filter(|(name, _)| *name == file) {
+        terminal::print(text.as_bytes())?;
+    }
+    Ok(Exit::Ok)
+}

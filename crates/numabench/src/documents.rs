@@ -1,0 +1,73 @@
+//! Result documents from files and folders, for the commands that read what others wrote.
+//!
+//! A folder stands for the documents in it, in the order of their names; what is in it besides (a log, a comparison) is left out and
+//! said. A file that was named must be a document. Each is taken apart before the next is read: a folder of large ones fits the memory of one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use report::Document;
+use report::read::ReadError;
+
+use crate::fault::Fault;
+use crate::terminal;
+
+/// Reads each document of these files and folders and keeps what `take` makes of it.
+pub fn each<T>(
+    paths: &[PathBuf],
+    mut take: impl FnMut(&str, Document) -> Result<T, anyhow::Error>,
+) -> Result<Vec<T>, Fault> {
+    let mut taken = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            taken.push(take(&path.display().to_string(), read(path)?).map_err(Fault::usage)?);
+            continue;
+        }
+        let before = taken.len();
+        for file in in_folder(path)? {
+            let name = file.display().to_string();
+            match document(&file)? {
+                Ok(document) => taken.push(take(&name, document).map_err(Fault::usage)?),
+                Err(ReadError::NotADocument { .. }) => {
+                    terminal::say(&format!("note: {name} is left out: it is no result document"));
+                }
+                Err(error) => return Err(refused(&file, error)),
+            }
+        }
+        if taken.len() == before {
+            let text = format!(
+                "{} holds no result document: give a folder of files that `numabench pingpong --json` wrote",
+                path.display()
+            );
+            return Err(Fault::usage(anyhow!(text)));
+        }
+    }
+    Ok(taken)
+}
+
+/// Reads one document.
+pub fn read(path: &Path) -> Result<Document, Fault> {
+    document(path)?.map_err(|error| refused(path, error))
+}
+
+fn document(path: &Path) -> Result<Result<Document, ReadError>, Fault> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).map_err(Fault::usage)?;
+    Ok(Document::from_json(&bytes))
+}
+
+fn refused(path: &Path, error: ReadError) -> Fault {
+    Fault::usage(anyhow!("{}: {error}", path.display()))
+}
+
+/// The files of a folder whose names end in `.json`, in the order of their names.
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let list = || -> std::io::Result<Vec<PathBuf>> {
+        let paths: std::io::Result<Vec<PathBuf>> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect();
+        let mut paths = paths?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+        paths.sort();
+        Ok(paths)
+    };
+    list().with_context(|| format!("cannot read the folder {}", folder.display())).map_err(Fault::usage)
+}

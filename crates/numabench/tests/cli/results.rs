@@ -1,0 +1,229 @@
+//! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::driver;
+use crate::run::{Done, end, numabench, run, with_driver};
+
+/// A document of a short run on host memory.
+fn measured(folder: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let path = folder.join("measured.json");
+    let args = ["--size", "1MiB", "--direction", "h2d", "--max-time", "1s", "--gpus", "0", "--quiet", "--json"];
+    let ended = end(numabench().args(["pingpong", "--backend", "host"]).args(args), [&path]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    Ok(path)
+}
+
+/// The document with all times multiplied by `factor`, and each block's by up to a tenth of a per cent more.
+fn slowed(from: &Path, to: &Path, factor: f64) -> Done {
+    let mut document: Value = serde_json::from_slice(&fs::read(from)?)?;
+    let scale = |value: &mut Value, by: f64| {
+        if let Some(number) = value.as_f64() {
+            *value = json!(number * by);
+        }
+    };
+    for case in document["cases"].as_array_mut().into_iter().flatten() {
+        for result in case["ranks"].as_array_mut().into_iter().flatten() {
+            let steady = result["outcome"]["summary"]["median_ns"].as_f64().unwrap_or(1.0);
+            for (at, block) in result["blocks"].as_array_mut().into_iter().flatten().enumerate() {
+                let rounds =
+                    block["rounds"].as_f64().unwrap_or(1.0) * block["copies_per_round"].as_f64().unwrap_or(1.0);
+                block["elapsed_ns"] = json!(steady * rounds * factor * (1.0 + at as f64 * 1e-5));
+            }
+            scale(&mut result["outcome"]["summary"]["median_ns"], factor);
+            scale(&mut result["outcome"]["summary"]["median_bytes_per_s"], 1.0 / factor);
+        }
+    }
+    Ok(fs::write(to, serde_json::to_vec(&document)?)?)
+}
+
+#[test]
+fn a_comparison_ends_with_what_it_found() -> Done {
+    let folder = tempfile::tempdir()?;
+    let measured = measured(folder.path())?;
+    let (base, slow) = (folder.path().join("base.json"), folder.path().join("slow.json"));
+    slowed(&measured, &base, 1.0)?;
+    slowed(&measured, &slow, 1.1)?;
+    let compare = |base: &Path, new: &Path, more: &[&str]| end(numabench().arg("compare").args([base, new]), more);
+    let same = compare(&base, &base, &[]).well();
+    assert!(same.out.starts_with("SAME: the only case\n"), "{}", same.out);
+
+    let regressed = compare(&base, &slow, &[]);
+    assert_eq!(regressed.code, Some(5), "{}{}", regressed.out, regressed.err);
+    assert!(regressed.out.starts_with("REGRESSED: the only case; the worst by 9.1 % slower"), "{}", regressed.out);
+    assert_eq!(compare(&base, &slow, &["--fail-on", "none"]).code, Some(0));
+    assert_eq!(compare(&slow, &base, &[]).code, Some(0), "an improvement is no fault");
+    assert_eq!(compare(&slow, &base, &["--fail-on", "improved"]).code, Some(5));
+    assert_eq!(compare(&base, &slow, &["--threshold", "20%"]).code, Some(0), "less than what matters");
+    assert_eq!(compare(&base, &slow, &["--threshold", "9%"]).code, Some(6), "too near to the threshold to say");
+
+    let json = compare(&base, &slow, &["--json", "-"]).json()?;
+    assert_eq!(json["counts"]["regressed"], 1);
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/schema/comparison-v1.json");
+    let schema: Value = serde_json::from_slice(&fs::read(schema)?)?;
+    let faults: Vec<String> =
+        jsonschema::validator_for(&schema)?.iter_errors(&json).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{faults:?}");
+    let markdown = compare(&base, &slow, &["--markdown"]).out;
+    assert!(markdown.starts_with("**REGRESSED") && markdown.contains("| REGRESSED | `"), "{markdown}");
+    Ok(())
+}
+
+#[test]
+fn folders_are_sides_and_what_is_no_document_is_left_out_and_said() -> Done {
+    let folder = tempfile::tempdir()?;
+    let measured = measured(folder.path())?;
+    let (base, new) = (folder.path().join("base"), folder.path().join("new"));
+    for (side, factors) in [(&base, [1.0, 1.001, 0.999]), (&new, [1.2, 1.201, 1.199])] {
+        fs::create_dir(side)?;
+        for (at, factor) in factors.into_iter().enumerate() {
+            slowed(&measured, &side.join(format!("{at}.json")), factor)?;
+        }
+    }
+    fs::write(new.join("other.json"), "{}")?;
+    let ended = end(&mut numabench(), [Path::new("compare"), &base, &new]);
+    assert_eq!(ended.code, Some(5), "{}{}", ended.out, ended.err);
+    assert!(
+        ended.out.contains("base      3 runs, ") && ended.err.contains("other.json is left out"),
+        "{}{}",
+        ended.out,
+        ended.err
+    );
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_way_out() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(folder.path().join("broken.json"), "{")?;
+    fs::write(folder.path().join("newer.json"), r#"{"schema": "numabench.result", "schema_version": "2.0"}"#)?;
+    fs::create_dir(folder.path().join("empty"))?;
+    let compare = |name: &str| run(&["compare", &path(name), &path(name)]);
+    compare("absent.json").refused(2, &["absent.json", "No such file"]);
+    compare("broken.json").refused(2, &["broken.json", "not JSON", "numabench pingpong --json"]);
+    compare("newer.json").refused(2, &["newer.json", "2.0", "this numabench reads 1.x"]);
+    compare("empty").refused(2, &["holds no result document"]);
+    run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &["fast", "no change in percent"]);
+    Ok(())
+}
+
+#[test]
+fn a_document_is_exported_and_one_expression_reaches_a_figure() -> Done {
+    let folder = tempfile::tempdir()?;
+    let measured = measured(folder.path())?;
+    let document: Value = serde_json::from_slice(&fs::read(&measured)?)?;
+    let rate = document["rows"][0]["median_bytes_per_s"].as_f64().ok_or("rows[0] has the rate")?;
+    let csv = end(&mut numabench(), [Path::new("export"), &measured, Path::new("--to"), Path::new("csv")]).well().out;
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+    assert!(csv.contains(&rate.to_string()), "{csv}");
+    let file = folder.path().join("metrics.prom");
+    end(numabench().arg("export").arg(&measured), ["--to", "openmetrics", "-o", &file.display().to_string()]).well();
+    assert!(fs::read_to_string(file)?.ends_with("# EOF\n"));
+    for form in ["bmf", "gha", "gha-smaller", "junit", "influx"] {
+        let ended = end(numabench().arg("export").arg(&measured), ["--to", form]).well();
+        assert!(!ended.out.is_empty(), "{form}");
+    }
+    Ok(())
+}
+
+/// Two GPUs, the second at half the first's rate.
+const UNLIKE_TWINS: &str =
+    "device 0000:05:00.0; h2d 400MB/s 10us; d2h 400MB/s 10us; device 0000:c1:00.0; h2d 200MB/s 10us; d2h 200MB/s 10us";
+
+#[test]
+fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_run_if_asked() -> Done {
+    let run = |more: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
+        let args =
+            ["pingpong", "--backend", "cuda", "--gpus", "0,1", "--order", "alone", "--size", "1MiB", "--reps", "10"];
+        let mut command = with_driver(&driver::fake()?);
+        command.env("FAKE_DEVICES", UNLIKE_TWINS).args(args).args(["--direction", "h2d", "--timing", "device"]);
+        Ok(end(&mut command, more))
+    };
+    let told = run(&[])?;
+    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+    let first: String = told.out.lines().take(8).collect::<Vec<_>>().join(" ");
+    assert!(first.contains("SLOWER TWIN: GPU 1 (0000:c1:00.0), rank 1, is 50 % slower than its twin"), "{}", told.out);
+    let failed = run(&["--fail-on", "slower-twin", "--json", "-"])?;
+    assert_eq!(failed.code, Some(5), "{}", failed.err);
+    let document = failed.json()?;
+    assert_eq!((&document["exit_code"], &document["status"]), (&json!(5), &json!("complete")));
+    assert_eq!(document["slower_twins"][0]["device"], "0000:c1:00.0");
+    Ok(())
+}
+
+#[test]
+fn a_prologue_finds_the_slow_gpu_and_says_what_it_measured_by() -> Done {
+    let folder = tempfile::tempdir()?;
+    let check = |devices: &str, more: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
+        let mut command = with_driver(&driver::fake()?);
+        command.env("FAKE_DEVICES", devices).args(["check", "--bandwidth", "--timeout", "50s"]);
+        Ok(end(&mut command, more))
+    };
+    // 64 MiB at hundreds of MB/s would take minutes: the stand-in's clock is its own, and its bytes move as they can.
+    let like = UNLIKE_TWINS.replace("200MB/s", "400MB/s");
+    let well = check(&like, &[])?;
+    assert_eq!(well.code, Some(0), "{}{}", well.out, well.err);
+    assert!(well.out.contains(": well; 2 GPUs, 1 pass"), "{}", well.out);
+    let found = check(UNLIKE_TWINS, &["--json"])?;
+    assert_eq!(found.code, Some(5), "{}{}", found.out, found.err);
+    let document = found.json()?;
+    assert_eq!((&document["gate"], &document["passes"]), (&json!("finding"), &json!(3)));
+    assert_eq!(document["slower_twins"][0]["device"], "0000:c1:00.0");
+    fs::write(folder.path().join("baseline.json"), "{}")?;
+    let against = folder.path().join("baseline.json").display().to_string();
+    check(&like, &["--against", &against])?.refused(2, &["baseline.json", "numabench.baseline"]);
+    run(&["check", "--bandwidth"]).refused(77, &["a GPU was asked for"]);
+    Ok(())
+}
+
+#[test]
+fn a_report_is_one_file_that_asks_for_nothing() -> Done {
+    let folder = tempfile::tempdir()?;
+    let measured = measured(folder.path())?;
+    let (base, slow) = (folder.path().join("base.json"), folder.path().join("slow.json"));
+    let file = folder.path().join("report.html");
+    slowed(&measured, &base, 1.0)?;
+    slowed(&measured, &slow, 1.1)?;
+    end(&mut numabench(), [Path::new("report"), &base, &slow, Path::new("-o"), &file]).well();
+    let html = fs::read_to_string(&file)?;
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("REGRESSED: the only case"), "{html}");
+    assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("href="), "{html}");
+    Ok(())
+}
+
+#[test]
+fn every_schema_is_printed_and_is_one() -> Done {
+    for kind in ["result", "place", "comparison", "baseline", "gate", "history"] {
+        let schema = run(&["schema", kind]).well().json()?;
+        assert!(jsonschema::meta::is_valid(&schema), "{kind}");
+        assert_eq!(schema["properties"]["schema"]["const"], format!("numabench.{kind}"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_folder_of_runs_tells_the_day_on_which_a_figure_fell() -> Done {
+    let folder = tempfile::tempdir()?;
+    let measured = measured(folder.path())?;
+    let runs = folder.path().join("runs");
+    fs::create_dir(&runs)?;
+    for day in 1..=28 {
+        let path = runs.join(format!("{day:02}.json"));
+        slowed(&measured, &path, if day < 15 { 1.0 } else { 1.1 } + f64::from(day % 3) * 1e-3)?;
+        let mut document: Value = serde_json::from_slice(&fs::read(&path)?)?;
+        document["started_at"] = json!(format!("2026-02-{day:02}T03:00:00.000Z"));
+        document["environment"]["probes"][0] = json!({
+            "name": "kernel.release", "value": if day < 15 { "6.1" } else { "6.12" }, "source": "uname", "reason": null
+        });
+        fs::write(&path, serde_json::to_vec(&document)?)?;
+    }
+    let found = end(&mut numabench(), [Path::new("history"), &runs]);
+    assert_eq!(found.code, Some(5), "{}{}", found.out, found.err);
+    assert!(found.out.contains("2026-02-15T03:00:00.000Z  9.1 % slower"), "{}", found.out);
+    assert!(found.out.contains("kernel.release: 6.1, then 6.12"), "{}", found.out);
+    Ok(())
+}
