@@ -2,7 +2,7 @@
 #
 #   reframe -c numabench_check.py -r
 #
-# NUMABENCH_OPTIONS adds to pingpong's options. Rates are read from the document's `rows`, not from the table.
+# NUMABENCH_OPTIONS, where it is set, stands instead of the options below. Rates are read from the document's `rows`, not from the table.
 import json
 import os
 
@@ -20,9 +20,8 @@ class NumabenchCheck(rfm.RunOnlyRegressionTest):
 
     @run_before('run')
     def set_options(self):
-        extra = os.environ.get('NUMABENCH_OPTIONS', '').split()
-        self.executable_opts = ['pingpong', '--order', 'alone', '--size', '64MiB', '--direction', 'h2d,d2h',
-                                '--json', 'result.json'] + extra
+        options = os.environ.get('NUMABENCH_OPTIONS', '--order alone --size 64MiB --direction h2d,d2h')
+        self.executable_opts = ['pingpong', '--json', 'result.json'] + options.split()
 
     def rows(self):
         with open(os.path.join(self.stagedir, 'result.json')) as file:

@@ -174,20 +174,30 @@ fn slow_ones<'t, 'd>(order: Order, twins: &'t [Twin<'d>]) -> Vec<(&'t Twin<'d>, 
 }
 
 fn cause(device: &Device, order: Order) -> String {
-    if let Some(fault) = device.link.value.as_ref().and_then(link_fault) {
-        return fault;
+    match (link_state(device), order) {
+        (Err(fault), _) => fault,
+        (Ok(state), Order::Alone) => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
+        (Ok(state), _) => format!("{state}; all ranks copied at once: `--order alone` tells contention from a fault"),
     }
-    match order {
-        Order::Alone => {
-            "its link is as it should be: look for Xid and AER messages in the kernel's log (dmesg)".to_owned()
+}
+
+/// What of a device's link is well, in words.
+///
+/// # Errors
+/// What of it is not, in words.
+pub fn link_state(device: &Device) -> Result<String, String> {
+    match &device.link.value {
+        Some(link) => link_fault(link).map_or_else(|| Ok("its link is as it should be".to_owned()), Err),
+        None => {
+            let reason = device.link.reason.as_deref().unwrap_or("no reason is given");
+            Ok(format!("its link is not known ({reason})"))
         }
-        _ => "all ranks copied at once: `--order alone` tells contention from a fault".to_owned(),
     }
 }
 
 /// `its link has 8 of 16 lanes`: what of a link is less than it could be. The generation counts only where it was read under load,
 /// because the links of idle GPUs train down; lanes stay.
-pub fn link_fault(link: &Link) -> Option<String> {
+fn link_fault(link: &Link) -> Option<String> {
     let less = |now: Option<u8>, most: Option<u8>| now.zip(most).filter(|(now, most)| now < most);
     if let Some((now, most)) = less(link.width, link.max_width) {
         return Some(format!("its link has {now} of {most} lanes"));

@@ -11,7 +11,7 @@ use report::device::Device;
 use report::document::Tool;
 use report::rank::Locality;
 use report::render::page::{Page, Tone};
-use report::twin::{SlowerTwin, link_fault};
+use report::twin::{SlowerTwin, link_state};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -235,14 +235,15 @@ impl Checked {
 
 /// What of a suspect's link and place could be the cause.
 fn cause(document: &Document, device: &Device) -> String {
-    if let Some(fault) = device.link.value.as_ref().and_then(link_fault) {
-        return fault;
-    }
+    let state = match link_state(device) {
+        Ok(state) => state,
+        Err(fault) => return fault,
+    };
     let rank = document.ranks.iter().find(|rank| rank.asked.device == device.id);
     match rank.map(|rank| rank.locality) {
         Some(Locality::Remote | Locality::SamePackage) => {
-            "it was measured from a PU that is not near to it: the cores near to it are not allowed here".to_owned()
+            format!("{state}; it was measured from a PU that is not near to it: no core near to it is allowed here")
         }
-        _ => "its link is as it should be: look for Xid and AER messages in the kernel's log (dmesg)".to_owned(),
+        _ => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
     }
 }

@@ -32,7 +32,17 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
     let mut cuts = Vec::new();
     search(values, 0, level / tests as f64, &mut cuts);
     cuts.sort_unstable_by_key(|(at, _)| *at);
-    let ends: Vec<usize> = std::iter::once(0).chain(cuts.iter().map(|(at, _)| *at)).chain([values.len()]).collect();
+    let ends_of = |cuts: &[(usize, f64)]| -> Vec<usize> {
+        std::iter::once(0).chain(cuts.iter().map(|(at, _)| *at)).chain([values.len()]).collect()
+    };
+    // A first cut was placed with the later ones in sight: each is placed again between its neighbours, which are known now.
+    for index in 0..cuts.len() {
+        let ends = ends_of(&cuts);
+        if let Some((at, p_value)) = pettitt(&values[ends[index]..ends[index + 2]]).filter(|(_, p)| *p < level) {
+            cuts[index] = (ends[index] + at, p_value);
+        }
+    }
+    let ends = ends_of(&cuts);
     let change = |(index, (at, p_value)): (usize, &(usize, f64))| {
         let before = median(&values[ends[index]..*at])?;
         let after = median(&values[*at..ends[index + 2]])?;

@@ -19,6 +19,7 @@
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `results`    comparisons and exports of documents;
+//! * `contrib`    the examples to take along, run;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
 //! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
@@ -28,6 +29,7 @@
 mod arguments;
 mod captures;
 mod check;
+mod contrib;
 mod devices;
 mod driver;
 mod dry_run;

@@ -134,13 +134,21 @@ fn a_document_is_exported_and_one_expression_reaches_a_figure() -> Done {
 const UNLIKE_TWINS: &str =
     "device 0000:05:00.0; h2d 400MB/s 10us; d2h 400MB/s 10us; device 0000:c1:00.0; h2d 200MB/s 10us; d2h 200MB/s 10us";
 
+/// The binary with devices whose rates are described, in the stand-in's virtual time.
+fn described(devices: &str) -> Result<assert_cmd::Command, Box<dyn std::error::Error>> {
+    let folder = driver::fake()?;
+    let mut command = with_driver(&folder);
+    command.env("FAKE_DEVICES", devices).env("LD_PRELOAD", folder.join(driver::Driver::Cuda.library()));
+    Ok(command)
+}
+
 #[test]
 fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_run_if_asked() -> Done {
     let run = |more: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
         let args =
             ["pingpong", "--backend", "cuda", "--gpus", "0,1", "--order", "alone", "--size", "1MiB", "--reps", "10"];
-        let mut command = with_driver(&driver::fake()?);
-        command.env("FAKE_DEVICES", UNLIKE_TWINS).args(args).args(["--direction", "h2d", "--timing", "device"]);
+        let mut command = described(UNLIKE_TWINS)?;
+        command.args(args).args(["--direction", "h2d", "--timing", "device"]);
         Ok(end(&mut command, more))
     };
     let told = run(&[])?;
@@ -159,11 +167,10 @@ fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_
 fn a_prologue_finds_the_slow_gpu_and_says_what_it_measured_by() -> Done {
     let folder = tempfile::tempdir()?;
     let check = |devices: &str, more: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
-        let mut command = with_driver(&driver::fake()?);
-        command.env("FAKE_DEVICES", devices).args(["check", "--bandwidth", "--timeout", "50s"]);
+        let mut command = described(devices)?;
+        command.args(["check", "--bandwidth", "--timeout", "50s"]);
         Ok(end(&mut command, more))
     };
-    // 64 MiB at hundreds of MB/s would take minutes: the stand-in's clock is its own, and its bytes move as they can.
     let like = UNLIKE_TWINS.replace("200MB/s", "400MB/s");
     let well = check(&like, &[])?;
     assert_eq!(well.code, Some(0), "{}{}", well.out, well.err);

@@ -1,0 +1,38 @@
+//! Any bytes as a result document: read, and whatever is read taken through everything that reads documents.
+//!
+//! A finding is a panic, an export that is not what its format is, or a document that does not read back as it was written. Left out: baselines from
+//! several documents, whose values are made up better than fuzzed (`results`' own tests).
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use report::Document;
+use results::baseline::values;
+use results::compare::{Thresholds, compare};
+use results::export::{Form, export};
+use results::html::html;
+use results::run::Run;
+
+const FORMS: [Form; 7] =
+    [Form::Csv, Form::Bmf, Form::GhaBigger, Form::GhaSmaller, Form::OpenMetrics, Form::Junit, Form::Influx];
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(document) = Document::from_json(bytes) else { return };
+    for form in FORMS {
+        drop(export(&document, form));
+    }
+    drop(values(&document));
+    drop(report::twin::slower_twins(&document));
+    let style = report::render::Style { width: 100, color: false, quiet: false, saved_to: None };
+    drop(report::render::table(&document, &style));
+    let page = html(&[("fuzzed".to_owned(), document.clone())]);
+    assert!(page.ends_with("</html>\n") && !page.contains("<script"));
+    if let Ok(run) = Run::of("fuzzed", &document) {
+        let side = std::slice::from_ref(&run);
+        if let Ok(found) = compare(document.tool.clone(), side, side, Thresholds::default(), false) {
+            assert_eq!(found.counts.regressed + found.counts.improved, 0, "a run differs from itself");
+            drop(results::render::table(&found, 100, false, false));
+            drop(results::render::markdown(&found));
+        }
+    }
+});
