@@ -5,6 +5,7 @@
 # NUMABENCH_OPTIONS, where it is set, stands instead of the options below. Rates are read from the document's `rows`, not from the table.
 import json
 import os
+import re
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -33,8 +34,9 @@ class NumabenchCheck(rfm.RunOnlyRegressionTest):
 
     @run_before('performance')
     def set_variables(self):
+        # ReFrame takes a name apart at its colons, and PCI addresses have some.
         self.perf_variables = {
-            f"{row['direction']}_{row['device'].replace(' ', '_')}":
+            re.sub('[^A-Za-z0-9]', '_', f"{row['direction']}_{row['device']}"):
                 sn.make_performance_function(sn.defer(row['median_bytes_per_s'] / 1e9), 'GB/s')
             for row in self.rows()
         }
