@@ -108,13 +108,17 @@ mod tests {
     #[test]
     fn steps_are_found_on_their_day_and_named_with_their_levels() {
         let mut random = SplitMix64::new(1);
+        let mut on_the_day = 0;
         for _ in 0..100 {
             let values = series(&mut random, &[(30, 55.0), (25, 52.0), (20, 54.5)], 0.005);
             let found = changes(&values, 0.01);
             let days: Vec<usize> = found.iter().map(|change| change.at).collect();
-            assert!(days.len() == 2 && days[0].abs_diff(30) <= 1 && days[1].abs_diff(55) <= 1, "{days:?}");
+            // By ranks alone a value of the new level that happens to be near the old one can move the cut.
+            assert!(days.len() == 2 && days[0].abs_diff(30) <= 4 && days[1].abs_diff(55) <= 4, "{days:?}");
+            on_the_day += usize::from(days[0].abs_diff(30) <= 1) + usize::from(days[1].abs_diff(55) <= 1);
             assert!((found[0].before / 55.0 - 1.0).abs() < 0.01 && (found[0].after / 52.0 - 1.0).abs() < 0.01);
         }
+        assert!(on_the_day >= 190, "{on_the_day} of 200 within a day");
     }
 
     #[test]
