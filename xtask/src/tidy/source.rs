@@ -164,11 +164,9 @@ mod tests {
             wrong.len() == 1 && wrong[0].starts_with("crates/numabench/src/main.rs:3: `unsafe` outside"),
             "{wrong:?}"
         );
-        for home in [
-            "crates/backend-cuda/src/driver.rs",
-            "crates/engine/src/placed_memory.rs",
-            "crates/engine/src/sys.rs",
-        ] {
+        for home in
+            ["crates/backend-cuda/src/driver.rs", "crates/engine/src/placed_memory.rs", "crates/engine/src/sys.rs"]
+        {
             assert_eq!(found(home, text), [""; 0], "{home}");
         }
         let deny = "//! A file.\n#![deny(unsafe_op_in_unsafe_fn)]\n";
