@@ -264,12 +264,13 @@ fn with_strict_it_starts_only_where_all_ranks_were_seen_and_are_well_placed() {
 
 #[test]
 fn ranks_meet_where_no_file_can_be_made_and_a_killed_one_leaves_none() -> Done {
-    // Nothing of it is in a file system: with no writable one at all the ranks still meet.
+    // Nothing of it is in a file system: with no writable one at all the ranks still meet. The program may lie below /tmp itself.
+    let (folder, program) = BINARY.rsplit_once('/').ok_or("a program without a folder")?;
     let script = format!(
-        "for at in /dev/shm /tmp; do mount -t tmpfs -o ro none $at || exit 77; done; \
+        "mount --bind {folder} /mnt || exit 77; for at in /dev/shm /tmp; do mount -t tmpfs -o ro none $at || exit 77; done; \
          export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=no-files-$$; \
-         OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 {BINARY} check --timeout 20s & \
-         OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 {BINARY} check --timeout 20s; code=$?; wait; exit $code"
+         OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 /mnt/{program} check --timeout 20s & \
+         OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 /mnt/{program} check --timeout 20s; code=$?; wait; exit $code"
     );
     let mut command = assert_cmd::Command::new("unshare");
     command.timeout(Duration::from_secs(60)).envs(variables(&no_driver()));
