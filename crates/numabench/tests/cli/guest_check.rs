@@ -62,7 +62,7 @@ fn in_a_guest_the_memory_of_a_running_program_is_found_where_it_lies_and_a_wrong
     }
     let together = take(&mut all, "all")?;
     assert_eq!(together.code, Some(5), "{}", together.out);
-    assert!(together.out.contains("well placed") && together.out.contains("bind 2"), "{}", together.out);
+    assert!(together.out.contains("WRONG: 1 of 2 ranks") && together.out.contains("bind 2"), "{}", together.out);
     assert!(together.out.contains("fix: migratepages"), "{}", together.out);
     Ok(())
 }
