@@ -123,7 +123,7 @@ fn a_file_that_is_missing_or_a_directory_is_named() {
 }
 
 #[test]
-fn a_file_without_end_is_given_up() {
+fn a_device_without_end_is_no_file() {
     let error = from_xml(Path::new("/dev/zero")).err();
-    assert!(matches!(error, Some(TopoError::TooLarge { .. })), "{error:?}");
+    assert!(matches!(error, Some(TopoError::Unreadable { .. })), "{error:?}");
 }
