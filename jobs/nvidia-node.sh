@@ -19,7 +19,7 @@
 # not end with 0 (README lists them).
 #
 # For the first run Slurm must neither bind tasks (--cpu-bind=none) nor hide GPUs (--gpu-bind=none). In the second each task is
-# bound to the cores that Slurm deals out, and numabench takes the best of those: a rank whose cores are far from its GPU is
+# bound to the cores that Slurm assigns, and numabench takes the best of those: a rank whose cores are far from its GPU is
 # named in the table.
 #
 # Settings, from the environment:

@@ -14,7 +14,7 @@ use crate::measured::Measured;
 use crate::rank::{Rank, Ready, Warmth};
 use crate::sample::{Sample, Trouble};
 use crate::seen::Seen;
-use crate::spent::Spent;
+use crate::time_spent::TimeSpent;
 use crate::window::{Timeline, Window, counted};
 use crate::work::{Lanes, Timing, Work};
 
@@ -149,7 +149,7 @@ struct Turn<'a> {
     rank: &'a Rank,
     work: Box<dyn Work + 'a>,
     timeline: &'a mut Timeline,
-    spent: &'a mut Spent,
+    spent: &'a mut TimeSpent,
     effort: Effort,
     /// Marks queued behind the latch.
     queued: usize,

@@ -1,4 +1,4 @@
-//! Following a run that rank 0 leads in another process: passes this process's reports on as letters and the lead's decisions back to
+//! Following a run that rank 0 leads in another process: passes this process's reports on as messages and the lead's decisions back to
 //! its rank, and watches over its neighbours.
 //!
 //! The calling thread sleeps while its rank measures. It never waits for ever: not for a lead on its own node that died, and not
@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use ranks::Mailbox;
+use ranks::Communicator;
 
 use crate::config::EngineConfig;
-use crate::crew::{Crew, Staff};
 use crate::heartbeat::Contact;
 use crate::lead::{GRACE, NAP, SHORT_NAP};
-use crate::letter::{self, Decision, Order, Report};
+use crate::message::{self, Decision, Order, Report};
 use crate::work::Suite;
+use crate::workers::{ThreadTeam, Workers};
 
 /// How much longer than the lead a follower waits for the end: the lead's document is written meanwhile.
 const LEAVE: Duration = Duration::from_secs(60);
@@ -41,23 +41,23 @@ pub enum Followed {
 /// Does this process's part of a run that rank 0 leads.
 pub fn follow(
     config: &EngineConfig,
-    mut crew: Crew,
+    mut workers: Workers,
     suite: &Arc<dyn Suite>,
-    mailbox: &mut Mailbox,
+    comm: &mut Communicator,
     interrupted: &Arc<AtomicBool>,
 ) -> Followed {
-    let me = mailbox.place().rank;
-    let staff = Staff::start(&mut crew, config, suite, interrupted);
-    let neighbours = crew.neighbours.take();
-    let node = crew.nodes.get(me);
-    let mut contact = Contact::new(crew.nodes.iter().position(|other| Some(other) == node) == Some(me));
+    let me = comm.place().rank;
+    let team = ThreadTeam::start(&mut workers, config, suite, interrupted);
+    let neighbours = workers.neighbours.take();
+    let node = workers.nodes.get(me);
+    let mut contact = Contact::new(workers.nodes.iter().position(|other| Some(other) == node) == Some(me));
     let began = Instant::now();
     let (mut measuring, mut signalled, mut watching) = (true, None, true);
     loop {
-        match staff.next(if measuring { NAP } else { SHORT_NAP }) {
+        match team.next(if measuring { NAP } else { SHORT_NAP }) {
             Ok(report) => {
                 measuring = false;
-                if let Err(error) = mailbox.tell(0, &letter::write(&report)) {
+                if let Err(error) = comm.send(0, &message::write(&report)) {
                     return Followed::Alone { why: error.to_string() };
                 }
             }
@@ -68,8 +68,8 @@ pub fn follow(
             }
         }
         loop {
-            let order = match mailbox.told() {
-                Ok(Some(letter)) => letter::read::<Order>(letter.from, &letter.bytes),
+            let order = match comm.try_receive() {
+                Ok(Some(message)) => message::read::<Order>(message.from, &message.bytes),
                 Ok(None) => break,
                 Err(error) => return Followed::Alone { why: error.to_string() },
             };
@@ -80,11 +80,11 @@ pub fn follow(
                     measuring = matches!(decision, Decision::Go { .. });
                     // From then on neighbours may leave.
                     watching &= measuring;
-                    staff.tell(me, decision);
+                    team.send(me, decision);
                 }
                 Ok(Order::Where) => {
-                    let here = Report::Waits { rank: me, waiting: staff.waits(me) };
-                    drop(mailbox.tell(0, &letter::write(&here)));
+                    let here = Report::Waits { rank: me, waiting: team.waits(me) };
+                    drop(comm.send(0, &message::write(&here)));
                 }
                 Ok(Order::Leave { code, all_well }) => return Followed::Dismissed { code, all_well },
                 Err(unreadable) => return Followed::Alone { why: unreadable.to_string() },
@@ -95,21 +95,21 @@ pub fn follow(
             watching = false;
             let lead = lost.iter().find(|(rank, _)| *rank == 0).map(|(_, why)| why.clone());
             for (rank, why) in lost {
-                drop(mailbox.tell(0, &letter::write(&Report::Lost { rank, why, gone: true })));
+                drop(comm.send(0, &message::write(&Report::Lost { rank, why, gone: true })));
             }
             // Nobody of this node can go on without it.
-            staff.give_up();
+            team.give_up();
             if let Some(why) = lead {
                 return Followed::Alone { why };
             }
         }
         if contact.is_due()
-            && let Err(error) = mailbox.tell(0, &letter::write(&Report::Here { rank: me }))
+            && let Err(error) = comm.send(0, &message::write(&Report::Here { rank: me }))
         {
             return Followed::Alone { why: error.to_string() };
         }
         if contact.is_lost() {
-            staff.give_up();
+            team.give_up();
             return Followed::Alone {
                 why: "nothing was heard of rank 0 for minutes: its node is down or cut off".to_owned(),
             };

@@ -2,10 +2,10 @@
 //!
 //! A process that is gone is seen by its neighbours. A whole node that is gone (its power, its network, a step's daemon that took all its ranks along) is
 //! seen by nobody, and a launcher told to go on without it (`srun --no-kill`) says nothing. So one process of each node says every second that it is
-//! there, and the lead says it to all. It costs a letter a second and a node, from threads that sleep while ranks measure.
+//! there, and the lead says it to all. It costs a message a second and a node, from threads that sleep while ranks measure.
 //!
 //! Only time in which this process itself listened counts: one that was suspended, or wrote a long document, hears the others first. Left out: what a network does to
-//! letters, which is MPI's to know.
+//! messages, which is MPI's to know.
 
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ impl Pulse {
         due
     }
 
-    /// The nodes that are silent for too long, with the seconds. To be asked after all letters have been read.
+    /// The nodes that are silent for too long, with the seconds. To be asked after all messages have been read.
     pub(crate) fn silent(&mut self) -> Vec<(usize, u64)> {
         self.silent_at(Instant::now())
     }
@@ -110,7 +110,7 @@ impl Contact {
         self.heard = Instant::now();
     }
 
-    /// Whether the lead is silent for too long. To be asked after all letters have been read.
+    /// Whether the lead is silent for too long. To be asked after all messages have been read.
     pub(crate) fn is_lost(&mut self) -> bool {
         let now = Instant::now();
         if now.saturating_duration_since(self.listened) > EVERY * 2 {

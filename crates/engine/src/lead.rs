@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use ranks::Mailbox;
+use ranks::Communicator;
 
 use crate::config::EngineConfig;
-use crate::crew::{Crew, Neighbours, Staff};
 use crate::enough::Enough;
 use crate::heartbeat::Pulse;
-use crate::letter::{self, Decision, Order, Report};
+use crate::message::{self, Decision, Order, Report};
 use crate::state::{RunEnd, RunState};
 use crate::work::Suite;
+use crate::workers::{Neighbours, ThreadTeam, Workers};
 
 /// How long the lead sleeps, while ranks of its process measure, before it looks at the signal flag and the clock again.
 pub(crate) const NAP: Duration = Duration::from_millis(200);
-/// How long it sleeps while it only waits for letters: they come by polling.
+/// How long it sleeps while it only waits for messages: they come by polling.
 pub(crate) const SHORT_NAP: Duration = Duration::from_micros(500);
 /// How long ranks may take to leave after a signal before the run is given up without them.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
@@ -45,26 +45,26 @@ pub trait Journal {
     fn signalled(&mut self, state: &RunState);
 }
 
-/// Runs every case of `suite` on the ranks of `crew` and of the processes that [`follow`](crate::follow) at the other ends of `mailbox`. `interrupted` may be
+/// Runs every case of `suite` on the ranks of `workers` and of the processes that [`follow`](crate::follow) at the other ends of `comm`. `interrupted` may be
 /// set at any time (a signal handler): the ranks then leave at the end of the round they are in, and what is finished is in the
 /// state returned.
 pub fn lead(
     config: &EngineConfig,
-    mut crew: Crew,
+    mut workers: Workers,
     suite: &Arc<dyn Suite>,
-    mailbox: &mut Mailbox,
+    comm: &mut Communicator,
     interrupted: &Arc<AtomicBool>,
     enough: &mut dyn Enough,
     journal: &mut dyn Journal,
 ) -> RunState {
-    let staff = Staff::start(&mut crew, config, suite, interrupted);
-    let state = RunState::new(&suite.cases(), &crew.nodes);
-    let neighbours = crew.neighbours.take();
+    let team = ThreadTeam::start(&mut workers, config, suite, interrupted);
+    let state = RunState::new(&suite.cases(), &workers.nodes);
+    let neighbours = workers.neighbours.take();
     let began = Instant::now();
     let lead = Lead {
         config,
-        mailbox,
-        staff,
+        comm,
+        team,
         neighbours,
         interrupted,
         began,
@@ -72,26 +72,26 @@ pub fn lead(
         waited_for: BTreeSet::new(),
         left: BTreeMap::new(),
         out: BTreeSet::new(),
-        pulse: Pulse::new(&crew.nodes),
+        pulse: Pulse::new(&workers.nodes),
         state,
     };
     lead.conduct(enough, journal)
 }
 
 /// Tells the processes that follow how the run ended, once its document is written. Afterwards all have been told, not all have left.
-pub fn dismiss(mailbox: &Mailbox, state: &RunState, code: u8) {
+pub fn dismiss(comm: &Communicator, state: &RunState, code: u8) {
     let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());
-    let leave = letter::write(&Order::Leave { code, all_well });
-    for rank in (1..mailbox.place().size).filter(|rank| state.ranks.get(*rank).is_some_and(|rank| !rank.gone)) {
+    let leave = message::write(&Order::Leave { code, all_well });
+    for rank in (1..comm.place().size).filter(|rank| state.ranks.get(*rank).is_some_and(|rank| !rank.gone)) {
         // A process that cannot be told ends by itself.
-        drop(mailbox.tell(rank, &leave));
+        drop(comm.send(rank, &leave));
     }
 }
 
 struct Lead<'a, 'w> {
     config: &'a EngineConfig,
-    mailbox: &'a mut Mailbox<'w>,
-    staff: Staff,
+    comm: &'a mut Communicator<'w>,
+    team: ThreadTeam,
     neighbours: Option<Neighbours>,
     interrupted: &'a AtomicBool,
     began: Instant,
@@ -112,14 +112,14 @@ impl Lead<'_, '_> {
     fn conduct(mut self, enough: &mut dyn Enough, journal: &mut dyn Journal) -> RunState {
         self.state.end = self.passes(enough, journal);
         if self.state.end == RunEnd::RankLost {
-            self.staff.give_up();
+            self.team.give_up();
         }
-        let stop = letter::write(&Order::Decide(Decision::Stop));
-        for rank in (0..self.state.ranks.len()).filter(|rank| !self.staff.has(*rank) && !self.state.ranks[*rank].gone) {
-            drop(self.mailbox.tell(rank, &stop));
+        let stop = message::write(&Order::Decide(Decision::Stop));
+        for rank in (0..self.state.ranks.len()).filter(|rank| !self.team.has(*rank) && !self.state.ranks[*rank].gone) {
+            drop(self.comm.send(rank, &stop));
         }
-        let Self { staff, config, began, interrupted, mut signalled, mut state, .. } = self;
-        staff.dismiss(NAP, || !gives_up(config, began, interrupted, &mut signalled));
+        let Self { team, config, began, interrupted, mut signalled, mut state, .. } = self;
+        team.dismiss(NAP, || !gives_up(config, began, interrupted, &mut signalled));
         state.finish();
         state
     }
@@ -138,10 +138,10 @@ impl Lead<'_, '_> {
             }
             for rank in self.there() {
                 let decision = Decision::Go { pass, finished: finished.clone(), out: self.state.out(rank) };
-                if self.staff.has(rank) {
-                    self.staff.tell(rank, decision);
+                if self.team.has(rank) {
+                    self.team.send(rank, decision);
                 } else {
-                    drop(self.mailbox.tell(rank, &letter::write(&Order::Decide(decision))));
+                    drop(self.comm.send(rank, &message::write(&Order::Decide(decision))));
                 }
             }
             if !self.collect(journal) {
@@ -184,14 +184,14 @@ impl Lead<'_, '_> {
     fn who_hangs(&mut self) -> BTreeSet<usize> {
         let all = std::mem::take(&mut self.waited_for);
         let mut silent = all.clone();
-        silent.retain(|rank| !self.staff.waits(*rank));
-        let asked = letter::write(&Order::Where);
-        for rank in silent.iter().filter(|rank| !self.staff.has(**rank)) {
-            drop(self.mailbox.tell(*rank, &asked));
+        silent.retain(|rank| !self.team.waits(*rank));
+        let asked = message::write(&Order::Where);
+        for rank in silent.iter().filter(|rank| !self.team.has(**rank)) {
+            drop(self.comm.send(*rank, &asked));
         }
         let until = Instant::now() + ANSWER;
-        while silent.iter().any(|rank| !self.staff.has(*rank)) && Instant::now() < until {
-            for report in self.letters() {
+        while silent.iter().any(|rank| !self.team.has(*rank)) && Instant::now() < until {
+            for report in self.messages() {
                 if let Report::Waits { rank, waiting: true } = report {
                     silent.remove(&rank);
                 }
@@ -206,9 +206,9 @@ impl Lead<'_, '_> {
         self.waited_for = self.there().into_iter().collect();
         self.pulse.awaken();
         while !self.waited_for.is_empty() || !self.left.is_empty() {
-            let measuring = self.waited_for.iter().any(|rank| self.staff.has(*rank));
+            let measuring = self.waited_for.iter().any(|rank| self.team.has(*rank));
             let nap = if measuring { NAP } else { SHORT_NAP };
-            let came = match self.staff.next(nap) {
+            let came = match self.team.next(nap) {
                 Ok(report) => vec![report],
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
                 // All ranks of this process have left; those of others may still be on their way.
@@ -217,8 +217,8 @@ impl Lead<'_, '_> {
                     Vec::new()
                 }
             };
-            let letters = self.letters();
-            for report in came.into_iter().chain(letters) {
+            let messages = self.messages();
+            for report in came.into_iter().chain(messages) {
                 match self.hear(report) {
                     Heard::Report => {}
                     Heard::Left(node) => {
@@ -254,15 +254,15 @@ impl Lead<'_, '_> {
 
     /// Whether it is the node of this process.
     fn is_own_node(&self, node: usize) -> bool {
-        self.state.nodes.get(self.mailbox.place().rank) == Some(&node)
+        self.state.nodes.get(self.comm.place().rank) == Some(&node)
     }
 
     /// Says that the lead is there, and looks which other nodes are.
     fn beat(&mut self) {
         if self.pulse.is_due() {
-            let here = letter::write(&Order::Here);
-            for rank in self.there().into_iter().filter(|rank| !self.staff.has(*rank)) {
-                drop(self.mailbox.tell(rank, &here));
+            let here = message::write(&Order::Here);
+            for rank in self.there().into_iter().filter(|rank| !self.team.has(*rank)) {
+                drop(self.comm.send(rank, &here));
             }
         }
         for (node, seconds) in self.pulse.silent() {
@@ -346,19 +346,19 @@ impl Lead<'_, '_> {
         Heard::Report
     }
 
-    /// Every letter that has come.
-    fn letters(&mut self) -> Vec<Report> {
+    /// Every message that has come.
+    fn messages(&mut self) -> Vec<Report> {
         let mut reports = Vec::new();
         loop {
-            match self.mailbox.told() {
+            match self.comm.try_receive() {
                 Ok(None) => return reports,
-                Ok(Some(letter)) => match letter::read(letter.from, &letter.bytes) {
+                Ok(Some(message)) => match message::read(message.from, &message.bytes) {
                     Ok(report) => reports.push(report),
-                    Err(why) => reports.push(Report::Lost { rank: letter.from, why: why.to_string(), gone: false }),
+                    Err(why) => reports.push(Report::Lost { rank: message.from, why: why.to_string(), gone: false }),
                 },
                 Err(error) => {
                     // Nothing can be heard of anyone elsewhere any more.
-                    let elsewhere = self.waited_for.iter().filter(|rank| !self.staff.has(**rank));
+                    let elsewhere = self.waited_for.iter().filter(|rank| !self.team.has(**rank));
                     reports.extend(elsewhere.map(|rank| Report::Lost {
                         rank: *rank,
                         why: error.to_string(),

@@ -9,8 +9,8 @@
 //! * `work` is what a kind of measurement implements: a `Suite` lists cases and makes each rank's `Site`; a `Site` holds what its cases need and
 //!   lends the `Work` of one block; `case` is what the engine must know of a case;
 //! * `config` how long it goes on; `schedule` in which order; `enough` when a case has enough blocks;
-//! * `lead` decides after each pass and `follow` does a process's part of it, with `letter`s between them, and each knows by a
-//!   `heartbeat` whether the other is there; `crew` are the ranks of a process, one
+//! * `lead` decides after each pass and `follow` does a process's part of it, with `message`s between them, and each knows by a
+//!   `heartbeat` whether the other is there; `workers` are the ranks of a process, one
 //!   thread each; `rank` is one rank's life, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `seen` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `window` what of it counts; `spent` where the time went;
@@ -23,15 +23,14 @@ mod bound;
 mod case;
 pub mod clock;
 mod config;
-mod crew;
 mod enough;
 mod failure;
 mod follow;
 mod heartbeat;
 mod lead;
-mod letter;
 mod measure;
 mod measured;
+mod message;
 mod placed_memory;
 mod rank;
 mod sample;
@@ -39,16 +38,16 @@ mod schedule;
 mod seen;
 #[cfg(test)]
 mod simulation;
-mod spent;
 mod state;
 mod sys;
+mod time_spent;
 mod window;
 mod work;
+mod workers;
 
 pub use bound::Bound;
 pub use case::{Case, Order};
 pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};
-pub use crew::{Crew, Group, Neighbours, Worker};
 pub use enough::{Enough, PerCase};
 pub use failure::{Failure, Stage};
 pub use follow::{Followed, follow};
@@ -57,6 +56,7 @@ pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
 pub use sample::{Mismatch, Sample, SoFar, Trouble};
 pub use schedule::allocation;
 pub use seen::{Look, Pages, Seen};
-pub use spent::Spent;
 pub use state::{RankCase, RankState, RunEnd, RunState};
+pub use time_spent::TimeSpent;
 pub use work::{Lanes, Latch, Site, Suite, Timing, Work};
+pub use workers::{Group, Neighbours, Worker, Workers};

@@ -16,15 +16,15 @@ use crate::bound::Bound;
 use crate::case::Case;
 use crate::clock;
 use crate::config::EngineConfig;
-use crate::crew::{Group, Worker};
 use crate::failure::Failure;
-use crate::letter::{Decision, Report};
 use crate::measured::{History, PassBlock};
+use crate::message::{Decision, Report};
 use crate::sample::Trouble;
 use crate::seen::{Look, Seen};
-use crate::spent::Spent;
+use crate::time_spent::TimeSpent;
 use crate::window::Timeline;
 use crate::work::{Site, Suite};
+use crate::workers::{Group, Worker};
 use crate::{schedule, sys};
 
 /// Everything a rank needs.
@@ -84,12 +84,12 @@ pub(crate) struct Ready {
     /// Of each case.
     pub warm: Vec<Warmth>,
     pub timeline: Timeline,
-    pub spent: Spent,
+    pub spent: TimeSpent,
 }
 
 impl Rank {
     /// Runs until the coordinator says stop. The thread this is called on is the rank.
-    pub(crate) fn live(self) {
+    pub(crate) fn run(self) {
         let rank = self.worker.rank;
         let mut farewell = Farewell { rank, group: &*self.group, reports: &self.reports, aborted: false };
         let mut history = History::new(self.cases.len(), self.timer);
@@ -111,7 +111,7 @@ impl Rank {
             let outcomes = blocks.into_iter().map(|block| history.keep(block)).collect();
             let signalled = self.interrupted.load(Ordering::Relaxed);
             let (link, spent) =
-                ready.as_ref().map_or((None, Spent::default()), |ready| (ready.site.link(), ready.spent));
+                ready.as_ref().map_or((None, TimeSpent::default()), |ready| (ready.site.link(), ready.spent));
             let report = Report::Pass { rank, outcomes, link, spent, signalled };
             if self.reports.send(report).is_err() {
                 return;
@@ -124,7 +124,7 @@ impl Rank {
         let bound = Bound::to(self.worker.pu)?;
         let site = Arc::clone(&self.suite).site(&self.worker, &bound)?;
         let warm = vec![Warmth::Cold; self.cases.len()];
-        let spent = Spent { init_ns: clock::now_ns() - began, ..Spent::default() };
+        let spent = TimeSpent { init_ns: clock::now_ns() - began, ..TimeSpent::default() };
         Ok(Ready { bound, site, allocation: 0, warm, timeline: Timeline::default(), spent })
     }
 

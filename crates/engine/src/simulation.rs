@@ -1,4 +1,4 @@
-//! What leading a large launch costs rank 0: a simulation, in which the other ranks are letters made up by one thread.
+//! What leading a large launch costs rank 0: a simulation, in which the other ranks are messages made up by one thread.
 //!
 //! Nothing is measured by these ranks; what is measured is the lead. The test says its figures, in one line for each size. It runs with 256
 //! ranks by default and with 1,024 when NUMABENCH_FULL_SIMULATION is set.
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks::{LocalWorld, Mailbox};
+use ranks::{Communicator, LocalWorld};
 use stats::figures::BlockFigures;
 use stats::flag::TimerFacts;
 use stats::sample::Block;
@@ -19,16 +19,16 @@ use stats::summary::summarize;
 use crate::bound::Bound;
 use crate::case::{Case, Order};
 use crate::config::{Amount, EngineConfig};
-use crate::crew::{Crew, Worker};
 use crate::enough::PerCase;
 use crate::failure::{Failure, Stage};
 use crate::lead::{Journal, lead};
-use crate::letter::{self, Decision, Report};
+use crate::message::{self, Decision, Report};
 use crate::sample::{Outcome, Sample, SoFar};
-use crate::spent::Spent;
 use crate::state::{RunEnd, RunState};
 use crate::sys;
+use crate::time_spent::TimeSpent;
 use crate::work::{Site, Suite, Timing};
+use crate::workers::{Worker, Workers};
 
 const BLOCKS: usize = 100;
 const RANKS_PER_NODE: usize = 8;
@@ -88,7 +88,7 @@ fn report(rank: usize, pass: u64, finished: &[bool], blocks: &[Block]) -> Report
         rank,
         outcomes: open.filter_map(|(case, _)| outcome(case)).collect(),
         link: None,
-        spent: Spent::default(),
+        spent: TimeSpent::default(),
         signalled: false,
     }
 }
@@ -98,22 +98,22 @@ fn pretend(worlds: &[LocalWorld]) {
     let round_ns = vec![100.0, 110.0, 120.0];
     let block = Block { elapsed_ns: 330.0, bytes: 3 << 20, round_ns, copies_per_round: 1, ..Block::default() };
     let blocks = [block.clone(), block];
-    let mut mailboxes: Vec<(usize, Mailbox)> =
-        worlds.iter().enumerate().map(|(at, world)| (at + 1, Mailbox::new(world))).collect();
-    for (rank, mailbox) in &mailboxes {
+    let mut comms: Vec<(usize, Communicator)> =
+        worlds.iter().enumerate().map(|(at, world)| (at + 1, Communicator::new(world))).collect();
+    for (rank, comm) in &comms {
         let started = Report::Started { rank: *rank, thread_id: 0, latch: None };
-        mailbox.tell(0, &letter::write(&started)).expect("the lead is there");
+        comm.send(0, &message::write(&started)).expect("the lead is there");
     }
-    while !mailboxes.is_empty() {
-        mailboxes.retain_mut(|(rank, mailbox)| {
-            let Ok(Some(told)) = mailbox.told() else { return true };
-            match letter::read::<letter::Order>(told.from, &told.bytes) {
-                Ok(letter::Order::Decide(Decision::Go { pass, finished, .. })) => {
-                    drop(mailbox.tell(0, &letter::write(&report(*rank, pass, &finished, &blocks))));
+    while !comms.is_empty() {
+        comms.retain_mut(|(rank, comm)| {
+            let Ok(Some(told)) = comm.try_receive() else { return true };
+            match message::read::<message::Order>(told.from, &told.bytes) {
+                Ok(message::Order::Decide(Decision::Go { pass, finished, .. })) => {
+                    drop(comm.send(0, &message::write(&report(*rank, pass, &finished, &blocks))));
                     true
                 }
-                Ok(letter::Order::Here) => {
-                    drop(mailbox.tell(0, &letter::write(&Report::Here { rank: *rank })));
+                Ok(message::Order::Here) => {
+                    drop(comm.send(0, &message::write(&Report::Here { rank: *rank })));
                     true
                 }
                 _ => false,
@@ -129,15 +129,15 @@ fn simulate(ranks: usize) -> (Duration, RunState) {
     let own = worlds.remove(0);
     let others = thread::spawn(move || pretend(&worlds));
     let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
-    let crew = Crew {
+    let workers = Workers {
         nodes: (0..ranks).map(|rank| rank / RANKS_PER_NODE).collect(),
-        ..Crew::threads(vec![Worker { rank: 0, pu: sys::current_pu().unwrap_or(0) }], timer)
+        ..Workers::threads(vec![Worker { rank: 0, pu: sys::current_pu().unwrap_or(0) }], timer)
     };
     let (config, suite) = (config(), Arc::new(Nothing) as Arc<dyn Suite>);
     let interrupted = Arc::new(AtomicBool::new(false));
-    let (mut mailbox, mut enough) = (Mailbox::new(&own), PerCase(config.amount));
+    let (mut comm, mut enough) = (Communicator::new(&own), PerCase(config.amount));
     let began = Instant::now();
-    let state = lead(&config, crew, &suite, &mut mailbox, &interrupted, &mut enough, &mut Quiet);
+    let state = lead(&config, workers, &suite, &mut comm, &interrupted, &mut enough, &mut Quiet);
     let took = began.elapsed();
     others.join().expect("the pretenders end well");
     (took / BLOCKS as u32, state)

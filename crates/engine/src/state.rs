@@ -9,7 +9,7 @@ use crate::case::{Case, Order};
 use crate::failure::{Failure, Stage};
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
 use crate::seen::Seen;
-use crate::spent::Spent;
+use crate::time_spent::TimeSpent;
 use crate::work::Latch;
 
 /// How a run ended.
@@ -66,7 +66,7 @@ pub struct RankState {
     /// Its device's link as read last, after a pass.
     pub link: Option<Link>,
     /// Where its time went so far.
-    pub spent: Spent,
+    pub spent: TimeSpent,
     /// Why nothing is heard of it any more, where that is so.
     pub lost: Option<String>,
     /// Whether its process is known to be gone: there is nobody to tell anything.
@@ -108,7 +108,7 @@ impl RunState {
         self.ranks[rank].latch = latch;
     }
 
-    pub(crate) fn add(&mut self, rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, spent: Spent) {
+    pub(crate) fn add(&mut self, rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, spent: TimeSpent) {
         self.ranks[rank].spent = spent;
         for outcome in outcomes {
             let mine = &mut self.results[outcome.case][rank];

@@ -20,11 +20,11 @@ use topo::model::Link;
 
 use crate::bound::Bound;
 use crate::case::Case;
-use crate::crew::Worker;
 use crate::failure::{Failure, Stage};
 use crate::sample::Trouble;
 use crate::seen::{Look, Seen};
-use crate::spent::Spent;
+use crate::time_spent::TimeSpent;
+use crate::workers::Worker;
 
 /// The clock a case is timed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub trait Site {
     ///
     /// # Errors
     /// Why these cases cannot be measured.
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut Spent) -> Result<bool, Trouble>;
+    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble>;
 
     /// Other ranks are about to be set up for cases that this rank takes no part in: frees what would be in their way.
     fn set_aside(&mut self) {}

@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::{
-    Amount, Bound, Case, Crew, EngineConfig, Failure, Helpers, Journal, Latch, Look, Mismatch, Order, Pages, PerCase,
-    PlacedMemory, RunEnd, RunState, Seen, Site, Spent, Suite, Timing, Trouble, Work, Worker,
+    Amount, Bound, Case, EngineConfig, Failure, Helpers, Journal, Latch, Look, Mismatch, Order, Pages, PerCase,
+    PlacedMemory, RunEnd, RunState, Seen, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, Workers,
 };
-use ranks::{Mailbox, Single};
+use ranks::{Communicator, Single};
 use topo::model::Link;
 
 /// Bytes a copy, one case each; the last one is done by the first rank only, and after the others.
@@ -58,7 +58,7 @@ impl Site for Pair {
         None
     }
 
-    fn set_up(&mut self, bound: &Bound, _: usize, allocation: u32, spent: &mut Spent) -> Result<bool, Trouble> {
+    fn set_up(&mut self, bound: &Bound, _: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
         if self.memory.as_ref().is_some_and(|(there, ..)| *there == allocation) {
             return Ok(false);
         }
@@ -160,11 +160,11 @@ fn run(fault: Fault) -> Result<RunState, Box<dyn Error>> {
         max_time: Duration::from_secs(3600),
         timeout: Some(Duration::from_secs(60)),
     };
-    let crew = Crew::threads(workers, engine::clock::measure());
+    let workers = Workers::threads(workers, engine::clock::measure());
     let suite = Arc::new(HostCopies { node, fault }) as Arc<dyn Suite>;
     let (world, interrupted) = (Single::default(), Arc::new(AtomicBool::new(false)));
     let mut enough = PerCase(config.amount);
-    Ok(engine::lead(&config, crew, &suite, &mut Mailbox::new(&world), &interrupted, &mut enough, &mut Quiet))
+    Ok(engine::lead(&config, workers, &suite, &mut Communicator::new(&world), &interrupted, &mut enough, &mut Quiet))
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_work_that_the_engine_knows_nothing_of_is_bound_proven_timed_and_verified() 
         }
     }
     for rank in &state.ranks {
-        let Spent { init_ns, allocate_ns, prove_ns, measure_ns, verify_ns, .. } = rank.spent;
+        let TimeSpent { init_ns, allocate_ns, prove_ns, measure_ns, verify_ns, .. } = rank.spent;
         assert!([init_ns, allocate_ns, prove_ns, measure_ns, verify_ns].iter().all(|ns| *ns > 0), "{:?}", rank.spent);
     }
     Ok(())

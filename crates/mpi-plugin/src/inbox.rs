@@ -1,7 +1,7 @@
-//! Letters on their way in.
+//! Messages on their way in.
 //!
-//! A letter is received in pieces: its envelope first, which says how long it is, and then its bytes, which for a long one means asking
-//! the sender. That must not be waited for, since the sender may die in between; so each letter has a receive of its own under way, and
+//! A message is received in pieces: its envelope first, which says how long it is, and then its bytes, which for a long one means asking
+//! the sender. That must not be waited for, since the sender may die in between; so each message has a receive of its own under way, and
 //! one that never ends holds up only what the same sender sent after it.
 
 use std::collections::VecDeque;
@@ -28,34 +28,34 @@ struct Incoming {
 /// What is being received, in the order of its envelopes.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    letters: VecDeque<Incoming>,
+    messages: VecDeque<Incoming>,
 }
 
 impl Inbox {
     /// Begins to receive what has come, and notes what has arrived.
     pub fn progress(&mut self, comm: MPI_Comm) -> Result<(), Trouble> {
-        while let Some(letter) = receive(comm)? {
-            self.letters.push_back(letter);
+        while let Some(message) = receive(comm)? {
+            self.messages.push_back(message);
         }
-        for letter in self.letters.iter_mut().filter(|letter| !letter.arrived) {
-            letter.arrived = is_complete(&mut letter.request)?;
+        for message in self.messages.iter_mut().filter(|message| !message.arrived) {
+            message.arrived = is_complete(&mut message.request)?;
         }
         Ok(())
     }
 
-    /// Takes the first letter that has arrived and is its sender's next.
+    /// Takes the first message that has arrived and is its sender's next.
     pub fn next(&mut self) -> Option<(c_int, Vec<u8>)> {
         let mut held_up = Vec::new();
-        let at = self.letters.iter().position(|letter| {
-            let next = letter.arrived && !held_up.contains(&letter.from);
-            held_up.push(letter.from);
+        let at = self.messages.iter().position(|message| {
+            let next = message.arrived && !held_up.contains(&message.from);
+            held_up.push(message.from);
             next
         })?;
-        self.letters.remove(at).map(|letter| (letter.from, letter.bytes))
+        self.messages.remove(at).map(|message| (message.from, message.bytes))
     }
 }
 
-/// Begins to receive a letter if the envelope of one has come.
+/// Begins to receive a message if the envelope of one has come.
 fn receive(comm: MPI_Comm) -> Result<Option<Incoming>, Trouble> {
     let mut flag = 0;
     // SAFETY: reading a constant of the MPI library.

@@ -1,7 +1,7 @@
-//! This process in its launch: starting, its place, letters, and leaving.
+//! This process in its launch: starting, its place, messages, and leaving.
 //!
 //! The node is what MPI_COMM_TYPE_SHARED says, as for programs that pick their GPU by it. Nodes are numbered by their lowest rank.
-//! Letters have a communicator of their own, so that nothing MPI sends for itself mixes with them.
+//! Messages have a communicator of their own, so that nothing MPI sends for itself mixes with them.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -14,7 +14,7 @@ use mpi_sys::{
     RSMPI_COMM_TYPE_SHARED, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL,
     RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_UINT32_T, RSMPI_UNDEFINED,
 };
-use ranks::abi::Seat;
+use ranks::abi::RawPlace;
 
 use crate::call::{Trouble, check};
 use crate::inbox::Inbox;
@@ -28,7 +28,7 @@ const NAP: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub(crate) struct Launch {
     comm: MPI_Comm,
-    seat: Seat,
+    place: RawPlace,
     outbox: Outbox,
     inbox: Inbox,
     at_hand: Option<(u32, Vec<u8>)>,
@@ -50,12 +50,12 @@ impl Launch {
         let mut comm = null_comm();
         // SAFETY: MPI is started; a handle to write to.
         check("MPI_Comm_dup", unsafe { MPI_Comm_dup(world, &raw mut comm) })?;
-        let seat = Seat { thread_level: number_of(level), ..find_seat(comm)? };
-        Ok(Self { comm, seat, outbox: Outbox::default(), inbox: Inbox::default(), at_hand: None })
+        let place = RawPlace { thread_level: number_of(level), ..find_place(comm)? };
+        Ok(Self { comm, place, outbox: Outbox::default(), inbox: Inbox::default(), at_hand: None })
     }
 
-    pub fn seat(&self) -> Seat {
-        self.seat
+    pub fn place(&self) -> RawPlace {
+        self.place
     }
 
     pub fn post(&mut self, to: u32, bytes: &[u8]) -> Result<(), Trouble> {
@@ -63,7 +63,7 @@ impl Launch {
         self.outbox.send(self.comm, to, bytes)
     }
 
-    /// Sender and length of the letter at hand.
+    /// Sender and length of the message at hand.
     pub fn collect(&mut self) -> Result<Option<(u32, usize)>, Trouble> {
         if self.at_hand.is_none() {
             let mut next = self.inbox.next();
@@ -77,7 +77,7 @@ impl Launch {
         Ok(self.at_hand.as_ref().map(|(from, bytes)| (*from, bytes.len())))
     }
 
-    /// The letter at hand.
+    /// The message at hand.
     pub fn take(&mut self) -> Option<Vec<u8>> {
         self.at_hand.take().map(|(_, bytes)| bytes)
     }
@@ -87,7 +87,7 @@ impl Launch {
         let _ = unsafe { MPI_Abort(RSMPI_COMM_WORLD, code) };
     }
 
-    /// Collective: until everybody's letters have been received and everybody is here, go on receiving; then MPI_Finalize, which by itself would
+    /// Collective: until everybody's messages have been received and everybody is here, go on receiving; then MPI_Finalize, which by itself would
     /// wait without end for one who is gone.
     pub fn leave(&mut self) -> Result<(), Trouble> {
         let late =
@@ -95,7 +95,7 @@ impl Launch {
         let deadline = Instant::now() + LEAVE_WITHIN;
         while self.outbox.len() > 0 {
             if Instant::now() > deadline {
-                return Err(late(format!("{} letters had not been received", self.outbox.len())));
+                return Err(late(format!("{} messages had not been received", self.outbox.len())));
             }
             self.idle()?;
         }
@@ -126,7 +126,7 @@ impl Launch {
 }
 
 /// Collective: this process's place, without the thread level.
-fn find_seat(comm: MPI_Comm) -> Result<Seat, Trouble> {
+fn find_place(comm: MPI_Comm) -> Result<RawPlace, Trouble> {
     let (rank, size) = rank_and_size(comm)?;
     let mut node_comm = null_comm();
     // SAFETY: a communicator of ours, and a handle to write to. The key orders a node's processes as in the launch.
@@ -151,7 +151,7 @@ fn find_seat(comm: MPI_Comm) -> Result<Seat, Trouble> {
     check("MPI_Bcast", unsafe { MPI_Bcast(node.as_mut_ptr().cast(), 2, RSMPI_UINT32_T, 0, node_comm) })?;
     // SAFETY: a communicator of ours that nobody uses any more.
     check("MPI_Comm_free", unsafe { MPI_Comm_free(&raw mut node_comm) })?;
-    Ok(Seat {
+    Ok(RawPlace {
         rank: rank.cast_unsigned(),
         size: size.cast_unsigned(),
         node: node[0],

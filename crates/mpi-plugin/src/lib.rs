@@ -1,4 +1,4 @@
-//! The MPI plug-in: letters between the processes of a launch, behind the C interface of `ranks::abi`.
+//! The MPI plug-in: messages between the processes of a launch, behind the C interface of `ranks::abi`.
 //!
 //! It is a library that is linked with the site's MPI and opened by numabench at run time, so that one binary runs without MPI and under any. It
 //! calls MPI's C functions through rsmpi's raw layer: errors come back as values, and nothing here waits for another process, except in
@@ -18,13 +18,13 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
-use ranks::abi::{DONE, FAILED, NOTHING, Seat, Table, VERSION};
+use ranks::abi::{DONE, FAILED, NOTHING, RawPlace, Table, VERSION};
 
 use crate::call::Trouble;
 use crate::launch::Launch;
 
 thread_local! {
-    // Never dropped: MPI may still write to a letter's buffer while the process ends.
+    // Never dropped: MPI may still write to a message's buffer while the process ends.
     static LAUNCH: RefCell<Option<ManuallyDrop<Launch>>> = const { RefCell::new(None) };
     static TROUBLE: RefCell<String> = const { RefCell::new(String::new()) };
 }
@@ -85,14 +85,14 @@ unsafe extern "C" fn trouble(buffer: *mut u8, capacity: usize) -> usize {
     TROUBLE.with_borrow(|text| unsafe { give(text, buffer, capacity) })
 }
 
-unsafe extern "C" fn start(seat: *mut Seat) -> c_int {
+unsafe extern "C" fn start(place: *mut RawPlace) -> c_int {
     guarded(|| {
         if LAUNCH.with_borrow(Option::is_some) {
             return Err(Trouble::new("the MPI plug-in", "MPI was started already"));
         }
         let launch = Launch::start()?;
-        // SAFETY: the interface asks for a seat to be written to.
-        unsafe { seat.write(launch.seat()) };
+        // SAFETY: the interface asks for a place to be written to.
+        unsafe { place.write(launch.place()) };
         LAUNCH.set(Some(ManuallyDrop::new(launch)));
         Ok(DONE)
     })
@@ -123,9 +123,9 @@ unsafe extern "C" fn take(buffer: *mut u8, capacity: usize) -> c_int {
     guarded(|| {
         let bytes = launched(|launch| Ok(launch.take()))?;
         let Some(bytes) = bytes.filter(|bytes| bytes.len() == capacity) else {
-            return Err(Trouble::new("take", "no letter of this length is at hand"));
+            return Err(Trouble::new("take", "no message of this length is at hand"));
         };
-        // SAFETY: the interface asks for `capacity` writable bytes, and the letter has as many.
+        // SAFETY: the interface asks for `capacity` writable bytes, and the message has as many.
         unsafe { buffer.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(DONE)
     })

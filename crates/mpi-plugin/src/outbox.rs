@@ -1,4 +1,4 @@
-//! Letters on their way out: each is kept until MPI has done with it.
+//! Messages on their way out: each is kept until MPI has done with it.
 
 use std::ffi::c_int;
 
@@ -6,7 +6,7 @@ use mpi_sys::{MPI_Comm, MPI_Isend, MPI_Request, MPI_Test, RSMPI_REQUEST_NULL, RS
 
 use crate::call::{Trouble, check};
 
-/// The one tag: there is one kind of letter.
+/// The one tag: there is one kind of message.
 pub(crate) const TAG: c_int = 0;
 
 #[derive(Debug)]
@@ -26,7 +26,10 @@ impl Outbox {
     /// Begins to send a copy of `bytes`.
     pub fn send(&mut self, comm: MPI_Comm, to: c_int, bytes: &[u8]) -> Result<(), Trouble> {
         let count = c_int::try_from(bytes.len()).map_err(|_| {
-            Trouble::new("MPI_Isend", format!("a letter of {} bytes; at most {} are possible", bytes.len(), c_int::MAX))
+            Trouble::new(
+                "MPI_Isend",
+                format!("a message of {} bytes; at most {} are possible", bytes.len(), c_int::MAX),
+            )
         })?;
         let bytes = bytes.to_vec();
         // SAFETY: reading a constant of the MPI library.
@@ -35,7 +38,7 @@ impl Outbox {
         let code = unsafe { MPI_Isend(bytes.as_ptr().cast(), count, RSMPI_UINT8_T, to, TAG, comm, &raw mut request) };
         check("MPI_Isend", code)?;
         let mut outgoing = Outgoing { request, _bytes: bytes };
-        // Short letters are gone at once; only what is not is looked at again.
+        // Short messages are gone at once; only what is not is looked at again.
         if !is_complete(&mut outgoing.request)? {
             self.waiting.push(outgoing);
         }

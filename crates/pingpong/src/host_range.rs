@@ -1,7 +1,7 @@
 //! One host range of a rank: placed on its node and pinned as asked.
 
 use device::{Device, HostMemory, MemoryKind};
-use engine::{Bound, Failure, Helpers, PlacedMemory, Spent, Stage, with_memory_policy};
+use engine::{Bound, Failure, Helpers, PlacedMemory, Stage, TimeSpent, with_memory_policy};
 
 use crate::fault::failure;
 
@@ -40,7 +40,7 @@ pub(crate) fn allocate(
     device: &dyn Device,
     want: &Want,
     helpers: &Helpers,
-    spent: &mut Spent,
+    spent: &mut TimeSpent,
 ) -> Result<Box<dyn HostMemory>, Failure> {
     let refused = |error| failure(Stage::Allocate, &error);
     if want.kind == MemoryKind::PinnedDriver {

@@ -29,9 +29,9 @@ pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cell, Cells};
 pub use config::{RunConfig, TimingChoice};
 pub use engine::{
-    Amount, Crew, Enough, Failure, Followed, Group, Helpers, Journal, Latch, Mismatch, Neighbours, Order, Pages,
-    PerCase, RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Spent, Stage, Timing, Trouble, Worker, clock,
-    dismiss,
+    Amount, Enough, Failure, Followed, Group, Helpers, Journal, Latch, Mismatch, Neighbours, Order, Pages, PerCase,
+    RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Stage, TimeSpent, Timing, Trouble, Worker, Workers,
+    clock, dismiss,
 };
 pub use run::{follow, lead};
 pub use suite::{CopySuite, workers};

@@ -3,33 +3,33 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Crew, Followed, Journal, PerCase, RunState, Suite};
-use ranks::Mailbox;
+use engine::{Followed, Journal, PerCase, RunState, Suite, Workers};
+use ranks::Communicator;
 
 use crate::config::RunConfig;
 use crate::suite::CopySuite;
 
-/// Runs every case of `suite` on the ranks of `crew` and of the processes that [`follow`]; see [`engine::lead`].
+/// Runs every case of `suite` on the ranks of `workers` and of the processes that [`follow`]; see [`engine::lead`].
 pub fn lead(
     config: &RunConfig,
-    crew: Crew,
+    workers: Workers,
     suite: &Arc<CopySuite>,
-    mailbox: &mut Mailbox,
+    comm: &mut Communicator,
     interrupted: &Arc<AtomicBool>,
     journal: &mut dyn Journal,
 ) -> RunState {
     let suite = Arc::clone(suite) as Arc<dyn Suite>;
-    engine::lead(&config.engine(), crew, &suite, mailbox, interrupted, &mut PerCase(config.amount), journal)
+    engine::lead(&config.engine(), workers, &suite, comm, interrupted, &mut PerCase(config.amount), journal)
 }
 
 /// Does this process's part of a run that rank 0 leads; see [`engine::follow`].
 pub fn follow(
     config: &RunConfig,
-    crew: Crew,
+    workers: Workers,
     suite: &Arc<CopySuite>,
-    mailbox: &mut Mailbox,
+    comm: &mut Communicator,
     interrupted: &Arc<AtomicBool>,
 ) -> Followed {
     let suite = Arc::clone(suite) as Arc<dyn Suite>;
-    engine::follow(&config.engine(), crew, &suite, mailbox, interrupted)
+    engine::follow(&config.engine(), workers, &suite, comm, interrupted)
 }

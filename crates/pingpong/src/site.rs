@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::{Capabilities, Copier, Device, DeviceId, HostPair, MemoryKind};
-use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Spent, Stage, Trouble, Work};
+use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Stage, TimeSpent, Trouble, Work};
 use placement::{RankPlan, TargetId};
 use topo::model::Link;
 
@@ -87,7 +87,7 @@ impl CopySite {
         bound: &Bound,
         cell: Cell,
         ranges: Ranges,
-        spent: &mut Spent,
+        spent: &mut TimeSpent,
     ) -> Result<(HostPair, bool), Failure> {
         match self.idle.take() {
             Some(Idle { host, ranges: there }) if there == ranges => return Ok((host, false)),
@@ -133,7 +133,7 @@ impl Site for CopySite {
         }
     }
 
-    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut Spent) -> Result<bool, Trouble> {
+    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
         let rank = self.plan.rank;
         let cell = self.suite.cell(rank, setup);
         let cell = cell.ok_or_else(|| Trouble::Skipped(format!("rank {rank} takes no part")))?;

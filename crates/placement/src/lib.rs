@@ -4,9 +4,9 @@
 //! * `target` what a rank copies to: a GPU, or the memory of a node where no GPU takes part;
 //! * `request` what was asked for;
 //! * `plan` which device each rank gets where ranks are threads of one process;
-//! * `node_plan` the same where they are launched processes, each with an allowed set and devices of its own (`member`); `share_out` its
+//! * `node_plan` the same where they are launched processes, each with an allowed set and devices of its own (`member`); `assign_gpus` its
 //!   devices;
-//! * `seat` which PU and memory node each rank gets, and why: the same for both;
+//! * `rank_plan` which PU and memory node each rank gets, and why: the same for both;
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
 //! * `verdict` how close a PU is to a target;
 //! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
@@ -15,6 +15,7 @@
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
 
+mod assign_gpus;
 mod check_node;
 mod check_pu;
 mod default_pu;
@@ -25,12 +26,11 @@ mod machine;
 mod member;
 mod node_plan;
 mod plan;
+mod rank_plan;
 mod recommend;
 mod remedies;
 mod request;
-mod seat;
 mod selector;
-mod share_out;
 mod target;
 mod verdict;
 
@@ -43,10 +43,10 @@ pub use dialect::{
 pub use member::Member;
 pub use node_plan::{NodePlanError, plan_node};
 pub use plan::{PlanError, plan};
+pub use rank_plan::{ChosenBy, Plan, RankPlan, RankPlanError};
 pub use recommend::{Ask, GpuChoice, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend};
 pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};
-pub use seat::{ChosenBy, Plan, RankPlan, SeatError};
 pub use selector::{Selection, SelectionError, Selector};
 pub use target::{Target, TargetId};
 pub use verdict::{Closeness, Verdict, verdict};

@@ -1,13 +1,13 @@
 //! The plan for the launched processes of a node, each of which may have an allowed set and devices of its own.
 //!
 //! Every process of the node makes it from the same list of members and comes to the same answer: of the topology only what does not
-//! depend on who read it is looked at, and what a process may use is its own word. Which device each one takes is in `share_out`.
+//! depend on who read it is looked at, and what a process may use is its own word. Which device each one takes is in `assign_gpus`.
 
 use topo::model::Topology;
 
-use crate::seat::{Seat, seated};
-use crate::share_out::share_out;
-use crate::{Member, NodeRequest, Plan, SeatError, SelectionError};
+use crate::assign_gpus::assign_gpus;
+use crate::rank_plan::{RankRequest, plan_ranks};
+use crate::{Member, NodeRequest, Plan, RankPlanError, SelectionError};
 
 /// No plan can be made for the processes of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -102,7 +102,7 @@ pub enum NodePlanError {
     },
     /// A rank that cannot have its place.
     #[error(transparent)]
-    Seat(#[from] SeatError),
+    Rank(#[from] RankPlanError),
 }
 
 /// Plans the launched processes of one node: rank i of the plan is `members[i]`.
@@ -115,14 +115,14 @@ pub fn plan_node(topology: &Topology, members: &[Member], asked: &NodeRequest) -
         let list = List { option: "--cpus", what: "PU", named: cpus.0.len(), text: cpus };
         notes.extend(list.is_enough_for(members.len())?);
     }
-    let (devices, note) = share_out(topology, members, asked)?;
+    let (devices, note) = assign_gpus(topology, members, asked)?;
     notes.extend(note);
-    let mut seats = Vec::new();
+    let mut requests = Vec::new();
     for (rank, (member, target)) in members.iter().zip(devices).enumerate() {
         let pu = asked.cpus.as_ref().and_then(|cpus| cpus.0.get(rank)).copied();
-        seats.push(Seat { owner: member.owner(), pu, target });
+        requests.push(RankRequest { owner: member.owner(), pu, target });
     }
-    let plan = seated(topology, seats, asked.membind, &asked.remedies)?;
+    let plan = plan_ranks(topology, requests, asked.membind, &asked.remedies)?;
     notes.extend(plan.notes);
     Ok(Plan { notes, ..plan })
 }
@@ -264,7 +264,7 @@ mod tests {
         let boxed = Member { allowed: small.allowed, ..member(8, "0-17", &[0, 1]) };
         let refused = planned(&[member(6, "0-17", &[0, 1]), boxed], &asked(Some("0,5"), None));
         assert!(
-            matches!(&refused, Err(NodePlanError::Seat(SeatError::Pu(PuError::NotInCgroup { pu: 5, owner, .. }))) if owner == "rank 8"),
+            matches!(&refused, Err(NodePlanError::Rank(RankPlanError::Pu(PuError::NotInCgroup { pu: 5, owner, .. }))) if owner == "rank 8"),
             "{refused:?}"
         );
     }
@@ -276,7 +276,7 @@ mod tests {
         let request = NodeRequest { membind: Membind::Node(1), ..asked(None, None) };
         let refused = planned(&members, &request);
         assert!(
-            matches!(&refused, Err(NodePlanError::Seat(SeatError::Node(NodeError::NotAllowed { node: 1, owner, .. }))) if owner == "rank 1"),
+            matches!(&refused, Err(NodePlanError::Rank(RankPlanError::Node(NodeError::NotAllowed { node: 1, owner, .. }))) if owner == "rank 1"),
             "{refused:?}"
         );
         let rows = planned(&members, &asked(Some("4,5"), None));

@@ -4,8 +4,8 @@ use stats::IdList;
 use topo::model::Topology;
 
 use crate::member::Owner;
-use crate::seat::{Seat, seated};
-use crate::{Plan, Remedies, Request, SeatError, SelectionError, Target};
+use crate::rank_plan::{RankRequest, plan_ranks};
+use crate::{Plan, RankPlanError, Remedies, Request, SelectionError, Target};
 
 /// No plan can be made of the request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum PlanError {
     NoTarget,
     /// A rank that cannot have its place.
     #[error(transparent)]
-    Seat(#[from] SeatError),
+    Rank(#[from] RankPlanError),
     /// A device that is not there.
     #[error(transparent)]
     Selection(#[from] SelectionError),
@@ -50,8 +50,9 @@ pub enum PlanError {
 pub fn plan(topology: &Topology, request: &Request) -> Result<Plan, PlanError> {
     let owner = Owner::this_process(topology);
     let pu = |rank: usize| request.cpus.as_ref().and_then(|cpus| cpus.0.get(rank)).copied();
-    let seats = targets(request)?.into_iter().enumerate().map(|(rank, target)| Seat { owner, pu: pu(rank), target });
-    Ok(seated(topology, seats.collect(), request.membind, &Remedies::default())?)
+    let requests =
+        targets(request)?.into_iter().enumerate().map(|(rank, target)| RankRequest { owner, pu: pu(rank), target });
+    Ok(plan_ranks(topology, requests.collect(), request.membind, &Remedies::default())?)
 }
 
 /// One target a rank: those asked for, or the first ones, or all.
@@ -178,7 +179,7 @@ mod tests {
         let topology = without(machine(), "0-17", PuStatus::NotInAffinity);
         assert_eq!(
             plan(&topology, &request(&topology, None, None)),
-            Err(PlanError::Seat(SeatError::NoPu { owner: "this process".to_owned() }))
+            Err(PlanError::Rank(RankPlanError::NoPu { owner: "this process".to_owned() }))
         );
     }
 
@@ -186,11 +187,14 @@ mod tests {
     fn a_pu_or_node_that_cannot_be_had_is_refused_before_anything_is_planned() {
         let topology = without_nodes(without(machine(), "3", PuStatus::Offline), "1");
         let asked = request(&topology, Some("3"), Some(&[0]));
-        assert!(matches!(plan(&topology, &asked), Err(PlanError::Seat(SeatError::Pu(PuError::Offline { pu: 3, .. })))));
+        assert!(matches!(
+            plan(&topology, &asked),
+            Err(PlanError::Rank(RankPlanError::Pu(PuError::Offline { pu: 3, .. })))
+        ));
         let asked = Request { membind: Membind::Node(1), ..request(&topology, None, None) };
         assert!(matches!(
             plan(&topology, &asked),
-            Err(PlanError::Seat(SeatError::Node(NodeError::NotAllowed { node: 1, .. })))
+            Err(PlanError::Rank(RankPlanError::Node(NodeError::NotAllowed { node: 1, .. })))
         ));
     }
 

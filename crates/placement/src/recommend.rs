@@ -2,11 +2,11 @@
 //!
 //! [`plan`](crate::plan) puts one PU a rank beside a device that was chosen; this shares a node's cores out among its GPUs and then
 //! among the ranks of each. The way is that of the files: `ask` what is wanted; `pool` the cores there are to give; `domain` the cores near (or far
-//! from) a GPU; `share` each GPU's part of them, whoever drives it; `split` a part of cores into parts, `spread` ranks over nodes; `deal` the cores given
+//! from) a GPU; `share` each GPU's part of them, whoever drives it; `split` a part of cores into parts, `spread` ranks over nodes; `assign` the cores given
 //! out; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides.
 
 mod ask;
-mod deal;
+mod assign;
 mod domain;
 mod pool;
 mod share;
@@ -20,7 +20,7 @@ use stats::IdSet;
 use topo::model::{Rung, Topology};
 
 pub use ask::{Ask, GpuChoice, Strategy, StrategyError};
-use deal::{Away, Hand, Wish, deal};
+use assign::{Assignment, Distance, Wish, assign_cores};
 use domain::{Basis, Domain, distance_to, far, near};
 use pool::Pool;
 use share::{Claim, shares};
@@ -144,18 +144,18 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     let parts = parts(&pool, ask, &targets);
     let wish = |(rank, part): (usize, &Part)| Wish {
         part: part.cores.clone(),
-        away: away(&pool, ask.strategy, targets.get(rank).map(|target| target.id), part),
+        distance: distance(&pool, ask.strategy, targets.get(rank).map(|target| target.id), part),
     };
     let wishes: Vec<Wish<'_>> = parts.iter().enumerate().map(wish).collect();
     // Fewer cores than ranks: each hardware thread is wanted, for a rank of its own.
-    let smt = ask.smt && ranks <= pool.seats.len();
-    let hands = deal(&pool, &wishes, ask.cores_per_rank, smt);
+    let smt = ask.smt && ranks <= pool.cores.len();
+    let assignments = assign_cores(&pool, &wishes, ask.cores_per_rank, smt);
     let mut memory = Vec::new();
     let mut places: Vec<Place> = Vec::new();
-    for (rank, (hand, part)) in hands.iter().zip(&parts).enumerate() {
-        places.push(place(&pool, rank, hand, part, targets.get(rank), &mut memory));
+    for (rank, (assignment, part)) in assignments.iter().zip(&parts).enumerate() {
+        places.push(place(&pool, rank, assignment, part, targets.get(rank), &mut memory));
     }
-    let mut notes = notes(&pool, ask, &chosen, &places, &hands);
+    let mut notes = notes(&pool, ask, &chosen, &places, &assignments);
     notes.extend(memory);
     let reserved = pool.kept_by_site.or(&pool.kept_as_asked);
     Ok(NodePlaces { strategy: ask.strategy, places, reserved, notes })
@@ -172,7 +172,7 @@ fn chosen(topology: &Topology, choice: &GpuChoice) -> Vec<Target> {
 
 /// How many ranks, after everything that can refuse.
 fn checked(pool: &Pool<'_>, ask: &Ask, chosen: &[Target]) -> Result<usize, RecommendError> {
-    let there = pool.seats.len();
+    let there = pool.cores.len();
     if there == 0 {
         let asked = ask.pus.clone().unwrap_or_else(|| pool.topology.allowed.pus.clone());
         let reserved = asked.and(&pool.kept_as_asked);
@@ -232,7 +232,7 @@ impl Part {
 /// Each rank's part. `targets` is empty where ranks have no GPU.
 fn parts(pool: &Pool<'_>, ask: &Ask, targets: &[Target]) -> Vec<Part> {
     let ranks = ask.ranks.unwrap_or(if targets.is_empty() { pool.nodes().len() } else { targets.len() });
-    let every: Vec<usize> = (0..pool.seats.len()).collect();
+    let every: Vec<usize> = (0..pool.cores.len()).collect();
     match ask.strategy {
         Strategy::Compact => {
             let each = ask.cores_per_rank.unwrap_or(1);
@@ -278,41 +278,41 @@ fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -
 }
 
 /// How far a core is from what a rank needs.
-fn away<'a>(
+fn distance<'a>(
     pool: &'a Pool<'_>,
     strategy: Strategy,
     target: Option<TargetId>,
     part: &Part,
-) -> Box<dyn Fn(usize) -> Away + 'a> {
-    let own = part.cores.first().map(|core| pool.seats[*core].node);
+) -> Box<dyn Fn(usize) -> Distance + 'a> {
+    let own = part.cores.first().map(|core| pool.cores[*core].node);
     let to = move |target, core| {
         let (outside, closeness, order) = distance_to(pool, target, core);
-        Away { is_far: closeness == Closeness::Remote, tier: u32::from(outside) << 8 | closeness as u32, order }
+        Distance { is_far: closeness == Closeness::Remote, tier: u32::from(outside) << 8 | closeness as u32, order }
     };
     match (strategy, target) {
         (Strategy::Close, Some(target)) => Box::new(move |core| to(target, core)),
         (Strategy::Worst, Some(target)) => Box::new(move |core| {
             let near = to(target, core);
-            Away { is_far: !near.is_far, tier: u32::MAX - near.tier, order: u64::MAX - near.order }
+            Distance { is_far: !near.is_far, tier: u32::MAX - near.tier, order: u64::MAX - near.order }
         }),
         (Strategy::Spread | Strategy::Close | Strategy::Worst, _) => {
-            let is_other = move |core: usize| own.is_some_and(|own| own != pool.seats[core].node);
-            Box::new(move |core| Away { tier: u32::from(is_other(core)), ..Away::default() })
+            let is_other = move |core: usize| own.is_some_and(|own| own != pool.cores[core].node);
+            Box::new(move |core| Distance { tier: u32::from(is_other(core)), ..Distance::default() })
         }
-        (Strategy::Compact, _) => Box::new(|_| Away::default()),
+        (Strategy::Compact, _) => Box::new(|_| Distance::default()),
     }
 }
 
 fn place(
     pool: &Pool<'_>,
     rank: usize,
-    hand: &Hand,
+    assignment: &Assignment,
     part: &Part,
     target: Option<&Target>,
     memory_notes: &mut Vec<String>,
 ) -> Place {
     let topology = pool.topology;
-    let memory_node = match own_node(topology, Owner::this_process(topology), hand.first) {
+    let memory_node = match own_node(topology, Owner::this_process(topology), assignment.first) {
         Ok((node, note)) => {
             memory_notes.extend(note.filter(|note| !memory_notes.contains(note)));
             Some(node)
@@ -323,18 +323,18 @@ fn place(
             None
         }
     };
-    let verdict = target.and_then(|target| farthest(topology, hand.first, &hand.pus, target.id));
+    let verdict = target.and_then(|target| farthest(topology, assignment.first, &assignment.pus, target.id));
     Place {
         rank,
-        first: hand.first,
+        first: assignment.first,
         memory_node,
-        nodes: nodes_of(topology, &hand.pus),
-        l3s: l3s_of(topology, &hand.pus),
+        nodes: nodes_of(topology, &assignment.pus),
+        l3s: l3s_of(topology, &assignment.pus),
         rung: target.and_then(|target| rung_of(topology, target.id)),
-        why: Why { hand, part, closeness: verdict.as_ref().map(|verdict| verdict.closeness) }.to_string(),
+        why: Why { assignment, part, closeness: verdict.as_ref().map(|verdict| verdict.closeness) }.to_string(),
         verdict,
         target: target.cloned(),
-        pus: hand.pus.clone(),
+        pus: assignment.pus.clone(),
     }
 }
 

@@ -6,7 +6,7 @@ mod rules;
 use std::error::Error;
 
 use placement::{
-    ChosenBy, Closeness, Member, Membind, NodeRequest, Plan, PlanError, Request, SeatError, Target, plan, plan_node,
+    ChosenBy, Closeness, Member, Membind, NodeRequest, Plan, PlanError, RankPlanError, Request, Target, plan, plan_node,
 };
 use stats::IdSet;
 use topo::Topology;
@@ -225,7 +225,7 @@ fn every_pu_and_node_of_every_capture_is_planned_or_refused_for_its_reason() -> 
         for pu in &topology.pus {
             let planned = plan(&topology, &request(Some(pu.os_index), Membind::Local));
             assert_eq!(planned.is_ok(), topology.allowed.pus.contains(pu.os_index), "PU {}: {planned:?}", pu.os_index);
-            assert!(planned.is_ok() || matches!(planned, Err(PlanError::Seat(SeatError::Pu(_)))), "{planned:?}");
+            assert!(planned.is_ok() || matches!(planned, Err(PlanError::Rank(RankPlanError::Pu(_)))), "{planned:?}");
         }
         for node in &topology.nodes {
             let planned = plan(&topology, &request(None, Membind::Node(node.os_index)));

@@ -4,7 +4,7 @@ mod random;
 mod rules;
 
 use placement::{
-    Member, Membind, NodePlanError, NodeRequest, PlanError, Request, SeatError, Selection, Target, TargetId, plan,
+    Member, Membind, NodePlanError, NodeRequest, PlanError, RankPlanError, Request, Selection, Target, TargetId, plan,
     plan_node, verdict,
 };
 use proptest::prelude::*;
@@ -104,7 +104,7 @@ proptest! {
                 prop_assert_eq!(plan.ranks.iter().map(|rank| rank.pu).collect::<Vec<_>>(), cpus);
                 prop_assert!(node.is_none_or(|node| plan.ranks.iter().all(|rank| rank.memory_node == node)));
             }
-            Err(PlanError::Seat(SeatError::Node(error))) => prop_assert!(!error.to_string().is_empty()),
+            Err(PlanError::Rank(RankPlanError::Node(error))) => prop_assert!(!error.to_string().is_empty()),
             Err(error) => prop_assert!(!can, "{}", error),
         }
     }
@@ -172,7 +172,7 @@ proptest! {
         let request = Request { cpus, targets: Some(targets), available, membind: Membind::Local };
         match (plan_node(&topology, &members, &asked), plan(&topology, &request)) {
             (Ok(launched), threads) => prop_assert_eq!(Ok(launched), threads),
-            (Err(NodePlanError::Seat(error)), threads) => prop_assert_eq!(Err(PlanError::Seat(error)), threads),
+            (Err(NodePlanError::Rank(error)), threads) => prop_assert_eq!(Err(PlanError::Rank(error)), threads),
             (Err(NodePlanError::Crowded { .. }), _) => prop_assert!(request.available.len() < ranks),
             (Err(error), _) => prop_assert!(request.available.is_empty(), "{}", error),
         }

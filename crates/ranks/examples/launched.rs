@@ -4,7 +4,7 @@
 //! $ NUMABENCH_MPI=target/mpi/mpicc.mpich/libnumabench_mpi.so mpirun.mpich -n 3 target/debug/examples/launched meet
 //! ```
 //!
-//! `letters` runs the suite that every world must pass; `meet` does what a run does, from the plug-in's version to leaving; `killed FOLDER`
+//! `messages` runs the suite that every world must pass; `meet` does what a run does, from the plug-in's version to leaving; `killed FOLDER`
 //! ends its last rank by SIGKILL and writes down what becomes of the others; `abort` ends all with code 7; `code N` leaves and ends with N.
 
 #[path = "../tests/suite/world.rs"]
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ranks::{Mailbox, Patience, Place, Plugin, Processes, Ranks, World};
+use ranks::{Communicator, Deadline, Place, Plugin, Processes, Ranks, World};
 use signal_hook::consts::{SIGABRT, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 const SIGNALS: [(i32, &str); 8] = [
@@ -39,9 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let library = plugin.library().clone();
     let mpi = plugin.start()?;
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["letters"] => {
-            suite::every_letter_comes_once_and_in_its_senders_order(&mpi);
-            say(&format!("rank {} has all its letters", mpi.place().rank))?;
+        ["messages"] => {
+            suite::every_message_comes_once_and_in_its_senders_order(&mpi);
+            say(&format!("rank {} has all its messages", mpi.place().rank))?;
         }
         ["meet"] => {
             if mpi.place().rank == 0 {
@@ -60,14 +60,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             World::leave(Box::new(mpi));
             std::process::exit(code.parse()?);
         }
-        _ => return Err("letters | meet | killed FOLDER | abort | code N".into()),
+        _ => return Err("messages | meet | killed FOLDER | abort | code N".into()),
     }
     World::leave(Box::new(mpi));
     Ok(())
 }
 
-fn soon() -> Patience<'static> {
-    Patience::until(Instant::now() + Duration::from_secs(20))
+fn soon() -> Deadline<'static> {
+    Deadline::until(Instant::now() + Duration::from_secs(20))
 }
 
 fn say(line: &str) -> std::io::Result<()> {
@@ -77,18 +77,18 @@ fn say(line: &str) -> std::io::Result<()> {
 
 fn meet(world: &dyn World) -> Result<(), Box<dyn Error>> {
     let Place { rank, size, node, nodes, node_rank, node_size } = world.place();
-    let mut mailbox = Mailbox::new(world);
+    let mut comm = Communicator::new(world);
     let text = format!("rank {rank} of {size} is {node_rank} of {node_size} on node {node} of {nodes}");
-    if let Some(all) = mailbox.gather(text.as_bytes(), soon())? {
+    if let Some(all) = comm.gather(text.as_bytes(), soon())? {
         for (rank, text) in all.into_iter().enumerate() {
             say(&text.map_or(format!("rank {rank} did not come"), |text| String::from_utf8_lossy(&text).into_owned()))?;
         }
     }
     // Long enough that no MPI sends it before it is asked for.
     let long = vec![7; 20_000_000];
-    let heard = mailbox.broadcast(&long, soon())?;
+    let heard = comm.broadcast(&long, soon())?;
 
-    let group = Processes::meet(&mut mailbox, soon())?;
+    let group = Processes::rendezvous(&mut comm, soon())?;
     let unwatched = group.unwatched();
     let mut largest = 0;
     for round in 0..1000 {
@@ -104,7 +104,7 @@ fn meet(world: &dyn World) -> Result<(), Box<dyn Error>> {
         heard == long,
         group.lost()
     );
-    if let Some(all) = mailbox.gather(text.as_bytes(), soon())? {
+    if let Some(all) = comm.gather(text.as_bytes(), soon())? {
         for text in all.into_iter().flatten() {
             say(&String::from_utf8_lossy(&text))?;
         }
@@ -120,8 +120,8 @@ fn killed(world: &dyn World, folder: &Path) -> Result<(), Box<dyn Error>> {
         signal_hook::flag::register(*number, Arc::clone(flag))?;
     }
     let place = world.place();
-    let mut mailbox = Mailbox::new(world);
-    let group = Processes::meet(&mut mailbox, soon())?;
+    let mut comm = Communicator::new(world);
+    let group = Processes::rendezvous(&mut comm, soon())?;
     let time_of_death = folder.join("died");
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map(|time| time.as_micros() as f64 / 1e3);
     if place.rank + 1 == place.size {
@@ -150,7 +150,7 @@ fn killed(world: &dyn World, folder: &Path) -> Result<(), Box<dyn Error>> {
         if waiter.is_finished() {
             news.push("the barrier ended");
         }
-        if let Err(error) = mailbox.told() {
+        if let Err(error) = comm.try_receive() {
             writeln!(log, "{:9.3} {error}", now()? - died)?;
         }
         for new in news {

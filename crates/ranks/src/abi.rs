@@ -32,7 +32,7 @@ pub type Entry = unsafe extern "C" fn() -> *const Table;
 /// Where this process stands: [`Place`](crate::Place), and how MPI was started.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seat {
+pub struct RawPlace {
     /// Number in the launch.
     pub rank: u32,
     /// Processes in the launch.
@@ -65,15 +65,15 @@ pub struct Table {
     pub trouble: unsafe extern "C" fn(buffer: *mut u8, capacity: usize) -> usize,
 
     /// MPI_Init_thread, and finds this process's place. Collective.
-    pub start: unsafe extern "C" fn(seat: *mut Seat) -> c_int,
+    pub start: unsafe extern "C" fn(raw: *mut RawPlace) -> c_int,
 
     /// Sends `length` bytes to rank `to` without waiting; they are copied.
     pub post: unsafe extern "C" fn(to: u32, bytes: *const u8, length: usize) -> c_int,
 
-    /// Moves all letters along. [`DONE`]: one is at hand, `from` and `length` say whose and how long, and `take` comes next.
+    /// Moves all messages along. [`DONE`]: one is at hand, `from` and `length` say whose and how long, and `take` comes next.
     pub collect: unsafe extern "C" fn(from: *mut u32, length: *mut usize) -> c_int,
 
-    /// Writes the letter at hand, whose length is `capacity`, to `buffer`, and forgets it.
+    /// Writes the message at hand, whose length is `capacity`, to `buffer`, and forgets it.
     pub take: unsafe extern "C" fn(buffer: *mut u8, capacity: usize) -> c_int,
 
     /// MPI_Abort of the whole launch. May return.

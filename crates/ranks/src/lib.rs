@@ -2,44 +2,44 @@
 //!
 //! There are two views. [`Ranks`] is the group of one *node*, and in the timed path: a reduction to the maximum (a barrier is one whose value
 //! nobody reads) and a barrier that can be polled. [`Solo`] is a group of one, [`Threads`] are the threads of one process, [`Processes`] are
-//! the processes of a node over shared memory. [`World`] is the whole *launch*, and never in the timed path: letters, which a [`Mailbox`] makes
+//! the processes of a node over shared memory. [`World`] is the whole *launch*, and never in the timed path: messages, which a [`Communicator`] makes
 //! into gather and broadcast. [`Single`] is a launch of one, [`LocalWorld`] one of threads and [`Mpi`] one of MPI, through a
 //! [`Plugin`] that is opened at run time.
 //!
 //! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
-//! ends with [`Aborted`]; waiting for letters ends with the caller's [`Patience`].
+//! ends with [`Aborted`]; waiting for messages ends with the caller's [`Deadline`].
 
 pub mod abi;
+mod communicator;
+mod deadline;
 mod launch;
 mod library;
-mod life;
+mod liveness;
 mod local_world;
-mod mailbox;
-mod meet;
 mod mpi;
 mod page;
-mod patience;
 mod plugin;
 mod processes;
+mod rendezvous;
 mod solo;
 mod threads;
 pub mod trust;
 mod world;
 
+pub use communicator::{Communicator, ExchangeError};
+pub use deadline::Deadline;
 pub use launch::{Interface, Launch, Launcher, Refusal, Size};
 pub use library::{Flavour, Library};
-pub use life::{Identity, Life};
+pub use liveness::{Identity, Liveness};
 pub use local_world::LocalWorld;
-pub use mailbox::{ExchangeError, Mailbox};
-pub use meet::MeetError;
 pub use mpi::{Mpi, ThreadLevel};
 pub use page::PageError;
-pub use patience::Patience;
 pub use plugin::{Plugin, PluginError, Tried, Why};
 pub use processes::{JoinError, Processes};
+pub use rendezvous::RendezvousError;
 pub use solo::Solo;
 pub use threads::Threads;
-pub use world::{Letter, Place, Single, World, WorldError};
+pub use world::{Message, Place, Single, World, WorldError};
 
 /// Another member gave up, so waiting for it would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,14 +1,14 @@
 //! A launch within one process: each of its "processes" is a thread, on whichever "node" it is said to be.
 //!
-//! For tests and simulations of large launches. Letters go through channels and nobody starts anything: what the threads do is their
-//! caller's. A thread that drops its world is as dead as a killed process: letters to it vanish, and nobody is told.
+//! For tests and simulations of large launches. Messages go through channels and nobody starts anything: what the threads do is their
+//! caller's. A thread that drops its world is as dead as a killed process: messages to it vanish, and nobody is told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
-use crate::world::{Letter, Place, World, WorldError};
+use crate::world::{Message, Place, World, WorldError};
 
 /// No code is this large, so nobody has given up.
 const NOT_ABORTED: u16 = u16::MAX;
@@ -17,8 +17,8 @@ const NOT_ABORTED: u16 = u16::MAX;
 #[derive(Debug)]
 pub struct LocalWorld {
     place: Place,
-    letters: Receiver<Letter>,
-    to: Vec<Sender<Letter>>,
+    messages: Receiver<Message>,
+    to: Vec<Sender<Message>>,
     aborted: Arc<AtomicU16>,
 }
 
@@ -37,7 +37,7 @@ impl LocalWorld {
         }
         let mut nodes: Vec<_> = members.into_values().collect();
         nodes.sort_unstable_by_key(|ranks| ranks[0]);
-        let (to, letters): (Vec<_>, Vec<_>) = node_of.iter().map(|_| channel()).unzip();
+        let (to, messages): (Vec<_>, Vec<_>) = node_of.iter().map(|_| channel()).unzip();
         let aborted = Arc::new(AtomicU16::new(NOT_ABORTED));
 
         let mut places = vec![Place { size: node_of.len(), nodes: nodes.len(), ..Place::SINGLE }; node_of.len()];
@@ -46,8 +46,10 @@ impl LocalWorld {
                 places[rank] = Place { rank, node, node_rank, node_size: ranks.len(), ..places[rank] };
             }
         }
-        let worlds = places.into_iter().zip(letters);
-        worlds.map(|(place, letters)| Self { place, letters, to: to.clone(), aborted: Arc::clone(&aborted) }).collect()
+        let worlds = places.into_iter().zip(messages);
+        worlds
+            .map(|(place, messages)| Self { place, messages, to: to.clone(), aborted: Arc::clone(&aborted) })
+            .collect()
     }
 
     /// The code somebody aborted the launch with. A real launch would have ended all.
@@ -75,14 +77,14 @@ impl World for LocalWorld {
         let size = self.place.size;
         let to = self.to.get(to).ok_or_else(|| Self::refuse("post", format!("there is no rank {to} of {size}")))?;
         // Nobody at the other end: as with a process that died, the sender does not learn of it here.
-        let _ = to.send(Letter { from: self.place.rank, bytes: bytes.to_vec() });
+        let _ = to.send(Message { from: self.place.rank, bytes: bytes.to_vec() });
         Ok(())
     }
 
-    fn collect(&self) -> Result<Option<Letter>, WorldError> {
+    fn collect(&self) -> Result<Option<Message>, WorldError> {
         self.check("collect")?;
-        match self.letters.try_recv() {
-            Ok(letter) => Ok(Some(letter)),
+        match self.messages.try_recv() {
+            Ok(message) => Ok(Some(message)),
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(None),
         }
     }
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_ends_everybodys_letters_with_its_code() {
+    fn an_abort_ends_everybodys_messages_with_its_code() {
         let worlds = LocalWorld::launch(&[2]);
         worlds[1].post(0, b"kept").expect("posted");
         worlds[1].abort(7);

@@ -5,8 +5,8 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-use crate::abi::{self, Seat, Table};
-use crate::world::{Letter, Place, World, WorldError};
+use crate::abi::{self, RawPlace, Table};
+use crate::world::{Message, Place, World, WorldError};
 
 /// How many threads MPI lets live beside the one that calls it. numabench calls it from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,19 +32,19 @@ pub struct Mpi {
 
 impl Mpi {
     pub(crate) fn start(table: &'static Table) -> Result<Self, WorldError> {
-        let mut seat = Seat::default();
-        // SAFETY: `start` fills in the seat, which is ours alone meanwhile.
-        let code = unsafe { (table.start)(&raw mut seat) };
+        let mut raw = RawPlace::default();
+        // SAFETY: `start` fills in the place, which is ours alone meanwhile.
+        let code = unsafe { (table.start)(&raw mut raw) };
         check(table, code)?;
         let place = Place {
-            rank: seat.rank as usize,
-            size: seat.size as usize,
-            node: seat.node as usize,
-            nodes: seat.nodes as usize,
-            node_rank: seat.node_rank as usize,
-            node_size: seat.node_size as usize,
+            rank: raw.rank as usize,
+            size: raw.size as usize,
+            node: raw.node as usize,
+            nodes: raw.nodes as usize,
+            node_rank: raw.node_rank as usize,
+            node_size: raw.node_size as usize,
         };
-        let thread_level = match seat.thread_level {
+        let thread_level = match raw.thread_level {
             1 => ThreadLevel::Funneled,
             2 => ThreadLevel::Serialized,
             3 => ThreadLevel::Multiple,
@@ -78,7 +78,7 @@ impl World for Mpi {
         check(self.table, code)
     }
 
-    fn collect(&self) -> Result<Option<Letter>, WorldError> {
+    fn collect(&self) -> Result<Option<Message>, WorldError> {
         let (mut from, mut length) = (0, 0);
         // SAFETY: `collect` writes to its two arguments and keeps neither.
         let code = unsafe { (self.table.collect)(&raw mut from, &raw mut length) };
@@ -87,10 +87,10 @@ impl World for Mpi {
         }
         check(self.table, code)?;
         let mut bytes = vec![0; length];
-        // SAFETY: `take` writes the letter at hand, `length` bytes long, and the buffer has as many.
+        // SAFETY: `take` writes the message at hand, `length` bytes long, and the buffer has as many.
         let code = unsafe { (self.table.take)(bytes.as_mut_ptr(), bytes.len()) };
         check(self.table, code)?;
-        Ok(Some(Letter { from: from as usize, bytes }))
+        Ok(Some(Message { from: from as usize, bytes }))
     }
 
     fn abort(&self, code: u8) {

@@ -21,7 +21,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags, Timespec};
 
-use crate::life::{Identity, Life};
+use crate::liveness::{Identity, Liveness};
 use crate::page::{Page, PageError};
 use crate::{Aborted, Ranks};
 
@@ -90,18 +90,18 @@ impl Processes {
     pub fn create(size: usize) -> Result<(PathBuf, Self), JoinError> {
         let (path, page) = Page::create(size)?;
         // From here on the member removes the name, whatever happens.
-        Ok((path.clone(), Self::take_seat(path, page, 0)?))
+        Ok((path.clone(), Self::attach(path, page, 0)?))
     }
 
     /// Joins the group whose page is at `path` as member `member`, the process's number on its node.
     ///
     /// # Errors
-    /// [`JoinError`] if the page is not there, not ours, or the seat is taken.
+    /// [`JoinError`] if the page is not there, not ours, or its number is taken.
     pub fn join(path: &Path, member: usize) -> Result<Self, JoinError> {
-        Self::take_seat(path.into(), Page::open(path)?, member)
+        Self::attach(path.into(), Page::open(path)?, member)
     }
 
-    fn take_seat(path: PathBuf, page: Page, number: usize) -> Result<Self, JoinError> {
+    fn attach(path: PathBuf, page: Page, number: usize) -> Result<Self, JoinError> {
         let size = page.size();
         let card = page.cards().get(number).ok_or(JoinError::NoSuchMember { member: number, size })?;
         if card.taken.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
@@ -133,13 +133,13 @@ impl Processes {
     }
 
     /// What is known of a member's process. None without such a member.
-    pub fn life(&self, member: usize) -> Option<Life> {
+    pub fn liveness(&self, member: usize) -> Option<Liveness> {
         let card = self.member.page.cards().get(member)?;
         if member == self.member.number {
-            return Some(Life::Alive);
+            return Some(Liveness::Alive);
         }
         if card.taken.load(Ordering::Acquire) != 2 {
-            return Some(Life::Unknown("it has not joined"));
+            return Some(Liveness::Unknown("it has not joined"));
         }
         let identity = Identity {
             pid: card.pid.load(Ordering::Relaxed),
@@ -147,8 +147,8 @@ impl Processes {
             namespace: card.namespace.load(Ordering::Relaxed),
         };
         let seen = &self.member.seen[member];
-        let life = identity.life(self.member.identity, seen.load(Ordering::Relaxed));
-        if life == Life::Alive {
+        let life = identity.liveness(self.member.identity, seen.load(Ordering::Relaxed));
+        if life == Liveness::Alive {
             seen.store(true, Ordering::Relaxed);
         }
         Some(life)
@@ -156,22 +156,22 @@ impl Processes {
 
     /// The members whose process is gone. Reads a file of /proc for each member: tens of microseconds each, nothing for a timed path.
     pub fn lost(&self) -> Vec<usize> {
-        (0..self.size()).filter(|&member| self.life(member) == Some(Life::Gone)).collect()
+        (0..self.size()).filter(|&member| self.liveness(member) == Some(Liveness::Gone)).collect()
     }
 
     /// The members whose process is gone, found by watching some: each member looks at the few that follow it, in a ring, so that a group's looking does
     /// not grow with the square of its size. Of members that are gone one at least is seen by somebody, who then looks at all.
     pub fn watched(&self) -> Vec<usize> {
         let (own, size) = (self.member.number, self.size());
-        let following = (1..size).map(|step| (own + step) % size).map(|member| self.life(member));
-        let known = following.filter(|life| !matches!(life, Some(Life::Unknown(_)))).take(WATCHED);
-        if known.into_iter().any(|life| life == Some(Life::Gone)) { self.lost() } else { Vec::new() }
+        let following = (1..size).map(|step| (own + step) % size).map(|member| self.liveness(member));
+        let known = following.filter(|life| !matches!(life, Some(Liveness::Unknown(_)))).take(WATCHED);
+        if known.into_iter().any(|life| life == Some(Liveness::Gone)) { self.lost() } else { Vec::new() }
     }
 
     /// The members whose death would go unseen here, and why. Empty on a node without containers.
     pub fn unwatched(&self) -> Vec<(usize, &'static str)> {
-        let unknown = |member| match self.life(member) {
-            Some(Life::Unknown(why)) => Some((member, why)),
+        let unknown = |member| match self.liveness(member) {
+            Some(Liveness::Unknown(why)) => Some((member, why)),
             _ => None,
         };
         (0..self.size()).filter_map(unknown).collect()
@@ -324,7 +324,7 @@ mod tests {
         let (path, first, second) = pair();
         first.remove_name();
         assert!(!path.exists());
-        assert_eq!(second.life(0), Some(Life::Alive), "the page stays");
+        assert_eq!(second.liveness(0), Some(Liveness::Alive), "the page stays");
 
         let (path, _first, second) = pair();
         drop(second.clone());
@@ -339,6 +339,6 @@ mod tests {
         assert!(!first.all_joined());
         assert_eq!(first.lost(), [0; 0]);
         assert_eq!(first.unwatched().iter().map(|(member, _)| *member).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(first.life(3), None);
+        assert_eq!(first.liveness(3), None);
     }
 }

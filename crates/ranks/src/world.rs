@@ -1,9 +1,9 @@
-//! The processes of one launch, as one of them sees them: who it is, on which node, and letters to the others.
+//! The processes of one launch, as one of them sees them: who it is, on which node, and messages to the others.
 //!
-//! Letters are all there is, and nobody ever waits in here: posting returns at once and collecting answers "nothing yet". So a
+//! Messages are all there is, and nobody ever waits in here: posting returns at once and collecting answers "nothing yet". So a
 //! process that died cannot make another one hang; how long to wait is its caller's business. What must be quick
 //! (starting together, knowing that all have their rounds) is between the ranks of one node and goes through
-//! [`Ranks`](crate::Ranks), never through letters.
+//! [`Ranks`](crate::Ranks), never through messages.
 
 /// Where a process stands in its launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Place {
 
 /// What one process sent to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct Message {
     /// The sender's rank.
     pub from: usize,
     /// What it says.
@@ -51,18 +51,18 @@ pub trait World {
     /// Where this process stands.
     fn place(&self) -> Place;
 
-    /// Sends a letter without waiting for anybody. Letters between the same two processes arrive in the order sent. One to oneself
+    /// Sends a message without waiting for anybody. Messages between the same two processes arrive in the order sent. One to oneself
     /// arrives too.
     ///
     /// # Errors
     /// [`WorldError`] if the transport refuses.
     fn post(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError>;
 
-    /// The next letter that has arrived, if one has. Also moves along what was posted: whoever posts goes on collecting.
+    /// The next message that has arrived, if one has. Also moves along what was posted: whoever posts goes on collecting.
     ///
     /// # Errors
     /// [`WorldError`] if the transport fails.
-    fn collect(&self) -> Result<Option<Letter>, WorldError>;
+    fn collect(&self) -> Result<Option<Message>, WorldError>;
 
     /// Ends every process of the launch with this code, as far as the transport can. May return.
     fn abort(&self, code: u8);
@@ -91,8 +91,8 @@ impl World for Single {
         Ok(())
     }
 
-    fn collect(&self) -> Result<Option<Letter>, WorldError> {
-        Ok(self.to_itself.borrow_mut().pop_front().map(|bytes| Letter { from: 0, bytes }))
+    fn collect(&self) -> Result<Option<Message>, WorldError> {
+        Ok(self.to_itself.borrow_mut().pop_front().map(|bytes| Message { from: 0, bytes }))
     }
 
     fn abort(&self, _code: u8) {}

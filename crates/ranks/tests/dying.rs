@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use built::example;
 use punctual::Witness;
-use ranks::{Aborted, Life, Processes, Ranks};
+use ranks::{Aborted, Liveness, Processes, Ranks};
 
 /// A second process in the group of this page, which meets so many barriers and then idles.
 fn partner(page: &Path, rounds: usize) -> Child {
@@ -36,7 +36,7 @@ fn a_process_that_is_killed_frees_those_who_wait_for_it_within_a_second_and_is_n
     for _ in 0..10 {
         assert_eq!(group.barrier(), Ok(()));
     }
-    assert_eq!((group.life(1), group.lost(), group.is_aborted()), (Some(Life::Alive), vec![], false));
+    assert_eq!((group.liveness(1), group.lost(), group.is_aborted()), (Some(Liveness::Alive), vec![], false));
 
     group.remove_name();
     let waiter = group.clone();
@@ -63,7 +63,7 @@ fn a_process_that_is_killed_at_any_moment_leaves_nothing_that_others_hang_on() {
         let mut partner = partner(&page, usize::MAX);
         joined(&group);
         group.remove_name();
-        assert_eq!(group.life(1), Some(Life::Alive));
+        assert_eq!(group.liveness(1), Some(Liveness::Alive));
         let waiter = group.clone();
         let waiter = thread::spawn(move || {
             let mut round = 0;

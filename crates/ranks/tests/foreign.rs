@@ -11,11 +11,11 @@ const DECLARATIONS: &str = r#"
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-struct seat { uint32_t rank, size, node, nodes, node_rank, node_size, thread_level; };
+struct place { uint32_t rank, size, node, nodes, node_rank, node_size, thread_level; };
 struct table {
     unsigned version, bytes;
     size_t (*library)(uint8_t *, size_t), (*trouble)(uint8_t *, size_t);
-    int (*start)(struct seat *), (*post)(uint32_t, const uint8_t *, size_t);
+    int (*start)(struct place *), (*post)(uint32_t, const uint8_t *, size_t);
     int (*collect)(uint32_t *, size_t *), (*take)(uint8_t *, size_t);
     void (*abort)(int);
     int (*leave)(void);
@@ -28,7 +28,7 @@ static size_t text(const char *text, uint8_t *buffer, size_t capacity) {
 }
 static size_t library(uint8_t *b, size_t c) { return text("MPICH Version:\t9.9\nand more", b, c); }
 static size_t trouble(uint8_t *b, size_t c) { return text("MPI_Somewhat\nit is broken", b, c); }
-static int start(struct seat *seat) { *seat = (struct seat){ 1, 4, 0, 2, 1, 2, LEVEL }; return STARTED; }
+static int start(struct place *place) { *place = (struct place){ 1, 4, 0, 2, 1, 2, LEVEL }; return STARTED; }
 static int post(uint32_t to, const uint8_t *b, size_t n) { return -1; }
 static int collect(uint32_t *from, size_t *n) { *from = 3; *n = 5; return 0; }
 static int take(uint8_t *b, size_t n) { memcpy(b, "hello", n); return 0; }
@@ -108,7 +108,7 @@ fn a_longer_table_of_the_same_version_is_read_as_far_as_it_is_known() {
     let place = mpi.place();
     assert_eq!((place.rank, place.size, place.node, place.nodes), (1, 4, 0, 2));
     assert_eq!((place.node_rank, place.node_size), (1, 2));
-    assert_eq!(mpi.collect().map(|letter| letter.map(|l| (l.from, l.bytes))), Ok(Some((3, b"hello".to_vec()))));
+    assert_eq!(mpi.collect().map(|message| message.map(|l| (l.from, l.bytes))), Ok(Some((3, b"hello".to_vec()))));
     assert_eq!(mpi.post(2, b"").map_err(|error| error.to_string()), Err("MPI_Somewhat failed: it is broken".into()));
 }
 

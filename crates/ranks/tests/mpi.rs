@@ -81,11 +81,11 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn every_letter_comes_once_and_in_its_senders_order_over_mpi() {
+fn every_message_comes_once_and_in_its_senders_order_over_mpi() {
     for mpi in Mpi::all() {
-        let output = mpi.run(3, &["letters"]);
+        let output = mpi.run(3, &["messages"]);
         assert!(output.status.success(), "{}: {}", mpi.launcher, text(&output));
-        assert_eq!(text(&output).matches("has all its letters").count(), 3, "{}: {}", mpi.launcher, text(&output));
+        assert_eq!(text(&output).matches("has all its messages").count(), 3, "{}: {}", mpi.launcher, text(&output));
     }
 }
 

@@ -3,13 +3,13 @@
 //!
 //! Nodes are compared by the mean rate of their measured ranks, whether these ran at once or alone. One bad link of eight hardly
 //! moves that mean, so ranks are compared too: each with the ranks of the same number on the other nodes, which sit
-//! alike. The rule is [`stats::odd_one`]'s.
+//! alike. The rule is [`stats::peer_outlier`]'s.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::odd_one::{LEAST_VALUES, odd_ones};
+use stats::peer_outlier::{LEAST_VALUES, peer_outliers};
 
 use crate::Known;
 use crate::contention::{NodeAggregate, rates_by_node};
@@ -64,12 +64,12 @@ pub fn outlier_nodes(ranks: &[Rank], results: &[RankResult], nodes: &[NodeAggreg
 
 fn judged(rates: &[(u32, Option<u32>, f64)]) -> Result<Vec<OutlierNode>, String> {
     let values: Vec<f64> = rates.iter().map(|(_, _, rate)| *rate).collect();
-    let judged = odd_ones(&values).map_err(|reason| format!("of the nodes {reason}"))?;
-    let named = |one: &stats::odd_one::OddOne| {
+    let judged = peer_outliers(&values).map_err(|reason| format!("of the nodes {reason}"))?;
+    let named = |one: &stats::peer_outlier::PeerOutlier| {
         let (node, rank, bytes_per_s) = rates[one.index];
         OutlierNode { node, rank, bytes_per_s, median_bytes_per_s: judged.median, score: one.score }
     };
-    Ok(judged.odd.iter().map(named).collect())
+    Ok(judged.outliers.iter().map(named).collect())
 }
 
 /// What a document of schema 1.0 says of them, whose ranks were all on one node.

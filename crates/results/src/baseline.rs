@@ -2,7 +2,7 @@
 //!
 //! Fixed thresholds by product fail healthy nodes, because boards, firmware and sites differ; so a class is what the documents themselves say:
 //! GPU model, best link, CPU model, and how near the rank is to the GPU. Per class and case the values of all GPUs are taken on a log scale; a GPU
-//! unlike the others (`stats::odd_one`) is left out and named, since a fleet is never all well. The limit is the one-sided tolerance limit above
+//! unlike the others (`stats::peer_outlier`) is left out and named, since a fleet is never all well. The limit is the one-sided tolerance limit above
 //! which 999,999 of a million measurements of well GPUs lie with 95 % confidence, and at least 3 % below the median. It is only as good as the
 //! spread is normal, which is why `gate` measures a suspect again before it is called one. The unit is the GPU: several runs of
 //! one GPU tell its own spread from that between GPUs.
@@ -18,7 +18,7 @@ use report::row::{Row, RowStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::median;
-use stats::odd_one::odd_ones;
+use stats::peer_outlier::peer_outliers;
 use stats::tolerance::lower_factor;
 
 /// The schema's name, in every document.
@@ -208,7 +208,7 @@ fn normal(class: &Class, case: &str, values: &[&Value], left_out: &mut Vec<Strin
         gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
     let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
     let odd: BTreeSet<usize> =
-        odd_ones(&rates).map(|judged| judged.odd.iter().map(|one| one.index).collect()).unwrap_or_default();
+        peer_outliers(&rates).map(|judged| judged.outliers.iter().map(|one| one.index).collect()).unwrap_or_default();
     for at in &odd {
         let ((host, device), rate) = medians[*at];
         left_out.push(format!(

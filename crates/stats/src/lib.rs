@@ -6,7 +6,7 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `best` which of several is better than the others; `odd_one` which
+//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
 //! * `random` the seeded generator behind everything that draws.
@@ -26,9 +26,9 @@ pub mod interval;
 pub mod mann_whitney;
 #[cfg(test)]
 mod noise;
-pub mod odd_one;
 pub mod outlier;
 pub mod pci_address;
+pub mod peer_outlier;
 pub mod random;
 pub mod sample;
 pub mod stop;

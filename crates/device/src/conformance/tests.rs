@@ -1,10 +1,10 @@
 //! The checks, checked: a sound device passes all of them, and each fault is found by the check that is there for it.
 
-#[path = "tests/sham.rs"]
-mod sham;
+#[path = "tests/mock.rs"]
+mod mock;
 
 use super::{Finding, Outcome, check, check_chosen};
-use sham::{Fault, Sham};
+use mock::{Fault, Mock};
 
 const PARTS: &str = "bytes stored in a part of an area are fetched the same, and no other byte changes";
 const AGAINST_THE_STREAM: &str =
@@ -18,7 +18,7 @@ fn outcome_of<'a>(findings: &'a [Finding], check: &str) -> Option<&'a Outcome> {
 
 #[test]
 fn a_sound_device_passes_every_check() {
-    let findings = check(&Sham::with(None));
+    let findings = check(&Mock::with(None));
     let not_passed: Vec<_> = findings.iter().filter(|finding| finding.outcome != Outcome::Passed).collect();
     // Both on each of the two devices.
     let absent = ["without a latch nothing is queued", "a device that has no patterns refuses them"];
@@ -29,19 +29,19 @@ fn a_sound_device_passes_every_check() {
 
 #[test]
 fn a_device_without_a_latch_skips_what_needs_one_and_says_why() {
-    let findings = check(&Sham::with(Some(Fault::HasNoLatch)));
+    let findings = check(&Mock::with(Some(Fault::HasNoLatch)));
     assert_eq!(outcome_of(&findings, "without a latch nothing is queued"), Some(&Outcome::Passed));
     let held = outcome_of(&findings, "held copies do not start before the release");
-    assert_eq!(held, Some(&Outcome::Skipped("no latch: a sham without one".to_owned())));
+    assert_eq!(held, Some(&Outcome::Skipped("no latch: a mock without one".to_owned())));
     assert!(!findings.iter().any(|finding| matches!(finding.outcome, Outcome::Failed(_))), "{findings:#?}");
 }
 
 #[test]
 fn a_device_without_patterns_skips_what_needs_them_and_says_why() {
-    let findings = check(&Sham::with(Some(Fault::HasNoPatterns)));
+    let findings = check(&Mock::with(Some(Fault::HasNoPatterns)));
     assert_eq!(outcome_of(&findings, "a device that has no patterns refuses them"), Some(&Outcome::Passed));
     let found = outcome_of(&findings, "a device that compares finds the first wrong word, and only that");
-    assert_eq!(found, Some(&Outcome::Skipped("no patterns: a sham without them".to_owned())));
+    assert_eq!(found, Some(&Outcome::Skipped("no patterns: a mock without them".to_owned())));
     assert!(!findings.iter().any(|finding| matches!(finding.outcome, Outcome::Failed(_))), "{findings:#?}");
 }
 
@@ -96,7 +96,7 @@ fn each_fault_is_found_by_the_check_that_is_there_for_it() {
         (Fault::OwnPinnedMemoryOnly, "host ranges of one device serve another"),
         (Fault::GivesBackAtOnce, "host ranges come back from a copier whose latch holds"),
     ] {
-        let findings = check_chosen(&Sham::with(Some(fault)), |check| check == check_name);
+        let findings = check_chosen(&Mock::with(Some(fault)), |check| check == check_name);
         let found = outcome_of(&findings, check_name);
         assert!(matches!(found, Some(Outcome::Failed(_))), "{fault:?}: {check_name}: {found:?}");
     }

@@ -8,7 +8,7 @@
 //! * `machine` what is read, and which machine it is judged by;
 //! * `seen` what one rank or process says of itself, as it travels;
 //! * `launch_line` the ranks of a line that was pasted and not run;
-//! * `key` what the ranks of a node have in common, `meet` how they find one another there, without MPI;
+//! * `key` what the ranks of a node have in common, `rendezvous` how they find one another there, without MPI;
 //! * `bandwidth` measures instead (`--bandwidth`);
 //! * `fix` the line that would put it right, `table` and `document` what is shown.
 //!
@@ -20,7 +20,7 @@ pub mod fix;
 mod key;
 pub mod launch_line;
 pub mod machine;
-pub mod meet;
+pub mod rendezvous;
 pub mod seen;
 pub mod table;
 #[cfg(test)]

@@ -15,7 +15,7 @@ use stats::IdSet;
 use crate::args::check::Check;
 use crate::check::launch_line::{self, LineError};
 use crate::check::machine::Machine;
-use crate::check::meet::{self, missing};
+use crate::check::rendezvous::{self, missing};
 use crate::check::seen::{self, Seen};
 use crate::check::table::Shown;
 use crate::check::{bandwidth, document, fix, key, table};
@@ -117,7 +117,7 @@ fn of_launch(args: &Check, launch: &Launch, machine: &Machine) -> Result<Exit, F
         return show(args, machine, &Group { seen: vec![own], missing: IdSet::default(), launcher, words });
     }
     let no_result = |error| Fault::new(Exit::Undecided, error);
-    let place = meet::Place::of(&key(launch), args.timeout);
+    let place = rendezvous::Place::of(&key(launch), args.timeout);
     if rank > 0 {
         return place.join(rank, &own).map(Exit::from_code).map_err(no_result);
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use ::pingpong::{RunConfig, check_budget};
 use placement::Plan;
 use ranks::Launch;
-use ranks::{Mailbox, Single};
+use ranks::{Communicator, Single};
 use report::sink::Sink;
 use topo::Topology;
 
@@ -15,9 +15,9 @@ use crate::args::Pingpong;
 use crate::backends::{self, Found};
 use crate::document::part::Local;
 use crate::document::{Facts, hostname, verdict};
+use crate::document_journal::DocumentJournal;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::keeper::Keeper;
 use crate::plan::planned;
 use crate::progress::Progress;
 use crate::signals::{Signals, survive_file_size_limit};
@@ -59,13 +59,13 @@ fn alone(args: &Pingpong) -> Result<Exit, Fault> {
         began,
     };
     let progress = Progress::new(::pingpong::Case::all(&config).len(), args.quiet);
-    let mut keeper = Keeper::new(facts, sink.as_ref(), progress);
+    let mut journal = DocumentJournal::new(facts, sink.as_ref(), progress);
     let world = Single::default();
-    let mut mailbox = Mailbox::new(&world);
+    let mut comm = Communicator::new(&world);
     let interrupted = &signals.interrupted;
-    let state = ::pingpong::lead(&config, local.crew(), &local.suite(&config), &mut mailbox, interrupted, &mut keeper);
+    let state = ::pingpong::lead(&config, local.workers(), &local.suite(&config), &mut comm, interrupted, &mut journal);
     let exit = verdict::exit(&state, &config, signals.exit());
-    keeper.conclude(&state, exit)
+    journal.conclude(&state, exit)
 }
 
 /// Reads the machine.

@@ -10,9 +10,9 @@ use report::sink::Sink;
 use topo::{Survey, Topology};
 
 use crate::args::place::Place;
+use crate::document_journal::{print_document, settled};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::keeper::{print_document, settled};
 use crate::place::saved::Saved;
 use crate::place::{candidates, document, measured, situation};
 use crate::signals::survive_file_size_limit;

@@ -14,7 +14,7 @@ pub mod verdict;
 
 use std::time::{Instant, SystemTime};
 
-use pingpong::{RunConfig, RunState, Spent};
+use pingpong::{RunConfig, RunState, TimeSpent};
 use report::document::{Document, Level, Message, Platform, SCHEMA, Tool, schema_version};
 use report::environment::Environment;
 use report::launch::{Launch, MissingRank};
@@ -84,13 +84,13 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
 fn rank(part: &Part, state: &RunState) -> report::rank::Rank {
     let thread_id = state.ranks.get(part.rank.rank as usize).and_then(|rank| rank.thread_id);
     let spent =
-        state.ranks.get(part.rank.rank as usize).map(|rank| rank.spent).filter(|spent| *spent != Spent::default());
+        state.ranks.get(part.rank.rank as usize).map(|rank| rank.spent).filter(|spent| *spent != TimeSpent::default());
     report::rank::Rank { thread_id, time: spent.map(time), ..part.rank.clone() }
 }
 
 /// Where a rank's time went, as a document has it.
-fn time(spent: Spent) -> report::rank::TimeSpent {
-    let Spent { init_ns, allocate_ns, pin_ns, prove_ns, warm_up_ns, lay_out_ns, measure_ns, verify_ns } = spent;
+fn time(spent: TimeSpent) -> report::rank::TimeSpent {
+    let TimeSpent { init_ns, allocate_ns, pin_ns, prove_ns, warm_up_ns, lay_out_ns, measure_ns, verify_ns } = spent;
     report::rank::TimeSpent { init_ns, allocate_ns, pin_ns, prove_ns, warm_up_ns, lay_out_ns, measure_ns, verify_ns }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pingpong::{CopySuite, Crew, Helpers, RunConfig};
+use pingpong::{CopySuite, Helpers, RunConfig, Workers};
 use placement::{ChosenBy, Closeness, Plan, RankPlan};
 use report::document::{Platform, PlatformKind};
 use report::environment::Environment;
@@ -67,9 +67,9 @@ impl Local<'_> {
         .collect()
     }
 
-    /// The crew of these ranks as threads of this process.
-    pub fn crew(&self) -> Crew {
-        Crew::threads(pingpong::workers(&self.plan.ranks), self.timer)
+    /// The workers of these ranks as threads of this process.
+    pub fn workers(&self) -> Workers {
+        Workers::threads(pingpong::workers(&self.plan.ranks), self.timer)
     }
 
     /// The copies of `config` by the ranks of this node.

@@ -1,15 +1,15 @@
 //! `numabench exec`: from what a launcher and the machine say to a program in its place.
 //!
 //! ```text
-//! Launch ─► Seat ┐
-//! Start ─► Sight ├► Deal ─► Place ─► variables ─► kernel: bind, bind, execve
+//! Launch ─► RankSlot ┐
+//! Start ─► VisibleGpus ├► GpuAssignment ─► Place ─► variables ─► kernel: bind, bind, execve
 //!      └─► Pool ─┘
 //! ```
 //!
-//! * `seat` which of its node's ranks this process is;
+//! * `rank_slot` which of its node's ranks this process is;
 //! * `pool` the PUs that these ranks have together;
 //! * `visible` the GPUs that a program started here would see;
-//! * `deal` which of them this rank drives;
+//! * `assign` which of them this rank drives;
 //! * `place` its PUs and its memory, by `placement`'s plan of the node;
 //! * `variables` what the program finds in its environment;
 //! * `report` the line that says all this;
@@ -17,14 +17,14 @@
 //!
 //! All but `kernel` is pure. No GPU runtime and no MPI is opened: both would start threads and take longer than all of this.
 
-mod deal;
+mod assign;
 mod kernel;
 #[cfg(test)]
 pub mod machine;
 pub mod place;
 pub mod pool;
+mod rank_slot;
 pub mod report;
-mod seat;
 mod variables;
 mod visible;
 
@@ -41,10 +41,10 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::place::saved::Saved;
 use place::{Place, Wish};
-use pool::{Pool, Whose};
-use seat::Seat;
+use pool::{Pool, PoolOwner};
+use rank_slot::RankSlot;
 use variables::Variable;
-use visible::{Seen, Sight};
+use visible::{VisibleGpu, VisibleGpus};
 
 /// What was asked for.
 #[derive(Clone, Debug, Default)]
@@ -68,10 +68,10 @@ pub struct Asked {
 /// All that is to be done for a rank, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Settled {
-    seat: Seat,
+    slot: RankSlot,
     pool: Pool,
     place: Place,
-    drives: Vec<Seen>,
+    drives: Vec<VisibleGpu>,
     variables: Vec<Variable>,
     notes: Vec<String>,
 }
@@ -83,41 +83,42 @@ pub fn settle(
     asked: &Asked,
     environment: &BTreeMap<String, String>,
 ) -> Result<Settled, Fault> {
-    let seat = Seat::of(launch, asked.rank, asked.ranks).map_err(Fault::usage)?;
+    let slot = RankSlot::of(launch, asked.rank, asked.ranks).map_err(Fault::usage)?;
     let pool = if asked.keep_cpus {
         Pool::kept(&start.topology)
     } else {
         Pool::of(launch.launcher, &start.topology, start.step.as_ref(), topo::ancestor::nearest)
     };
-    let sight = Sight::of(start);
+    let visible = VisibleGpus::of(start);
     if let Some(saved) = &asked.from {
-        return found(start, seat, pool, sight, saved, asked, environment);
+        return found(start, slot, pool, visible, saved, asked, environment);
     }
-    let dealt = deal::deal(start, &sight, asked.gpus.as_ref(), &seat, pool.whose);
-    let deal = dealt.map_err(|error| match error {
+    let assigned = assign::assign_gpus(start, &visible, asked.gpus.as_ref(), &slot, pool.owner);
+    let assignment = assigned.map_err(|error| match error {
         SelectionError::Absent { .. } => Fault::new(Exit::Absent, error),
         _ => Fault::usage(error),
     })?;
-    let place = place::place(start, &pool, &deal, &asked.wish).map_err(Fault::usage)?;
-    let mut variables = shown(start, &deal.drives, asked)?;
-    if pool.whose != Whose::Kept {
+    let place = place::place(start, &pool, &assignment, &asked.wish).map_err(Fault::usage)?;
+    let mut variables = shown(start, &assignment.drives, asked)?;
+    if pool.owner != PoolOwner::Unchanged {
         variables.extend(variables::openmp(&start.topology, &place.pus, asked.wish.smt, environment));
     }
-    let notes = deal.notes.into_iter().chain(if asked.gpus == Some(GpuList::None) { Vec::new() } else { sight.notes });
-    Ok(Settled { notes: notes.collect(), seat, pool, place, drives: deal.drives, variables })
+    let notes =
+        assignment.notes.into_iter().chain(if asked.gpus == Some(GpuList::None) { Vec::new() } else { visible.notes });
+    Ok(Settled { notes: notes.collect(), slot, pool, place, drives: assignment.drives, variables })
 }
 
 /// The variables that show the program its GPUs; none where it is to see all.
-fn shown(start: &Start, drives: &[Seen], asked: &Asked) -> Result<Vec<Variable>, Fault> {
+fn shown(start: &Start, drives: &[VisibleGpu], asked: &Asked) -> Result<Vec<Variable>, Fault> {
     if asked.shows_all { Ok(Vec::new()) } else { variables::gpus(start, drives).map_err(Fault::usage) }
 }
 
 /// What is to be done where the node's places were found before: this rank's is taken.
 fn found(
     start: &Start,
-    seat: Seat,
+    slot: RankSlot,
     pool: Pool,
-    sight: Sight,
+    visible: VisibleGpus,
     saved: &Saved,
     asked: &Asked,
     environment: &BTreeMap<String, String>,
@@ -125,18 +126,18 @@ fn found(
     let wish = &asked.wish;
     let places = saved.way(&start.topology, &pool.pus)?.places.places;
     let wrong = |words: String| Fault::usage(anyhow::anyhow!("--from: {words}"));
-    if places.len() != seat.local_size {
-        let (there, here) = (places.len(), seat.local_size);
+    if places.len() != slot.local_size {
+        let (there, here) = (places.len(), slot.local_size);
         return Err(wrong(format!(
             "places in the file: {there}, ranks of this node: {here}; place as many as there are"
         )));
     }
-    let one = &places[seat.local_rank];
+    let one = &places[slot.local_rank];
     let gpu = one.target.as_ref().filter(|target| matches!(target.id, TargetId::Gpu(_)));
-    let seen = |target: &Target| sight.seen.iter().find(|seen| seen.target.id == target.id).cloned();
-    let drives: Vec<Seen> = gpu.and_then(seen).into_iter().collect();
+    let seen = |target: &Target| visible.gpus.iter().find(|seen| seen.target.id == target.id).cloned();
+    let drives: Vec<VisibleGpu> = gpu.and_then(seen).into_iter().collect();
     if let (Some(target), []) = (gpu, &drives[..]) {
-        let rank = seat.local_rank;
+        let rank = slot.local_rank;
         return Err(wrong(format!(
             "rank {rank} is to have GPU {}, which is hidden from it: show it all GPUs",
             target.id
@@ -145,7 +146,7 @@ fn found(
     let place = place::found(&start.topology, one, wish).map_err(Fault::usage)?;
     let mut variables = shown(start, &drives, asked)?;
     variables.extend(variables::openmp(&start.topology, &place.pus, wish.smt, environment));
-    Ok(Settled { notes: sight.notes, seat, pool, place, drives, variables })
+    Ok(Settled { notes: visible.notes, slot, pool, place, drives, variables })
 }
 
 /// Binds this process. Only the program comes after it.

@@ -8,8 +8,8 @@ use stats::IdSet;
 use topo::model::NodeKind;
 use topo::{Start, Topology};
 
-use super::deal::Deal;
-use super::pool::{Pool, Whose};
+use super::assign::GpuAssignment;
+use super::pool::{Pool, PoolOwner};
 
 /// What was asked of a rank's place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,17 +67,17 @@ pub enum PlaceError {
     NoPlace(usize),
 }
 
-/// The place of the rank that was dealt this.
-pub fn place(start: &Start, pool: &Pool, deal: &Deal, wish: &Wish) -> Result<Place, PlaceError> {
+/// The place of the rank that was assigned these GPUs.
+pub fn place(start: &Start, pool: &Pool, assignment: &GpuAssignment, wish: &Wish) -> Result<Place, PlaceError> {
     let topology = &start.topology;
-    let place = match pool.whose {
-        Whose::Kept => kept(topology, pool, deal),
-        Whose::ThisRanks => {
+    let place = match pool.owner {
+        PoolOwner::Unchanged => kept(topology, pool, assignment),
+        PoolOwner::ThisRank => {
             let mut alone = topology.clone();
-            alone.gpus.retain(|gpu| deal.drives.iter().any(|seen| seen.target.index == gpu.index));
-            planned(&alone, pool, deal, wish)?
+            alone.gpus.retain(|gpu| assignment.drives.iter().any(|seen| seen.target.index == gpu.index));
+            planned(&alone, pool, assignment, wish)?
         }
-        Whose::AllRanks => planned(topology, pool, deal, wish)?,
+        PoolOwner::AllRanks => planned(topology, pool, assignment, wish)?,
     };
     with_memory(topology, place, wish.memory)
 }
@@ -102,10 +102,11 @@ fn with_memory(topology: &Topology, mut place: Place, wish: MemoryWish) -> Resul
     Ok(place)
 }
 
-fn planned(topology: &Topology, pool: &Pool, deal: &Deal, wish: &Wish) -> Result<Place, PlaceError> {
-    let gpus = if deal.targets.is_empty() { GpuChoice::None } else { GpuChoice::These(deal.targets.clone()) };
+fn planned(topology: &Topology, pool: &Pool, assignment: &GpuAssignment, wish: &Wish) -> Result<Place, PlaceError> {
+    let gpus =
+        if assignment.targets.is_empty() { GpuChoice::None } else { GpuChoice::These(assignment.targets.clone()) };
     let ask = Ask {
-        ranks: Some(deal.ranks),
+        ranks: Some(assignment.ranks),
         gpus,
         pus: Some(pool.pus.clone()),
         cores_per_rank: wish.cores_per_rank,
@@ -115,7 +116,7 @@ fn planned(topology: &Topology, pool: &Pool, deal: &Deal, wish: &Wish) -> Result
     };
     let plan = recommend(topology, &ask)?;
     let mut place: Option<Place> = None;
-    for rank in &deal.mine {
+    for rank in &assignment.mine {
         let one = plan.places.get(*rank).ok_or(PlaceError::NoPlace(*rank))?;
         let one = of_plan(topology, one);
         place = Some(match place {
@@ -131,15 +132,15 @@ fn planned(topology: &Topology, pool: &Pool, deal: &Deal, wish: &Wish) -> Result
     place.ok_or(PlaceError::NoPlace(0))
 }
 
-fn kept(topology: &Topology, pool: &Pool, deal: &Deal) -> Place {
-    let far = |seen: &super::visible::Seen| {
+fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> Place {
+    let far = |seen: &super::visible::VisibleGpu| {
         pool.pus.iter().map(|pu| verdict(topology, pu, seen.target.id).closeness).max().unwrap_or(Closeness::Unknown)
     };
     Place {
         memory: host_nodes(topology, &pool.pus),
         pus: pool.pus.clone(),
         is_bound: false,
-        closeness: deal.drives.iter().map(far).max(),
+        closeness: assignment.drives.iter().map(far).max(),
         why: pool.how.clone(),
     }
 }
@@ -170,16 +171,16 @@ mod tests {
 
     use super::*;
     use crate::exec::machine::{NVIDIA, set, start};
-    use crate::exec::visible::Sight;
+    use crate::exec::visible::VisibleGpus;
 
-    fn pool(pus: &str, whose: Whose) -> Pool {
-        Pool { pus: set(pus), whose, how: String::new() }
+    fn pool(pus: &str, owner: PoolOwner) -> Pool {
+        Pool { pus: set(pus), owner, how: String::new() }
     }
 
-    /// The deal of a rank that drives these GPUs of the four that its node is planned with.
-    fn deal(start: &Start, drives: &[usize]) -> Deal {
-        let seen = Sight::of(start).seen;
-        Deal {
+    /// The assignment of a rank that drives these GPUs of the four that its node is planned with.
+    fn assignment(start: &Start, drives: &[usize]) -> GpuAssignment {
+        let seen = VisibleGpus::of(start).gpus;
+        GpuAssignment {
             drives: drives.iter().map(|at| seen[*at].clone()).collect(),
             targets: Target::gpus_of(&start.topology),
             ranks: 4,
@@ -192,7 +193,9 @@ mod tests {
     fn each_gpus_rank_gets_its_share_of_the_node_and_memory_there() -> Result<(), PlaceError> {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
         let all: Result<Vec<Place>, PlaceError> = (0..4)
-            .map(|rank| place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[rank]), &Wish::default()))
+            .map(|rank| {
+                place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[rank]), &Wish::default())
+            })
             .collect();
         let all = all?;
         let pus: Vec<String> = all.iter().map(|place| place.pus.to_string()).collect();
@@ -206,10 +209,10 @@ mod tests {
     #[test]
     fn a_rank_with_gpus_on_both_nodes_has_the_cores_and_the_memory_of_both() -> Result<(), PlaceError> {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
-        let both = place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[1, 2]), &Wish::default())?;
+        let both = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[1, 2]), &Wish::default())?;
         assert_eq!((both.pus, both.memory), (set("0-1,6-7"), set("0-1")));
         let smt = Wish { smt: true, ..Wish::default() };
-        let threads = place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[1]), &smt)?;
+        let threads = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[1]), &smt)?;
         assert_eq!(threads.pus, set("6-7,14-15"));
         Ok(())
     }
@@ -218,7 +221,7 @@ mod tests {
     fn pus_beyond_this_processs_own_binding_are_given_from_the_pool() -> Result<(), PlaceError> {
         let mut start = start(NVIDIA, &[0, 1, 2, 3], &[]);
         start.topology = start.topology.restricted_to(&set("0"));
-        let there = place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[0]), &Wish::default())?;
+        let there = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[0]), &Wish::default())?;
         assert_eq!(there.pus, set("4-5"));
         Ok(())
     }
@@ -226,11 +229,11 @@ mod tests {
     #[test]
     fn a_rank_with_pus_of_its_own_shares_them_with_nobody() -> Result<(), PlaceError> {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
-        let mut own = deal(&start, &[0]);
+        let mut own = assignment(&start, &[0]);
         (own.targets, own.ranks, own.mine) = (vec![own.drives[0].target.clone()], 1, vec![0]);
-        let there = place(&start, &pool("4-7", Whose::ThisRanks), &own, &Wish::default())?;
+        let there = place(&start, &pool("4-7", PoolOwner::ThisRank), &own, &Wish::default())?;
         assert_eq!(there.pus, set("4-7"));
-        let kept = place(&start, &pool("3-4", Whose::Kept), &own, &Wish::default())?;
+        let kept = place(&start, &pool("3-4", PoolOwner::Unchanged), &own, &Wish::default())?;
         assert_eq!((kept.pus, kept.memory, kept.is_bound), (set("3-4"), set("0-1"), false));
         assert_eq!(kept.closeness, Some(Closeness::Remote), "PU 3 is");
         Ok(())
@@ -241,7 +244,7 @@ mod tests {
         let start = start(NVIDIA, &[0], &[]);
         let with = |memory| {
             let wish = Wish { memory, ..Wish::default() };
-            place(&start, &pool("0-15", Whose::AllRanks), &deal(&start, &[0]), &wish)
+            place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[0]), &wish)
         };
         assert_eq!(with(MemoryWish::Node(0))?.memory, set("0"));
         assert_eq!(with(MemoryWish::Untouched)?.memory, set(""));

@@ -23,20 +23,20 @@ pub struct Pool {
     /// The PUs.
     pub pus: IdSet,
     /// Whose they are.
-    pub whose: Whose,
+    pub owner: PoolOwner,
     /// How that is known, in words.
     pub how: String,
 }
 
 /// Whose the PUs of a pool are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum PoolOwner {
     /// All ranks' of this node: each computes the same plan and takes its own part.
     AllRanks,
     /// This rank's: others have others, and which is not told.
-    ThisRanks,
+    ThisRank,
     /// This rank's, and it keeps them as they are.
-    Kept,
+    Unchanged,
 }
 
 impl Pool {
@@ -50,8 +50,8 @@ impl Pool {
         let own = &topology.allowed.pus;
         // Online, in the cpuset, and taken away by a binding only.
         let cpuset = own.or(&topology.allowed.not_in_affinity_pus);
-        let within = |pus: &IdSet, how: String| Self { pus: pus.and(&cpuset).or(own), whose: Whose::AllRanks, how };
-        let stays = |why: String| Self { pus: own.clone(), whose: Whose::ThisRanks, how: why };
+        let within = |pus: &IdSet, how: String| Self { pus: pus.and(&cpuset).or(own), owner: PoolOwner::AllRanks, how };
+        let stays = |why: String| Self { pus: own.clone(), owner: PoolOwner::ThisRank, how: why };
         if launcher == Launcher::Nobody {
             return within(own, "this process's affinity".to_owned());
         }
@@ -85,7 +85,7 @@ impl Pool {
     /// The PUs of this process, which it keeps.
     pub fn kept(topology: &Topology) -> Self {
         let how = "kept as they were (--keep-cpus)".to_owned();
-        Self { pus: topology.allowed.pus.clone(), whose: Whose::Kept, how }
+        Self { pus: topology.allowed.pus.clone(), owner: PoolOwner::Unchanged, how }
     }
 }
 
@@ -121,23 +121,23 @@ mod tests {
     #[test]
     fn a_process_on_its_own_has_its_affinity() {
         let pool = Pool::of(Launcher::Nobody, &bound_to("1-2"), None, nobody);
-        assert_eq!((pool.pus, pool.whose), (set("1-2"), Whose::AllRanks));
+        assert_eq!((pool.pus, pool.owner), (set("1-2"), PoolOwner::AllRanks));
     }
 
     #[test]
     fn tasks_that_srun_bound_have_the_steps_pus_together() {
         let pool = Pool::of(Launcher::Srun, &bound_to("0"), Some(&step("0", "1-7", "")), nobody);
-        assert_eq!((pool.pus, pool.whose), (set("0-7"), Whose::AllRanks));
+        assert_eq!((pool.pus, pool.owner), (set("0-7"), PoolOwner::AllRanks));
         let whole = Pool::of(Launcher::Srun, &bound_to("0-3"), Some(&step("0-3", "", "")), nobody);
-        assert_eq!((whole.pus, whole.whose), (set("0-3"), Whose::AllRanks), "one task with all of its step");
+        assert_eq!((whole.pus, whole.owner), (set("0-3"), PoolOwner::AllRanks), "one task with all of its step");
     }
 
     #[test]
     fn what_slurm_does_not_tell_keeps_a_task_within_its_own() {
         let pool = Pool::of(Launcher::Srun, &bound_to("0"), Some(&step("0", "", "1-7")), nobody);
-        assert_eq!((pool.pus, pool.whose), (set("0"), Whose::ThisRanks));
+        assert_eq!((pool.pus, pool.owner), (set("0"), PoolOwner::ThisRank));
         assert!(pool.how.contains("SLURM_CPUS_ON_NODE=9"), "{}", pool.how);
-        assert_eq!(Pool::of(Launcher::Srun, &bound_to("0"), None, nobody).whose, Whose::ThisRanks);
+        assert_eq!(Pool::of(Launcher::Srun, &bound_to("0"), None, nobody).owner, PoolOwner::ThisRank);
     }
 
     #[test]
@@ -150,22 +150,22 @@ mod tests {
             Ok(Ancestor { name: "orted".to_owned(), pid: 7, affinity: set("0-5") })
         };
         let pool = Pool::of(Launcher::Mpirun, &topology, None, above);
-        assert_eq!((pool.pus, pool.whose), (set("0-3"), Whose::AllRanks));
+        assert_eq!((pool.pus, pool.owner), (set("0-3"), PoolOwner::AllRanks));
         assert_eq!(pool.how, "the PUs of orted (process 7)");
         let unseen = Pool::of(Launcher::Mpirun, &topology, None, nobody);
-        assert_eq!((unseen.pus, unseen.whose), (set("2"), Whose::ThisRanks));
+        assert_eq!((unseen.pus, unseen.owner), (set("2"), PoolOwner::ThisRank));
     }
 
     #[test]
     fn a_launcher_that_did_not_bind_is_not_looked_for() {
         let pool = Pool::of(Launcher::Hydra, &machine(), None, |_| Err("asked".to_owned()));
-        assert_eq!(pool.whose, Whose::AllRanks);
+        assert_eq!(pool.owner, PoolOwner::AllRanks);
         assert_eq!(pool.pus, machine().allowed.pus);
     }
 
     #[test]
     fn pus_that_are_kept_are_this_processs() {
         let pool = Pool::kept(&bound_to("3"));
-        assert_eq!((pool.pus, pool.whose), (set("3"), Whose::Kept));
+        assert_eq!((pool.pus, pool.owner), (set("3"), PoolOwner::Unchanged));
     }
 }

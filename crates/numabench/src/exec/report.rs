@@ -6,12 +6,12 @@ use super::Settled;
 
 /// The line of a rank: who it is, where it was put and why, which GPUs it has, which variables were set.
 pub fn line(settled: &Settled, host: &str) -> String {
-    let Settled { seat, place, drives, pool, .. } = settled;
-    let of_node = format!("rank {} of {} on {host}", seat.local_rank, seat.local_size);
-    let who = match seat.of_all {
+    let Settled { slot, place, drives, pool, .. } = settled;
+    let of_node = format!("rank {} of {} on {host}", slot.local_rank, slot.local_size);
+    let who = match slot.of_all {
         Some((rank, Size::Known(size))) => format!("rank {rank} of {size} ({of_node})"),
         Some((rank, Size::AtLeast(_))) => format!("rank {rank} ({of_node})"),
-        None if seat.is_only() => format!("one process on {host}"),
+        None if slot.is_only() => format!("one process on {host}"),
         None => of_node,
     };
     let mut parts = vec![format!("PUs {} ({})", place.pus, if place.is_bound { &place.why } else { &pool.how })];
@@ -67,15 +67,20 @@ mod tests {
     use super::*;
     use crate::exec::machine::{NVIDIA, set, start};
     use crate::exec::place::Place;
-    use crate::exec::pool::{Pool, Whose};
-    use crate::exec::seat::Seat;
-    use crate::exec::visible::Sight;
+    use crate::exec::pool::{Pool, PoolOwner};
+    use crate::exec::rank_slot::RankSlot;
+    use crate::exec::visible::VisibleGpus;
 
     fn settled() -> Settled {
-        let sight = Sight::of(&start(NVIDIA, &[1], &[]));
+        let visible = VisibleGpus::of(&start(NVIDIA, &[1], &[]));
         Settled {
-            seat: Seat { launcher: Launcher::Srun, of_all: Some((5, Size::Known(8))), local_rank: 1, local_size: 4 },
-            pool: Pool { pus: set("0-15"), whose: Whose::AllRanks, how: "the step's PUs".to_owned() },
+            slot: RankSlot {
+                launcher: Launcher::Srun,
+                of_all: Some((5, Size::Known(8))),
+                local_rank: 1,
+                local_size: 4,
+            },
+            pool: Pool { pus: set("0-15"), owner: PoolOwner::AllRanks, how: "the step's PUs".to_owned() },
             place: Place {
                 pus: set("6-7"),
                 is_bound: true,
@@ -83,7 +88,7 @@ mod tests {
                 closeness: Some(Closeness::NumaLocal),
                 why: "its share".to_owned(),
             },
-            drives: sight.seen,
+            drives: visible.gpus,
             variables: vec![("CUDA_VISIBLE_DEVICES", "GPU-1".to_owned()), ("OMP_NUM_THREADS", "2".to_owned())],
             notes: vec!["a note".to_owned()],
         }
@@ -101,7 +106,7 @@ mod tests {
     #[test]
     fn a_process_on_its_own_that_keeps_its_pus_says_that() {
         let mut settled = settled();
-        settled.seat = Seat { launcher: Launcher::Nobody, of_all: None, local_rank: 0, local_size: 1 };
+        settled.slot = RankSlot { launcher: Launcher::Nobody, of_all: None, local_rank: 0, local_size: 1 };
         settled.pool.how = "kept as they were".to_owned();
         (settled.place.is_bound, settled.place.memory, settled.place.closeness) = (false, set(""), None);
         (settled.drives, settled.variables, settled.notes) = (Vec::new(), Vec::new(), Vec::new());

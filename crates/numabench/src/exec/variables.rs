@@ -12,7 +12,7 @@ use stats::IdSet;
 use topo::visibility::{Runtime, Visibility};
 use topo::{Start, Topology};
 
-use super::visible::{Seen, narrows};
+use super::visible::{VisibleGpu, narrows};
 
 const CUDA: &str = "CUDA_VISIBLE_DEVICES";
 const ORDER: &str = "CUDA_DEVICE_ORDER";
@@ -33,10 +33,10 @@ pub struct Nameless {
 }
 
 /// The variables that show a program these GPUs and no others; none where it sees just these already.
-pub fn gpus(start: &Start, drives: &[Seen]) -> Result<Vec<Variable>, Nameless> {
+pub fn gpus(start: &Start, drives: &[VisibleGpu]) -> Result<Vec<Variable>, Nameless> {
     let mut set = Vec::new();
     for visibility in &start.visibility {
-        let own: Vec<&Seen> = drives.iter().filter(|seen| seen.runtime == Some(visibility.runtime)).collect();
+        let own: Vec<&VisibleGpu> = drives.iter().filter(|seen| seen.runtime == Some(visibility.runtime)).collect();
         if own.is_empty() || says_so(visibility, &own) {
             continue;
         }
@@ -49,20 +49,20 @@ pub fn gpus(start: &Start, drives: &[Seen]) -> Result<Vec<Variable>, Nameless> {
 }
 
 /// Whether the runtime lists just these already; in this order, where a variable gave one.
-fn says_so(visibility: &Visibility, own: &[&Seen]) -> bool {
+fn says_so(visibility: &Visibility, own: &[&VisibleGpu]) -> bool {
     let mut own = own.to_vec();
     if !narrows(visibility) {
         own.sort_by_key(|seen| seen.at);
     }
     visibility.devices.as_ref().is_some_and(|devices| {
-        let same = |(device, seen): (&topo::visibility::Visible, &&Seen)| {
+        let same = |(device, seen): (&topo::visibility::Visible, &&VisibleGpu)| {
             device.pci.map(TargetId::Gpu) == Some(seen.target.id) && device.part == seen.part
         };
         devices.len() == own.len() && devices.iter().zip(&own).all(same)
     })
 }
 
-fn nvidia(start: &Start, own: &[&Seen]) -> Vec<Variable> {
+fn nvidia(start: &Start, own: &[&VisibleGpu]) -> Vec<Variable> {
     let uuids: Option<Vec<&str>> =
         own.iter().map(|seen| seen.part.as_deref().or(seen.target.uuid.as_deref())).collect();
     if let Some(uuids) = uuids {
@@ -74,13 +74,13 @@ fn nvidia(start: &Start, own: &[&Seen]) -> Vec<Variable> {
             Runtime::of_vendor(gpu.vendor_id) == Some(Runtime::Cuda) && !start.hidden.contains(gpu.index)
         });
     let counted: Vec<TargetId> = counted.map(|gpu| TargetId::Gpu(gpu.pci)).collect();
-    let index = |seen: &&Seen| counted.iter().position(|id| *id == seen.target.id);
+    let index = |seen: &&VisibleGpu| counted.iter().position(|id| *id == seen.target.id);
     vec![(CUDA, list(own.iter().filter_map(index))), (ORDER, "PCI_BUS_ID".to_owned())]
 }
 
-fn amd(start: &Start, visibility: &Visibility, own: &[&Seen]) -> Result<Vec<Variable>, Nameless> {
+fn amd(start: &Start, visibility: &Visibility, own: &[&VisibleGpu]) -> Result<Vec<Variable>, Nameless> {
     let is_set = |name: &str| visibility.variables.contains_key(name);
-    let index = |seen: &&Seen| -> Result<usize, Nameless> {
+    let index = |seen: &&VisibleGpu| -> Result<usize, Nameless> {
         let is_it = |at: &usize| TargetId::Gpu(start.rocr[*at]) == seen.target.id;
         let mut places = (0..start.rocr.len()).filter(is_it);
         match (places.next(), places.next()) {
@@ -139,12 +139,12 @@ pub fn openmp(topology: &Topology, pus: &IdSet, smt: bool, environment: &BTreeMa
 mod tests {
     use super::*;
     use crate::exec::machine::{AMD, NVIDIA, machine, set, set_to, start};
-    use crate::exec::visible::Sight;
+    use crate::exec::visible::VisibleGpus;
 
     /// The variables for a rank that drives these of the GPUs seen.
     fn for_gpus(start: &Start, indices: &[u32]) -> Result<Vec<Variable>, Nameless> {
-        let sight = Sight::of(start);
-        let of = |index: &u32| sight.seen.iter().find(|seen| seen.target.index == *index).cloned();
+        let visible = VisibleGpus::of(start);
+        let of = |index: &u32| visible.gpus.iter().find(|seen| seen.target.index == *index).cloned();
         gpus(start, &indices.iter().filter_map(of).collect::<Vec<_>>())
     }
 
@@ -198,11 +198,11 @@ mod tests {
     fn parts_with_one_address_are_named_by_their_place_or_not_at_all() -> Result<(), Nameless> {
         let mut start = start(AMD, &[0, 0, 1], &[]);
         start.rocr = [0, 0, 1].map(crate::exec::machine::address).to_vec();
-        let sight = Sight::of(&start);
-        assert_eq!(gpus(&start, &sight.seen[1..2])?, pairs(&[(ROCR, "1")]));
-        assert_eq!(gpus(&start, &sight.seen[2..])?, pairs(&[(ROCR, "2")]));
+        let visible = VisibleGpus::of(&start);
+        assert_eq!(gpus(&start, &visible.gpus[1..2])?, pairs(&[(ROCR, "1")]));
+        assert_eq!(gpus(&start, &visible.gpus[2..])?, pairs(&[(ROCR, "2")]));
         start.visibility[0].variables = set_to(&[(ROCR, "0,1,2")]);
-        let nameless = gpus(&start, &sight.seen[1..2]).err().map(|error| error.to_string()).unwrap_or_default();
+        let nameless = gpus(&start, &visible.gpus[1..2]).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(nameless.contains("0000:01:00.0") && nameless.contains("--gpus none"), "{nameless}");
         Ok(())
     }

@@ -10,7 +10,7 @@ use topo::visibility::{Runtime, Visibility};
 
 /// A GPU, or a part of one, that a program would see.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct VisibleGpu {
     /// The GPU.
     pub target: Target,
     /// The part of it, as the variable names it.
@@ -23,27 +23,27 @@ pub struct Seen {
 
 /// What a program would see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sight {
+pub struct VisibleGpus {
     /// In the order in which a variable names them; in PCI order where none does, as the plan of a node has them.
-    pub seen: Vec<Seen>,
+    pub gpus: Vec<VisibleGpu>,
     /// What is not seen though it is there, and why.
     pub notes: Vec<String>,
 }
 
-impl Sight {
+impl VisibleGpus {
     /// What a program that starts so would see.
     pub fn of(start: &Start) -> Self {
-        let mut sight = Self::default();
+        let mut visible = Self::default();
         for visibility in &start.visibility {
-            sight.add(start, visibility);
+            visible.add(start, visibility);
         }
         let known = |gpu: &&Gpu| runtime_of(gpu).is_some();
-        if sight.seen.is_empty() && start.topology.gpus.iter().filter(known).count() == 0 {
+        if visible.gpus.is_empty() && start.topology.gpus.iter().filter(known).count() == 0 {
             // GPUs that no variable of ours chooses among can still be placed near to.
             let others = start.topology.gpus.iter().filter(|gpu| !start.hidden.contains(gpu.index));
-            sight.seen.extend(others.enumerate().map(|(at, gpu)| whole(gpu, None, at)));
+            visible.gpus.extend(others.enumerate().map(|(at, gpu)| whole(gpu, None, at)));
         }
-        sight
+        visible
     }
 
     fn add(&mut self, start: &Start, visibility: &Visibility) {
@@ -61,7 +61,7 @@ impl Sight {
             let all = start.topology.gpus.iter().filter(|gpu| runtime_of(gpu) == Some(runtime));
             let all = all.filter(|gpu| !start.hidden.contains(gpu.index));
             let can_be_named = runtime == Runtime::Cuda || !start.rocr.is_empty();
-            self.seen.extend(all.enumerate().map(|(at, gpu)| whole(gpu, can_be_named.then_some(runtime), at)));
+            self.gpus.extend(all.enumerate().map(|(at, gpu)| whole(gpu, can_be_named.then_some(runtime), at)));
             if !can_be_named {
                 self.notes.push(format!("no variable is set for {name}: {why}"));
             }
@@ -69,36 +69,36 @@ impl Sight {
         };
         let gpus: Option<Vec<(&Gpu, &Option<String>)>> =
             devices.iter().map(|device| Some((start.topology.gpu_at(device.pci?)?, &device.part))).collect();
-        let begin = self.seen.len();
+        let begin = self.gpus.len();
         match gpus {
             None => self.notes.push(format!(
                 "{name} would see a part of a GPU that no file places (MIG): its variables are left as they are"
             )),
-            Some(gpus) => self.seen.extend(gpus.into_iter().enumerate().map(|(at, (gpu, part))| {
+            Some(gpus) => self.gpus.extend(gpus.into_iter().enumerate().map(|(at, (gpu, part))| {
                 let seen = whole(gpu, Some(runtime), at);
                 let uuid = part.clone().or(seen.target.uuid);
-                Seen { target: Target { uuid, ..seen.target }, part: part.clone(), ..seen }
+                VisibleGpu { target: Target { uuid, ..seen.target }, part: part.clone(), ..seen }
             })),
         }
         if !narrows(visibility) {
-            self.seen[begin..].sort_by_key(|seen| seen.target.index);
+            self.gpus[begin..].sort_by_key(|seen| seen.target.index);
         }
     }
 
     /// The targets, in order.
     pub fn targets(&self) -> Vec<Target> {
-        self.seen.iter().map(|seen| seen.target.clone()).collect()
+        self.gpus.iter().map(|seen| seen.target.clone()).collect()
     }
 
     /// What this target is seen as.
-    pub fn find(&self, target: &Target) -> Option<&Seen> {
-        self.seen.iter().find(|seen| seen.target == *target)
+    pub fn find(&self, target: &Target) -> Option<&VisibleGpu> {
+        self.gpus.iter().find(|seen| seen.target == *target)
     }
 }
 
-fn whole(gpu: &Gpu, runtime: Option<Runtime>, at: usize) -> Seen {
+fn whole(gpu: &Gpu, runtime: Option<Runtime>, at: usize) -> VisibleGpu {
     let target = Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() };
-    Seen { target, part: None, runtime, at }
+    VisibleGpu { target, part: None, runtime, at }
 }
 
 /// Whether a variable is set that lists devices; one that only says how they are ordered does not.
@@ -118,21 +118,21 @@ mod tests {
     use super::*;
     use crate::exec::machine::{AMD, NVIDIA, address, start};
 
-    fn indices(sight: &Sight) -> Vec<u32> {
-        sight.seen.iter().map(|seen| seen.target.index).collect()
+    fn indices(visible: &VisibleGpus) -> Vec<u32> {
+        visible.gpus.iter().map(|seen| seen.target.index).collect()
     }
 
     #[test]
     fn what_a_variable_leaves_is_seen_in_its_order() {
-        assert_eq!(indices(&Sight::of(&start(NVIDIA, &[3, 1], &[("CUDA_VISIBLE_DEVICES", "3,1")]))), [3, 1]);
-        assert_eq!(indices(&Sight::of(&start(NVIDIA, &[], &[("CUDA_VISIBLE_DEVICES", "")]))), [0_u32; 0]);
+        assert_eq!(indices(&VisibleGpus::of(&start(NVIDIA, &[3, 1], &[("CUDA_VISIBLE_DEVICES", "3,1")]))), [3, 1]);
+        assert_eq!(indices(&VisibleGpus::of(&start(NVIDIA, &[], &[("CUDA_VISIBLE_DEVICES", "")]))), [0_u32; 0]);
     }
 
     #[test]
     fn without_a_variable_the_order_is_that_of_pci_whatever_the_runtime_counts() {
-        let sight = Sight::of(&start(AMD, &[3, 2, 1, 0], &[]));
-        assert_eq!(indices(&sight), [0, 1, 2, 3]);
-        assert_eq!(sight.seen.iter().map(|seen| seen.at).collect::<Vec<_>>(), [3, 2, 1, 0]);
+        let visible = VisibleGpus::of(&start(AMD, &[3, 2, 1, 0], &[]));
+        assert_eq!(indices(&visible), [0, 1, 2, 3]);
+        assert_eq!(visible.gpus.iter().map(|seen| seen.at).collect::<Vec<_>>(), [3, 2, 1, 0]);
     }
 
     #[test]
@@ -140,21 +140,21 @@ mod tests {
         let mut start = start(NVIDIA, &[], &[]);
         start.visibility[0].devices = None;
         start.visibility[0].reason = Some("FASTEST_FIRST".to_owned());
-        assert_eq!(indices(&Sight::of(&start)), [0, 1, 2, 3]);
+        assert_eq!(indices(&VisibleGpus::of(&start)), [0, 1, 2, 3]);
         start.visibility[0].variables.insert("CUDA_VISIBLE_DEVICES".to_owned(), "1".to_owned());
-        let sight = Sight::of(&start);
-        assert_eq!(indices(&sight), [0_u32; 0]);
-        assert!(sight.notes[0].contains("FASTEST_FIRST") && sight.notes[0].contains("left as they are"));
+        let visible = VisibleGpus::of(&start);
+        assert_eq!(indices(&visible), [0_u32; 0]);
+        assert!(visible.notes[0].contains("FASTEST_FIRST") && visible.notes[0].contains("left as they are"));
     }
 
     #[test]
     fn amd_gpus_without_their_driver_are_near_something_and_have_no_variable() {
         let mut start = start(AMD, &[], &[]);
         (start.visibility[0].devices, start.rocr) = (None, Vec::new());
-        let sight = Sight::of(&start);
-        assert_eq!(indices(&sight), [0, 1, 2, 3]);
-        assert!(sight.seen.iter().all(|seen| seen.runtime.is_none()));
-        assert!(sight.notes[0].starts_with("no variable is set for HIP"), "{:?}", sight.notes);
+        let visible = VisibleGpus::of(&start);
+        assert_eq!(indices(&visible), [0, 1, 2, 3]);
+        assert!(visible.gpus.iter().all(|seen| seen.runtime.is_none()));
+        assert!(visible.notes[0].starts_with("no variable is set for HIP"), "{:?}", visible.notes);
     }
 
     #[test]
@@ -162,21 +162,21 @@ mod tests {
         let mut start = start(NVIDIA, &[], &[]);
         let part = Some("MIG-GPU-1/1/0".to_owned());
         start.visibility[0].devices = Some(vec![Visible { pci: Some(address(1)), part: part.clone() }]);
-        let sight = Sight::of(&start);
-        assert_eq!((indices(&sight), &sight.seen[0].part), (vec![1], &part));
+        let visible = VisibleGpus::of(&start);
+        assert_eq!((indices(&visible), &visible.gpus[0].part), (vec![1], &part));
         start.visibility[0].devices = Some(vec![Visible { pci: None, part }]);
-        let unplaced = Sight::of(&start);
-        assert!(unplaced.seen.is_empty() && unplaced.notes[0].contains("MIG"), "{unplaced:?}");
+        let unplaced = VisibleGpus::of(&start);
+        assert!(unplaced.gpus.is_empty() && unplaced.notes[0].contains("MIG"), "{unplaced:?}");
     }
 
     #[test]
     fn gpus_of_a_vendor_without_a_variable_count_only_where_there_are_no_others() {
         let mut start = start(NVIDIA, &[0], &[]);
         start.topology.gpus[3].vendor_id = 0x8086;
-        assert_eq!(indices(&Sight::of(&start)), [0]);
+        assert_eq!(indices(&VisibleGpus::of(&start)), [0]);
         start.topology.gpus.drain(..3);
         start.visibility.clear();
-        let sight = Sight::of(&start);
-        assert_eq!((indices(&sight), sight.seen[0].runtime), (vec![3], None));
+        let visible = VisibleGpus::of(&start);
+        assert_eq!((indices(&visible), visible.gpus[0].runtime), (vec![3], None));
     }
 }

@@ -2,21 +2,21 @@
 //! run with one document.
 //!
 //! ```text
-//! plug-in ─► MPI ─► hello ─► plan, part ─► meet ─► lead │ follow ─► document ─► one exit code for all
+//! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
 //! ```
 //!
-//! Up to the run every step is taken by all or by none (`council`). What cannot become one run is refused before it begins: never N runs
+//! Up to the run every step is taken by all or by none (`agreement`). What cannot become one run is refused before it begins: never N runs
 //! that look like one.
 
-mod council;
-mod hello;
+mod agreement;
+mod handshake;
 mod watchdog;
 
 use std::time::{Duration, Instant};
 
-use pingpong::{Crew, Followed, RunConfig};
+use pingpong::{Followed, RunConfig, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
-use ranks::{Launch, Launcher, Mailbox, Mpi, Patience, Place, Plugin, Processes, World};
+use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Plugin, Processes, World};
 use report::sink::Sink;
 use topo::Topology;
 
@@ -25,21 +25,21 @@ use crate::backends::{self, Found};
 use crate::cmd::pingpong::{budget, open, read};
 use crate::document::part::{Local, Part};
 use crate::document::{Facts, verdict};
+use crate::document_journal::DocumentJournal;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::keeper::Keeper;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::{config, terminal};
-use council::{Council, Ill};
-use hello::{Company, Hello, introduce};
+use agreement::{Agreement, Refusal};
+use handshake::{Handshake, LaunchLayout, layouts};
 use watchdog::Watchdog;
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
 /// How long the first process has to say why a launch is refused, before the others leave.
 pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
-/// How long letters are moved along after the last word, before a launch of which a part is gone is ended.
+/// How long messages are moved along after the last word, before a launch of which a part is gone is ended.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// Runs the command as one process of several.
@@ -53,8 +53,8 @@ pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
         mpi_library: Some(library),
     };
     let (ended, all_well) = {
-        let mut mailbox = Mailbox::new(&world);
-        session(args, launch, &told, Council::new(&mut mailbox, limit))
+        let mut comm = Communicator::new(&world);
+        session(args, launch, &told, Agreement::new(&mut comm, limit))
     };
     // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
     let ended = ended.map_err(|fault| {
@@ -130,11 +130,11 @@ fn session(
     args: &Pingpong,
     launch: &Launch,
     told: &report::launch::Launch,
-    mut council: Council,
+    mut agreement: Agreement,
 ) -> (Result<Exit, Fault>, bool) {
     let began = Instant::now();
-    let place = council.place();
-    let ready = match assemble(args, launch, &mut council) {
+    let place = agreement.place();
+    let ready = match assemble(args, launch, &mut agreement) {
         Ok(ready) => ready,
         // A fault that all have heard of: all are there. One that did not answer is not.
         Err(fault) => {
@@ -142,9 +142,9 @@ fn session(
             return (Err(fault), all_there);
         }
     };
-    let Ready { prepared, company, plan, config, parts, group, machine, timer, signals } = ready;
+    let Ready { prepared, layout, plan, config, parts, group, machine, timer, signals } = ready;
     let workers = pingpong::workers(&plan.ranks);
-    let crew = Crew::process(workers, place.rank, group, company.nodes.clone(), timer);
+    let workers = Workers::process(workers, place.rank, group, layout.nodes.clone(), timer);
     let interrupted = &signals.interrupted;
     let local = Local {
         topology: &prepared.topology,
@@ -153,14 +153,14 @@ fn session(
         timer,
         plan: &plan,
         node: place.node,
-        hosts: &company.hosts,
+        hosts: &layout.hosts,
     };
     let suite = local.suite(&config);
     if place.rank != 0 {
-        return match pingpong::follow(&config, crew, &suite, council.mailbox(), interrupted) {
+        return match pingpong::follow(&config, workers, &suite, agreement.comm(), interrupted) {
             Followed::Dismissed { code, all_well } => (Ok(Exit::from_code(code)), all_well),
             Followed::Alone { why } => {
-                let error = anyhow::anyhow!("rank {} on {} ends by itself: {why}", place.rank, council::host());
+                let error = anyhow::anyhow!("rank {} on {} ends by itself: {why}", place.rank, agreement::host());
                 let fault = Fault::new(signals.exit().unwrap_or(Exit::NoResult), error);
                 (Err(fault), false)
             }
@@ -176,23 +176,23 @@ fn session(
         began,
     };
     let progress = Progress::new(pingpong::Case::all(&config).len(), args.quiet);
-    let mut keeper = Keeper::new(facts, prepared.sink.as_ref(), progress);
-    let state = pingpong::lead(&config, crew, &suite, council.mailbox(), interrupted, &mut keeper);
+    let mut journal = DocumentJournal::new(facts, prepared.sink.as_ref(), progress);
+    let state = pingpong::lead(&config, workers, &suite, agreement.comm(), interrupted, &mut journal);
     let exit = verdict::exit(&state, &config, signals.exit());
-    let ended = keeper.conclude(&state, exit);
+    let ended = journal.conclude(&state, exit);
     let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
-    pingpong::dismiss(council.mailbox(), &state, code);
+    pingpong::dismiss(agreement.comm(), &state, code);
     let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());
     if !all_well {
-        move_along(council.mailbox());
+        move_along(agreement.comm());
     }
     (ended, all_well)
 }
 
-/// Gives the last letters time to leave.
-fn move_along(mailbox: &mut Mailbox) {
+/// Gives the last messages time to leave.
+fn move_along(comm: &mut Communicator) {
     let until = Instant::now() + LAST_WORD;
-    while Instant::now() < until && mailbox.told().is_ok() {
+    while Instant::now() < until && comm.try_receive().is_ok() {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -200,7 +200,7 @@ fn move_along(mailbox: &mut Mailbox) {
 /// Everything a process needs for the run.
 struct Ready {
     prepared: Prepared,
-    company: Company,
+    layout: LaunchLayout,
     plan: Plan,
     config: RunConfig,
     parts: Vec<Part>,
@@ -211,34 +211,35 @@ struct Ready {
 }
 
 /// The steps before the run, each taken by all processes or by none.
-fn assemble(args: &Pingpong, launch: &Launch, council: &mut Council) -> Result<Ready, Fault> {
-    let place = council.place();
+fn assemble(args: &Pingpong, launch: &Launch, agreement: &mut Agreement) -> Result<Ready, Fault> {
+    let place = agreement.place();
     let prepared = prepare(args, place);
-    let hello = prepared.as_ref().map(|p| Hello::of(place, &p.topology, &p.found)).map_err(Ill::of);
-    let company: Company = council.step(hello, introduce)?;
+    let handshake = prepared.as_ref().map(|p| Handshake::of(place, &p.topology, &p.found)).map_err(Refusal::of);
+    let layout: LaunchLayout = agreement.agree(handshake, layouts)?;
     let prepared = prepared?;
 
     let machine = topo::environment::probe();
     let timer = pingpong::clock::measure();
-    let planned = planned(args, launch, &prepared, &company);
+    let planned = planned(args, launch, &prepared, &layout);
     let signals = Signals::catch()?;
-    let part = planned.as_ref().map_err(Ill::of).and_then(|(plan, _)| {
+    let part = planned.as_ref().map_err(Refusal::of).and_then(|(plan, _)| {
         let Prepared { topology, found, .. } = &prepared;
-        let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &company.hosts };
-        let none = || Ill::of(&Fault::new(Exit::NoResult, anyhow::anyhow!("the platform has no such device any more")));
+        let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
+        let none =
+            || Refusal::of(&Fault::new(Exit::NoResult, anyhow::anyhow!("the platform has no such device any more")));
         local.parts(&[place.rank]).pop().ok_or_else(none)
     });
     let mut parts = Vec::new();
-    council.step(part, |all| {
+    agreement.agree(part, |all| {
         parts = all;
         Ok(vec![(); parts.len()])
     })?;
     let (plan, config) = planned?;
 
-    let patience: Patience = council.patience();
-    let met = Processes::meet(council.mailbox(), patience).map_err(|error| Fault::new(Exit::NoResult, error));
-    council.step(met.as_ref().map(|_| ()).map_err(Ill::of), Ok)?;
-    Ok(Ready { prepared, company, plan, config, parts, group: met?, machine, timer, signals })
+    let deadline: Deadline = agreement.deadline();
+    let met = Processes::rendezvous(agreement.comm(), deadline).map_err(|error| Fault::new(Exit::NoResult, error));
+    agreement.agree(met.as_ref().map(|_| ()).map_err(Refusal::of), Ok)?;
+    Ok(Ready { prepared, layout, plan, config, parts, group: met?, machine, timer, signals })
 }
 
 /// The placement of this node's ranks, by the launch's numbers, and the run.
@@ -246,7 +247,7 @@ fn planned(
     args: &Pingpong,
     launch: &Launch,
     prepared: &Prepared,
-    company: &Company,
+    layout: &LaunchLayout,
 ) -> Result<(Plan, RunConfig), Fault> {
     let remedies = Remedies {
         not_in_affinity: launch.launcher.frees_from_affinity().to_owned(),
@@ -255,15 +256,15 @@ fn planned(
     };
     let asked = NodeRequest { cpus: args.cpus.clone(), gpus: args.gpus.clone(), membind: args.membind, remedies };
     let mut plan =
-        placement::plan_node(&prepared.topology, &company.members(), &asked).map_err(|error| match error {
+        placement::plan_node(&prepared.topology, &layout.members(), &asked).map_err(|error| match error {
             NodePlanError::Selection(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
             _ => Fault::usage(error),
         })?;
-    for (rank, number) in plan.ranks.iter_mut().zip(company.ranks()) {
+    for (rank, number) in plan.ranks.iter_mut().zip(layout.ranks()) {
         rank.rank = number;
     }
     let kind = prepared.found.platform.facts().kind;
-    let config = config::launched(args, kind, company.nodes.len())?;
+    let config = config::launched(args, kind, layout.nodes.len())?;
     budget(&config, &plan, &prepared.topology, &prepared.found)?;
     Ok((plan, config))
 }

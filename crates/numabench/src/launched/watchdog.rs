@@ -18,9 +18,9 @@ impl Watchdog {
     /// Ends the process after `limit`; `speaks`: this one says so. The others end a little later: a launcher may end all as soon as one ends.
     pub fn set(limit: Duration, speaks: bool) -> Self {
         let (alive, dropped) = mpsc::channel::<()>();
-        let patience = if speaks { limit } else { limit + FIRST_SPEAKS };
+        let wait = if speaks { limit } else { limit + FIRST_SPEAKS };
         thread::spawn(move || {
-            if dropped.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            if dropped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 if speaks {
                     let seconds = limit.as_secs_f64();
                     terminal::say(&format!(

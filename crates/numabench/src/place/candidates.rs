@@ -155,7 +155,8 @@ pub fn what(strategy: Strategy) -> &'static str {
 pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<String>), Fault> {
     let mut ways: Vec<Way> = Vec::new();
     let mut notes = Vec::new();
-    let mut add = |way: Way| match ways.iter().find(|other| seats(&other.places) == seats(&way.places)) {
+    let mut add = |way: Way| match ways.iter().find(|other| pus_and_nodes(&other.places) == pus_and_nodes(&way.places))
+    {
         Some(same) => {
             notes.push(format!("{} comes to the same places as {} here: it is measured once", way.name, same.name))
         }
@@ -183,6 +184,6 @@ pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<
 }
 
 /// What a measurement of it depends on.
-fn seats(places: &NodePlaces) -> Vec<(u32, Option<u32>)> {
+fn pus_and_nodes(places: &NodePlaces) -> Vec<(u32, Option<u32>)> {
     places.places.iter().map(|place| (place.first_pu(), place.memory_node)).collect()
 }

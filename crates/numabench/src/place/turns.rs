@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use device::{Direction, MemoryKind};
 use pingpong::{
-    Amount, Case, Cells, CopySuite, Crew, Enough, Helpers, Journal, Order, RunConfig, RunEnd, RunState, TimingChoice,
+    Amount, Case, Cells, CopySuite, Enough, Helpers, Journal, Order, RunConfig, RunEnd, RunState, TimingChoice, Workers,
 };
 use placement::{Plan, RankPlan};
-use ranks::{Mailbox, Single};
+use ranks::{Communicator, Single};
 use report::place::Turn;
 use stats::best::{Finding, Standing, best};
 use stats::stop::{Rule, StopReason};
@@ -124,16 +124,16 @@ pub fn measure(
     let helpers = Helpers(topology.allowed.pus.clone());
     let suite = CopySuite::over(&config, &all, &cells, &found.platform, helpers, topology.machine_has_one_node());
     let suite = Arc::new(suite.with_fresh_memory_each_pass());
-    let crew = Crew::threads(pingpong::workers(&all), pingpong::clock::measure());
+    let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
     let copies = suite.copies().to_vec();
     let mut turns =
         Turns { how, members, copies, turned: plans.iter().map(|_| Turned::default()).collect(), end: None };
     let world = Single::default();
-    let mut mailbox = Mailbox::new(&world);
+    let mut comm = Communicator::new(&world);
     let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
     let interrupted = &signals.interrupted;
     let state =
-        engine::lead(&config.engine(), crew, &engine, &mut mailbox, interrupted, &mut turns, &mut Passes(progress));
+        engine::lead(&config.engine(), workers, &engine, &mut comm, interrupted, &mut turns, &mut Passes(progress));
     let Turns { mut turned, end, .. } = turns;
     let ended_early = match state.end {
         RunEnd::Interrupted => Some("a signal ended it".to_owned()),

@@ -7,7 +7,7 @@ use pingpong::{Amount, Order, RunConfig, RunEnd, RunState, Stage, TimingChoice, 
 use stats::stop::{Rule, StopReason};
 
 use crate::harness::{Outcome, config, run, run_with};
-use crate::sham::{Fault, Misdeed, Sham};
+use crate::mock::{Fault, Misdeed, Mock};
 
 /// Blocks without end: the interval never gets this narrow.
 fn endless() -> Amount {
@@ -23,7 +23,7 @@ fn a_signal_keeps_the_finished_cases_and_marks_the_others() -> Outcome {
         amount: Amount::Adaptive(Rule { min_blocks: 7, max_blocks: usize::MAX, target_half_width: 0.01 }),
         ..config()
     };
-    let unsteady = Sham::new(vec![vec![Fault::Unsteady(Direction::D2h)]; 2], Duration::from_micros(100));
+    let unsteady = Mock::new(vec![vec![Fault::Unsteady(Direction::D2h)]; 2], Duration::from_micros(100));
     let one_is_finished = |state: &RunState| state.results.iter().flatten().any(|rank| rank.stop.is_some());
     let done = run_with(unsteady, &config, one_is_finished)?;
     assert_eq!(done.state.end, RunEnd::Interrupted);
@@ -35,7 +35,7 @@ fn a_signal_keeps_the_finished_cases_and_marks_the_others() -> Outcome {
         assert_eq!((rank.stop, rank.trouble.as_ref()), (Some(StopReason::Signal), None));
         assert_eq!(rank.samples.len() as u64, done.state.passes);
     }
-    assert_eq!(done.sham.complaints(), [""; 0]);
+    assert_eq!(done.mock.complaints(), [""; 0]);
     Ok(())
 }
 
@@ -48,8 +48,8 @@ fn a_signal_inside_a_block_makes_no_block_and_no_fault() -> Outcome {
             // The first rank's first timed round or batch: then there is no whole round in both ranks' common time.
             let faults =
                 vec![Fault::Round(Direction::H2d, 3, Misdeed::Interrupts), Fault::Batch(1, Misdeed::Interrupts)];
-            let sham = Sham::new(vec![faults, vec![]], Duration::from_millis(20));
-            let done = run_with(sham, &config, |_| false)?;
+            let mock = Mock::new(vec![faults, vec![]], Duration::from_millis(20));
+            let done = run_with(mock, &config, |_| false)?;
             assert_eq!(done.state.end, RunEnd::Interrupted, "{order:?} {timing:?}");
             for rank in done.only(|_| true) {
                 assert_eq!(
@@ -59,7 +59,7 @@ fn a_signal_inside_a_block_makes_no_block_and_no_fault() -> Outcome {
                 );
             }
             assert!(done.took < Duration::from_secs(10), "{:?}", done.took);
-            assert_eq!(done.sham.complaints(), [""; 0]);
+            assert_eq!(done.mock.complaints(), [""; 0]);
         }
     }
     Ok(())
@@ -67,9 +67,9 @@ fn a_signal_inside_a_block_makes_no_block_and_no_fault() -> Outcome {
 
 #[test]
 fn a_signal_before_the_run_measures_nothing() -> Outcome {
-    let sham = Sham::new(vec![vec![]; 2], Duration::from_micros(100));
-    sham.state.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
-    let done = run_with(sham, &config(), |_| false)?;
+    let mock = Mock::new(vec![vec![]; 2], Duration::from_micros(100));
+    mock.state.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
+    let done = run_with(mock, &config(), |_| false)?;
     assert_eq!(done.state.end, RunEnd::Interrupted);
     let untouched = |rank: &pingpong::RankCase| rank.samples.is_empty() && rank.stop == Some(StopReason::Signal);
     assert!(done.state.results.iter().flatten().all(untouched), "{:?}", done.state.results);

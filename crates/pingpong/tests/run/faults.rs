@@ -8,13 +8,13 @@ use pingpong::{Amount, Failure, Mismatch, Order, RankCase, RunConfig, RunEnd, St
 use stats::stop::StopReason;
 
 use crate::harness::{Done, Outcome, allowed_pus, config, run, run_with};
-use crate::sham::{Fault, Legs, Misdeed, Sham};
+use crate::mock::{Fault, Legs, Misdeed, Mock};
 
 fn stage(rank: &RankCase) -> Option<Stage> {
     match &rank.trouble {
         Some(Trouble::Failed(Failure { stage, call, code, message })) => {
-            assert_eq!((call.as_deref(), *code), (Some("shamCall"), Some(719)), "{message}");
-            assert!(message.contains("SHAM_TOLD_TO"), "{message}");
+            assert_eq!((call.as_deref(), *code), (Some("mockCall"), Some(719)), "{message}");
+            assert!(message.contains("MOCK_TOLD_TO"), "{message}");
             Some(*stage)
         }
         _ => None,
@@ -70,7 +70,7 @@ fn a_rank_that_fails_says_where_and_the_other_is_not_called_simultaneous() -> Ou
                 }
             }
         }
-        assert_eq!(done.sham.complaints(), [""; 0], "{fault:?}");
+        assert_eq!(done.mock.complaints(), [""; 0], "{fault:?}");
     }
     Ok(())
 }
@@ -138,10 +138,10 @@ fn a_wrong_byte_is_found_where_it_is_in_every_direction_and_by_either_clock() ->
                 };
                 let mut faults = vec![Fault::FlipsBitAt(offset)];
                 faults.extend((!patterns).then_some(Fault::LacksPatterns));
-                let sham = Sham::new(vec![vec![], faults], Duration::ZERO);
-                let done = run_with(sham, &config, |_| false)?;
+                let mock = Mock::new(vec![vec![], faults], Duration::ZERO);
+                let done = run_with(mock, &config, |_| false)?;
                 let ranks = done.only(|_| true);
-                let flipped = done.sham.flipped.lock().ok().and_then(|last| *last).ok_or("no byte was flipped")?;
+                let flipped = done.mock.flipped.lock().ok().and_then(|last| *last).ok_or("no byte was flipped")?;
                 let mismatch = Mismatch { offset: flipped.0, expected: flipped.1, got: flipped.2 };
                 assert_eq!(flipped.0, offset as u64);
                 assert_eq!(

@@ -7,14 +7,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use device::{Direction, MemoryKind};
-use pingpong::{Amount, Case, CopySuite, Crew, Helpers, Journal, Order, RankCase, RunConfig, RunState, TimingChoice};
+use pingpong::{
+    Amount, Case, CopySuite, Helpers, Journal, Order, RankCase, RunConfig, RunState, TimingChoice, Workers,
+};
 use placement::{Membind, Plan, Request, Target};
-use ranks::{Mailbox, Single};
+use ranks::{Communicator, Single};
 use stats::IdList;
 use stats::flag::TimerFacts;
 use stats::stop::Rule;
 
-use crate::sham::{Fault, Sham, State};
+use crate::mock::{Fault, Mock, State};
 
 pub type Outcome = Result<(), Box<dyn Error>>;
 
@@ -26,7 +28,7 @@ pub struct Done {
     pub state: RunState,
     /// The copies, in the order of the state's cases.
     pub copies: Vec<Case>,
-    pub sham: Arc<State>,
+    pub mock: Arc<State>,
     pub took: Duration,
     /// The PU of each rank.
     pub pus: Vec<u32>,
@@ -77,7 +79,7 @@ pub fn plan(ranks: usize) -> Result<(Plan, bool), Box<dyn Error>> {
     let allowed: Vec<u32> = topology.allowed.pus.iter().collect();
     let pus = allowed.iter().copied().cycle().take(ranks).collect();
     let target =
-        |index| Target { index: index as u32, id: placement::TargetId::Gpu(crate::sham::address(index)), uuid: None };
+        |index| Target { index: index as u32, id: placement::TargetId::Gpu(crate::mock::address(index)), uuid: None };
     let targets: Vec<Target> = (0..ranks).map(target).collect();
     let request = Request {
         cpus: Some(IdList(pus)),
@@ -98,44 +100,50 @@ pub type AfterPass = fn(&RunState) -> bool;
 
 /// One rank a list of faults, one device a rank; copies take a quarter of a millisecond.
 pub fn run(faults: Vec<Vec<Fault>>, config: &RunConfig) -> Result<Done, Box<dyn Error>> {
-    run_with(Sham::new(faults, Duration::from_micros(250)), config, |_| false)
+    run_with(Mock::new(faults, Duration::from_micros(250)), config, |_| false)
 }
 
 /// The same on a platform of one's own; the signal flag is set when `interrupts` says so of the state after a pass.
-pub fn run_with(sham: Sham, config: &RunConfig, interrupts: AfterPass) -> Result<Done, Box<dyn Error>> {
-    let ranks = device::Platform::devices(&sham).len();
+pub fn run_with(mock: Mock, config: &RunConfig, interrupts: AfterPass) -> Result<Done, Box<dyn Error>> {
+    let ranks = device::Platform::devices(&mock).len();
     let (plan, one_node) = plan(ranks)?;
-    let state = Arc::clone(&sham.state);
+    let state = Arc::clone(&mock.state);
     let pus = plan.ranks.iter().map(|rank| rank.pu).collect();
     let (done, over) = mpsc::channel();
     let (config, began, copies) = (config.clone(), Instant::now(), Case::all(config));
-    let mut keeper = Keeper { interrupts, sham: Arc::clone(&state), states: Vec::new() };
+    let mut journal = RecordingJournal { interrupts, mock: Arc::clone(&state), states: Vec::new() };
     thread::spawn(move || {
-        let interrupted = Arc::clone(&keeper.sham.interrupted);
+        let interrupted = Arc::clone(&journal.mock.interrupted);
         let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
-        let crew = Crew::threads(pingpong::workers(&plan.ranks), timer);
-        let platform: Arc<dyn device::Platform> = Arc::new(sham);
+        let workers = Workers::threads(pingpong::workers(&plan.ranks), timer);
+        let platform: Arc<dyn device::Platform> = Arc::new(mock);
         let suite = Arc::new(CopySuite::new(&config, &plan.ranks, &platform, Helpers::default(), one_node));
-        let state =
-            pingpong::lead(&config, crew, &suite, &mut Mailbox::new(&Single::default()), &interrupted, &mut keeper);
+        let state = pingpong::lead(
+            &config,
+            workers,
+            &suite,
+            &mut Communicator::new(&Single::default()),
+            &interrupted,
+            &mut journal,
+        );
         // Nobody listens any more once the watchdog has ended the test.
-        drop(done.send((state, keeper.states)));
+        drop(done.send((state, journal.states)));
     });
     let (run, journal) = over.recv_timeout(WATCHDOG).map_err(|_| "the run did not end: a rank hangs")?;
-    Ok(Done { state: run, copies, sham: state, took: began.elapsed(), pus, journal })
+    Ok(Done { state: run, copies, mock: state, took: began.elapsed(), pus, journal })
 }
 
-struct Keeper {
+struct RecordingJournal {
     interrupts: AfterPass,
-    sham: Arc<State>,
+    mock: Arc<State>,
     states: Vec<RunState>,
 }
 
-impl Journal for Keeper {
+impl Journal for RecordingJournal {
     fn pass_ended(&mut self, state: &RunState) {
         self.states.push(state.clone());
         if (self.interrupts)(state) {
-            self.sham.interrupted.store(true, Ordering::SeqCst);
+            self.mock.interrupted.store(true, Ordering::SeqCst);
         }
     }
 

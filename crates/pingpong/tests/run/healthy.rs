@@ -8,7 +8,7 @@ use pingpong::{Amount, Order, RunConfig, RunEnd, Timing, TimingChoice, Trouble};
 use stats::stop::StopReason;
 
 use crate::harness::{Outcome, config, run, run_with, until_there_is_an_interval};
-use crate::sham::{Fault, Sham};
+use crate::mock::{Fault, Mock};
 
 const DIRECTIONS: [Direction; 4] = [Direction::H2d, Direction::D2h, Direction::RoundTrip, Direction::Bidirectional];
 const KINDS: [MemoryKind; 3] = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable];
@@ -60,7 +60,7 @@ fn every_case_gets_its_blocks_and_says_why_it_stopped() -> Outcome {
             assert_eq!((so_far.summary.blocks, so_far.summary.rounds), (7, rounds));
         }
     }
-    assert_eq!(done.sham.complaints(), [""; 0]);
+    assert_eq!(done.mock.complaints(), [""; 0]);
     Ok(())
 }
 
@@ -95,12 +95,12 @@ fn a_fixed_number_of_rounds_is_that_number_whatever_it_is() -> Outcome {
                 amount: Amount::Fixed { reps, warmup: 1 },
                 ..config()
             };
-            let done = run_with(Sham::new(vec![vec![]], Duration::ZERO), &config, |_| false)?;
+            let done = run_with(Mock::new(vec![vec![]], Duration::ZERO), &config, |_| false)?;
             let rank = &done.only(|_| true)[0];
             let counted: u64 = rank.samples.iter().map(|sample| sample.block.rounds).sum();
             assert_eq!((counted, rank.stop), (reps, Some(StopReason::Fixed)), "{timing:?}");
             assert!(rank.samples.len() as u64 >= reps.min(10), "{} blocks of {reps} rounds", rank.samples.len());
-            assert_eq!(done.sham.complaints(), [""; 0]);
+            assert_eq!(done.mock.complaints(), [""; 0]);
         }
     }
     Ok(())
@@ -116,7 +116,7 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
         ..config()
     };
     for ranks in [2, 3] {
-        let done = run_with(Sham::new(vec![vec![]; ranks], Duration::from_millis(1)), &config, |_| false)?;
+        let done = run_with(Mock::new(vec![vec![]; ranks], Duration::from_millis(1)), &config, |_| false)?;
         assert_eq!(done.state.end, RunEnd::Complete);
         for (case, results) in done.of(|_| true) {
             let overlaps: Vec<f64> =
@@ -131,7 +131,7 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
                 assert!(latest < earliest, "{case:?}: counted rounds never met: {:?}", sample.block);
             }
         }
-        assert_eq!(done.sham.complaints(), [""; 0]);
+        assert_eq!(done.mock.complaints(), [""; 0]);
     }
     Ok(())
 }

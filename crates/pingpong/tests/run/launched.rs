@@ -1,17 +1,17 @@
-//! A run whose ranks are processes of a launch, simulated by threads with letters between them: one leads, the others follow.
+//! A run whose ranks are processes of a launch, simulated by threads with messages between them: one leads, the others follow.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pingpong::{CopySuite, Crew, Followed, Helpers, Journal, Order, RunConfig, RunEnd, RunState};
+use pingpong::{CopySuite, Followed, Helpers, Journal, Order, RunConfig, RunEnd, RunState, Workers};
 use placement::Plan;
-use ranks::{LocalWorld, Mailbox, Patience, Processes, World};
+use ranks::{Communicator, Deadline, LocalWorld, Processes, World};
 use stats::flag::TimerFacts;
 
 use crate::harness::{Outcome, config, plan};
-use crate::sham::{Fault, Misdeed, Sham};
+use crate::mock::{Fault, Misdeed, Mock};
 use device::Direction;
 
 const TIMER: TimerFacts = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
@@ -56,30 +56,30 @@ fn process(
     interrupts: bool,
 ) -> Ended {
     let place = world.place();
-    let mut mailbox = Mailbox::new(world);
+    let mut comm = Communicator::new(world);
     let group =
-        Processes::meet(&mut mailbox, Patience::until(Instant::now() + Duration::from_secs(20))).expect("they meet");
+        Processes::rendezvous(&mut comm, Deadline::until(Instant::now() + Duration::from_secs(20))).expect("they meet");
     let nodes = vec![0, 0, 1, 1];
     let mut node: Vec<_> = all.ranks.iter().filter(|plan| nodes[plan.rank] == place.node).cloned().collect();
-    // Each process has one device, its own, which its sham platform calls the first.
+    // Each process has one device, its own, which its mock platform calls the first.
     for plan in &mut node {
         let device = if plan.rank == place.rank { 0 } else { 1 + plan.rank };
-        plan.target.id = placement::TargetId::Gpu(crate::sham::address(device));
+        plan.target.id = placement::TargetId::Gpu(crate::mock::address(device));
     }
-    let crew = Crew::process(pingpong::workers(&node), place.rank, group, nodes, TIMER);
-    let sham = Sham::new(vec![faults], Duration::from_millis(1));
-    let interrupted = Arc::clone(&sham.state.interrupted);
-    let platform: Arc<dyn device::Platform> = Arc::new(sham);
+    let workers = Workers::process(pingpong::workers(&node), place.rank, group, nodes, TIMER);
+    let mock = Mock::new(vec![faults], Duration::from_millis(1));
+    let interrupted = Arc::clone(&mock.state.interrupted);
+    let platform: Arc<dyn device::Platform> = Arc::new(mock);
     let suite = Arc::new(CopySuite::new(config, &node, &platform, Helpers::default(), one_node));
     if place.rank != 0 {
-        return Ended::Followed(place.rank, pingpong::follow(config, crew, &suite, &mut mailbox, &interrupted));
+        return Ended::Followed(place.rank, pingpong::follow(config, workers, &suite, &mut comm, &interrupted));
     }
     if interrupts {
         interrupted.store(true, Ordering::SeqCst);
     }
-    let state = pingpong::lead(config, crew, &suite, &mut mailbox, &interrupted, &mut Passes(0));
-    pingpong::dismiss(&mailbox, &state, 42);
-    // Letters are moved along by whoever goes on collecting; threads' are there at once.
+    let state = pingpong::lead(config, workers, &suite, &mut comm, &interrupted, &mut Passes(0));
+    pingpong::dismiss(&comm, &state, 42);
+    // Messages are moved along by whoever goes on collecting; threads' are there at once.
     Ended::Led(Box::new(state))
 }
 

@@ -67,7 +67,7 @@ fn crowd(wants: &[IdSet]) -> Option<Vec<usize>> {
     let mut owners = std::collections::BTreeMap::new();
     for one in 0..wants.len() {
         let mut visited = BTreeSet::new();
-        if !seated(one, wants, &mut owners, &mut visited) {
+        if !is_assigned(one, wants, &mut owners, &mut visited) {
             let reached = visited.iter().filter_map(|unit| owners.get(unit)).copied();
             let crowd: BTreeSet<usize> = reached.chain([one]).collect();
             return Some(crowd.into_iter().collect());
@@ -77,7 +77,7 @@ fn crowd(wants: &[IdSet]) -> Option<Vec<usize>> {
 }
 
 /// Gives `one` a unit, moving others along where they have another choice; `visited` are the units that were tried.
-fn seated(
+fn is_assigned(
     one: usize,
     wants: &[IdSet],
     owners: &mut std::collections::BTreeMap<u32, usize>,
@@ -88,7 +88,7 @@ fn seated(
             continue;
         }
         let owner = owners.get(&unit).copied();
-        if owner.is_none_or(|owner| seated(owner, wants, owners, visited)) {
+        if owner.is_none_or(|owner| is_assigned(owner, wants, owners, visited)) {
             owners.insert(unit, one);
             return true;
         }

@@ -44,7 +44,7 @@ pub(super) enum Basis {
 }
 
 /// How far a core is from a target; the smaller, the nearer.
-pub(super) type Away = (bool, Closeness, u64);
+pub(super) type TargetDistance = (bool, Closeness, u64);
 
 /// A target's domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(super) fn near(pool: &Pool<'_>, target: TargetId) -> Domain {
     if !cores.is_empty() {
         return Domain { cores, basis: Basis::Local { local } };
     }
-    let node = pool.nodes().into_iter().min_by_key(|node| away(pool, target, *node)).flatten();
+    let node = pool.nodes().into_iter().min_by_key(|node| distance_of_node(pool, target, *node)).flatten();
     let basis = if local.is_empty() { Basis::NoLocal { node } } else { Basis::Taken { local, node } };
     Domain { cores: pool.on(node), basis }
 }
@@ -74,11 +74,12 @@ pub(super) fn near(pool: &Pool<'_>, target: TargetId) -> Domain {
 pub(super) fn far(pool: &Pool<'_>, target: TargetId) -> Domain {
     let near = near(pool, target);
     let nodes = pool.nodes();
-    let own = near.cores.first().and_then(|core| nodes.iter().position(|node| *node == pool.seats[*core].node));
+    let own = near.cores.first().and_then(|core| nodes.iter().position(|node| *node == pool.cores[*core].node));
     let Some(own) = own else { return near };
-    let farthest = nodes.iter().map(|node| away(pool, target, *node)).max();
+    let farthest = nodes.iter().map(|node| distance_of_node(pool, target, *node)).max();
     let half_way = |at: &usize| (at + nodes.len() - own).abs_diff(nodes.len() + nodes.len() / 2) % nodes.len();
-    let candidates = (0..nodes.len()).filter(|at| *at != own && Some(away(pool, target, nodes[*at])) == farthest);
+    let candidates =
+        (0..nodes.len()).filter(|at| *at != own && Some(distance_of_node(pool, target, nodes[*at])) == farthest);
     match candidates.min_by_key(half_way) {
         Some(at) => Domain { cores: pool.on(nodes[at]), basis: Basis::Farthest { node: nodes[at] } },
         None => near,
@@ -87,19 +88,19 @@ pub(super) fn far(pool: &Pool<'_>, target: TargetId) -> Domain {
 
 /// How far a core is from a target: outside its local PUs or not, then what a verdict says of it, then the firmware's distance between
 /// their nodes.
-pub(super) fn distance_to(pool: &Pool<'_>, target: TargetId, core: usize) -> Away {
+pub(super) fn distance_to(pool: &Pool<'_>, target: TargetId, core: usize) -> TargetDistance {
     let local = local_pus(pool.topology, target).unwrap_or_default();
     let outside = pool.core(core).and(&local).is_empty();
     let closeness = verdict(pool.topology, pool.first(core), target).closeness;
     let from = nodes_of(pool.topology, target);
-    let own = pool.seats[core].node;
+    let own = pool.cores[core].node;
     let between = own.and_then(|own| from.iter().filter_map(|from| distance(pool.topology, from, own)).min());
     (outside, closeness, between.unwrap_or(u64::MAX))
 }
 
 /// The same of a node's first core.
-fn away(pool: &Pool<'_>, target: TargetId, node: Option<u32>) -> Option<Away> {
-    let first = pool.seats.iter().position(|seat| seat.node == node)?;
+fn distance_of_node(pool: &Pool<'_>, target: TargetId, node: Option<u32>) -> Option<TargetDistance> {
+    let first = pool.cores.iter().position(|core| core.node == node)?;
     Some(distance_to(pool, target, first))
 }
 

@@ -7,7 +7,7 @@ use super::ask::Ask;
 
 /// A core as ranks can be given it. Named by its place in the pool, because a firmware need not number cores.
 #[derive(Clone, Debug)]
-pub(super) struct Seat {
+pub(super) struct PoolCore {
     /// Its PUs that can be given; at least one.
     pub(super) pus: IdSet,
     /// The NUMA node it is on, where it is on one.
@@ -19,7 +19,7 @@ pub(super) struct Seat {
 /// The cores that can be given, by smallest PU.
 pub(super) struct Pool<'t> {
     pub(super) topology: &'t Topology,
-    pub(super) seats: Vec<Seat>,
+    pub(super) cores: Vec<PoolCore>,
     /// PUs that were asked for and that the machine does not have or that are offline.
     pub(super) missing: IdSet,
     /// PUs of the cores that the site keeps from jobs.
@@ -40,7 +40,7 @@ impl<'t> Pool<'t> {
         let usable = asked.and(&online).minus(&kept_as_asked);
         Self {
             topology,
-            seats: seats(topology, &usable),
+            cores: usable_cores(topology, &usable),
             missing: asked.minus(&online),
             kept_by_site: kept_by_site.minus(&usable),
             kept_as_asked,
@@ -49,7 +49,7 @@ impl<'t> Pool<'t> {
 
     /// The NUMA nodes that have a core to give, by OS index; one `None` for cores that are on no node.
     pub(super) fn nodes(&self) -> Vec<Option<u32>> {
-        let mut nodes: Vec<Option<u32>> = self.seats.iter().map(|seat| seat.node).collect();
+        let mut nodes: Vec<Option<u32>> = self.cores.iter().map(|core| core.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
         nodes
@@ -57,27 +57,27 @@ impl<'t> Pool<'t> {
 
     /// The cores of a node.
     pub(super) fn on(&self, node: Option<u32>) -> Vec<usize> {
-        (0..self.seats.len()).filter(|seat| self.seats[*seat].node == node).collect()
+        (0..self.cores.len()).filter(|core| self.cores[*core].node == node).collect()
     }
 
     /// The cores that have one of these PUs.
     pub(super) fn with(&self, pus: &IdSet) -> Vec<usize> {
-        (0..self.seats.len()).filter(|seat| !self.core(*seat).and(pus).is_empty()).collect()
+        (0..self.cores.len()).filter(|core| !self.core(*core).and(pus).is_empty()).collect()
     }
 
     /// All PUs of a core, also those that cannot be given.
-    pub(super) fn core(&self, seat: usize) -> &IdSet {
-        self.topology.core_of(self.first(seat)).map_or(&self.seats[seat].pus, |core| &core.pus)
+    pub(super) fn core(&self, core: usize) -> &IdSet {
+        self.topology.core_of(self.first(core)).map_or(&self.cores[core].pus, |core| &core.pus)
     }
 
     /// The first PU of a core.
-    pub(super) fn first(&self, seat: usize) -> u32 {
-        self.seats[seat].pus.first().unwrap_or_default()
+    pub(super) fn first(&self, core: usize) -> u32 {
+        self.cores[core].pus.first().unwrap_or_default()
     }
 }
 
 /// The usable PUs core by core; a PU of which the firmware names no core is one of its own.
-fn seats(topology: &Topology, usable: &IdSet) -> Vec<Seat> {
+fn usable_cores(topology: &Topology, usable: &IdSet) -> Vec<PoolCore> {
     let in_cores: Vec<IdSet> =
         topology.cores.iter().map(|core| core.pus.and(usable)).filter(|pus| !pus.is_empty()).collect();
     let named = in_cores.iter().fold(IdSet::default(), |named, pus| named.or(pus));
@@ -88,7 +88,7 @@ fn seats(topology: &Topology, usable: &IdSet) -> Vec<Seat> {
         .map(|pus| {
             let first = pus.first().unwrap_or_default();
             let node = topology.pu(first).and_then(|pu| pu.nodes.first().copied());
-            Seat { node, l3: topology.l3_of(first).and_then(|l3| l3.pus.first()), pus }
+            PoolCore { node, l3: topology.l3_of(first).and_then(|l3| l3.pus.first()), pus }
         })
         .collect()
 }

@@ -85,7 +85,7 @@ fn lodge_the_driven_out(claims: &[Claim], cells: &mut Vec<Cell>) {
 /// Targets of unknown place: evenly over the cores that no other has a claim to, as far as there is one for each.
 fn lodge_the_unknown(pool: &Pool<'_>, claims: &[Claim], cells: &mut Vec<Cell>, shares: &mut [Vec<usize>]) {
     let unknown: Vec<usize> = (0..claims.len()).filter(|at| claims[*at].domain.basis == Basis::Unknown).collect();
-    let every: Vec<usize> = (0..pool.seats.len()).collect();
+    let every: Vec<usize> = (0..pool.cores.len()).collect();
     let left = unclaimed(&every, cells);
     if left.len() >= unknown.len() {
         for (at, cores) in unknown.iter().zip(spread(pool, &left, unknown.len())) {

@@ -38,9 +38,9 @@ pub(super) fn split(pool: &Pool<'_>, cores: &[usize], parts: usize) -> Vec<Vec<u
 fn by_l3(pool: &Pool<'_>, cores: &[usize]) -> Vec<Vec<usize>> {
     let mut sorted = cores.to_vec();
     // L3s in the order of their first core here, so that what is in order stays so.
-    let first = |core: usize| cores.iter().copied().filter(|other| pool.seats[*other].l3 == pool.seats[core].l3).min();
+    let first = |core: usize| cores.iter().copied().filter(|other| pool.cores[*other].l3 == pool.cores[core].l3).min();
     sorted.sort_by_key(|core| (first(*core), *core));
-    sorted.chunk_by(|one, other| pool.seats[*one].l3 == pool.seats[*other].l3).map(<[_]>::to_vec).collect()
+    sorted.chunk_by(|one, other| pool.cores[*one].l3 == pool.cores[*other].l3).map(<[_]>::to_vec).collect()
 }
 
 fn evenly(cores: &[usize], parts: usize) -> Vec<Vec<usize>> {

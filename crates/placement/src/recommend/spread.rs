@@ -6,7 +6,7 @@ use super::split::split;
 /// Cores for each of `count` ranks, from these: neighbours in rank stay neighbours, and none is on two nodes.
 pub(super) fn spread(pool: &Pool<'_>, cores: &[usize], count: usize) -> Vec<Vec<usize>> {
     let on = |node: Option<u32>| -> Vec<usize> {
-        cores.iter().copied().filter(|core| pool.seats[*core].node == node).collect()
+        cores.iter().copied().filter(|core| pool.cores[*core].node == node).collect()
     };
     let nodes: Vec<Vec<usize>> = pool.nodes().into_iter().map(on).filter(|cores| !cores.is_empty()).collect();
     let room: Vec<usize> = nodes.iter().map(Vec::len).collect();

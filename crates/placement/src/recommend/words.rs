@@ -6,14 +6,14 @@ use stats::IdSet;
 use topo::model::Rung;
 
 use super::domain::Basis;
-use super::pool::{Pool, Seat};
-use super::{Ask, Hand, Part, Place, Strategy};
+use super::pool::{Pool, PoolCore};
+use super::{Ask, Assignment, Part, Place, Strategy};
 use crate::node_plan::counted;
 use crate::{Closeness, Target, TargetId};
 
 /// Why a rank has its place.
 pub(super) struct Why<'w> {
-    pub(super) hand: &'w Hand,
+    pub(super) assignment: &'w Assignment,
     pub(super) part: &'w Part,
     /// How close its PUs and its GPU are.
     pub(super) closeness: Option<Closeness>,
@@ -22,7 +22,7 @@ pub(super) struct Why<'w> {
 impl Why<'_> {
     /// `PUs 24-25 (remote)`.
     fn placed(&self) -> String {
-        let pus = &self.hand.pus;
+        let pus = &self.assignment.pus;
         let name = if pus.len() == 1 { "PU" } else { "PUs" };
         self.closeness
             .map_or_else(|| format!("{name} {pus}"), |closeness| format!("{name} {pus} ({})", closeness.text()))
@@ -31,10 +31,10 @@ impl Why<'_> {
 
 impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hand, part, .. } = self;
-        let displaced = !hand.pus.is_empty() && hand.pus.is_subset(&hand.elsewhere);
+        let Self { assignment, part, .. } = self;
+        let displaced = !assignment.pus.is_empty() && assignment.pus.is_subset(&assignment.elsewhere);
         match &part.basis {
-            Basis::Local { local } if displaced && hand.pus.is_subset(local) => {
+            Basis::Local { local } if displaced && assignment.pus.is_subset(local) => {
                 write!(f, "near its GPU ({local}), on a core of another rank's share")?;
             }
             Basis::Local { local } if displaced => {
@@ -56,21 +56,21 @@ impl fmt::Display for Why<'_> {
         if *ranks > 1 {
             write!(f, "; {ranks} ranks share this GPU and its {}", counted(share.len(), "core"))?;
         }
-        if !hand.elsewhere.is_empty() && !displaced {
+        if !assignment.elsewhere.is_empty() && !displaced {
             write!(
                 f,
                 "; its share is {}: {} come from elsewhere",
                 counted(part.cores.len(), "core"),
-                hand.elsewhere.and(&hand.pus)
+                assignment.elsewhere.and(&assignment.pus)
             )?;
         }
         if displaced && !matches!(part.basis, Basis::Local { .. }) {
             f.write_str("; none of its share is left")?;
         }
-        if hand.thread_only {
+        if assignment.thread_only {
             f.write_str("; a second hardware thread: no core is free there")?;
         }
-        if hand.shared {
+        if assignment.shared {
             f.write_str("; shared with another rank: no PU is free")?;
         }
         Ok(())
@@ -82,7 +82,13 @@ fn on(node: Option<u32>) -> String {
 }
 
 /// What holds for the node.
-pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Place], hands: &[Hand]) -> Vec<String> {
+pub(super) fn notes(
+    pool: &Pool<'_>,
+    ask: &Ask,
+    chosen: &[Target],
+    places: &[Place],
+    assignments: &[Assignment],
+) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(idle(pool, ask, places));
     let mut say = |condition: bool, note: &dyn Fn() -> String| {
@@ -111,19 +117,19 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
             places.iter().filter_map(|place| Some(place.target.as_ref()?.index.to_string())).collect();
         format!("{count} ranks use {count} of {gpus} GPUs: {}", used.join(","))
     });
-    say(ask.smt && count > pool.seats.len(), &|| {
+    say(ask.smt && count > pool.cores.len(), &|| {
         format!(
             "{count} ranks and {}: each rank gets one hardware thread, not all of a core",
-            counted(pool.seats.len(), "core")
+            counted(pool.cores.len(), "core")
         )
     });
-    let threads = of(hands, |hand| hand.thread_only);
+    let threads = of(assignments, |assignment| assignment.thread_only);
     say(!threads.is_empty(), &|| {
         format!("ranks {threads} are on second hardware threads: each core near their GPUs already has a rank")
     });
-    let shared = of(hands, |hand| hand.shared);
+    let shared = of(assignments, |assignment| assignment.shared);
     say(!shared.is_empty(), &|| {
-        let pus = pool.seats.iter().map(|seat| seat.pus.len()).sum::<usize>();
+        let pus = pool.cores.iter().map(|core| core.pus.len()).sum::<usize>();
         format!("{count} ranks and {pus} PUs: ranks {shared} share a PU with another and take turns on it")
     });
     let unknown = |place: &&Place| is_gpu(place) && matches!(place.rung, None | Some(Rung::Unknown));
@@ -143,8 +149,8 @@ pub(super) fn notes(pool: &Pool<'_>, ask: &Ask, chosen: &[Target], places: &[Pla
 
 /// That cores stay idle, and the option that uses them.
 fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
-    let is_used = |seat: &&Seat| places.iter().any(|place| !place.pus.and(&seat.pus).is_empty());
-    let (all, used) = (pool.seats.len(), pool.seats.iter().filter(is_used).count());
+    let is_used = |core: &&PoolCore| places.iter().any(|place| !place.pus.and(&core.pus).is_empty());
+    let (all, used) = (pool.cores.len(), pool.cores.iter().filter(is_used).count());
     let each = all / places.len().max(1);
     let more = each * places.len();
     if ask.cores_per_rank.is_some() || more <= used {
@@ -157,8 +163,8 @@ fn is_gpu(place: &Place) -> bool {
     place.target.as_ref().is_some_and(|target| matches!(target.id, TargetId::Gpu(_)))
 }
 
-fn of(hands: &[Hand], which: impl Fn(&Hand) -> bool) -> IdSet {
-    ranks(hands.iter().enumerate().filter(|(_, hand)| which(hand)).map(|(rank, _)| rank))
+fn of(assignments: &[Assignment], which: impl Fn(&Assignment) -> bool) -> IdSet {
+    ranks(assignments.iter().enumerate().filter(|(_, assignment)| which(assignment)).map(|(rank, _)| rank))
 }
 
 fn ranks(ranks: impl Iterator<Item = usize>) -> IdSet {

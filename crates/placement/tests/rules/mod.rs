@@ -3,7 +3,7 @@
 //! The rules are derived from the topology anew, not with the crate's own functions, so that a mistake there shows here.
 
 use placement::{
-    ChosenBy, Closeness, Member, Membind, NodePlanError, NodeRequest, Plan, PlanError, Request, SeatError, Target,
+    ChosenBy, Closeness, Member, Membind, NodePlanError, NodeRequest, Plan, PlanError, RankPlanError, Request, Target,
     TargetId, plan, plan_node,
 };
 use stats::IdSet;
@@ -23,9 +23,9 @@ pub fn check(topology: &Topology, request: &Request) -> Result<Option<Plan>, Str
     let host_memory = topology.nodes.iter().any(|node| node.allowed && holds_host_memory(node.kind));
     match made {
         Ok(plan) => ranks(topology, &plan, |_| &topology.allowed).map(|()| Some(plan)),
-        Err(PlanError::Seat(SeatError::NoPu { .. })) if topology.allowed.pus.is_empty() => Ok(None),
+        Err(PlanError::Rank(RankPlanError::NoPu { .. })) if topology.allowed.pus.is_empty() => Ok(None),
         Err(PlanError::NoTarget) if request.available.is_empty() => Ok(None),
-        Err(PlanError::Seat(SeatError::Node(_))) if !host_memory => Ok(None),
+        Err(PlanError::Rank(RankPlanError::Node(_))) if !host_memory => Ok(None),
         Err(error) => Err(format!("refused without need: {error}")),
     }
 }
@@ -53,10 +53,10 @@ pub fn check_node(topology: &Topology, members: &[Member]) -> Result<Option<Plan
             }
             ranks(topology, &plan, |rank| &members[rank].allowed).map(|()| Some(plan))
         }
-        Err(NodePlanError::Seat(SeatError::NoPu { .. })) if members.iter().any(|m| m.allowed.pus.is_empty()) => {
+        Err(NodePlanError::Rank(RankPlanError::NoPu { .. })) if members.iter().any(|m| m.allowed.pus.is_empty()) => {
             Ok(None)
         }
-        Err(NodePlanError::Seat(SeatError::Node(_))) if !members.iter().all(owns_memory) => Ok(None),
+        Err(NodePlanError::Rank(RankPlanError::Node(_))) if !members.iter().all(owns_memory) => Ok(None),
         Err(NodePlanError::NoTarget) if seen.iter().all(Vec::is_empty) => Ok(None),
         Err(NodePlanError::Blind { .. }) if seen.iter().any(Vec::is_empty) => Ok(None),
         Err(NodePlanError::Crowded { .. }) if !one_each => Ok(None),

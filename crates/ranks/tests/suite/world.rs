@@ -8,33 +8,33 @@ use ranks::{Place, World};
 /// Lengths that MPIs send in different ways: at once, by copies in shared memory, or after asking the receiver.
 const LENGTHS: [usize; 6] = [2, 4_000, 70_000, 2, 3_000_000, 500];
 
-/// Every rank sends to every rank, itself included, letters of many lengths; the last also gets an empty one from each. Panics if one is
+/// Every rank sends to every rank, itself included, messages of many lengths; the last also gets an empty one from each. Panics if one is
 /// lost, doubled, out of order or changed.
-pub fn every_letter_comes_once_and_in_its_senders_order(world: &dyn World) {
+pub fn every_message_comes_once_and_in_its_senders_order(world: &dyn World) {
     let Place { rank, size, .. } = world.place();
-    let letter = |number: usize, from: usize| {
+    let message = |number: usize, from: usize| {
         let mut bytes = vec![(number + from) as u8; LENGTHS[number % LENGTHS.len()]];
         (bytes[0], bytes[1]) = (number as u8, from as u8);
         bytes
     };
-    const LETTERS: usize = 2 * LENGTHS.len();
-    for number in 0..LETTERS {
+    const MESSAGES: usize = 2 * LENGTHS.len();
+    for number in 0..MESSAGES {
         for to in 0..size {
-            world.post(to, &letter(number, rank)).expect("posted");
+            world.post(to, &message(number, rank)).expect("posted");
         }
     }
     world.post(size - 1, &[]).expect("posted");
     let mut next = vec![0; size];
     let mut empty = 0;
     let until = Instant::now() + Duration::from_secs(20);
-    while next != vec![LETTERS; size] || (rank == size - 1 && empty < size) {
+    while next != vec![MESSAGES; size] || (rank == size - 1 && empty < size) {
         assert!(Instant::now() < until, "rank {rank} has {next:?} and {empty} empty ones");
         match world.collect().expect("collected") {
             Some(came) if came.bytes.is_empty() => empty += 1,
             Some(came) => {
                 assert!(
-                    came.bytes == letter(next[came.from], came.from),
-                    "letter {} of {}",
+                    came.bytes == message(next[came.from], came.from),
+                    "message {} of {}",
                     next[came.from],
                     came.from
                 );

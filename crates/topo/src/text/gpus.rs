@@ -105,6 +105,6 @@ pub(super) fn notes<'t>(gpus: impl IntoIterator<Item = &'t Gpu>, width: usize) -
             None => reasons.push((&gpu.locality.reason, [gpu.index].into_iter().collect())),
         }
     }
-    let whose = |indices: &IdSet| format!("  GPU {}: ", ids(indices));
-    reasons.iter().flat_map(|(reason, indices)| wrapped(&whose(indices), reason, width)).collect()
+    let label = |indices: &IdSet| format!("  GPU {}: ", ids(indices));
+    reasons.iter().flat_map(|(reason, indices)| wrapped(&label(indices), reason, width)).collect()
 }

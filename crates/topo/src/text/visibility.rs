@@ -21,7 +21,7 @@ pub(super) fn all(survey: &Survey, width: usize) -> Vec<String> {
 }
 
 fn of_runtime(survey: &Survey, visibility: &Visibility, width: usize) -> Vec<String> {
-    let whose = match survey.topology.source {
+    let label = match survey.topology.source {
         Source::ThisSystem => "visible to programs started here: ",
         Source::XmlFile { .. } => "visible where the file was written: ",
     };
@@ -33,7 +33,7 @@ fn of_runtime(survey: &Survey, visibility: &Visibility, width: usize) -> Vec<Str
         (Some(devices), _) => format!("{} as {runtime} {}", called(survey, devices), range(0, devices.len())),
         (None, why) => format!("not known for {runtime}: {}", why.as_deref().unwrap_or("no reason is given")),
     };
-    let mut lines = wrapped(whose, &format!("{list} ({set})"), width);
+    let mut lines = wrapped(label, &format!("{list} ({set})"), width);
     lines.extend(visibility.notes.iter().flat_map(|note| wrapped("  ", note, width)));
     lines
 }

@@ -146,9 +146,9 @@ fn of_a_superchips_36_nodes_four_are_for_host_buffers() -> Outcome {
     assert_eq!(of(NodeKind::Empty), "5-11,13-19,21-27,29-35");
     let host: Vec<String> = topology.gpus.iter().map(|gpu| topology.host_nodes(gpu).to_string()).collect();
     assert_eq!(host, ["0", "1", "2", "3"]);
-    let whose: Vec<Option<u32>> =
+    let owners: Vec<Option<u32>> =
         [4, 12, 20, 28, 5].iter().map(|node| topology.gpu_of_memory(*node).map(|gpu| gpu.index)).collect();
-    assert_eq!(whose, [Some(0), Some(1), Some(2), Some(3), None]);
+    assert_eq!(owners, [Some(0), Some(1), Some(2), Some(3), None]);
     assert_eq!(load("power9")?.gpu_of_memory(254), None, "two GPUs are as near");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The sham's copier.
+//! The mock's copier.
 
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Fault, Pinned, Shared, unsupported};
 use crate::{Area, Copier, DeviceError, Direction, HeapMemory, HostMemory, HostPair, Marks, MemoryKind, Pattern};
 
-pub struct ShamCopier {
+pub struct MockCopier {
     shared: Arc<Shared>,
     has_latch: bool,
     host: HostPair,
@@ -23,7 +23,7 @@ pub struct ShamCopier {
     second_ns: Vec<f64>,
 }
 
-impl ShamCopier {
+impl MockCopier {
     pub fn new(shared: &Arc<Shared>, host: HostPair, len: usize, bidirectional: bool) -> Self {
         Self {
             shared: Arc::clone(shared),
@@ -151,7 +151,7 @@ impl ShamCopier {
     }
 }
 
-impl Copier for ShamCopier {
+impl Copier for MockCopier {
     fn source(&mut self) -> &mut [u8] {
         self.open_latch();
         self.host.source.as_mut().map_or(&mut [], |range| range.bytes_mut())
@@ -321,7 +321,7 @@ impl Copier for ShamCopier {
     }
 }
 
-impl Drop for ShamCopier {
+impl Drop for MockCopier {
     fn drop(&mut self) {
         if self.held && self.is(Fault::DropIsSlow) {
             thread::sleep(Duration::from_millis(5100));

@@ -14,7 +14,7 @@ use crate::{
     Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HeapMemory, HostMemory, HostPair, Latch,
     MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
-use copier::ShamCopier;
+use copier::MockCopier;
 
 const TOTAL_BYTES: u64 = 256 << 20;
 
@@ -83,17 +83,17 @@ impl Shared {
     }
 }
 
-pub struct Sham {
+pub struct Mock {
     facts: PlatformFacts,
     devices: Vec<DeviceFacts>,
     shared: Arc<Shared>,
 }
 
-impl Sham {
+impl Mock {
     pub fn with(fault: Option<Fault>) -> Self {
         let device = |bus| DeviceFacts {
             id: DeviceId::Pci(PciAddress { domain: 0, bus, device: 0, function: 0 }),
-            name: "sham".to_owned(),
+            name: "mock".to_owned(),
             uuid: None,
             runtime_index: None,
             total_bytes: TOTAL_BYTES,
@@ -105,7 +105,7 @@ impl Sham {
             Some(Fault::DeviceListedTwice) => devices[1] = device(1),
             _ => {}
         }
-        let simulated = Some("a sham".to_owned());
+        let simulated = Some("a mock".to_owned());
         Self {
             facts: PlatformFacts { kind: PlatformKind::Cuda, api_version: None, simulated },
             devices,
@@ -114,7 +114,7 @@ impl Sham {
     }
 }
 
-impl Platform for Sham {
+impl Platform for Mock {
     fn facts(&self) -> &PlatformFacts {
         &self.facts
     }
@@ -129,21 +129,21 @@ impl Platform for Sham {
         let facts = known
             .or(first)
             .ok_or_else(|| DeviceError::UnknownDevice { asked: id.to_string(), present: String::new() })?;
-        let no_latch = Latch::None { reason: "a sham without one".to_owned() };
+        let no_latch = Latch::None { reason: "a mock without one".to_owned() };
         let capabilities = Capabilities {
             latch: if self.shared.is(Fault::HasNoLatch) { no_latch } else { Latch::StreamWait },
             patterns: match self.shared.fault {
-                Some(Fault::HasNoPatterns | Fault::HidesPatterns) => Err("a sham without them".to_owned()),
+                Some(Fault::HasNoPatterns | Fault::HidesPatterns) => Err("a mock without them".to_owned()),
                 _ => Ok(()),
             },
             bidirectional: Ok(()),
             memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(()))),
         };
-        Ok(Box::new(ShamDevice { facts: facts.clone(), capabilities, shared: Arc::clone(&self.shared) }))
+        Ok(Box::new(MockDevice { facts: facts.clone(), capabilities, shared: Arc::clone(&self.shared) }))
     }
 }
 
-struct ShamDevice {
+struct MockDevice {
     facts: DeviceFacts,
     capabilities: Capabilities,
     shared: Arc<Shared>,
@@ -184,7 +184,7 @@ fn unsupported(what: &'static str) -> DeviceError {
     DeviceError::Unsupported { what, reason: "the contract says so".to_owned() }
 }
 
-impl ShamDevice {
+impl MockDevice {
     fn pin(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
         let fresh =
             self.shared.pinned.lock().unwrap_or_else(PoisonError::into_inner).insert(memory.bytes().as_ptr().addr());
@@ -196,7 +196,7 @@ impl ShamDevice {
     }
 }
 
-impl Device for ShamDevice {
+impl Device for MockDevice {
     fn facts(&self) -> &DeviceFacts {
         &self.facts
     }
@@ -232,7 +232,7 @@ impl Device for ShamDevice {
         let asked_bytes = len as u64 * if bidirectional { 2 } else { 1 };
         if asked_bytes > TOTAL_BYTES && !self.shared.is(Fault::NeverOutOfMemory) {
             let (free_bytes, total_bytes) = (TOTAL_BYTES, TOTAL_BYTES);
-            return Err(DeviceError::OutOfMemory { place: "a sham".to_owned(), asked_bytes, free_bytes, total_bytes });
+            return Err(DeviceError::OutOfMemory { place: "a mock".to_owned(), asked_bytes, free_bytes, total_bytes });
         }
         if bidirectional && host.ranges().count() < 2 && !self.shared.is(Fault::MakesUpARange) {
             return Err(unsupported("both directions with one range"));
@@ -244,6 +244,6 @@ impl Device for ShamDevice {
                 return Err(unsupported("memory that another device pinned"));
             }
         }
-        Ok(Box::new(ShamCopier::new(&self.shared, host, len, bidirectional)))
+        Ok(Box::new(MockCopier::new(&self.shared, host, len, bidirectional)))
     }
 }

@@ -7,7 +7,7 @@ use ranks::{Launch, Launcher, Size};
 
 /// A rank's place among those of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct RankSlot {
     /// What started it.
     pub launcher: Launcher,
     /// Its number among all, and how many these are, where that is told.
@@ -20,7 +20,7 @@ pub struct Seat {
 
 /// Nobody says which of its node's ranks this process is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SeatError {
+pub enum RankSlotError {
     /// The launcher does not say it.
     #[error(
         "{} does not say {what}: name it, --rank N (from 0) --ranks M, as your launcher's variables have it on each node",
@@ -42,16 +42,16 @@ pub enum SeatError {
     },
 }
 
-impl Seat {
-    /// The seat in this launch; what the user says of it goes before what the launcher says.
-    pub fn of(launch: &Launch, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, SeatError> {
+impl RankSlot {
+    /// The slot in this launch; what the user says of it goes before what the launcher says.
+    pub fn of(launch: &Launch, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, RankSlotError> {
         let launcher = launch.launcher;
-        let untold = |what| SeatError::Untold { launcher, what };
+        let untold = |what| RankSlotError::Untold { launcher, what };
         let local_rank =
             rank.or(launch.local_rank).ok_or_else(|| untold("which of its node's processes this one is"))?;
         let local_size = ranks.or(launch.local_size).ok_or_else(|| untold("how many processes this node has"))?;
         if local_rank >= local_size {
-            return Err(SeatError::Beyond { rank: local_rank, size: local_size });
+            return Err(RankSlotError::Beyond { rank: local_rank, size: local_size });
         }
         let of_all = launch.rank.filter(|_| launcher != Launcher::Nobody).map(|rank| (rank, launch.size));
         Ok(Self { launcher, of_all, local_rank, local_size })
@@ -79,21 +79,21 @@ mod tests {
 
     #[test]
     fn what_the_launcher_does_not_say_is_asked_for_by_name_and_taken_from_the_user() {
-        let error = Seat::of(&flux(), None, None).err().map(|error| error.to_string()).unwrap_or_default();
+        let error = RankSlot::of(&flux(), None, None).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains("flux run does not say how many processes this node has"), "{error}");
         assert!(error.contains("--rank N (from 0) --ranks M"), "{error}");
-        let seat = Seat::of(&flux(), None, Some(4));
+        let slot = RankSlot::of(&flux(), None, Some(4));
         let of_all = Some((5, Size::Known(8)));
-        assert_eq!(seat, Ok(Seat { launcher: Launcher::Flux, of_all, local_rank: 1, local_size: 4 }));
+        assert_eq!(slot, Ok(RankSlot { launcher: Launcher::Flux, of_all, local_rank: 1, local_size: 4 }));
     }
 
     #[test]
     fn alone_is_the_first_of_one_and_the_user_can_say_otherwise() {
-        let alone = Seat::of(&Launch::ALONE, None, None);
-        assert_eq!(alone.map(|seat| (seat.is_only(), seat.of_all)), Ok((true, None)));
-        let third = Seat::of(&Launch::ALONE, Some(2), Some(4));
-        assert_eq!(third.map(|seat| (seat.local_rank, seat.local_size)), Ok((2, 4)));
-        let beyond = Seat::of(&Launch::ALONE, Some(4), Some(4));
+        let alone = RankSlot::of(&Launch::ALONE, None, None);
+        assert_eq!(alone.map(|slot| (slot.is_only(), slot.of_all)), Ok((true, None)));
+        let third = RankSlot::of(&Launch::ALONE, Some(2), Some(4));
+        assert_eq!(third.map(|slot| (slot.local_rank, slot.local_size)), Ok((2, 4)));
+        let beyond = RankSlot::of(&Launch::ALONE, Some(4), Some(4));
         let text = beyond.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(text.contains("rank 4 of 4") && text.contains("--rank is 0 to 3"), "{text}");
     }

@@ -6,7 +6,7 @@ use crate::clock;
 
 /// The time of one rank, by what it was spent on. What is missing from the whole is waiting for other ranks and for the lead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct TimeSpent {
     /// Binding, opening the device.
     pub init_ns: u64,
     /// Allocating, placing and touching memory, and freeing it.
@@ -25,7 +25,7 @@ pub struct Spent {
     pub verify_ns: u64,
 }
 
-impl Spent {
+impl TimeSpent {
     /// Does something and adds its time to one of the fields.
     pub fn on<T>(&mut self, field: fn(&mut Self) -> &mut u64, act: impl FnOnce() -> T) -> T {
         let began = clock::now_ns();

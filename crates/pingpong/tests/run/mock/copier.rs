@@ -11,7 +11,7 @@ use crate::virtual_time;
 /// The most copies that may be queued behind a latch without blocking (the contract of `enqueue`).
 const QUEUE_COPIES: u64 = 128;
 
-pub(super) struct ShamCopier {
+pub(super) struct MockCopier {
     device: usize,
     state: Arc<State>,
     host: HostPair,
@@ -35,7 +35,7 @@ struct Queued {
     copies: u32,
 }
 
-impl ShamCopier {
+impl MockCopier {
     pub(super) fn new(device: usize, state: Arc<State>, host: HostPair, bidirectional: bool) -> Self {
         let len = host.common_len().unwrap_or_default();
         Self {
@@ -160,7 +160,7 @@ fn flip(state: &State, device: usize, bytes: &mut [u8]) {
     }
 }
 
-impl Copier for ShamCopier {
+impl Copier for MockCopier {
     fn source(&mut self) -> &mut [u8] {
         self.wait();
         self.host.source.as_mut().map_or(&mut [], |range| range.bytes_mut())
@@ -300,7 +300,7 @@ impl Copier for ShamCopier {
     }
 }
 
-impl Drop for ShamCopier {
+impl Drop for MockCopier {
     fn drop(&mut self) {
         self.open_latch();
         self.state.needs_open_latches("device memory was dropped");

@@ -7,13 +7,13 @@ use stats::PciAddress;
 use topo::Topology;
 use topo::model::Allowed;
 
-use super::council::host;
+use super::agreement::host;
 use crate::backends::{self, Found};
 use crate::fault::Fault;
 
 /// What a process says of itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Hello {
+pub struct Handshake {
     version: String,
     arguments: Vec<String>,
     platform: String,
@@ -42,7 +42,7 @@ struct Visible {
 
 /// What a process is told of the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Company {
+pub struct LaunchLayout {
     neighbours: Vec<Neighbour>,
     /// The node of every rank.
     pub nodes: Vec<usize>,
@@ -50,7 +50,7 @@ pub struct Company {
     pub hosts: Vec<String>,
 }
 
-impl Hello {
+impl Handshake {
     /// Of this process.
     pub fn of(place: Place, topology: &Topology, found: &Found) -> Self {
         let visible = |target: Target| {
@@ -80,42 +80,43 @@ impl Hello {
 ///
 /// # Errors
 /// Who is otherwise than rank 0, and how.
-pub fn introduce(hellos: Vec<Hello>) -> Result<Vec<Company>, Fault> {
-    let Some(first) = hellos.first() else { return Ok(Vec::new()) };
-    for (rank, hello) in hellos.iter().enumerate() {
+pub fn layouts(handshakes: Vec<Handshake>) -> Result<Vec<LaunchLayout>, Fault> {
+    let Some(first) = handshakes.first() else { return Ok(Vec::new()) };
+    for (rank, handshake) in handshakes.iter().enumerate() {
         let otherwise = |what: &str, this: &str, that: &str, remedy: &str| {
-            let host = &hello.host;
+            let host = &handshake.host;
             let text = format!("rank {rank} on {host} has {what} {this} and rank 0 has {that}: {remedy}");
             Err(Fault::usage(anyhow::anyhow!(text)))
         };
-        if hello.version != first.version {
-            return otherwise("version", &hello.version, &first.version, "start the same numabench everywhere");
+        if handshake.version != first.version {
+            return otherwise("version", &handshake.version, &first.version, "start the same numabench everywhere");
         }
-        if hello.arguments != first.arguments {
-            let (this, that) = (hello.arguments.join(" "), first.arguments.join(" "));
+        if handshake.arguments != first.arguments {
+            let (this, that) = (handshake.arguments.join(" "), first.arguments.join(" "));
             let remedy =
                 "all ranks take the same options; rank i of a node takes the i-th of --cpus and --gpus by itself";
             return otherwise("the options", &format!("`{this}`"), &format!("`{that}`"), remedy);
         }
-        if hello.platform != first.platform {
-            let why = hello.why_host.as_ref().or(first.why_host.as_ref()).map_or("", String::as_str);
+        if handshake.platform != first.platform {
+            let why = handshake.why_host.as_ref().or(first.why_host.as_ref()).map_or("", String::as_str);
             let remedy = format!("{why}; give every rank a GPU, or --backend host to all");
-            return otherwise("devices of kind", &hello.platform, &first.platform, &remedy);
+            return otherwise("devices of kind", &handshake.platform, &first.platform, &remedy);
         }
     }
-    let nodes: Vec<usize> = hellos.iter().map(|hello| hello.node).collect();
+    let nodes: Vec<usize> = handshakes.iter().map(|handshake| handshake.node).collect();
     let count = nodes.iter().max().map_or(0, |last| last + 1);
-    let host = |node| hellos.iter().find(|hello| hello.node == node).map(|hello| hello.host.clone());
+    let host =
+        |node| handshakes.iter().find(|handshake| handshake.node == node).map(|handshake| handshake.host.clone());
     let hosts: Vec<String> = (0..count).map(|node| host(node).unwrap_or_default()).collect();
     let of_node =
-        |node| hellos.iter().filter(|other| other.node == node).map(|other| other.neighbour.clone()).collect();
+        |node| handshakes.iter().filter(|other| other.node == node).map(|other| other.neighbour.clone()).collect();
     let by_node: Vec<Vec<Neighbour>> = (0..count).map(of_node).collect();
-    let company =
-        |node: &usize| Company { neighbours: by_node[*node].clone(), nodes: nodes.clone(), hosts: hosts.clone() };
-    Ok(nodes.iter().map(company).collect())
+    let layout =
+        |node: &usize| LaunchLayout { neighbours: by_node[*node].clone(), nodes: nodes.clone(), hosts: hosts.clone() };
+    Ok(nodes.iter().map(layout).collect())
 }
 
-impl Company {
+impl LaunchLayout {
     /// The ranks of this node as planning takes them, in order.
     pub fn members(&self) -> Vec<Member> {
         let target = |visible: &Visible| {
@@ -143,8 +144,8 @@ impl Company {
 mod tests {
     use super::*;
 
-    fn hello(rank: usize, node: usize) -> Hello {
-        Hello {
+    fn handshake(rank: usize, node: usize) -> Handshake {
+        Handshake {
             version: "1".to_owned(),
             arguments: vec!["pingpong".to_owned()],
             platform: "host".to_owned(),
@@ -157,23 +158,24 @@ mod tests {
 
     #[test]
     fn each_is_told_of_its_own_node_and_of_where_the_others_are() -> Result<(), Fault> {
-        // Ranks dealt out over nodes in turn, as srun -m cyclic does.
-        let told = introduce(vec![hello(0, 0), hello(1, 1), hello(2, 0), hello(3, 1)])?;
-        assert_eq!(told.iter().map(Company::ranks).collect::<Vec<_>>(), [[0, 2], [1, 3], [0, 2], [1, 3]]);
+        // Ranks distributed over nodes in turn, as srun -m cyclic does.
+        let told = layouts(vec![handshake(0, 0), handshake(1, 1), handshake(2, 0), handshake(3, 1)])?;
+        assert_eq!(told.iter().map(LaunchLayout::ranks).collect::<Vec<_>>(), [[0, 2], [1, 3], [0, 2], [1, 3]]);
         assert_eq!((&told[3].nodes, &told[3].hosts), (&vec![0, 1, 0, 1], &vec!["nid0".to_owned(), "nid1".to_owned()]));
         Ok(())
     }
 
     #[test]
     fn whoever_is_otherwise_than_rank_0_is_named_with_both() {
-        let refusal = |other: Hello| {
-            introduce(vec![hello(0, 0), hello(1, 0), other]).map_or_else(|f| f.to_string(), |_| String::new())
+        let refusal = |other: Handshake| {
+            layouts(vec![handshake(0, 0), handshake(1, 0), other]).map_or_else(|f| f.to_string(), |_| String::new())
         };
-        let options = refusal(Hello { arguments: vec!["pingpong".into(), "--cpus".into(), "3".into()], ..hello(2, 1) });
+        let options =
+            refusal(Handshake { arguments: vec!["pingpong".into(), "--cpus".into(), "3".into()], ..handshake(2, 1) });
         assert!(options.contains("rank 2 on nid1") && options.contains("`pingpong --cpus 3`"), "{options}");
-        let version = refusal(Hello { version: "2".to_owned(), ..hello(2, 1) });
+        let version = refusal(Handshake { version: "2".to_owned(), ..handshake(2, 1) });
         assert!(version.contains("version 2 and rank 0 has 1"), "{version}");
-        let platform = refusal(Hello { platform: "cuda".to_owned(), ..hello(2, 1) });
+        let platform = refusal(Handshake { platform: "cuda".to_owned(), ..handshake(2, 1) });
         assert!(platform.contains("devices of kind cuda"), "{platform}");
     }
 }

@@ -21,7 +21,7 @@ const SHARE: u32 = 10;
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Keeps the document.
-pub struct Keeper<'a> {
+pub struct DocumentJournal<'a> {
     facts: Facts<'a>,
     sink: Option<&'a Sink>,
     progress: Progress,
@@ -30,7 +30,7 @@ pub struct Keeper<'a> {
     written: Option<(Instant, Duration)>,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> DocumentJournal<'a> {
     /// For a run of which this is known.
     pub fn new(facts: Facts<'a>, sink: Option<&'a Sink>, progress: Progress) -> Self {
         Self { facts, sink, progress, trouble: None, written: None }
@@ -71,7 +71,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-impl Journal for Keeper<'_> {
+impl Journal for DocumentJournal<'_> {
     fn pass_ended(&mut self, state: &RunState) {
         if self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)) {
             self.write(state);

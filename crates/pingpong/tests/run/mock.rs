@@ -16,7 +16,7 @@ use device::{
 };
 use stats::PciAddress;
 
-use copier::ShamCopier;
+use copier::MockCopier;
 
 /// What a device does wrong.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ pub struct State {
 }
 
 /// The platform.
-pub struct Sham {
+pub struct Mock {
     facts: PlatformFacts,
     devices: Vec<DeviceFacts>,
     pub state: Arc<State>,
@@ -102,14 +102,14 @@ pub fn address(device: usize) -> PciAddress {
 }
 
 pub fn failure() -> DeviceError {
-    CallError { call: "shamCall", code: 719, name: "SHAM_TOLD_TO".to_owned(), text: "told to fail".to_owned() }.into()
+    CallError { call: "mockCall", code: 719, name: "MOCK_TOLD_TO".to_owned(), text: "told to fail".to_owned() }.into()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Sham {
+impl Mock {
     /// As many devices as lists of faults.
     pub fn new(faults: Vec<Vec<Fault>>, copy_time: Duration) -> Self {
         let device = |index| DeviceFacts {
@@ -225,7 +225,7 @@ fn move_thread_to(pu: u32) {
     assert_eq!(result, 0, "the test double could not move to PU {pu}");
 }
 
-impl Platform for Sham {
+impl Platform for Mock {
     fn facts(&self) -> &PlatformFacts {
         &self.facts
     }
@@ -260,7 +260,7 @@ impl Platform for Sham {
             bidirectional: Ok(()),
             memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(kind),
         };
-        Ok(Box::new(ShamDevice {
+        Ok(Box::new(MockDevice {
             index,
             facts: self.devices[index].clone(),
             capabilities,
@@ -269,7 +269,7 @@ impl Platform for Sham {
     }
 }
 
-struct ShamDevice {
+struct MockDevice {
     index: usize,
     facts: DeviceFacts,
     capabilities: Capabilities,
@@ -305,7 +305,7 @@ impl Drop for Lent {
     }
 }
 
-impl ShamDevice {
+impl MockDevice {
     fn lend(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Box<dyn HostMemory> {
         self.state.needs_open_latches("memory was pinned");
         self.state.lent.fetch_add(1, Ordering::SeqCst);
@@ -313,7 +313,7 @@ impl ShamDevice {
     }
 }
 
-impl Device for ShamDevice {
+impl Device for MockDevice {
     fn facts(&self) -> &DeviceFacts {
         &self.facts
     }
@@ -342,6 +342,6 @@ impl Device for ShamDevice {
         if self.state.has(self.index, |fault| matches!(fault, Fault::CopierFails)) {
             return Err(failure());
         }
-        Ok(Box::new(ShamCopier::new(self.index, Arc::clone(&self.state), host, bidirectional)))
+        Ok(Box::new(MockCopier::new(self.index, Arc::clone(&self.state), host, bidirectional)))
     }
 }

@@ -1,11 +1,11 @@
-//! How the processes of each node find one another: from letters to a page of shared memory.
+//! How the processes of each node find one another: from messages to a page of shared memory.
 //!
 //! ```text
 //! every rank ── its place ──► rank 0 ── the ranks of its node, or who is missing ──► every rank
 //! a node's first rank ── the page's name ──► its others ── joined, or why not ──► the first ── all well, or why not ──► its others
 //! ```
 //!
-//! Each step has one letter for each rank, so the cost is linear in the ranks. Whoever must tell others how a wait ended waits a shorter
+//! Each step has one message for each rank, so the cost is linear in the ranks. Whoever must tell others how a wait ended waits a shorter
 //! time than they do: all learn the real reason and not only that time was up. The page's name is removed before anybody
 //! returns, well or not; it stays behind only if a node's members all die within these milliseconds.
 
@@ -14,15 +14,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::Ranks;
-use crate::life::Life;
-use crate::mailbox::{ExchangeError, Mailbox};
-use crate::patience::Patience;
+use crate::communicator::{Communicator, ExchangeError};
+use crate::deadline::Deadline;
+use crate::liveness::Liveness;
 use crate::processes::Processes;
 use crate::world::{Place, WorldError};
 
 /// Why the processes of this node are no group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MeetError {
+pub enum RendezvousError {
     /// The transport failed.
     #[error(transparent)]
     World(#[from] WorldError),
@@ -37,7 +37,7 @@ pub enum MeetError {
     Refused(String),
 }
 
-impl From<ExchangeError> for MeetError {
+impl From<ExchangeError> for RendezvousError {
     fn from(error: ExchangeError) -> Self {
         match error {
             ExchangeError::World(error) => Self::World(error),
@@ -51,31 +51,31 @@ impl Processes {
     /// returns well, all of this node's have joined; other nodes may have failed.
     ///
     /// # Errors
-    /// [`MeetError`] names who did not come or could not join, the same on all ranks of the node.
-    pub fn meet(mailbox: &mut Mailbox, patience: Patience) -> Result<Self, MeetError> {
-        let neighbours = neighbours(mailbox, patience);
+    /// [`RendezvousError`] names who did not come or could not join, the same on all ranks of the node.
+    pub fn rendezvous(comm: &mut Communicator, deadline: Deadline) -> Result<Self, RendezvousError> {
+        let neighbours = neighbours(comm, deadline);
         // One exchange for each of the three steps, counted by all alike, also by a rank that has failed already.
-        let steps = mailbox.begin();
+        let steps = comm.begin();
         let neighbours = neighbours?;
         match neighbours.first() {
-            Some(&first) if first != mailbox.place().rank => follow(mailbox, first, steps, patience),
-            _ => lead(mailbox, &neighbours, steps, patience.most_of_it()),
+            Some(&first) if first != comm.place().rank => follow(comm, first, steps, deadline),
+            _ => lead(comm, &neighbours, steps, deadline.most_of_it()),
         }
     }
 }
 
 /// The ranks of this process's node, in order.
-fn neighbours(mailbox: &mut Mailbox, patience: Patience) -> Result<Vec<usize>, MeetError> {
-    let mine = mailbox.place();
-    let places = mailbox.gather(&words(&[mine.node, mine.node_rank, mine.node_size]), patience.most_of_it())?;
+fn neighbours(comm: &mut Communicator, deadline: Deadline) -> Result<Vec<usize>, RendezvousError> {
+    let mine = comm.place();
+    let places = comm.gather(&words(&[mine.node, mine.node_rank, mine.node_size]), deadline.most_of_it())?;
     let nodes = places.map(|places| by_node(mine, &places));
-    let answer = mailbox.scatter(
+    let answer = comm.scatter(
         |rank| match &nodes {
             Some(Ok((nodes, node_of))) => well(&words(&nodes[node_of[rank]])),
             Some(Err(why)) => ill(why),
             None => Vec::new(),
         },
-        patience,
+        deadline,
     )?;
     Ok(numbers(read(&answer)?))
 }
@@ -116,26 +116,26 @@ fn by_node(launch: Place, places: &[Option<Vec<u8>>]) -> Result<Nodes, String> {
 
 /// The part of a node's first rank.
 fn lead(
-    mailbox: &mut Mailbox,
+    comm: &mut Communicator,
     neighbours: &[usize],
     [name, joined, verdict]: [u32; 3],
-    patience: Patience,
-) -> Result<Processes, MeetError> {
+    deadline: Deadline,
+) -> Result<Processes, RendezvousError> {
     let others = neighbours.get(1..).unwrap_or_default();
     let made = Processes::create(neighbours.len().max(1));
-    let letter = match &made {
+    let message = match &made {
         Ok((path, _)) => well(path.as_os_str().as_bytes()),
         Err(error) => ill(&error.to_string()),
     };
     for &to in others {
-        mailbox.post(name, to, &letter)?;
+        comm.post(name, to, &message)?;
     }
-    let (_, group) = made.map_err(|error| MeetError::Refused(error.to_string()))?;
+    let (_, group) = made.map_err(|error| RendezvousError::Refused(error.to_string()))?;
 
     let mut troubles = Vec::new();
     let mut missing = Vec::new();
     for &from in others {
-        match mailbox.await_letter(joined, from, patience) {
+        match comm.await_message(joined, from, deadline) {
             Ok(answer) => troubles.extend(read(&answer).err().map(|error| format!("rank {from}: {error}"))),
             Err(ExchangeError::Late { from }) => missing.push(from),
             Err(ExchangeError::World(error)) => return Err(error.into()),
@@ -145,33 +145,33 @@ fn lead(
     if !missing.is_empty() {
         troubles.push(format!("{} did not come in time to share memory", listed(&missing)));
     }
-    let letter = if troubles.is_empty() { well(&[]) } else { ill(&troubles.join("; ")) };
+    let message = if troubles.is_empty() { well(&[]) } else { ill(&troubles.join("; ")) };
     for &to in others {
-        mailbox.post(verdict, to, &letter)?;
+        comm.post(verdict, to, &message)?;
     }
-    read(&letter)?;
+    read(&message)?;
     look_at_all(&group);
     Ok(group)
 }
 
 /// The part of a node's other ranks.
 fn follow(
-    mailbox: &mut Mailbox,
+    comm: &mut Communicator,
     first: usize,
     [name, joined, verdict]: [u32; 3],
-    patience: Patience,
-) -> Result<Processes, MeetError> {
-    let answer = mailbox.await_letter(name, first, patience)?;
+    deadline: Deadline,
+) -> Result<Processes, RendezvousError> {
+    let answer = comm.await_message(name, first, deadline)?;
     let path = Path::new(OsStr::from_bytes(read(&answer)?)).to_path_buf();
-    let group = Processes::join(&path, mailbox.place().node_rank);
-    let letter = match &group {
+    let group = Processes::join(&path, comm.place().node_rank);
+    let message = match &group {
         Ok(_) => well(&[]),
         Err(error) => ill(&error.to_string()),
     };
-    mailbox.post(joined, first, &letter)?;
+    comm.post(joined, first, &message)?;
     // Dropped without a verdict, the group removes the page's name.
-    read(&mailbox.await_letter(verdict, first, patience)?)?;
-    let group = group.map_err(|error| MeetError::Refused(error.to_string()))?;
+    read(&comm.await_message(verdict, first, deadline)?)?;
+    let group = group.map_err(|error| RendezvousError::Refused(error.to_string()))?;
     group.remove_name();
     look_at_all(&group);
     Ok(group)
@@ -180,7 +180,7 @@ fn follow(
 /// Only who has been seen alive can be seen to be gone, so all are looked at while they are surely there.
 fn look_at_all(group: &Processes) {
     for member in 0..group.size() {
-        let _: Option<Life> = group.life(member);
+        let _: Option<Liveness> = group.liveness(member);
     }
 }
 
@@ -192,11 +192,13 @@ fn ill(why: &str) -> Vec<u8> {
     [&[0], why.as_bytes()].concat()
 }
 
-fn read(answer: &[u8]) -> Result<&[u8], MeetError> {
+fn read(answer: &[u8]) -> Result<&[u8], RendezvousError> {
     match answer.split_first() {
         Some((1, bytes)) => Ok(bytes),
-        Some((_, why)) => Err(MeetError::Refused(String::from_utf8_lossy(why).into_owned())),
-        None => Err(MeetError::Refused("an empty answer when the ranks met: run one numabench on all ranks".into())),
+        Some((_, why)) => Err(RendezvousError::Refused(String::from_utf8_lossy(why).into_owned())),
+        None => {
+            Err(RendezvousError::Refused("an empty answer when the ranks met: run one numabench on all ranks".into()))
+        }
     }
 }
 

@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 /// When to stop waiting for other processes.
 #[derive(Clone, Copy)]
-pub struct Patience<'a> {
+pub struct Deadline<'a> {
     deadline: Instant,
     gives_up: &'a dyn Fn() -> bool,
 }
 
-impl Patience<'static> {
+impl Deadline<'static> {
     /// Waits to this moment.
     pub fn until(deadline: Instant) -> Self {
         Self { deadline, gives_up: &|| false }
     }
 }
 
-impl<'a> Patience<'a> {
+impl<'a> Deadline<'a> {
     /// Stops earlier once `gives_up` says so; it is asked every millisecond or less. Replaces an earlier one.
     pub fn unless(self, gives_up: &'a dyn Fn() -> bool) -> Self {
         Self { deadline: self.deadline, gives_up }
@@ -41,9 +41,9 @@ impl<'a> Patience<'a> {
     }
 }
 
-impl fmt::Debug for Patience<'_> {
+impl fmt::Debug for Deadline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Patience").field("left", &self.left()).finish_non_exhaustive()
+        f.debug_struct("Deadline").field("left", &self.left()).finish_non_exhaustive()
     }
 }
 
@@ -53,10 +53,10 @@ mod tests {
 
     #[test]
     fn it_ends_at_the_deadline_or_when_the_caller_gives_up() {
-        let long = Patience::until(Instant::now() + Duration::from_secs(1000));
+        let long = Deadline::until(Instant::now() + Duration::from_secs(1000));
         assert!(!long.is_over());
         assert!(long.unless(&|| true).is_over());
-        assert!(Patience::until(Instant::now()).is_over());
+        assert!(Deadline::until(Instant::now()).is_over());
         let most = long.most_of_it().left();
         assert!(most > Duration::from_secs(740) && most <= Duration::from_secs(750), "{most:?}");
     }

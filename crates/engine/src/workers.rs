@@ -13,7 +13,7 @@ use ranks::{Aborted, Processes, Ranks, Threads};
 use stats::flag::TimerFacts;
 
 use crate::config::EngineConfig;
-use crate::letter::{Decision, Report};
+use crate::message::{Decision, Report};
 use crate::rank::Rank;
 use crate::work::Suite;
 
@@ -35,7 +35,7 @@ pub struct Neighbours {
     pub group: Processes,
     /// The rank in the run of each member.
     pub ranks: Vec<usize>,
-    /// When it was looked last: a look reads files, and letters are looked for two thousand times a second.
+    /// When it was looked last: a look reads files, and messages are looked for two thousand times a second.
     looked: Cell<Option<Instant>>,
 }
 
@@ -60,7 +60,7 @@ impl Neighbours {
 pub type Group = Arc<dyn Ranks + Send + Sync>;
 
 /// The ranks that live in this process.
-pub struct Crew {
+pub struct Workers {
     /// Every rank of this node, by its number in the run.
     pub node: Vec<Worker>,
     /// Those that live here, each with its view of the node's group.
@@ -73,7 +73,7 @@ pub struct Crew {
     pub neighbours: Option<Neighbours>,
 }
 
-impl Crew {
+impl Workers {
     /// All ranks of a run as threads of this process.
     pub fn threads(ranks: Vec<Worker>, timer: TimerFacts) -> Self {
         let groups = Threads::group(ranks.len()).into_iter().map(|group| Arc::new(group) as Group);
@@ -95,12 +95,12 @@ impl Crew {
 }
 
 /// A rank's view of its node's group, and whether it waits in it: one that hangs elsewhere is the one that the others wait for.
-struct Seat {
+struct WatchedGroup {
     group: Group,
     waiting: AtomicBool,
 }
 
-impl Ranks for Seat {
+impl Ranks for WatchedGroup {
     fn rank(&self) -> usize {
         self.group.rank()
     }
@@ -135,57 +135,57 @@ impl Ranks for Seat {
     }
 }
 
-/// The threads of a crew at work.
-pub(crate) struct Staff {
+/// The running threads of these workers.
+pub(crate) struct ThreadTeam {
     inbox: Receiver<Report>,
     decisions: Vec<(usize, Sender<Decision>)>,
     threads: Vec<JoinHandle<()>>,
-    seats: Vec<(usize, Arc<Seat>)>,
+    watched: Vec<(usize, Arc<WatchedGroup>)>,
 }
 
-impl Staff {
+impl ThreadTeam {
     /// Starts a thread a rank. One that cannot be started is as one that ended at once.
     pub(crate) fn start(
-        crew: &mut Crew,
+        workers: &mut Workers,
         config: &EngineConfig,
         suite: &Arc<dyn Suite>,
         interrupted: &Arc<AtomicBool>,
     ) -> Self {
         let (cases, config) = (Arc::new(suite.cases()), Arc::new(config.clone()));
-        let node = Arc::new(crew.node.iter().map(|worker| worker.rank).collect::<Vec<_>>());
+        let node = Arc::new(workers.node.iter().map(|worker| worker.rank).collect::<Vec<_>>());
         let (reports, inbox) = mpsc::channel();
-        let mut staff = Self { inbox, decisions: Vec::new(), threads: Vec::new(), seats: Vec::new() };
-        for (number, group) in crew.members.drain(..) {
-            let Some(worker) = crew.node.iter().find(|worker| worker.rank == number) else { continue };
+        let mut team = Self { inbox, decisions: Vec::new(), threads: Vec::new(), watched: Vec::new() };
+        for (number, group) in workers.members.drain(..) {
+            let Some(worker) = workers.node.iter().find(|worker| worker.rank == number) else { continue };
             let (decide, decided) = mpsc::channel();
-            let seat = Arc::new(Seat { group, waiting: AtomicBool::new(false) });
+            let one = Arc::new(WatchedGroup { group, waiting: AtomicBool::new(false) });
             let rank = Rank {
                 worker: *worker,
                 node: Arc::clone(&node),
                 config: Arc::clone(&config),
                 cases: Arc::clone(&cases),
                 suite: Arc::clone(suite),
-                group: Arc::clone(&seat) as Group,
+                group: Arc::clone(&one) as Group,
                 interrupted: Arc::clone(interrupted),
-                timer: crew.timer,
+                timer: workers.timer,
                 reports: reports.clone(),
                 decisions: decided,
             };
-            match thread::Builder::new().name(format!("rank {number}")).spawn(move || rank.live()) {
-                Ok(thread) => staff.threads.push(thread),
+            match thread::Builder::new().name(format!("rank {number}")).spawn(move || rank.run()) {
+                Ok(thread) => team.threads.push(thread),
                 Err(error) => {
                     let why = format!(
                         "its thread could not be started: {error}; see ulimit -u and the job's limit of processes"
                     );
                     // The receiver is in this very struct.
                     drop(reports.send(Report::Lost { rank: number, why, gone: false }));
-                    seat.abort();
+                    one.abort();
                 }
             }
-            staff.seats.push((number, seat));
-            staff.decisions.push((number, decide));
+            team.watched.push((number, one));
+            team.decisions.push((number, decide));
         }
-        staff
+        team
     }
 
     /// The next report, if one comes within `nap`.
@@ -200,16 +200,16 @@ impl Staff {
 
     /// Whether rank `number`, which lives here, waits for another one.
     pub(crate) fn waits(&self, number: usize) -> bool {
-        self.seats.iter().any(|(rank, seat)| *rank == number && seat.waiting.load(Ordering::Relaxed))
+        self.watched.iter().any(|(rank, one)| *rank == number && one.waiting.load(Ordering::Relaxed))
     }
 
     /// Frees every rank of the node that waits for one that is gone.
     pub(crate) fn give_up(&self) {
-        self.seats.iter().for_each(|(_, seat)| seat.abort());
+        self.watched.iter().for_each(|(_, one)| one.abort());
     }
 
     /// Tells a rank that lives here.
-    pub(crate) fn tell(&self, number: usize, decision: Decision) {
+    pub(crate) fn send(&self, number: usize, decision: Decision) {
         if let Some((_, decide)) = self.decisions.iter().find(|(rank, _)| *rank == number) {
             // A rank that is gone no longer listens, which is no news here.
             drop(decide.send(decision));
@@ -218,7 +218,7 @@ impl Staff {
 
     /// Tells every rank that lives here to stop, and waits for them as long as `patient`; whether all have left.
     pub(crate) fn dismiss(self, nap: Duration, mut patient: impl FnMut() -> bool) -> bool {
-        let Self { inbox, decisions, threads, seats: _ } = self;
+        let Self { inbox, decisions, threads, watched: _ } = self;
         for (_, decide) in decisions {
             drop(decide.send(Decision::Stop));
         }

@@ -1,18 +1,18 @@
 //! What processes tell each other over a [`World`]: gather, broadcast, scatter, and notes in between.
 //!
-//! Every exchange has a number, counted alike by all, and every letter bears its exchange's. So a letter that comes before others' first
+//! Every exchange has a number, counted alike by all, and every message bears its exchange's. So a message that comes before others' first
 //! waits for its turn, and one that comes after its exchange was given up is dropped instead of being taken for the next one's. Notes
 //! have number 0: they belong to no exchange and are kept in the order they came.
 //!
-//! Waiting is polling with naps of 0.2 to 1 ms, never spinning: a rank of this node may be measuring. Rank 0 sends and receives one letter
+//! Waiting is polling with naps of 0.2 to 1 ms, never spinning: a rank of this node may be measuring. Rank 0 sends and receives one message
 //! for each rank and looks at it once, so the cost grows linearly with the ranks.
 
 use std::collections::{HashMap, VecDeque};
 use std::thread;
 use std::time::Duration;
 
-use crate::patience::Patience;
-use crate::world::{Letter, Place, World, WorldError};
+use crate::deadline::Deadline;
+use crate::world::{Message, Place, World, WorldError};
 
 const SHORTEST_NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
@@ -27,7 +27,7 @@ pub enum ExchangeError {
     /// The transport failed.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// No letter came in time.
+    /// No message came in time.
     #[error("nothing came from rank {from} in time")]
     Late {
         /// Who should have sent it.
@@ -35,20 +35,20 @@ pub enum ExchangeError {
     },
 }
 
-/// A process's letters, sorted. All processes call the collective functions ([`gather`](Mailbox::gather), [`broadcast`](Mailbox::broadcast),
-/// [`scatter`](Mailbox::scatter)) in the same order, also those whose last one failed.
-pub struct Mailbox<'w> {
+/// A process's messages, sorted. All processes call the collective functions ([`gather`](Communicator::gather), [`broadcast`](Communicator::broadcast),
+/// [`scatter`](Communicator::scatter)) in the same order, also those whose last one failed.
+pub struct Communicator<'w> {
     world: &'w dyn World,
     // The newest exchange that has begun.
     newest: u32,
-    // Letters by exchange: of those that are open, of some that are not yet, and of late ones until the next begins.
-    arrived: HashMap<u32, VecDeque<Letter>>,
-    notes: VecDeque<Letter>,
+    // Messages by exchange: of those that are open, of some that are not yet, and of late ones until the next begins.
+    arrived: HashMap<u32, VecDeque<Message>>,
+    notes: VecDeque<Message>,
     written_off: Vec<bool>,
 }
 
-impl<'w> Mailbox<'w> {
-    /// The only mailbox of this world: it takes every letter that comes.
+impl<'w> Communicator<'w> {
+    /// The only communicator of this world: it takes every message that comes.
     pub fn new(world: &'w dyn World) -> Self {
         let written_off = vec![false; world.place().size];
         Self { world, newest: NOTE, arrived: HashMap::new(), notes: VecDeque::new(), written_off }
@@ -70,25 +70,25 @@ impl<'w> Mailbox<'w> {
     ///
     /// # Errors
     /// [`WorldError`] if the transport refuses.
-    pub fn tell(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError> {
+    pub fn send(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError> {
         self.post(NOTE, to, bytes)
     }
 
-    /// The next note that has come, if one has. Also moves letters along: whoever has posted calls this, or waits in an exchange.
+    /// The next note that has come, if one has. Also moves messages along: whoever has posted calls this, or waits in an exchange.
     ///
     /// # Errors
     /// [`WorldError`] if the transport fails.
-    pub fn told(&mut self) -> Result<Option<Letter>, WorldError> {
+    pub fn try_receive(&mut self) -> Result<Option<Message>, WorldError> {
         self.fetch()?;
         Ok(self.notes.pop_front())
     }
 
     /// Collective: brings everybody's bytes to rank 0, by rank; None is one that did not come in time. Rank 0 alone waits; the
-    /// others get None at once. Their letter, if it is long, leaves while they wait in a later exchange or ask for notes.
+    /// others get None at once. Their message, if it is long, leaves while they wait in a later exchange or ask for notes.
     ///
     /// # Errors
     /// [`WorldError`] if the transport fails.
-    pub fn gather(&mut self, bytes: &[u8], patience: Patience) -> Result<Option<Vec<Option<Vec<u8>>>>, WorldError> {
+    pub fn gather(&mut self, bytes: &[u8], deadline: Deadline) -> Result<Option<Vec<Option<Vec<u8>>>>, WorldError> {
         let [exchange] = self.begin();
         if self.place().rank != 0 {
             return self.post(exchange, 0, bytes).map(|()| None);
@@ -96,10 +96,10 @@ impl<'w> Mailbox<'w> {
         let mut all = vec![None; self.place().size];
         all[0] = Some(bytes.to_vec());
         let mut missing = self.written_off.iter().skip(1).filter(|&&off| !off).count();
-        self.wait(patience, |mailbox| {
-            while let Some(letter) = mailbox.arrived.get_mut(&exchange).and_then(VecDeque::pop_front) {
-                let awaited = !mailbox.written_off[letter.from];
-                if all[letter.from].replace(letter.bytes).is_none() && awaited {
+        self.wait(deadline, |comm| {
+            while let Some(message) = comm.arrived.get_mut(&exchange).and_then(VecDeque::pop_front) {
+                let awaited = !comm.written_off[message.from];
+                if all[message.from].replace(message.bytes).is_none() && awaited {
                     missing -= 1;
                 }
             }
@@ -112,10 +112,10 @@ impl<'w> Mailbox<'w> {
     ///
     /// # Errors
     /// [`ExchangeError`] if they do not come in time, or the transport fails.
-    pub fn broadcast(&mut self, bytes: &[u8], patience: Patience) -> Result<Vec<u8>, ExchangeError> {
+    pub fn broadcast(&mut self, bytes: &[u8], deadline: Deadline) -> Result<Vec<u8>, ExchangeError> {
         let [exchange] = self.begin();
         if self.place().rank != 0 {
-            return self.await_letter(exchange, 0, patience);
+            return self.await_message(exchange, 0, deadline);
         }
         for to in 1..self.place().size {
             self.post(exchange, to, bytes)?;
@@ -127,10 +127,10 @@ impl<'w> Mailbox<'w> {
     ///
     /// # Errors
     /// [`ExchangeError`] if it does not come in time, or the transport fails.
-    pub fn scatter(&mut self, of: impl Fn(usize) -> Vec<u8>, patience: Patience) -> Result<Vec<u8>, ExchangeError> {
+    pub fn scatter(&mut self, of: impl Fn(usize) -> Vec<u8>, deadline: Deadline) -> Result<Vec<u8>, ExchangeError> {
         let [exchange] = self.begin();
         if self.place().rank != 0 {
-            return self.await_letter(exchange, 0, patience);
+            return self.await_message(exchange, 0, deadline);
         }
         for to in 1..self.place().size {
             self.post(exchange, to, &of(to))?;
@@ -146,39 +146,39 @@ impl<'w> Mailbox<'w> {
         std::array::from_fn(|at| before + 1 + at as u32)
     }
 
-    /// Sends a letter of an exchange.
+    /// Sends a message of an exchange.
     pub(crate) fn post(&self, exchange: u32, to: usize, bytes: &[u8]) -> Result<(), WorldError> {
         if self.written_off.get(to).is_some_and(|&off| off) {
             return Ok(());
         }
-        let mut letter = Vec::with_capacity(HEADER + bytes.len());
-        letter.extend_from_slice(&exchange.to_le_bytes());
-        letter.extend_from_slice(bytes);
-        self.world.post(to, &letter)
+        let mut message = Vec::with_capacity(HEADER + bytes.len());
+        message.extend_from_slice(&exchange.to_le_bytes());
+        message.extend_from_slice(bytes);
+        self.world.post(to, &message)
     }
 
-    /// Waits for the letter of one rank in an exchange.
-    pub(crate) fn await_letter(
+    /// Waits for the message of one rank in an exchange.
+    pub(crate) fn await_message(
         &mut self,
         exchange: u32,
         from: usize,
-        patience: Patience,
+        deadline: Deadline,
     ) -> Result<Vec<u8>, ExchangeError> {
-        let found = self.wait(patience, |mailbox| {
-            let written_off = mailbox.written_off.get(from).is_none_or(|&off| off);
-            let Some(letters) = mailbox.arrived.get_mut(&exchange) else { return written_off.then_some(None) };
-            match letters.iter().position(|letter| letter.from == from) {
-                Some(at) => Some(letters.remove(at)),
+        let found = self.wait(deadline, |comm| {
+            let written_off = comm.written_off.get(from).is_none_or(|&off| off);
+            let Some(messages) = comm.arrived.get_mut(&exchange) else { return written_off.then_some(None) };
+            match messages.iter().position(|message| message.from == from) {
+                Some(at) => Some(messages.remove(at)),
                 None => written_off.then_some(None),
             }
         })?;
-        found.flatten().map(|letter| letter.bytes).ok_or(ExchangeError::Late { from })
+        found.flatten().map(|message| message.bytes).ok_or(ExchangeError::Late { from })
     }
 
-    /// Polls until `look` has something, which is asked once at first and then whenever letters have come. None when the patience is over.
+    /// Polls until `look` has something, which is asked once at first and then whenever messages have come. None when the deadline has passed.
     fn wait<T>(
         &mut self,
-        patience: Patience,
+        deadline: Deadline,
         mut look: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<Option<T>, WorldError> {
         self.fetch()?;
@@ -188,7 +188,7 @@ impl<'w> Mailbox<'w> {
             if came && let Some(found) = look(self) {
                 return Ok(Some(found));
             }
-            if patience.is_over() {
+            if deadline.is_over() {
                 return Ok(None);
             }
             came = self.fetch()?;
@@ -204,19 +204,19 @@ impl<'w> Mailbox<'w> {
     /// Sorts what has arrived; whether anything has.
     fn fetch(&mut self) -> Result<bool, WorldError> {
         let mut came = false;
-        while let Some(Letter { from, mut bytes }) = self.world.collect()? {
+        while let Some(Message { from, mut bytes }) = self.world.collect()? {
             came = true;
             let Some(header) = bytes.first_chunk::<HEADER>().filter(|_| from < self.written_off.len()) else {
-                let message = format!("rank {from} sent {} bytes that no mailbox sent", bytes.len());
+                let message = format!("rank {from} sent {} bytes without a header", bytes.len());
                 return Err(WorldError { call: "collect".into(), message });
             };
             let exchange = u32::from_le_bytes(*header);
             bytes.drain(..HEADER);
-            let letter = Letter { from, bytes };
+            let message = Message { from, bytes };
             if exchange == NOTE {
-                self.notes.push_back(letter);
+                self.notes.push_back(message);
             } else {
-                self.arrived.entry(exchange).or_default().push_back(letter);
+                self.arrived.entry(exchange).or_default().push_back(message);
             }
         }
         Ok(came)

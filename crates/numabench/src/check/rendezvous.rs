@@ -12,7 +12,7 @@
 //! has taken is refused, and what another user's process says is not heard. Nobody waits longer than the limit for another, and who did not come is
 //! named.
 //!
-//! Not `ranks`' page of shared memory: that one needs its name told by letters, and has no place for so much. Left out: ranks in containers
+//! Not `ranks`' page of shared memory: that one needs its name told by messages, and has no place for so much. Left out: ranks in containers
 //! with a network namespace each; each then hears nobody, and says so.
 
 mod guest;
@@ -48,7 +48,7 @@ const ANSWER: u8 = 2;
 
 /// The ranks of a node cannot meet.
 #[derive(Debug, thiserror::Error)]
-pub enum MeetError {
+pub enum RendezvousError {
     /// A process of another user has the name under which these ranks meet.
     #[error(
         "the ranks of this node cannot meet: a process of user {user} uses their name, @{name}; end it, or start the job again"
@@ -110,21 +110,21 @@ impl Place {
         self.began.elapsed() >= self.limit
     }
 
-    fn system(&self, error: impl Into<io::Error>) -> MeetError {
-        MeetError::System { name: self.name.clone(), source: error.into() }
+    fn system(&self, error: impl Into<io::Error>) -> RendezvousError {
+        RendezvousError::System { name: self.name.clone(), source: error.into() }
     }
 
-    fn address(&self) -> Result<SocketAddrUnix, MeetError> {
+    fn address(&self) -> Result<SocketAddrUnix, RendezvousError> {
         SocketAddrUnix::new_abstract_name(self.name.as_bytes()).map_err(|error| self.system(error))
     }
 
-    fn socket(&self) -> Result<OwnedFd, MeetError> {
+    fn socket(&self) -> Result<OwnedFd, RendezvousError> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(|error| self.system(error))
     }
 
     /// At the first rank of the node: listens, as soon as nobody else does.
-    pub fn first(self) -> Result<First, MeetError> {
+    pub fn first(self) -> Result<First, RendezvousError> {
         let address = self.address()?;
         loop {
             let socket = self.socket()?;
@@ -136,7 +136,7 @@ impl Place {
                     if let Ok(stream) = self.connect() {
                         self.is_own(&stream)?;
                     }
-                    return Err(MeetError::Taken { name: self.name, seconds: self.limit.as_secs_f64() });
+                    return Err(RendezvousError::Taken { name: self.name, seconds: self.limit.as_secs_f64() });
                 }
                 Err(error) => return Err(self.system(error)),
             }
@@ -144,9 +144,9 @@ impl Place {
     }
 
     /// At any other rank: says this, and hears the exit code that the first one gives.
-    pub fn join<T: Serialize>(&self, rank: usize, says: &T) -> Result<u8, MeetError> {
+    pub fn join<T: Serialize>(&self, rank: usize, says: &T) -> Result<u8, RendezvousError> {
         let card = report::wire::to_bytes(&(rank, says));
-        let no_first = |what: &str| Err(MeetError::NoFirst { what: what.to_owned() });
+        let no_first = |what: &str| Err(RendezvousError::NoFirst { what: what.to_owned() });
         loop {
             let last = self.is_over();
             if let Ok(mut stream) = self.connect() {
@@ -166,17 +166,17 @@ impl Place {
         }
     }
 
-    fn connect(&self) -> Result<UnixStream, MeetError> {
+    fn connect(&self) -> Result<UnixStream, RendezvousError> {
         let socket = self.socket()?;
         net::connect(&socket, &self.address()?).map_err(|error| self.system(error))?;
         Ok(UnixStream::from(socket))
     }
 
     /// Refuses who is another user.
-    fn is_own(&self, stream: &UnixStream) -> Result<(), MeetError> {
+    fn is_own(&self, stream: &UnixStream) -> Result<(), RendezvousError> {
         match peer(stream).map_err(|error| self.system(error))? {
             user if user == rustix::process::getuid().as_raw() => Ok(()),
-            user => Err(MeetError::NotOurs { name: self.name.clone(), user }),
+            user => Err(RendezvousError::NotOurs { name: self.name.clone(), user }),
         }
     }
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// What one member knows of another's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum Liveness {
     /// It is there.
     Alive,
     /// It has ended, or is a zombie.
@@ -44,34 +44,34 @@ impl Identity {
     }
 
     /// Whether this process, seen alive before or not, is there for `watcher`.
-    pub fn life(self, watcher: Self, seen_before: bool) -> Life {
+    pub fn liveness(self, watcher: Self, seen_before: bool) -> Liveness {
         if self.pid == 0 {
-            return Life::Unknown("it has not joined");
+            return Liveness::Unknown("it has not joined");
         }
         if self.start == 0 || watcher.start == 0 {
-            return Life::Unknown("there is no /proc of its own pid namespace");
+            return Liveness::Unknown("there is no /proc of its own pid namespace");
         }
         if self.namespace != watcher.namespace {
-            return Life::Unknown("it is in another pid namespace");
+            return Liveness::Unknown("it is in another pid namespace");
         }
         match fs::read_to_string(format!("/proc/{}/stat", self.pid)) {
             Ok(stat) => match parse(&stat) {
                 // Z is a zombie, X (x in old kernels) is dead: proc_pid_stat(5).
-                Some((state, start)) if start == self.start && matches!(state, 'Z' | 'X' | 'x') => Life::Gone,
-                Some((_, start)) if start == self.start => Life::Alive,
-                Some(_) if seen_before => Life::Gone,
-                Some(_) => Life::Unknown("/proc shows another start time (a time namespace of its own?)"),
-                None => Life::Unknown("its /proc/PID/stat cannot be understood"),
+                Some((state, start)) if start == self.start && matches!(state, 'Z' | 'X' | 'x') => Liveness::Gone,
+                Some((_, start)) if start == self.start => Liveness::Alive,
+                Some(_) if seen_before => Liveness::Gone,
+                Some(_) => Liveness::Unknown("/proc shows another start time (a time namespace of its own?)"),
+                None => Liveness::Unknown("its /proc/PID/stat cannot be understood"),
             },
             // ESRCH comes when it ends between the opening and the reading.
             Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) => {
                 if seen_before {
-                    Life::Gone
+                    Liveness::Gone
                 } else {
-                    Life::Unknown("/proc has never shown it (hidepid?)")
+                    Liveness::Unknown("/proc has never shown it (hidepid?)")
                 }
             }
-            Err(_) => Life::Unknown("its /proc/PID/stat cannot be read"),
+            Err(_) => Liveness::Unknown("its /proc/PID/stat cannot be read"),
         }
     }
 }
@@ -111,27 +111,27 @@ mod tests {
     fn a_process_is_alive_then_a_zombie_then_gone() {
         let me = Identity::own();
         assert!(me.start > 0 && me.namespace > 0);
-        assert_eq!(me.life(me, false), Life::Alive);
+        assert_eq!(me.liveness(me, false), Liveness::Alive);
 
         let mut child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("sleep runs");
         let it = of(child.id());
-        assert_eq!(it.life(me, false), Life::Alive);
+        assert_eq!(it.liveness(me, false), Liveness::Alive);
         child.kill().expect("killed");
         let a_moment = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while it.life(me, true) == Life::Alive && std::time::Instant::now() < a_moment {
+        while it.liveness(me, true) == Liveness::Alive && std::time::Instant::now() < a_moment {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
-        assert_eq!(it.life(me, true), Life::Gone, "a zombie");
+        assert_eq!(it.liveness(me, true), Liveness::Gone, "a zombie");
         assert!(fs::read_to_string(format!("/proc/{}/stat", it.pid)).is_ok_and(|stat| stat.contains(" Z ")));
         child.wait().expect("reaped");
-        assert_eq!(it.life(me, true), Life::Gone);
+        assert_eq!(it.liveness(me, true), Liveness::Gone);
     }
 
     #[test]
     fn an_id_that_came_back_is_another_process() {
         let me = Identity::own();
         let before = Identity { start: me.start - 1, ..me };
-        assert_eq!(before.life(me, true), Life::Gone);
+        assert_eq!(before.liveness(me, true), Liveness::Gone);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             Identity { start: me.start - 1, ..me },
             Identity { pid: u32::MAX, ..me },
         ] {
-            assert!(matches!(cannot.life(me, false), Life::Unknown(_)), "{cannot:?}");
+            assert!(matches!(cannot.liveness(me, false), Liveness::Unknown(_)), "{cannot:?}");
         }
     }
 }

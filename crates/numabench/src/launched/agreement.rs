@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ranks::{Mailbox, Patience, Place};
+use ranks::{Communicator, Deadline, Place};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
@@ -19,13 +19,13 @@ const MESSAGES: usize = 4;
 
 /// Why a process cannot go on, as it travels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Ill {
+pub struct Refusal {
     exit: u8,
     message: String,
     host: String,
 }
 
-impl Ill {
+impl Refusal {
     /// A fault of this process.
     pub fn of(fault: &Fault) -> Self {
         Self { exit: fault.exit.code(), message: fault.to_string(), host: host() }
@@ -40,40 +40,40 @@ enum Verdict<T> {
 }
 
 /// The processes of a launch before they are a run.
-pub struct Council<'m, 'w> {
-    mailbox: &'m mut Mailbox<'w>,
+pub struct Agreement<'m, 'w> {
+    comm: &'m mut Communicator<'w>,
     limit: Duration,
 }
 
-impl<'m, 'w> Council<'m, 'w> {
-    /// The council of this mailbox's processes; nobody waits longer than `limit` in one step.
-    pub fn new(mailbox: &'m mut Mailbox<'w>, limit: Duration) -> Self {
-        Self { mailbox, limit }
+impl<'m, 'w> Agreement<'m, 'w> {
+    /// The agreement of this communicator's processes; nobody waits longer than `limit` in one step.
+    pub fn new(comm: &'m mut Communicator<'w>, limit: Duration) -> Self {
+        Self { comm, limit }
     }
 
     /// Where this process stands.
     pub fn place(&self) -> Place {
-        self.mailbox.place()
+        self.comm.place()
     }
 
-    /// The letters, for what is not a step.
-    pub fn mailbox(&mut self) -> &mut Mailbox<'w> {
-        self.mailbox
+    /// The messages, for what is not a step.
+    pub fn comm(&mut self) -> &mut Communicator<'w> {
+        self.comm
     }
 
     /// How long to wait for others from now on.
-    pub fn patience(&self) -> Patience<'static> {
-        Patience::until(Instant::now() + self.limit)
+    pub fn deadline(&self) -> Deadline<'static> {
+        Deadline::until(Instant::now() + self.limit)
     }
 
-    /// One step: brings `mine` to rank 0, where `decide` makes of all of them what each is answered. If one is ill, or `decide` finds a
+    /// One step: brings `mine` to rank 0, where `decide` makes of all of them what each is answered. If one is refused, or `decide` finds a
     /// fault, nobody goes on.
     ///
     /// # Errors
     /// The fault: in words at rank 0, silent elsewhere.
-    pub fn step<U, D>(
+    pub fn agree<U, D>(
         &mut self,
-        mine: Result<U, Ill>,
+        mine: Result<U, Refusal>,
         decide: impl FnOnce(Vec<U>) -> Result<Vec<D>, Fault>,
     ) -> Result<D, Fault>
     where
@@ -84,10 +84,10 @@ impl<'m, 'w> Council<'m, 'w> {
             Fault::new(Exit::NoResult, anyhow::anyhow!("the processes of this launch cannot hear each other: {error}"))
         };
         // Who must still tell others how it ended waits a shorter time than they do.
-        let patience = self.patience();
-        let all = self.mailbox.gather(&report::wire::to_bytes(&mine), patience.most_of_it()).map_err(|e| broken(&e))?;
+        let deadline = self.deadline();
+        let all = self.comm.gather(&report::wire::to_bytes(&mine), deadline.most_of_it()).map_err(|e| broken(&e))?;
         let decided = all.map(|all| heard(&all).and_then(decide));
-        let answer = self.mailbox.scatter(
+        let answer = self.comm.scatter(
             |rank| {
                 let verdict = match &decided {
                     Some(Ok(answers)) => answers.get(rank).map_or(Verdict::Stop(Exit::NoResult.code()), Verdict::Go),
@@ -96,7 +96,7 @@ impl<'m, 'w> Council<'m, 'w> {
                 };
                 report::wire::to_bytes(&verdict)
             },
-            patience,
+            deadline,
         );
         if let Some(Err(fault)) = decided {
             return Err(fault);
@@ -111,14 +111,15 @@ impl<'m, 'w> Council<'m, 'w> {
 
 /// What everybody said, or why nobody goes on.
 fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>]) -> Result<Vec<U>, Fault> {
-    let (mut well, mut ill, mut silent) = (Vec::new(), Vec::new(), IdSet::default());
+    let (mut well, mut refused, mut silent) = (Vec::new(), Vec::new(), IdSet::default());
     for (rank, said) in (0..).zip(all) {
-        match said.as_ref().map(|bytes| report::wire::from_bytes::<Result<U, Ill>>(bytes)) {
+        match said.as_ref().map(|bytes| report::wire::from_bytes::<Result<U, Refusal>>(bytes)) {
             Some(Ok(Ok(said))) => well.push(said),
-            Some(Ok(Err(trouble))) => ill.push((rank, trouble)),
+            Some(Ok(Err(trouble))) => refused.push((rank, trouble)),
             Some(Err(why)) => {
                 let message = format!("what it said cannot be read ({why}): is it the same numabench?");
-                ill.push((rank, Ill { exit: Exit::NoResult.code(), message, host: "a host unknown".to_owned() }));
+                refused
+                    .push((rank, Refusal { exit: Exit::NoResult.code(), message, host: "a host unknown".to_owned() }));
             }
             None => {
                 silent.0.insert(rank);
@@ -130,16 +131,16 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>]) -> Result<Vec<U>, Fault> 
             anyhow::anyhow!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
         return Err(Fault::new(Exit::TimedOut, error));
     }
-    match ill.first() {
+    match refused.first() {
         None => Ok(well),
-        Some((_, first)) => Err(Fault::new(Exit::from_code(first.exit), anyhow::anyhow!(told(&ill, all.len())))),
+        Some((_, first)) => Err(Fault::new(Exit::from_code(first.exit), anyhow::anyhow!(told(&refused, all.len())))),
     }
 }
 
 /// The troubles, each once with who has it.
-fn told(ill: &[(u32, Ill)], size: usize) -> String {
+fn told(refused: &[(u32, Refusal)], size: usize) -> String {
     let mut by_message: BTreeMap<&str, Vec<(u32, &str)>> = BTreeMap::new();
-    for (rank, trouble) in ill {
+    for (rank, trouble) in refused {
         by_message.entry(&trouble.message).or_default().push((*rank, &trouble.host));
     }
     let mut messages: Vec<(&str, Vec<(u32, &str)>)> = by_message.into_iter().collect();
@@ -173,7 +174,10 @@ mod tests {
 
     use super::*;
 
-    fn council(say: impl Fn(usize) -> Result<usize, Ill> + Sync, limit: Duration) -> Vec<Result<usize, (u8, String)>> {
+    fn agreement(
+        say: impl Fn(usize) -> Result<usize, Refusal> + Sync,
+        limit: Duration,
+    ) -> Vec<Result<usize, (u8, String)>> {
         thread::scope(|scope| {
             let say = &say;
             let members: Vec<_> = LocalWorld::launch(&[2, 1])
@@ -181,10 +185,10 @@ mod tests {
                 .map(|world| {
                     scope.spawn(move || {
                         let rank = world.place().rank;
-                        let mut mailbox = Mailbox::new(&world);
-                        let mut council = Council::new(&mut mailbox, limit);
+                        let mut comm = Communicator::new(&world);
+                        let mut agreement = Agreement::new(&mut comm, limit);
                         let doubled = |said: Vec<usize>| Ok(said.into_iter().map(|value| value * 2).collect());
-                        council.step(say(rank), doubled).map_err(|fault| (fault.exit.code(), fault.to_string()))
+                        agreement.agree(say(rank), doubled).map_err(|fault| (fault.exit.code(), fault.to_string()))
                     })
                 })
                 .collect();
@@ -192,25 +196,25 @@ mod tests {
         })
     }
 
-    fn ill(message: &str, exit: u8) -> Ill {
-        Ill { exit, message: message.to_owned(), host: "nid1".to_owned() }
+    fn refused(message: &str, exit: u8) -> Refusal {
+        Refusal { exit, message: message.to_owned(), host: "nid1".to_owned() }
     }
 
     #[test]
     fn each_hears_what_rank_0_made_of_what_it_said() {
-        let answers = council(|rank| Ok(rank + 1), Duration::from_secs(10));
+        let answers = agreement(|rank| Ok(rank + 1), Duration::from_secs(10));
         assert_eq!(answers, [Ok(2), Ok(4), Ok(6)]);
     }
 
     #[test]
     fn one_that_is_ill_ends_it_for_all_with_one_code_and_rank_0_says_why() {
         let answers =
-            council(|rank| if rank == 2 { Err(ill("no such PU", 2)) } else { Ok(0) }, Duration::from_secs(10));
+            agreement(|rank| if rank == 2 { Err(refused("no such PU", 2)) } else { Ok(0) }, Duration::from_secs(10));
         assert_eq!(answers[0], Err((2, "rank 2 on nid1: no such PU".to_owned())));
         assert!(answers[1..].iter().all(|answer| *answer == Err((2, String::new()))), "{answers:?}");
-        let all = council(|_| Err(ill("no GPU", 77)), Duration::from_secs(10));
+        let all = agreement(|_| Err(refused("no GPU", 77)), Duration::from_secs(10));
         assert_eq!(all[0], Err((77, "no GPU".to_owned())));
-        let two = council(|rank| if rank > 0 { Err(ill("no GPU", 77)) } else { Ok(0) }, Duration::from_secs(10));
+        let two = agreement(|rank| if rank > 0 { Err(refused("no GPU", 77)) } else { Ok(0) }, Duration::from_secs(10));
         assert_eq!(two[0], Err((77, "ranks 1-2: no GPU".to_owned())));
     }
 }

@@ -1,4 +1,4 @@
-//! What ranks and their lead say to each other: reports up, decisions down, in a channel within a process and in letters between
+//! What ranks and their lead say to each other: reports up, decisions down, in a channel within a process and in messages between
 //! processes.
 //!
 //! As bytes they are postcard's: both ends are the same binary (the launch checks that before), so no field needs a name.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use topo::model::Link;
 
 use crate::sample::Outcome;
-use crate::spent::Spent;
+use crate::time_spent::TimeSpent;
 use crate::work::Latch;
 
 /// What a rank tells the lead.
@@ -17,7 +17,7 @@ pub(crate) enum Report {
     /// It is bound and has its device open, or not.
     Started { rank: usize, thread_id: u32, latch: Option<Latch> },
     /// One pass is over.
-    Pass { rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, spent: Spent, signalled: bool },
+    Pass { rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, spent: TimeSpent, signalled: bool },
     /// It has left; `aborted`: because another rank of its node gave up.
     Ended { rank: usize, aborted: bool },
     /// Where it is, because it was asked: in wait for another rank, or not.
@@ -71,9 +71,9 @@ pub(crate) enum Order {
     Leave { code: u8, all_well: bool },
 }
 
-/// A letter that cannot be read: the two ends are not the same program.
+/// A message that cannot be read: the two ends are not the same program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a letter of rank {from} cannot be read ({why}): are all processes the same numabench?")]
+#[error("a message of rank {from} cannot be read ({why}): are all processes the same numabench?")]
 pub struct Unreadable {
     /// The sender.
     pub from: usize,
@@ -81,9 +81,9 @@ pub struct Unreadable {
     pub why: String,
 }
 
-pub(crate) fn write(letter: &impl Serialize) -> Vec<u8> {
-    // Writing plain values to a growing buffer cannot fail; nothing would be an unreadable letter, which is reported.
-    postcard::to_stdvec(letter).unwrap_or_default()
+pub(crate) fn write(message: &impl Serialize) -> Vec<u8> {
+    // Writing plain values to a growing buffer cannot fail; nothing would be an unreadable message, which is reported.
+    postcard::to_stdvec(message).unwrap_or_default()
 }
 
 pub(crate) fn read<T: DeserializeOwned>(from: usize, bytes: &[u8]) -> Result<T, Unreadable> {
@@ -136,7 +136,7 @@ mod tests {
             bytes_per_s: None,
             source: "sysfs".into(),
         };
-        let spent = Spent { measure_ns: 7, ..Spent::default() };
+        let spent = TimeSpent { measure_ns: 7, ..TimeSpent::default() };
         let report =
             Report::Pass { rank: 9, outcomes: outcomes.clone(), link: Some(link.clone()), spent, signalled: true };
         let Report::Pass { rank, outcomes: got, link: got_link, spent: got_spent, signalled } =
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_that_is_cut_short_names_its_sender() {
+    fn a_message_that_is_cut_short_names_its_sender() {
         let bytes = write(&Report::Ended { rank: 300, aborted: true });
         let error = read::<Report>(300, &bytes[..1]).map(|report| report.rank());
         assert!(error.is_err_and(|error| error.to_string().contains("rank 300")));

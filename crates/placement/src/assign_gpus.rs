@@ -12,7 +12,7 @@ use crate::target::listed;
 use crate::{Member, NodePlanError, NodeRequest, Selection, SelectionError, Selector, Target, TargetId};
 
 /// One device for each member, and what is to be noted about the choice.
-pub(crate) fn share_out(
+pub(crate) fn assign_gpus(
     topology: &Topology,
     members: &[Member],
     asked: &NodeRequest,
@@ -216,7 +216,7 @@ mod tests {
             remedies: Remedies { hidden_device: "show it".to_owned(), ..Remedies::default() },
             ..NodeRequest::default()
         };
-        let (targets, _) = share_out(&machine(), members, &asked).map_err(|error| error.to_string())?;
+        let (targets, _) = assign_gpus(&machine(), members, &asked).map_err(|error| error.to_string())?;
         let bus = |target: Target| match target.id {
             TargetId::Gpu(pci) => pci.bus - 1,
             TargetId::Node(node) => 100 + node as u8,

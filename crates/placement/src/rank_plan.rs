@@ -1,7 +1,7 @@
-//! Ranks to seats: which PU and memory node each one gets once its device is known, who chose them, and how close they are.
+//! Ranks to requests: which PU and memory node each one gets once its device is known, who chose them, and how close they are.
 //!
 //! Ranks that are threads of one process and ranks that are processes differ in one thing here: whether they may use the same PUs and
-//! nodes. So a seat carries its own allowed sets, and both kinds are given their places by [`seated`].
+//! nodes. So a request carries its own allowed sets, and both kinds are given their places by [`plan_ranks`].
 
 use stats::IdSet;
 use topo::model::Topology;
@@ -84,7 +84,7 @@ pub struct Plan {
 
 /// A rank cannot have its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SeatError {
+pub enum RankPlanError {
     /// Its process may use no PU.
     #[error("{owner} may use no PU at all: its affinity and its cpuset have nothing in common")]
     NoPu {
@@ -100,7 +100,7 @@ pub enum SeatError {
 }
 
 /// A rank before it has its place.
-pub(crate) struct Seat<'m> {
+pub(crate) struct RankRequest<'m> {
     /// Whose it is, and what that process may use.
     pub(crate) owner: Owner<'m>,
     /// The PU asked for.
@@ -110,28 +110,28 @@ pub(crate) struct Seat<'m> {
 }
 
 /// Gives every rank its place, in order. Nothing is given before everything asked for is known to be had.
-pub(crate) fn seated(
+pub(crate) fn plan_ranks(
     topology: &Topology,
-    seats: Vec<Seat<'_>>,
+    requests: Vec<RankRequest<'_>>,
     membind: Membind,
     remedies: &Remedies,
-) -> Result<Plan, SeatError> {
-    for seat in &seats {
-        if let Some(pu) = seat.pu {
-            check_pu(topology, seat.owner, pu, remedies)?;
+) -> Result<Plan, RankPlanError> {
+    for request in &requests {
+        if let Some(pu) = request.pu {
+            check_pu(topology, request.owner, pu, remedies)?;
         }
         if let Membind::Node(node) = membind {
-            check_node(topology, seat.owner, node)?;
+            check_node(topology, request.owner, node)?;
         }
     }
     let mut taken: Vec<u32> = Vec::new();
     let mut notes = Notes::default();
     let mut ranks = Vec::new();
-    for (rank, Seat { owner, pu, target }) in seats.into_iter().enumerate() {
+    for (rank, RankRequest { owner, pu, target }) in requests.into_iter().enumerate() {
         let (pu, chosen_by) = match pu {
             Some(pu) => (pu, ChosenBy::Asked),
             None => default_pu(topology, &owner.allowed.pus, target.id, &taken)
-                .ok_or_else(|| SeatError::NoPu { owner: owner.name.to_owned() })?,
+                .ok_or_else(|| RankPlanError::NoPu { owner: owner.name.to_owned() })?,
         };
         let memory_node = match membind {
             Membind::Node(node) => node,

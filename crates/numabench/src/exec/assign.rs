@@ -14,16 +14,16 @@ use placement::{Selection, SelectionError, Target, TargetId, verdict};
 use ranks::Launcher;
 use topo::Start;
 
-use super::pool::Whose;
-use super::seat::Seat;
-use super::visible::{Seen, Sight};
+use super::pool::PoolOwner;
+use super::rank_slot::RankSlot;
+use super::visible::{VisibleGpu, VisibleGpus};
 use crate::args::place::GpuList;
 
 /// The GPUs of a rank, and the plan of its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deal {
+pub struct GpuAssignment {
     /// The GPUs that this rank drives.
-    pub drives: Vec<Seen>,
+    pub drives: Vec<VisibleGpu>,
     /// The GPUs that the node is planned with, in the order of ranks; none for ranks without GPUs.
     pub targets: Vec<Target>,
     /// How many ranks it is planned with.
@@ -34,52 +34,52 @@ pub struct Deal {
     pub notes: Vec<String>,
 }
 
-/// Deals the GPUs out.
-pub fn deal(
+/// Assigns the GPUs.
+pub fn assign_gpus(
     start: &Start,
-    sight: &Sight,
+    visible: &VisibleGpus,
     asked: Option<&GpuList>,
-    seat: &Seat,
-    whose: Whose,
-) -> Result<Deal, SelectionError> {
+    slot: &RankSlot,
+    owner: PoolOwner,
+) -> Result<GpuAssignment, SelectionError> {
     let named = match asked {
         Some(GpuList::None) => Some(Vec::new()),
-        Some(GpuList::Some(selection)) => Some(named(selection, sight)?),
+        Some(GpuList::Some(selection)) => Some(named(selection, visible)?),
         None => None,
     };
-    let list = named.as_deref().unwrap_or(&sight.seen);
-    let mut deal = if list.is_empty() {
-        Deal { ranks: seat.local_size, mine: vec![seat.local_rank], ..Deal::default() }
-    } else if are_its_own(start, sight, seat) {
+    let list = named.as_deref().unwrap_or(&visible.gpus);
+    let mut assignment = if list.is_empty() {
+        GpuAssignment { ranks: slot.local_size, mine: vec![slot.local_rank], ..GpuAssignment::default() }
+    } else if are_its_own(start, visible, slot) {
         of_its_own(start, list)
-    } else if whose != Whose::AllRanks && named.is_none() {
-        nearest(start, list, seat)
+    } else if owner != PoolOwner::AllRanks && named.is_none() {
+        nearest(start, list, slot)
     } else {
-        in_blocks(list, named.is_some(), seat)
+        in_blocks(list, named.is_some(), slot)
     };
-    if whose != Whose::AllRanks {
+    if owner != PoolOwner::AllRanks {
         // Nobody else has these PUs: they are not shared out among the GPUs of others.
-        deal.targets = deal.drives.iter().map(|seen| seen.target.clone()).collect();
-        deal.ranks = deal.targets.len().max(1);
-        deal.mine = (0..deal.ranks).collect();
+        assignment.targets = assignment.drives.iter().map(|seen| seen.target.clone()).collect();
+        assignment.ranks = assignment.targets.len().max(1);
+        assignment.mine = (0..assignment.ranks).collect();
     }
-    Ok(deal)
+    Ok(assignment)
 }
 
-fn named(selection: &Selection, sight: &Sight) -> Result<Vec<Seen>, SelectionError> {
+fn named(selection: &Selection, visible: &VisibleGpus) -> Result<Vec<VisibleGpu>, SelectionError> {
     if *selection == Selection::All {
-        return Ok(sight.seen.clone());
+        return Ok(visible.gpus.clone());
     }
-    let targets = selection.resolve(&sight.targets())?;
-    Ok(targets.iter().filter_map(|target| sight.find(target).cloned()).collect())
+    let targets = selection.resolve(&visible.targets())?;
+    Ok(targets.iter().filter_map(|target| visible.find(target).cloned()).collect())
 }
 
 /// Whether what this rank sees is not what its neighbours see.
-fn are_its_own(start: &Start, sight: &Sight, seat: &Seat) -> bool {
-    if seat.is_only() {
-        return seat.launcher != Launcher::Nobody;
+fn are_its_own(start: &Start, visible: &VisibleGpus, slot: &RankSlot) -> bool {
+    if slot.is_only() {
+        return slot.launcher != Launcher::Nobody;
     }
-    let seen = sight.seen.len();
+    let seen = visible.gpus.len();
     match of_step(start) {
         Some(count) => seen < count,
         None => seen == 1 && start.topology.gpus.len() > 1,
@@ -92,7 +92,7 @@ fn of_step(start: &Start) -> Option<usize> {
 }
 
 /// A rank to which GPUs were given: its cores are their shares in a plan that has every GPU of the step.
-fn of_its_own(start: &Start, list: &[Seen]) -> Deal {
+fn of_its_own(start: &Start, list: &[VisibleGpu]) -> GpuAssignment {
     let share = start.step.as_ref().map(|step| &step.gpus.share);
     let known = share.map(|share| share.usable.or(&share.other_tasks));
     let known = known.filter(|known| Some(known.len()) == of_step(start));
@@ -100,49 +100,53 @@ fn of_its_own(start: &Start, list: &[Seen]) -> Deal {
     let is_driven = |target: &Target| list.iter().any(|seen| seen.target.id == target.id);
     targets.retain(|target| is_driven(target) || known.as_ref().is_none_or(|known| known.contains(target.index)));
     let mine = (0..targets.len()).filter(|at| is_driven(&targets[*at])).collect();
-    Deal { drives: list.to_vec(), ranks: targets.len(), targets, mine, notes: Vec::new() }
+    GpuAssignment { drives: list.to_vec(), ranks: targets.len(), targets, mine, notes: Vec::new() }
 }
 
 /// The GPUs of a list that all ranks have, in blocks.
-fn in_blocks(list: &[Seen], named: bool, seat: &Seat) -> Deal {
-    let (rank, ranks, gpus) = (seat.local_rank, seat.local_size, list.len());
+fn in_blocks(list: &[VisibleGpu], named: bool, slot: &RankSlot) -> GpuAssignment {
+    let (rank, ranks, gpus) = (slot.local_rank, slot.local_size, list.len());
     let block = if named && gpus > ranks {
         rank * gpus / ranks..(rank + 1) * gpus / ranks
     } else {
         let at = rank * gpus / ranks;
         at..at + 1
     };
-    let targets = |list: &[Seen]| -> Vec<Target> { list.iter().map(|seen| seen.target.clone()).collect() };
+    let targets = |list: &[VisibleGpu]| -> Vec<Target> { list.iter().map(|seen| seen.target.clone()).collect() };
     let drives = list[block.clone()].to_vec();
     if named && gpus > ranks {
-        return Deal { drives, targets: targets(list), ranks: gpus, mine: block.collect(), notes: Vec::new() };
+        return GpuAssignment { drives, targets: targets(list), ranks: gpus, mine: block.collect(), notes: Vec::new() };
     }
-    let chosen: Vec<Seen> = match gpus > ranks {
+    let chosen: Vec<VisibleGpu> = match gpus > ranks {
         true => (0..ranks).map(|rank| list[rank * gpus / ranks].clone()).collect(),
         false => list.to_vec(),
     };
-    Deal { drives, targets: targets(&chosen), ranks, mine: vec![rank], notes: Vec::new() }
+    GpuAssignment { drives, targets: targets(&chosen), ranks, mine: vec![rank], notes: Vec::new() }
 }
 
 /// The nearest GPU to where the rank already is; of several as near, neighbours in rank take one after the other.
-fn nearest(start: &Start, list: &[Seen], seat: &Seat) -> Deal {
+fn nearest(start: &Start, list: &[VisibleGpu], slot: &RankSlot) -> GpuAssignment {
     let pu = start.topology.allowed.pus.first().unwrap_or_default();
-    let close = |seen: &Seen| match seen.target.id {
+    let close = |seen: &VisibleGpu| match seen.target.id {
         TargetId::Gpu(_) => verdict(&start.topology, pu, seen.target.id).closeness,
         TargetId::Node(_) => placement::Closeness::Unknown,
     };
     let best = list.iter().map(close).min();
-    let near: Vec<&Seen> = list.iter().filter(|seen| Some(close(seen)) == best).collect();
+    let near: Vec<&VisibleGpu> = list.iter().filter(|seen| Some(close(seen)) == best).collect();
     let mut notes = Vec::new();
-    if near.len() > 1 && !seat.is_only() {
-        notes.push(format!("of {} GPUs as near to PU {pu} the one for rank {} was taken", near.len(), seat.local_rank));
+    if near.len() > 1 && !slot.is_only() {
+        notes.push(format!("of {} GPUs as near to PU {pu} the one for rank {} was taken", near.len(), slot.local_rank));
     }
     let at = if best == Some(placement::Closeness::Unknown) {
-        seat.local_rank * near.len() / seat.local_size
+        slot.local_rank * near.len() / slot.local_size
     } else {
-        seat.local_rank % near.len().max(1)
+        slot.local_rank % near.len().max(1)
     };
-    Deal { drives: near.get(at).map(|seen| (*seen).clone()).into_iter().collect(), notes, ..Deal::default() }
+    GpuAssignment {
+        drives: near.get(at).map(|seen| (*seen).clone()).into_iter().collect(),
+        notes,
+        ..GpuAssignment::default()
+    }
 }
 
 #[cfg(test)]
@@ -152,23 +156,28 @@ mod tests {
     use super::*;
     use crate::exec::machine::{AMD, NVIDIA, set, start};
 
-    fn seat(launcher: Launcher, local_rank: usize, local_size: usize) -> Seat {
-        Seat { launcher, of_all: None, local_rank, local_size }
+    fn slot(launcher: Launcher, local_rank: usize, local_size: usize) -> RankSlot {
+        RankSlot { launcher, of_all: None, local_rank, local_size }
     }
 
-    fn dealt(start: &Start, gpus: Option<&str>, seat: &Seat, whose: Whose) -> Result<Deal, SelectionError> {
+    fn assigned(
+        start: &Start,
+        gpus: Option<&str>,
+        slot: &RankSlot,
+        owner: PoolOwner,
+    ) -> Result<GpuAssignment, SelectionError> {
         let asked = gpus.map(str::parse::<GpuList>).transpose()?;
-        deal(start, &Sight::of(start), asked.as_ref(), seat, whose)
+        assign_gpus(start, &VisibleGpus::of(start), asked.as_ref(), slot, owner)
     }
 
-    fn drives(deal: &Deal) -> Vec<u32> {
-        deal.drives.iter().map(|seen| seen.target.index).collect()
+    fn drives(assignment: &GpuAssignment) -> Vec<u32> {
+        assignment.drives.iter().map(|seen| seen.target.index).collect()
     }
 
     /// What each of `ranks` ranks drives.
     fn all(start: &Start, gpus: Option<&str>, ranks: usize) -> Result<Vec<Vec<u32>>, SelectionError> {
-        let one = |rank| dealt(start, gpus, &seat(Launcher::Srun, rank, ranks), Whose::AllRanks);
-        (0..ranks).map(|rank| one(rank).map(|deal| drives(&deal))).collect()
+        let one = |rank| assigned(start, gpus, &slot(Launcher::Srun, rank, ranks), PoolOwner::AllRanks);
+        (0..ranks).map(|rank| one(rank).map(|assignment| drives(&assignment))).collect()
     }
 
     fn in_step(mut start: Start, count: u32, usable: &str, other_tasks: &str) -> Start {
@@ -204,8 +213,8 @@ mod tests {
         let start = start(AMD, &[0, 1, 2, 3], &[]);
         for gpus in [None, Some("3,1"), Some("all"), Some("none")] {
             let plan = |rank| -> Result<_, SelectionError> {
-                let deal = dealt(&start, gpus, &seat(Launcher::Srun, rank, 2), Whose::AllRanks)?;
-                Ok((deal.targets, deal.ranks, deal.mine))
+                let assignment = assigned(&start, gpus, &slot(Launcher::Srun, rank, 2), PoolOwner::AllRanks)?;
+                Ok((assignment.targets, assignment.ranks, assignment.mine))
             };
             let (one, other) = (plan(0)?, plan(1)?);
             assert_eq!((&one.0, one.1), (&other.0, other.1), "{gpus:?}");
@@ -218,14 +227,14 @@ mod tests {
     fn a_rank_that_slurm_gave_gpus_to_keeps_them_all_and_takes_their_share_of_the_steps() -> Result<(), SelectionError>
     {
         let one = in_step(start(NVIDIA, &[2], &[]), 4, "2", "0-1,3");
-        let deal = dealt(&one, None, &seat(Launcher::Srun, 2, 4), Whose::AllRanks)?;
-        assert_eq!((drives(&deal), deal.ranks, &deal.mine), (vec![2], 4, &vec![2]));
+        let assignment = assigned(&one, None, &slot(Launcher::Srun, 2, 4), PoolOwner::AllRanks)?;
+        assert_eq!((drives(&assignment), assignment.ranks, &assignment.mine), (vec![2], 4, &vec![2]));
         let two = in_step(start(NVIDIA, &[2, 3], &[]), 4, "2-3", "0-1");
-        let deal = dealt(&two, None, &seat(Launcher::Srun, 1, 2), Whose::AllRanks)?;
-        assert_eq!((drives(&deal), &deal.mine), (vec![2, 3], &vec![2, 3]));
+        let assignment = assigned(&two, None, &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
+        assert_eq!((drives(&assignment), &assignment.mine), (vec![2, 3], &vec![2, 3]));
         let half = in_step(start(NVIDIA, &[3], &[]), 2, "3", "2");
-        let deal = dealt(&half, None, &seat(Launcher::Srun, 1, 2), Whose::AllRanks)?;
-        assert_eq!((deal.ranks, &deal.mine), (2, &vec![1]), "only the step's GPUs have ranks");
+        let assignment = assigned(&half, None, &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
+        assert_eq!((assignment.ranks, &assignment.mine), (2, &vec![1]), "only the step's GPUs have ranks");
         Ok(())
     }
 
@@ -234,15 +243,19 @@ mod tests {
         let two = in_step(start(NVIDIA, &[0, 1], &[]), 2, "0-1", "");
         assert_eq!(all(&two, None, 2)?, [[0], [1]]);
         let one = in_step(start(NVIDIA, &[1], &[]), 1, "1", "");
-        let deal = dealt(&one, None, &seat(Launcher::Srun, 1, 2), Whose::AllRanks)?;
-        assert_eq!((drives(&deal), deal.ranks, &deal.mine), (vec![1], 2, &vec![1]), "two ranks share its cores");
+        let assignment = assigned(&one, None, &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
+        assert_eq!(
+            (drives(&assignment), assignment.ranks, &assignment.mine),
+            (vec![1], 2, &vec![1]),
+            "two ranks share its cores"
+        );
         Ok(())
     }
 
     #[test]
     fn one_gpu_of_several_is_taken_for_the_ranks_own_where_nobody_says() -> Result<(), SelectionError> {
-        let deal = dealt(&start(NVIDIA, &[1], &[]), None, &seat(Launcher::Mpirun, 3, 4), Whose::AllRanks)?;
-        assert_eq!((drives(&deal), deal.ranks, &deal.mine), (vec![1], 4, &vec![1]));
+        let assignment = assigned(&start(NVIDIA, &[1], &[]), None, &slot(Launcher::Mpirun, 3, 4), PoolOwner::AllRanks)?;
+        assert_eq!((drives(&assignment), assignment.ranks, &assignment.mine), (vec![1], 4, &vec![1]));
         Ok(())
     }
 
@@ -250,17 +263,17 @@ mod tests {
     fn the_only_rank_of_a_launch_keeps_what_it_sees_and_a_process_on_its_own_takes_the_first()
     -> Result<(), SelectionError> {
         let start = start(NVIDIA, &[1, 2], &[]);
-        assert_eq!(drives(&dealt(&start, None, &seat(Launcher::Srun, 0, 1), Whose::AllRanks)?), [1, 2]);
-        let alone = seat(Launcher::Nobody, 0, 1);
-        assert_eq!(drives(&dealt(&start, None, &alone, Whose::AllRanks)?), [1]);
-        assert_eq!(drives(&dealt(&start, Some("2"), &alone, Whose::AllRanks)?), [2]);
-        assert_eq!(drives(&dealt(&start, Some("all"), &alone, Whose::AllRanks)?), [1, 2]);
+        assert_eq!(drives(&assigned(&start, None, &slot(Launcher::Srun, 0, 1), PoolOwner::AllRanks)?), [1, 2]);
+        let alone = slot(Launcher::Nobody, 0, 1);
+        assert_eq!(drives(&assigned(&start, None, &alone, PoolOwner::AllRanks)?), [1]);
+        assert_eq!(drives(&assigned(&start, Some("2"), &alone, PoolOwner::AllRanks)?), [2]);
+        assert_eq!(drives(&assigned(&start, Some("all"), &alone, PoolOwner::AllRanks)?), [1, 2]);
         Ok(())
     }
 
     #[test]
     fn what_is_not_seen_cannot_be_named() {
-        let hidden = dealt(&start(NVIDIA, &[1], &[]), Some("0"), &seat(Launcher::Nobody, 0, 1), Whose::AllRanks);
+        let hidden = assigned(&start(NVIDIA, &[1], &[]), Some("0"), &slot(Launcher::Nobody, 0, 1), PoolOwner::AllRanks);
         assert!(matches!(hidden, Err(SelectionError::Absent { .. })), "{hidden:?}");
     }
 
@@ -268,21 +281,21 @@ mod tests {
     fn a_rank_whose_pus_are_its_own_takes_a_gpu_near_to_them() -> Result<(), SelectionError> {
         let mut near_node_1 = start(AMD, &[0, 1, 2, 3], &[]);
         near_node_1.topology = near_node_1.topology.restricted_to(&set("6"));
-        let deal = dealt(&near_node_1, None, &seat(Launcher::Srun, 3, 4), Whose::ThisRanks)?;
-        assert_eq!((drives(&deal), deal.ranks, &deal.mine), (vec![1], 1, &vec![0]));
-        assert!(deal.notes[0].contains("of 2 GPUs as near to PU 6"), "{:?}", deal.notes);
-        let even = dealt(&near_node_1, None, &seat(Launcher::Srun, 2, 4), Whose::Kept)?;
+        let assignment = assigned(&near_node_1, None, &slot(Launcher::Srun, 3, 4), PoolOwner::ThisRank)?;
+        assert_eq!((drives(&assignment), assignment.ranks, &assignment.mine), (vec![1], 1, &vec![0]));
+        assert!(assignment.notes[0].contains("of 2 GPUs as near to PU 6"), "{:?}", assignment.notes);
+        let even = assigned(&near_node_1, None, &slot(Launcher::Srun, 2, 4), PoolOwner::Unchanged)?;
         assert_eq!(drives(&even), [0]);
-        let named = dealt(&near_node_1, Some("2,3,0,1"), &seat(Launcher::Srun, 3, 4), Whose::Kept)?;
+        let named = assigned(&near_node_1, Some("2,3,0,1"), &slot(Launcher::Srun, 3, 4), PoolOwner::Unchanged)?;
         assert_eq!(drives(&named), [1], "what is named goes by rank");
         Ok(())
     }
 
     #[test]
     fn without_gpus_ranks_are_planned_without() -> Result<(), SelectionError> {
-        let deal = dealt(&start(AMD, &[], &[]), None, &seat(Launcher::Srun, 1, 2), Whose::AllRanks)?;
-        assert_eq!((deal.targets.len(), deal.ranks, &deal.mine), (0, 2, &vec![1]));
-        let none = dealt(&start(AMD, &[0], &[]), Some("none"), &seat(Launcher::Srun, 1, 2), Whose::AllRanks)?;
+        let assignment = assigned(&start(AMD, &[], &[]), None, &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
+        assert_eq!((assignment.targets.len(), assignment.ranks, &assignment.mine), (0, 2, &vec![1]));
+        let none = assigned(&start(AMD, &[0], &[]), Some("none"), &slot(Launcher::Srun, 1, 2), PoolOwner::AllRanks)?;
         assert_eq!((none.drives.len(), none.targets.len()), (0, 0));
         Ok(())
     }
