@@ -54,6 +54,12 @@ driver_functions! {
         (to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     memcpy_d2h_async = cuMemcpyDtoHAsync as cuMemcpyDtoHAsync_v2, since "CUDA 3.2",
         (to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    device_can_access_peer = cuDeviceCanAccessPeer as cuDeviceCanAccessPeer, since "CUDA 4.0",
+        (can: *mut c_int, device: CUdevice, peer: CUdevice);
+    ctx_enable_peer_access = cuCtxEnablePeerAccess as cuCtxEnablePeerAccess, since "CUDA 4.0",
+        (peer: CUcontext, flags: c_uint);
+    memcpy_peer_async = cuMemcpyPeerAsync as cuMemcpyPeerAsync, since "CUDA 4.0",
+        (to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize, stream: CUstream);
     stream_create = cuStreamCreate as cuStreamCreate, since "CUDA 2.0", (stream: *mut CUstream, flags: c_uint);
     stream_destroy = cuStreamDestroy as cuStreamDestroy_v2, since "CUDA 4.0", (stream: CUstream);
     stream_synchronize = cuStreamSynchronize as cuStreamSynchronize, since "CUDA 2.0", (stream: CUstream);

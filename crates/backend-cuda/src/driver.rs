@@ -4,16 +4,18 @@ use std::env;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, given};
+use backend_gpu::{Driver, Kernel, given};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
-use device::{CallError, DeviceError, MemoryInfo, Pattern, PlatformKind};
+use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
 
 use crate::api::Api;
-use crate::pattern_kernels::{self, PatternKernels};
+use crate::kernels::{self, Kernels};
 use crate::spin_kernel::{self, SpinKernel};
 
 /// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`, since CUDA 12.2; older drivers refuse it.
 const HOST_NUMA_ID: c_int = 134;
+/// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`.
+const PEER_ACCESS_ALREADY_ENABLED: i64 = 704;
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
 /// `CU_EVENT_DEFAULT`: with time stamps.
@@ -36,7 +38,7 @@ unsafe impl Driver for Api {
     type Event = CUevent;
     type Address = CUdeviceptr;
     type SpinKernel = SpinKernel;
-    type PatternKernels = PatternKernels;
+    type Kernels = Kernels;
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.
@@ -288,34 +290,54 @@ unsafe impl Driver for Api {
         unsafe { kernel.unload(self) }
     }
 
-    fn pattern_kernels_load(&self) -> Result<PatternKernels, DeviceError> {
-        Ok(pattern_kernels::load(self)?)
+    fn word(address: CUdeviceptr) -> u64 {
+        address
     }
 
-    unsafe fn pattern_fill(
+    unsafe fn host_on_device(&self, address: *mut c_void) -> Result<CUdeviceptr, CallError> {
+        // SAFETY: the caller's memory; the out-parameter is valid to write; the flags must be 0.
+        given(0, |on_device| unsafe { self.mem_host_get_device_pointer(on_device, address, 0) })
+    }
+
+    fn can_reach(&self, device: CUdevice, other: CUdevice) -> Result<bool, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        Ok(given(0, |can| unsafe { self.device_can_access_peer(can, device, other) })? != 0)
+    }
+
+    unsafe fn enable_reach(&self, other: CUcontext) -> Result<(), CallError> {
+        // SAFETY: the caller's context; the flags must be 0.
+        let enabled = unsafe { self.ctx_enable_peer_access(other, 0) };
+        enabled.or_else(|error| if error.code == PEER_ACCESS_ALREADY_ENABLED { Ok(()) } else { Err(error) })
+    }
+
+    unsafe fn copy_peer_async(
         &self,
-        kernels: &PatternKernels,
-        address: CUdeviceptr,
-        words: u64,
-        pattern: Pattern,
+        to: (CUdeviceptr, CUcontext),
+        from: (CUdeviceptr, CUcontext),
+        len: usize,
+        stream: CUstream,
     ) -> Result<(), CallError> {
-        // SAFETY: the caller's memory.
-        unsafe { pattern_kernels::fill(self, kernels, address, words, pattern) }
+        // SAFETY: the caller's areas and stream.
+        unsafe { self.memcpy_peer_async(to.0, to.1, from.0, from.1, len, stream) }
     }
 
-    unsafe fn pattern_compare(
+    fn kernels_load(&self) -> Result<Kernels, DeviceError> {
+        Ok(kernels::load(self)?)
+    }
+
+    unsafe fn kernel_launch(
         &self,
-        kernels: &PatternKernels,
-        address: CUdeviceptr,
-        words: u64,
-        pattern: Pattern,
-        lowest: CUdeviceptr,
+        kernels: &Kernels,
+        kernel: Kernel,
+        threads: u64,
+        stream: Option<CUstream>,
+        parameters: &mut [u64],
     ) -> Result<(), CallError> {
-        // SAFETY: the caller's memory.
-        unsafe { pattern_kernels::compare(self, kernels, address, words, pattern, lowest) }
+        // SAFETY: the caller's word.
+        unsafe { kernels::launch(self, kernels, kernel, threads, stream, parameters) }
     }
 
-    unsafe fn pattern_kernels_unload(&self, kernels: &PatternKernels) -> Result<(), CallError> {
+    unsafe fn kernels_unload(&self, kernels: &Kernels) -> Result<(), CallError> {
         // SAFETY: the caller's word.
         unsafe { kernels.unload(self) }
     }

@@ -2,7 +2,7 @@
 //!
 //! [`load`] gives the platform; all that it does is `backend-gpu`'s, and is the same for HIP. Here is what is CUDA's own: `library` (how the
 //! driver is found), `api` (its functions), `driver` (how the shared files call them), `module` (kernels as PTX text): `spin_kernel` (the latch's
-//! fallback), `pattern_kernels` (known bytes in device memory).
+//! fallback), `kernels` (patterns, copies, chains of loads).
 //!
 //! cudarc gives the driver's types and constants. Its functions are not used: they panic when the library or a symbol is
 //! missing, and return result codes as a Rust enum, for which a code newer than the bindings is undefined behaviour. Here a
@@ -12,9 +12,10 @@
 
 mod api;
 mod driver;
+mod kernels;
 mod library;
 mod module;
-mod pattern_kernels;
+
 mod spin_kernel;
 
 use backend_gpu::{Driver, GpuPlatform};

@@ -189,6 +189,49 @@ fn kernels_that_do_not_load_or_do_not_work_are_not_used_and_everything_else_is_a
     }
 }
 
+#[test]
+fn devices_that_reach_each_other_copy_directly_and_others_through_the_host() {
+    let devices = |peers: &str| format!("device 0000:05:00.0; {peers}; device 0000:06:00.0; {peers}");
+    for (peers, enabled) in [("peers 0 1", true), ("host-node 0", false)] {
+        // What never enables access cannot fail at it.
+        let told = [("FAKE_DEVICES", &*devices(peers)), ("FAKE_FAULTS", "fail cuCtxEnablePeerAccess * 999")];
+        let text = conforms("stream-wait", &told[..1]);
+        assert!(
+            text.contains("passed  0000:05:00.0  a copy between devices arrives, made by either of them"),
+            "{text}"
+        );
+        let output = run("conformance", &["stream-wait"], &fake(), &told);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text.contains("cuCtxEnablePeerAccess failed with code 999"), enabled, "{text}");
+    }
+}
+
+#[test]
+fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
+    let devices = "device 0000:05:00.0; peers 1; device 0000:06:00.0; peers 0";
+    for (fault, checks) in [
+        ("kernels copy-short", &["a kernel copies the bytes that were asked for, and no other"][..]),
+        (
+            "kernels chase-stops",
+            &["a chain of loads is followed to where it leads", "held loads do not start before the release"],
+        ),
+        (
+            "corrupt 20+ 0",
+            &[
+                "a copy between devices arrives, made by either of them",
+                "held copies between devices do not start before the release, and each has a mark",
+            ],
+        ),
+    ] {
+        let told = [("FAKE_DEVICES", devices), ("FAKE_FAULTS", fault)];
+        let output = run("conformance", &["stream-wait"], &fake(), &told);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let failed: Vec<&str> = failures(&text).iter().map(|(check, _)| *check).collect();
+        assert!(checks.iter().all(|check| failed.contains(check)), "{fault}: {text}");
+        assert!(fault.starts_with("corrupt") || failed.len() == checks.len(), "{fault}: {text}");
+    }
+}
+
 /// The checks that failed, of one device, and why each did.
 fn failures(text: &str) -> Vec<(&str, &str)> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("FAILED  0000:05:00.0  "));
@@ -204,7 +247,9 @@ fn what_never_queues_needs_no_stream_and_no_event() {
     let failures = failures(&text);
     let names: Vec<&str> =
         failures.iter().map(|(check, _)| check.split(&[',', ':'][..]).next().unwrap_or(check)).collect();
-    assert_eq!(names, ["both at once", "two threads share the device"], "{text}");
+    let by_kernels =
+        ["a kernel copies the bytes that were asked for", "a chain of loads is followed to where it leads"];
+    assert_eq!(names, [&["both at once", "two threads share the device"], &by_kernels[..]].concat(), "{text}");
     assert!(failures.iter().all(|(_, why)| why.contains("cuStreamCreate failed with code 917")), "{text}");
 }
 

@@ -72,6 +72,25 @@ impl<D: Driver> Context<D> {
         self.device
     }
 
+    /// The context as the driver's functions take it.
+    pub(crate) fn handle(&self) -> D::Context {
+        self.handle
+    }
+
+    /// Lets this device reach the other one's memory; whether it can.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn reach(&self, other: &Self) -> Result<bool, CallError> {
+        let driver = self.enter()?;
+        let can = driver.can_reach(self.device, other.device)?;
+        if can {
+            // SAFETY: the other context is retained as long as `other` lives.
+            unsafe { driver.enable_reach(other.handle) }?;
+        }
+        Ok(can)
+    }
+
     /// What errors call the device.
     pub(crate) fn place(&self) -> &str {
         &self.place

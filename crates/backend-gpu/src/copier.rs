@@ -11,14 +11,18 @@ use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{Area, CallError, Copier, DeviceError, Direction, HostPair, Marks, MemoryKind, Pattern};
+use device::{
+    Area, CallError, Copier, CopyBy, DeviceError, Direction, HostMemory, HostPair, Marks, MemoryKind, Pattern,
+};
 
+use crate::areas::{Areas, destination, source, unsupported};
 use crate::context::Context;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
+use crate::kernels::Kernels;
 use crate::latch::Mechanism;
 use crate::pattern_kernels::PatternKernels;
-use crate::queue::{Legs, Queue, no_batch};
+use crate::queue::{Queue, no_batch};
 
 /// One rank's copier.
 pub(crate) struct GpuCopier<D: Driver> {
@@ -30,12 +34,16 @@ pub(crate) struct GpuCopier<D: Driver> {
     queue: Option<Queue<D>>,
     /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
     takes_turns: bool,
+    /// The addresses of the source and the destination on the device, where a kernel copies.
+    by_kernel: Option<[Option<u64>; 2]>,
 }
 
 /// What a device found out once for all its copiers.
 pub(crate) struct Tools<D: Driver> {
     /// How a batch is held back, or why it cannot be.
     pub(crate) latch: Result<Mechanism<D>, String>,
+    /// Its kernels, or why there are none.
+    pub(crate) kernels: Result<Rc<Kernels<D>>, String>,
     /// What fills and compares areas, or why nothing does.
     pub(crate) patterns: Result<Rc<PatternKernels<D>>, String>,
 }
@@ -43,65 +51,13 @@ pub(crate) struct Tools<D: Driver> {
 // Derived, it would ask a driver to be Clone.
 impl<D: Driver> Clone for Tools<D> {
     fn clone(&self) -> Self {
-        Self { latch: self.latch.clone(), patterns: self.patterns.clone() }
+        Self { latch: self.latch.clone(), kernels: self.kernels.clone(), patterns: self.patterns.clone() }
     }
 }
 
-/// The device's side.
-struct Areas<D: Driver> {
-    a: Option<DeviceMemory<D>>,
-    /// With both directions at once.
-    b: Option<DeviceMemory<D>>,
-    len: usize,
-}
-
-fn unsupported(what: &'static str, reason: impl Into<String>) -> DeviceError {
-    DeviceError::Unsupported { what, reason: reason.into() }
-}
-
-impl<D: Driver> Areas<D> {
-    fn get(&self, area: Area) -> Result<&DeviceMemory<D>, DeviceError> {
-        let memory = if area == Area::A { &self.a } else { &self.b };
-        memory.as_ref().ok_or_else(|| {
-            unsupported("moving both directions at once", "this copier was made for one direction at a time")
-        })
-    }
-
-    /// The area, for `bytes` bytes from `offset` on.
-    fn part(&self, area: Area, offset: usize, bytes: usize) -> Result<&DeviceMemory<D>, DeviceError> {
-        if offset.checked_add(bytes).is_none_or(|end| end > self.len) {
-            let reason = format!("{bytes} bytes from {offset} on were asked for; the area has {} bytes", self.len);
-            return Err(unsupported("reaching this part of an area", reason));
-        }
-        self.get(area)
-    }
-
-    fn check_bytes(&self, bytes: usize) -> Result<(), DeviceError> {
-        if bytes == 0 || bytes > self.len {
-            let reason = format!("{bytes} bytes were asked for; this copier moves 1 to {} bytes", self.len);
-            return Err(unsupported("this copy", reason));
-        }
-        Ok(())
-    }
-
-    /// The copies of one queued round, as long as an area at most.
-    fn legs(&self, host: &mut HostPair, direction: Direction, bytes: usize) -> Result<Legs<'_, D>, DeviceError> {
-        let from = if direction == Direction::D2h { None } else { Some(source(host)?.as_ptr()) };
-        let to = if direction == Direction::H2d { None } else { Some(destination(host)?.as_mut_ptr()) };
-        let read = if direction == Direction::Bidirectional { Area::B } else { Area::A };
-        let (written, read) = (self.get(Area::A)?, self.get(read)?);
-        Ok(Legs { write: from.map(|from| (written, from)), read: to.map(|to| (read, to)), bytes })
-    }
-}
-
-fn source(host: &mut HostPair) -> Result<&mut [u8], DeviceError> {
-    let missing = || unsupported("a copy to the device", "this copier was made without a source");
-    Ok(host.source.as_mut().ok_or_else(missing)?.bytes_mut())
-}
-
-fn destination(host: &mut HostPair) -> Result<&mut [u8], DeviceError> {
-    let missing = || unsupported("a copy from the device", "this copier was made without a destination");
-    Ok(host.destination.as_mut().ok_or_else(missing)?.bytes_mut())
+/// The kernel that copies, where one is to.
+fn kernel<D: Driver>(tools: &Tools<D>, by_kernel: Option<[Option<u64>; 2]>) -> Option<(&Kernels<D>, [Option<u64>; 2])> {
+    Some((&**tools.kernels.as_ref().ok()?, by_kernel?))
 }
 
 /// Whether a driver can reach all ranges by itself.
@@ -143,7 +99,7 @@ impl<D: Driver> GpuCopier<D> {
         let a = Some(DeviceMemory::new(context, len)?);
         let b = bidirectional.then(|| DeviceMemory::new(context, len)).transpose()?;
         let (context, areas) = (Arc::clone(context), Areas { a, b, len });
-        Ok(Self { context, areas, host, tools, queue: None, takes_turns: false })
+        Ok(Self { context, areas, host, tools, queue: None, takes_turns: false, by_kernel: None })
     }
 
     /// Opens the latch and waits for what is queued.
@@ -179,10 +135,12 @@ impl<D: Driver> GpuCopier<D> {
             one => std::slice::from_ref(one),
         };
         for leg in legs {
-            let copies = self.areas.legs(&mut self.host, *leg, bytes)?;
+            let mut legs = self.areas.legs(&mut self.host, *leg, bytes)?;
+            legs.kernel = kernel(&self.tools, self.by_kernel);
+            let both_ways = *leg == Direction::Bidirectional;
             // SAFETY: `bytes` fits the ranges and areas; they are this copier's and pinned, and every way to reach or free them waits
             // for the queue first, or leaks them.
-            unsafe { queue.round(*leg, &copies) }?;
+            unsafe { queue.round(both_ways, |writes, reads| legs.queue(writes, reads)) }?;
         }
         Ok(())
     }
@@ -212,6 +170,30 @@ impl<D: Driver> Copier for GpuCopier<D> {
 
     fn take_turns(&mut self) {
         self.takes_turns = true;
+    }
+
+    fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
+        const WHAT: &str = "copies by a kernel";
+        self.settle()?;
+        self.by_kernel = None;
+        if by == CopyBy::Engine {
+            return Ok(());
+        }
+        if let Err(reason) = &self.tools.kernels {
+            return Err(unsupported(WHAT, reason.clone()));
+        }
+        if !is_pinned(&self.host) {
+            return Err(unsupported(WHAT, "a device reaches pinned memory only, and this is pageable"));
+        }
+        let driver = self.context.enter()?;
+        let on_device = |range: &mut Option<Box<dyn HostMemory>>| {
+            let address = range.as_mut().map(|range| range.bytes_mut().as_mut_ptr().cast());
+            // SAFETY: the range is pinned, and this copier's.
+            address.map(|address| unsafe { driver.host_on_device(address) }).transpose()
+        };
+        let source = on_device(&mut self.host.source)?.map(D::word);
+        self.by_kernel = Some([source, on_device(&mut self.host.destination)?.map(D::word)]);
+        Ok(())
     }
 
     fn store(&mut self, area: Area, offset: usize, from: &[u8]) -> Result<(), DeviceError> {
@@ -268,7 +250,10 @@ impl<D: Driver> Copier for GpuCopier<D> {
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
-        if direction == Direction::Bidirectional || (self.takes_turns && is_pinned(&self.host)) {
+        if direction == Direction::Bidirectional
+            || self.by_kernel.is_some()
+            || (self.takes_turns && is_pinned(&self.host))
+        {
             return self.round_on_own_stream(direction, bytes);
         }
         if direction != Direction::D2h {
@@ -292,8 +277,12 @@ impl<D: Driver> Copier for GpuCopier<D> {
         let Some(queue) = &mut self.queue else { return Err(no_batch("queueing copies")) };
         let checked = self.areas.check_bytes(bytes);
         let legs = checked.and_then(|()| self.areas.legs(&mut self.host, direction, bytes));
-        // SAFETY: as in `round_on_own_stream`.
-        let queued = legs.and_then(|legs| unsafe { queue.enqueue(direction, &legs, copies) });
+        let both_ways = direction == Direction::Bidirectional;
+        let queued = legs.and_then(|mut legs| {
+            legs.kernel = kernel(&self.tools, self.by_kernel);
+            // SAFETY: as in `round_on_own_stream`.
+            unsafe { queue.enqueue(both_ways, copies, |writes, reads| legs.queue(writes, reads)) }
+        });
         if queued.is_err() {
             queue.open();
         }

@@ -1,18 +1,23 @@
 //! An opened GPU: its context, what it can do, the memory and copiers it makes.
 
+use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{
-    Capabilities, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch, MemoryInfo, MemoryKind,
+    Capabilities, Chaser, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch, MemoryInfo,
+    MemoryKind, PeerCopier, PeerEnd,
 };
 
+use crate::chaser::GpuChaser;
 use crate::context::Context;
 use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
 use crate::host_memory::{Allocated, Registered};
+use crate::kernels::Kernels;
 use crate::latch::{LatchChoice, Mechanism};
 use crate::pattern_kernels::PatternKernels;
+use crate::peer::GpuPeerCopier;
 
 /// A GPU, opened by one thread.
 pub(crate) struct GpuDevice<D: Driver> {
@@ -34,8 +39,12 @@ impl<D: Driver> GpuDevice<D> {
         choice: LatchChoice,
     ) -> Result<Self, DeviceError> {
         let context = Context::retain(driver, handle, format!("GPU {}", facts.id))?;
-        let tools =
-            Tools { latch: Mechanism::choose(&context, choice), patterns: PatternKernels::load(&context).map(Rc::new) };
+        let latch = Mechanism::choose(&context, choice);
+        let loaded = Kernels::load(&context).map(Rc::new);
+        let patterns = loaded.clone().and_then(|kernels| PatternKernels::new(&context, &kernels)).map(Rc::new);
+        // A device that ran two of them wrong is not trusted with the others.
+        let kernels = patterns.as_ref().map_err(String::clone).and(loaded);
+        let tools = Tools { latch, kernels, patterns };
         let latch = match &tools.latch {
             Ok(Mechanism::StreamWait) => Latch::StreamWait,
             Ok(Mechanism::SpinKernel(_)) => Latch::SpinKernel,
@@ -82,5 +91,24 @@ impl<D: Driver> Device for GpuDevice<D> {
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {
         Ok(Box::new(GpuCopier::new(&self.context, self.tools.clone(), host, bidirectional)?))
+    }
+
+    fn peer_copier(
+        &self,
+        destination: &dyn Device,
+        by: PeerEnd,
+        len: usize,
+    ) -> Result<Box<dyn PeerCopier>, DeviceError> {
+        let other: Option<&Self> = (destination as &dyn Any).downcast_ref();
+        let other = other.ok_or_else(|| DeviceError::Unsupported {
+            what: "a copy between these devices",
+            reason: format!("{} and {} are not of one driver", self.facts.id, destination.facts().id),
+        })?;
+        let ends = ((&self.context, &self.tools), (&other.context, &other.tools));
+        Ok(Box::new(GpuPeerCopier::new(ends.0, ends.1, by, len)?))
+    }
+
+    fn chaser(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Chaser>, DeviceError> {
+        Ok(Box::new(GpuChaser::new(&self.context, &self.tools, memory)?))
     }
 }

@@ -7,8 +7,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use device::{CallError, DeviceError, MemoryInfo, Pattern, PlatformKind};
+use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
 use stats::PciAddress;
+
+use crate::kernels::Kernel;
 
 /// A driver that was initialised.
 ///
@@ -37,8 +39,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     type Address: Copy;
     /// The kernel that holds a stream, loaded.
     type SpinKernel;
-    /// The kernels that fill and compare device memory, loaded.
-    type PatternKernels;
+    /// The other kernels, loaded.
+    type Kernels;
 
     /// The version of the driver's API, as `MAJOR.MINOR`.
     ///
@@ -381,42 +383,69 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// Once, in the context it was loaded in, and nothing of it runs any more.
     unsafe fn spin_kernel_unload(&self, kernel: &Self::SpinKernel) -> Result<(), CallError>;
 
-    /// Loads the kernels that fill and compare.
+    /// The address as a kernel's parameter.
+    fn word(address: Self::Address) -> u64;
+
+    /// The address by which the device of the current context reaches pinned host memory.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `address` is in memory of [`Driver::host_alloc`] or [`Driver::host_register`] that lives.
+    unsafe fn host_on_device(&self, address: *mut c_void) -> Result<Self::Address, CallError>;
+
+    /// Whether a device can reach another one's memory.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn can_reach(&self, device: Self::Device, other: Self::Device) -> Result<bool, CallError>;
+
+    /// Lets the current context's device reach the memory of the other device's context. What is enabled already is no failure.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// The other context is retained.
+    unsafe fn enable_reach(&self, other: Self::Context) -> Result<(), CallError>;
+
+    /// Queues a copy between the memories of two contexts' devices, on a stream of one of them.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// Both areas have so many bytes, and live until the stream, which is of the current context, has been waited for.
+    unsafe fn copy_peer_async(
+        &self,
+        to: (Self::Address, Self::Context),
+        from: (Self::Address, Self::Context),
+        len: usize,
+        stream: Self::Stream,
+    ) -> Result<(), CallError>;
+
+    /// Loads the kernels.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where there are none, or the call that failed.
-    fn pattern_kernels_load(&self) -> Result<Self::PatternKernels, DeviceError>;
+    fn kernels_load(&self) -> Result<Self::Kernels, DeviceError>;
 
-    /// Begins to fill `words` words of 8 bytes with the pattern's first ones. Blocking copies come after it.
+    /// Queues one for about `threads` threads, on a stream, or on the default one, where blocking copies come after it.
     ///
     /// # Errors
     /// The call that failed.
     ///
     /// # Safety
-    /// The words are allocated, aligned, and live until a blocking copy has returned; the kernels were loaded in this context.
-    unsafe fn pattern_fill(
+    /// The parameters are the kernel's (see [`Kernel`]) and what they address lives until the kernel has been waited for; the kernels were
+    /// loaded in this context, and the stream is of it.
+    unsafe fn kernel_launch(
         &self,
-        kernels: &Self::PatternKernels,
-        address: Self::Address,
-        words: u64,
-        pattern: Pattern,
-    ) -> Result<(), CallError>;
-
-    /// Begins to lower the word at `lowest` to the index of the first of `words` words that is not the pattern's. Blocking copies come
-    /// after it.
-    ///
-    /// # Errors
-    /// The call that failed.
-    ///
-    /// # Safety
-    /// As [`Driver::pattern_fill`], also for the word at `lowest`.
-    unsafe fn pattern_compare(
-        &self,
-        kernels: &Self::PatternKernels,
-        address: Self::Address,
-        words: u64,
-        pattern: Pattern,
-        lowest: Self::Address,
+        kernels: &Self::Kernels,
+        kernel: Kernel,
+        threads: u64,
+        stream: Option<Self::Stream>,
+        parameters: &mut [u64],
     ) -> Result<(), CallError>;
 
     /// Unloads them.
@@ -426,5 +455,5 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     ///
     /// # Safety
     /// As [`Driver::spin_kernel_unload`].
-    unsafe fn pattern_kernels_unload(&self, kernels: &Self::PatternKernels) -> Result<(), CallError>;
+    unsafe fn kernels_unload(&self, kernels: &Self::Kernels) -> Result<(), CallError>;
 }

@@ -4,11 +4,13 @@
 //! A backend implements [`Driver`] on its table of functions ([`driver_functions`]), which it finds in a library opened at run
 //! time ([`library`]); [`GpuPlatform`] makes the device contract of it. From the outside in: the platform (`platform`,
 //! `enumerate`) opens devices (`device`), each in its context (`context`); a device pins host memory (`host_memory`) and makes
-//! copiers (`copier`), which own device memory (`device_memory`), fill and compare it (`pattern_kernels`), queue copies (`queue`) on lanes
-//! (`lane`, `stream`) and hold them back with a latch (`latch`). [`trial`] is what the backends' `conformance` programs do.
+//! copiers (`copier`, between two devices `peer`), which own device memory (`device_memory`, `areas`), fill and compare it (`pattern_kernels`), queue
+//! copies (`queue`) on lanes (`lane`, `stream`) and hold them back with a latch (`latch`); a `chaser` queues loads. `kernels` are a device's own. [`trial`] is what the backends' `conformance` programs do.
 //!
 //! Left out: every function and constant of a driver, and all that only one of them has.
 
+mod areas;
+mod chaser;
 mod context;
 mod copier;
 mod device;
@@ -17,10 +19,12 @@ mod driver;
 mod enumerate;
 mod functions;
 mod host_memory;
+mod kernels;
 mod lane;
 mod latch;
 pub mod library;
 mod pattern_kernels;
+mod peer;
 mod platform;
 mod queue;
 mod spin_kernel;
@@ -29,6 +33,7 @@ pub mod trial;
 
 pub use driver::Driver;
 pub use functions::{call_error, given, optional, required, simulation, uuid_text};
+pub use kernels::Kernel;
 pub use latch::LatchChoice;
 pub use platform::GpuPlatform;
 

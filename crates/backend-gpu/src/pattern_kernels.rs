@@ -1,8 +1,8 @@
-//! Filling device memory with a pattern, and comparing it with one, by kernels where the driver has them: loaded in a context, tried
-//! before anybody trusts them, unloaded on drop.
+//! Filling device memory with a pattern, and comparing it with one, by kernels where the device has them: tried before anybody trusts them.
 //!
 //! They run on the default stream, as blocking copies do, and are waited for by a blocking copy of one word back to the host.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{CallError, DeviceError, Pattern};
@@ -10,6 +10,7 @@ use device::{CallError, DeviceError, Pattern};
 use crate::context::Context;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
+use crate::kernels::{Kernel, Kernels};
 
 /// What the trial fills and compares: two pages.
 const TRIED_BYTES: usize = 8192;
@@ -17,29 +18,23 @@ const TRIED: Pattern = Pattern::new(0x0123_4567_89ab_cdef).with_page_key(0xfedc_
 /// Where the trial plants a wrong byte: in the first word of the second page.
 const WRONG: usize = 4096 + 5;
 
-/// The loaded kernels.
+/// The kernels that fill and compare, tried.
 pub(crate) struct PatternKernels<D: Driver> {
-    context: Arc<Context<D>>,
-    kernels: D::PatternKernels,
+    kernels: Rc<Kernels<D>>,
     /// What is tried, and after it the word that a comparison leaves.
     scratch: DeviceMemory<D>,
 }
 
 impl<D: Driver> PatternKernels<D> {
-    /// Loads and tries them.
+    /// Tries them.
     ///
     /// # Errors
-    /// Why there are none that can be trusted.
-    pub(crate) fn load(context: &Arc<Context<D>>) -> Result<Self, String> {
-        let text = |error| match error {
-            DeviceError::Unsupported { reason, .. } => reason,
-            other => other.to_string(),
-        };
-        let scratch = DeviceMemory::new(context, TRIED_BYTES + 8).map_err(text)?;
-        let kernels = context.enter().map_err(DeviceError::from).and_then(D::pattern_kernels_load).map_err(text)?;
-        let loaded = Self { context: Arc::clone(context), kernels, scratch };
-        loaded.try_out()?;
-        Ok(loaded)
+    /// Why they cannot be trusted.
+    pub(crate) fn new(context: &Arc<Context<D>>, kernels: &Rc<Kernels<D>>) -> Result<Self, String> {
+        let scratch = DeviceMemory::new(context, TRIED_BYTES + 8).map_err(|error: DeviceError| error.to_string())?;
+        let tried = Self { kernels: Rc::clone(kernels), scratch };
+        tried.try_out()?;
+        Ok(tried)
     }
 
     fn try_out(&self) -> Result<(), String> {
@@ -70,9 +65,10 @@ impl<D: Driver> PatternKernels<D> {
         if words == 0 {
             return Ok(());
         }
-        let driver = self.context.enter()?;
+        let Pattern { key, page_key, invert } = pattern;
+        let parameters = [D::word(area.address()), words, key, page_key, invert];
         // SAFETY: the caller's area has so many words, and the read below waits for the kernel.
-        unsafe { driver.pattern_fill(&self.kernels, area.address(), words, pattern) }?;
+        unsafe { self.kernels.launch(Kernel::Fill, words, None, parameters) }?;
         self.scratch.read(TRIED_BYTES, &mut [0; 8])
     }
 
@@ -89,22 +85,14 @@ impl<D: Driver> PatternKernels<D> {
         if words == 0 {
             return Ok(None);
         }
-        let driver = self.context.enter()?;
         self.scratch.write(TRIED_BYTES, &u64::MAX.to_le_bytes())?;
-        let lowest = D::offset(self.scratch.address(), TRIED_BYTES);
+        let Pattern { key, page_key, invert } = pattern;
+        let lowest = D::word(D::offset(self.scratch.address(), TRIED_BYTES));
+        let parameters = [D::word(area.address()), words, key, page_key, invert, lowest];
         // SAFETY: the caller's area has so many words, `lowest` is the scratch's last one, and the read below waits for the kernel.
-        unsafe { driver.pattern_compare(&self.kernels, area.address(), words, pattern, lowest) }?;
+        unsafe { self.kernels.launch(Kernel::Compare, words, None, parameters) }?;
         let mut found = [0; 8];
         self.scratch.read(TRIED_BYTES, &mut found)?;
         Ok(Some(u64::from_le_bytes(found)).filter(|index| *index < words))
-    }
-}
-
-impl<D: Driver> Drop for PatternKernels<D> {
-    fn drop(&mut self) {
-        if let Ok(driver) = self.context.enter() {
-            // SAFETY: loaded once, unloaded once; each run was waited for.
-            let _ = unsafe { driver.pattern_kernels_unload(&self.kernels) };
-        }
     }
 }

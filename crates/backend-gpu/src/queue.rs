@@ -8,15 +8,15 @@
 
 use std::sync::Arc;
 
-use device::{CallError, DeviceError, Direction, MAX_ROUNDS, Marks};
+use device::{CallError, DeviceError, MAX_ROUNDS, Marks};
 
+use crate::areas::unsupported;
 use crate::context::Context;
-use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::lane::Lane;
 use crate::latch::{Latch, Mechanism};
 use crate::spin_kernel::SPIN_LIMIT;
-use crate::stream::Event;
+use crate::stream::{Event, Stream};
 
 /// The queue of one copier.
 pub(crate) struct Queue<D: Driver> {
@@ -41,17 +41,6 @@ enum Batch {
     Empty,
     OneWay,
     BothWays,
-}
-
-/// The copies of one round: from the host to an area, and from an area to the host.
-pub(crate) struct Legs<'a, D: Driver> {
-    pub(crate) write: Option<(&'a DeviceMemory<D>, *const u8)>,
-    pub(crate) read: Option<(&'a DeviceMemory<D>, *mut u8)>,
-    pub(crate) bytes: usize,
-}
-
-fn unsupported(what: &'static str, reason: impl Into<String>) -> DeviceError {
-    DeviceError::Unsupported { what, reason: reason.into() }
 }
 
 /// No batch is open.
@@ -120,23 +109,23 @@ impl<D: Driver> Queue<D> {
         Ok(())
     }
 
-    /// Queues a round of the batch; a failure opens the latch.
+    /// Queues a round of the batch: `times` times what `queue` queues on the first lane's stream and, both ways, on the second's (one way the
+    /// two are the same).
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] without a batch or for a round that does not fit it, or the call that failed.
     ///
     /// # Safety
-    /// The legs' areas and ranges have so many bytes, the ranges are pinned, and all live, lent to nobody, until [`Queue::settle`] has
-    /// succeeded.
+    /// All memory that `queue` names to the driver lives, pinned and lent to nobody, until [`Queue::settle`] has succeeded.
     pub(crate) unsafe fn enqueue(
         &mut self,
-        direction: Direction,
-        legs: &Legs<'_, D>,
-        copies: u32,
+        both_ways: bool,
+        times: u32,
+        queue: impl Fn(&Stream<D>, &Stream<D>) -> Result<(), CallError>,
     ) -> Result<(), DeviceError> {
-        let kind = if direction == Direction::Bidirectional { Batch::BothWays } else { Batch::OneWay };
+        let kind = if both_ways { Batch::BothWays } else { Batch::OneWay };
         let (Some(batch), Some(gate)) = (self.batch, &self.gate) else { return Err(no_batch("queueing copies")) };
-        if copies == 0 {
+        if times == 0 {
             return Err(unsupported("a round of 0 copies", "a round has at least one"));
         }
         if batch != Batch::Empty && batch != kind {
@@ -152,9 +141,8 @@ impl<D: Driver> Queue<D> {
             second.stream().wait_for(&gate.start)?;
         }
         self.batch = Some(kind);
-        for _ in 0..copies {
-            // SAFETY: the caller's word.
-            unsafe { legs.queue(&self.first, second.as_deref().unwrap_or(&self.first)) }?;
+        for _ in 0..times {
+            queue(self.first.stream(), second.as_deref().unwrap_or(&self.first).stream())?;
         }
         self.first.mark()?;
         second.map_or(Ok(()), Lane::mark)?;
@@ -168,17 +156,14 @@ impl<D: Driver> Queue<D> {
     ///
     /// # Safety
     /// As [`Queue::enqueue`].
-    pub(crate) unsafe fn round(&mut self, direction: Direction, legs: &Legs<'_, D>) -> Result<(), CallError> {
+    pub(crate) unsafe fn round(
+        &mut self,
+        both_ways: bool,
+        queue: impl Fn(&Stream<D>, &Stream<D>) -> Result<(), CallError>,
+    ) -> Result<(), CallError> {
         self.in_flight = true;
-        let queued = match direction {
-            Direction::Bidirectional => {
-                let second = self.second.as_ref().unwrap_or(&self.first);
-                // SAFETY: the caller's word.
-                unsafe { legs.queue(&self.first, second) }
-            }
-            // SAFETY: the caller's word.
-            _ => unsafe { legs.queue(&self.first, &self.first) },
-        };
+        let second = self.second.as_ref().filter(|_| both_ways).unwrap_or(&self.first);
+        let queued = queue(self.first.stream(), second.stream());
         let settled = self.settle();
         queued.and(settled)
     }
@@ -211,23 +196,5 @@ impl<D: Driver> Queue<D> {
             Some(second) => Ok(second.ends(&gate.start, &mut marks.second_ns)?),
             None => Ok(()),
         }
-    }
-}
-
-impl<D: Driver> Legs<'_, D> {
-    /// Queues each copy there is once.
-    ///
-    /// # Safety
-    /// As [`Queue::enqueue`].
-    unsafe fn queue(&self, writes: &Lane<D>, reads: &Lane<D>) -> Result<(), CallError> {
-        if let Some((area, from)) = self.write {
-            // SAFETY: the caller's word.
-            unsafe { area.queue_write(from, self.bytes, writes.stream()) }?;
-        }
-        if let Some((area, to)) = self.read {
-            // SAFETY: the caller's word.
-            unsafe { area.queue_read(to, self.bytes, reads.stream()) }?;
-        }
-        Ok(())
     }
 }

@@ -53,6 +53,10 @@ functions! {
         (to: hipDeviceptr_t, from: *mut c_void, bytes: usize, stream: hipStream_t);
     memcpy_d2h_async = hipMemcpyDtoHAsync, since "ROCm 4.2",
         (to: *mut c_void, from: hipDeviceptr_t, bytes: usize, stream: hipStream_t);
+    device_can_access_peer = hipDeviceCanAccessPeer, since "ROCm 4.2", (can: *mut c_int, device: c_int, peer: c_int);
+    device_enable_peer_access = hipDeviceEnablePeerAccess, since "ROCm 4.2", (peer: c_int, flags: c_uint);
+    memcpy_peer_async = hipMemcpyPeerAsync, since "ROCm 4.2",
+        (to: *mut c_void, to_device: c_int, from: *const c_void, from_device: c_int, bytes: usize, stream: hipStream_t);
     stream_create_with_flags = hipStreamCreateWithFlags, since "ROCm 4.2", (stream: *mut hipStream_t, flags: c_uint);
     stream_destroy = hipStreamDestroy, since "ROCm 4.2", (stream: hipStream_t);
     stream_synchronize = hipStreamSynchronize, since "ROCm 4.2", (stream: hipStream_t);

@@ -362,3 +362,23 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> hipError_t;
 }
+unsafe extern "C" {
+    pub fn hipDeviceCanAccessPeer(
+        canAccessPeer: *mut ::core::ffi::c_int,
+        deviceId: ::core::ffi::c_int,
+        peerDeviceId: ::core::ffi::c_int,
+    ) -> hipError_t;
+}
+unsafe extern "C" {
+    pub fn hipDeviceEnablePeerAccess(peerDeviceId: ::core::ffi::c_int, flags: ::core::ffi::c_uint) -> hipError_t;
+}
+unsafe extern "C" {
+    pub fn hipMemcpyPeerAsync(
+        dst: *mut ::core::ffi::c_void,
+        dstDeviceId: ::core::ffi::c_int,
+        src: *const ::core::ffi::c_void,
+        srcDevice: ::core::ffi::c_int,
+        sizeBytes: usize,
+        stream: hipStream_t,
+    ) -> hipError_t;
+}

@@ -7,16 +7,17 @@ use std::convert::Infallible;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, given};
-use device::{CallError, DeviceError, MemoryInfo, Pattern, PlatformKind};
+use backend_gpu::{Driver, Kernel, given};
+use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
 use stats::PciAddress;
 
 use crate::api::Api;
 use crate::bindings::{
     hipDevice_t, hipDeviceAttribute_t_hipDeviceAttributeCanUseStreamWaitValue as CAN_USE_STREAM_WAIT_VALUE,
-    hipDeviceptr_t, hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory, hipEvent_t, hipEventDefault,
-    hipHostMallocNumaUser, hipHostMallocPortable, hipHostRegisterPortable, hipMallocSignalMemory, hipStream_t,
-    hipStreamNonBlocking, hipStreamWaitValueGte,
+    hipDeviceptr_t, hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory,
+    hipError_t_hipErrorPeerAccessAlreadyEnabled, hipEvent_t, hipEventDefault, hipHostMallocNumaUser,
+    hipHostMallocPortable, hipHostRegisterPortable, hipMallocSignalMemory, hipStream_t, hipStreamNonBlocking,
+    hipStreamWaitValueGte,
 };
 use crate::{NO_DEVICE, absence, partition};
 
@@ -40,7 +41,7 @@ unsafe impl Driver for Api {
     type Event = hipEvent_t;
     type Address = hipDeviceptr_t;
     type SpinKernel = Infallible;
-    type PatternKernels = Infallible;
+    type Kernels = Infallible;
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.
@@ -291,32 +292,54 @@ unsafe impl Driver for Api {
         match *kernel {}
     }
 
-    fn pattern_kernels_load(&self) -> Result<Infallible, DeviceError> {
-        Err(no_kernel("filling and comparing on the device"))
+    fn word(address: hipDeviceptr_t) -> u64 {
+        address.addr() as u64
     }
 
-    unsafe fn pattern_fill(
+    unsafe fn host_on_device(&self, address: *mut c_void) -> Result<hipDeviceptr_t, CallError> {
+        // Unified addresses: pinned memory has one address for host and device.
+        Ok(address)
+    }
+
+    fn can_reach(&self, device: hipDevice_t, other: hipDevice_t) -> Result<bool, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        Ok(given(0, |can| unsafe { self.device_can_access_peer(can, device, other) })? != 0)
+    }
+
+    unsafe fn enable_reach(&self, other: hipDevice_t) -> Result<(), CallError> {
+        // SAFETY: the flags must be 0.
+        let enabled = unsafe { self.device_enable_peer_access(other, 0) };
+        let already = i64::from(hipError_t_hipErrorPeerAccessAlreadyEnabled);
+        enabled.or_else(|error| if error.code == already { Ok(()) } else { Err(error) })
+    }
+
+    unsafe fn copy_peer_async(
+        &self,
+        to: (hipDeviceptr_t, hipDevice_t),
+        from: (hipDeviceptr_t, hipDevice_t),
+        len: usize,
+        stream: hipStream_t,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's areas and stream.
+        unsafe { self.memcpy_peer_async(to.0, to.1, from.0, from.1, len, stream) }
+    }
+
+    fn kernels_load(&self) -> Result<Infallible, DeviceError> {
+        Err(no_kernel("running a kernel"))
+    }
+
+    unsafe fn kernel_launch(
         &self,
         kernels: &Infallible,
-        _address: hipDeviceptr_t,
-        _words: u64,
-        _pattern: Pattern,
+        _kernel: Kernel,
+        _threads: u64,
+        _stream: Option<hipStream_t>,
+        _parameters: &mut [u64],
     ) -> Result<(), CallError> {
         match *kernels {}
     }
 
-    unsafe fn pattern_compare(
-        &self,
-        kernels: &Infallible,
-        _address: hipDeviceptr_t,
-        _words: u64,
-        _pattern: Pattern,
-        _lowest: hipDeviceptr_t,
-    ) -> Result<(), CallError> {
-        match *kernels {}
-    }
-
-    unsafe fn pattern_kernels_unload(&self, kernels: &Infallible) -> Result<(), CallError> {
+    unsafe fn kernels_unload(&self, kernels: &Infallible) -> Result<(), CallError> {
         match *kernels {}
     }
 }

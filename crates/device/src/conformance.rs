@@ -15,6 +15,7 @@ mod memory;
 mod patterns;
 mod payload;
 mod range;
+mod reach;
 mod reuse;
 
 use crate::{Copier, Device, DeviceError, DeviceId, HostMemory, HostPair, MemoryKind, Platform};
@@ -70,6 +71,7 @@ fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<F
                     patterns::CHECKS,
                     reuse::CHECKS,
                     batches::CHECKS,
+                    reach::CHECKS,
                 ];
                 let checks = tables.into_iter().flatten().filter(|(check, _)| chosen(check));
                 findings.extend(checks.map(|(check, run)| finding(check, outcome(run(&subject)))));

@@ -57,6 +57,26 @@ impl Direction {
     }
 }
 
+/// What moves the bytes of queued copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CopyBy {
+    /// The device's copy engines.
+    #[default]
+    Engine,
+    /// A kernel of loads and stores on the device's multiprocessors.
+    Kernel,
+}
+
+impl CopyBy {
+    /// As users type it and as documents name it (nvbandwidth's words).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Engine => "ce",
+            Self::Kernel => "sm",
+        }
+    }
+}
+
 /// A part of a copier's device memory, as long as its host ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Area {
@@ -102,6 +122,20 @@ pub trait Copier {
     /// their own: a driver's blocking copies may hold a lock of the device's context, for which a second thread can wait very
     /// long (11 s seen with CUDA 13 on an H200). Where there is no such lock it changes nothing.
     fn take_turns(&mut self) {}
+
+    /// From now on queued copies are made by a kernel of loads and stores, or by the copy engines again. On coherent links the two differ.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where the device runs no such kernel, or the host ranges are not pinned.
+    fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
+        match by {
+            CopyBy::Engine => Ok(()),
+            CopyBy::Kernel => Err(DeviceError::Unsupported {
+                what: "copies by a kernel",
+                reason: "this device runs no kernel".to_owned(),
+            }),
+        }
+    }
 
     /// Writes these bytes to an area from `offset` on, blocking and untimed.
     ///

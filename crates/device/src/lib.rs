@@ -3,6 +3,7 @@
 //! * [`Platform`] is a family of devices this process can reach (CUDA, HIP, host memory);
 //! * [`Device`] is one of them, opened by the thread that will use it;
 //! * [`Copier`] owns one rank's buffers on both sides and moves bytes between them;
+//! * [`PeerCopier`] moves bytes between two devices, [`Chaser`] follows a chain of loads through host memory;
 //! * [`Pattern`] is known bytes, the same on host and device;
 //! * [`HostMemory`] is memory a copier may own: placed and proven by its maker, pinned by a device;
 //! * [`conformance`] holds the checks that every backend's tests run.
@@ -11,16 +12,20 @@
 //! reason, and the plan consults it before anything runs.
 
 pub mod capability;
+pub mod chase;
 pub mod conformance;
 pub mod copier;
 pub mod error;
 pub mod host_memory;
 pub mod pattern;
+pub mod peer;
 pub mod platform;
 
 pub use capability::{Capabilities, Latch, MemoryKind};
-pub use copier::{Area, Copier, Direction, MAX_ROUNDS, Marks};
+pub use chase::Chaser;
+pub use copier::{Area, Copier, CopyBy, Direction, MAX_ROUNDS, Marks};
 pub use error::{CallError, DeviceError};
 pub use host_memory::{HeapMemory, HostMemory};
 pub use pattern::{Difference, Pattern};
+pub use peer::{PeerCopier, PeerEnd, PeerPath};
 pub use platform::{Device, DeviceFacts, DeviceId, HostPair, MemoryInfo, Platform, PlatformFacts, PlatformKind};

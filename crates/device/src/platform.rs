@@ -1,10 +1,11 @@
 //! A platform (driver) and its devices: who they are, how they are opened, what they lend a rank.
 
+use std::any::Any;
 use std::fmt;
 
 use stats::PciAddress;
 
-use crate::{Capabilities, Copier, DeviceError, HostMemory, MemoryKind};
+use crate::{Capabilities, Chaser, Copier, DeviceError, HostMemory, MemoryKind, PeerCopier, PeerEnd};
 
 /// Which family of devices a platform drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +134,7 @@ pub trait Platform: Send + Sync {
 }
 
 /// A device opened by, and used from, one thread.
-pub trait Device {
+pub trait Device: Any {
     /// What the platform said of it.
     fn facts(&self) -> &DeviceFacts;
 
@@ -167,4 +168,31 @@ pub trait Device {
     /// # Errors
     /// [`DeviceError::OutOfMemory`], [`DeviceError::Unsupported`], or the call that failed.
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError>;
+
+    /// Allocates `len` bytes here and as many on another device of the same platform, opened by the same thread, for copies from here to there
+    /// by the copy engine of one of the two.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where devices of this kind do not copy to each other, [`DeviceError::OutOfMemory`], or the call that
+    /// failed.
+    fn peer_copier(
+        &self,
+        destination: &dyn Device,
+        by: PeerEnd,
+        len: usize,
+    ) -> Result<Box<dyn PeerCopier>, DeviceError> {
+        let _ = (destination, by, len);
+        let reason = format!("{} has no memory of its own that another device copies from", self.facts().id);
+        Err(DeviceError::Unsupported { what: "copies between devices", reason })
+    }
+
+    /// Takes over pinned host memory that holds a chain, for this device to follow.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where this device runs no kernel, or the memory is not pinned; or the call that failed.
+    fn chaser(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Chaser>, DeviceError> {
+        let _ = memory;
+        let reason = format!("{} runs no kernel that could follow a chain", self.facts().id);
+        Err(DeviceError::Unsupported { what: "the latency of a device's loads", reason })
+    }
 }

@@ -4,11 +4,12 @@
 //! context does in which a sticky error has occurred: every call on it answers the same code.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::c_int;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::code::{Answer, INVALID_CONTEXT};
+use crate::code::{Answer, INVALID_CONTEXT, INVALID_DEVICE, PEER_ALREADY_ENABLED, PEER_UNSUPPORTED};
 use crate::{actor, devices, faults, memory};
 
 thread_local! {
@@ -20,6 +21,8 @@ thread_local! {
 struct State {
     users: AtomicI32,
     lost: AtomicI32,
+    /// The devices whose memory it was let reach.
+    reaches: Mutex<BTreeSet<usize>>,
 }
 
 fn states() -> &'static [State] {
@@ -71,6 +74,23 @@ pub fn alive(device: usize) -> Answer<usize> {
 /// From now on every call on the device answers this.
 pub fn lose(device: usize, code: c_int) {
     states()[device].lost.store(code, Ordering::Release);
+}
+
+fn reached<T>(device: usize, look: impl FnOnce(&mut BTreeSet<usize>) -> T) -> T {
+    look(&mut states()[device].reaches.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Lets a device reach another's memory from now on.
+pub fn enable_reach(device: usize, other: usize) -> Answer {
+    if !devices::all().devices.get(device).ok_or(INVALID_DEVICE)?.peers.contains(&other) {
+        return Err(PEER_UNSUPPORTED);
+    }
+    if reached(device, |others| others.insert(other)) { Ok(()) } else { Err(PEER_ALREADY_ENABLED) }
+}
+
+/// Whether it was let reach it.
+pub fn reaches(device: usize, other: usize) -> bool {
+    reached(device, |others| others.contains(&other))
 }
 
 /// One user more.

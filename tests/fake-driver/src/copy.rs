@@ -1,4 +1,4 @@
-//! One copy between a host range and a device: what may go wrong with it, its bytes, and when it ends.
+//! One copy between a host range and a device, or between two devices: what may go wrong with it, its bytes, and when it ends.
 //!
 //! Where `repeats skip` is told, a copy whose bytes seem to be there already takes its time but is not made again: eight GPUs that move
 //! 20 GB/s each are more than a small machine's memory can follow.
@@ -16,6 +16,8 @@ const LOOK_EVERY: usize = 1 << 18;
 pub enum Direction {
     ToDevice,
     ToHost,
+    /// From another device, or to it.
+    Peer,
 }
 
 /// What is to move.
@@ -37,11 +39,42 @@ impl Copy {
         if in_bounds && host != 0 { Ok(copy) } else { Err(INVALID_VALUE) }
     }
 
+    /// A copy between two devices' memories, made by one of them. Where that one cannot reach the other, it is staged, and takes the time
+    /// of a copy from the source to the host.
+    pub fn between(
+        device: usize,
+        (to_device, to): (usize, usize),
+        (from_device, from): (usize, usize),
+        len: usize,
+    ) -> Answer<Self> {
+        let there = |device, address| memory::device_of(address, len) == Some(device);
+        if len == 0 || !there(to_device, to) || !there(from_device, from) || ![to_device, from_device].contains(&device)
+        {
+            return Err(INVALID_VALUE);
+        }
+        let other = if device == to_device { from_device } else { to_device };
+        let reaches = device == other || context::reaches(device, other);
+        let (device, direction) = if reaches { (device, Direction::Peer) } else { (from_device, Direction::ToHost) };
+        Ok(Self { device, direction, to, from, len })
+    }
+
+    /// The same by addresses alone, as a kernel's loads and stores are made: the host's side is pinned.
+    pub fn by_kernel(device: usize, to: usize, from: usize, len: usize) -> Answer<Self> {
+        let len = if faults::kernels().copies_short { len.saturating_sub(1).max(1) } else { len };
+        let (writes, reads) =
+            (memory::device_of(to, len) == Some(device), memory::device_of(from, len) == Some(device));
+        match (writes, reads) {
+            (true, false) if memory::is_pinned(from, len) => Self::new(device, Direction::ToDevice, to, from, len),
+            (false, true) if memory::is_pinned(to, len) => Self::new(device, Direction::ToHost, to, from, len),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+
     /// The addresses on the device and on the host.
     fn sides(&self) -> (usize, usize) {
         match self.direction {
             Direction::ToDevice => (self.to, self.from),
-            Direction::ToHost => (self.from, self.to),
+            Direction::ToHost | Direction::Peer => (self.from, self.to),
         }
     }
 
@@ -57,6 +90,11 @@ impl Copy {
             return Err(INVALID_HANDLE);
         }
         if memory::is_pinned(self.sides().1, self.len) { stream.push(Op::Copy(self)) } else { self.block() }
+    }
+
+    /// Queues it on a stream of this device, whichever device's time it takes.
+    pub fn queue_on(self, stream: &Stream, device: usize) -> Answer {
+        if stream.device() == device { stream.push(Op::Copy(self)) } else { Err(INVALID_HANDLE) }
     }
 
     /// Does it, and returns when it has ended.

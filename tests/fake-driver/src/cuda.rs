@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::code::{
-    ALREADY_REGISTERED, Answer, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, give,
-    give_text,
+    ALREADY_REGISTERED, Answer, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY,
+    PEER_ALREADY_ENABLED, give, give_text,
 };
 use crate::context::{giving_back, on_device, outside};
 use crate::copy::{Copy, Direction};
@@ -44,6 +44,7 @@ fn name(result: c_int) -> Answer<*const c_char> {
         OUT_OF_MEMORY => c"CUDA_ERROR_OUT_OF_MEMORY",
         700 => c"CUDA_ERROR_ILLEGAL_ADDRESS",
         ALREADY_REGISTERED => c"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+        PEER_ALREADY_ENABLED => c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
         719 => c"CUDA_ERROR_LAUNCH_FAILED",
         NOT_SUPPORTED => c"CUDA_ERROR_NOT_SUPPORTED",
         _ => return Err(INVALID_VALUE),
@@ -145,6 +146,32 @@ extern "C" fn cuCtxSetCurrent(handle: usize) -> c_int {
         context::set_current(place);
         let known = place.is_none_or(|place| place < devices::all().devices.len() && context::is_used(place));
         if known { Ok(()) } else { Err(INVALID_CONTEXT) }
+    })
+}
+
+/// The place of a context's handle.
+fn place(handle: usize) -> Answer<usize> {
+    let place = (handle / CONTEXT).checked_sub(1).filter(|place| *place < devices::all().devices.len());
+    place.filter(|place| context::is_used(*place)).ok_or(INVALID_CONTEXT)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxEnablePeerAccess(peer: usize, _flags: c_uint) -> c_int {
+    on_device("cuCtxEnablePeerAccess", |device| context::enable_reach(device, place(peer)?))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyPeerAsync(
+    to: u64,
+    to_context: usize,
+    from: u64,
+    from_context: usize,
+    len: usize,
+    stream: usize,
+) -> c_int {
+    on_device("cuMemcpyPeerAsync", |device| {
+        let (to, from) = ((place(to_context)?, to as usize), (place(from_context)?, from as usize));
+        Copy::between(device, to, from, len)?.queue_on(unsafe { Stream::of(stream) }?, device)
     })
 }
 

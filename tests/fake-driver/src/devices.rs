@@ -14,6 +14,8 @@
 //! d2h RATE LATENCY
 //! over LINK [WEIGHT] [local|remote]   copies pass the link, WEIGHT times their bytes [1]; only those with memory of the same, or of
 //!                           another, NUMA node than the device's [all]
+//! peer RATE LATENCY         copies to and from other devices that it makes [as fast as this machine copies]
+//! loads LATENCY LATENCY     one load of host memory on its own node, and of memory on another [no time]
 //! peers NUMBER...           the devices, by their place in this file, whose memory it can reach [none]
 //! ```
 //!
@@ -57,6 +59,10 @@ pub struct Device {
     pub host_node: Option<u32>,
     pub h2d: Option<Speed>,
     pub d2h: Option<Speed>,
+    /// Copies between devices that it makes.
+    pub peer: Option<Speed>,
+    /// One load of host memory, local and remote, nanoseconds.
+    pub loads_ns: Option<(f64, f64)>,
     pub over: Vec<Over>,
     pub peers: Vec<usize>,
 }
@@ -103,7 +109,9 @@ pub fn visible(lists: &[Option<String>]) -> Vec<usize> {
 impl Described {
     /// Whether any device has a described rate.
     pub fn has_rates(&self) -> bool {
-        self.devices.iter().any(|device| device.h2d.is_some() || device.d2h.is_some())
+        self.devices
+            .iter()
+            .any(|device| device.h2d.or(device.d2h).or(device.peer).is_some() || device.loads_ns.is_some())
     }
 
     fn add(&mut self, line: &str) -> Result<(), String> {
@@ -146,6 +154,8 @@ impl Device {
             ("host-node", [number]) => self.host_node = Some(parsed(number)?),
             ("h2d", [rate, latency]) => self.h2d = speed(rate, latency)?,
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,
+            ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,
+            ("loads", [local, remote]) => self.loads_ns = Some((quantity(local, TIMES)?, quantity(remote, TIMES)?)),
             ("over", [name, rest @ ..]) => {
                 let mut over = Over { link: link(name)?, weight: 1.0, remote: None };
                 for word in rest {

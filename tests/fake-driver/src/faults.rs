@@ -10,6 +10,8 @@
 //! wait never-ends        the stream's wait for a value never ends
 //! patterns fill-wrong    the kernel that fills memory leaves it as it is
 //! patterns compare-blind the kernel that compares memory finds nothing wrong
+//! kernels copy-short     the kernel that copies leaves out the last byte
+//! kernels chase-stops    the kernel that follows a chain stops a step early
 //! ```
 //!
 //! Copies are counted over all streams, in the order in which they begin, those included that warm up and verify, and those by which the
@@ -34,14 +36,16 @@ struct Faults {
     lose: Vec<(When, c_int)>,
     times: Vec<(When, f32)>,
     wait: Wait,
-    patterns: Patterns,
+    kernels: Kernels,
 }
 
-/// What is wrong with the kernels for patterns.
+/// What is wrong with the kernels.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Patterns {
+pub struct Kernels {
     pub fills_wrong: bool,
     pub compares_blind: bool,
+    pub copies_short: bool,
+    pub stops_early: bool,
 }
 
 /// Which of a series.
@@ -116,9 +120,9 @@ pub fn wait() -> Wait {
     all().wait
 }
 
-/// What is wrong with the kernels for patterns.
-pub fn patterns() -> Patterns {
-    all().patterns
+/// What is wrong with the kernels.
+pub fn kernels() -> Kernels {
+    all().kernels
 }
 
 impl When {
@@ -168,8 +172,10 @@ impl Faults {
             }
             ["wait", "holds-nothing"] => self.wait = Wait::HoldsNothing,
             ["wait", "never-ends"] => self.wait = Wait::NeverEnds,
-            ["patterns", "fill-wrong"] => self.patterns.fills_wrong = true,
-            ["patterns", "compare-blind"] => self.patterns.compares_blind = true,
+            ["patterns", "fill-wrong"] => self.kernels.fills_wrong = true,
+            ["patterns", "compare-blind"] => self.kernels.compares_blind = true,
+            ["kernels", "copy-short"] => self.kernels.copies_short = true,
+            ["kernels", "chase-stops"] => self.kernels.stops_early = true,
             _ => return Err("no such fault".to_owned()),
         }
         Ok(())

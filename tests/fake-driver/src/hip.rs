@@ -271,6 +271,26 @@ unsafe extern "C" fn hipMemcpyDtoHAsync(to: usize, from: usize, len: usize, stre
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, _flags: c_uint) -> c_int {
+    on_device("hipDeviceEnablePeerAccess", |device| context::enable_reach(device, place(peer)?))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hipMemcpyPeerAsync(
+    to: usize,
+    to_device: c_int,
+    from: usize,
+    from_device: c_int,
+    len: usize,
+    stream: usize,
+) -> c_int {
+    on_device("hipMemcpyPeerAsync", |device| {
+        let (to, from) = ((place(to_device)?, to), (place(from_device)?, from));
+        Copy::between(device, to, from, len)?.queue_on(unsafe { Stream::of(stream) }?, device)
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn hipStreamCreateWithFlags(handle: *mut usize, _flags: c_uint) -> c_int {
     on_device("hipStreamCreateWithFlags", |device| give(handle, Ok(Stream::create(device))))
 }

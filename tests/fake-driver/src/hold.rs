@@ -5,18 +5,22 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::chase::Chase;
 use crate::code::{Answer, INVALID_IMAGE, INVALID_VALUE};
+use crate::copy::Copy;
 use crate::faults::{self, Wait};
 use crate::pattern::Kernel;
 use crate::stream::{Op, Rule, Stream, WaitWord};
 use crate::{actor, memory};
 
-/// The handles of the modules (the spin kernel's, the patterns') and of their functions.
+/// The handles of the modules (the spin kernel's, and that of the others) and of their functions.
 const SPIN: usize = 0x77;
-const PATTERNS: usize = 0x7a;
+const KERNELS: usize = 0x7a;
 const HOLD: usize = 0x78;
 const FILL: usize = 0x7b;
 const COMPARE: usize = 0x7c;
+const COPY: usize = 0x7d;
+const CHASE: usize = 0x7e;
 const KERNEL: &CStr = c"numabench_hold";
 
 /// The waits at which streams of this process are.
@@ -58,7 +62,7 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
     let has = |entry: &str| text.contains(&format!(".visible .entry {entry}(")) && text.trim_end().ends_with('}');
     let module = match () {
         () if has("numabench_hold") => SPIN,
-        () if has("numabench_fill") && has("numabench_compare") => PATTERNS,
+        () if has("numabench_fill") && has("numabench_compare") => KERNELS,
         () => return Err(INVALID_IMAGE),
     };
     memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
@@ -67,7 +71,7 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
 
 /// Forgets it.
 pub fn unload(module: usize) -> Answer {
-    if ![SPIN, PATTERNS].contains(&module) {
+    if ![SPIN, KERNELS].contains(&module) {
         return Err(INVALID_VALUE);
     }
     memory::OBJECTS.fetch_sub(1, Ordering::AcqRel);
@@ -76,16 +80,19 @@ pub fn unload(module: usize) -> Answer {
 
 /// A kernel by its name.
 pub unsafe fn function(module: usize, name: *const c_char) -> Answer<usize> {
+    let text = unsafe { CStr::from_ptr(name) };
     match (module, unsafe { Kernel::named(name) }) {
-        (SPIN, None) if unsafe { CStr::from_ptr(name) } == KERNEL => Ok(HOLD),
-        (PATTERNS, Some(Kernel::Fill)) => Ok(FILL),
-        (PATTERNS, Some(Kernel::Compare)) => Ok(COMPARE),
+        (SPIN, None) if text == KERNEL => Ok(HOLD),
+        (KERNELS, None) if text == c"numabench_copy" => Ok(COPY),
+        (KERNELS, None) if text == c"numabench_chase" => Ok(CHASE),
+        (KERNELS, Some(Kernel::Fill)) => Ok(FILL),
+        (KERNELS, Some(Kernel::Compare)) => Ok(COMPARE),
         _ => Err(INVALID_VALUE),
     }
 }
 
-/// Queues the kernel that holds, on a stream of the caller's, or runs one of the others, on the default stream. The parameters of that which
-/// holds are a word's address, a value, and a limit in nanoseconds.
+/// Queues the kernel that holds, that which copies or that which follows loads on a stream of the caller's, or runs one of the others on the
+/// default stream. The parameters of that which holds are a word's address, a value, and a limit in nanoseconds.
 pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: *mut *mut c_void) -> Answer {
     if parameters.is_null() {
         return Err(INVALID_VALUE);
@@ -93,10 +100,19 @@ pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: 
     match (function, stream) {
         (FILL, 0) => return unsafe { Kernel::Fill.run(device, parameters) },
         (COMPARE, 0) => return unsafe { Kernel::Compare.run(device, parameters) },
-        (HOLD, _) => {}
-        _ => return Err(INVALID_VALUE),
+        _ => {}
     }
     let stream = unsafe { Stream::of(stream) }?;
+    match function {
+        HOLD => {}
+        COPY => {
+            let parameter = |at: usize| unsafe { *(*parameters.add(at)).cast::<u64>() } as usize;
+            let copy = Copy::by_kernel(device, parameter(0), parameter(1), parameter(2))?;
+            return copy.queue_on(stream, device);
+        }
+        CHASE => return stream.push(Op::Chase(unsafe { Chase::new(device, parameters) }?)),
+        _ => return Err(INVALID_VALUE),
+    }
     let (word, value, limit) = unsafe {
         (
             *(*parameters).cast::<u64>() as usize,

@@ -3,7 +3,7 @@
 //! `cuda` and `hip` are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
 //! nothing else. What they do is done once: `devices` (described by a file), `context` (which device a thread uses, and whether
 //! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel), `pattern` (those that
-//! fill and compare). `faults` says what
+//! fill and compare), `chase` (that which follows loads). `faults` says what
 //! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`share` divides them), in virtual
 //! time (`clock`) that all threads (`actor`) of all processes of a run share (`page`); `place` says where a rank is pretended to run.
 //!
@@ -17,7 +17,7 @@
 //! `place`), `FAKE_SHARED` (see `page`). As the real ones do, it leaves out the devices that `CUDA_VISIBLE_DEVICES` or
 //! `HIP_VISIBLE_DEVICES` does not name.
 //!
-//! Left out: kernels but these, managed memory, copies between devices, the default stream's order.
+//! Left out: kernels but these, managed memory, the default stream's order.
 
 #![allow(
     non_snake_case,
@@ -29,6 +29,7 @@
 )]
 
 mod actor;
+mod chase;
 mod clock;
 mod code;
 mod context;

@@ -43,14 +43,14 @@ impl Kernel {
             mix(key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15))) ^ invert
         };
         match self {
-            Self::Fill if !faults::patterns().fills_wrong => {
+            Self::Fill if !faults::kernels().fills_wrong => {
                 (0..).zip(memory).for_each(|(index, at)| *at = word(index));
             }
             Self::Fill => {}
             Self::Compare => {
                 let lowest = area(parameter(5) as usize, 8)?;
                 let found = (0..).zip(memory).find(|(index, at)| **at != word(*index)).map(|(index, _)| index);
-                if let Some(found) = found.filter(|_| !faults::patterns().compares_blind) {
+                if let Some(found) = found.filter(|_| !faults::kernels().compares_blind) {
                     unsafe { *lowest = (*lowest).min(found) };
                 }
             }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::chase::Chase;
 use crate::code::{Answer, INVALID_HANDLE, NOT_READY};
 use crate::copy::Copy;
 use crate::event::{Event, QUERY};
@@ -17,6 +18,7 @@ use crate::{actor, clock, hold, memory};
 /// What can be queued.
 pub enum Op {
     Copy(Copy),
+    Chase(Chase),
     WaitWord(WaitWord),
     WaitEvent(Arc<Event>, u32),
     Record(Arc<Event>, u32),
@@ -172,6 +174,7 @@ impl Stream {
 fn perform(op: &Op) {
     match op {
         Op::Copy(copy) => copy.run(),
+        Op::Chase(chase) => chase.run(),
         Op::WaitWord(wait) => wait.wait(),
         Op::WaitEvent(event, number) => event.wait_for(*number),
         Op::Record(event, number) => event.reach(*number),

@@ -23,27 +23,30 @@ struct Flow {
 
 impl Flow {
     fn pack(self) -> u32 {
-        let flags = 1 | u32::from(self.direction == Direction::ToHost) << 1 | u32::from(self.remote) << 2;
-        (self.device as u32) << 3 | flags
+        (self.device as u32) << 4 | (self.direction as u32) << 2 | u32::from(self.remote) << 1 | 1
     }
 
     fn unpack(word: u32) -> Option<Self> {
-        let direction = if word & 2 != 0 { Direction::ToHost } else { Direction::ToDevice };
-        (word & 1 != 0).then_some(Self { device: (word >> 3) as usize, direction, remote: word & 4 != 0 })
+        let direction = match word >> 2 & 3 {
+            0 => Direction::ToDevice,
+            1 => Direction::ToHost,
+            _ => Direction::Peer,
+        };
+        (word & 1 != 0).then_some(Self { device: (word >> 4) as usize, direction, remote: word & 2 != 0 })
     }
 
     /// The links it passes: the shared ones, and its own direction of its own device, which come after them.
     fn path(self, described: &Described) -> share::Path {
-        let over = described.devices[self.device].over.iter();
+        let over = described.devices[self.device].over.iter().filter(|_| self.direction != Direction::Peer);
         let over = over.filter(|over| over.remote.is_none_or(|remote| remote == self.remote));
-        let own = described.links.len() + 2 * self.device + usize::from(self.direction == Direction::ToHost);
+        let own = described.links.len() + 3 * self.device + self.direction as usize;
         over.map(|over| (over.link, over.weight)).chain([(own, 1.0)]).collect()
     }
 }
 
 /// All links' rates in the order that [`Flow::path`] counts them.
 fn links(described: &Described) -> Vec<f64> {
-    let own = described.devices.iter().flat_map(|device| [device.h2d, device.d2h]);
+    let own = described.devices.iter().flat_map(|device| [device.h2d, device.d2h, device.peer]);
     let own = own.map(|speed| speed.map_or(f64::INFINITY, |speed| speed.rate));
     described.links.iter().map(|link| link.rate).chain(own).collect()
 }
@@ -51,14 +54,33 @@ fn links(described: &Described) -> Vec<f64> {
 /// Returns when the copy, which begins now, has taken its time. A device without described rates takes none but this machine's.
 pub fn carry(copy: &Copy) {
     let device = &devices::all().devices[copy.device];
-    let speed = if copy.direction == Direction::ToDevice { device.h2d } else { device.d2h };
+    let speed = match copy.direction {
+        Direction::ToDevice => device.h2d,
+        Direction::ToHost => device.d2h,
+        Direction::Peer => device.peer,
+    };
     let Some(speed) = speed else { return };
-    let remote = place::node().zip(device.host_node).is_some_and(|(memory, device)| memory != device);
-    let flow = Flow { device: copy.device, direction: copy.direction, remote };
+    pass_along(copy.device, copy.direction, speed.latency_ns, copy.len as f64);
+}
+
+/// Returns when so many loads of host memory, each waiting for the one before it, have taken their time.
+pub fn load(device: usize, steps: u64) {
+    let Some((local_ns, remote_ns)) = devices::all().devices[device].loads_ns else { return };
+    let each_ns = if is_remote(device) { remote_ns } else { local_ns };
+    pass_along(device, Direction::ToDevice, each_ns * steps as f64, 0.0);
+}
+
+/// Whether the calling thread's memory is on another node than the device.
+fn is_remote(device: usize) -> bool {
+    place::node().zip(devices::all().devices[device].host_node).is_some_and(|(memory, device)| memory != device)
+}
+
+fn pass_along(device: usize, direction: Direction, latency_ns: f64, bytes: f64) {
+    let flow = Flow { device, direction, remote: is_remote(device) };
     let me = actor::me();
     {
         let _page = page::lock();
-        me.begin(flow, speed.latency_ns, copy.len as f64);
+        me.begin(flow, latency_ns, bytes);
     }
     actor::wait(0, None, || me.flow.get() == 0);
 }
@@ -125,7 +147,7 @@ mod tests {
     #[test]
     fn a_flow_survives_being_packed() {
         for device in [0, 7, 4095] {
-            for direction in [Direction::ToDevice, Direction::ToHost] {
+            for direction in [Direction::ToDevice, Direction::ToHost, Direction::Peer] {
                 for remote in [false, true] {
                     let flow = Flow { device, direction, remote };
                     assert_eq!(Flow::unpack(flow.pack()), Some(flow));

@@ -50,6 +50,9 @@ functions! {
     total_mem: c"cuDeviceTotalMem_v2" (*mut usize, c_int);
     retain: c"cuDevicePrimaryCtxRetain" (*mut usize, c_int);
     set_current: c"cuCtxSetCurrent" (usize);
+    can_access_peer: c"cuDeviceCanAccessPeer" (*mut c_int, c_int, c_int);
+    enable_peer_access: c"cuCtxEnablePeerAccess" (usize, c_uint);
+    queue_between: c"cuMemcpyPeerAsync" (u64, usize, u64, usize, usize, usize);
     mem_info: c"cuMemGetInfo_v2" (*mut usize, *mut usize);
     alloc: c"cuMemAlloc_v2" (*mut u64, usize);
     free: c"cuMemFree_v2" (u64);

@@ -247,6 +247,39 @@ extern "C" fn hipMemcpyDtoHAsync(to: usize, from: u64, len: usize, stream: usize
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn hipDeviceCanAccessPeer(to: *mut c_int, number: c_int, peer: c_int) -> c_int {
+    of(number, |driver, device| match handle(driver, peer) {
+        Ok(peer) => unsafe { (driver.can_access_peer)(to, device, peer) },
+        Err(code) => code,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> c_int {
+    on_device(|driver| match context(driver, peer) {
+        Ok(context) => unsafe { (driver.enable_peer_access)(context, flags) },
+        Err(code) => code,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyPeerAsync(
+    to: u64,
+    to_device: c_int,
+    from: u64,
+    from_device: c_int,
+    len: usize,
+    stream: usize,
+) -> c_int {
+    on_device(|driver| match (context(driver, to_device), context(driver, from_device)) {
+        (Ok(to_context), Ok(from_context)) => unsafe {
+            (driver.queue_between)(to, to_context, from, from_context, len, stream)
+        },
+        (Err(code), _) | (_, Err(code)) => code,
+    })
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn hipStreamCreateWithFlags(to: *mut usize, flags: c_uint) -> c_int {
     on_device(|driver| unsafe { (driver.stream_create)(to, flags) })
 }

@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
 const MIB: usize = 1 << 20;
 
 /// Long enough for any copy here to end if nothing held it.
-const HELD: Duration = Duration::from_millis(50);
+pub(super) const HELD: Duration = Duration::from_millis(50);
 
 fn no_latch(subject: &Subject) -> Result<(), Halt> {
     if subject.needs_latch().is_ok() {

@@ -1,0 +1,240 @@
+//! Copies between the memories of two GPUs, queued on a stream of the one that copies.
+//!
+//! Where that one can reach the other's memory, access is enabled first; elsewhere the driver stages the same call through host memory.
+//! Dropping opens the latch and waits; what could not be waited for is leaked.
+
+use std::mem;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use device::{CallError, DeviceError, Marks, Pattern, PeerCopier, PeerEnd, PeerPath};
+
+use crate::areas::unsupported;
+use crate::context::Context;
+use crate::copier::Tools;
+use crate::device_memory::DeviceMemory;
+use crate::driver::Driver;
+use crate::latch::Mechanism;
+use crate::pattern_kernels::PatternKernels;
+use crate::queue::{Queue, no_batch};
+
+/// How many bytes cross at once where the host fills or compares: whole pages.
+const PIECE: usize = 1 << 20;
+
+/// An area on one of the two devices.
+struct Area<D: Driver> {
+    context: Arc<Context<D>>,
+    memory: DeviceMemory<D>,
+    patterns: Result<Rc<PatternKernels<D>>, String>,
+}
+
+/// Areas on two devices, and the queue of the one that copies.
+pub(crate) struct GpuPeerCopier<D: Driver> {
+    // None once they were leaked.
+    source: Option<Area<D>>,
+    destination: Option<Area<D>>,
+    len: usize,
+    /// The context of the device that copies.
+    context: Arc<Context<D>>,
+    latch: Result<Mechanism<D>, String>,
+    path: PeerPath,
+    queue: Option<Queue<D>>,
+}
+
+impl<D: Driver> Area<D> {
+    fn new(context: &Arc<Context<D>>, tools: &Tools<D>, len: usize) -> Result<Self, DeviceError> {
+        let memory = DeviceMemory::new(context, len)?;
+        Ok(Self { context: Arc::clone(context), memory, patterns: tools.patterns.clone() })
+    }
+
+    fn fill(&self, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+        if let Ok(kernels) = &self.patterns {
+            let words = bytes / 8;
+            kernels.fill(&self.memory, pattern, words as u64)?;
+            if !bytes.is_multiple_of(8) {
+                self.memory.write(words * 8, &pattern.word(words as u64).to_le_bytes()[..bytes % 8])?;
+            }
+        } else {
+            let mut piece = vec![0; bytes.min(PIECE)];
+            for start in (0..bytes).step_by(PIECE) {
+                let part = &mut piece[..(bytes - start).min(PIECE)];
+                pattern.fill(start as u64, part);
+                self.memory.write(start, part)?;
+            }
+        }
+        // A driver may return when the bytes are staged; reading waits for all of them.
+        Ok(self.memory.read(bytes - 1, &mut [0])?)
+    }
+
+    fn compare(&self, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+        if let Ok(kernels) = &self.patterns {
+            let words = bytes as u64 / 8;
+            if let Some(word) = kernels.compare(&self.memory, pattern, words)? {
+                return Ok(Some(word * 8));
+            }
+            let (expected, mut got) = (pattern.word(words).to_le_bytes(), [0; 8]);
+            let rest = bytes % 8;
+            self.read(bytes - rest, &mut got[..rest])?;
+            return Ok((got[..rest] != expected[..rest]).then_some(words * 8));
+        }
+        let mut piece = vec![0; bytes.min(PIECE)];
+        for start in (0..bytes).step_by(PIECE) {
+            let part = &mut piece[..(bytes - start).min(PIECE)];
+            self.read(start, part)?;
+            if let Err(wrong) = pattern.compare(start as u64, part) {
+                return Ok(Some(wrong.offset / 8 * 8));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`DeviceMemory::read`]; nothing is read into an empty range.
+    fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), CallError> {
+        if into.is_empty() { Ok(()) } else { self.memory.read(offset, into) }
+    }
+}
+
+impl<D: Driver> GpuPeerCopier<D> {
+    /// Allocates both areas and enables access where there is any; queues nothing.
+    ///
+    /// # Errors
+    /// See [`device::Device::peer_copier`].
+    pub(crate) fn new(
+        (source, from_tools): (&Arc<Context<D>>, &Tools<D>),
+        (destination, to_tools): (&Arc<Context<D>>, &Tools<D>),
+        by: PeerEnd,
+        len: usize,
+    ) -> Result<Self, DeviceError> {
+        if len == 0 {
+            return Err(unsupported("a copier of 0 bytes", "a copy has at least one"));
+        }
+        let (context, other, tools) = match by {
+            PeerEnd::Source => (source, destination, from_tools),
+            PeerEnd::Destination => (destination, source, to_tools),
+        };
+        let path = if context.reach(other)? { PeerPath::Direct } else { PeerPath::Staged };
+        Ok(Self {
+            source: Some(Area::new(source, from_tools, len)?),
+            destination: Some(Area::new(destination, to_tools, len)?),
+            len,
+            context: Arc::clone(context),
+            latch: tools.latch.clone(),
+            path,
+            queue: None,
+        })
+    }
+
+    fn settle(&mut self) -> Result<(), CallError> {
+        self.queue.as_mut().map_or(Ok(()), Queue::settle)
+    }
+
+    fn check(&self, bytes: usize) -> Result<(), DeviceError> {
+        if bytes == 0 || bytes > self.len {
+            let reason = format!("{bytes} bytes were asked for; this copier moves 1 to {} bytes", self.len);
+            return Err(unsupported("this copy", reason));
+        }
+        Ok(())
+    }
+
+    fn area(&self, end: PeerEnd) -> Result<&Area<D>, DeviceError> {
+        let area = if end == PeerEnd::Source { &self.source } else { &self.destination };
+        area.as_ref().ok_or_else(|| unsupported("this copy", "its memory was given up after a failure"))
+    }
+
+    /// Queues one copy on each call of `act`'s argument.
+    fn on_queue(
+        &mut self,
+        bytes: usize,
+        act: impl FnOnce(
+            &mut Queue<D>,
+            &dyn Fn(&crate::stream::Stream<D>) -> Result<(), CallError>,
+        ) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.check(bytes)?;
+        if self.queue.is_none() {
+            self.queue = Some(Queue::new(&self.context, false)?);
+        }
+        let (Some(queue), Some(source), Some(destination)) = (&mut self.queue, &self.source, &self.destination) else {
+            return Err(unsupported("this copy", "its memory was given up after a failure"));
+        };
+        let (to, from) = ((&destination.memory, &*destination.context), (&source.memory, &*source.context));
+        let context = &self.context;
+        let copy = |stream: &crate::stream::Stream<D>| {
+            let (to, from) = ((to.0.address(), to.1.handle()), (from.0.address(), from.1.handle()));
+            // SAFETY: both areas have so many bytes; they and the stream live until the queue has been waited for, or are leaked.
+            unsafe { context.enter()?.copy_peer_async(to, from, bytes, stream.handle()) }
+        };
+        act(queue, &copy)
+    }
+}
+
+impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
+    fn path(&self) -> PeerPath {
+        self.path
+    }
+
+    fn fill(&mut self, end: PeerEnd, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+        self.check(bytes)?;
+        self.settle()?;
+        self.area(end)?.fill(pattern, bytes)
+    }
+
+    fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+        self.check(bytes)?;
+        self.settle()?;
+        self.area(PeerEnd::Destination)?.compare(pattern, bytes)
+    }
+
+    fn round(&mut self, bytes: usize) -> Result<(), DeviceError> {
+        self.settle()?;
+        // SAFETY: see `on_queue`.
+        self.on_queue(bytes, |queue, copy| Ok(unsafe { queue.round(false, |first, _| copy(first)) }?))
+    }
+
+    fn hold(&mut self) -> Result<(), DeviceError> {
+        self.settle()?;
+        let latch = self.latch.as_ref();
+        let mechanism = latch.map_err(|reason| unsupported("queueing copies", format!("it has no latch: {reason}")))?;
+        let (mechanism, context) = (mechanism.clone(), Arc::clone(&self.context));
+        if self.queue.is_none() {
+            self.queue = Some(Queue::new(&self.context, false)?);
+        }
+        self.queue.as_mut().map_or(Ok(()), |queue| queue.hold(&context, &mechanism))
+    }
+
+    fn enqueue(&mut self, bytes: usize, copies: u32) -> Result<(), DeviceError> {
+        // SAFETY: see `on_queue`.
+        let queued =
+            self.on_queue(bytes, |queue, copy| unsafe { queue.enqueue(false, copies, |first, _| copy(first)) });
+        if queued.is_err() {
+            self.queue.iter_mut().for_each(Queue::open);
+        }
+        queued
+    }
+
+    fn release(&mut self) -> Result<(), DeviceError> {
+        self.queue.iter_mut().for_each(Queue::open);
+        Ok(())
+    }
+
+    fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
+        Ok(self.queue.as_mut().map_or(Ok(0), Queue::rounds_ended)?)
+    }
+
+    fn finish(&mut self, ends_ns: &mut Vec<f64>) -> Result<(), DeviceError> {
+        self.settle()?;
+        let mut marks = Marks { first_ns: mem::take(ends_ns), second_ns: Vec::new() };
+        let queue = self.queue.as_mut().ok_or_else(|| no_batch("finishing a batch"));
+        let finished = queue.and_then(|queue| queue.finish(&mut marks));
+        *ends_ns = marks.first_ns;
+        finished
+    }
+}
+
+impl<D: Driver> Drop for GpuPeerCopier<D> {
+    fn drop(&mut self) {
+        if self.settle().is_err() {
+            mem::forget((self.source.take(), self.destination.take(), self.queue.take()));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a device reaches by itself: host memory by a kernel's copies and loads, and other devices' memory.
+
+use super::payload::{self, POISON};
+use super::{Check, Halt, Subject, expect, expect_unsupported};
+use crate::{Area, CopyBy, DeviceError, Direction, Marks, MemoryKind, Pattern, PeerCopier, PeerEnd};
+
+pub(super) const CHECKS: &[Check] = &[
+    ("a kernel copies the bytes that were asked for, and no other", by_kernel),
+    ("a chain of loads is followed to where it leads", chased),
+    ("held loads do not start before the release", held_loads),
+    ("a copy between devices arrives, made by either of them", between),
+    ("held copies between devices do not start before the release, and each has a mark", held_between),
+    ("a copy between devices that is too long is refused", too_long),
+];
+
+/// Less than a kernel's step, its edges, and more than all its threads take at once.
+const SIZES: [usize; 6] = [1, 15, 16, 4096 + 3, (1 << 20) + 7, (24 << 20) + 16];
+const LINE: usize = 64;
+const LINES: usize = 4096;
+const ROUNDS: u32 = 3;
+
+/// Skips the check where the device does not do this.
+fn needed<T>(result: Result<T, DeviceError>) -> Result<T, Halt> {
+    match result {
+        Err(DeviceError::Unsupported { reason, .. }) => Err(Halt::Skipped(reason)),
+        other => Ok(other?),
+    }
+}
+
+fn by_kernel(subject: &Subject) -> Result<(), Halt> {
+    for kind in subject.pinned_kinds()? {
+        for bytes in SIZES {
+            let what = |place: &str| format!("{bytes} bytes, {kind}: {place}");
+            let mut copier = subject.copier(kind, bytes + 64, false)?;
+            needed(copier.copy_by(CopyBy::Kernel))?;
+            copier.store(Area::A, 0, &vec![POISON; bytes + 64])?;
+            payload::fill(copier.source(), 7);
+            copier.round(Direction::H2d, bytes)?;
+            let mut got = vec![0; bytes + 64];
+            copier.fetch(Area::A, 0, &mut got)?;
+            payload::expect_payload(&what("written"), &got[..bytes], 7, 0)?;
+            payload::expect_poison(&what("after what was written"), &got[bytes..])?;
+            copier.destination().fill(POISON);
+            if subject.needs_latch().is_ok() {
+                copier.hold()?;
+                copier.enqueue(Direction::D2h, bytes, 2)?;
+                copier.release()?;
+                copier.finish(&mut Marks::default())?;
+            } else {
+                copier.round(Direction::D2h, bytes)?;
+            }
+            payload::expect_payload(&what("read"), &copier.destination()[..bytes], 7, 0)?;
+            payload::expect_poison(&what("after what was read"), &copier.destination()[bytes..])?;
+        }
+    }
+    if subject.kinds().contains(&MemoryKind::Pageable) {
+        let mut copier = subject.copier(MemoryKind::Pageable, 4096, false)?;
+        expect_unsupported("a kernel's copies of pageable memory", copier.copy_by(CopyBy::Kernel))?;
+    }
+    Ok(())
+}
+
+/// A chain over all lines in an order that no stride predicts, and the offset that so many steps from its beginning lead to.
+fn chain(memory: &mut [u8], steps: usize) -> u64 {
+    // An odd multiplier and an odd increment walk all of a power of two (Knuth 3.2.1.2, theorem A).
+    let next = |line: usize| (line * 5 + 1237) % LINES;
+    for line in 0..LINES {
+        memory[line * LINE..][..8].copy_from_slice(&((next(line) * LINE) as u64).to_le_bytes());
+    }
+    ((0..steps).fold(0, |line, _| next(line)) * LINE) as u64
+}
+
+fn chased(subject: &Subject) -> Result<(), Halt> {
+    for kind in subject.pinned_kinds()? {
+        let mut chaser = needed(subject.device.chaser(subject.host(kind, LINES * LINE)?))?;
+        let steps = [1, 1000, 2 * LINES as u64 + 5];
+        let mut taken = 0;
+        for steps in steps {
+            taken += steps;
+            let leads_to = chain(chaser.memory(), taken as usize);
+            chaser.round(steps)?;
+            let at = chaser.at()?;
+            expect(at == leads_to, || format!("{kind}: {taken} steps led to {at}, not to {leads_to}"))?;
+        }
+    }
+    if subject.kinds().contains(&MemoryKind::Pageable) {
+        let made = subject.device.chaser(subject.host(MemoryKind::Pageable, 4096)?).map(drop);
+        expect_unsupported("a chain in pageable memory", made)?;
+    }
+    Ok(())
+}
+
+fn held_loads(subject: &Subject) -> Result<(), Halt> {
+    subject.needs_latch()?;
+    for kind in subject.pinned_kinds()? {
+        let mut chaser = needed(subject.device.chaser(subject.host(kind, LINES * LINE)?))?;
+        let leads_to = chain(chaser.memory(), 2 * ROUNDS as usize * 100);
+        chaser.hold()?;
+        (0..2).try_for_each(|_| chaser.enqueue(100, ROUNDS))?;
+        std::thread::sleep(super::batches::HELD);
+        let early = chaser.rounds_ended()?;
+        expect(early == 0, || format!("{kind}: {early} rounds had ended before the release"))?;
+        chaser.release()?;
+        let mut ends_ns = Vec::new();
+        chaser.finish(&mut ends_ns)?;
+        expect(ends_ns.len() == 2 && ends_ns[0] <= ends_ns[1], || format!("{kind}: the marks are {ends_ns:?}"))?;
+        let at = chaser.at()?;
+        expect(at == leads_to, || format!("{kind}: the loads led to {at}, not to {leads_to}"))?;
+    }
+    Ok(())
+}
+
+/// Does something with a copier from the device under check to each other one, by either of them.
+fn with_others(
+    subject: &Subject,
+    len: usize,
+    act: impl Fn(&mut dyn PeerCopier, &str) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    let own = subject.device.facts().id;
+    let others: Vec<_> = subject.platform.devices().iter().map(|facts| facts.id).filter(|id| *id != own).collect();
+    if others.is_empty() {
+        return Err(Halt::Skipped("there is one device only".to_owned()));
+    }
+    for id in others {
+        let other = subject.platform.open(id)?;
+        for by in [PeerEnd::Source, PeerEnd::Destination] {
+            let mut copier = needed(subject.device.peer_copier(&*other, by, len))?;
+            act(&mut *copier, &format!("to {id} by the {by:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn between(subject: &Subject) -> Result<(), Halt> {
+    let largest = SIZES[4];
+    with_others(subject, largest + 64, |copier, what| {
+        for (seed, bytes) in (1..).zip(&SIZES[..5]) {
+            let (sent, before) = (Pattern::new(seed), Pattern::new(seed).inverted());
+            copier.fill(PeerEnd::Destination, before, bytes + 64)?;
+            copier.fill(PeerEnd::Source, sent, bytes + 64)?;
+            let early = copier.compare(sent, *bytes)?;
+            expect(early == Some(0), || format!("{what}: the bytes are there before they were copied: {early:?}"))?;
+            copier.round(*bytes)?;
+            let wrong = copier.compare(sent, *bytes)?;
+            expect(wrong.is_none(), || format!("{what}: {bytes} bytes differ at {wrong:?}"))?;
+            let beyond = copier.compare(sent, bytes + 64)?;
+            expect(beyond.is_some(), || format!("{what}: more than {bytes} bytes were copied"))?;
+        }
+        Ok(())
+    })
+}
+
+fn held_between(subject: &Subject) -> Result<(), Halt> {
+    subject.needs_latch()?;
+    let bytes = 1 << 20;
+    with_others(subject, bytes, |copier, what| {
+        let (sent, before) = (Pattern::new(11), Pattern::new(11).inverted());
+        copier.fill(PeerEnd::Destination, before, bytes)?;
+        copier.fill(PeerEnd::Source, sent, bytes)?;
+        copier.hold()?;
+        (0..3).try_for_each(|_| copier.enqueue(bytes, 2))?;
+        std::thread::sleep(super::batches::HELD);
+        let early = copier.rounds_ended()?;
+        expect(early == 0, || format!("{what}: {early} rounds had ended before the release"))?;
+        copier.release()?;
+        let mut ends_ns = Vec::new();
+        copier.finish(&mut ends_ns)?;
+        let rising = ends_ns.len() == 3 && ends_ns.is_sorted() && ends_ns[0] >= 0.0;
+        expect(rising, || format!("{what}: the marks are {ends_ns:?}"))?;
+        let wrong = copier.compare(sent, bytes)?;
+        expect(wrong.is_none(), || format!("{what}: the bytes differ at {wrong:?}"))
+    })
+}
+
+fn too_long(subject: &Subject) -> Result<(), Halt> {
+    with_others(subject, 4096, |copier, what| {
+        expect_unsupported(what, copier.round(4097))?;
+        expect_unsupported(what, copier.round(0))?;
+        expect_unsupported(what, copier.fill(PeerEnd::Source, Pattern::new(1), 4097))
+    })
+}
