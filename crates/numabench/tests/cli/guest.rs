@@ -244,7 +244,7 @@ fn in_a_guest_where_the_far_placement_is_the_faster_one_it_is_found_and_recommen
     let script = format!(
         "export LD_LIBRARY_PATH=/opt FAKE_PUS=seen FAKE_DEVICES='{FASTER_FROM_AFAR}'\n\
          run place env LD_PRELOAD=/opt/libamdhip64.so.7 \
-            numabench place --measure --backend hip --size 512KiB --max-time 120s --json -\n"
+            numabench place --measure --backend hip --size 4MiB --max-time 250s --json -\n"
     );
     let Some(mut all) = guest_with("lumig", &[&library], &script)? else { return Ok(()) };
     let ended = take(&mut all, "place")?;
