@@ -3,6 +3,7 @@
 //! Every check looks at the whole tree and returns what it found; all findings are printed at once, each with its place and
 //! its remedy. The checks are functions of values (edges, text), so that their tests can make up a bad tree.
 
+mod circles;
 mod dependencies;
 mod finding;
 mod rust_code;
@@ -23,11 +24,14 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     let files = rust_files(root)?;
     let mut findings = dependencies::check(root)?;
+    let mut texts = Vec::new();
     for file in &files {
         let path = root.join(file);
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         findings.extend(source::check(file, &text));
+        texts.push((file.clone(), text));
     }
+    findings.extend(circles::check(&texts));
     findings.extend(schema::check(root));
     for finding in &findings {
         eprintln!("{finding}");

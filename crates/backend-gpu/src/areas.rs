@@ -4,7 +4,8 @@ use device::{Area, CallError, DeviceError, Direction, HostPair};
 
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
-use crate::kernels::{Kernel, Kernels};
+use crate::kernel::Kernel;
+use crate::kernels::Kernels;
 use crate::stream::Stream;
 
 /// The device's side.

@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_int, c_void};
 use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
 use stats::PciAddress;
 
-use crate::kernels::Kernel;
+use crate::kernel::Kernel;
 
 /// A driver that was initialised.
 ///

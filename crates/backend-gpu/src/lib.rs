@@ -19,6 +19,7 @@ mod driver;
 mod enumerate;
 mod functions;
 mod host_memory;
+mod kernel;
 mod kernels;
 mod lane;
 mod latch;
@@ -33,7 +34,7 @@ pub mod trial;
 
 pub use driver::Driver;
 pub use functions::{call_error, given, optional, required, simulation, uuid_text};
-pub use kernels::Kernel;
+pub use kernel::Kernel;
 pub use latch::LatchChoice;
 pub use platform::GpuPlatform;
 

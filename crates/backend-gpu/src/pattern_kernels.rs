@@ -10,7 +10,8 @@ use device::{CallError, DeviceError, Pattern};
 use crate::context::Context;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
-use crate::kernels::{Kernel, Kernels};
+use crate::kernel::Kernel;
+use crate::kernels::Kernels;
 
 /// What the trial fills and compares: two pages.
 const TRIED_BYTES: usize = 8192;

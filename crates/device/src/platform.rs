@@ -5,7 +5,7 @@ use std::fmt;
 
 use stats::PciAddress;
 
-use crate::{Capabilities, Chaser, Copier, DeviceError, HostMemory, MemoryKind, PeerCopier, PeerEnd};
+use crate::{Capabilities, Chaser, Copier, DeviceError, HostMemory, HostPair, MemoryKind, PeerCopier, PeerEnd};
 
 /// Which family of devices a platform drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,39 +82,6 @@ pub struct MemoryInfo {
     pub free_bytes: u64,
     /// Bytes in all.
     pub total_bytes: u64,
-}
-
-/// The host ranges of a copier: at least one; equal lengths where there are two. One direction needs one range only.
-#[derive(Default)]
-pub struct HostPair {
-    /// Copies to the device read here.
-    pub source: Option<Box<dyn HostMemory>>,
-    /// Copies from the device write here.
-    pub destination: Option<Box<dyn HostMemory>>,
-}
-
-impl HostPair {
-    /// The ranges there are.
-    pub fn ranges(&self) -> impl Iterator<Item = &dyn HostMemory> {
-        [&self.source, &self.destination].into_iter().flatten().map(|range| &**range)
-    }
-
-    /// The length that the ranges have in common.
-    ///
-    /// # Errors
-    /// [`DeviceError::Unsupported`] without a range, for ranges of unequal lengths, or of none.
-    pub fn common_len(&self) -> Result<usize, DeviceError> {
-        let lens: Vec<usize> = self.ranges().map(|range| range.bytes().len()).collect();
-        match lens[..] {
-            [len] | [len, _] if len > 0 && lens.iter().all(|other| *other == len) => Ok(len),
-            _ => Err(DeviceError::Unsupported {
-                what: "a copier of these host ranges",
-                reason: format!(
-                    "the ranges have {lens:?} bytes; at least one is needed, and two must have the same length, at least 1"
-                ),
-            }),
-        }
-    }
 }
 
 /// A driver that was found and initialised.

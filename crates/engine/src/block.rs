@@ -15,8 +15,9 @@ use crate::rank::{Rank, Ready, Warmth};
 use crate::sample::{Sample, Trouble};
 use crate::seen::Seen;
 use crate::time_spent::TimeSpent;
+use crate::timing::{Lanes, Timing};
 use crate::window::{Timeline, Window, counted};
-use crate::work::{Lanes, Timing, Work};
+use crate::work::Work;
 
 /// Between agreeing on a start and the start itself: longer than it takes the last thread to wake up.
 const START_MARGIN_NS: u64 = 500_000;

@@ -10,10 +10,10 @@
 //!   lends the `Work` of one block; `case` is what the engine must know of a case;
 //! * `config` how long it goes on; `schedule` in which order; `enough` when a case has enough blocks;
 //! * `lead` decides after each pass and `follow` does a process's part of it, with `message`s between them, and each knows by a
-//!   `heartbeat` whether the other is there; `workers` are the ranks of a process, one
-//!   thread each; `rank` is one rank's life, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
+//!   `heartbeat` whether the other is there; `workers` starts the ranks of a process, one
+//!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `seen` put a rank where it belongs and look whether it is there;
-//! * `measure` is the timed region; `window` what of it counts; `spent` where the time went;
+//! * `measure` is the timed region; `timing` how it is timed; `window` what of it counts; `time_spent` where the time went;
 //! * `sys` the kernel's calls; `clock` the node's clock.
 //!
 //! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
@@ -41,8 +41,10 @@ mod simulation;
 mod state;
 mod sys;
 mod time_spent;
+mod timing;
 mod window;
 mod work;
+mod worker;
 mod workers;
 
 pub use bound::Bound;
@@ -58,5 +60,7 @@ pub use schedule::allocation;
 pub use seen::{Look, Pages, Seen};
 pub use state::{RankCase, RankState, RunEnd, RunState};
 pub use time_spent::TimeSpent;
-pub use work::{Lanes, Latch, Site, Suite, Timing, Work};
-pub use workers::{Group, Neighbours, Worker, Workers};
+pub use timing::{Lanes, Latch, Timing};
+pub use work::{Site, Suite, Work};
+pub use worker::{Group, Worker};
+pub use workers::{Neighbours, Workers};

@@ -12,8 +12,9 @@ use ranks::Ranks;
 use crate::clock;
 use crate::config::{FIXED_ROUNDS, MAX_ROUNDS};
 use crate::failure::Failure;
+use crate::timing::{Lanes, Timing};
 use crate::window::Timeline;
-use crate::work::{Lanes, Timing, Work};
+use crate::work::Work;
 
 /// A sample lasts at least so long: event resolution is about 0.5 µs, so that is far below 0.1 % of it.
 const BLOCK_NS: f64 = 10e6;

@@ -10,7 +10,7 @@ use stats::summary::summarize;
 
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
 use crate::seen::Seen;
-use crate::work::Timing;
+use crate::timing::Timing;
 
 /// Events resolve about 0.5 µs (CUDA driver API, cuEventElapsedTime; HIP says the same of hipEventElapsedTime).
 const EVENTS: TimerFacts = TimerFacts { resolution_ns: 500.0, cost_ns: 0.0 };

@@ -9,7 +9,7 @@ use topo::model::Link;
 
 use crate::sample::Outcome;
 use crate::time_spent::TimeSpent;
-use crate::work::Latch;
+use crate::timing::Latch;
 
 /// What a rank tells the lead.
 #[derive(Debug, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ mod tests {
     use crate::failure::{Failure, Stage};
     use crate::sample::{Sample, Trouble};
     use crate::seen::{Pages, Seen};
-    use crate::work::Timing;
+    use crate::timing::Timing;
 
     #[test]
     fn what_is_written_is_read_back() -> Result<(), Unreadable> {

@@ -24,7 +24,7 @@ use crate::seen::{Look, Seen};
 use crate::time_spent::TimeSpent;
 use crate::window::Timeline;
 use crate::work::{Site, Suite};
-use crate::workers::{Group, Worker};
+use crate::worker::{Group, Worker};
 use crate::{schedule, sys};
 
 /// Everything a rank needs.

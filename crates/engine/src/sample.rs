@@ -9,7 +9,7 @@ use stats::summary::Summary;
 
 use crate::failure::Failure;
 use crate::seen::Seen;
-use crate::work::Timing;
+use crate::timing::Timing;
 
 /// The first byte that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,8 +27,10 @@ use crate::sample::{Outcome, Sample, SoFar};
 use crate::state::{RunEnd, RunState};
 use crate::sys;
 use crate::time_spent::TimeSpent;
-use crate::work::{Site, Suite, Timing};
-use crate::workers::{Worker, Workers};
+use crate::timing::Timing;
+use crate::work::{Site, Suite};
+use crate::worker::Worker;
+use crate::workers::Workers;
 
 const BLOCKS: usize = 100;
 const RANKS_PER_NODE: usize = 8;

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Stage};
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
 use crate::seen::Seen;
 use crate::time_spent::TimeSpent;
-use crate::work::Latch;
+use crate::timing::Latch;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@
 
 use stats::sample::Block;
 
-use crate::work::Lanes;
+use crate::timing::Lanes;
 
 /// What one rank did in one block: when it started, and when each round ended after that.
 #[derive(Clone, Debug, Default, PartialEq)]

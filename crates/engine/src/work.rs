@@ -15,7 +15,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use topo::model::Link;
 
 use crate::bound::Bound;
@@ -24,34 +23,8 @@ use crate::failure::{Failure, Stage};
 use crate::sample::Trouble;
 use crate::seen::{Look, Seen};
 use crate::time_spent::TimeSpent;
-use crate::workers::Worker;
-
-/// The clock a case is timed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Timing {
-    /// The node's clock around blocking rounds: what an application sees.
-    Host,
-    /// The device's clock around rounds queued behind a latch: what the link does.
-    Device,
-}
-
-/// How queued rounds are held back on a rank's device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latch {
-    /// As documents name it.
-    pub name: String,
-    /// Why there is none, where there is none.
-    pub reason: Option<String>,
-}
-
-/// How many timelines a round has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lanes {
-    /// One.
-    One,
-    /// Two at once, each with marks of its own (both directions of a link).
-    Two,
-}
+use crate::timing::{Lanes, Latch, Timing};
+use crate::worker::Worker;
 
 /// A list of cases, and what it takes to do their work.
 pub trait Suite: Send + Sync {

@@ -16,15 +16,7 @@ use crate::config::EngineConfig;
 use crate::message::{Decision, Report};
 use crate::rank::Rank;
 use crate::work::Suite;
-
-/// One rank: a thread, bound for life to one PU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Worker {
-    /// Its number in the run.
-    pub rank: usize,
-    /// Its PU.
-    pub pu: u32,
-}
+use crate::worker::{Group, Worker};
 
 /// How often it is looked whether the others are there.
 const LOOK: Duration = Duration::from_millis(100);
@@ -55,9 +47,6 @@ impl Neighbours {
         self.group.watched().into_iter().map(|member| (rank(member), why(rank(member)))).collect()
     }
 }
-
-/// A rank's view of its node's group.
-pub type Group = Arc<dyn Ranks + Send + Sync>;
 
 /// The ranks that live in this process.
 pub struct Workers {

@@ -19,6 +19,7 @@ mod launched;
 mod place;
 mod plan;
 mod progress;
+mod run_setup;
 mod signals;
 mod terminal;
 

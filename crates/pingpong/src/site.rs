@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::{Capabilities, Copier, Device, DeviceId, HostPair, MemoryKind};
-use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Stage, TimeSpent, Trouble, Work};
+use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker};
 use placement::{RankPlan, TargetId};
 use topo::model::Link;
 
+use crate::case::Case;
 use crate::cells::Cell;
 use crate::delivery::{Delivery, PIECE_BYTES};
 use crate::fault::failure;
@@ -113,6 +114,29 @@ impl CopySite {
 
     fn capabilities(&self, target: TargetId) -> Option<&Capabilities> {
         self.devices.get(&target).map(|device| device.capabilities())
+    }
+}
+
+impl Suite for CopySuite {
+    fn cases(&self) -> Vec<engine::Case> {
+        let case = |(case, setup): (&Case, &usize)| engine::Case {
+            index: case.index,
+            order: case.order,
+            setup: *setup,
+            phase: self.setups[*setup].phase,
+            members: self.setups[*setup].cells.members(),
+        };
+        self.copies().iter().zip(&self.setup_of).map(case).collect()
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        let plan = self.plan(worker.rank).cloned();
+        let plan = plan.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
+        Ok(Box::new(CopySite::open(Arc::clone(&self), plan, bound)?))
+    }
+
+    fn allocation(&self, pass: u64) -> u32 {
+        if self.fresh_each_pass() { pass as u32 } else { engine::allocation(pass) }
     }
 }
 

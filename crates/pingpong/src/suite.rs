@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, Platform};
-use engine::{Bound, Failure, Helpers, Site, Stage, Suite, Worker};
+use engine::{Helpers, Worker};
 use placement::{RankPlan, TargetId};
 
 use crate::case::Case;
 use crate::cells::{Cell, Cells};
 use crate::config::RunConfig;
-use crate::site::CopySite;
 
 /// What the cases of one setup need, on each rank that takes part.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +47,7 @@ pub struct CopySuite {
     pub(crate) setups: Vec<Setup>,
     pub(crate) needs: Vec<Need>,
     /// The setup of each case.
-    setup_of: Vec<usize>,
+    pub(crate) setup_of: Vec<usize>,
     /// Memory is made anew in every pass.
     fresh_each_pass: bool,
 }
@@ -152,28 +151,5 @@ impl CopySuite {
         let takes_part = |other: &usize| members.as_ref().is_none_or(|members| members.contains(other));
         let others = self.plans.keys().filter(|other| **other != rank && takes_part(other));
         others.filter_map(|other| self.cell(*other, setup)).any(|cell| cell.target == target)
-    }
-}
-
-impl Suite for CopySuite {
-    fn cases(&self) -> Vec<engine::Case> {
-        let case = |(case, setup): (&Case, &usize)| engine::Case {
-            index: case.index,
-            order: case.order,
-            setup: *setup,
-            phase: self.setups[*setup].phase,
-            members: self.setups[*setup].cells.members(),
-        };
-        self.cases.iter().zip(&self.setup_of).map(case).collect()
-    }
-
-    fn site(self: Arc<Self>, worker: &Worker, bound: &Bound) -> Result<Box<dyn Site>, Failure> {
-        let plan = self.plan(worker.rank).cloned();
-        let plan = plan.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
-        Ok(Box::new(CopySite::open(Arc::clone(&self), plan, bound)?))
-    }
-
-    fn allocation(&self, pass: u64) -> u32 {
-        if self.fresh_each_pass { pass as u32 } else { engine::allocation(pass) }
     }
 }

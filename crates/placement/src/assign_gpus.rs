@@ -7,7 +7,7 @@
 
 use topo::model::Topology;
 
-use crate::node_plan::{List, counted};
+use crate::node_plan_error::{List, counted};
 use crate::target::listed;
 use crate::{Member, NodePlanError, NodeRequest, Selection, SelectionError, Selector, Target, TargetId};
 

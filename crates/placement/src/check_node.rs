@@ -4,6 +4,7 @@ use stats::IdSet;
 use topo::model::{NodeKind, NumaNode, Topology};
 
 use crate::member::Owner;
+use crate::target::has_memory;
 
 /// A node that host memory cannot be bound to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,11 +48,6 @@ pub enum NodeError {
         /// The PU whose memory was to be placed.
         pu: u32,
     },
-}
-
-/// Whether a node has memory. By its kind, because some saved files give no sizes.
-pub(crate) fn has_memory(node: &NumaNode) -> bool {
-    !matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty)
 }
 
 /// Nodes host memory can be bound to: with memory, allowed; GPU memory too, since a user may ask for it by number.

@@ -18,6 +18,7 @@
 mod assign_gpus;
 mod check_node;
 mod check_pu;
+mod chosen_by;
 mod default_pu;
 mod dialect;
 pub mod judge;
@@ -25,6 +26,7 @@ pub mod judge;
 mod machine;
 mod member;
 mod node_plan;
+mod node_plan_error;
 mod plan;
 mod rank_plan;
 mod recommend;
@@ -36,14 +38,16 @@ mod verdict;
 
 pub use check_node::{NodeError, can_hold_memory};
 pub use check_pu::PuError;
+pub use chosen_by::ChosenBy;
 pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
     Visible, command, omp_places, parse_map_cpu, parse_mask_cpu, say, visible,
 };
 pub use member::Member;
-pub use node_plan::{NodePlanError, plan_node};
+pub use node_plan::plan_node;
+pub use node_plan_error::NodePlanError;
 pub use plan::{PlanError, plan};
-pub use rank_plan::{ChosenBy, Plan, RankPlan, RankPlanError};
+pub use rank_plan::{Plan, RankPlan, RankPlanError};
 pub use recommend::{Ask, GpuChoice, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend};
 pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};

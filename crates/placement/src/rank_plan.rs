@@ -3,58 +3,13 @@
 //! Ranks that are threads of one process and ranks that are processes differ in one thing here: whether they may use the same PUs and
 //! nodes. So a request carries its own allowed sets, and both kinds are given their places by [`plan_ranks`].
 
-use stats::IdSet;
 use topo::model::Topology;
 
 use crate::check_node::{check_node, own_node};
 use crate::check_pu::check_pu;
 use crate::default_pu::default_pu;
 use crate::member::Owner;
-use crate::{Membind, NodeError, PuError, Remedies, Target, Verdict, verdict};
-
-/// Who chose a rank's PU, and why that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChosenBy {
-    /// The user.
-    Asked,
-    /// The first free allowed core of the target's locality domain.
-    Domain {
-        /// The domain's PUs.
-        cores: IdSet,
-    },
-    /// As `Domain`, but all its cores were taken already: the PU shares its core, or is itself shared.
-    DomainShared {
-        /// The domain's PUs.
-        cores: IdSet,
-    },
-    /// None of the domain's PUs is allowed here: a core elsewhere.
-    DomainNotAllowed {
-        /// The domain's PUs.
-        cores: IdSet,
-    },
-    /// No PU at all is local to the target (a device or memory on a node without CPUs): the first free allowed core.
-    NoLocalPu,
-    /// Nobody knows the target's locality: the first free allowed core.
-    LocalityUnknown,
-}
-
-impl ChosenBy {
-    /// In words, for outputs.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Asked => "asked for".to_owned(),
-            Self::Domain { cores } => format!("first free allowed core of the device's locality domain ({cores})"),
-            Self::DomainShared { cores } => {
-                format!("shared: every allowed core of the device's locality domain ({cores}) already has a rank")
-            }
-            Self::DomainNotAllowed { cores } => {
-                format!("none of the device's local PUs ({cores}) is allowed here: a core elsewhere")
-            }
-            Self::NoLocalPu => "no PU is local to the device: first free allowed core".to_owned(),
-            Self::LocalityUnknown => "the device's locality is unknown: first free allowed core".to_owned(),
-        }
-    }
-}
+use crate::{ChosenBy, Membind, NodeError, PuError, Remedies, Target, Verdict, verdict};
 
 /// One rank's placement.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ use words::{Why, notes};
 
 use crate::check_node::own_node;
 use crate::member::Owner;
-use crate::node_plan::counted;
+use crate::node_plan_error::counted;
 use crate::{Closeness, Target, TargetId, Verdict, verdict};
 
 /// The places of a node's ranks.

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use stats::PciAddress;
-use topo::model::Topology;
-
-use crate::check_node::has_memory;
+use topo::model::{NodeKind, NumaNode, Topology};
 
 /// The identity of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +63,11 @@ impl fmt::Display for Target {
             (id, None) => write!(f, "{} = {id}", self.index),
         }
     }
+}
+
+/// Whether a node has memory. By its kind, because some saved files give no sizes.
+pub(crate) fn has_memory(node: &NumaNode) -> bool {
+    !matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty)
 }
 
 /// Targets, with commas between.

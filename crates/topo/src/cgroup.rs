@@ -9,8 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
-use crate::fs_root::FsRoot;
-use crate::process::THIS;
+use crate::fs_root::{FsRoot, THIS};
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 

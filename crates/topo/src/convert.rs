@@ -4,10 +4,8 @@
 //! hwloc: affinity, free memory, nodes that hwloc leaves out, each device's `numa_node`. hwloc's logical indices stay here.
 
 use std::collections::BTreeSet;
-use std::ffi::CStr;
 
 use hwlocality::Topology as Hwloc;
-use hwlocality::object::TopologyObject;
 use hwlocality::object::attributes::ObjectAttributes;
 use hwlocality::object::distance::DistancesKind;
 use hwlocality::object::types::ObjectType;
@@ -20,6 +18,7 @@ use crate::devices;
 use crate::fs_root::{FsRoot, value_of};
 use crate::gpu_class::NVIDIA;
 use crate::huge_pages;
+use crate::hwloc_object::{info, nodes_of, os_index, pus_of};
 use crate::identity;
 use crate::interconnect;
 use crate::kernel_nodes;
@@ -121,31 +120,6 @@ fn surroundings<'t>(hwloc: &Hwloc, topology: &'t Topology, root: Option<&FsRoot>
         hidden_nodes: topology.allowed.missing_nodes.iter().any(|node| topology.node(node).is_none()),
         virtual_machine: devices::virtual_machine(hwloc, root),
     }
-}
-
-/// The text of an hwloc info; `None` where there is none or it is empty.
-pub(crate) fn info(object: &TopologyObject, key: &str) -> Option<String> {
-    object.info(key).map(text).filter(|value| !value.is_empty())
-}
-
-/// A C string as a name that can be printed; what is not UTF-8 is replaced.
-pub(crate) fn text(c: &CStr) -> String {
-    printable::name(&c.to_string_lossy())
-}
-
-/// The PUs of an object (online ones).
-pub(crate) fn pus_of(object: &TopologyObject) -> IdSet {
-    object.cpuset().map(ids).unwrap_or_default()
-}
-
-/// The NUMA nodes of an object.
-pub(crate) fn nodes_of(object: &TopologyObject) -> IdSet {
-    object.nodeset().map(ids).unwrap_or_default()
-}
-
-/// An object's OS index.
-pub(crate) fn os_index(object: &TopologyObject) -> Option<u32> {
-    object.os_index().and_then(|index| u32::try_from(index).ok())
 }
 
 fn hostname(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<String> {

@@ -12,43 +12,18 @@ use hwlocality::object::types::ObjectType;
 use stats::PciAddress;
 
 use crate::bitmap::ids;
-use crate::convert::{info, nodes_of, os_index, pus_of, text};
 use crate::driver_files::{amd_uuid, said};
+use crate::found::Found;
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{is_gpu, is_hypervisors};
+use crate::hwloc_object::{info, nodes_of, os_index, pus_of, text};
 use crate::kfd;
 use crate::link;
 use crate::locality::{Attachment, Surroundings, locality};
-use crate::model::{Gpu, GpuName, Link};
-use crate::partition::{self, Partition};
+use crate::model::{Gpu, GpuName};
+use crate::partition;
+use crate::partitions::divided;
 use crate::wide_domain;
-
-/// A GPU as found, before its locality is judged.
-#[derive(Clone, Debug)]
-pub(crate) struct Found {
-    pub(crate) pci: PciAddress,
-    pub(crate) vendor_id: u16,
-    pub(crate) device_id: u16,
-    pub(crate) class_id: u16,
-    /// The name in hwloc's infos: from a GPU library when the file was made, else from the PCI id list.
-    pub(crate) gpu_model: Option<String>,
-    pub(crate) pci_name: Option<String>,
-    pub(crate) uuid: Option<String>,
-    pub(crate) os_devices: Vec<String>,
-    pub(crate) attachment: Attachment,
-    /// Which part of the GPU it is, where that is divided.
-    pub(crate) partition: Option<Partition>,
-    /// The link as hwloc knows it.
-    pub(crate) link: Option<Link>,
-}
-
-impl Found {
-    /// Whether a name holds one of these words.
-    pub(crate) fn name_says(&self, words: &[&str]) -> bool {
-        let names = [&self.gpu_model, &self.pci_name];
-        names.into_iter().flatten().any(|name| words.iter().any(|word| name.contains(word)))
-    }
-}
 
 /// The GPUs that hwloc has, and on this machine those that it cannot have.
 pub(crate) fn gpus(hwloc: &Hwloc, root: Option<&FsRoot>) -> Vec<Found> {
@@ -58,7 +33,7 @@ pub(crate) fn gpus(hwloc: &Hwloc, root: Option<&FsRoot>) -> Vec<Found> {
         found.extend(wide_domain::gpus(root));
     }
     let kfd = root.map(kfd::gpus).unwrap_or_default();
-    let mut found = partition::divided(found, |pci| rocm_smi(hwloc, pci), &kfd);
+    let mut found = divided(found, |pci| rocm_smi(hwloc, pci), &kfd);
     found.sort_by_key(|gpu| gpu.pci);
     without_doubtful_uuids(&mut found);
     found

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 use crate::printable;
 
+/// The folder of the process that asks.
+pub(crate) const THIS: &str = "/proc/self";
+
 /// A file-system root; [`FsRoot::default()`] is `/`.
 #[derive(Clone, Debug)]
 pub struct FsRoot {

@@ -10,8 +10,8 @@ use hwlocality::object::types::ObjectType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::os_index;
 use crate::fs_root::FsRoot;
+use crate::hwloc_object::os_index;
 use crate::model::Topology;
 
 /// The huge pages of one size on one node.

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
-use crate::convert::text;
 use crate::devices::{address, pci_of};
 use crate::driver_files;
 use crate::fs_root::FsRoot;
+use crate::hwloc_object::text;
 use crate::model::{Gpu, Topology};
 use crate::nvml::Nvml;
 use crate::partition::in_order;

@@ -8,7 +8,7 @@
 use stats::PciAddress;
 
 use crate::fs_root::FsRoot;
-use crate::partition;
+use crate::partition::LAST;
 
 const NODES: &str = "/sys/class/kfd/kfd/topology/nodes";
 /// HSA_IOLINKTYPE_XGMI (hsakmttypes.h).
@@ -41,8 +41,19 @@ pub(crate) struct KfdLink {
 /// The GPUs, in ROCr's order; empty where the driver is not loaded, or shows none to this process.
 pub(crate) fn gpus(root: &FsRoot) -> Vec<KfdGpu> {
     let mut gpus: Vec<KfdGpu> = numbered(root, NODES).into_iter().filter_map(|node| gpu(root, node)).collect();
-    partition::tell_apart(&mut gpus);
+    tell_apart(&mut gpus);
     gpus
+}
+
+/// Gives the second and further devices of one address the functions that follow, as long as there are any.
+fn tell_apart(gpus: &mut [KfdGpu]) {
+    for at in 1..gpus.len() {
+        let (before, rest) = gpus.split_at_mut(at);
+        let Some(own) = rest.first_mut() else { return };
+        let free = (own.pci.function..=LAST).map(|function| PciAddress { function, ..own.pci });
+        let free = free.into_iter().find(|pci| before.iter().all(|other| other.pci != *pci));
+        own.pci = free.unwrap_or(own.pci);
+    }
 }
 
 fn gpu(root: &FsRoot, node: u32) -> Option<KfdGpu> {
@@ -146,5 +157,18 @@ mod tests {
     fn without_the_driver_there_is_none() -> std::io::Result<()> {
         assert_eq!(gpus(&FsRoot::at(root_with(&[])?.path())), []);
         Ok(())
+    }
+
+    fn gpu_of_node(node: u32, pci: &str) -> Option<KfdGpu> {
+        Some(KfdGpu { node, pci: pci.parse().ok()?, uuid: None, links: Vec::new() })
+    }
+
+    #[test]
+    fn nodes_of_one_address_are_partitions_in_their_order() {
+        let addresses = ["0000:02:00.0", "0000:02:00.0", "0001:02:00.0", "0001:02:00.1"];
+        let mut gpus: Vec<KfdGpu> = (4..).zip(addresses).filter_map(|(node, pci)| gpu_of_node(node, pci)).collect();
+        tell_apart(&mut gpus);
+        let told: Vec<String> = gpus.iter().map(|gpu| gpu.pci.to_string()).collect();
+        assert_eq!(told, ["0000:02:00.0", "0000:02:00.1", "0001:02:00.0", "0001:02:00.1"]);
     }
 }

@@ -16,7 +16,7 @@ use hwlocality::object::types::ObjectType;
 use hwlocality::topology::builder::{BuildFlags, TopologyBuilder, TypeFilter};
 
 use crate::TopoError;
-use crate::convert::info;
+use crate::hwloc_object::info;
 
 /// hwloc components that load a GPU runtime or talk to an X server.
 const GPU_COMPONENTS: [&str; 6] = ["opencl", "gl", "cuda", "nvml", "rsmi", "levelzero"];

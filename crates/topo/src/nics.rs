@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
-use crate::convert::{info, text};
 use crate::devices::{address, attachment, kernels_node, pci_of};
 use crate::fs_root::FsRoot;
+use crate::hwloc_object::{info, text};
 use crate::link;
 use crate::locality::{Surroundings, locality};
 use crate::model::{Link, Locality};

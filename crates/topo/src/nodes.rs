@@ -14,11 +14,11 @@ use stats::IdSet;
 
 use crate::bitmap::ids;
 use crate::coherence::SUPERCHIPS;
-use crate::convert::{os_index, pus_of, text};
-use crate::devices::Found;
 use crate::driver_files;
+use crate::found::Found;
 use crate::fs_root::FsRoot;
 use crate::gpu_class::NVIDIA;
+use crate::hwloc_object::{os_index, pus_of, text};
 use crate::model::{NodeKind, NumaNode};
 
 /// A node as found, before it is known what it is.

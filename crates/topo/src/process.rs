@@ -10,11 +10,8 @@ use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
 use crate::cgroup::{Cgroup, cgroup};
-use crate::fs_root::{FsRoot, value_of};
+use crate::fs_root::{FsRoot, THIS, value_of};
 use crate::printable;
-
-/// The folder of the process that asks.
-pub(crate) const THIS: &str = "/proc/self";
 
 /// What a process is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

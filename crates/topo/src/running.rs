@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
 use crate::cgroup::Cgroup;
-use crate::fs_root::{FsRoot, value_of};
+use crate::fs_root::{FsRoot, THIS, value_of};
 use crate::model::Topology;
 use crate::printable;
-use crate::process::{MemoryPolicy, THIS, in_folder};
+use crate::process::{MemoryPolicy, in_folder};
 
 pub use gpus::UsableGpus;
 pub use pages::{NodePages, Pages};

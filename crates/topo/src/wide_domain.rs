@@ -5,7 +5,7 @@
 
 use stats::{IdSet, PciAddress};
 
-use crate::devices::Found;
+use crate::found::Found;
 use crate::fs_root::FsRoot;
 use crate::gpu_class::is_gpu;
 use crate::locality::Attachment;

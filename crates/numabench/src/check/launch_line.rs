@@ -19,7 +19,7 @@ use topo::running::{Pages, Running, UsableGpus};
 use topo::visibility::Visible;
 use topo::{Cgroup, Topology};
 
-use super::seen::Seen;
+use super::seen::{LAUNCH_LINE, Seen};
 
 /// The line cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -305,9 +305,6 @@ impl Said {
     }
 }
 
-/// Where a policy is from that a line gives.
-pub const SOURCE: &str = "the launch line";
-
 /// More ranks than a node has.
 const MANY: usize = 4096;
 
@@ -366,7 +363,7 @@ fn running(rank: usize, pus: IdSet, gpus: UsableGpus, memory: Option<IdSet>) -> 
         mode: Some(memory.as_ref().map_or(PolicyMode::Default, |_| PolicyMode::Bind)),
         nodes: memory.unwrap_or_default(),
         flags: None,
-        source: SOURCE.to_owned(),
+        source: LAUNCH_LINE.to_owned(),
         reason: None,
     };
     Running {

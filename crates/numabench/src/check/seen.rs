@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use placement::Situation;
 use placement::judge::{Observed, Pool};
 use ranks::{Launch, Launcher};
 use serde::{Deserialize, Serialize};
@@ -11,9 +12,11 @@ use topo::process::PolicyMode;
 use topo::running::{NoProcess, Running, Who, environment, running};
 use topo::{Topology, ancestor};
 
-use super::launch_line::SOURCE;
 use super::machine::Machine;
 use crate::exec::pool;
+
+/// Where a policy is from that a pasted launch line gives.
+pub const LAUNCH_LINE: &str = "the launch line";
 
 /// What is seen of one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,7 +69,7 @@ impl Seen {
     /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of; those of a
     /// line are.
     pub fn observed(&self, judged_by: &Topology) -> Observed {
-        let is_of_line = self.running.policy.source == SOURCE;
+        let is_of_line = self.running.policy.source == LAUNCH_LINE;
         if judged_by.source != Source::ThisSystem && !is_of_line {
             return Observed {
                 policy: Ok(PolicyMode::Default),
@@ -94,6 +97,19 @@ impl Seen {
             refused: seen.gpus.refused.clone(),
         }
     }
+}
+
+/// What is known of the step where these ranks were seen.
+pub fn situation(machine: &Machine, all: &[Seen]) -> Situation {
+    let cpus = machine.here.step.as_ref().map(|step| &step.cpus);
+    let owns_node = cpus.and_then(|cpus| match (cpus.not_in_step.is_empty(), cpus.untold.is_empty()) {
+        (false, _) => Some(false),
+        (true, true) => Some(true),
+        (true, false) => None,
+    });
+    let refused = |seen: &Seen| seen.running.gpus.refused.as_ref().map(|refused| !refused.is_empty());
+    let refused: Option<Vec<bool>> = all.iter().map(refused).collect();
+    Situation { owns_node, slurm: None, gpus_are_confined: refused.map(|all| all.contains(&true)) }
 }
 
 /// What all of them could have had together: also what each has, for that is certainly theirs.

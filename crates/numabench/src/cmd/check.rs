@@ -163,7 +163,7 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
     let complete = group.missing.is_empty();
     let placed = if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
     let host = hostname(&machine.here.topology);
-    let (launcher, situation) = (group.launcher, machine.situation(seen));
+    let (launcher, situation) = (group.launcher, seen::situation(machine, seen));
     let fix = fix::lines(&fix::Case {
         topology,
         pool: &pool,

@@ -1,18 +1,13 @@
 //! `numabench pingpong`: read the machine, plan, open the output, run, report. Here for a process on its own, whose ranks are its
 //! threads; `launched` does the same with processes as ranks.
 
-use std::path::Path;
 use std::time::Instant;
 
-use ::pingpong::{RunConfig, check_budget};
-use placement::Plan;
 use ranks::Launch;
 use ranks::{Communicator, Single};
-use report::sink::Sink;
-use topo::Topology;
 
 use crate::args::Pingpong;
-use crate::backends::{self, Found};
+use crate::backends;
 use crate::document::part::Local;
 use crate::document::{Facts, hostname, verdict};
 use crate::document_journal::DocumentJournal;
@@ -20,7 +15,8 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::planned;
 use crate::progress::Progress;
-use crate::signals::{Signals, survive_file_size_limit};
+use crate::run_setup::{budget, open, read};
+use crate::signals::Signals;
 use crate::{config, dry_run, launched};
 
 /// Runs the command.
@@ -66,29 +62,4 @@ fn alone(args: &Pingpong) -> Result<Exit, Fault> {
     let state = ::pingpong::lead(&config, local.workers(), &local.suite(&config), &mut comm, interrupted, &mut journal);
     let exit = verdict::exit(&state, &config, signals.exit());
     journal.conclude(&state, exit)
-}
-
-/// Reads the machine.
-pub fn read() -> Result<Topology, Fault> {
-    topo::read().map_err(|error| Fault::new(Exit::NoResult, error))
-}
-
-/// Opens the file that the document goes to, where it goes to one.
-pub fn open(args: &Pingpong) -> Result<Option<Sink>, Fault> {
-    survive_file_size_limit();
-    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
-    file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()
-}
-
-/// Whether the memory asked for by the ranks of this node is there.
-pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Found) -> Result<(), Fault> {
-    let host = |node| topology.node(node).map(|node| node.total_bytes);
-    let device = |target| {
-        let wanted = |facts: &&device::DeviceFacts| match (facts.id, target) {
-            (device::DeviceId::Pci(a), placement::TargetId::Gpu(b)) => a == b,
-            _ => false,
-        };
-        found.platform.devices().iter().find(wanted).map(|facts| facts.total_bytes)
-    };
-    check_budget(config, plan, host, device).map_err(Fault::usage)
 }

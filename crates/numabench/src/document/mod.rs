@@ -1,9 +1,10 @@
 //! From what a run has to the document that is kept: every field of the schema is filled here, and nowhere else.
 //!
-//! * `part` what each rank's process knows beforehand, with `environment`, `devices` and `nodes`; `settings` what was asked;
+//! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices` and `nodes`; `settings` what was asked;
 //! * `cases` and `penalties` what it gave; `verdict` how it ended.
 
 mod cases;
+pub mod collect;
 mod devices;
 mod environment;
 mod nodes;

@@ -9,8 +9,8 @@ use report::node::{Node, NodeFacts, NodeGpu};
 use topo::Topology;
 use topo::model::NodeKind;
 
-use super::{Part, environment};
-use crate::document::part::Local;
+use super::environment;
+use crate::document::part::{Local, Part};
 
 /// What this node is compared by.
 pub(super) fn facts(local: &Local) -> NodeFacts {

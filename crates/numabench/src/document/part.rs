@@ -4,16 +4,13 @@
 use std::sync::Arc;
 
 use pingpong::{CopySuite, Helpers, RunConfig, Workers};
-use placement::{ChosenBy, Closeness, Plan, RankPlan};
-use report::document::{Platform, PlatformKind};
-use report::environment::Environment;
+use placement::{Plan, RankPlan};
 use report::node::NodeFacts;
-use report::rank::{ChosenBy as By, Locality, Placement, Rank};
+use report::rank::Rank;
 use serde::{Deserialize, Serialize};
 use stats::flag::TimerFacts;
 use topo::Topology;
 
-use super::{devices, environment, hostname, nodes, probe_text};
 use crate::backends::Found;
 
 /// What one rank's process knows.
@@ -48,25 +45,6 @@ pub struct Local<'a> {
 }
 
 impl Local<'_> {
-    /// The environment as a document has it.
-    pub fn environment(&self) -> Environment {
-        environment::environment(self)
-    }
-
-    /// The parts of these ranks.
-    pub fn parts(&self, ranks: &[usize]) -> Vec<Part> {
-        let mine = self.plan.ranks.iter().enumerate().filter(|(_, plan)| ranks.contains(&plan.rank));
-        mine.filter_map(|(node_rank, plan)| {
-            Some(Part {
-                rank: self.rank(node_rank, plan),
-                device: devices::device(self, plan)?,
-                notes: self.plan.notes.clone(),
-                node: (node_rank == 0).then(|| nodes::facts(self)),
-            })
-        })
-        .collect()
-    }
-
     /// The workers of these ranks as threads of this process.
     pub fn workers(&self) -> Workers {
         Workers::threads(pingpong::workers(&self.plan.ranks), self.timer)
@@ -82,71 +60,5 @@ impl Local<'_> {
     /// What a device of this node is called in the document.
     pub(super) fn device_id(&self, plan: &RankPlan) -> String {
         report::device::id(self.hosts, self.node, plan.target.id)
-    }
-
-    fn rank(&self, node_rank: usize, plan: &RankPlan) -> Rank {
-        let sharers = self.plan.ranks.iter().filter(|other| other.target.id == plan.target.id).count();
-        let mut notes = Vec::new();
-        if sharers > 1 {
-            notes.push(format!("{sharers} ranks share this device"));
-        }
-        Rank {
-            time: None,
-            rank: plan.rank as u32,
-            node: self.node as u32,
-            node_rank: node_rank as u32,
-            host: hostname(self.topology),
-            process_id: std::process::id(),
-            thread_id: None,
-            visible_devices: Some(self.found.platform.devices().len() as u32),
-            asked: Placement { pu: plan.pu, memory_node: Some(plan.memory_node), device: self.device_id(plan) },
-            chosen_by: match &plan.chosen_by {
-                ChosenBy::Asked => By::User,
-                other => By::Automatic { rule: other.text() },
-            },
-            locality: locality(plan.verdict.closeness),
-            locality_reason: plan.verdict.reason.clone(),
-            notes,
-        }
-    }
-
-    /// The platform as this process sees it.
-    pub fn platform(&self) -> Platform {
-        platform(self.found, self.machine)
-    }
-}
-
-/// The platform as a document has it.
-pub fn platform(found: &Found, machine: &topo::environment::Environment) -> Platform {
-    let known = found.platform.facts();
-    let kind = match known.kind {
-        device::PlatformKind::Cuda => PlatformKind::Cuda,
-        device::PlatformKind::Hip => PlatformKind::Hip,
-        device::PlatformKind::Host => PlatformKind::Host,
-    };
-    let probe = match known.kind {
-        device::PlatformKind::Cuda => "driver.nvidia",
-        device::PlatformKind::Hip => "driver.amdgpu",
-        device::PlatformKind::Host => "",
-    };
-    let driver = machine.probes.iter().find(|found| found.name == probe).and_then(|found| found.value.as_ref());
-    Platform {
-        kind,
-        reason: found.why_host.clone(),
-        api_version: known.api_version.clone(),
-        driver_version: driver.map(probe_text),
-        visible_devices: found.platform.devices().len() as u32,
-        simulated: known.simulated.clone(),
-    }
-}
-
-/// A closeness as documents name it.
-pub fn locality(closeness: Closeness) -> Locality {
-    match closeness {
-        Closeness::L3Local => Locality::L3Local,
-        Closeness::NumaLocal => Locality::NumaLocal,
-        Closeness::SamePackage => Locality::SamePackage,
-        Closeness::Remote => Locality::Remote,
-        Closeness::Unknown => Locality::Unknown,
     }
 }

@@ -22,13 +22,13 @@ use topo::Topology;
 
 use crate::args::Pingpong;
 use crate::backends::{self, Found};
-use crate::cmd::pingpong::{budget, open, read};
 use crate::document::part::{Local, Part};
 use crate::document::{Facts, verdict};
 use crate::document_journal::DocumentJournal;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
+use crate::run_setup::{budget, open, read};
 use crate::signals::Signals;
 use crate::{config, terminal};
 use agreement::{Agreement, Refusal};

@@ -13,7 +13,7 @@ use super::candidates::{self, Found, Way};
 use super::{nic, situation};
 use crate::args;
 use crate::args::place::GpuList;
-use crate::document::part::locality;
+use crate::document::collect::locality;
 
 /// The document.
 pub fn build(

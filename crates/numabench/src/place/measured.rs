@@ -11,12 +11,12 @@ use super::candidates::{self, Found, Way};
 use super::turns::{self, How, Outcome};
 use crate::args::place::Place;
 use crate::backends;
-use crate::cmd::pingpong::budget;
 use crate::config;
-use crate::document::part::platform;
+use crate::document::collect::platform;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
+use crate::run_setup::budget;
 use crate::signals::Signals;
 
 /// Measures, and says which way to take and how the command ends.

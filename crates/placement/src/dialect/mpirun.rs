@@ -7,7 +7,7 @@
 use topo::model::Topology;
 
 use super::{Dialect, Saying};
-use crate::node_plan::counted;
+use crate::node_plan_error::counted;
 use crate::{NodePlaces, Place};
 
 pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {

@@ -8,7 +8,7 @@ use stats::id_list::MAX_ID;
 use topo::model::Topology;
 
 use super::{Dialect, Saying, Situation};
-use crate::node_plan::counted;
+use crate::node_plan_error::counted;
 use crate::{NodePlaces, Place, TargetId};
 
 /// Not the CPU binding of an srun line.

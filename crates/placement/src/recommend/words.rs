@@ -8,7 +8,7 @@ use topo::model::Rung;
 use super::domain::Basis;
 use super::pool::{Pool, PoolCore};
 use super::{Ask, Assignment, Part, Place, Strategy};
-use crate::node_plan::counted;
+use crate::node_plan_error::counted;
 use crate::{Closeness, Target, TargetId};
 
 /// Why a rank has its place.

@@ -10,9 +10,9 @@ use hwlocality::object::attributes::ObjectAttributes;
 use hwlocality::object::types::{OSDeviceType, ObjectType};
 
 use super::{Endpoint, Placed};
-use crate::convert::text;
 use crate::devices::{address, attachment, kernels_node, pci_of};
 use crate::fs_root::FsRoot;
+use crate::hwloc_object::text;
 use crate::locality::{Surroundings, locality};
 use crate::nics::NicKind;
 use crate::pci_path::PciPath;

@@ -7,9 +7,9 @@ use hwlocality::object::TopologyObject;
 use hwlocality::object::types::ObjectType;
 use stats::PciAddress;
 
-use crate::convert::text;
 use crate::devices::{address, pci_of};
 use crate::gpu_class::NVIDIA;
+use crate::hwloc_object::text;
 
 /// PCI class of an NVSwitch: a bridge to something that is not PCI.
 const OTHER_BRIDGE: u16 = 0x0680;

@@ -1,0 +1,97 @@
+//! Fills in what a rank's process knows before the run: its part of the document, the environment and the platform.
+
+use placement::{ChosenBy, Closeness, RankPlan};
+use report::document::{Platform, PlatformKind};
+use report::environment::Environment;
+use report::rank::{ChosenBy as By, Locality, Placement, Rank};
+
+use super::part::{Local, Part};
+use super::{devices, environment, hostname, nodes, probe_text};
+use crate::backends::Found;
+
+impl Local<'_> {
+    /// The environment as a document has it.
+    pub fn environment(&self) -> Environment {
+        environment::environment(self)
+    }
+
+    /// The parts of these ranks.
+    pub fn parts(&self, ranks: &[usize]) -> Vec<Part> {
+        let mine = self.plan.ranks.iter().enumerate().filter(|(_, plan)| ranks.contains(&plan.rank));
+        mine.filter_map(|(node_rank, plan)| {
+            Some(Part {
+                rank: self.rank(node_rank, plan),
+                device: devices::device(self, plan)?,
+                notes: self.plan.notes.clone(),
+                node: (node_rank == 0).then(|| nodes::facts(self)),
+            })
+        })
+        .collect()
+    }
+
+    fn rank(&self, node_rank: usize, plan: &RankPlan) -> Rank {
+        let sharers = self.plan.ranks.iter().filter(|other| other.target.id == plan.target.id).count();
+        let mut notes = Vec::new();
+        if sharers > 1 {
+            notes.push(format!("{sharers} ranks share this device"));
+        }
+        Rank {
+            time: None,
+            rank: plan.rank as u32,
+            node: self.node as u32,
+            node_rank: node_rank as u32,
+            host: hostname(self.topology),
+            process_id: std::process::id(),
+            thread_id: None,
+            visible_devices: Some(self.found.platform.devices().len() as u32),
+            asked: Placement { pu: plan.pu, memory_node: Some(plan.memory_node), device: self.device_id(plan) },
+            chosen_by: match &plan.chosen_by {
+                ChosenBy::Asked => By::User,
+                other => By::Automatic { rule: other.text() },
+            },
+            locality: locality(plan.verdict.closeness),
+            locality_reason: plan.verdict.reason.clone(),
+            notes,
+        }
+    }
+
+    /// The platform as this process sees it.
+    pub fn platform(&self) -> Platform {
+        platform(self.found, self.machine)
+    }
+}
+
+/// The platform as a document has it.
+pub fn platform(found: &Found, machine: &topo::environment::Environment) -> Platform {
+    let known = found.platform.facts();
+    let kind = match known.kind {
+        device::PlatformKind::Cuda => PlatformKind::Cuda,
+        device::PlatformKind::Hip => PlatformKind::Hip,
+        device::PlatformKind::Host => PlatformKind::Host,
+    };
+    let probe = match known.kind {
+        device::PlatformKind::Cuda => "driver.nvidia",
+        device::PlatformKind::Hip => "driver.amdgpu",
+        device::PlatformKind::Host => "",
+    };
+    let driver = machine.probes.iter().find(|found| found.name == probe).and_then(|found| found.value.as_ref());
+    Platform {
+        kind,
+        reason: found.why_host.clone(),
+        api_version: known.api_version.clone(),
+        driver_version: driver.map(probe_text),
+        visible_devices: found.platform.devices().len() as u32,
+        simulated: known.simulated.clone(),
+    }
+}
+
+/// A closeness as documents name it.
+pub fn locality(closeness: Closeness) -> Locality {
+    match closeness {
+        Closeness::L3Local => Locality::L3Local,
+        Closeness::NumaLocal => Locality::NumaLocal,
+        Closeness::SamePackage => Locality::SamePackage,
+        Closeness::Remote => Locality::Remote,
+        Closeness::Unknown => Locality::Unknown,
+    }
+}
