@@ -12,7 +12,6 @@ mod document;
 mod document_journal;
 mod documents;
 mod dry_run;
-mod exec;
 mod exit;
 mod fault;
 mod launched;

@@ -21,6 +21,7 @@ mod check_pu;
 mod chosen_by;
 mod default_pu;
 mod dialect;
+mod gpu_list;
 pub mod judge;
 #[cfg(test)]
 mod machine;
@@ -43,6 +44,7 @@ pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
     Visible, command, omp_places, parse_map_cpu, parse_mask_cpu, say, visible,
 };
+pub use gpu_list::GpuList;
 pub use member::Member;
 pub use node_plan::plan_node;
 pub use node_plan_error::NodePlanError;

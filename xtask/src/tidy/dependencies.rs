@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("backend-host", &["device", "stats"]),
     ("engine", &["ranks", "stats", "topo"]),
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
+    ("exec", &["placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),
     ("results", &["report", "stats"]),
     ("xtask", &["ranks", "report", "results"]),

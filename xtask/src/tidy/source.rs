@@ -25,7 +25,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/engine/src/placed_memory",
     "crates/pingpong/src/host_range",
     "crates/pingpong/tests/",
-    "crates/numabench/src/exec/kernel",
+    "crates/exec/src/kernel",
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/ranks/src/abi",

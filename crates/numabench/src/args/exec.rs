@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use placement::Strategy;
+use placement::{GpuList, Strategy};
 use stats::IdSet;
 
 use super::MOST;
-use super::place::GpuList;
 
 /// `numabench exec`.
 #[derive(Debug, clap::Args)]

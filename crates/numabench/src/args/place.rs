@@ -1,10 +1,9 @@
 //! `numabench place` as typed.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use placement::{Dialect, Selection, SelectionError, Starter, Strategy};
+use placement::{Dialect, GpuList, Starter, Strategy};
 use stats::IdSet;
 
 use super::{Backend, ColorChoice, MOST, Memory, duration};
@@ -75,21 +74,4 @@ pub struct Place {
     /// Whether the table is coloured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
-}
-
-/// The ranks' GPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GpuList {
-    /// Ranks without a GPU.
-    None,
-    /// These.
-    Some(Selection),
-}
-
-impl FromStr for GpuList {
-    type Err = SelectionError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.trim() == "none" { Ok(Self::None) } else { text.parse().map(Self::Some) }
-    }
 }

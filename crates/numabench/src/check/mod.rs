@@ -25,5 +25,9 @@ pub mod seen;
 pub mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+#[path = "../../../exec/src/machine.rs"]
+#[expect(dead_code, reason = "what exec's own tests use of it")]
+mod written_machine;
 
 pub use key::{key, starter};

@@ -13,7 +13,6 @@ use topo::running::{NoProcess, Running, Who, environment, running};
 use topo::{Topology, ancestor};
 
 use super::machine::Machine;
-use crate::exec::pool;
 
 /// Where a policy is from that a pasted launch line gives.
 pub const LAUNCH_LINE: &str = "the launch line";
@@ -131,7 +130,7 @@ fn pus(machine: &Machine, launcher: Launcher) -> IdSet {
     let here = &machine.here;
     match launcher {
         Launcher::Nobody => of_cpuset(&here.topology),
-        _ => pool::Pool::of(launcher, &here.topology, here.step.as_ref(), ancestor::nearest).pus,
+        _ => exec::Pool::of(launcher, &here.topology, here.step.as_ref(), ancestor::nearest).pus,
     }
 }
 

@@ -19,8 +19,8 @@ use crate::check::rendezvous::{self, missing};
 use crate::check::seen::{self, Seen};
 use crate::check::table::Shown;
 use crate::check::{bandwidth, document, fix, key, table};
+use crate::cmd::exec::not_started;
 use crate::document::hostname;
-use crate::exec::become_other;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
@@ -46,7 +46,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
             Err(_) => terminal::say("warning: the check failed; the program is started all the same"),
         }
     }
-    Err(become_other(&args.program, std::env::vars_os().collect()))
+    Err(not_started(::exec::become_other(&args.program, std::env::vars_os().collect())))
 }
 
 /// Looks, judges and shows.

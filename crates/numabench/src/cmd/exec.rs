@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ::exec::{Asked, ExecError, MemoryWish, StartError, Wish, become_program, bind, plan, report};
+use placement::SelectionError;
 use ranks::Launch;
 
 use crate::args::exec::{Exec, ExecMembind, Sees};
 use crate::document::hostname;
-use crate::exec::place::{MemoryWish, Wish};
-use crate::exec::{Asked, become_program, bind, report, settle};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::place::saved::Saved;
@@ -17,17 +17,22 @@ use crate::terminal;
 pub fn run(args: &Exec) -> Result<Exit, Fault> {
     let launch = Launch::here();
     let start = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let settled = settle(&launch, &start, &asked(args)?, &environment())?;
+    let mut asked = asked(args);
+    if let Some(file) = &args.from {
+        let pool = ::exec::pool(&launch, &start, args.keep_cpus);
+        asked.from = Some(Saved::read(file)?.way(&start.topology, &pool.pus)?.places.places);
+    }
+    let setup = plan(&launch, &start, &asked, &environment()).map_err(refused)?;
     let host = hostname(&start.topology);
     if args.print {
-        terminal::print(report::assignments(&settled, &host).as_bytes())?;
+        terminal::print(report::assignments(&setup, &host).as_bytes())?;
         return Ok(Exit::Ok);
     }
-    bind(&settled)?;
+    bind(&setup).map_err(|error| Fault::new(Exit::NoResult, error))?;
     if args.report {
-        terminal::say(&report::line(&settled, &host));
+        terminal::say(&report::line(&setup, &host));
     }
-    Err(become_program(&settled, &args.program))
+    Err(not_started(become_program(&setup, &args.program)))
 }
 
 /// The variables that are set and are text.
@@ -38,7 +43,7 @@ fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-fn asked(args: &Exec) -> Result<Asked, Fault> {
+fn asked(args: &Exec) -> Asked {
     let memory = match args.membind {
         ExecMembind::Local => MemoryWish::Local,
         ExecMembind::Node(node) => MemoryWish::Node(node),
@@ -54,7 +59,19 @@ fn asked(args: &Exec) -> Result<Asked, Fault> {
         memory,
     };
     let (rank, ranks) = (args.rank.map(number), args.ranks.map(number));
-    let from = args.from.as_deref().map(Saved::read).transpose()?;
     let shows_all = args.gpu == Sees::Near;
-    Ok(Asked { rank, ranks, gpus: args.gpus.clone(), shows_all, keep_cpus: args.keep_cpus, from, wish })
+    Asked { rank, ranks, gpus: args.gpus.clone(), shows_all, keep_cpus: args.keep_cpus, from: None, wish }
+}
+
+fn refused(error: ExecError) -> Fault {
+    match error {
+        ExecError::Gpus(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
+        _ => Fault::usage(error),
+    }
+}
+
+/// A program that could not be started, with a shell's exit codes for that.
+pub fn not_started(error: StartError) -> Fault {
+    let is_absent = error.source.kind() == std::io::ErrorKind::NotFound;
+    Fault::new(if is_absent { Exit::NotFound } else { Exit::NotExecutable }, error)
 }

@@ -1,6 +1,6 @@
 //! The ways to place the ranks that were asked for.
 
-use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
+use placement::{Ask, GpuChoice, GpuList, NodePlaces, Strategy, Target, TargetId, recommend};
 use report::place::{Measured, Turn};
 use stats::IdSet;
 use stats::compare::Comparison;
@@ -8,7 +8,7 @@ use topo::model::Rung;
 use topo::visibility::Runtime;
 use topo::{Survey, Topology};
 
-use crate::args::place::{GpuList, Place};
+use crate::args::place::Place;
 use crate::exit::Exit;
 use crate::fault::Fault;
 

@@ -12,8 +12,8 @@ use topo::{Survey, Topology};
 use super::candidates::{self, Found, Way};
 use super::{nic, situation};
 use crate::args;
-use crate::args::place::GpuList;
 use crate::document::collect::locality;
+use placement::GpuList;
 
 /// The document.
 pub fn build(

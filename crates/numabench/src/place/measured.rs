@@ -1,7 +1,7 @@
 //! `place --measure`: the ways worth measuring, measured in turns, and the one to take.
 
 use device::PlatformKind;
-use placement::{ChosenBy, GpuChoice, Plan, RankPlan, Target, TargetId};
+use placement::{ChosenBy, GpuChoice, GpuList, Plan, RankPlan, Target, TargetId};
 use report::place::{Measured, MeasuredFinding};
 use stats::best::{Finding, Standing};
 use stats::compare::Verdict;
@@ -21,7 +21,7 @@ use crate::signals::Signals;
 
 /// Measures, and says which way to take and how the command ends.
 pub fn run(args: &Place, topology: &Topology) -> Result<(Found, Exit), Fault> {
-    let named = matches!(&args.gpus, crate::args::place::GpuList::Some(placement::Selection::These(_)));
+    let named = matches!(&args.gpus, GpuList::Some(placement::Selection::These(_)));
     let found = backends::find(args.backend, named, topology)?;
     let available = targets(topology, backends::targets(&*found.platform));
     let ask = candidates::ask(args, topology, candidates::gpus(args, &available)?);

@@ -170,8 +170,8 @@ mod tests {
     use placement::Target;
 
     use super::*;
-    use crate::exec::machine::{NVIDIA, set, start};
-    use crate::exec::visible::VisibleGpus;
+    use crate::machine::{NVIDIA, set, start};
+    use crate::visible::VisibleGpus;
 
     fn pool(pus: &str, owner: PoolOwner) -> Pool {
         Pool { pus: set(pus), owner, how: String::new() }

@@ -116,7 +116,7 @@ mod tests {
     use topo::visibility::Visible;
 
     use super::*;
-    use crate::exec::machine::{AMD, NVIDIA, address, start};
+    use crate::machine::{AMD, NVIDIA, address, start};
 
     fn indices(visible: &VisibleGpus) -> Vec<u32> {
         visible.gpus.iter().map(|seen| seen.target.index).collect()

@@ -2,11 +2,11 @@
 
 use ranks::Size;
 
-use super::Settled;
+use super::RankSetup;
 
 /// The line of a rank: who it is, where it was put and why, which GPUs it has, which variables were set.
-pub fn line(settled: &Settled, host: &str) -> String {
-    let Settled { slot, place, drives, pool, .. } = settled;
+pub fn line(setup: &RankSetup, host: &str) -> String {
+    let RankSetup { slot, place, drives, pool, .. } = setup;
     let of_node = format!("rank {} of {} on {host}", slot.local_rank, slot.local_size);
     let who = match slot.of_all {
         Some((rank, Size::Known(size))) => format!("rank {rank} of {size} ({of_node})"),
@@ -30,30 +30,30 @@ pub fn line(settled: &Settled, host: &str) -> String {
     if let Some(closeness) = place.closeness {
         parts.push(closeness.text().to_owned());
     }
-    if settled.variables.is_empty() {
+    if setup.variables.is_empty() {
         parts.push("no variable set".to_owned());
     } else {
-        let set = settled.variables.iter().map(|(name, value)| format!("{name}={value}"));
+        let set = setup.variables.iter().map(|(name, value)| format!("{name}={value}"));
         parts.push(set.collect::<Vec<_>>().join(" "));
     }
-    parts.extend(settled.notes.iter().cloned());
+    parts.extend(setup.notes.iter().cloned());
     format!("{who}: {}", parts.join("; "))
 }
 
 /// The variables as a shell sets them, and in comments the rest.
-pub fn assignments(settled: &Settled, host: &str) -> String {
-    let mut text = format!("# {}\n", line(settled, host));
+pub fn assignments(setup: &RankSetup, host: &str) -> String {
+    let mut text = format!("# {}\n", line(setup, host));
     let mut wrapper = Vec::new();
-    if settled.place.is_bound {
-        wrapper.push(format!("taskset -c {}", settled.place.pus));
+    if setup.place.is_bound {
+        wrapper.push(format!("taskset -c {}", setup.place.pus));
     }
-    if !settled.place.memory.is_empty() {
-        wrapper.push(format!("numactl --membind={}", settled.place.memory));
+    if !setup.place.memory.is_empty() {
+        wrapper.push(format!("numactl --membind={}", setup.place.memory));
     }
     if !wrapper.is_empty() {
         text.push_str(&format!("# bound as by: {}\n", wrapper.join(" ")));
     }
-    for (name, value) in &settled.variables {
+    for (name, value) in &setup.variables {
         text.push_str(&format!("export {name}='{}'\n", value.replace('\'', r"'\''")));
     }
     text
@@ -65,15 +65,15 @@ mod tests {
     use ranks::Launcher;
 
     use super::*;
-    use crate::exec::machine::{NVIDIA, set, start};
-    use crate::exec::place::Place;
-    use crate::exec::pool::{Pool, PoolOwner};
-    use crate::exec::rank_slot::RankSlot;
-    use crate::exec::visible::VisibleGpus;
+    use crate::machine::{NVIDIA, set, start};
+    use crate::place::Place;
+    use crate::pool::{Pool, PoolOwner};
+    use crate::rank_slot::RankSlot;
+    use crate::visible::VisibleGpus;
 
-    fn settled() -> Settled {
+    fn setup() -> RankSetup {
         let visible = VisibleGpus::of(&start(NVIDIA, &[1], &[]));
-        Settled {
+        RankSetup {
             slot: RankSlot {
                 launcher: Launcher::Srun,
                 of_all: Some((5, Size::Known(8))),
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_line_says_who_where_with_what_and_why() {
         assert_eq!(
-            line(&settled(), "n0"),
+            line(&setup(), "n0"),
             "rank 5 of 8 (rank 1 of 4 on n0): PUs 6-7 (its share); taken from 0-15 (the step's PUs); memory bound to node 1; \
              GPU 1 = 0000:02:00.0; NUMA-local; CUDA_VISIBLE_DEVICES=GPU-1 OMP_NUM_THREADS=2; a note"
         );
@@ -105,20 +105,20 @@ mod tests {
 
     #[test]
     fn a_process_on_its_own_that_keeps_its_pus_says_that() {
-        let mut settled = settled();
-        settled.slot = RankSlot { launcher: Launcher::Nobody, of_all: None, local_rank: 0, local_size: 1 };
-        settled.pool.how = "kept as they were".to_owned();
-        (settled.place.is_bound, settled.place.memory, settled.place.closeness) = (false, set(""), None);
-        (settled.drives, settled.variables, settled.notes) = (Vec::new(), Vec::new(), Vec::new());
-        let line = line(&settled, "n0");
+        let mut setup = setup();
+        setup.slot = RankSlot { launcher: Launcher::Nobody, of_all: None, local_rank: 0, local_size: 1 };
+        setup.pool.how = "kept as they were".to_owned();
+        (setup.place.is_bound, setup.place.memory, setup.place.closeness) = (false, set(""), None);
+        (setup.drives, setup.variables, setup.notes) = (Vec::new(), Vec::new(), Vec::new());
+        let line = line(&setup, "n0");
         assert_eq!(line, "one process on n0: PUs 6-7 (kept as they were); memory as it was; no variable set");
     }
 
     #[test]
     fn assignments_can_be_read_by_a_shell_whatever_a_value_holds() {
-        let mut settled = settled();
-        settled.variables[0].1 = "it's".to_owned();
-        let text = assignments(&settled, "n0");
+        let mut setup = setup();
+        setup.variables[0].1 = "it's".to_owned();
+        let text = assignments(&setup, "n0");
         assert!(text.contains("# bound as by: taskset -c 6-7 numactl --membind=1\n"), "{text}");
         assert!(text.contains("export CUDA_VISIBLE_DEVICES='it'\\''s'\n"), "{text}");
         let lines_are_fit = |line: &str| line.starts_with("# ") || line.starts_with("export ");

@@ -94,7 +94,7 @@ mod tests {
     use topo::step::{GpuShare, Share};
 
     use super::*;
-    use crate::exec::machine::{machine, set};
+    use crate::machine::{machine, set};
 
     /// The machine as a process bound to these PUs finds it.
     fn bound_to(pus: &str) -> Topology {

@@ -1,6 +1,6 @@
 //! The three system calls that put a program in its place: affinity, memory policy, execve.
 //!
-//! Raw calls, as in `pingpong` and for its reasons (libc's `cpu_set_t` ends at PU 1023), and not shared with it: there a thread that is bound is
+//! Raw calls, as in `engine` and for its reasons (libc's `cpu_set_t` ends at PU 1023), and not shared with it: there a thread that is bound is
 //! never bound again, which a public call would undo. Not [`std::os::unix::process::CommandExt::exec`], which empties the signal mask:
 //! a program started through numabench is to find its signals as its launcher left them. One exception: SIGPIPE, which Rust's runtime
 //! ignores from its start on, is set back to its default.

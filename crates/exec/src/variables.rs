@@ -138,8 +138,8 @@ pub fn openmp(topology: &Topology, pus: &IdSet, smt: bool, environment: &BTreeMa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::machine::{AMD, NVIDIA, machine, set, set_to, start};
-    use crate::exec::visible::VisibleGpus;
+    use crate::machine::{AMD, NVIDIA, machine, set, set_to, start};
+    use crate::visible::VisibleGpus;
 
     /// The variables for a rank that drives these of the GPUs seen.
     fn for_gpus(start: &Start, indices: &[u32]) -> Result<Vec<Variable>, Nameless> {
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn parts_with_one_address_are_named_by_their_place_or_not_at_all() -> Result<(), Nameless> {
         let mut start = start(AMD, &[0, 0, 1], &[]);
-        start.rocr = [0, 0, 1].map(crate::exec::machine::address).to_vec();
+        start.rocr = [0, 0, 1].map(crate::machine::address).to_vec();
         let visible = VisibleGpus::of(&start);
         assert_eq!(gpus(&start, &visible.gpus[1..2])?, pairs(&[(ROCR, "1")]));
         assert_eq!(gpus(&start, &visible.gpus[2..])?, pairs(&[(ROCR, "2")]));

@@ -10,14 +10,13 @@
 //! A process on its own that names none drives the first. Ranks that see different GPUs are told by what Slurm says of the step; without it,
 //! a rank that sees one GPU of several is taken for one to which that one was given.
 
-use placement::{Selection, SelectionError, Target, TargetId, verdict};
+use placement::{GpuList, Selection, SelectionError, Target, TargetId, verdict};
 use ranks::Launcher;
 use topo::Start;
 
 use super::pool::PoolOwner;
 use super::rank_slot::RankSlot;
 use super::visible::{VisibleGpu, VisibleGpus};
-use crate::args::place::GpuList;
 
 /// The GPUs of a rank, and the plan of its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,7 +153,7 @@ mod tests {
     use topo::step::{GpuShare, Share, Step};
 
     use super::*;
-    use crate::exec::machine::{AMD, NVIDIA, set, start};
+    use crate::machine::{AMD, NVIDIA, set, start};
 
     fn slot(launcher: Launcher, local_rank: usize, local_size: usize) -> RankSlot {
         RankSlot { launcher, of_all: None, local_rank, local_size }

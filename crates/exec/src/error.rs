@@ -1,0 +1,80 @@
+//! Why a rank cannot be put in its place, or its program not be started.
+
+use std::io;
+
+use placement::{SelectionError, TargetId};
+use stats::IdSet;
+
+use crate::place::PlaceError;
+use crate::rank_slot::RankSlotError;
+use crate::variables::Nameless;
+
+/// What was asked does not fit the launch, the machine or the places found before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExecError {
+    /// Which of its node's ranks it is, is not known.
+    #[error(transparent)]
+    Slot(#[from] RankSlotError),
+    /// GPUs that cannot be had.
+    #[error(transparent)]
+    Gpus(#[from] SelectionError),
+    /// No place can be given.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// GPUs that no variable can name.
+    #[error(transparent)]
+    Nameless(#[from] Nameless),
+    /// The places found before are those of another number of ranks.
+    #[error("--from: places in the file: {places}, ranks of this node: {ranks}; place as many as there are")]
+    PlaceCount {
+        /// How many places there are.
+        places: usize,
+        /// How many ranks the node has.
+        ranks: usize,
+    },
+    /// A rank's place has a GPU that it does not see.
+    #[error("--from: rank {rank} is to have GPU {gpu}, which is hidden from it: show it all GPUs")]
+    Hidden {
+        /// The rank, by its number on the node.
+        rank: usize,
+        /// The GPU.
+        gpu: TargetId,
+    },
+}
+
+/// The kernel does not bind this process as planned.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Not to these PUs.
+    #[error(
+        "cannot bind to PUs {pus}: {source}; the program was not started. A PU may have gone offline or out of the cpuset \
+         just now: start again, or with --keep-cpus"
+    )]
+    Pus {
+        /// The PUs.
+        pus: IdSet,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// Not to these nodes.
+    #[error(
+        "cannot bind memory to node {nodes}: {source}; the program was not started. A container's seccomp profile may \
+         forbid set_mempolicy (docker: --cap-add SYS_NICE): --membind none does without"
+    )]
+    Memory {
+        /// The nodes.
+        nodes: IdSet,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// The program cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start {name}: {source}")]
+pub struct StartError {
+    /// As it was asked for.
+    pub name: String,
+    /// What the kernel says.
+    pub source: io::Error,
+}
