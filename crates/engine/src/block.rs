@@ -204,7 +204,8 @@ impl<'a> Turn<'a> {
         let Self { rank, mut work, timeline, spent, effort, allocation, .. } = self;
         let verified_bytes =
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
-        let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), effort.rounds)
+        let rounds = effort.rounds * work.rounds_a_call().max(1);
+        let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)
             .ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
         Measured::new(block, |block| Sample {
             block,

@@ -8,6 +8,7 @@
 //!
 //! * `work` is what a kind of measurement implements: a `Suite` lists cases and makes each rank's `Site`; a `Site` holds what its cases need and
 //!   lends the `Work` of one block; `case` is what the engine must know of a case;
+//! * `joined` makes one suite of several;
 //! * `config` how long it goes on; `schedule` in which order; `enough` when a case has enough blocks;
 //! * `lead` decides after each pass and `follow` does a process's part of it, with `message`s between them, and each knows by a
 //!   `heartbeat` whether the other is there; `workers` starts the ranks of a process, one
@@ -27,6 +28,7 @@ mod enough;
 mod failure;
 mod follow;
 mod heartbeat;
+mod joined;
 mod lead;
 mod measure;
 mod measured;
@@ -53,6 +55,7 @@ pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};
 pub use enough::{Enough, PerCase};
 pub use failure::{Failure, Stage};
 pub use follow::{Followed, follow};
+pub use joined::{Joined, PartCase};
 pub use lead::{Journal, dismiss, lead};
 pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
 pub use sample::{Mismatch, Sample, SoFar, Trouble};

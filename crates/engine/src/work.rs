@@ -90,6 +90,11 @@ pub trait Work {
     /// What one round amounts to on one lane: bytes moved.
     fn bytes_a_round(&self) -> f64;
 
+    /// How many rounds one call of [`Work::round`] does: more than one where a round is too short for the clock. Figures are of one round.
+    fn rounds_a_call(&self) -> u32 {
+        1
+    }
+
     /// How many operations a driver queues for one round.
     fn operations_a_round(&self) -> u32 {
         1
