@@ -79,6 +79,20 @@ impl CopySuite {
         helpers: Helpers,
         one_node: bool,
     ) -> Self {
+        let copies =
+            cells.iter().flat_map(|cells| Case::all(config).into_iter().map(move |case| (case, cells.clone())));
+        Self::of(config, plans, &copies.collect::<Vec<_>>(), platform, helpers, one_node)
+    }
+
+    /// These copies, each by those who take part in it. Of `config` only what no copy says counts: the clock, huge pages, verifying, the seed.
+    pub fn of(
+        config: &RunConfig,
+        plans: &[RankPlan],
+        copies: &[(Case, Cells)],
+        platform: &Arc<dyn Platform>,
+        helpers: Helpers,
+        one_node: bool,
+    ) -> Self {
         let mut suite = Self {
             config: config.clone(),
             platform: Arc::clone(platform),
@@ -91,10 +105,8 @@ impl CopySuite {
             setup_of: Vec::new(),
             fresh_each_pass: false,
         };
-        for cells in cells {
-            for case in Case::all(config) {
-                suite.add(case, cells);
-            }
+        for (case, cells) in copies {
+            suite.add(*case, cells);
         }
         suite
     }
