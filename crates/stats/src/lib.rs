@@ -8,6 +8,7 @@
 //! * `stop` when a case has enough blocks;
 //! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
+//! * `line_fit` time against size: latency, rate, dips;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
 //! * `random` the seeded generator behind everything that draws.
 //!
@@ -23,6 +24,7 @@ pub mod flag;
 pub mod holm;
 pub mod id_list;
 pub mod interval;
+pub mod line_fit;
 pub mod mann_whitney;
 #[cfg(test)]
 mod noise;
