@@ -11,6 +11,7 @@
 //! * `verdict` how close a PU is to a target;
 //! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
 //! * `dialect` those places in the words of srun, mpirun, numactl and others;
+//! * `rows` the NUMA nodes, L3s or cores that a matrix measures from, and why some cannot be;
 //! * [`judge`] whether ranks that were observed are well placed.
 //!
 //! Nothing here reads the machine, binds or allocates: the same input gives the same plan on any machine.
@@ -33,6 +34,7 @@ mod rank_plan;
 mod recommend;
 mod remedies;
 mod request;
+mod rows;
 mod selector;
 mod target;
 mod verdict;
@@ -53,6 +55,7 @@ pub use rank_plan::{Plan, RankPlan, RankPlanError};
 pub use recommend::{Ask, GpuChoice, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend};
 pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};
+pub use rows::{Row, RowPlace, RowsBy, RowsByError, rows};
 pub use selector::{Selection, SelectionError, Selector};
 pub use target::{Target, TargetId};
 pub use verdict::{Closeness, Verdict, verdict};
