@@ -5,10 +5,12 @@
 //! matrix. What nobody says is null with the reason, never a guess. Left out: distances of NUMA nodes, which the topology has.
 
 mod adapters;
+mod groups;
 mod matrices;
 mod nvlink;
 mod xgmi;
 
+pub use groups::SharedBy;
 use hwlocality::Topology as Hwloc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
