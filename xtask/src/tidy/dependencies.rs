@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("backend-hip", &["backend-gpu", "device", "stats"]),
     ("backend-host", &["device", "stats"]),
     ("engine", &["ranks", "stats", "topo"]),
+    ("hostmem", &["engine", "stats", "topo"]),
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
     ("exec", &["placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),

@@ -1,0 +1,109 @@
+//! One rank's ranges: placed on the node of the case at hand, and looked up there. Ranges that are streamed are made anew for each setup; a
+//! chain of lines is kept until its allocation is over, because making it takes longer than a block of loads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::{Bound, Failure, Latch, Look, Pages, PlacedMemory, Seen, Site, Stage, TimeSpent, Trouble, Work};
+use topo::model::Link;
+
+use crate::case::Access;
+use crate::chase::{Chain, Chase};
+use crate::suite::{MemorySuite, Setup};
+use crate::traffic::{Ranges, Traffic};
+
+/// One rank's end.
+pub(crate) struct MemorySite {
+    suite: Arc<MemorySuite>,
+    rank: usize,
+    pu: u32,
+    /// The setup at hand.
+    setup: Option<usize>,
+    streamed: Option<(usize, u32, Ranges)>,
+    chains: BTreeMap<usize, (u32, Chain)>,
+}
+
+impl MemorySite {
+    pub(crate) fn new(suite: Arc<MemorySuite>, rank: usize, pu: u32) -> Self {
+        Self { suite, rank, pu, setup: None, streamed: None, chains: BTreeMap::new() }
+    }
+
+    fn range(&self, bound: &Bound, setup: &Setup, spent: &mut TimeSpent) -> Result<PlacedMemory, Failure> {
+        let MemorySuite { huge_pages, one_node, helpers, .. } = &*self.suite;
+        let allocate = || PlacedMemory::new(bound, setup.bytes, setup.node, *huge_pages, *one_node, helpers);
+        spent.on(|spent| &mut spent.allocate_ns, allocate)
+    }
+}
+
+impl Site for MemorySite {
+    fn latch(&self) -> Option<Latch> {
+        None
+    }
+
+    fn link(&self) -> Option<Link> {
+        None
+    }
+
+    fn set_up(
+        &mut self,
+        bound: &Bound,
+        number: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
+        let setup = self.suite.setups[number].clone();
+        self.setup = Some(number);
+        if setup.chain {
+            if self.chains.get(&number).is_some_and(|(there, _)| *there == allocation) {
+                return Ok(false);
+            }
+            // Freed before as much again is allocated.
+            self.chains.remove(&number);
+            let memory = self.range(bound, &setup, spent)?;
+            let seed = stats::random::mix(self.suite.seed ^ stats::random::mix(u64::from(allocation) + 1));
+            let chain = spent.on(|spent| &mut spent.lay_out_ns, || Chain::new(memory, seed));
+            self.chains.insert(number, (allocation, chain));
+            return Ok(true);
+        }
+        if self.streamed.as_ref().is_some_and(|(held, there, _)| (*held, *there) == (number, allocation)) {
+            return Ok(false);
+        }
+        self.streamed = None;
+        let first = self.range(bound, &setup, spent)?;
+        let second = if setup.second { Some(self.range(bound, &setup, spent)?) } else { None };
+        self.streamed = Some((number, allocation, Ranges { first, second }));
+        Ok(true)
+    }
+
+    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+        let mut seen = Seen::thread()?;
+        let chain = self.setup.and_then(|setup| self.chains.get(&setup));
+        let streamed = self.streamed.as_ref().filter(|(held, ..)| Some(*held) == self.setup);
+        if let Some((_, chain)) = chain {
+            seen.pages = Pages::of(chain.bytes(), how, true);
+        } else if let Some((_, _, Ranges { first, second })) = streamed {
+            seen.pages = Pages::of(first.bytes(), how, true);
+            second.iter().for_each(|second| seen.pages.merge(Pages::of(second.bytes(), how, true)));
+        }
+        Ok(seen)
+    }
+
+    fn mismatch(&self, seen: &Seen) -> Option<String> {
+        let node = self.suite.setups.get(self.setup?)?.node;
+        seen.mismatch(self.pu, node, None)
+    }
+
+    fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
+        let access = self.suite.cases[case].access;
+        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
+        if access == Access::Load {
+            let (_, chain) = self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(nothing)?;
+            return Ok(Box::new(Chase::new(chain)));
+        }
+        let (_, _, ranges) = self.streamed.as_mut().ok_or_else(nothing)?;
+        let key = [self.rank as u64, access as u64, pass]
+            .iter()
+            .fold(self.suite.seed, |key, part| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1))));
+        Ok(Box::new(Traffic::new(access, key, ranges)))
+    }
+}

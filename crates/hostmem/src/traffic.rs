@@ -1,0 +1,216 @@
+//! One block of reads, writes or copies of a whole range, word by word.
+//!
+//! What proves the work: reads add up all words, and the sum must be that of what was written there, times the rounds; writes leave the number of
+//! the last round in every word; a copy must leave every word of its source, the first of each page put there only after the round that
+//! does not count. So a round that moves nothing, moves a part, or reads from elsewhere is found.
+
+use std::hint::black_box;
+
+use engine::{Failure, Mismatch, PlacedMemory, Timing, Trouble, Work};
+use stats::random::mix;
+
+use crate::case::Access;
+
+const WORD: usize = 8;
+const PAGE: usize = 4096;
+/// Sums that are added up side by side: one would wait for each addition.
+const SUMS: usize = 8;
+
+/// The ranges of a rank.
+pub(crate) struct Ranges {
+    pub first: PlacedMemory,
+    /// Only where copies need it.
+    pub second: Option<PlacedMemory>,
+}
+
+/// The work of one block.
+pub(crate) struct Traffic<'a> {
+    access: Access,
+    key: u64,
+    first: &'a mut [u8],
+    second: &'a mut [u8],
+    /// What one round of reads adds up to.
+    expected: u64,
+    sum: u64,
+    rounds: u64,
+}
+
+impl<'a> Traffic<'a> {
+    pub(crate) fn new(access: Access, key: u64, ranges: &'a mut Ranges) -> Self {
+        let first = ranges.first.bytes_mut();
+        let second = ranges.second.as_mut().map_or(&mut [][..], PlacedMemory::bytes_mut);
+        Self::over(access, key, first, second)
+    }
+
+    fn over(access: Access, key: u64, first: &'a mut [u8], second: &'a mut [u8]) -> Self {
+        Self { access, key, first, second, expected: 0, sum: 0, rounds: 0 }
+    }
+
+    /// What a write of this round leaves in every word.
+    fn written(&self) -> u64 {
+        self.key.wrapping_add(self.rounds)
+    }
+}
+
+fn words(range: &[u8]) -> impl Iterator<Item = u64> {
+    range.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
+}
+
+/// Puts `value(position)` into every word and returns their sum.
+fn fill(range: &mut [u8], value: impl Fn(u64) -> u64) -> u64 {
+    let mut sum = 0_u64;
+    for (at, word) in (0..).zip(range.as_chunks_mut::<WORD>().0) {
+        let value = value(at);
+        sum = sum.wrapping_add(value);
+        *word = value.to_ne_bytes();
+    }
+    sum
+}
+
+fn sum(range: &[u8]) -> u64 {
+    let mut sums = [0_u64; SUMS];
+    let (lines, rest) = range.as_chunks::<{ WORD * SUMS }>();
+    for line in lines {
+        for (sum, word) in sums.iter_mut().zip(line.as_chunks::<WORD>().0) {
+            *sum = sum.wrapping_add(u64::from_ne_bytes(*word));
+        }
+    }
+    let rest = words(rest).fold(0_u64, u64::wrapping_add);
+    sums.iter().fold(rest, |all, sum| all.wrapping_add(*sum))
+}
+
+/// The first word of a page gets its own value only after the round that does not count.
+fn stale(key: u64, at: u64) -> u64 {
+    let key = if at % (PAGE / WORD) as u64 == 0 { !key } else { key };
+    mix(key ^ at)
+}
+
+impl Work for Traffic<'_> {
+    fn timing(&self) -> Timing {
+        Timing::Host
+    }
+
+    fn bytes_a_round(&self) -> f64 {
+        let ways = if self.access == Access::Copy { 2.0 } else { 1.0 };
+        self.first.len() as f64 * ways
+    }
+
+    fn lay_out(&mut self) -> Result<(), Failure> {
+        let key = self.key;
+        self.expected = fill(self.first, |at| stale(key, at));
+        fill(self.second, |at| !mix(key ^ at));
+        Ok(())
+    }
+
+    fn arm(&mut self) -> Result<(), Failure> {
+        (self.sum, self.rounds) = (0, 0);
+        let key = self.key;
+        if self.access == Access::Copy {
+            for (page, bytes) in (0..).zip(self.first.chunks_mut(PAGE)) {
+                if let Some(word) = bytes.first_chunk_mut::<WORD>() {
+                    *word = mix(key ^ (page * (PAGE / WORD) as u64)).to_ne_bytes();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn round(&mut self) -> Result<(), Failure> {
+        self.rounds += 1;
+        match self.access {
+            Access::Read | Access::Load => self.sum = self.sum.wrapping_add(sum(black_box(&*self.first))),
+            Access::Write => {
+                let value = self.written().to_ne_bytes();
+                self.first.as_chunks_mut::<WORD>().0.fill(value);
+                black_box(&mut *self.first);
+            }
+            Access::Copy => {
+                self.second.copy_from_slice(black_box(&*self.first));
+                black_box(&mut *self.second);
+            }
+        }
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<u64, Trouble> {
+        let (key, bytes) = (self.key, self.first.len() as u64);
+        match self.access {
+            Access::Read | Access::Load => {
+                let expected = self.expected.wrapping_mul(self.rounds);
+                if self.sum != expected {
+                    let (got, rounds) = (self.sum, self.rounds);
+                    let why = format!("the words read in {rounds} rounds add up to {got:#x}, not to {expected:#x}");
+                    return Err(Trouble::Invalid(why));
+                }
+            }
+            Access::Write => same(self.first, |_| key.wrapping_add(self.rounds))?,
+            Access::Copy => same(self.second, |at| mix(key ^ at))?,
+        }
+        Ok(bytes)
+    }
+}
+
+/// Whether every word is as it should be.
+fn same(range: &[u8], expected: impl Fn(u64) -> u64) -> Result<(), Trouble> {
+    for (at, got) in (0..).zip(words(range)) {
+        let expected = expected(at);
+        if got != expected {
+            let differs = |(one, other): (&u8, &u8)| one != other;
+            let (expected, got) = (expected.to_ne_bytes(), got.to_ne_bytes());
+            let byte = expected.iter().zip(&got).position(|(one, other)| differs((one, other))).unwrap_or(0);
+            let offset = at * WORD as u64 + byte as u64;
+            return Err(Trouble::Corrupt(Mismatch { offset, expected: expected[byte], got: got[byte] }));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: usize = 3 * PAGE + 24;
+
+    /// A block of `rounds` rounds after the one that does not count; `spoil` may do something to the ranges before they are verified.
+    fn block(access: Access, rounds: u64, spoil: impl Fn(&mut Traffic)) -> Result<u64, Trouble> {
+        let (mut first, mut second) = (vec![0; BYTES], vec![0; BYTES]);
+        let mut traffic = Traffic::over(access, 7, &mut first, &mut second);
+        traffic.lay_out()?;
+        traffic.round()?;
+        traffic.arm()?;
+        (0..rounds).try_for_each(|_| traffic.round())?;
+        spoil(&mut traffic);
+        traffic.verify()
+    }
+
+    #[test]
+    fn what_was_read_written_and_copied_is_proven() {
+        for access in [Access::Read, Access::Write, Access::Copy] {
+            assert_eq!(block(access, 3, |_| ()), Ok(BYTES as u64), "{access:?}");
+        }
+    }
+
+    #[test]
+    fn a_round_that_moves_nothing_is_found() {
+        assert!(matches!(block(Access::Copy, 0, |_| ()), Err(Trouble::Corrupt(m)) if m.offset < 8));
+        let skipped = |traffic: &mut Traffic| traffic.rounds += 1;
+        assert!(matches!(block(Access::Read, 3, skipped), Err(Trouble::Invalid(_))));
+        assert!(matches!(block(Access::Write, 3, skipped), Err(Trouble::Corrupt(_))));
+    }
+
+    #[test]
+    fn one_wrong_byte_is_found_where_it_is() {
+        for access in [Access::Write, Access::Copy] {
+            let wrong = block(access, 2, |traffic| {
+                let range = if access == Access::Write { &mut *traffic.first } else { &mut *traffic.second };
+                range[PAGE + 5] ^= 1;
+            });
+            assert!(matches!(wrong, Err(Trouble::Corrupt(m)) if m.offset == PAGE as u64 + 5), "{wrong:?}");
+        }
+        let wrong = block(Access::Read, 0, |traffic| {
+            traffic.first[PAGE + 5] ^= 1;
+            traffic.round().expect("a round");
+        });
+        assert!(matches!(wrong, Err(Trouble::Invalid(_))), "{wrong:?}");
+    }
+}
