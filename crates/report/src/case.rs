@@ -12,7 +12,8 @@ use crate::settings::{Direction, MemoryKind};
 /// A case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
-    /// Its name, made of its axes and so equal in every run that has it, e.g. `simultaneous/pinned/h2d/134217728`.
+    /// Its name, made of its axes and so equal in every run that has it, e.g. `simultaneous/pinned/h2d/134217728`, and `/` and its `group`
+    /// where it has one.
     pub id: String,
     /// Whether the ranks ran at once.
     pub order: Order,
@@ -22,6 +23,14 @@ pub struct Case {
     pub bytes: u64,
     /// The kind of host memory.
     pub memory: MemoryKind,
+    /// Who takes part, where that is not every rank in its own place: its row of the matrix, or the GPUs that were at it at once. Null for all.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub group: Option<String>,
+    /// The range that the CPU's accesses went over on each rank, bytes; null for copies to and from devices.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub range_bytes: Option<u64>,
     /// The clock that timed it.
     pub timing: Timing,
     /// How it went over all ranks.

@@ -19,10 +19,12 @@ use crate::contention::Penalty;
 use crate::device::Device;
 use crate::environment::Environment;
 use crate::launch::{Launch, MissingRank};
+use crate::matrix::Matrix;
 use crate::node::Node;
 use crate::rank::Rank;
 use crate::row::Row;
 use crate::settings::Settings;
+use crate::sweep_fit::SweepFit;
 use crate::twin::SlowerTwin;
 
 /// The schema's name, in every document.
@@ -30,7 +32,7 @@ pub const SCHEMA: &str = "numabench.result";
 /// The schema's major version: a reader refuses a larger one.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 2;
+pub const SCHEMA_MINOR: u32 = 3;
 
 /// One run of numabench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +60,10 @@ pub struct Document {
     pub status_reason: Option<String>,
     /// The process's exit code; null while it runs.
     pub exit_code: Option<u8>,
+    /// What was found, in sentences, the answer first; empty while it runs, and for `pingpong`.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub verdict: Vec<String>,
     /// The driver whose devices took part.
     pub platform: Platform,
     /// What was asked for.
@@ -86,6 +92,14 @@ pub struct Document {
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]
     pub rows: Vec<Row>,
+    /// How figures stand in rows and columns; empty where they do not.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub matrices: Vec<Matrix>,
+    /// Time against size, of each rank, kind of memory and direction; empty where there are too few sizes.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub fits: Vec<SweepFit>,
     /// GPUs that copy much slower than those of their node that are like them.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]

@@ -3,6 +3,7 @@
 //! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`, `case`, `result`,
 //!   `contention`, `outlier_node`) are the result schema v1, `row` its figures as a flat table; `known` is a value or the reason there is none;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
+//! * `matrix` figures in rows and columns, and what they say; `sweep_fit` time against size;
 //! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
 //! * `schema` their JSON Schemas, committed and compared;
@@ -19,6 +20,7 @@ pub mod difference;
 pub mod document;
 pub mod environment;
 pub mod launch;
+pub mod matrix;
 pub mod node;
 pub mod outlier_node;
 pub mod place;
@@ -30,6 +32,7 @@ pub mod row;
 pub mod schema;
 pub mod settings;
 pub mod sink;
+pub mod sweep_fit;
 pub mod timestamp;
 pub mod twin;
 pub mod wire;

@@ -73,7 +73,7 @@ fn judged(rates: &[(u32, Option<u32>, f64)]) -> Result<Vec<OutlierNode>, String>
 }
 
 /// What a document of schema 1.0 says of them, whose ranks were all on one node.
-pub(crate) fn not_judged() -> Known<Vec<OutlierNode>> {
+pub fn not_judged() -> Known<Vec<OutlierNode>> {
     Known::unknown(
         SOURCE,
         format!("the run was on one node, and {LEAST_VALUES} are needed to tell which is unlike the others"),

@@ -36,7 +36,7 @@ pub struct Settings {
     pub verify: bool,
 }
 
-/// Which way bytes move in one round.
+/// Which way bytes move in one round: between host memory and a device, or by the CPU itself (`read`, `write`, `copy`, `load`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Direction {
     /// Host to device.
@@ -51,6 +51,18 @@ pub enum Direction {
     /// Both at once: moves twice the size.
     #[serde(rename = "bidir")]
     Bidirectional,
+    /// The CPU reads a range of memory.
+    #[serde(rename = "read")]
+    Read,
+    /// The CPU writes a range.
+    #[serde(rename = "write")]
+    Write,
+    /// The CPU copies a range; bytes read and bytes written count, as STREAM counts them.
+    #[serde(rename = "copy")]
+    Copy,
+    /// The CPU loads lines in random order, each address from the line before: a time is that of one load.
+    #[serde(rename = "load")]
+    Load,
     /// A value that a newer numabench wrote.
     #[serde(rename = "newer", other, skip_serializing)]
     #[schemars(skip)]

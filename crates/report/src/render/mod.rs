@@ -5,18 +5,20 @@
 //! * `place` what a terminal shows of a placement document;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
-//!   section of the `page`. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
+//!   section of the `page`; a `matrix`, or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
 
 mod alike;
 mod closing;
 mod contention;
 mod devices;
 mod figures;
+mod fits;
 pub mod grid;
 mod groups;
 mod hosts;
 mod json;
 mod lines;
+mod matrix;
 mod missing;
 mod nodes;
 mod numbers;
@@ -34,7 +36,7 @@ mod sweep;
 mod table;
 mod title;
 mod together;
-mod words;
+pub(crate) mod words;
 
 pub use json::{JsonError, json, json_value, write_json};
 pub use place::place;

@@ -3,7 +3,8 @@
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, groups, nodes, picked, places, rank, ranks, remarks, settings, title, together,
+    closing, contention, devices, fits, groups, matrix, nodes, picked, places, rank, ranks, remarks, settings, title,
+    together,
 };
 use crate::Document;
 
@@ -24,7 +25,18 @@ pub struct Style {
 /// The document as text for a terminal.
 pub fn table(document: &Document, style: &Style) -> String {
     let mut page = Page::new(style.width);
+    verdict(document, &mut page);
     title::draw(document, &mut page);
+    if !document.matrices.is_empty() {
+        document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
+        fits::draw(document, &mut page);
+        if !style.quiet {
+            devices::draw(document, &mut page);
+        }
+        closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
+        return page.finish(style.color);
+    }
+    fits::draw(document, &mut page);
     if !style.quiet {
         settings::draw(document, &mut page);
         devices::draw(document, &mut page);
@@ -54,4 +66,12 @@ pub fn table(document: &Document, style: &Style) -> String {
     contention::draw(document, &mut page);
     closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
     page.finish(style.color)
+}
+
+/// What was found, before anything else.
+fn verdict(document: &Document, page: &mut Page) {
+    for (at, sentence) in document.verdict.iter().enumerate() {
+        page.words(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
+    }
+    page.blank();
 }

@@ -13,7 +13,13 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let git = tool.git.as_ref().map_or(String::new(), |git| format!(" ({git})"));
     let started = &document.started_at;
     page.line(Tone::Title, format!("{} {}{git} {} on {place}, {started}", tool.name, tool.version, document.command));
-    devices(&document.platform, page);
+    let by_cpu = document.cases.iter().any(|case| case.range_bytes.is_some());
+    if by_cpu && document.platform.kind == PlatformKind::Host {
+        let reason = document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+        page.words(Tone::Plain, "No GPU took part: ", &format!("these are the CPUs' own accesses to memory{reason}."));
+    } else {
+        devices(&document.platform, page);
+    }
     missing::count(document, page);
     slower_twins(document, page);
     page.blank();

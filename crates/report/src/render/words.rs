@@ -13,17 +13,21 @@ use crate::settings::{Direction, MemoryKind, OrderAsked, TimingAsked};
 /// Said of every value that a newer numabench wrote.
 pub(super) const NEWER: &str = "(known to a newer numabench)";
 
-pub(super) fn direction(direction: Direction) -> &'static str {
+pub(crate) fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::H2d => "H2D",
         Direction::D2h => "D2H",
         Direction::RoundTrip => "roundtrip",
         Direction::Bidirectional => "bidir",
+        Direction::Read => "read",
+        Direction::Write => "write",
+        Direction::Copy => "copy",
+        Direction::Load => "load",
         Direction::Newer => NEWER,
     }
 }
 
-pub(super) fn memory(memory: MemoryKind) -> &'static str {
+pub(crate) fn memory(memory: MemoryKind) -> &'static str {
     match memory {
         MemoryKind::Pinned => "pinned",
         MemoryKind::PinnedDriver => "pinned-driver",

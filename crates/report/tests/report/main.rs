@@ -2,6 +2,7 @@
 //!
 //! * `samples` documents as runs would give them;
 //! * `documents` they follow the committed schema, and read back as they were written;
+//! * `matrices` what a matrix says and shows;
 //! * `nodes` what is worked out of them;
 //! * `twins` GPUs slower than those like them;
 //! * `size` rank 0 has room for the largest;
@@ -9,6 +10,7 @@
 
 mod documents;
 mod many;
+mod matrices;
 mod nodes;
 mod samples;
 mod size;

@@ -213,6 +213,9 @@ pub fn empty() -> Document {
         cases: Vec::new(),
         rows: Vec::new(),
         slower_twins: Vec::new(),
+        verdict: Vec::new(),
+        matrices: Vec::new(),
+        fits: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),
     }
@@ -267,6 +270,8 @@ pub fn case(
         overlap: at_once.then_some(0.987),
         start_skew_ns: at_once.then_some(1840.0),
         aggregate: if at_once { Aggregate::of_rates(&rates) } else { None },
+        group: None,
+        range_bytes: None,
         outlier_nodes: outlier_nodes(&document.ranks, &ranks, &nodes),
         nodes,
         ranks,

@@ -1,0 +1,139 @@
+//! A matrix: a table for each direction, size and kind of memory, rows as measured and those that were not, each with the reason.
+//!
+//! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern before the numbers, also without colour.
+
+use stats::units;
+
+use super::grid::Grid;
+use super::page::{Page, Tone};
+use super::words;
+use crate::Document;
+use crate::matrix::{Cell, Compares, Matrix, Plane};
+
+/// From this part of the best on: nothing lost, up to a fifth, up to a half, more.
+const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.0, "░")];
+const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, ▒ within half, ░ below";
+
+pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
+    let planes = matrix.planes(document);
+    if document.matrices.len() > 1 {
+        page.words(Tone::Title, "", &matrix.title);
+    }
+    for plane in &planes {
+        table(document, matrix, plane, page);
+        page.blank();
+    }
+    let cells = matrix.rows.len() * matrix.columns.len();
+    if !planes.is_empty() && cells > 1 {
+        page.words(Tone::Faint, "    ", LEGEND);
+    }
+    for row in &matrix.rows {
+        if let Some(note) = &row.note {
+            page.words(Tone::Faint, "    ", &format!("{}: {note}", row.name));
+        }
+    }
+    missing(matrix, page);
+    page.blank();
+}
+
+fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
+    let measured: Vec<usize> = (0..matrix.rows.len()).filter(|row| matrix.rows[*row].reason.is_none()).collect();
+    let all: Vec<Vec<Option<Result<Cell, String>>>> = measured
+        .iter()
+        .map(|row| (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, *row, column)).collect())
+        .collect();
+    let medians = || all.iter().flatten().flatten().flatten().map(|cell| cell.median);
+    let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
+    let with_sum = matrix.compares == Compares::Load && matrix.columns.len() > 1;
+    let mut header = vec![String::new()];
+    let mut marks = Vec::new();
+    for column in &matrix.columns {
+        header.push(column.name.clone());
+        marks.push(header.len());
+        header.push(String::new());
+    }
+    if with_sum {
+        header.push("sum".to_owned());
+    }
+    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    grid.marks(marks);
+    grid.caption(caption(plane));
+    for (row, cells) in measured.iter().zip(&all) {
+        let mut shown = vec![matrix.rows[*row].name.clone()];
+        let mut notes: Vec<(Tone, String)> = Vec::new();
+        let mut sum = 0.0;
+        for (column, cell) in matrix.columns.iter().zip(cells) {
+            match cell {
+                Some(Ok(cell)) => {
+                    sum += cell.median;
+                    shown.extend([show(plane, cell.median), shade(plane, cell.median, best).to_owned()]);
+                }
+                Some(Err(why)) => {
+                    shown.extend(["–".to_owned(), String::new()]);
+                    if !notes.iter().any(|(_, other)| other.ends_with(why)) {
+                        notes.push((Tone::Bad, format!("{}: {why}", column.name)));
+                    }
+                }
+                None => shown.extend([String::new(), String::new()]),
+            }
+        }
+        if with_sum {
+            shown.push(show(plane, sum));
+        }
+        grid.row(shown, notes);
+    }
+    grid.draw(page);
+}
+
+/// `H2D, 128 MiB, pinned memory, GB/s (± 0.4 % at most)`.
+fn caption(plane: &Plane) -> String {
+    let direction = words::direction(plane.direction);
+    let (size, unit) = match plane.range_bytes {
+        Some(range) if plane.is_time() => (format!("random order over {}", units::size(range)), "ns a load"),
+        Some(range) => (format!("{} a thread", units::size(range)), "GB/s"),
+        None => (units::size(plane.bytes), "GB/s"),
+    };
+    match plane.range_bytes {
+        Some(_) => format!("{direction} by the CPU, {size}, {unit}"),
+        None => format!("{direction}, {size}, {} memory, {unit}", words::memory(plane.memory)),
+    }
+}
+
+fn show(plane: &Plane, value: f64) -> String {
+    if plane.is_time() {
+        return format!("{value:.1}");
+    }
+    // Three digits at least, also for what an emulator gives.
+    let rate = value / 1e9;
+    format!(
+        "{rate:.*}",
+        if rate >= 100.0 {
+            1
+        } else if rate >= 1.0 {
+            2
+        } else {
+            4
+        }
+    )
+}
+
+fn shade(plane: &Plane, value: f64, best: Option<f64>) -> &'static str {
+    let Some(best) = best else { return "" };
+    let part = if plane.is_time() { best / value } else { value / best };
+    SHADES.iter().find(|(from, _)| part >= *from).map_or("", |(_, shade)| shade)
+}
+
+/// The rows that were not measured, those with one reason together.
+fn missing(matrix: &Matrix, page: &mut Page) {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in &matrix.rows {
+        let Some(reason) = &row.reason else { continue };
+        match told.iter_mut().find(|(other, _)| other == reason) {
+            Some((_, names)) => names.push(&row.name),
+            None => told.push((reason, vec![&row.name])),
+        }
+    }
+    for (reason, names) in told {
+        page.words(Tone::Warning, "    not measured: ", &format!("{} ({reason})", names.join(", ")));
+    }
+}

@@ -1,0 +1,172 @@
+//! What a matrix says and shows: on the published figures of a GH200 node, where nothing differs, and where the platform is wrong.
+
+use report::document::PlatformKind;
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow, verdict};
+use report::render::{Style, table};
+use report::settings::{Direction, MemoryKind};
+use report::{Document, Known};
+use stats::IdSet;
+
+use crate::samples;
+
+const MIB: u64 = 1 << 20;
+
+/// Rows `node 0..n` against as many GPUs, each declared to be near its own node; `gb_per_s[row][column]`.
+fn gpus(figures: &[(Direction, Vec<Vec<f64>>)]) -> Document {
+    let mut document = samples::empty();
+    document.command = "matrix".into();
+    let size = figures[0].1.len();
+    let number = |row: usize, column: usize| (row * size + column) as u32;
+    let device = |column: usize| format!("0000:{column:02x}:00.0");
+    for row in 0..size {
+        for column in 0..size {
+            document.ranks.push(samples::rank(number(row, column), row as u32 * 72, row as u32, &device(column)));
+        }
+    }
+    for (direction, rates) in figures {
+        let ways = if *direction == Direction::Bidirectional { 2.0 } else { 1.0 };
+        let ns: Vec<f64> = rates.iter().flatten().map(|rate| ways * (512 * MIB) as f64 / rate).collect();
+        document.cases.push(samples::case(
+            &document,
+            *direction,
+            512 * MIB,
+            MemoryKind::Pinned,
+            report::case::Order::Alone,
+            &ns,
+        ));
+    }
+    let row = |row: usize| MatrixRow {
+        name: format!("node {row}"),
+        pus: IdSet::from_iter([row as u32 * 72]),
+        memory_node: Some(row as u32),
+        ranks: (0..size).map(|column| number(row, column)).collect(),
+        group: None,
+        reason: None,
+        note: None,
+    };
+    let column = |column: usize| MatrixColumn {
+        name: format!("GPU {column}"),
+        device: device(column),
+        ranks: (0..size).map(|row| number(row, column)).collect(),
+        declared_nodes: Known::value(IdSet::from_iter([column as u32]), "hwloc"),
+    };
+    document.matrices = vec![Matrix {
+        title: "host memory and GPUs".into(),
+        compares: Compares::Rows,
+        rows: (0..size).map(row).collect(),
+        columns: (0..size).map(column).collect(),
+    }];
+    document.verdict = verdict(&document);
+    document
+}
+
+/// As `near` on the diagonal and `far` beside it.
+fn near_and_far(size: usize, near: f64, far: f64) -> Vec<Vec<f64>> {
+    (0..size).map(|row| (0..size).map(|column| if row == column { near } else { far }).collect()).collect()
+}
+
+/// The published 4 x 4 matrices of a node of four GH200s: 411.6 and 88.6 GB/s to the GPU, 169.4 and 88.3 back.
+fn gh200() -> Document {
+    gpus(&[(Direction::H2d, near_and_far(4, 411.6, 88.6)), (Direction::D2h, near_and_far(4, 169.4, 88.3))])
+}
+
+fn shown(document: &Document) -> String {
+    table(document, &Style { width: 100, color: false, quiet: true, saved_to: None })
+}
+
+#[test]
+fn the_published_matrix_of_a_gh200_node_says_4_6_times_and_that_the_topology_agrees() {
+    let document = gh200();
+    let said = &document.verdict;
+    assert_eq!(said[0], "Where host memory lies matters: up to 4.6x (GPU 0, H2D).");
+    assert!(said[1].starts_with("GPU 0: node 0 is 4.6x node "), "{said:?}");
+    assert!(said[1].ends_with("(H2D, 411.6 GB/s against 88.6 GB/s)."), "{said:?}");
+    assert_eq!(said.len(), 6, "{said:?}");
+    assert!(said[5].starts_with("The topology agrees"), "{said:?}");
+    let text = shown(&document);
+    assert!(text.starts_with("Where host memory lies matters"), "the answer first: {text}");
+    insta::assert_snapshot!("matrix_gh200", text);
+}
+
+#[test]
+fn figures_within_a_per_cent_are_no_measurable_difference() {
+    let said = gpus(&[(Direction::H2d, near_and_far(2, 55.4, 55.3))]).verdict;
+    assert!(said[0].starts_with("No measurable difference: where host memory lies"), "{said:?}");
+    assert!(said[1].starts_with("The topology agrees"), "{said:?}");
+}
+
+#[test]
+fn a_gpu_that_is_faster_from_elsewhere_than_declared_is_named() {
+    let mut document = gpus(&[(Direction::H2d, vec![vec![9.0, 9.0], vec![18.0, 18.0]])]);
+    let said = verdict(&document);
+    let contradiction = "GPU 0: the topology says that node 0 is near, and node 1 is faster (H2D).";
+    assert!(said.contains(&contradiction.to_owned()), "{said:?}");
+    assert!(!said.iter().any(|sentence| sentence.contains("GPU 1: the topology")), "{said:?}");
+    if let [matrix] = &mut document.matrices[..] {
+        matrix.columns[1].declared_nodes = Known::unknown("hwloc", "a virtual machine");
+    }
+    let said = verdict(&document);
+    assert!(said.iter().any(|sentence| sentence == "The topology does not say where GPU 1 is: a virtual machine."));
+}
+
+#[test]
+fn rows_without_figures_are_labelled_and_one_row_has_nothing_to_be_compared_with() {
+    let mut document = gh200();
+    if let [matrix] = &mut document.matrices[..] {
+        for (row, reason) in
+            [(1, "it has neither memory nor CPUs"), (2, "it has neither memory nor CPUs"), (3, "a GPU's memory")]
+        {
+            matrix.rows[row].reason = Some(reason.to_owned());
+            matrix.rows[row].ranks = IdSet::default();
+        }
+        matrix.rows[0].note = Some("measured from PU 9 of node 7".to_owned());
+    }
+    document.verdict = verdict(&document);
+    // GPUs that only one row reaches have nothing to be compared with.
+    assert!(document.verdict[0].starts_with("There is one place only, and nothing to compare it with: H2D 411.6 GB/s"));
+    let text = shown(&document);
+    for words in [
+        "not measured: node 1, node 2 (it has neither memory nor CPUs)",
+        "not measured: node 3 (a GPU's memory)",
+        "node 0: measured from PU 9 of node 7",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// Two nodes' cores against two nodes' memory, as MLC prints it: bandwidth of reads and latency of loads.
+fn memory() -> Document {
+    let mut document =
+        gpus(&[(Direction::Read, near_and_far(2, 98.2, 51.3)), (Direction::Load, near_and_far(2, 1.0, 1.0))]);
+    document.platform.kind = PlatformKind::Host;
+    document.platform.reason = Some("it was asked for (--backend host)".into());
+    for case in &mut document.cases {
+        case.range_bytes = Some(256 * MIB);
+        case.memory = MemoryKind::Pageable;
+        if case.direction == Direction::Load {
+            case.bytes = 64;
+            for (at, result) in case.ranks.iter_mut().enumerate() {
+                let ns = if at == 0 || at == 3 { 82.0 } else { 141.0 };
+                for block in &mut result.blocks {
+                    (block.elapsed_ns, block.rounds, block.copies_per_round) = (ns * 1024.0 * 10.0, 10, 1024);
+                }
+            }
+        }
+    }
+    if let [matrix] = &mut document.matrices[..] {
+        matrix.compares = Compares::Columns;
+        matrix.columns.iter_mut().enumerate().for_each(|(at, column)| column.name = format!("node {at}"));
+    }
+    document.verdict = verdict(&document);
+    document
+}
+
+#[test]
+fn nodes_against_nodes_are_compared_by_bandwidth_and_by_latency() {
+    let document = memory();
+    let said = &document.verdict;
+    assert!(said[0].starts_with("Which memory a core uses matters: up to 1.91x (node "), "{said:?}");
+    assert_eq!(said[1], "node 0: node 0 is 1.91x node 1 (read, 98.2 GB/s against 51.3 GB/s).");
+    assert_eq!(said[2], "node 0: a load from node 0 takes 82.0 ns, from node 1 141.0 ns (1.72x).");
+    insta::assert_snapshot!("matrix_memory", shown(&document));
+}
