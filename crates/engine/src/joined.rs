@@ -12,8 +12,9 @@ use crate::failure::{Failure, Stage};
 use crate::sample::Trouble;
 use crate::seen::{Look, Seen};
 use crate::time_spent::TimeSpent;
-use crate::work::{Latch, Site, Suite, Work};
-use crate::workers::Worker;
+use crate::timing::Latch;
+use crate::work::{Site, Suite, Work};
+use crate::worker::Worker;
 
 /// A case of one of the suites: which suite, and which of its cases.
 pub type PartCase = (usize, usize);

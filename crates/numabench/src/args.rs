@@ -3,12 +3,17 @@
 pub mod baseline;
 pub mod check;
 pub mod compare;
+pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
+pub mod matrix;
+pub mod measuring;
 pub mod place;
 pub mod report;
 pub mod schema;
+pub mod suite;
+pub mod sweep;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,6 +45,18 @@ pub enum Command {
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
     #[command(after_help = exit::TABLE)]
     Pingpong(Box<Pingpong>),
+    /// Measure every NUMA node (or L3, or core) against every GPU; without a GPU every node's cores against every node's memory
+    #[command(after_help = exit::TABLE)]
+    Matrix(Box<matrix::Matrix>),
+    /// Measure bandwidth and time against size, with the latency and the rate that they come to
+    #[command(after_help = exit::TABLE)]
+    Sweep(Box<sweep::Sweep>),
+    /// Measure what ranks lose when they copy at once: GPUs that share a link, ranks that share a GPU
+    #[command(after_help = exit::TABLE)]
+    Contend(Box<contend::Contend>),
+    /// Measure what is sensible on this node in a time given, as one document: memory, GPUs, and what they lose at once
+    #[command(after_help = exit::TABLE)]
+    Suite(Box<suite::Suite>),
     /// Say which ranks belong where, in a table and in the words of srun, mpirun, numactl and others; or measure it
     #[command(after_help = exit::TABLE)]
     Place(Box<place::Place>),
@@ -212,11 +229,11 @@ pub enum FailOn {
 #[derive(Clone, Debug)]
 pub struct Sizes(pub Vec<u64>);
 
-fn sizes(text: &str) -> Result<Sizes, stats::units::SizesError> {
+pub(crate) fn sizes(text: &str) -> Result<Sizes, stats::units::SizesError> {
     parse_sizes(text).map(Sizes)
 }
 
-fn duration(text: &str) -> Result<Duration, stats::units::DurationError> {
+pub(crate) fn duration(text: &str) -> Result<Duration, stats::units::DurationError> {
     parse_duration(text)
 }
 

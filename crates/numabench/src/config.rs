@@ -6,6 +6,7 @@ use device::{MemoryKind, PlatformKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
 use stats::stop::Rule;
 
+use crate::args::measuring::Measuring;
 use crate::args::{self, Pingpong};
 use crate::fault::Fault;
 
@@ -15,6 +16,7 @@ const SIZE_BYTES: u64 = 128 << 20;
 const WARMUP: u64 = 10;
 /// The time for measuring when none is asked for: by the number of cases.
 const TIME_PER_CASE: Duration = Duration::from_secs(3);
+const SUITE_TIME_PER_CASE: Duration = Duration::from_secs(1);
 const TIME_AT_LEAST: Duration = Duration::from_secs(30);
 /// How much longer than twice the time for measuring processes may be silent before the run is given up.
 const SILENCE: Duration = Duration::from_secs(120);
@@ -29,11 +31,7 @@ const SLOWEST_ROUND: Duration = Duration::from_millis(1);
 /// Sizes this machine cannot address.
 pub fn checked(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
     let sizes = sizes(args).into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
-    let memory = if args.memory.is_empty() {
-        vec![default_memory(platform)]
-    } else {
-        unique(args.memory.iter().map(|m| memory(*m)))
-    };
+    let memory = memory_kinds(&args.memory, platform);
     let amount = match args.reps {
         Some(reps) => Amount::Fixed { reps, warmup: args.warmup.unwrap_or(WARMUP) },
         None => Amount::Adaptive(Rule::default()),
@@ -41,13 +39,9 @@ pub fn checked(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<
     let mut config = RunConfig {
         sizes: sizes.map_err(Fault::usage)?,
         memory,
-        directions: unique(args.direction.iter().map(|d| direction(*d))),
+        directions: directions(&args.direction),
         orders: orders(args.order, ranks),
-        timing: match args.timing {
-            args::Timing::Auto => TimingChoice::Auto,
-            args::Timing::Host => TimingChoice::Host,
-            args::Timing::Device => TimingChoice::Device,
-        },
+        timing: timing(args.timing),
         huge_pages: args.huge_pages == args::Switch::On,
         verify: !args.no_verify,
         seed: args.seed,
@@ -88,6 +82,53 @@ fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
         round(&case).saturating_mul(rounds)
     });
     times.fold(Duration::ZERO, Duration::saturating_add)
+}
+
+/// A run of the measurement suite, whose cases are for its command to fill in.
+pub fn measuring(args: &Measuring) -> RunConfig {
+    RunConfig {
+        sizes: Vec::new(),
+        memory: Vec::new(),
+        directions: Vec::new(),
+        orders: Vec::new(),
+        timing: TimingChoice::Auto,
+        huge_pages: args.huge_pages == args::Switch::On,
+        verify: !args.no_verify,
+        seed: args.seed,
+        amount: match args.reps {
+            Some(reps) => Amount::Fixed { reps, warmup: WARMUP },
+            None => Amount::Adaptive(Rule::default()),
+        },
+        max_time: Duration::MAX,
+        timeout: args.timeout,
+    }
+}
+
+/// Kinds of host memory as asked, each once; the platform's own where none was.
+pub fn memory_kinds(asked: &[args::Memory], platform: PlatformKind) -> Vec<MemoryKind> {
+    let kinds = unique(asked.iter().map(|kind| memory(*kind)));
+    if kinds.is_empty() { vec![default_memory(platform)] } else { kinds }
+}
+
+/// Directions as asked, each once.
+pub fn directions(asked: &[args::Direction]) -> Vec<device::Direction> {
+    unique(asked.iter().map(|way| direction(*way)))
+}
+
+/// The clock as asked.
+pub fn timing(asked: args::Timing) -> TimingChoice {
+    match asked {
+        args::Timing::Auto => TimingChoice::Auto,
+        args::Timing::Host => TimingChoice::Host,
+        args::Timing::Device => TimingChoice::Device,
+    }
+}
+
+/// The time for measuring so many cases of the suite.
+pub fn time_for(args: &Measuring, cases: usize) -> Duration {
+    let cases = u32::try_from(cases).unwrap_or(u32::MAX);
+    let default = TIME_AT_LEAST.max(SUITE_TIME_PER_CASE.saturating_mul(cases));
+    args.max_time.unwrap_or(if args.reps.is_some() { Duration::MAX } else { default })
 }
 
 /// The sizes asked for, bytes.

@@ -8,8 +8,7 @@ use report::Document;
 use report::render::Style;
 use report::sink::{Kept, Sink, rescue_bytes};
 
-use crate::args::FailOn;
-use crate::document::{self, Facts};
+use crate::args::{ColorChoice, FailOn, Pingpong};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
@@ -20,9 +19,34 @@ const SHARE: u32 = 10;
 /// Unless so much time has passed since the last writing: as much as a killed run loses, beside the pass in flight. README says so too.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// The document for the state a run is in; without an exit while it goes on.
+pub type Build<'a> = &'a dyn Fn(&RunState, Option<Exit>) -> Document;
+
+/// Where the result goes, and how it is shown.
+#[derive(Clone, Copy)]
+pub struct Output<'a> {
+    /// The file of the document; `-` is standard output, in place of the table.
+    pub json: Option<&'a Path>,
+    /// Only the numbers and what is wrong.
+    pub quiet: bool,
+    /// Whether the table is coloured.
+    pub color: ColorChoice,
+    /// Whether a GPU that is slower than those like it is a finding.
+    pub fail_on_slower_twin: bool,
+}
+
+impl<'a> Output<'a> {
+    /// As pingpong's arguments have it.
+    pub fn of(args: &'a Pingpong) -> Self {
+        let fail_on_slower_twin = args.fail_on.contains(&FailOn::SlowerTwin);
+        Self { json: args.json.as_deref(), quiet: args.quiet, color: args.color, fail_on_slower_twin }
+    }
+}
+
 /// Keeps the document.
 pub struct DocumentJournal<'a> {
-    facts: Facts<'a>,
+    build: Build<'a>,
+    output: Output<'a>,
     sink: Option<&'a Sink>,
     progress: Progress,
     trouble: Option<String>,
@@ -31,27 +55,27 @@ pub struct DocumentJournal<'a> {
 }
 
 impl<'a> DocumentJournal<'a> {
-    /// For a run of which this is known.
-    pub fn new(facts: Facts<'a>, sink: Option<&'a Sink>, progress: Progress) -> Self {
-        Self { facts, sink, progress, trouble: None, written: None }
+    /// For a run whose documents are built so.
+    pub fn new(build: Build<'a>, output: Output<'a>, sink: Option<&'a Sink>, progress: Progress) -> Self {
+        Self { build, output, sink, progress, trouble: None, written: None }
     }
 
     /// The run is over: writes the document for good and prints what was asked for. The table comes whatever becomes of the document.
     pub fn conclude(self, state: &RunState, exit: Exit) -> Result<Exit, Fault> {
         self.progress.clear();
-        let args = self.facts.args;
-        let mut document = document::build(&self.facts, state, Some(exit));
-        let found = args.fail_on.contains(&FailOn::SlowerTwin) && !document.slower_twins.is_empty();
+        let Output { json: to, quiet, color, fail_on_slower_twin } = self.output;
+        let mut document = (self.build)(state, Some(exit));
+        let found = fail_on_slower_twin && !document.slower_twins.is_empty();
         let exit = if found && exit == Exit::Ok { Exit::Finding } else { exit };
         document.exit_code = Some(exit.code());
         let (saved_to, kept) =
             self.sink.map_or((None, Ok(())), |sink| settled(sink, sink.keep_or_rescue(&document), exit));
-        let printed = if args.json.as_deref() == Some(Path::new("-")) {
+        let printed = if to == Some(Path::new("-")) {
             print_document(&json(&document)?)
         } else {
             let saved_to = saved_to.map(|path| path.display().to_string());
-            let (width, color) = (terminal::width(), terminal::color(args.color));
-            let style = Style { width, color, quiet: args.quiet, saved_to };
+            let (width, color) = (terminal::width(), terminal::color(color));
+            let style = Style { width, color, quiet, saved_to };
             terminal::print(report::render::table(&document, &style).as_bytes())
         };
         kept.and(printed).map(|()| exit)
@@ -60,7 +84,7 @@ impl<'a> DocumentJournal<'a> {
     fn write(&mut self, state: &RunState) {
         let Some(sink) = self.sink else { return };
         let began = Instant::now();
-        let document = document::build(&self.facts, state, None);
+        let document = (self.build)(state, None);
         let written = sink.keep(&document).map_err(|error| error.to_string());
         // Said once: the run goes on, and writing is tried again after a later pass.
         if let (Err(why), None) = (written, &self.trouble) {

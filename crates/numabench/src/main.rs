@@ -20,6 +20,7 @@ mod plan;
 mod progress;
 mod run_setup;
 mod signals;
+mod suite;
 mod terminal;
 
 use std::process::ExitCode;
@@ -37,6 +38,10 @@ fn main() -> ExitCode {
     let ended = match &args.command {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
+        Command::Matrix(matrix) => cmd::matrix::run(matrix),
+        Command::Sweep(sweep) => cmd::sweep::run(sweep),
+        Command::Contend(contend) => cmd::contend::run(contend),
+        Command::Suite(suite) => cmd::suite::run(suite),
         Command::Place(place) => cmd::place::run(place),
         Command::Check(check) => cmd::check::run(check),
         Command::Exec(exec) => cmd::exec::run(exec),

@@ -23,7 +23,8 @@ impl Progress {
 
     /// Shows the state.
     pub fn show(&self, state: &RunState) {
-        let done = state.results.iter().filter(|ranks| ranks.iter().all(|rank| rank.stop.is_some())).count();
+        let done =
+            state.results.iter().filter(|ranks| ranks.iter().all(|rank| !rank.member || rank.stop.is_some())).count();
         self.0.set_message(format!("{} passes", state.passes));
         self.0.set_position(done as u64);
     }

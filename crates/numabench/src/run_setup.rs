@@ -29,12 +29,14 @@ pub fn open(args: &Pingpong) -> Result<Option<Sink>, Fault> {
 /// Whether the memory asked for by the ranks of this node is there.
 pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Found) -> Result<(), Fault> {
     let host = |node| topology.node(node).map(|node| node.total_bytes);
-    let device = |target| {
-        let wanted = |facts: &&device::DeviceFacts| match (facts.id, target) {
-            (device::DeviceId::Pci(a), placement::TargetId::Gpu(b)) => a == b,
-            _ => false,
-        };
-        found.platform.devices().iter().find(wanted).map(|facts| facts.total_bytes)
+    check_budget(config, plan, host, |target| device_bytes(found, target)).map_err(Fault::usage)
+}
+
+/// The memory of a GPU, bytes.
+pub fn device_bytes(found: &Found, target: placement::TargetId) -> Option<u64> {
+    let wanted = |facts: &&device::DeviceFacts| match (facts.id, target) {
+        (device::DeviceId::Pci(a), placement::TargetId::Gpu(b)) => a == b,
+        _ => false,
     };
-    check_budget(config, plan, host, device).map_err(Fault::usage)
+    found.platform.devices().iter().find(wanted).map(|facts| facts.total_bytes)
 }

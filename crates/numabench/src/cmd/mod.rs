@@ -3,11 +3,15 @@
 pub mod baseline;
 pub mod check;
 pub mod compare;
+pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
+pub mod matrix;
 pub mod pingpong;
 pub mod place;
 pub mod report;
 pub mod schema;
+pub mod suite;
+pub mod sweep;
 pub mod topo;

@@ -3,14 +3,15 @@
 
 use std::time::Instant;
 
+use ::pingpong::RunState;
 use ranks::Launch;
 use ranks::{Communicator, Single};
 
 use crate::args::Pingpong;
 use crate::backends;
 use crate::document::part::Local;
-use crate::document::{Facts, hostname, verdict};
-use crate::document_journal::DocumentJournal;
+use crate::document::{self, Facts, hostname, verdict};
+use crate::document_journal::{DocumentJournal, Output};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::planned;
@@ -55,11 +56,12 @@ fn alone(args: &Pingpong) -> Result<Exit, Fault> {
         began,
     };
     let progress = Progress::new(::pingpong::Case::all(&config).len(), args.quiet);
-    let mut journal = DocumentJournal::new(facts, sink.as_ref(), progress);
+    let build = |state: &RunState, exit| document::build(&facts, state, exit);
+    let mut journal = DocumentJournal::new(&build, Output::of(args), sink.as_ref(), progress);
     let world = Single::default();
     let mut comm = Communicator::new(&world);
     let interrupted = &signals.interrupted;
     let state = ::pingpong::lead(&config, local.workers(), &local.suite(&config), &mut comm, interrupted, &mut journal);
-    let exit = verdict::exit(&state, &config, signals.exit());
+    let exit = verdict::exit(&state, signals.exit());
     journal.conclude(&state, exit)
 }

@@ -44,7 +44,8 @@ fn one(
         .iter()
         .zip(places)
         .map(|(result, place)| {
-            rank_result(facts, place.rank, direction, result, devices.get(place.asked.device.as_str()))
+            let device = devices.get(place.asked.device.as_str()).copied();
+            rank_result(facts.config.verify, place.rank, direction, result, device)
         })
         .collect();
     let rates: Vec<(u32, f64)> =
@@ -72,6 +73,8 @@ fn one(
         direction,
         bytes,
         memory,
+        group: None,
+        range_bytes: None,
         timing: timing(facts, asked, results),
         status,
         reason,
@@ -94,7 +97,7 @@ fn by_node(results: &[RankCase], nodes: &[usize], of: fn(&Sample) -> Option<f64>
 }
 
 /// Why a case's numbers are not those of ranks at work at once, where that was asked and is not so.
-pub(super) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<String> {
+pub(crate) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<String> {
     let overlaps = by_node(results, nodes, |sample| sample.overlap);
     let (node, overlap) = overlaps.iter().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, at)| **at < LEAST_OVERLAP)?;
     let of_node = if overlaps.len() > 1 { format!("node {node}: ") } else { String::new() };
@@ -120,21 +123,22 @@ fn timing(facts: &Facts, asked: &pingpong::Case, results: &[RankCase]) -> case::
     }
 }
 
-fn rank_result(
-    facts: &Facts,
+/// What a case gave on one rank; `verify`: whether that was asked for.
+pub(crate) fn rank_result(
+    verify: bool,
     rank: u32,
     direction: Direction,
     result: &RankCase,
-    device: Option<&&Device>,
+    device: Option<&Device>,
 ) -> RankResult {
-    let outcome = outcome(direction, result, device.copied());
+    let outcome = outcome(direction, result, device);
     let seen = |seen: Option<&Seen>| seen.map(placement_seen);
     RankResult {
         rank,
         outcome,
         seen_before: seen(result.seen[0].as_ref()),
         seen_after: seen(result.seen[1].as_ref()),
-        verification: verification(facts, result),
+        verification: verification(verify, result),
         blocks: (0..).zip(&result.samples).map(|(index, sample)| block_sample(index, sample)).collect(),
     }
 }
@@ -169,7 +173,7 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> 
     }
 }
 
-fn verification(facts: &Facts, result: &RankCase) -> Verification {
+fn verification(verify: bool, result: &RankCase) -> Verification {
     let compared: Vec<u64> = result.samples.iter().filter_map(|sample| sample.verified_bytes).collect();
     let mismatch = match &result.trouble {
         Some(Trouble::Corrupt(m)) => Some(Mismatch {
@@ -181,7 +185,7 @@ fn verification(facts: &Facts, result: &RankCase) -> Verification {
         _ => None,
     };
     let checked = !compared.is_empty() || mismatch.is_some();
-    let reason = match (facts.config.verify, checked) {
+    let reason = match (verify, checked) {
         (false, _) => Some("--no-verify was given".to_owned()),
         (true, false) => Some("no block was measured".to_owned()),
         (true, true) => None,

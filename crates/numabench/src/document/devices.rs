@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use device::{DeviceFacts, DeviceId};
-use pingpong::RunState;
+use pingpong::{RankState, RunState};
 use placement::{RankPlan, TargetId};
 use report::Known;
 use report::device::{Device, DeviceKind, Latch, Link, ReadWhen};
@@ -17,7 +17,8 @@ const COHERENT: &str = "the GPU's PCI device id";
 /// The device of one rank, as it is known before the run; `None` if the platform has no such device.
 pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
     let target = plan.target.id;
-    let known = local.found.platform.devices().iter().find(|device| is(device, target))?;
+    let listed = local.found.platform.devices().iter().find(|device| is(device, target)).cloned();
+    let known = &listed.or_else(|| memory_of_a_node(local, target))?;
     let idle = match target {
         TargetId::Gpu(pci) => local.topology.gpu_at(pci).and_then(|gpu| gpu.link.as_ref()),
         TargetId::Node(_) => None,
@@ -53,17 +54,37 @@ pub(super) fn devices(parts: &[Part], state: &RunState) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
     let mut known = BTreeSet::new();
     for (part, rank) in parts.iter().zip(&state.ranks).filter(|(part, _)| known.insert(&part.device.id)) {
-        let mut device = Device { latch: latch(rank.latch.as_ref()), ..part.device.clone() };
-        if let (Some(pci), Some(under_load)) = (device.pci_address, &rank.link) {
-            device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
-            // The link of a GPU that does not copy over it stays no bound under load.
-            if device.bound_bytes_per_s.source != COHERENT {
-                device.bound_bytes_per_s = bound(&device.link);
-            }
-        }
-        devices.push(device);
+        devices.push(with_run(&part.device, Some(rank)));
     }
     devices
+}
+
+/// A device with what a rank's run has shown of it.
+pub(crate) fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
+    let mut device = Device { latch: latch(rank.and_then(|rank| rank.latch.as_ref())), ..known.clone() };
+    if let (Some(pci), Some(under_load)) = (device.pci_address, rank.and_then(|rank| rank.link.as_ref())) {
+        device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
+        // The link of a GPU that does not copy over it stays no bound under load.
+        if device.bound_bytes_per_s.source != COHERENT {
+            device.bound_bytes_per_s = bound(&device.link);
+        }
+    }
+    device
+}
+
+/// The memory of a node beside GPUs: what the CPU's own accesses go to.
+fn memory_of_a_node(local: &Local, target: TargetId) -> Option<DeviceFacts> {
+    let TargetId::Node(node) = target else { return None };
+    let total_bytes = local.topology.node(node)?.total_bytes;
+    let name = format!("host memory of NUMA node {node}");
+    Some(DeviceFacts {
+        id: DeviceId::Node(node),
+        name,
+        uuid: None,
+        runtime_index: None,
+        total_bytes,
+        host_node: Some(node),
+    })
 }
 
 fn is(device: &DeviceFacts, target: TargetId) -> bool {

@@ -3,14 +3,14 @@
 //! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices` and `nodes`; `settings` what was asked;
 //! * `cases` and `penalties` what it gave; `verdict` how it ended.
 
-mod cases;
+pub(crate) mod cases;
 pub mod collect;
-mod devices;
+pub(crate) mod devices;
 mod environment;
-mod nodes;
+pub(crate) mod nodes;
 pub mod part;
 mod penalties;
-mod settings;
+pub(crate) mod settings;
 pub mod verdict;
 
 use std::time::{Instant, SystemTime};
@@ -75,6 +75,9 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         cases,
         rows: Vec::new(),
         slower_twins: Vec::new(),
+        verdict: Vec::new(),
+        matrices: Vec::new(),
+        fits: Vec::new(),
         messages: messages(facts),
     };
     document.rows = report::row::rows(&document);

@@ -27,11 +27,7 @@ pub(super) fn settings(facts: &Facts) -> Settings {
             placement::Membind::Node(node) => Membind::Node { node },
         },
         huge_pages: config.huge_pages,
-        timing: match config.timing {
-            TimingChoice::Auto => TimingAsked::Auto,
-            TimingChoice::Host => TimingAsked::Host,
-            TimingChoice::Device => TimingAsked::Device,
-        },
+        timing: timing(config.timing),
         order: match args.order {
             _ if facts.parts.len() == 1 => OrderAsked::Alone,
             args::Order::Simultaneous => OrderAsked::Simultaneous,
@@ -52,7 +48,15 @@ pub(super) fn settings(facts: &Facts) -> Settings {
     }
 }
 
-pub(super) fn direction(direction: device::Direction) -> Direction {
+pub(crate) fn timing(choice: TimingChoice) -> TimingAsked {
+    match choice {
+        TimingChoice::Auto => TimingAsked::Auto,
+        TimingChoice::Host => TimingAsked::Host,
+        TimingChoice::Device => TimingAsked::Device,
+    }
+}
+
+pub(crate) fn direction(direction: device::Direction) -> Direction {
     match direction {
         device::Direction::H2d => Direction::H2d,
         device::Direction::D2h => Direction::D2h,
@@ -61,7 +65,7 @@ pub(super) fn direction(direction: device::Direction) -> Direction {
     }
 }
 
-pub(super) fn memory(kind: device::MemoryKind) -> MemoryKind {
+pub(crate) fn memory(kind: device::MemoryKind) -> MemoryKind {
     match kind {
         device::MemoryKind::Pinned => MemoryKind::Pinned,
         device::MemoryKind::PinnedDriver => MemoryKind::PinnedDriver,

@@ -14,7 +14,7 @@ mod watchdog;
 
 use std::time::{Duration, Instant};
 
-use pingpong::{Followed, RunConfig, Workers};
+use pingpong::{Followed, RunConfig, RunState, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
 use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Plugin, Processes, World};
 use report::sink::Sink;
@@ -23,10 +23,11 @@ use topo::Topology;
 use crate::args::Pingpong;
 use crate::backends::{self, Found};
 use crate::document::part::{Local, Part};
-use crate::document::{Facts, verdict};
-use crate::document_journal::DocumentJournal;
+use crate::document::{self, Facts, verdict};
+use crate::document_journal::{DocumentJournal, Output};
 use crate::exit::Exit;
 use crate::fault::Fault;
+
 use crate::progress::Progress;
 use crate::run_setup::{budget, open, read};
 use crate::signals::Signals;
@@ -176,9 +177,10 @@ fn session(
         began,
     };
     let progress = Progress::new(pingpong::Case::all(&config).len(), args.quiet);
-    let mut journal = DocumentJournal::new(facts, prepared.sink.as_ref(), progress);
+    let build = |state: &RunState, exit| document::build(&facts, state, exit);
+    let mut journal = DocumentJournal::new(&build, Output::of(args), prepared.sink.as_ref(), progress);
     let state = pingpong::lead(&config, workers, &suite, agreement.comm(), interrupted, &mut journal);
-    let exit = verdict::exit(&state, &config, signals.exit());
+    let exit = verdict::exit(&state, signals.exit());
     let ended = journal.conclude(&state, exit);
     let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
     pingpong::dismiss(agreement.comm(), &state, code);

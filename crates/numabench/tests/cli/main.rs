@@ -19,6 +19,8 @@
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `results`    comparisons and exports of documents;
+//! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
+//! * `measurements` sweep, contend and suite find what stand-in drivers were told;
 //! * `contrib`    the examples to take along, run;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
@@ -39,6 +41,8 @@ mod goldens;
 mod guest;
 mod guest_check;
 mod kinds;
+mod matrix;
+mod measurements;
 mod memory;
 mod nvml;
 mod options;

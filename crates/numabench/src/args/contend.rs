@@ -1,0 +1,61 @@
+//! `numabench contend` as typed.
+
+use clap::ValueEnum;
+use stats::IdList;
+
+use super::measuring::Measuring;
+use super::{Direction, Memory, Timing};
+
+/// `numabench contend`.
+#[derive(Debug, clap::Args)]
+pub struct Contend {
+    /// The ranks' PUs, one for each of --gpus, OS ids as taskset writes them: a placement, alone and all at once [default: the first
+    /// allowed core of each GPU's locality domain]
+    #[arg(long, value_name = "LIST", help_heading = "What is measured")]
+    pub cpus: Option<IdList>,
+    /// One to so many ranks share the first GPU, instead of one to all GPUs at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=64), conflicts_with = "cpus", help_heading = "What is measured")]
+    pub ranks_per_gpu: Option<u64>,
+    /// The size of one copy
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]
+    pub size: u64,
+    /// The kind of host memory [default: pinned; pageable with the host backend]
+    #[arg(long, value_enum, value_name = "KIND", help_heading = "What is measured")]
+    pub memory: Option<Memory>,
+    /// Directions; bidir is both at once
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h],
+          hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
+    pub direction: Vec<Direction>,
+    /// The clock; ranks that share a GPU are timed by the host, alone too
+    #[arg(long, value_enum, default_value_t = Timing::Auto, help_heading = "What is measured")]
+    pub timing: Timing,
+    /// Copy to the first GPU beside threads that read, write or copy host memory: alone, then beside 1, 2, 4, … threads
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ACCESS",
+        conflicts_with = "ranks_per_gpu",
+        help_heading = "What is measured"
+    )]
+    pub beside: Option<Beside>,
+    /// The PUs of these threads, one each [default: the other cores of the node of the copies' memory]
+    #[arg(long, value_name = "LIST", requires = "beside", help_heading = "What is measured")]
+    pub beside_cpus: Option<IdList>,
+    /// The range of each of these threads [default: 64 MiB, or as much as all need for four times the L3]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "beside", help_heading = "What is measured")]
+    pub range: Option<u64>,
+    /// What every measurement has.
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+/// Traffic beside copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Beside {
+    /// Reads
+    Read,
+    /// Writes
+    Write,
+    /// Copies, bytes read and written
+    Copy,
+}

@@ -1,0 +1,65 @@
+//! `numabench matrix` as typed.
+
+use clap::ValueEnum;
+use placement::RowsBy;
+
+use super::measuring::Measuring;
+use super::{Direction, MOST, Memory};
+
+/// `numabench matrix`.
+#[derive(Debug, clap::Args)]
+pub struct Matrix {
+    /// What a row is: a NUMA node's memory from its own cores, an L3's cores, or each core
+    #[arg(long, value_name = "node|l3|core", default_value_t, help_heading = "What is measured")]
+    pub rows: RowsBy,
+    /// The size of one copy
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]
+    pub size: u64,
+    /// Kinds of host memory, for GPUs [default: pinned]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
+    pub memory: Vec<Memory>,
+    /// Directions, for GPUs; bidir is both at once
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Bidir],
+          hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
+    pub direction: Vec<Direction>,
+    /// Who copies: the GPU's copy engines
+    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
+    pub engine: Engine,
+    /// Copy to (and from) all GPUs at once in each row, instead of to one after the other
+    #[arg(long, help_heading = "What is measured")]
+    pub concurrent: bool,
+    /// Accesses by the CPU, where no GPU takes part: bandwidth of reads, writes and copies, latency of loads
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Access::Read, Access::Load],
+          hide_default_value = true, value_name = "ACCESSES", help_heading = "What is measured")]
+    pub access: Vec<Access>,
+    /// Threads of a row that read, write or copy at once, where no GPU takes part [default: one on each of its cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is measured")]
+    pub threads: Option<u64>,
+    /// The range of each thread [default: 64 MiB, or as much as all threads of a row need for four times the L3; less where a node has
+    /// little memory]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
+    pub range: Option<u64>,
+    /// What every measurement has.
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+/// Who copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The GPU's copy engines
+    Ce,
+}
+
+/// Accesses by the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Access {
+    /// Bandwidth of reads
+    Read,
+    /// Bandwidth of writes
+    Write,
+    /// Bandwidth of copies, bytes read and written
+    Copy,
+    /// Latency of a load
+    Load,
+}

@@ -1,0 +1,51 @@
+//! The options that every command of the measurement suite has: which devices, how it is measured, where the result goes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use placement::Selection;
+
+use super::{Backend, ColorChoice, Switch, duration};
+
+/// What commands that measure have in common.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Measuring {
+    /// The GPUs: indices in PCI order, PCI addresses, UUIDs, or all; with the host backend NUMA nodes [default: all]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub gpus: Option<Selection>,
+    /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
+    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    pub backend: Backend,
+
+    /// Whether host memory may use huge pages
+    #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "How it is measured")]
+    pub huge_pages: Switch,
+    /// A fixed number of rounds a case, instead of blocks until the interval is narrow
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = "How it is measured")]
+    pub reps: Option<u64>,
+    /// Begin no further pass after this time of measuring [default: 1 s a case, at least 30 s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
+    pub max_time: Option<Duration>,
+    /// Give up after this time, whatever a device does
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
+    pub timeout: Option<Duration>,
+    /// Seed of the payload and of the order of blocks
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
+    pub seed: u64,
+    /// Do not verify what was copied and read
+    #[arg(long, help_heading = "How it is measured")]
+    pub no_verify: bool,
+
+    /// Print the plan and touch no GPU
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    pub dry_run: bool,
+    /// Write the result document to FILE (rewritten between passes), or to standard output instead of the table (-)
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Only the verdict, the numbers and what is wrong
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// Whether the table is coloured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
+    pub color: ColorChoice,
+}

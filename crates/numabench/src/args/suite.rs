@@ -1,0 +1,17 @@
+//! `numabench suite` as typed.
+
+use std::time::Duration;
+
+use super::duration;
+use super::measuring::Measuring;
+
+/// `numabench suite`.
+#[derive(Debug, clap::Args)]
+pub struct Suite {
+    /// The time that it may take, its start and its last verification included
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2min", conflicts_with = "max_time", help_heading = "What is measured")]
+    pub within: Duration,
+    /// What every measurement has.
+    #[command(flatten)]
+    pub measuring: Measuring,
+}

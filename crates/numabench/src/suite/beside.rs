@@ -1,0 +1,286 @@
+//! A GPU's copies beside the CPU's own traffic: alone, then beside one, two, four, … threads that read, write or copy memory on cores of choice.
+//!
+//! Two suites of the engine as one: the copies of one rank, and threads on memory of the same node. Each number of threads is measured without
+//! the copies too, so that what the CPU loses is known as well.
+
+use std::sync::Arc;
+
+use device::PlatformKind;
+use engine::{Helpers, Joined, Order, Suite, Worker};
+use hostmem::MemorySuite;
+use pingpong::{Cells, CopySuite, RunConfig};
+use placement::{Plan, RankPlan, RowsBy, rows};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::settings::{Direction, MemoryKind};
+use stats::IdSet;
+use topo::Topology;
+
+use super::document::{declared_nodes, name_of};
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::memory_range;
+use crate::args::contend::{Beside as Traffic, Contend as Args};
+use crate::backends::Found;
+use crate::config;
+use crate::document::settings;
+use crate::fault::Fault;
+
+/// Copies of one rank, and threads beside them.
+pub struct Beside {
+    /// The run.
+    pub config: RunConfig,
+    rank: RankPlan,
+    traffic: Traffic,
+    threads: Vec<Worker>,
+    /// How many threads each row has.
+    counts: Vec<usize>,
+    range: usize,
+    one_node: bool,
+    helpers: Helpers,
+}
+
+impl Beside {
+    /// The first rank of `plan` beside the traffic that `args` ask for.
+    ///
+    /// # Errors
+    /// There is no other core, or sizes that this machine cannot address.
+    pub fn new(
+        args: &Args,
+        traffic: Traffic,
+        kind: PlatformKind,
+        topology: &Topology,
+        plan: &Plan,
+    ) -> Result<Self, Fault> {
+        let rank = plan.ranks.first().cloned().ok_or_else(|| Fault::usage(anyhow::anyhow!("there is no device")))?;
+        let mut config = config::measuring(&args.measuring);
+        config.sizes = vec![usize::try_from(args.size).map_err(Fault::usage)?];
+        config.memory = config::memory_kinds(args.memory.as_slice(), kind);
+        config.directions = config::directions(&args.direction);
+        config.orders = vec![Order::Alone];
+        config.timing = config::timing(args.timing);
+        let pus = match &args.beside_cpus {
+            Some(list) => list.0.clone(),
+            None => near(topology, &rank),
+        };
+        let outside: IdSet = pus.iter().copied().filter(|pu| !topology.allowed.pus.contains(*pu)).collect();
+        if !outside.is_empty() {
+            let text = format!(
+                "--beside-cpus names PUs {outside}, which this process may not use; allowed are {}",
+                topology.allowed.pus
+            );
+            return Err(Fault::usage(anyhow::anyhow!(text)));
+        }
+        if pus.is_empty() {
+            let text = format!(
+                "there is no core beside PU {} that could read memory of node {}: name some with --beside-cpus",
+                rank.pu, rank.memory_node
+            );
+            return Err(Fault::usage(anyhow::anyhow!(text)));
+        }
+        let threads: Vec<Worker> = pus.iter().enumerate().map(|(rank, pu)| Worker { rank, pu: *pu }).collect();
+        let mut counts: Vec<usize> =
+            std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < pus.len()).collect();
+        counts.push(pus.len());
+        let range = memory_range::streamed(topology, pus.len(), pus.len());
+        let range =
+            usize::try_from(args.range.unwrap_or(range)).map_err(Fault::usage)?.next_multiple_of(hostmem::LINE_BYTES);
+        config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
+        let (one_node, helpers) = (topology.machine_has_one_node(), Helpers(topology.allowed.pus.clone()));
+        Ok(Self { config, rank: RankPlan { rank: 0, ..rank }, traffic, threads, counts, range, one_node, helpers })
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        let counts: Vec<String> = self.counts.iter().map(ToString::to_string).collect();
+        let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
+        let pus: IdSet = self.threads.iter().map(|thread| thread.pu).collect();
+        format!(
+            "{}, {}, alone and beside {} threads that {} {} each on PUs {pus}",
+            stats::units::size(self.config.largest() as u64),
+            ways.join(", "),
+            counts.join(", "),
+            self.access().name(),
+            stats::units::size(self.range as u64)
+        )
+    }
+
+    fn access(&self) -> hostmem::Access {
+        match self.traffic {
+            Traffic::Read => hostmem::Access::Read,
+            Traffic::Write => hostmem::Access::Write,
+            Traffic::Copy => hostmem::Access::Copy,
+        }
+    }
+
+    fn direction(&self) -> Direction {
+        match self.traffic {
+            Traffic::Read => Direction::Read,
+            Traffic::Write => Direction::Write,
+            Traffic::Copy => Direction::Copy,
+        }
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+        let node = self.rank.memory_node;
+        let copies = pingpong::Case::all(&self.config);
+        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
+        let copying = CopySuite::of(
+            &self.config,
+            std::slice::from_ref(&self.rank),
+            &list,
+            &found.platform,
+            self.helpers.clone(),
+            self.one_node,
+        );
+        let traffic = |count: &usize| hostmem::Case {
+            access: self.access(),
+            bytes: self.range,
+            node,
+            order: if *count > 1 { Order::Simultaneous } else { Order::Alone },
+            ranks: (0..*count).collect(),
+        };
+        let accesses: Vec<hostmem::Case> = self.counts.iter().map(traffic).collect();
+        let (seed, huge_pages) = (self.config.seed, self.config.huge_pages);
+        let reading =
+            MemorySuite::new(accesses.clone(), &self.threads, seed, huge_pages, self.one_node, self.helpers.clone());
+        let mut joined = Joined::new(vec![
+            (Arc::new(copying) as Arc<dyn Suite>, 1),
+            (Arc::new(reading) as Arc<dyn Suite>, self.threads.len()),
+        ]);
+
+        let copy_case = |copy: &pingpong::Case, order, group: &str| DocumentCase {
+            order,
+            memory: settings::memory(copy.memory),
+            direction: settings::direction(copy.direction),
+            bytes: copy.bytes as u64,
+            range_bytes: None,
+            group: Some(group.to_owned()),
+        };
+        let traffic_case = |order, group: &str| DocumentCase {
+            order,
+            memory: MemoryKind::Pageable,
+            direction: self.direction(),
+            bytes: self.range as u64,
+            range_bytes: Some(self.range as u64),
+            group: Some(group.to_owned()),
+        };
+        let (mut cases, mut shots) = (Vec::new(), Vec::new());
+        let threads = |count: usize| (0..count).map(|thread| (thread + 1, thread + 1)).collect::<Vec<_>>();
+        for (at, copy) in copies.iter().enumerate() {
+            shots.push(Shot {
+                at,
+                case: numbered(&mut cases, copy_case(copy, Order::Alone, ALONE)),
+                places: vec![(0, 0)],
+            });
+        }
+        for (k, count) in self.counts.iter().enumerate() {
+            let at = copies.len() + k;
+            let case = numbered(&mut cases, traffic_case(accesses[k].order, &without(*count)));
+            shots.push(Shot { at, case, places: threads(*count) });
+            for (c, copy) in copies.iter().enumerate() {
+                let at = joined.at_once(&[(0, c), (1, k)]);
+                let group = format!(
+                    "{}{}",
+                    beside(*count),
+                    if copies.len() > 1 { format!(", {}", copy.direction) } else { String::new() }
+                );
+                let case = numbered(&mut cases, copy_case(copy, Order::Simultaneous, &beside(*count)));
+                shots.push(Shot { at, case, places: vec![(0, 0)] });
+                let case = numbered(&mut cases, traffic_case(Order::Simultaneous, &group));
+                shots.push(Shot { at, case, places: threads(*count) });
+            }
+        }
+        let mut places = vec![self.rank.clone()];
+        for thread in &self.threads {
+            places.push(place(topology, places.len(), thread.pu, node, memory_of(node)));
+        }
+        let mut workers = vec![Worker { rank: 0, pu: self.rank.pu }];
+        workers.extend(self.threads.iter().map(|thread| Worker { rank: thread.rank + 1, pu: thread.pu }));
+        let matrix = self.matrix(topology, found, &copies);
+        let mut directions: Vec<Direction> =
+            self.config.directions.iter().map(|way| settings::direction(*way)).collect();
+        directions.push(self.direction());
+        Experiment {
+            command: "contend",
+            suite: Arc::new(joined),
+            workers,
+            engine: self.config.engine(),
+            places: Plan { ranks: places, notes: Vec::new() },
+            cases,
+            shots,
+            matrices: vec![matrix],
+            asked: Asked {
+                sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),
+                directions,
+                memory: self.config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+                huge_pages,
+                timing: Some(settings::timing(self.config.timing)),
+            },
+        }
+    }
+
+    fn matrix(&self, topology: &Topology, found: &Found, copies: &[pingpong::Case]) -> Matrix {
+        let all = |count: usize| (1..=count as u32).collect::<IdSet>();
+        let pus = |count: usize| self.threads[..count].iter().map(|thread| thread.pu).collect::<IdSet>();
+        let row = |name: String, ranks: IdSet, pus: IdSet| MatrixRow {
+            group: Some(name.clone()),
+            name,
+            pus,
+            memory_node: Some(self.rank.memory_node),
+            ranks,
+            reason: None,
+            note: None,
+        };
+        let first = IdSet::from_iter([0]);
+        let mut rows = vec![row(ALONE.to_owned(), first.clone(), IdSet::from_iter([self.rank.pu]))];
+        for count in &self.counts {
+            rows.push(row(beside(*count), first.clone(), pus(*count)));
+        }
+        for count in &self.counts {
+            rows.push(row(without(*count), all(*count), pus(*count)));
+            for copy in copies.iter().filter(|_| copies.len() > 1) {
+                rows.push(row(format!("{}, {}", beside(*count), copy.direction), all(*count), pus(*count)));
+            }
+        }
+        if copies.len() == 1 {
+            // One group holds the copies and the traffic: its row has the ranks of both.
+            for (row, count) in rows.iter_mut().skip(1).zip(&self.counts) {
+                row.ranks = first.or(&all(*count));
+            }
+        }
+        let device = MatrixColumn {
+            name: name_of(&self.rank.target),
+            device: self.rank.target.id.to_string(),
+            ranks: first,
+            declared_nodes: declared_nodes(topology, found, self.rank.target.id),
+        };
+        let node = self.rank.memory_node;
+        let cpu = MatrixColumn {
+            name: "all threads".to_owned(),
+            device: format!("node {node}"),
+            ranks: all(self.threads.len()),
+            declared_nodes: report::Known::value(IdSet::from_iter([node]), "the node itself"),
+        };
+        Matrix { title: "copies beside traffic".to_owned(), compares: Compares::Load, rows, columns: vec![device, cpu] }
+    }
+}
+
+const ALONE: &str = "alone";
+
+fn beside(count: usize) -> String {
+    if count == 1 { "beside 1 thread".to_owned() } else { format!("beside {count} threads") }
+}
+
+fn without(count: usize) -> String {
+    if count == 1 { "1 thread without copies".to_owned() } else { format!("{count} threads without copies") }
+}
+
+/// The cores of the node of a rank's memory, less the one that the rank is on.
+fn near(topology: &Topology, rank: &RankPlan) -> Vec<u32> {
+    let own = topology.core_of(rank.pu).map(|core| core.pus.clone()).unwrap_or_default();
+    let of_node = rows(topology, RowsBy::Node)
+        .into_iter()
+        .find_map(|row| row.seat.ok().filter(|seat| seat.node == rank.memory_node));
+    of_node
+        .map_or_else(Vec::new, |seat| seat.pus.into_iter().filter(|pu| *pu != rank.pu && !own.contains(*pu)).collect())
+}

@@ -1,0 +1,233 @@
+//! Rows against GPUs: copies from each row's memory to each GPU and back, one after the other or all GPUs of a row at once.
+//!
+//! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from GPU to GPU. With all GPUs at once
+//! a rank is a row and a GPU. Left out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
+
+use std::sync::Arc;
+
+use device::{Direction, MemoryKind, PlatformKind};
+use engine::{Helpers, Order, Worker};
+use pingpong::{Cell, Cells, CopySuite, RunConfig, TimingChoice, check_budget};
+use placement::{Plan, RankPlan, Row, RowPlace, Target};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use stats::IdSet;
+use topo::Topology;
+
+use super::document::declared_nodes;
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use crate::args::matrix::Matrix as Args;
+use crate::backends::Found;
+use crate::config;
+use crate::document::settings;
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// What is copied where.
+pub struct GpuMatrix {
+    config: RunConfig,
+    rows: Vec<Row>,
+    targets: Vec<Target>,
+    concurrent: bool,
+    /// The engine's ranks: a row each, or a row and a GPU each.
+    ranks: Vec<RankPlan>,
+    places: Vec<RankPlan>,
+    /// The copies, in the order of the engine's cases, with the row and the columns of each.
+    copies: Vec<(pingpong::Case, Cells, Shot)>,
+    cases: Vec<DocumentCase>,
+}
+
+impl GpuMatrix {
+    /// The copies that `args` ask for between these rows and targets.
+    ///
+    /// # Errors
+    /// Nothing can be measured: no row with memory, sizes that this machine cannot address, or too little memory.
+    pub fn new(
+        args: &Args,
+        topology: &Topology,
+        kind: PlatformKind,
+        rows: Vec<Row>,
+        targets: Vec<Target>,
+    ) -> Result<Self, Fault> {
+        let size = usize::try_from(args.size).map_err(Fault::usage)?;
+        let mut config = config::measuring(&args.measuring);
+        config.sizes = vec![size];
+        config.memory = config::memory_kinds(&args.memory, kind);
+        config.directions = config::directions(&args.direction);
+        let order = if args.concurrent && targets.len() > 1 { Order::Simultaneous } else { Order::Alone };
+        config.orders = vec![order];
+        config.timing = TimingChoice::Auto;
+
+        let mut matrix = Self {
+            config,
+            rows,
+            targets,
+            concurrent: order == Order::Simultaneous,
+            ranks: Vec::new(),
+            places: Vec::new(),
+            copies: Vec::new(),
+            cases: Vec::new(),
+        };
+        matrix.seat(topology);
+        if matrix.places.is_empty() {
+            let why = "no row can be measured: this process may use no memory, or there is no device";
+            return Err(Fault::new(Exit::NoResult, anyhow::anyhow!(why)));
+        }
+        matrix.list();
+        matrix.config.max_time = config::time_for(&args.measuring, matrix.copies.len());
+        Ok(matrix)
+    }
+
+    fn seats(&self) -> impl Iterator<Item = (&Row, &RowPlace)> {
+        self.rows.iter().filter_map(|row| Some((row, row.seat.as_ref().ok()?)))
+    }
+
+    fn seat(&mut self, topology: &Topology) {
+        let (mut ranks, mut places) = (Vec::new(), Vec::new());
+        for (_, seat) in self.seats() {
+            for (column, target) in self.targets.iter().enumerate() {
+                // At once each GPU has a core of its own as long as there are some.
+                let pu = if self.concurrent { seat.pus[column % seat.pus.len()] } else { seat.pu() };
+                places.push(place(topology, places.len(), pu, seat.node, target.clone()));
+                if self.concurrent || column == 0 {
+                    ranks.push(place(topology, ranks.len(), pu, seat.node, target.clone()));
+                }
+            }
+        }
+        (self.ranks, self.places) = (ranks, places);
+    }
+
+    fn list(&mut self) {
+        let columns = self.targets.len();
+        let names: Vec<String> = self.seats().map(|(row, _)| row.name.clone()).collect();
+        for copy in pingpong::Case::all(&self.config) {
+            if copy.memory == MemoryKind::Pageable && copy.direction == Direction::Bidirectional {
+                continue;
+            }
+            let case = |group| DocumentCase {
+                order: copy.order,
+                memory: settings::memory(copy.memory),
+                direction: settings::direction(copy.direction),
+                bytes: copy.bytes as u64,
+                range_bytes: None,
+                group,
+            };
+            for (row, name) in names.iter().enumerate() {
+                let first = row * columns;
+                if self.concurrent {
+                    let case = numbered(&mut self.cases, case(Some(name.clone())));
+                    let members: Vec<usize> = (first..first + columns).collect();
+                    let places = members.iter().map(|rank| (*rank, *rank)).collect();
+                    let shot = Shot { at: self.copies.len(), case, places };
+                    self.copies.push((copy, Cells::Members(members), shot));
+                    continue;
+                }
+                let case = numbered(&mut self.cases, case(None));
+                for place in first..first + columns {
+                    let cell = Cell::of(&self.places[place]);
+                    let shot = Shot { at: self.copies.len(), case, places: vec![(row, place)] };
+                    self.copies.push((copy, Cells::One { rank: row, cell }, shot));
+                }
+            }
+        }
+    }
+
+    /// Whether the memory is there, on nodes and on devices whose sizes are given.
+    ///
+    /// # Errors
+    /// Which place has too little.
+    pub fn budget(
+        &self,
+        topology: &Topology,
+        device_bytes: impl Fn(placement::TargetId) -> Option<u64>,
+    ) -> Result<(), Fault> {
+        let host = |node| topology.node(node).map(|node| node.total_bytes);
+        let fits = |ranks: Vec<RankPlan>| {
+            check_budget(&self.config, &Plan { ranks, notes: Vec::new() }, host, &device_bytes).map_err(Fault::usage)
+        };
+        if self.concurrent {
+            return fits(self.places.clone());
+        }
+        // A row's copier stays on its last GPU until the row's next copy: all can be on one.
+        self.targets.iter().try_for_each(|target| {
+            fits(self.ranks.iter().map(|rank| RankPlan { target: target.clone(), ..rank.clone() }).collect())
+        })
+    }
+
+    /// How long measuring goes on at most.
+    pub fn max_time(&self) -> std::time::Duration {
+        self.config.max_time
+    }
+
+    /// The figures to be taken, in words: kinds, directions and how many.
+    pub fn said(&self) -> String {
+        let memory: Vec<&str> = self.config.memory.iter().map(|kind| kind.name()).collect();
+        let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
+        let size = stats::units::size(self.config.largest() as u64);
+        let how = if self.concurrent { "all of a row at once" } else { "one after the other" };
+        let (memory, ways) = (memory.join(", "), ways.join(", "));
+        format!("{size}, {memory} memory, {ways}; {} figures, {how}", self.places.len() * self.cases_of_a_place())
+    }
+
+    fn cases_of_a_place(&self) -> usize {
+        self.copies.iter().filter(|(_, _, shot)| shot.places.iter().any(|(_, place)| *place == 0)).count()
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+        let helpers = Helpers(topology.allowed.pus.clone());
+        let one_node = topology.machine_has_one_node();
+        let matrix = self.matrix(topology, found);
+        let Self { config, ranks, places, copies, cases, .. } = self;
+        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|(case, cells, _)| (*case, cells.clone())).collect();
+        let suite = CopySuite::of(&config, &ranks, &list, &found.platform, helpers, one_node);
+        Experiment {
+            command: "matrix",
+            suite: Arc::new(suite),
+            workers: ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect(),
+            engine: config.engine(),
+            places: Plan { ranks: places, notes: Vec::new() },
+            cases,
+            shots: copies.into_iter().map(|(_, _, shot)| shot).collect(),
+            matrices: vec![matrix],
+            asked: Asked {
+                sizes: config.sizes.iter().map(|size| *size as u64).collect(),
+                directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
+                memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+                huge_pages: config.huge_pages,
+                timing: None,
+            },
+        }
+    }
+
+    fn matrix(&self, topology: &Topology, found: &Found) -> Matrix {
+        let columns = self.targets.len();
+        let mut next = 0;
+        let row = |row: &Row| {
+            let seat = row.seat.as_ref().ok();
+            let ranks: IdSet = if seat.is_some() { (next..next + columns as u32).collect() } else { IdSet::default() };
+            next += ranks.len() as u32;
+            MatrixRow {
+                name: row.name.clone(),
+                pus: self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect(),
+                memory_node: seat.map(|seat| seat.node),
+                group: self.concurrent.then(|| row.name.clone()),
+                reason: row.seat.as_ref().err().cloned(),
+                note: seat.and_then(|seat| seat.note.clone()),
+                ranks,
+            }
+        };
+        let rows = self.rows.iter().map(row).collect();
+        let column = |(at, target): (usize, &Target)| MatrixColumn {
+            name: super::document::name_of(target),
+            device: target.id.to_string(),
+            ranks: (0..self.places.len()).filter(|place| place % columns == at).map(|place| place as u32).collect(),
+            declared_nodes: declared_nodes(topology, found, target.id),
+        };
+        Matrix {
+            title: "host memory and GPUs".to_owned(),
+            compares: Compares::Rows,
+            rows,
+            columns: self.targets.iter().enumerate().map(column).collect(),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! How long the ranges of the CPU's accesses must be: longer than what the caches hold, or a figure is theirs and not the memory's. Where a node has
+//! too little memory for that, as long as it has room for.
+
+use topo::Topology;
+use topo::model::NodeKind;
+
+const MIB: u64 = 1 << 20;
+/// A thread's range at least.
+const THREAD_BYTES: u64 = 64 * MIB;
+/// A chase's range at least: an L3 of 32 MiB four times over.
+const CHASE_BYTES: u64 = 128 * MIB;
+/// So many times the L3: in random order or one word after the other, what is left of the last turn is then gone.
+const TIMES_L3: u64 = 4;
+/// The part of a node's memory that all ranges on it may take; copies have two each.
+const PART: u64 = 8;
+
+/// The largest L3 of the machine, bytes; 0 where it has none, or where nobody says.
+fn largest_l3(topology: &Topology) -> u64 {
+    topology.l3s.iter().filter_map(|l3| l3.size_bytes).max().unwrap_or(0)
+}
+
+/// What each of so many ranges can have on the node with the least memory.
+fn room(topology: &Topology, ranges: usize) -> u64 {
+    let host = topology.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly));
+    let least = host.map(|node| node.total_bytes).filter(|bytes| *bytes > 0).min().unwrap_or(u64::MAX);
+    (least / PART / ranges.max(1) as u64).max(MIB)
+}
+
+/// The range of each of so many threads that stream at once; `all`: the threads that keep one.
+pub fn streamed(topology: &Topology, threads: usize, all: usize) -> u64 {
+    let each = (largest_l3(topology) * TIMES_L3).div_ceil(threads.max(1) as u64);
+    each.max(THREAD_BYTES).next_multiple_of(MIB).min(room(topology, all) / MIB * MIB)
+}
+
+/// The range of a chase, of which each node has so many.
+pub fn chased(topology: &Topology, rows: usize) -> u64 {
+    (largest_l3(topology) * TIMES_L3).max(CHASE_BYTES).next_multiple_of(MIB).min(room(topology, rows) / MIB * MIB)
+}

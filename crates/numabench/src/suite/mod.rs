@@ -1,0 +1,22 @@
+//! Commands of the measurement suite: what is measured where, run by the engine, as one result document.
+//!
+//! ```text
+//! rows, devices ─► Experiment (engine cases, and where each figure stands) ─► run ─► document ─► verdict first
+//! ```
+//!
+//! * `experiment` what all of them are made of: a suite of the engine and, for each of its figures, the case and the place in the document;
+//! * `gpu_matrix`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
+//! * `beside` one of copies and CPU traffic at once, `merged` one of several;
+//! * `run` measures and keeps; `document` fills the schema; `plan` is what `--dry-run` prints.
+
+pub mod beside;
+pub mod contend;
+pub mod document;
+pub mod experiment;
+pub mod gpu_matrix;
+pub mod memory_matrix;
+mod memory_range;
+pub mod merged;
+pub mod plan;
+pub mod run;
+pub mod sweep;

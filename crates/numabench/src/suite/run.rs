@@ -1,0 +1,83 @@
+//! Running an experiment: the engine leads it in this process, the document is kept between passes, the result is shown at the end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use engine::{PerCase, Suite, Workers};
+use ranks::{Communicator, Launch, Single};
+use report::sink::Sink;
+use topo::Topology;
+
+use super::document::{self, Facts};
+use super::experiment::Experiment;
+use crate::args::measuring::Measuring;
+use crate::backends::Found;
+use crate::document::part::Local;
+use crate::document::{hostname, verdict};
+use crate::document_journal::{DocumentJournal, Output};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::progress::Progress;
+use crate::signals::{Signals, survive_file_size_limit};
+
+/// Refuses a launch of several processes: each would measure the node while the others do.
+///
+/// # Errors
+/// Exit 2, said by the first process.
+pub fn one_process() -> Result<(), Fault> {
+    let launch = Launch::here();
+    if launch.is_alone() {
+        return Ok(());
+    }
+    let text = "this command measures a node from one process, and was launched as several: use srun -n1 --cpu-bind=none (or mpirun -n 1 \
+                --bind-to none)";
+    Err(if launch.speaks() { Fault::usage(anyhow::anyhow!(text)) } else { Fault::silent(Exit::Usage) })
+}
+
+/// Opens the file that the document goes to, where it goes to one.
+///
+/// # Errors
+/// It cannot be written.
+pub fn open(args: &Measuring) -> Result<Option<Sink>, Fault> {
+    survive_file_size_limit();
+    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
+    file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()
+}
+
+/// Measures, keeps and shows.
+///
+/// # Errors
+/// The document or the table cannot be written.
+pub fn run(
+    args: &Measuring,
+    experiment: &Experiment,
+    topology: &Topology,
+    found: &Found,
+    sink: Option<&Sink>,
+    began: Instant,
+) -> Result<Exit, Fault> {
+    let signals = Signals::catch()?;
+    let machine = topo::environment::probe();
+    let timer = engine::clock::measure();
+    let hosts = [hostname(topology)];
+    let plan = &experiment.places;
+    let local = Local { topology, found, machine: &machine, timer, plan, node: 0, hosts: &hosts };
+    let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
+    let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
+    let facts = Facts { args, experiment, parts: &parts, platform: &platform, environment: &environment, began };
+    let build = |state: &engine::RunState, exit| document::build(&facts, state, exit);
+    let output =
+        Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, fail_on_slower_twin: false };
+    let progress = Progress::new(experiment.suite.cases().len(), args.quiet);
+    let mut journal = DocumentJournal::new(&build, output, sink, progress);
+    let workers = Workers::threads(experiment.workers.clone(), timer);
+    let suite: Arc<dyn Suite> = Arc::clone(&experiment.suite);
+    let world = Single::default();
+    let mut comm = Communicator::new(&world);
+    let mut enough = PerCase(experiment.engine.amount);
+    let interrupted = &signals.interrupted;
+    let state = engine::lead(&experiment.engine, workers, &suite, &mut comm, interrupted, &mut enough, &mut journal);
+    let exit = verdict::exit(&state, signals.exit());
+    journal.conclude(&state, exit)
+}

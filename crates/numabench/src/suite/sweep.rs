@@ -1,0 +1,112 @@
+//! Sizes against each GPU: each rank in its own place, one after the other, every size by one clock, so that one line can go through the times.
+
+use std::sync::Arc;
+
+use device::{Direction, MemoryKind, PlatformKind};
+use engine::{Helpers, Order, Worker};
+use pingpong::{Cells, CopySuite, RunConfig};
+use placement::Plan;
+use stats::units::parse_sizes;
+use topo::Topology;
+
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
+use crate::args::sweep::Sweep as Args;
+use crate::backends::Found;
+use crate::config;
+use crate::document::settings;
+use crate::fault::Fault;
+
+/// The largest size when none is asked for, and the part of a place's memory that it may take.
+const LARGEST: u64 = 1 << 30;
+const PART: u64 = 8;
+
+/// What is copied.
+pub struct Sweep {
+    /// The run.
+    pub config: RunConfig,
+    plan: Plan,
+    copies: Vec<pingpong::Case>,
+}
+
+impl Sweep {
+    /// The copies that `args` ask for by the ranks of `plan`. `smallest`: the memory of the smallest place that takes part, bytes, where it is known.
+    ///
+    /// # Errors
+    /// Sizes that this machine cannot address.
+    pub fn new(args: &Args, kind: PlatformKind, plan: Plan, smallest: Option<u64>) -> Result<Self, Fault> {
+        let mut config = config::measuring(&args.measuring);
+        let sizes = match &args.size {
+            Some(sizes) => sizes.0.clone(),
+            None => {
+                let fits = smallest.map_or(LARGEST, |bytes| (bytes / PART).max(4));
+                parse_sizes(&format!("4B..{}B", LARGEST.min(fits))).map_err(Fault::usage)?
+            }
+        };
+        config.sizes = sizes.into_iter().map(usize::try_from).collect::<Result<_, _>>().map_err(Fault::usage)?;
+        config.memory = config::memory_kinds(&args.memory, kind);
+        config.directions = config::directions(&args.direction);
+        config.orders = vec![Order::Alone];
+        config.timing = config::timing(args.timing);
+        let staged =
+            |case: &pingpong::Case| case.memory == MemoryKind::Pageable && case.direction == Direction::Bidirectional;
+        let copies: Vec<pingpong::Case> =
+            pingpong::Case::all(&config).into_iter().filter(|case| !staged(case)).collect();
+        config.max_time = config::time_for(&args.measuring, copies.len() * plan.ranks.len());
+        Ok(Self { config, plan, copies })
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        let memory: Vec<&str> = self.config.memory.iter().map(|kind| kind.name()).collect();
+        let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
+        let (first, last) = (self.config.sizes.first().copied().unwrap_or(0), self.config.largest());
+        let size = |bytes: usize| stats::units::size(bytes as u64);
+        let sizes = format!("{} sizes from {} to {}", self.config.sizes.len(), size(first), size(last));
+        format!(
+            "{sizes}; {} memory; {}; {} figures",
+            memory.join(", "),
+            ways.join(", "),
+            self.copies.len() * self.plan.ranks.len()
+        )
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+        let Self { config, plan, copies } = self;
+        let helpers = Helpers(topology.allowed.pus.clone());
+        let one_node = topology.machine_has_one_node();
+        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
+        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
+        let mut cases = Vec::new();
+        let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
+        let shot = |(at, copy): (usize, &pingpong::Case)| {
+            let case = DocumentCase {
+                order: copy.order,
+                memory: settings::memory(copy.memory),
+                direction: settings::direction(copy.direction),
+                bytes: copy.bytes as u64,
+                range_bytes: None,
+                group: None,
+            };
+            Shot { at, case: numbered(&mut cases, case), places: places.clone() }
+        };
+        let shots = copies.iter().enumerate().map(shot).collect();
+        Experiment {
+            command: "sweep",
+            suite: Arc::new(suite),
+            workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            engine: config.engine(),
+            cases,
+            shots,
+            matrices: Vec::new(),
+            asked: Asked {
+                sizes: config.sizes.iter().map(|size| *size as u64).collect(),
+                directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
+                memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+                huge_pages: config.huge_pages,
+                timing: Some(settings::timing(config.timing)),
+            },
+            places: plan,
+        }
+    }
+}

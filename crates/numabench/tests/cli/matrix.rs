@@ -1,0 +1,217 @@
+//! `numabench matrix`: rows and columns from arguments to document; the CPU's own accesses on this machine's memory, GPUs on the stand-in driver, four
+//! nodes in the guest.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::driver::{self, Driver};
+use crate::guest::{guest_with, take};
+use crate::kinds::{self, Kind};
+use crate::proof::{self, case_ids, list, number, results, text};
+use crate::run::{Done, Ended, end, run, with_driver};
+
+/// `numabench matrix` on the stand-in, with devices whose rates are described.
+fn described(kind: &Kind, devices: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [("FAKE_DEVICES", devices.to_owned()), ("LD_PRELOAD", kind.library()?)];
+    Ok(end(with_driver(&kind.folder()?).args(["matrix", "--backend", kind.name]).envs(told), args))
+}
+
+/// The median rate of each place in each case, GB/s: (case, PU, device).
+fn rates(document: &Value) -> BTreeMap<(String, u64, String), f64> {
+    let rate = |row: &Value| {
+        let key = (text(row, "/case").to_owned(), number(row, "/pu"), text(row, "/device").to_owned());
+        Some((key, row["median_bytes_per_s"].as_f64()? / 1e9))
+    };
+    list(document, "/rows").iter().filter_map(rate).collect()
+}
+
+#[test]
+fn without_a_gpu_every_access_of_every_row_is_measured_placed_and_verified() -> Done {
+    let args = ["matrix", "--backend", "host", "--access", "read,write,copy,load", "--range", "1MiB", "--reps", "6"];
+    let ended = run(&[&args[..], &["--threads", "1", "--json", "-"]].concat());
+    let document = proof::document(&ended)?;
+    assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+    let ids = case_ids(&document);
+    for id in [
+        "alone/pageable/read/1048576",
+        "alone/pageable/write/1048576",
+        "alone/pageable/copy/1048576",
+        "alone/pageable/load/64",
+    ] {
+        assert!(ids.contains(&id.to_owned()), "{id}: {ids:?}");
+    }
+    for result in results(&document) {
+        assert_eq!(text(result, "/outcome/status"), "measured", "{result:#}");
+        assert_eq!(result["verification"]["checked"], true);
+        let place = &document["ranks"][number(result, "/rank") as usize]["asked"];
+        for moment in ["seen_before", "seen_after"] {
+            let pages = list(&result[moment], "/host_pages/value");
+            assert!(pages.len() == 1 && pages[0]["node"] == place["memory_node"], "{moment}: {result:#}");
+            assert_eq!(result[moment]["pu"]["value"], place["pu"], "{moment}");
+        }
+    }
+    let load = list(&document, "/cases").iter().find(|case| text(case, "/direction") == "load").ok_or("no load")?;
+    let ns = load["ranks"][0]["outcome"]["summary"]["median_ns"].as_f64().ok_or("no time")?;
+    // Of one load, not of a thousand: a cache answers in more than a tenth of a nanosecond, memory in less than 20 µs.
+    assert!((0.1..20_000.0).contains(&ns), "{ns} ns");
+    assert!(list(&document, "/verdict").first().is_some(), "{}", document["verdict"]);
+    let table = run(&[&args[..], &["--threads", "1"]].concat());
+    assert!(table.out.contains("ns a load") && table.out.contains("read by the CPU"), "{}", table.out);
+    Ok(())
+}
+
+#[test]
+fn what_a_matrix_wrote_is_compared_and_exported_like_any_result() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("m.json").display().to_string();
+    let args = ["matrix", "--backend", "host", "--access", "read", "--range", "1MiB", "--reps", "60", "--threads", "1"];
+    run(&[&args[..], &["--json", &file]].concat());
+    let csv = run(&["export", "--to", "csv", &file]).well().out;
+    assert!(csv.contains("alone/pageable/read/1048576"), "{csv}");
+    let compared = run(&["compare", &file, &file]);
+    assert_eq!(compared.code, Some(0), "{}{}", compared.out, compared.err);
+    Ok(())
+}
+
+#[test]
+fn a_dry_run_names_rows_columns_and_figures_and_measures_nothing() {
+    let plan = run(&["matrix", "--backend", "host", "--dry-run"]).well().out;
+    for words in ["row       node 0: PU ", "memory on node 0", "columns   node 0", "load latency over", "read, "] {
+        assert!(plan.contains(words), "{words}: {plan}");
+    }
+    run(&["matrix", "--rows", "socket"]).refused(2, &["node, l3 or core"]);
+    run(&["matrix", "--backend", "host", "--range", "4096TiB"]).refused(2, &["smaller --range"]);
+}
+
+/// Two GPUs, one at half the rate of the other.
+const UNEQUAL: &str =
+    "device 0000:05:00.0; h2d 10GB/s 1us; d2h 8GB/s 1us; device 0000:c1:00.0; h2d 5GB/s 1us; d2h 4GB/s 1us";
+
+#[test]
+fn every_row_is_measured_against_every_gpu_in_each_direction() -> Done {
+    for kind in kinds::all() {
+        let args = ["--rows", "core", "--size", "4MiB", "--memory", "pinned,pageable", "--reps", "12", "--json", "-"];
+        let ended = described(&kind, UNEQUAL, &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let rows = list(&document, "/matrices/0/rows").iter().filter(|row| row["reason"].is_null()).count();
+        let ids = case_ids(&document);
+        assert_eq!(ids.len(), 5, "pageable memory has no case of both directions at once: {ids:?}");
+        assert_eq!(results(&document).count(), rows * 2 * 5);
+        for ((case, _, device), rate) in rates(&document) {
+            let want = match (case.contains("pinned/h2d"), case.contains("pinned/d2h"), device == "0000:05:00.0") {
+                (true, _, true) => 10.0,
+                (true, _, false) => 5.0,
+                (_, true, true) => 8.0,
+                (_, true, false) => 4.0,
+                _ => continue,
+            };
+            assert!((rate / want - 1.0).abs() < 0.03, "{case} {device}: {rate} GB/s, not {want}");
+        }
+        assert!(
+            text(&document, "/verdict/0").starts_with("No measurable difference") || rows == 1,
+            "{}",
+            document["verdict"]
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn gpus_of_a_row_at_once_share_what_they_share() -> Done {
+    let devices = "link root 10GB/s; device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; over root 1; \
+                   device 0000:c1:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; over root 1";
+    for kind in kinds::all() {
+        let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--concurrent", "--json", "-"];
+        let ended = described(&kind, devices, &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        for case in list(&document, "/cases") {
+            assert_eq!((text(case, "/order"), text(case, "/status")), ("simultaneous", "measured"), "{case}");
+            assert!(case["overlap"].as_f64().is_some_and(|overlap| overlap >= 0.95));
+        }
+        for ((case, _, device), rate) in rates(&document) {
+            assert!((rate / 5.0 - 1.0).abs() < 0.05, "{case} {device}: {rate} GB/s, not half of 10");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_corrupt_copy_ends_a_matrix_with_4() -> Done {
+    for kind in kinds::all() {
+        let mut command = with_driver(&kind.folder()?);
+        command.args(["matrix", "--backend", kind.name]).env("FAKE_FAULTS", "corrupt * 70001");
+        let ended =
+            end(&mut command, ["--size", "1MiB", "--reps", "6", "--gpus", "0", "--direction", "h2d", "--json", "-"]);
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(4), "{}", document["status_reason"]);
+    }
+    Ok(())
+}
+
+/// A GPU at node 3 and one at node 1, whose copies from elsewhere share a slow link: 12 GB/s near, 3 GB/s from afar.
+const NEAR_AND_FAR: &str = "says a machine whose nodes are 4 times apart; repeats skip; \
+    node 0 0-1; node 1 2-3; node 2 4-5; node 3 6-7; link far 3GB/s; \
+    device 0000:c1:00.0; host-node 3; h2d 12GB/s 1us; d2h 12GB/s 1us; over far 1 remote; \
+    device 0000:c9:00.0; host-node 1; h2d 12GB/s 1us; d2h 12GB/s 1us; over far 1 remote";
+
+#[test]
+fn in_a_guest_of_four_nodes_the_matrix_ranks_them_as_told() -> Done {
+    let library =
+        format!("{}:/opt/libamdhip64.so.7", driver::stand_in(Driver::Hip)?.join("libamdhip64.so.7").display());
+    let script = format!(
+        "export LD_LIBRARY_PATH=/opt FAKE_PUS=seen FAKE_DEVICES='{NEAR_AND_FAR}'\n\
+         run gpus env LD_PRELOAD=/opt/libamdhip64.so.7 \
+            numabench matrix --backend hip --size 1MiB --direction h2d,d2h --reps 10 --json -\n\
+         unset LD_PRELOAD\n\
+         run memory numabench matrix --backend host --access load,read --range 1MiB --threads 1 --reps 8 --json -\n"
+    );
+    let Some(mut all) = guest_with("lumig", &[&library], &script)? else { return Ok(()) };
+    let ended = take(&mut all, "gpus")?;
+    let document = proof::document(&ended)?;
+    assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+    let place = |row: &Value| (number(row, "/memory_node"), text(row, "/device").to_owned());
+    for row in list(&document, "/rows") {
+        let rate = row["median_bytes_per_s"].as_f64().ok_or("no rate")? / 1e9;
+        let near = matches!(place(row), (3, ref device) if device == "0000:c1:00.0")
+            || matches!(place(row), (1, ref device) if device == "0000:c9:00.0");
+        let want = if near { 12.0 } else { 3.0 };
+        assert!((rate / want - 1.0).abs() < 0.03, "{rate} GB/s, not {want}: {row}");
+    }
+    assert_eq!(list(&document, "/rows").len(), 4 * 2 * 2);
+    let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+    assert!(said[0].contains("matters: up to 4.0x"), "{said:?}");
+    assert!(said.iter().any(|sentence| sentence.starts_with("GPU 0: node 3 is 4.0x")), "{said:?}");
+    assert!(said.iter().any(|sentence| sentence.starts_with("GPU 1: node 1 is 4.0x")), "{said:?}");
+
+    let ended = take(&mut all, "memory")?;
+    let document = proof::document(&ended)?;
+    assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+    assert_eq!(list(&document, "/rows").len(), 4 * 4 * 2);
+    for result in results(&document) {
+        let asked = &document["ranks"][number(result, "/rank") as usize]["asked"];
+        assert_eq!(result["seen_before"]["host_pages"]["value"][0]["node"], asked["memory_node"], "{result:#}");
+    }
+    Ok(())
+}
+
+#[test]
+fn in_a_guest_memory_without_cpus_and_cpus_without_memory_are_labelled_rows() -> Done {
+    let script = "run plan numabench matrix --backend host --dry-run\n\
+                  run odd numabench matrix --backend host --access load --range 1MiB --reps 8 --json -\n";
+    let Some(mut all) = guest_with("odd", &[], script)? else { return Ok(()) };
+    let plan = take(&mut all, "plan")?.well().out;
+    assert!(plan.contains("node 3: not measured: it has CPUs and no memory"), "{plan}");
+    assert!(plan.contains("it has memory and no CPUs: measured from PU"), "{plan}");
+    let document = proof::document(&take(&mut all, "odd")?)?;
+    let rows = list(&document, "/matrices/0/rows");
+    assert_eq!(rows.len(), 5, "no node is left out");
+    assert_eq!(text(&rows[3], "/reason"), "it has CPUs and no memory");
+    assert!(text(&rows[4], "/note").starts_with("it has memory and no CPUs: measured from PU"), "{}", rows[4]);
+    let from = number(&rows[4], "/memory_node");
+    assert_eq!(from, 4);
+    assert!(results(&document).all(|result| text(result, "/outcome/status") == "measured"));
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! `numabench sweep`, `contend` and `suite` on stand-in drivers whose rates are described: what they find must be what the driver was told.
+
+use serde_json::Value;
+
+use crate::kinds::{self, Kind};
+use crate::proof::{self, list, number, text};
+use crate::run::{Done, Ended, end, run, with_driver};
+
+/// A command on the stand-in, with devices whose rates are described.
+fn described(kind: &Kind, devices: &str, command: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [("FAKE_DEVICES", devices.to_owned()), ("LD_PRELOAD", kind.library()?)];
+    Ok(end(with_driver(&kind.folder()?).args([command, "--backend", kind.name]).envs(told), args))
+}
+
+fn said(document: &Value) -> Vec<&str> {
+    list(document, "/verdict").iter().filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn a_sweep_finds_the_latency_and_the_rate_that_the_device_was_told() -> Done {
+    let device = "device 0000:05:00.0; h2d 20GB/s 8us; d2h 10GB/s 5us";
+    for kind in kinds::all() {
+        let args = ["--size", "4KiB..4MiB", "--reps", "60", "--timing", "device", "--json", "-"];
+        let ended = described(&kind, device, "sweep", &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let fits = list(&document, "/fits");
+        assert_eq!(fits.len(), 2, "{}", document["fits"]);
+        for (fit, latency, rate) in [(&fits[0], 8e3, 20e9), (&fits[1], 5e3, 10e9)] {
+            let of = |name: &str| fit[name].as_f64().unwrap_or(0.0);
+            assert!((of("latency_ns") / latency - 1.0).abs() < 0.05, "{fit}");
+            assert!((of("bytes_per_s") / rate - 1.0).abs() < 0.02, "{fit}");
+            assert!(list(fit, "/dips").is_empty(), "{fit}");
+        }
+        assert!(said(&document)[0].starts_with("H2D, pinned memory: 8."), "{:?}", said(&document));
+    }
+    run(&["sweep", "--backend", "host", "--dry-run"]).well();
+    Ok(())
+}
+
+/// Four GPUs: 0 and 1 behind one link, 2 and 3 behind another.
+const TWO_LINKS: &str = "link left 12GB/s; link right 30GB/s; \
+    device 0000:01:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; over left 1; \
+    device 0000:02:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; over left 1; \
+    device 0000:03:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; over right 1; \
+    device 0000:04:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; over right 1";
+
+#[test]
+fn gpus_at_once_lose_what_their_link_lacks_and_the_smallest_set_that_loses_is_named() -> Done {
+    for kind in kinds::all() {
+        let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
+        let ended = described(&kind, TWO_LINKS, "contend", &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        for case in list(&document, "/cases").iter().filter(|case| text(case, "/order") == "simultaneous") {
+            assert!(case["overlap"].as_f64().is_some_and(|overlap| overlap >= 0.95), "{case}");
+            for rank in list(case, "/ranks") {
+                let rate = rank["outcome"]["summary"]["median_bytes_per_s"].as_f64().ok_or("no rate")? / 1e9;
+                let want = if number(rank, "/rank") < 2 { 6.0 } else { 10.0 };
+                assert!((rate / want - 1.0).abs() < 0.05, "{}: {rate}, not {want}", text(case, "/id"));
+            }
+        }
+        let said = said(&document);
+        assert!(
+            said[0].starts_with("H2D: GPUs 0-3 get 31.9 GB/s together")
+                && said[0].contains("80 % of what they get alone"),
+            "{said:?}"
+        );
+        assert!(said[1].contains("the smallest set that loses is GPUs 0-1, 12."), "{said:?}");
+        let penalties = list(&document, "/penalties");
+        assert!(!penalties.is_empty());
+        for penalty in penalties {
+            let ratio = penalty["comparison"]["ratio"].as_f64().ok_or("no ratio")?;
+            let want = if number(penalty, "/rank") < 2 { 0.6 } else { 1.0 };
+            assert!((ratio - want).abs() < 0.05, "{penalty}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn gpus_that_share_nothing_lose_nothing() -> Done {
+    let devices =
+        "device 0000:01:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; device 0000:02:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us";
+    for kind in kinds::all() {
+        let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
+        let document = proof::document(&described(&kind, devices, "contend", &args)?)?;
+        assert!(said(&document)[0].starts_with("H2D: nothing is lost at once"), "{:?}", said(&document));
+    }
+    Ok(())
+}
+
+#[test]
+fn ranks_that_share_a_gpu_share_its_rate() -> Done {
+    let device = "device 0000:01:00.0; h2d 12GB/s 1us; d2h 12GB/s 1us";
+    for kind in kinds::all() {
+        let args = ["--ranks-per-gpu", "3", "--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
+        let ended = described(&kind, device, "contend", &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let sum = |ranks: &str| {
+            let case = list(&document, "/cases").iter().find(|case| text(case, "/group") == ranks)?;
+            case["aggregate"]["sum_bytes_per_s"].as_f64().map(|sum| sum / 1e9)
+        };
+        for ranks in ["2 ranks", "3 ranks"] {
+            let sum = sum(ranks).ok_or(ranks)?;
+            assert!((sum / 12.0 - 1.0).abs() < 0.1, "{ranks}: {sum} GB/s together");
+        }
+    }
+    let alone = described(&kinds::all()[0], device, "contend", &["--dry-run"])?;
+    alone.refused(77, &["the PCI bus shows no"]);
+    Ok(())
+}
+
+#[test]
+fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
+    for kind in kinds::all() {
+        let mut command = with_driver(&kind.folder()?);
+        command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
+        let args = [
+            "--size",
+            "1MiB",
+            "--direction",
+            "h2d",
+            "--range",
+            "1MiB",
+            "--reps",
+            "20",
+            "--timing",
+            "host",
+            "--json",
+            "-",
+        ];
+        let ended = end(&mut command, args);
+        let document = proof::document(&ended)?;
+        let groups: Vec<&str> = list(&document, "/cases").iter().map(|case| text(case, "/group")).collect();
+        assert_eq!(groups, ["alone", "1 thread without copies", "beside 1 thread", "beside 1 thread"], "{groups:?}");
+        let ways: Vec<&str> = list(&document, "/cases").iter().map(|case| text(case, "/direction")).collect();
+        assert_eq!(ways, ["h2d", "read", "h2d", "read"]);
+        for case in &list(&document, "/cases")[..2] {
+            assert_eq!(text(case, "/status"), "measured", "{case:#}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> Done {
+    for kind in kinds::all() {
+        let mut command = with_driver(&kind.folder()?);
+        command.args(["suite", "--backend", kind.name, "--within", "6s", "--gpus", "0", "--json", "-"]);
+        let document = end(&mut command, [""; 0]).json()?;
+        proof::valid(&document)?;
+        let titles: Vec<&str> = list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
+        assert_eq!(titles, ["host memory and GPUs", "cores and memory"]);
+        for matrix in list(&document, "/matrices") {
+            let ranks = list(matrix, "/columns/0/ranks");
+            assert!(
+                !ranks.is_empty()
+                    && ranks.iter().all(|rank| rank.as_u64() < Some(list(&document, "/ranks").len() as u64))
+            );
+        }
+        assert!(document["elapsed_s"].as_f64().is_some_and(|elapsed| elapsed < 40.0), "{}", document["elapsed_s"]);
+    }
+    let plan = run(&["suite", "--backend", "host", "--dry-run"]).well().out;
+    assert!(plan.contains("cores and memory: read") && plan.contains("after 96 s"), "{plan}");
+    Ok(())
+}
+
+#[test]
+fn a_launch_of_several_tasks_is_refused() {
+    for command in ["matrix", "sweep", "contend", "suite"] {
+        let mut launched = crate::run::numabench();
+        launched.envs([
+            ("OMPI_COMM_WORLD_SIZE", "2"),
+            ("OMPI_COMM_WORLD_RANK", "0"),
+            ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
+        ]);
+        end(launched.arg(command), ["--backend", "host"]).refused(2, &["from one process"]);
+    }
+}
