@@ -6,7 +6,7 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `best` which of several is better than the others; `peer_outlier` which
+//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `line_fit` time against size: latency, rate, dips;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
@@ -33,6 +33,7 @@ pub mod pci_address;
 pub mod peer_outlier;
 pub mod random;
 pub mod sample;
+pub mod signed_rank;
 pub mod stop;
 pub mod summary;
 pub mod t_ratio;
