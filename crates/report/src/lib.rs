@@ -4,6 +4,7 @@
 //!   `contention`, `outlier_node`) are the result schema v1, `row` its figures as a flat table; `known` is a value or the reason there is none;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
 //! * `matrix` figures in rows and columns, and what they say; `sweep_fit` time against size;
+//! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
 //! * `schema` their JSON Schemas, committed and compared;
@@ -34,6 +35,7 @@ pub mod settings;
 pub mod sink;
 pub mod sweep_fit;
 pub mod timestamp;
+pub mod trial;
 pub mod twin;
 pub mod wire;
 
@@ -44,3 +46,4 @@ pub use document::Document;
 pub use finite::NonFinite;
 pub use known::Known;
 pub use place::PlaceDocument;
+pub use trial::TrialDocument;

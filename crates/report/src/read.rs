@@ -8,6 +8,7 @@ use crate::device::DeviceKind;
 use crate::document;
 use crate::place::{self, PlaceDocument};
 use crate::row::rows;
+use crate::trial::{self, TrialDocument};
 use crate::twin::slower_twins;
 
 /// The bytes are not a document that can be read.
@@ -98,6 +99,13 @@ const PLACE: Wanted = Wanted {
     writer: "numabench place --json FILE",
 };
 
+const TRIAL: Wanted = Wanted {
+    schema: trial::SCHEMA,
+    major: trial::SCHEMA_MAJOR,
+    minor: trial::SCHEMA_MINOR,
+    writer: "numabench trial --json FILE",
+};
+
 /// The two fields that every version has.
 #[derive(Deserialize)]
 struct Header {
@@ -142,6 +150,27 @@ impl PlaceDocument {
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
         read(bytes, PLACE).map(|(document, _)| document)
     }
+}
+
+impl TrialDocument {
+    /// Reads a trial document of this major version, of an older or newer minor one too.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        read(bytes, TRIAL).map(|(document, _)| document)
+    }
+}
+
+/// The number at this JSON pointer (RFC 6901) of any JSON text: what a program wrote of itself.
+///
+/// # Errors
+/// In words: not JSON, nothing there, or no number.
+pub fn number_at(bytes: &[u8], pointer: &str) -> Result<f64, String> {
+    let value: serde_json::Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("it is not JSON ({error})"))?;
+    let found = value.pointer(pointer).ok_or_else(|| format!("it has nothing at {pointer}"))?;
+    found.as_f64().ok_or_else(|| format!("at {pointer} it has {found}, which is no number"))
 }
 
 /// A document of this kind, and the minor version it follows.

@@ -2,7 +2,7 @@
 //!
 //! * `json` the document itself, or any other value, broken into `lines`;
 //! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
-//! * `place` what a terminal shows of a placement document;
+//! * `place` what a terminal shows of a placement document, `trial` of a trial document;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
 //!   section of the `page`; a `matrix`, or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
@@ -36,8 +36,10 @@ mod sweep;
 mod table;
 mod title;
 mod together;
+mod trial;
 pub(crate) mod words;
 
 pub use json::{JsonError, json, json_value, write_json};
 pub use place::place;
 pub use table::{Style, table};
+pub use trial::trial;
