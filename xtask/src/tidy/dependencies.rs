@@ -28,6 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("exec", &["placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),
     ("results", &["report", "stats"]),
+    ("trial", &["ranks", "report", "stats", "topo"]),
     ("xtask", &["ranks", "report", "results"]),
     ("fake-driver", &[]),
     ("hip-over-cuda", &[]),

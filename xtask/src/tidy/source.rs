@@ -29,6 +29,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/ranks/src/abi",
+    "crates/trial/src/reap",
     "crates/ranks/src/mpi",
     "crates/ranks/src/page",
     "crates/ranks/src/plugin",

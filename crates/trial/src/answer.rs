@@ -1,0 +1,275 @@
+//! What a trial comes to, in four lines: which variant, by how much, how sure, and the line to use.
+//!
+//! The best variant is the one with the best ratio among those that are better than the baseline. Others whose interval reaches its ratio may be as good, which is
+//! said. Where none is better, the baseline stays: a placement that gains nothing is one thing less to maintain.
+
+use report::trial::{TrialComparison, TrialMetric, TrialStop, TrialVariant, TrialVerdict};
+
+/// What a trial comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The variant to use, by its place among the variants.
+    pub best: usize,
+    /// Variants that may be as good, by their places.
+    pub as_good: Vec<usize>,
+    /// Whether all that was asked is decided.
+    pub is_decided: bool,
+    /// The lines.
+    pub lines: Vec<String>,
+}
+
+/// The answer by the metric that decides; `comparisons` are those of the variants but the first, in order, by that metric.
+pub fn answer(
+    variants: &[TrialVariant],
+    metric: &TrialMetric,
+    comparisons: &[TrialComparison],
+    equivalence: f64,
+    stop: Option<TrialStop>,
+) -> Answer {
+    let ratio = |at: usize| comparisons.get(at).and_then(|found| found.ratio).unwrap_or(1.0);
+    let gain = |at: usize| if metric.more_is_better { ratio(at) } else { 1.0 / ratio(at) };
+    let better: Vec<usize> =
+        (0..comparisons.len()).filter(|at| comparisons[*at].verdict == TrialVerdict::Better).collect();
+    let leader = better.iter().copied().max_by(|a, b| gain(*a).total_cmp(&gain(*b)));
+    let reaches = |at: &usize| {
+        let found = &comparisons[*at];
+        let interval = found.ratio_interval;
+        leader.is_some_and(|leader| {
+            *at != leader
+                && interval.is_none_or(|ends| {
+                    if metric.more_is_better { ends.high >= ratio(leader) } else { ends.low <= ratio(leader) }
+                })
+        })
+    };
+    let as_good: Vec<usize> = (0..comparisons.len()).filter(reaches).map(|at| at + 1).collect();
+    let undecided: Vec<usize> =
+        (0..comparisons.len()).filter(|at| comparisons[*at].verdict == TrialVerdict::Undecided).collect();
+    let best = leader.map_or(0, |at| at + 1);
+    let lines = vec![
+        which(variants, metric, leader, &undecided, comparisons.len()),
+        how_much(variants, metric, comparisons, leader),
+        how_sure(variants, comparisons, leader, &as_good, &undecided, equivalence, stop),
+        format!("Use: {}", variants.get(best).map_or("", |variant| variant.line.as_str())),
+    ];
+    Answer { best, as_good, is_decided: undecided.is_empty() && !comparisons.is_empty(), lines }
+}
+
+fn which(
+    variants: &[TrialVariant],
+    metric: &TrialMetric,
+    leader: Option<usize>,
+    undecided: &[usize],
+    all: usize,
+) -> String {
+    let baseline = variants.first().map_or("", |variant| variant.name.as_str());
+    match leader {
+        Some(at) => format!("Placement matters for this program: {} is {}.", variants[at + 1].name, word(metric, true)),
+        None if undecided.is_empty() => format!(
+            "No variant is {} than the {baseline}.",
+            word(metric, true).replace("fastest", "faster").replace("best", "better")
+        ),
+        None => format!(
+            "Not decided: whether {} of {all} variants differ from the {baseline} cannot be told from these runs.",
+            undecided.len()
+        ),
+    }
+}
+
+/// `fastest` of a time, `best` of anything else.
+fn word(metric: &TrialMetric, superlative: bool) -> String {
+    match (metric.name == "wall", superlative) {
+        (true, true) => "fastest",
+        (true, false) => "slower",
+        (false, true) => "best",
+        (false, false) => "worse",
+    }
+    .to_owned()
+}
+
+fn how_much(
+    variants: &[TrialVariant],
+    metric: &TrialMetric,
+    comparisons: &[TrialComparison],
+    leader: Option<usize>,
+) -> String {
+    let of = |at: usize| {
+        let found = &comparisons[at];
+        format!("{} {}", variants[at + 1].name, change(metric, found))
+    };
+    match leader {
+        Some(at) => format!("By how much: {} against the {}.", of(at), variants[0].name),
+        None => {
+            let all: Vec<String> = (0..comparisons.len()).map(of).collect();
+            format!("By how much: {}.", if all.is_empty() { "nothing was compared".to_owned() } else { all.join("; ") })
+        }
+    }
+}
+
+/// `takes 8.1 % less time (6.9 to 9.2 %)`, `gives 3.0 % more (2.1 to 4.0 %)`.
+pub fn change(metric: &TrialMetric, found: &TrialComparison) -> String {
+    let (Some(ratio), Some(ends)) = (found.ratio, found.ratio_interval) else {
+        return "has too few runs to compare".to_owned();
+    };
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let (middle, low, high) = (percent(ratio), percent(ends.low), percent(ends.high));
+    let is_time = metric.name == "wall";
+    let (verb, unit) = if is_time { ("takes", " time") } else { ("gives", "") };
+    let sense = if middle < 0.0 { "less" } else { "more" };
+    // From the smaller change to the larger one; below zero is the other way.
+    let (near, far) = if middle < 0.0 { (-high, -low) } else { (low, high) };
+    format!("{verb} {:.1} % {sense}{unit} ({near:.1} to {far:.1} %)", middle.abs())
+}
+
+fn how_sure(
+    variants: &[TrialVariant],
+    comparisons: &[TrialComparison],
+    leader: Option<usize>,
+    as_good: &[usize],
+    undecided: &[usize],
+    equivalence: f64,
+    stop: Option<TrialStop>,
+) -> String {
+    let pairs = comparisons.iter().map(|found| found.pairs).max().unwrap_or(0);
+    let names = |all: &[usize]| all.iter().map(|at| variants[*at].name.as_str()).collect::<Vec<_>>().join(", ");
+    let mut parts = Vec::new();
+    if let Some(p) = leader.and_then(|at| comparisons[at].p_value) {
+        parts.push(format!("p {} after {pairs} pairs of runs, wrong in at most 5 % of such trials", p_in_words(p)));
+    } else if undecided.is_empty() {
+        parts.push(format!(
+            "after {pairs} pairs of runs every 95 % interval lies within ± {:.1} %, or is on the slower side",
+            equivalence * 100.0
+        ));
+    }
+    if !as_good.is_empty() {
+        parts.push(format!("{} may be as good", names(as_good)));
+    }
+    if !undecided.is_empty() {
+        let open: Vec<usize> = undecided.iter().map(|at| at + 1).collect();
+        let wanted = undecided.iter().filter_map(|at| comparisons[*at].pairs_wanted).max();
+        let wanted = wanted.map_or(String::new(), |wanted| format!(" (about {wanted} runs a variant would)"));
+        let why = match stop {
+            Some(TrialStop::CannotDecide) => "--max-runs would not decide it",
+            Some(TrialStop::MaxTime) => "--max-time was reached",
+            Some(TrialStop::MaxRuns) => "--max-runs was reached",
+            Some(TrialStop::Signal) => "the trial was interrupted",
+            Some(TrialStop::Failing) => "too many runs gave no figure",
+            _ => "runs are missing",
+        };
+        parts.push(format!("undecided against the {}: {}, {why}{wanted}", variants[0].name, names(&open)));
+    }
+    format!("How sure: {}.", parts.join("; "))
+}
+
+fn p_in_words(p: f64) -> String {
+    if p < 0.0001 { "< 0.0001".to_owned() } else { format!("= {p:.4}") }
+}
+
+/// Whether the variant that was expected is the best, or as good as far as the runs can tell; `None`: the runs do not say.
+pub fn holds(answer: &Answer, comparisons: &[TrialComparison], expected: usize) -> Option<bool> {
+    let own = expected.checked_sub(1).and_then(|at| comparisons.get(at)).map(|found| found.verdict);
+    if answer.best == expected {
+        // The baseline is the best only once nothing that may be better is left.
+        return (expected != 0 || answer.is_decided).then_some(true);
+    }
+    match own {
+        Some(TrialVerdict::Undecided) => None,
+        Some(TrialVerdict::Better) => Some(answer.as_good.contains(&expected)),
+        Some(TrialVerdict::Same) => Some(answer.best == 0 || answer.as_good.contains(&expected)),
+        _ => Some(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::interval::Interval;
+
+    use super::*;
+
+    fn variants() -> Vec<TrialVariant> {
+        let one = |name: &str| TrialVariant {
+            name: name.to_owned(),
+            what: String::new(),
+            line: format!("run {name}"),
+            pus: None,
+            memory_nodes: None,
+        };
+        ["baseline", "close", "spread"].map(one).to_vec()
+    }
+
+    fn wall() -> TrialMetric {
+        TrialMetric { name: "wall".to_owned(), unit: Some("s".to_owned()), more_is_better: false }
+    }
+
+    fn found(ratio: f64, half: f64, verdict: TrialVerdict) -> TrialComparison {
+        TrialComparison {
+            variant: String::new(),
+            metric: "wall".to_owned(),
+            pairs: 10,
+            ratio: Some(ratio),
+            ratio_interval: Some(Interval { low: ratio - half, high: ratio + half, confidence: 0.95 }),
+            p_value: Some(0.002),
+            verdict,
+            decided_after: None,
+            pairs_wanted: Some(80),
+        }
+    }
+
+    fn of(comparisons: &[TrialComparison], stop: TrialStop) -> Answer {
+        answer(&variants(), &wall(), comparisons, 0.03, Some(stop))
+    }
+
+    #[test]
+    fn the_best_comes_first_with_how_much_how_sure_and_the_line() {
+        let all = [found(0.9, 0.02, TrialVerdict::Better), found(1.3, 0.05, TrialVerdict::Worse)];
+        let found = of(&all, TrialStop::Decided);
+        assert_eq!(
+            found.lines,
+            [
+                "Placement matters for this program: close is fastest.",
+                "By how much: close takes 10.0 % less time (8.0 to 12.0 %) against the baseline.",
+                "How sure: p = 0.0020 after 10 pairs of runs, wrong in at most 5 % of such trials.",
+                "Use: run close",
+            ]
+        );
+        assert!(found.is_decided);
+        assert_eq!([0, 1, 2].map(|expected| holds(&found, &all, expected)), [Some(false), Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn another_that_reaches_the_best_is_named_and_may_be_expected() {
+        let all = [found(0.9, 0.02, TrialVerdict::Better), found(0.91, 0.03, TrialVerdict::Better)];
+        let found = of(&all, TrialStop::Decided);
+        assert!(found.lines[2].contains("spread may be as good"), "{found:?}");
+        assert_eq!(holds(&found, &all, 2), Some(true));
+    }
+
+    #[test]
+    fn where_nothing_is_better_the_baseline_stays() {
+        let all = [found(1.0, 0.01, TrialVerdict::Same), found(1.2, 0.02, TrialVerdict::Worse)];
+        let found = of(&all, TrialStop::Decided);
+        assert_eq!(found.lines[0], "No variant is faster than the baseline.");
+        assert_eq!(found.lines[3], "Use: run baseline");
+        assert!(
+            found.lines[1].contains("close takes 0.0 % more time (-1.0 to 1.0 %); spread takes 20.0 % more time"),
+            "{found:?}"
+        );
+        assert_eq!([0, 1, 2].map(|expected| holds(&found, &all, expected)), [Some(true), Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn what_is_not_decided_says_why_and_how_many_runs_it_would_take() {
+        let all = [found(1.0, 0.2, TrialVerdict::Undecided), found(1.0, 0.01, TrialVerdict::Same)];
+        let found = of(&all, TrialStop::CannotDecide);
+        assert_eq!(
+            found.lines[0],
+            "Not decided: whether 1 of 2 variants differ from the baseline cannot be told from these runs."
+        );
+        assert!(
+            found.lines[2].contains(
+                "undecided against the baseline: close, --max-runs would not decide it (about 80 runs a variant would)"
+            ),
+            "{found:?}"
+        );
+        assert_eq!([0, 1].map(|expected| holds(&found, &all, expected)), [None, None]);
+    }
+}

@@ -1,0 +1,312 @@
+//! What the figures of the blocks say: of each variant against the baseline, and whether more blocks are wanted.
+//!
+//! The unit is the pair: one run of the variant and one of the baseline in the same block, as the logarithm of their ratio. So what changes from
+//! block to block (a warmer node, a neighbour) meets both. At each look ([`looks`](crate::looks)):
+//!
+//! * the estimate is the median of the paired ratios;
+//! * the interval holds both the exact bootstrap interval of that median and the one that the signed-rank test leaves: the bootstrap alone is too narrow for
+//!   few pairs. Intervals of all looks hold together, so what is kept is what they have in common;
+//! * *better* and *worse* need a signed-rank p-value, Holm's over the variants, within what the look may spend, and an interval without 1;
+//! * *same* needs the whole interval within the equivalence. It comes first: a difference that is known to be smaller than what matters is none;
+//! * a verdict stands once it is made; later looks only narrow its interval.
+//!
+//! Left out: which of two variants is better that are both better than the baseline. Their intervals are there to see.
+
+use std::collections::BTreeMap;
+
+use stats::bootstrap::{self, MedianLaw};
+use stats::holm::holm;
+use stats::interval::{Interval, median};
+use stats::signed_rank::{signed_rank_interval, signed_rank_p};
+
+use crate::looks::{ALPHA, Look, last_within, looks};
+
+/// From so many pairs on it is judged whether more of them can decide.
+const JUDGED_FROM: usize = 10;
+
+/// What is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Better {
+    /// Less of it, as of a time.
+    #[default]
+    Lower,
+    /// More of it, as of a rate.
+    Higher,
+}
+
+/// When a trial has enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Ratios from 1/(1 + this) to 1 + this do not matter.
+    pub equivalence: f64,
+    /// The most blocks.
+    pub max_blocks: usize,
+    /// What is better.
+    pub better: Better,
+}
+
+/// What is known of a variant against the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Better than the baseline.
+    Better,
+    /// Worse.
+    Worse,
+    /// No difference that matters.
+    Same,
+    /// Not known.
+    Undecided,
+}
+
+/// A variant against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Pairs at the last look.
+    pub pairs: usize,
+    /// The median of variant / baseline; `None` before the first look.
+    pub ratio: Option<f64>,
+    /// What the intervals of all looks have in common, at 95 %.
+    pub interval: Option<Interval>,
+    /// The p-value at the last look, Holm's over the variants.
+    pub p_value: Option<f64>,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// After how many blocks the verdict was made.
+    pub decided_after: Option<usize>,
+    /// About how many pairs would decide it, where it is not decided and its spread is known.
+    pub wanted: Option<usize>,
+}
+
+/// Why no further block is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Every comparison is decided.
+    Decided,
+    /// Those that are not decided would not be within the most blocks.
+    CannotDecide,
+    /// The most blocks are there.
+    MaxBlocks,
+}
+
+/// How the trial stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Each variant but the baseline, in order.
+    pub compared: Vec<Compared>,
+    /// Why no further block is wanted; `None`: one is.
+    pub stop: Option<Stop>,
+}
+
+/// How the trial stands after these blocks: a figure for each variant, the baseline first, positive; `None` where a run gave none. All looks
+/// are taken anew, so it depends on the figures alone and a trial that is taken up again stands where it stood.
+/// Variants that were given up are not waited for.
+pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &Rule, given_up: &[usize]) -> Standing {
+    let comparisons = variants.saturating_sub(1);
+    let nothing = Compared {
+        pairs: 0,
+        ratio: None,
+        interval: None,
+        p_value: None,
+        verdict: Verdict::Undecided,
+        decided_after: None,
+        wanted: None,
+    };
+    let mut compared = vec![nothing; comparisons];
+    let mut stop = None;
+    let within = |look: &Look| look.blocks <= blocks.len() && look.blocks <= rule.max_blocks;
+    for look in looks(comparisons).take_while(within) {
+        take(look, &blocks[..look.blocks], rule, &mut compared);
+        stop = enough(look, rule, &compared, given_up);
+        if stop.is_some() {
+            break;
+        }
+    }
+    if stop.is_none() && blocks.len() >= rule.max_blocks {
+        stop = Some(Stop::MaxBlocks);
+    }
+    Standing { compared, stop }
+}
+
+/// Takes one look.
+fn take(look: Look, blocks: &[Vec<Option<f64>>], rule: &Rule, compared: &mut [Compared]) {
+    let logs: Vec<Vec<f64>> = (1..=compared.len()).map(|variant| log_ratios(blocks, variant)).collect();
+    let raw: Vec<f64> = logs.iter().map(|logs| signed_rank_p(logs).unwrap_or(1.0)).collect();
+    let adjusted = holm(&raw);
+    // Of as many pairs the medians of resamples are distributed alike.
+    let mut laws: BTreeMap<usize, MedianLaw> = BTreeMap::new();
+    for ((logs, p_value), found) in logs.iter().zip(adjusted).zip(compared.iter_mut()) {
+        found.pairs = logs.len();
+        found.p_value = Some(p_value);
+        found.ratio = median(logs).map(f64::exp);
+        let law = laws.entry(logs.len()).or_insert_with(|| MedianLaw::of(logs.len()));
+        let Some((low, high)) = interval(logs, law, look.alpha) else { continue };
+        let new = Interval { low: low.exp(), high: high.exp(), confidence: 1.0 - ALPHA };
+        let common = found.interval.map_or(new, |old| Interval {
+            low: old.low.max(new.low),
+            high: old.high.min(new.high),
+            ..new
+        });
+        // Nothing in common: the ratio itself has changed over the trial. The newest interval is all that can be said.
+        let now = if common.low <= common.high { common } else { new };
+        found.interval = Some(now);
+        found.wanted = Some(wanted(logs.len(), low, high, rule));
+        if found.verdict == Verdict::Undecided {
+            found.verdict = verdict(&now, p_value <= look.alpha, rule);
+            found.decided_after = (found.verdict != Verdict::Undecided).then_some(look.blocks);
+        }
+    }
+}
+
+/// The logarithms of variant / baseline of the blocks that have both.
+pub fn log_ratios(blocks: &[Vec<Option<f64>>], variant: usize) -> Vec<f64> {
+    let pair = |block: &Vec<Option<f64>>| {
+        let (baseline, own) = ((*block.first()?)?, (*block.get(variant)?)?);
+        Some((own / baseline).ln()).filter(|log| log.is_finite())
+    };
+    blocks.iter().filter_map(pair).collect()
+}
+
+/// The interval of the centre of these logarithms that misses it with a chance of at most `alpha`.
+fn interval(logs: &[f64], law: &MedianLaw, alpha: f64) -> Option<(f64, f64)> {
+    let by_rank = signed_rank_interval(logs, 1.0 - alpha)?;
+    let medians = law.medians(logs)?;
+    let resampled = bootstrap::median_interval(&medians, 1.0 - alpha)?;
+    Some((by_rank.low.min(resampled.low), by_rank.high.max(resampled.high)))
+}
+
+fn verdict(interval: &Interval, is_significant: bool, rule: &Rule) -> Verdict {
+    if interval.low >= 1.0 / (1.0 + rule.equivalence) && interval.high <= 1.0 + rule.equivalence {
+        return Verdict::Same;
+    }
+    if !is_significant || interval.contains(1.0) {
+        return Verdict::Undecided;
+    }
+    let is_lower = interval.high < 1.0;
+    if is_lower == (rule.better == Better::Lower) { Verdict::Better } else { Verdict::Worse }
+}
+
+/// About how many pairs would decide it: the interval narrows with the root of their number.
+fn wanted(pairs: usize, low: f64, high: f64, rule: &Rule) -> usize {
+    let (centre, half) = ((low + high) / 2.0, (high - low) / 2.0);
+    let reach = centre.abs().max(rule.equivalence.ln_1p() - centre.abs()).max(f64::MIN_POSITIVE);
+    let times = (half / reach).powi(2);
+    (pairs as f64 * times).ceil().clamp(pairs as f64, 1e6) as usize
+}
+
+fn enough(look: Look, rule: &Rule, compared: &[Compared], given_up: &[usize]) -> Option<Stop> {
+    let waited_for = compared.iter().enumerate().filter(|(at, _)| !given_up.contains(&(at + 1)));
+    let open: Vec<&Compared> =
+        waited_for.map(|(_, found)| found).filter(|found| found.verdict == Verdict::Undecided).collect();
+    if open.is_empty() {
+        return Some(Stop::Decided);
+    }
+    let last = last_within(compared.len(), rule.max_blocks)?;
+    if look.blocks >= last.blocks {
+        return Some(Stop::MaxBlocks);
+    }
+    let hopeless = |found: &&Compared| found.pairs >= JUDGED_FROM && !can_decide(found, look, last, rule);
+    open.iter().all(hopeless).then_some(Stop::CannotDecide)
+}
+
+/// Whether the pairs of the last look could decide it, wherever within about one standard error of the present estimate the true ratio lies. The interval at the
+/// last look is taken to be narrower by the root of the number of pairs, which is kind: the last look spends less.
+fn can_decide(found: &Compared, look: Look, last: Look, rule: &Rule) -> bool {
+    let Some(interval) = found.interval else { return true };
+    let (low, high) = (interval.low.ln(), interval.high.ln());
+    let (centre, half) = ((low + high).abs() / 2.0, (high - low) / 2.0);
+    let at_last = half * (look.blocks as f64 / last.blocks as f64).sqrt();
+    let error = half / 3.0;
+    centre + error > at_last || (centre - error).max(0.0) + at_last < rule.equivalence.ln_1p()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: Rule = Rule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
+
+    /// Blocks in which the baseline takes about 10 s, and each variant its factor of that.
+    fn blocks(count: usize, spread: f64, factors: &[f64]) -> Vec<Vec<Option<f64>>> {
+        let wave = |at: usize, of: usize| spread * ((at * (of + 3)) as f64 * 2.399).sin();
+        let block = |at: usize| {
+            let own = factors.iter().enumerate().map(|(of, factor)| 10.0 * factor * (1.0 + wave(at, of + 1)));
+            std::iter::once(10.0 * (1.0 + wave(at, 0))).chain(own).map(Some).collect()
+        };
+        (0..count).map(block).collect()
+    }
+
+    fn verdicts(standing: &Standing) -> Vec<Verdict> {
+        standing.compared.iter().map(|found| found.verdict).collect()
+    }
+
+    #[test]
+    fn clear_differences_are_decided_at_the_first_look_each_in_its_direction() {
+        let all = blocks(8, 0.005, &[0.8, 1.5, 1.0]);
+        assert_eq!(standing(&all[..7], 4, &RULE, &[]).stop, None, "before the first look nothing is said");
+        let found = standing(&all, 4, &RULE, &[]);
+        assert_eq!(verdicts(&found), [Verdict::Better, Verdict::Worse, Verdict::Same]);
+        assert_eq!(found.stop, Some(Stop::Decided));
+        let rates = Rule { better: Better::Higher, ..RULE };
+        assert_eq!(verdicts(&standing(&all, 4, &rates, &[]))[..2], [Verdict::Worse, Verdict::Better]);
+    }
+
+    #[test]
+    fn a_known_difference_that_is_too_small_to_matter_is_the_same() {
+        let found = standing(&blocks(20, 0.001, &[1.01]), 2, &RULE, &[]);
+        assert_eq!(verdicts(&found), [Verdict::Same]);
+        assert!(found.compared[0].interval.is_some_and(|interval| interval.low > 1.0), "{found:?}");
+        let finer = Rule { equivalence: 0.005, ..RULE };
+        assert_eq!(verdicts(&standing(&blocks(20, 0.001, &[1.01]), 2, &finer, &[])), [Verdict::Worse]);
+    }
+
+    #[test]
+    fn noise_far_wider_than_any_difference_is_given_up_before_the_last_block_and_says_how_many_it_would_take() {
+        let noisy = blocks(40, 0.5, &[1.0]);
+        let found = standing(&noisy, 2, &RULE, &[]);
+        assert_eq!((verdicts(&found), found.stop), (vec![Verdict::Undecided], Some(Stop::CannotDecide)));
+        assert!(found.compared[0].wanted.is_some_and(|wanted| wanted > 100), "{found:?}");
+        let patient = Rule { max_blocks: 4000, ..RULE };
+        assert_eq!(standing(&noisy, 2, &patient, &[]).stop, None, "with that many more blocks it could be decided");
+    }
+
+    #[test]
+    fn a_pair_needs_both_of_its_runs() {
+        let mut all = blocks(10, 0.005, &[1.3]);
+        all[3][0] = None;
+        all[5][1] = None;
+        let found = standing(&all, 2, &RULE, &[]);
+        assert_eq!((found.compared[0].pairs, found.compared[0].verdict), (8, Verdict::Worse));
+        let nothing: Vec<Vec<Option<f64>>> = (0..40).map(|_| vec![Some(1.0), None]).collect();
+        let found = standing(&nothing, 2, &RULE, &[]);
+        assert_eq!(
+            (found.compared[0].ratio, verdicts(&found), found.stop),
+            (None, vec![Verdict::Undecided], Some(Stop::MaxBlocks))
+        );
+    }
+
+    #[test]
+    fn a_verdict_stands_once_it_is_made() {
+        // Later blocks that say otherwise do not take it back; what they say is in the interval.
+        let mut all = blocks(30, 0.3, &[2.5, 1.0]);
+        let first = standing(&all[..7], 3, &RULE, &[]);
+        assert_eq!(first.compared[0].verdict, Verdict::Worse);
+        for block in &mut all[8..] {
+            block[1] = block[0];
+        }
+        let later = standing(&all, 3, &RULE, &[]);
+        assert_eq!((later.compared[0].verdict, later.compared[0].decided_after), (Verdict::Worse, Some(7)));
+    }
+
+    #[test]
+    fn every_block_up_to_the_most_is_wanted_while_it_may_still_be_decided() {
+        let found = standing(&blocks(9, 0.04, &[1.02]), 2, &Rule { max_blocks: 10, ..RULE }, &[]);
+        assert_eq!(found.stop, None);
+        let found = standing(&blocks(10, 0.04, &[1.02]), 2, &Rule { max_blocks: 10, ..RULE }, &[]);
+        assert_eq!(found.stop, Some(Stop::MaxBlocks));
+    }
+
+    #[test]
+    fn a_trial_without_variants_is_decided() {
+        assert_eq!(standing(&blocks(10, 0.0, &[]), 1, &RULE, &[]).compared, []);
+    }
+}

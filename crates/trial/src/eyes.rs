@@ -1,0 +1,212 @@
+//! What a run's ranks are seen to have while it runs: on which PUs, with how much memory on which node, with which GPUs.
+//!
+//! The same reading of `/proc` as `check --pid`. A run's processes are found by a mark in the environment that they were started with,
+//! so also those that a daemon started for the launcher (srun's tasks). Among them are launchers, shells and helpers; a rank is the one of its
+//! number that holds the most memory. A program that binds itself later is seen as it is at that moment. Left out: ranks on other nodes, and processes whose
+//! environment may not be read.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use ranks::{Launch, Launcher};
+use report::trial::TrialRank;
+use stats::IdSet;
+use topo::Topology;
+use topo::model::NodeKind;
+use topo::running::{Who, environment, running};
+
+/// The variable with the run's mark.
+pub const MARK: &str = "NUMABENCH_TRIAL_RUN";
+
+/// The variable with the place that the process was given, as [`Asked`] writes it.
+pub const ASKED: &str = "NUMABENCH_TRIAL_PLACE";
+
+/// Programs that start ranks and are none, as the kernel names them (15 letters).
+const LAUNCHERS: [&str; 14] = [
+    "srun",
+    "slurmstepd",
+    "mpirun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "mpiexec.mpich",
+    "mpirun.openmpi",
+    "orterun",
+    "orted",
+    "prterun",
+    "prted",
+    "hydra_pmi_proxy",
+    "flux-shell",
+    "torchrun",
+];
+
+/// The place that a process was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Its PUs; `None`: they were left alone.
+    pub pus: Option<IdSet>,
+    /// The nodes that its memory was bound to; `None`: it was left alone.
+    pub memory_nodes: Option<IdSet>,
+}
+
+impl Asked {
+    /// As it stands in the variable.
+    pub fn text(&self) -> String {
+        let part = |name: &str, set: &Option<IdSet>| set.as_ref().map(|set| format!("{name}={set}"));
+        let parts = [part("pus", &self.pus), part("memory", &self.memory_nodes)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(";")
+    }
+
+    /// From the variable's text; what cannot be read is left out.
+    pub fn parse(text: &str) -> Self {
+        let part = |name: &str| {
+            let mut parts = text.split(';').filter_map(|part| part.split_once('='));
+            parts.find(|(key, _)| *key == name).and_then(|(_, set)| set.parse().ok())
+        };
+        Self { pus: part("pus"), memory_nodes: part("memory") }
+    }
+}
+
+/// A process of a run.
+#[derive(Clone, Debug)]
+pub struct Marked {
+    /// Its id.
+    pub pid: u32,
+    environment: BTreeMap<String, String>,
+}
+
+/// The processes that bear this mark.
+pub fn marked(mark: &str) -> Vec<Marked> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let process = |pid: u32| {
+        let environment = environment(Who::Pid(pid)).ok()?;
+        (environment.get(MARK).map(String::as_str) == Some(mark)).then_some(Marked { pid, environment })
+    };
+    pids.filter_map(process).collect()
+}
+
+/// The ranks of the run with this mark, as they are now.
+pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
+    let mut ranks: BTreeMap<Option<usize>, (u64, Marked, Status)> = BTreeMap::new();
+    for process in marked(mark) {
+        let Some(status) = status(process.pid) else { continue };
+        if is_no_rank(&process, &status.program) {
+            continue;
+        }
+        let launch = Launch::sensed(|name| process.environment.get(name).cloned());
+        let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
+        let resident = status.resident_kib;
+        if ranks.get(&rank).is_none_or(|(most, ..)| resident > *most) {
+            ranks.insert(rank, (resident, process, status));
+        }
+    }
+    if ranks.len() > 1 {
+        // What has no number beside those that have one is the shell or the script around the launcher.
+        ranks.remove(&None);
+    }
+    let seen = |(rank, (_, process, status)): (Option<usize>, (u64, Marked, Status))| {
+        rank_of(topology, rank, &process, status)
+    };
+    ranks.into_iter().filter_map(seen).collect()
+}
+
+/// A launcher, or a program that is about to become the rank's.
+fn is_no_rank(process: &Marked, program: &str) -> bool {
+    if LAUNCHERS.contains(&program) {
+        return true;
+    }
+    let arguments = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+    program == "numabench" && arguments.split(|byte| *byte == 0).nth(1) == Some(b"exec")
+}
+
+struct Status {
+    program: String,
+    resident_kib: u64,
+    threads: u32,
+}
+
+fn status(pid: u32) -> Option<Status> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.map(str::trim)
+    };
+    let number = |text: Option<&str>| text.and_then(|text| text.split(' ').next()?.parse().ok());
+    // One that has ended and was not waited for has no memory any more.
+    let resident_kib = number(value("VmRSS"))?;
+    Some(Status {
+        program: value("Name")?.to_owned(),
+        resident_kib,
+        threads: number(value("Threads")).map_or(1, |threads: u64| threads as u32),
+    })
+}
+
+fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: Status) -> Option<TrialRank> {
+    let seen = running(topology, Who::Pid(process.pid)).ok()?;
+    let asked = process.environment.get(ASKED).map(|text| Asked::parse(text)).unwrap_or_default();
+    let pages: BTreeMap<u32, u64> = seen.pages.nodes.iter().flatten().map(|node| (node.node, node.bytes)).collect();
+    let remote_bytes = seen.pus.as_ref().and_then(|pus| remote(topology, pus, &pages));
+    let gpus = seen.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|device| device.pci).collect());
+    Some(TrialRank {
+        rank: rank.map(|rank| rank as u32),
+        program: Some(status.program),
+        threads: status.threads,
+        pus: seen.pus,
+        asked_pus: asked.pus,
+        asked_memory_nodes: asked.memory_nodes,
+        pages_bytes: pages,
+        remote_bytes,
+        gpus,
+        ..TrialRank::of(process.pid)
+    })
+}
+
+/// Bytes on nodes of the host that none of these PUs is local to; `None` where no node is.
+fn remote(topology: &Topology, pus: &IdSet, pages: &BTreeMap<u32, u64>) -> Option<u64> {
+    let host = |node: u32| {
+        let found = topology.nodes.iter().find(|one| one.os_index == node);
+        found.filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::MemoryOnly))
+    };
+    let is_local = |node: u32| host(node).is_some_and(|node| !node.pus.and(pus).is_empty());
+    let nodes = topology.nodes.iter().map(|node| node.os_index);
+    if pages.is_empty() || !nodes.clone().any(is_local) {
+        return None;
+    }
+    Some(pages.iter().filter(|(node, _)| host(**node).is_some() && !is_local(**node)).map(|(_, bytes)| *bytes).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() -> Result<(), Box<dyn std::error::Error>> {
+        for asked in [
+            Asked::default(),
+            Asked { pus: Some("0-3,8".parse()?), memory_nodes: None },
+            Asked { pus: Some("5".parse()?), memory_nodes: Some("0-1".parse()?) },
+        ] {
+            assert_eq!(Asked::parse(&asked.text()), asked);
+        }
+        assert_eq!(Asked::parse("garbage;pus=x"), Asked::default());
+        Ok(())
+    }
+
+    #[test]
+    fn a_process_is_found_by_its_mark_and_by_no_other() -> Result<(), Box<dyn std::error::Error>> {
+        let mark = format!("eyes-{}", std::process::id());
+        let mut child = std::process::Command::new("sleep").arg("5").env(MARK, &mark).spawn()?;
+        let found: Vec<u32> = (0..100)
+            .find_map(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                let found: Vec<u32> = marked(&mark).iter().map(|one| one.pid).collect();
+                (!found.is_empty()).then_some(found)
+            })
+            .unwrap_or_default();
+        let others = marked(&format!("{mark}0")).len();
+        child.kill()?;
+        child.wait()?;
+        assert_eq!((found, others), (vec![child.id()], 0));
+        Ok(())
+    }
+}

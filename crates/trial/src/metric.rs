@@ -1,0 +1,186 @@
+//! A run's figure: its wall time, a number in its output, or one in a file that it wrote.
+//!
+//! A file that the run did not write is an error and no figure: yesterday's result would else be every run's. Figures are positive, because
+//! what is compared is their ratio.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use regex::bytes::Regex;
+use report::read::number_at;
+use stats::interval::median;
+
+/// File systems keep times in steps: a file may seem to be this much older than it is.
+const CLOCK_STEP: Duration = Duration::from_millis(20);
+
+/// Where a figure comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// From the start of the run to its end, in seconds.
+    Wall,
+    /// What the first group of a pattern matches in the output, or the whole match where it has none.
+    Output {
+        /// The pattern.
+        pattern: Regex,
+        /// The median of all matches, instead of the last one.
+        all: bool,
+    },
+    /// The number at a JSON pointer of a file.
+    Json {
+        /// The file.
+        file: PathBuf,
+        /// The pointer (RFC 6901).
+        pointer: String,
+    },
+    /// The last number in a file.
+    File(PathBuf),
+}
+
+/// What figures are taken from.
+pub struct Ended<'e> {
+    /// The wall time, in seconds.
+    pub wall_s: f64,
+    /// When the run began.
+    pub began: SystemTime,
+    /// Its output.
+    pub output: &'e [u8],
+}
+
+impl Source {
+    /// A pattern for the output.
+    ///
+    /// # Errors
+    /// What is wrong with the pattern, in words.
+    pub fn pattern(text: &str, all: bool) -> Result<Self, String> {
+        let pattern = Regex::new(text).map_err(|error| format!("\"{text}\" is no regular expression: {error}"))?;
+        Ok(Self::Output { pattern, all })
+    }
+
+    /// What documents and tables call it, unless two have the same name.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Wall => "wall".to_owned(),
+            Self::Output { pattern, .. } => {
+                let before = pattern.as_str().split('(').next().unwrap_or_default();
+                let plain: String = before.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+                let words: Vec<&str> = plain.split_whitespace().collect();
+                if words.is_empty() { "metric".to_owned() } else { words.join("-") }
+            }
+            Self::Json { pointer, .. } => {
+                pointer.rsplit('/').find(|part| !part.is_empty()).unwrap_or("metric").to_owned()
+            }
+            Self::File(file) => {
+                file.file_stem().map_or("metric".to_owned(), |stem| stem.to_string_lossy().into_owned())
+            }
+        }
+    }
+
+    /// The figure of a run that ended.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn figure(&self, ended: &Ended<'_>) -> Result<f64, String> {
+        let figure = match self {
+            Self::Wall => ended.wall_s,
+            Self::Output { pattern, all } => in_output(pattern, *all, ended.output)?,
+            Self::Json { file, pointer } => {
+                number_at(&written(file, ended.began)?, pointer).map_err(|why| format!("{}: {why}", file.display()))?
+            }
+            Self::File(file) => {
+                let text = String::from_utf8_lossy(&written(file, ended.began)?).into_owned();
+                let last = text.split_whitespace().rev().find_map(|word| word.parse().ok());
+                last.ok_or_else(|| format!("{} holds no number", file.display()))?
+            }
+        };
+        if figure.is_finite() && figure > 0.0 {
+            Ok(figure)
+        } else {
+            Err(format!("{} is {figure}: a figure must be positive to be compared by ratio", self.name()))
+        }
+    }
+}
+
+fn in_output(pattern: &Regex, all: bool, output: &[u8]) -> Result<f64, String> {
+    let number = |found: regex::bytes::Captures<'_>| {
+        let text = found.get(1).or(found.get(0)).map(|text| String::from_utf8_lossy(text.as_bytes()).trim().to_owned());
+        let text = text.unwrap_or_default();
+        text.parse::<f64>().map_err(|_| {
+            format!("the pattern {pattern} matches \"{text}\", which is no number: put ( ) around the number")
+        })
+    };
+    let figures: Vec<f64> = pattern.captures_iter(output).map(number).collect::<Result<_, _>>()?;
+    let figure = if all { median(&figures) } else { figures.last().copied() };
+    figure.ok_or_else(|| format!("the pattern {pattern} matches nothing in the output"))
+}
+
+/// What the run wrote to this file.
+fn written(file: &PathBuf, began: SystemTime) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
+    let modified = fs::metadata(file).and_then(|meta| meta.modified()).map_err(failed)?;
+    if modified + CLOCK_STEP < began {
+        return Err(format!("{} is older than the run: the program did not write it", file.display()));
+    }
+    fs::read(file).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Done = Result<(), Box<dyn std::error::Error>>;
+
+    const OUTPUT: &[u8] =
+        b"step 1 Performance: 10.5 ns/day\nstep 2 Performance: 1.25e1 ns/day\nstep 3 Performance: 11.0 ns/day\xff\n";
+
+    fn ended(output: &[u8]) -> Ended<'_> {
+        Ended { wall_s: 2.0, began: SystemTime::now(), output }
+    }
+
+    #[test]
+    fn the_last_match_counts_or_the_median_of_all() -> Done {
+        let figure = |all| Source::pattern("Performance: ([0-9.e]+)", all)?.figure(&ended(OUTPUT));
+        assert_eq!((figure(false)?, figure(true)?), (11.0, 11.0));
+        let first = Source::pattern("Performance: ([0-9.e]+)", true)?.figure(&ended(&OUTPUT[..60]));
+        assert_eq!(first, Ok(11.5));
+        assert_eq!(Source::Wall.figure(&ended(b"")), Ok(2.0));
+        Ok(())
+    }
+
+    #[test]
+    fn what_gives_no_figure_says_why() -> Done {
+        let why = |pattern: &str| Source::pattern(pattern, false).and_then(|source| source.figure(&ended(OUTPUT)));
+        assert!(why("GFLOPS ([0-9]+)").is_err_and(|why| why.contains("matches nothing")));
+        assert!(why("(Perf)ormance").is_err_and(|why| why.contains("which is no number")));
+        assert!(why("step ([0-9").is_err_and(|why| why.contains("no regular expression")));
+        let zero = Source::pattern("x=([0-9]+)", false)?.figure(&ended(b"x=0"));
+        assert!(zero.is_err_and(|why| why.contains("must be positive")));
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_must_be_the_runs_own() -> Done {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("result.json");
+        fs::write(&file, "{\"fom\": {\"rate\": 3.5}}")?;
+        let json = |pointer: &str| Source::Json { file: file.clone(), pointer: pointer.to_owned() };
+        let since = |began| json("/fom/rate").figure(&Ended { wall_s: 1.0, began, output: b"" });
+        assert_eq!(since(SystemTime::now() - Duration::from_secs(5)), Ok(3.5));
+        assert!(since(SystemTime::now() + Duration::from_secs(5)).is_err_and(|why| why.contains("older than the run")));
+        assert!(json("/fom").figure(&ended(b"")).is_err_and(|why| why.contains("no number")));
+        assert!(json("/nothing").figure(&ended(b"")).is_err_and(|why| why.contains("nothing at")));
+        fs::write(&file, "took 12 s, rate 7.5\n")?;
+        assert_eq!(Source::File(file.clone()).figure(&ended(b"")), Ok(7.5));
+        fs::remove_file(&file)?;
+        assert!(Source::File(file).figure(&ended(b"")).is_err_and(|why| why.contains("cannot be read")));
+        Ok(())
+    }
+
+    #[test]
+    fn names_are_short_and_plain() -> Done {
+        assert_eq!(Source::pattern("Performance: ([0-9.]+)", false)?.name(), "Performance");
+        assert_eq!(Source::pattern("([0-9.]+) GB/s", false)?.name(), "metric");
+        assert_eq!(Source::Json { file: "a.json".into(), pointer: "/fom/rate".into() }.name(), "rate");
+        Ok(())
+    }
+}

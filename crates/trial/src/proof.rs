@@ -1,0 +1,114 @@
+//! Whether a run was where its variant says, from what was seen of its ranks.
+//!
+//! A rank may have fewer PUs than it was given (a program binds its threads, OpenMP does), never others. Where nobody was asked, a rank must not leave the
+//! PUs that it was first seen on: then something changed its binding from outside. Memory that was bound must lie there, as soon as there is enough of it to
+//! tell. A run of which nothing was seen proves nothing and counts: it was too short, or its ranks are on other nodes; how many these were is shown.
+
+use std::collections::BTreeMap;
+
+use report::trial::{TrialLook, TrialRank};
+use stats::IdSet;
+
+/// Below this, pages say nothing: what a program has before its first own allocation lies where its files were read.
+const ENOUGH_BYTES: u64 = 16 << 20;
+
+/// What the looks prove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Every rank that was seen was where it was to be.
+    AsAsked,
+    /// No rank was seen.
+    NotSeen,
+    /// A rank was elsewhere: which, where, and when.
+    Misplaced(String),
+}
+
+/// What these looks prove.
+pub fn proof(looks: &[TrialLook]) -> Proof {
+    let mut first: BTreeMap<Option<u32>, (f64, &IdSet)> = BTreeMap::new();
+    for look in looks {
+        for rank in &look.ranks {
+            if let Some(why) = elsewhere(rank) {
+                return Proof::Misplaced(format!("{why}, {:.1} s after the start", look.after_s));
+            }
+            let Some(pus) = &rank.pus else { continue };
+            let (since, before) = *first.entry(rank.rank).or_insert((look.after_s, pus));
+            if rank.asked_pus.is_none() && !pus.minus(before).is_empty() {
+                return Proof::Misplaced(format!(
+                    "{} could run on PUs {before} {since:.1} s after the start and on PUs {pus} {:.1} s after it: something changed its binding",
+                    rank.name(),
+                    look.after_s
+                ));
+            }
+        }
+    }
+    if first.is_empty() { Proof::NotSeen } else { Proof::AsAsked }
+}
+
+fn elsewhere(rank: &TrialRank) -> Option<String> {
+    if let (Some(asked), Some(pus)) = (&rank.asked_pus, &rank.pus)
+        && !pus.minus(asked).is_empty()
+    {
+        return Some(format!("{} could run on PUs {pus}, its place is PUs {asked}", rank.name()));
+    }
+    let asked = rank.asked_memory_nodes.as_ref()?;
+    let all: u64 = rank.pages_bytes.values().sum();
+    let far: u64 = rank.pages_bytes.iter().filter(|(node, _)| !asked.contains(**node)).map(|(_, bytes)| *bytes).sum();
+    (all >= ENOUGH_BYTES && far > all / 2).then(|| {
+        format!(
+            "{} of the {} MiB of {} were not on node {asked}, where its memory was bound",
+            format_args!("{} MiB", far >> 20),
+            all >> 20,
+            rank.name()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(text: &str) -> IdSet {
+        text.parse().unwrap_or_default()
+    }
+
+    fn look(after_s: f64, pus: &str, asked: Option<&str>) -> TrialLook {
+        let rank = TrialRank { rank: Some(3), pus: Some(set(pus)), asked_pus: asked.map(set), ..TrialRank::of(1) };
+        TrialLook { after_s, ranks: vec![rank] }
+    }
+
+    #[test]
+    fn a_rank_may_have_less_than_it_was_given_and_nothing_else() {
+        assert_eq!(proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "1", Some("0-3"))]), Proof::AsAsked);
+        let Proof::Misplaced(why) = proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "4", Some("0-3"))]) else {
+            panic!("it was moved")
+        };
+        assert_eq!(why, "rank 3 could run on PUs 4, its place is PUs 0-3, 0.5 s after the start");
+    }
+
+    #[test]
+    fn where_nobody_asked_a_rank_may_bind_itself_and_not_be_moved() {
+        assert_eq!(proof(&[look(0.1, "0-7", None), look(0.5, "2", None)]), Proof::AsAsked);
+        assert!(
+            matches!(proof(&[look(0.1, "2", None), look(0.5, "3", None)]), Proof::Misplaced(why) if why.contains("changed its binding"))
+        );
+    }
+
+    #[test]
+    fn bound_memory_that_lies_elsewhere_is_seen_as_soon_as_there_is_enough() {
+        let of = |mib: u64| {
+            let mut one = look(1.0, "0", Some("0"));
+            one.ranks[0].asked_memory_nodes = Some(set("0"));
+            one.ranks[0].pages_bytes = [(0, 5 << 20), (1, mib << 20)].into_iter().collect();
+            proof(&[one])
+        };
+        assert_eq!(of(10), Proof::AsAsked);
+        assert!(matches!(of(100), Proof::Misplaced(why) if why.contains("100 MiB of the 105 MiB of rank 3")));
+    }
+
+    #[test]
+    fn nothing_seen_is_said_as_that() {
+        assert_eq!(proof(&[]), Proof::NotSeen);
+        assert_eq!(proof(&[TrialLook { after_s: 1.0, ranks: Vec::new() }]), Proof::NotSeen);
+    }
+}

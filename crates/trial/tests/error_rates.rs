@@ -1,0 +1,187 @@
+//! How often a trial is wrong, and how soon it is right: many simulated trials over the code that decides.
+//!
+//! The trials are run as real ones are: block after block, in the order drawn, until the code itself wants no more. Noise comes in several shapes, because
+//! programs' times are skewed and have outliers; nothing in the decision may depend on its shape.
+
+use stats::random::SplitMix64;
+use trial::decide::{Better, Rule, Standing, Stop, Verdict, standing};
+use trial::looks::looks;
+use trial::order::order;
+
+const RULE: Rule = Rule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
+
+fn uniform(random: &mut SplitMix64) -> f64 {
+    ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+}
+
+fn normal(random: &mut SplitMix64) -> f64 {
+    (-2.0 * uniform(random).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
+}
+
+/// What a run takes beside its true time, in parts of it.
+#[derive(Clone, Copy, Debug)]
+enum Noise {
+    /// Even, of this deviation.
+    Normal(f64),
+    /// Skewed to longer times.
+    Exponential(f64),
+    /// Mostly even, and one run in ten hit by something ten times as large.
+    Outliers(f64),
+    /// Even, on a machine whose speed wanders from run to run.
+    Wandering(f64),
+}
+
+impl Noise {
+    fn draw(self, random: &mut SplitMix64, state: &mut f64) -> f64 {
+        match self {
+            Self::Normal(deviation) => deviation * normal(random),
+            Self::Exponential(deviation) => -deviation * uniform(random).ln(),
+            Self::Outliers(deviation) => {
+                let hit = if uniform(random) < 0.1 { 10.0 } else { 1.0 };
+                deviation * hit * normal(random).abs()
+            }
+            Self::Wandering(deviation) => {
+                *state = 0.9 * *state + deviation * normal(random);
+                *state + deviation * normal(random)
+            }
+        }
+    }
+}
+
+/// One trial of variants that take these times, and how many blocks it ran.
+fn trial(seed: u64, times: &[f64], noise: Noise, rule: &Rule) -> (Standing, usize) {
+    let (mut random, mut state) = (SplitMix64::new(seed), 0.0);
+    let mut blocks: Vec<Vec<Option<f64>>> = Vec::new();
+    loop {
+        let mut block = vec![None; times.len()];
+        for variant in order(seed, blocks.len(), times.len()) {
+            block[variant] = Some(times[variant] * (noise.draw(&mut random, &mut state)).exp());
+        }
+        blocks.push(block);
+        // Between looks nothing is decided.
+        if !looks(times.len() - 1)
+            .take_while(|look| look.blocks <= blocks.len())
+            .any(|look| look.blocks == blocks.len())
+            && blocks.len() < rule.max_blocks
+        {
+            continue;
+        }
+        let found = standing(&blocks, times.len(), rule, &[]);
+        if found.stop.is_some() {
+            return (found, blocks.len());
+        }
+    }
+}
+
+fn share(count: usize, of: usize) -> f64 {
+    count as f64 / of as f64
+}
+
+#[test]
+fn where_nothing_differs_a_difference_is_said_in_at_most_five_per_cent_of_trials() {
+    let noises = [
+        Noise::Normal(0.01),
+        Noise::Normal(0.05),
+        Noise::Exponential(0.05),
+        Noise::Outliers(0.02),
+        Noise::Wandering(0.03),
+    ];
+    for noise in noises {
+        for variants in [2, 4] {
+            let trials = 300;
+            let wrong = (0..trials)
+                .filter(|seed| {
+                    let (found, _) = trial(*seed, &vec![10.0; variants], noise, &RULE);
+                    found.compared.iter().any(|one| matches!(one.verdict, Verdict::Better | Verdict::Worse))
+                })
+                .count();
+            // Of trials, not of comparisons: Holm's promise is for all variants of one together.
+            assert!(share(wrong, trials as usize) <= 0.05, "{noise:?}, {variants} variants: {wrong} of {trials}");
+        }
+    }
+}
+
+#[test]
+fn the_first_hundred_trials_of_equals_at_one_per_cent_noise_have_at_most_five_false_differences() {
+    let false_ones: usize = (0..100)
+        .map(|seed| trial(seed, &[10.0, 10.0, 10.0, 10.0], Noise::Normal(0.01), &RULE).0)
+        .map(|found| {
+            found.compared.iter().filter(|one| !matches!(one.verdict, Verdict::Same | Verdict::Undecided)).count()
+        })
+        .sum();
+    assert!(false_ones <= 15, "{false_ones} of 300 comparisons");
+}
+
+#[test]
+fn a_slow_down_of_three_per_cent_at_one_per_cent_noise_is_found_within_twenty_runs() {
+    for (variants, seeds) in [(2, 0..1000), (4, 1000..1500)] {
+        let trials = seeds.end - seeds.start;
+        let found = seeds
+            .filter(|seed| {
+                let mut times = vec![10.0; variants];
+                times[1] = 10.3;
+                let (found, _) = trial(*seed, &times, Noise::Normal(0.01), &RULE);
+                let slow = &found.compared[0];
+                slow.verdict == Verdict::Worse && slow.decided_after.is_some_and(|blocks| blocks <= 20)
+            })
+            .count();
+        assert!(share(found, trials as usize) >= 0.95, "{variants} variants: {found} of {trials}");
+    }
+}
+
+#[test]
+fn looking_after_every_block_at_five_per_cent_would_be_wrong_far_more_often() {
+    // What the looks are for: the same trials, judged as often as there are blocks and each time at 5 %.
+    let trials = 400;
+    let wrong = (0..trials)
+        .filter(|seed| {
+            let mut random = SplitMix64::new(*seed);
+            let logs: Vec<f64> = (0..40).map(|_| 0.05 * normal(&mut random)).collect();
+            (6..=40).any(|n| stats::signed_rank::signed_rank_p(&logs[..n]).is_some_and(|p| p <= 0.05))
+        })
+        .count();
+    assert!(share(wrong, trials as usize) > 0.15, "{wrong} of {trials}");
+}
+
+#[test]
+fn intervals_hold_the_true_ratio_however_the_trial_ended() {
+    for (ratio, noise) in [
+        (1.0, Noise::Normal(0.02)),
+        (1.04, Noise::Normal(0.03)),
+        (1.1, Noise::Outliers(0.02)),
+        (1.0, Noise::Exponential(0.04)),
+    ] {
+        let trials = 600;
+        let held = (0..trials)
+            .filter(|seed| {
+                let (found, _) = trial(*seed, &[10.0, 10.0 * ratio], noise, &RULE);
+                found.compared[0].interval.is_some_and(|interval| interval.contains(ratio))
+            })
+            .count();
+        assert!(share(held, trials as usize) >= 0.95, "{ratio}, {noise:?}: {held} of {trials}");
+    }
+}
+
+#[test]
+fn a_slow_down_of_five_per_cent_is_never_called_the_same() {
+    for noise in [Noise::Normal(0.01), Noise::Normal(0.03), Noise::Outliers(0.02)] {
+        let trials = 400;
+        let wrong = (0..trials)
+            .filter(|seed| trial(*seed, &[10.0, 10.5], noise, &RULE).0.compared[0].verdict == Verdict::Same)
+            .count();
+        assert!(share(wrong, trials as usize) <= 0.025, "{noise:?}: {wrong} of {trials}");
+    }
+}
+
+#[test]
+fn what_cannot_be_decided_stops_early_and_what_can_be_does_not() {
+    let stops = |noise: Noise, times: &[f64]| -> Vec<(Option<Stop>, usize)> {
+        (0..200).map(|seed| trial(seed, times, noise, &RULE)).map(|(found, blocks)| (found.stop, blocks)).collect()
+    };
+    let hopeless = stops(Noise::Normal(0.3), &[10.0, 10.0]);
+    let early = hopeless.iter().filter(|(stop, blocks)| *stop == Some(Stop::CannotDecide) && *blocks <= 28).count();
+    assert!(early >= 150, "{early} of 200");
+    let good = stops(Noise::Normal(0.01), &[10.0, 10.0]);
+    let decided = good.iter().filter(|(stop, _)| *stop == Some(Stop::Decided)).count();
+    assert!(decided >= 195, "{decided} of 200");
+}
