@@ -7,21 +7,42 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use report::Document;
 use report::read::ReadError;
+use report::{Document, TrialDocument};
 
 use crate::fault::Fault;
 use crate::terminal;
 
-/// Reads each document of these files and folders and keeps what `take` makes of it.
+/// A document of either kind that holds figures.
+pub enum Kept {
+    /// What pingpong measured.
+    Result(Box<Document>),
+    /// What trial found.
+    Trial(Box<TrialDocument>),
+}
+
+/// Reads each result document of these files and folders and keeps what `take` makes of it.
 pub fn each<T>(
     paths: &[PathBuf],
     mut take: impl FnMut(&str, Document) -> Result<T, anyhow::Error>,
 ) -> Result<Vec<T>, Fault> {
+    each_kept(paths, |name, kept| match kept {
+        Kept::Result(document) => take(name, *document),
+        Kept::Trial(_) => {
+            Err(anyhow!("{name} is a trial document: give documents that `numabench pingpong --json` wrote"))
+        }
+    })
+}
+
+/// Reads each document of either kind.
+pub fn each_kept<T>(
+    paths: &[PathBuf],
+    mut take: impl FnMut(&str, Kept) -> Result<T, anyhow::Error>,
+) -> Result<Vec<T>, Fault> {
     let mut taken = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            taken.push(take(&path.display().to_string(), read(path)?).map_err(Fault::usage)?);
+            taken.push(take(&path.display().to_string(), read_kept(path)?).map_err(Fault::usage)?);
             continue;
         }
         let before = taken.len();
@@ -46,14 +67,29 @@ pub fn each<T>(
     Ok(taken)
 }
 
-/// Reads one document.
+/// Reads one result document.
 pub fn read(path: &Path) -> Result<Document, Fault> {
+    match read_kept(path)? {
+        Kept::Result(document) => Ok(*document),
+        Kept::Trial(_) => Err(Fault::usage(anyhow!("{} is a trial document, and no result", path.display()))),
+    }
+}
+
+/// Reads one document of either kind.
+pub fn read_kept(path: &Path) -> Result<Kept, Fault> {
     document(path)?.map_err(|error| refused(path, error))
 }
 
-fn document(path: &Path) -> Result<Result<Document, ReadError>, Fault> {
+fn document(path: &Path) -> Result<Result<Kept, ReadError>, Fault> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).map_err(Fault::usage)?;
-    Ok(Document::from_json(&bytes))
+    Ok(match Document::from_json(&bytes) {
+        // What is no result may be a trial; what is neither is told as the one that it was taken for first.
+        Err(error @ ReadError::NotADocument { .. }) => match TrialDocument::from_json(&bytes) {
+            Err(ReadError::NotADocument { .. }) => Err(error),
+            trial => trial.map(|trial| Kept::Trial(Box::new(trial))),
+        },
+        result => result.map(|result| Kept::Result(Box::new(result))),
+    })
 }
 
 fn refused(path: &Path, error: ReadError) -> Fault {

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// Copies of up to this many bytes are judged by their time: what they cost is latency, and a rate of them says nothing.
 pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
 
+/// What the device of a trial's figure begins with: its place is a variant, and no PU.
+pub const VARIANT: &str = "variant ";
+
 /// One case in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Key {
@@ -37,6 +40,12 @@ pub enum Unit {
     BytesPerS,
     /// A time: less is better.
     Ns,
+    /// A program's time in seconds: less is better.
+    S,
+    /// A program's own figure of which more is better.
+    More,
+    /// A program's own figure of which less is better.
+    Less,
 }
 
 impl Unit {
@@ -47,7 +56,7 @@ impl Unit {
 
     /// Whether more of it is better.
     pub fn more_is_better(self) -> bool {
-        self == Self::BytesPerS
+        matches!(self, Self::BytesPerS | Self::More)
     }
 }
 
@@ -76,7 +85,7 @@ impl Figure {
         let unit = Unit::of(case.bytes);
         let value = |block: &BlockSample| match unit {
             Unit::BytesPerS => block.bytes as f64 / block.elapsed_ns * 1e9,
-            Unit::Ns => block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
+            _ => block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
         };
         let median = if unit.more_is_better() { summary.median_bytes_per_s } else { summary.median_ns };
         let blocks: Vec<f64> = result.blocks.iter().map(value).collect();
@@ -114,6 +123,9 @@ impl Key {
 
     /// The place in few words: `0000:c1:00.0 from PU 49, node 3`.
     pub fn place(&self) -> String {
+        if self.device.starts_with(VARIANT) {
+            return self.device.clone();
+        }
         let host = self.host.as_ref().map_or(String::new(), |host| format!("{host} "));
         let node = self.memory_node.map_or(String::new(), |node| format!(", node {node}"));
         format!("{host}{} from PU {}{node}", self.device, self.pu)

@@ -5,6 +5,7 @@
 //! * `export` documents in the forms of dashboards and pipelines;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it;
 //! * `history` step changes over many documents; `html` a report for people who were not there;
+//! * `trial` trial documents as runs to compare, and in the same forms;
 //! * `schema` the JSON Schemas of the documents made here.
 //!
 //! Reading files is the caller's: knowledge of results is here, and of the file system in the binary.
@@ -22,3 +23,4 @@ pub mod judge;
 pub mod render;
 pub mod run;
 pub mod schema;
+pub mod trial;

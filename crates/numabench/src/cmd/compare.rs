@@ -9,7 +9,7 @@ use results::comparison::{Comparison, Counts};
 use results::run::Run;
 
 use crate::args::compare::{Compare, FailOn};
-use crate::documents;
+use crate::documents::{self, Kept};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
@@ -39,7 +39,10 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
 
 fn side(first: &Path, more: &[PathBuf]) -> Result<Vec<Run>, Fault> {
     let paths: Vec<PathBuf> = std::iter::once(first.to_path_buf()).chain(more.iter().cloned()).collect();
-    documents::each(&paths, |name, document| Ok(Run::of(name, &document)?))
+    documents::each_kept(&paths, |name, kept| match kept {
+        Kept::Result(document) => Ok(Run::of(name, &document)?),
+        Kept::Trial(trial) => Ok(results::trial::run(name, &trial)?),
+    })
 }
 
 /// A finding that was asked for, else undecided where a case is, else well.

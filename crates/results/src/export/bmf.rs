@@ -24,8 +24,8 @@ pub(super) fn bmf(document: &Document) -> Result<Vec<u8>, JsonError> {
     let mut benchmarks: BTreeMap<String, BTreeMap<&str, Metric>> = BTreeMap::new();
     for row in &document.rows {
         let (measure, figure) = match Unit::of(row.bytes) {
-            Unit::BytesPerS => ("bandwidth", rate(row)),
             Unit::Ns => ("latency", time_ns(row)),
+            _ => ("bandwidth", rate(row)),
         };
         let Some(Figure { value, low, high }) = figure else { continue };
         let metric = Metric { value, lower_value: low, upper_value: high };

@@ -8,6 +8,7 @@
 //! * `verdict` what the runs come to; `place` where ranks were asked to be and were seen, with `picture` of the node;
 //! * `figures` the table of figures; `heat`, `bars`, `curves` and `strips` the same seen otherwise;
 //! * `surroundings` environment and penalties; `several` differences and history of more than one document;
+//! * `trial` the same of trials;
 //! * `write` elements, escaped; `scale` axes.
 
 mod bars;
@@ -20,29 +21,22 @@ mod scale;
 mod several;
 mod strips;
 mod surroundings;
+mod trial;
 mod verdict;
 mod write;
 
 use report::Document;
 
+pub use trial::trials;
 use write::{Page, escaped};
 
 /// The report of these runs, in the order given; `names` are their files.
 pub fn html(runs: &[(String, Document)]) -> String {
-    let mut page = Page::default();
     let title = match runs {
         [(_, only)] => format!("numabench {} on {}, {}", only.command, only.environment.hostname, only.started_at),
         several => format!("numabench: {} runs", several.len()),
     };
-    page.raw(&format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
-        escaped(&title),
-        include_str!("style.css")
-    ));
-    page.element("h1", &title);
+    let mut page = begin(&title);
     if runs.len() > 1 {
         several::draw(runs, &mut page);
     }
@@ -52,6 +46,25 @@ pub fn html(runs: &[(String, Document)]) -> String {
         }
         run(document, if runs.len() > 1 { 3 } else { 2 }, &mut page);
     }
+    end(page)
+}
+
+/// A page up to its first heading.
+fn begin(title: &str) -> Page {
+    let mut page = Page::default();
+    page.raw(&format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
+        escaped(title),
+        include_str!("style.css")
+    ));
+    page.element("h1", title);
+    page
+}
+
+fn end(mut page: Page) -> String {
     page.raw("</main>\n</body>\n</html>\n");
     page.text()
 }

@@ -108,7 +108,12 @@ fn history(runs: &[Run], page: &mut Page) {
 
 fn one(key: &Key, points: &[Point], page: &mut Page) {
     let unit = points[0].2;
-    let (scale, name) = if unit == Unit::Ns { (1e3, "µs") } else { (1e9, "GB/s") };
+    let (scale, name) = match unit {
+        Unit::Ns => (1e3, "µs"),
+        Unit::BytesPerS => (1e9, "GB/s"),
+        Unit::S => (1.0, "s"),
+        Unit::More | Unit::Less => (1.0, ""),
+    };
     let most = points.iter().map(|point| point.1 / scale).fold(0.0, f64::max);
     let (begin, end) = (points[0].0, points[points.len() - 1].0);
     let x = Scale::linear(begin, end, LEFT + 10.0, RIGHT - 10.0);

@@ -9,6 +9,8 @@ pub(crate) fn figure(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerS => format!("{:.3} GB/s", value / 1e9),
         Unit::Ns => format!("{:.3} µs", value / 1e3),
+        Unit::S => format!("{value:.4} s"),
+        Unit::More | Unit::Less => format!("{value:.4}"),
     }
 }
 
