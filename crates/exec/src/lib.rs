@@ -35,6 +35,7 @@ use std::ffi::OsString;
 
 use placement::{GpuList, Target, TargetId};
 use ranks::Launch;
+use stats::IdSet;
 use topo::Start;
 
 pub use error::{BindError, ExecError, StartError};
@@ -80,6 +81,18 @@ pub struct RankSetup {
     pub variables: Vec<Variable>,
     /// What the user should know beside these.
     pub notes: Vec<String>,
+}
+
+impl RankSetup {
+    /// The PUs that it is bound to; `None` where they stay as they are.
+    pub fn bound_pus(&self) -> Option<&IdSet> {
+        self.place.is_bound.then_some(&self.place.pus)
+    }
+
+    /// The nodes that its memory is bound to; `None` where it is not.
+    pub fn bound_memory(&self) -> Option<&IdSet> {
+        (!self.place.memory.is_empty()).then_some(&self.place.memory)
+    }
 }
 
 /// The PUs that this node's ranks have together; `keep_cpus`: this rank's are left as they are.
@@ -193,7 +206,7 @@ mod tests {
             reason: None,
             notes: Vec::new(),
         };
-        Ok(Start { topology, visibility: vec![visible], hidden: stats::IdSet::default(), rocr, step: None })
+        Ok(Start { topology, visibility: vec![visible], hidden: IdSet::default(), rocr, step: None })
     }
 
     /// The first PU, the number of PUs and ROCR_VISIBLE_DEVICES of each of so many tasks of a step.

@@ -14,6 +14,7 @@ pub mod report;
 pub mod schema;
 pub mod suite;
 pub mod sweep;
+pub mod trial;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,6 +67,9 @@ pub enum Command {
     /// Say whether the ranks of this launch, this process or running programs are well placed: 0 yes, 5 no, 6 cannot be known
     #[command(after_help = exit::TABLE)]
     Check(Box<check::Check>),
+    /// Run your own program under several placements, in turns, until it is decided which is the fastest and by how much
+    #[command(after_help = exit::TABLE)]
+    Trial(Box<trial::Trial>),
     /// Say whether runs got worse than earlier ones: 0 no, 5 yes, 6 the data do not decide
     #[command(after_help = exit::TABLE)]
     Compare(Box<compare::Compare>),

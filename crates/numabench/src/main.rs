@@ -22,6 +22,7 @@ mod run_setup;
 mod signals;
 mod suite;
 mod terminal;
+mod trial;
 
 use std::process::ExitCode;
 
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Place(place) => cmd::place::run(place),
         Command::Check(check) => cmd::check::run(check),
         Command::Exec(exec) => cmd::exec::run(exec),
+        Command::Trial(trial) => cmd::trial::run(trial),
         Command::Compare(compare) => cmd::compare::run(compare),
         Command::Baseline(baseline) => cmd::baseline::run(baseline),
         Command::History(history) => cmd::history::run(history),

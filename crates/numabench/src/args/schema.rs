@@ -17,6 +17,8 @@ pub enum Kind {
     Result,
     /// What place recommends or measured
     Place,
+    /// What trial found
+    Trial,
     /// What compare found
     Comparison,
     /// What baseline learned

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ::exec::{Asked, ExecError, MemoryWish, StartError, Wish, become_program, bind, plan, report};
 use placement::SelectionError;
 use ranks::Launch;
+use trial::eyes::{ASKED, Asked as Place, MARK};
 
 use crate::args::exec::{Exec, ExecMembind, Sees};
 use crate::document::hostname;
@@ -22,7 +23,12 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         let pool = ::exec::pool(&launch, &start, args.keep_cpus);
         asked.from = Some(Saved::read(file)?.way(&start.topology, &pool.pus)?.places.places);
     }
-    let setup = plan(&launch, &start, &asked, &environment()).map_err(refused)?;
+    let mut setup = plan(&launch, &start, &asked, &environment()).map_err(refused)?;
+    if std::env::var_os(MARK).is_some() {
+        // A trial looks whether the rank stays where it is put here.
+        let place = Place { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
+        setup.variables.push((ASKED, place.text()));
+    }
     let host = hostname(&start.topology);
     if args.print {
         terminal::print(report::assignments(&setup, &host).as_bytes())?;
@@ -63,7 +69,8 @@ fn asked(args: &Exec) -> Asked {
     Asked { rank, ranks, gpus: args.gpus.clone(), shows_all, keep_cpus: args.keep_cpus, from: None, wish }
 }
 
-fn refused(error: ExecError) -> Fault {
+/// What was asked and cannot be done, with its exit code.
+pub fn refused(error: ExecError) -> Fault {
     match error {
         ExecError::Gpus(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
         _ => Fault::usage(error),

@@ -15,3 +15,4 @@ pub mod schema;
 pub mod suite;
 pub mod sweep;
 pub mod topo;
+pub mod trial;

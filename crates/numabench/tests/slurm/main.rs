@@ -12,6 +12,7 @@
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
 //! * `exec`      programs put in their places, and everything that passes through to them.
+//! * `trial`     an allocation in which steps are started in turns;
 //! * `replay`    the case study's runs on LUMI-G, on a simulated node.
 
 #[path = "../cli/driver.rs"]
@@ -37,3 +38,4 @@ mod ranks;
 mod refusals;
 mod replay;
 mod step_view;
+mod trial;

@@ -1,0 +1,141 @@
+//! `numabench trial` as typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use placement::Strategy;
+
+use super::exec::Sees;
+use super::{ColorChoice, duration};
+
+/// `numabench trial`.
+#[derive(Debug, clap::Args)]
+pub struct Trial {
+    /// Placements to try against the program as it is started without help: close, spread, compact, worst
+    /// [default: close,spread,compact, unless --launch or --vary say what to try]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is tried")]
+    pub placements: Vec<Strategy>,
+    /// A line that starts the program: {app} stands for the program, {bind} for the launcher's options that leave binding to numabench;
+    /// taken apart as a shell does, without variables or pipes. Several lines are several variants
+    #[arg(long, value_name = "LINE", help_heading = "What is tried")]
+    pub launch: Vec<String>,
+    /// Values of an environment variable, or of membind (local, interleave, none, or a NUMA node): each is tried with each placement
+    #[arg(long, value_name = "NAME=V1,V2", value_parser = vary, help_heading = "What is tried")]
+    pub vary: Vec<Vary>,
+    /// Which GPUs placed programs see: own hides all but the rank's own, near hides none and binds near it [default: own under a launcher;
+    /// near for a program on its own and under torchrun]
+    #[arg(long, value_enum, value_name = "own|near", help_heading = "What is tried")]
+    pub gpu: Option<Sees>,
+    /// Try the baseline against itself in so many trials, and say how often a difference was claimed: this machine's false alarms
+    #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(1..=1000),
+          conflicts_with_all = ["placements", "vary", "expect", "json", "resume"], help_heading = "What is tried")]
+    pub aa: Option<u32>,
+
+    /// A number in the program's output: what the ( ) of this regular expression matches, the last time. The first metric decides;
+    /// the wall time is always kept beside it [default: the wall time]
+    #[arg(long, value_name = "REGEX", help_heading = "What is compared")]
+    pub metric: Vec<String>,
+    /// The median of all matches in a run's output instead of the last one
+    #[arg(long, requires = "metric", help_heading = "What is compared")]
+    pub metric_all: bool,
+    /// A number in a JSON file that the program writes, at a JSON pointer: result.json:/fom/rate
+    #[arg(long, value_name = "FILE:POINTER", value_parser = json_metric, help_heading = "What is compared")]
+    pub metric_json: Vec<(PathBuf, String)>,
+    /// The last number in a file that the program writes
+    #[arg(long, value_name = "FILE", help_heading = "What is compared")]
+    pub metric_file: Vec<PathBuf>,
+    /// Whether less or more of the metrics is better: one word for all, or one for each
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "lower|higher", help_heading = "What is compared")]
+    pub better: Vec<Direction>,
+
+    /// Differences below this do not matter
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent, help_heading = "How much is enough")]
+    pub equivalence: f64,
+    /// The most counted runs of each variant
+    #[arg(long, value_name = "N", default_value_t = 44, value_parser = clap::value_parser!(u32).range(1..=300), help_heading = "How much is enough")]
+    pub max_runs: u32,
+    /// Begin no run after this time
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How much is enough")]
+    pub max_time: Option<Duration>,
+    /// End a run after this time; it counts as failed
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How much is enough")]
+    pub run_timeout: Option<Duration>,
+    /// Seed of the order in which the variants take turns
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How much is enough")]
+    pub seed: u64,
+
+    /// Make the warm-up runs for the estimate, print the plan and end
+    #[arg(long, conflicts_with_all = ["json", "resume", "aa"], help_heading = "Output")]
+    pub dry_run: bool,
+    /// End with exit code 5 unless this variant is the best, or as good as the best as far as the runs can tell
+    #[arg(long, value_name = "VARIANT", help_heading = "Output")]
+    pub expect: Option<String>,
+    /// Write the trial document to FILE (rewritten after every run), or to standard output instead of the table (-)
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Take up a trial that was ended or killed: all options are those in its document, and finished runs are not repeated
+    #[arg(long, value_name = "FILE", exclusive = true, help_heading = "Output")]
+    pub resume: Option<PathBuf>,
+    /// The folder for the output of runs that do not count; made when there is one
+    #[arg(long, value_name = "FOLDER", default_value = "numabench-trial", help_heading = "Output")]
+    pub keep: PathBuf,
+    /// Only the answer, without plan and table
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// Whether the table is coloured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
+    pub color: ColorChoice,
+
+    /// The program, looked for in PATH, and its arguments, which are not touched
+    #[arg(trailing_var_arg = true, required_unless_present = "resume", value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// What is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Direction {
+    /// Less of it
+    Lower,
+    /// More of it
+    Higher,
+}
+
+/// Values of a variable, or of `membind`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vary {
+    /// The variable's name, or `membind`.
+    pub name: String,
+    /// The values.
+    pub values: Vec<String>,
+}
+
+fn vary(text: &str) -> Result<Vary, String> {
+    let wrong = || {
+        format!(
+            "\"{text}\" is no list of values: write NAME=V1,V2, e.g. OMP_NUM_THREADS=7,14 or membind=local,interleave"
+        )
+    };
+    let (name, values) = text.split_once('=').ok_or_else(wrong)?;
+    let values: Vec<String> = values.split(',').map(str::to_owned).collect();
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name || values.iter().any(String::is_empty) {
+        return Err(wrong());
+    }
+    Ok(Vary { name: name.to_owned(), values })
+}
+
+fn json_metric(text: &str) -> Result<(PathBuf, String), String> {
+    let wrong = || format!("\"{text}\" is no FILE:POINTER: write for example result.json:/fom/rate");
+    let (file, pointer) = text.rsplit_once(':').ok_or_else(wrong)?;
+    if file.is_empty() || !pointer.starts_with('/') { Err(wrong()) } else { Ok((file.into(), pointer.to_owned())) }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim().parse::<f64>();
+    match number {
+        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err(format!("\"{text}\" is no difference in percent: give one above 0 and below 100, e.g. 3%")),
+    }
+}

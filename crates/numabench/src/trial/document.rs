@@ -1,0 +1,198 @@
+//! The trial document: what is known before the runs, and what follows from them.
+
+use std::time::{Duration, SystemTime};
+
+use report::TrialDocument;
+use report::document::{Status, Tool};
+use report::trial::{
+    SCHEMA, TrialComparison, TrialDrift, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStop,
+    TrialVerdict, schema_version,
+};
+use stats::interval::{median, median_interval};
+use trial::answer::answer;
+use trial::conduct::{Plan, figures, given_up};
+use trial::decide::{Better, Compared, Rule, Verdict, standing};
+use trial::drift::drift;
+
+use super::metrics::Metric;
+use super::variants::Variants;
+use crate::args::trial::Trial;
+use crate::exit::Exit;
+
+/// What is known before the runs.
+pub struct Facts<'f> {
+    /// As typed; of a trial that is taken up, as it was typed first.
+    pub argv: Vec<String>,
+    /// The arguments.
+    pub args: &'f Trial,
+    /// The variants.
+    pub variants: &'f Variants,
+    /// The metrics.
+    pub metrics: &'f [Metric],
+    /// When it is enough.
+    pub plan: &'f Plan,
+    /// The machine's name.
+    pub hostname: Option<String>,
+}
+
+/// How far the trial is.
+#[derive(Clone, Copy)]
+pub struct State<'s> {
+    /// The runs so far.
+    pub runs: &'s [TrialRun],
+    /// Seconds so far.
+    pub elapsed_s: f64,
+    /// Why it ended; `None` while it goes on.
+    pub stop: Option<TrialStop>,
+    /// The exit; `None` while it goes on.
+    pub exit: Option<Exit>,
+}
+
+/// The document of a trial in this state.
+pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
+    let Facts { args, variants, metrics, plan, .. } = facts;
+    let described: Vec<_> = variants.all.iter().map(|variant| variant.described.clone()).collect();
+    let comparisons: Vec<TrialComparison> =
+        metrics.iter().flat_map(|metric| compared(plan, state.runs, &metric.described)).collect();
+    let first: Vec<TrialComparison> = comparisons.iter().filter(|found| found.metric == plan.metric).cloned().collect();
+    let metric = &metrics[0].described;
+    let answer = answer(&described, metric, &first, plan.rule.equivalence, state.stop);
+    let started =
+        SystemTime::now().checked_sub(Duration::from_secs_f64(state.elapsed_s)).unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut notes = variants.notes.clone();
+    notes.extend(remarks(plan, state.runs));
+    TrialDocument {
+        schema: SCHEMA.to_owned(),
+        schema_version: schema_version(),
+        tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
+        argv: facts.argv.clone(),
+        started_at: report::timestamp::rfc3339_utc(started),
+        elapsed_s: state.elapsed_s,
+        status: status(state.exit),
+        exit_code: state.exit.map(Exit::code),
+        hostname: facts.hostname.clone(),
+        verdict: answer.lines,
+        settings: TrialSettings {
+            program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            metrics: metrics.iter().map(|metric| metric.described.clone()).collect(),
+            equivalence: plan.rule.equivalence,
+            max_runs: args.max_runs,
+            max_time_s: plan.max_time_s,
+            run_timeout_s: args.run_timeout.map(|limit| limit.as_secs_f64()),
+            seed: plan.seed,
+            is_aa: args.aa.is_some(),
+        },
+        rows: described
+            .iter()
+            .flat_map(|variant| metrics.iter().map(|metric| row(&variant.name, &metric.described, state.runs)))
+            .collect(),
+        variants: described,
+        comparisons,
+        stop: state.stop,
+        drift: drift(&figures(plan, state.runs, &plan.metric)).map(|found| TrialDrift {
+            ratio: found.ratio,
+            p_value: found.p_value,
+            is_found: found.is_found(),
+        }),
+        runs: state.runs.to_vec(),
+        notes,
+    }
+}
+
+fn status(exit: Option<Exit>) -> Status {
+    match exit {
+        None => Status::Running,
+        Some(Exit::Signal(_)) => Status::Interrupted,
+        Some(Exit::NoResult) => Status::Failed,
+        Some(Exit::Partial) => Status::Partial,
+        Some(_) => Status::Complete,
+    }
+}
+
+/// Each variant but the baseline against it, by one metric.
+pub fn compared(plan: &Plan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
+    let better = if metric.more_is_better { Better::Higher } else { Better::Lower };
+    let rule = Rule { better, ..plan.rule };
+    let found = standing(&figures(plan, runs, &metric.name), plan.variants.len(), &rule, &given_up(plan, runs));
+    let one = |(variant, found): (&String, Compared)| TrialComparison {
+        variant: variant.clone(),
+        metric: metric.name.clone(),
+        pairs: found.pairs as u32,
+        ratio: found.ratio,
+        ratio_interval: found.interval,
+        p_value: found.p_value,
+        verdict: match found.verdict {
+            Verdict::Better => TrialVerdict::Better,
+            Verdict::Worse => TrialVerdict::Worse,
+            Verdict::Same => TrialVerdict::Same,
+            Verdict::Undecided => TrialVerdict::Undecided,
+        },
+        decided_after: found.decided_after.map(|blocks| blocks as u32),
+        pairs_wanted: found.wanted.filter(|_| found.verdict == Verdict::Undecided).map(|wanted| wanted as u32),
+    };
+    plan.variants.iter().skip(1).zip(found.compared).map(one).collect()
+}
+
+fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
+    let own: Vec<&TrialRun> = runs.iter().filter(|run| run.block > 0 && run.variant == variant).collect();
+    let count = |is_it: &dyn Fn(TrialOutcome) -> bool| own.iter().filter(|run| is_it(run.outcome)).count() as u32;
+    let counted = own.iter().filter(|run| run.outcome == TrialOutcome::Counted);
+    let values: Vec<f64> = counted.filter_map(|run| run.metrics.get(&metric.name).copied()).collect();
+    let interval = median_interval(&values, 0.95);
+    TrialRow {
+        variant: variant.to_owned(),
+        metric: metric.name.clone(),
+        unit: metric.unit.clone(),
+        more_is_better: metric.more_is_better,
+        counted: count(&|outcome| outcome == TrialOutcome::Counted),
+        misplaced: count(&|outcome| outcome == TrialOutcome::Misplaced),
+        failed: count(&|outcome| {
+            matches!(outcome, TrialOutcome::Failed | TrialOutcome::TimedOut | TrialOutcome::NoMetric)
+        }),
+        median: median(&values),
+        median_low: interval.map(|ends| ends.low),
+        median_high: interval.map(|ends| ends.high),
+        min: values.iter().copied().reduce(f64::min),
+        max: values.iter().copied().reduce(f64::max),
+    }
+}
+
+/// What the runs themselves have to say.
+fn remarks(plan: &Plan, runs: &[TrialRun]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let counted: Vec<&TrialRun> = runs.iter().filter(|run| run.block > 0).collect();
+    for run in counted.iter().filter(|run| run.outcome == TrialOutcome::Misplaced) {
+        let reason = run.reason.as_deref().unwrap_or_default();
+        remarks.push(format!("MISPLACED, not counted: block {}, {}: {reason}", run.block, run.variant));
+    }
+    for at in given_up(plan, runs) {
+        remarks.push(format!("{} gave no figure three times in a row and was given up", plan.variants[at]));
+    }
+    let failed: Vec<&&TrialRun> = counted
+        .iter()
+        .filter(|run| matches!(run.outcome, TrialOutcome::Failed | TrialOutcome::TimedOut | TrialOutcome::NoMetric))
+        .collect();
+    if let Some(last) = failed.last() {
+        let (reason, file) =
+            (last.reason.as_deref().unwrap_or_default(), last.output_file.as_deref().unwrap_or("no file"));
+        remarks.push(format!(
+            "{} of {} runs do not count; the last of them: {}: {reason} (output in {file})",
+            failed.len(),
+            counted.len(),
+            last.variant
+        ));
+    }
+    let good: Vec<&&TrialRun> = counted.iter().filter(|run| run.outcome == TrialOutcome::Counted).collect();
+    let looked_at = |least: usize| {
+        good.iter().filter(|run| run.looks.iter().filter(|look| !look.ranks.is_empty()).count() >= least).count()
+    };
+    if !good.is_empty() && looked_at(1) < good.len() {
+        remarks.push(format!(
+            "of {} runs that count, {} were seen while they ran and {} of them twice: the others were too short, or ran on other nodes",
+            good.len(),
+            looked_at(1),
+            looked_at(2)
+        ));
+    }
+    remarks
+}

@@ -1,0 +1,331 @@
+//! Makes the runs of a trial, one after the other, and keeps what came of them.
+//!
+//! A run is looked at after a quarter and after three quarters of the time that its variant took in the warm-up. The output of a run that does not count is kept in
+//! a file of its own. The document is written after every run, so that a trial that is killed can be taken up.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use report::trial::{TrialLook, TrialOutcome, TrialRun};
+use tempfile::TempDir;
+use topo::Topology;
+use trial::conduct::Runner;
+use trial::decide::Standing;
+use trial::eyes;
+use trial::metric::Ended;
+use trial::proof::{Proof, proof};
+use trial::run::{EndedBy, NotRun, Ran, Task, run};
+
+use super::metrics::Metric;
+use super::variants::Variant;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::signals::Signals;
+
+/// When a run is looked at whose length nobody knows yet.
+const WARM_UP_LOOKS: [u64; 6] = [50, 200, 1000, 5000, 20_000, 60_000];
+
+/// The parts of its usual time after which a run is looked at.
+const LOOKS: [f64; 2] = [0.25, 0.75];
+
+/// So much of a failed run's output is shown.
+const TAIL_LINES: usize = 5;
+
+/// Called after each run.
+pub type Keep<'k> = dyn FnMut(&[TrialRun], f64) + 'k;
+
+/// What the runs of a trial have in common.
+pub struct Session<'s> {
+    /// The variants.
+    pub variants: &'s [Variant],
+    /// The metrics.
+    pub metrics: &'s [Metric],
+    /// The machine that ranks are looked at on.
+    pub topology: &'s Topology,
+    /// What the user wants.
+    pub signals: &'s Signals,
+    /// When a run is ended.
+    pub timeout: Option<Duration>,
+    /// Where outputs are kept.
+    pub kept_in: &'s Path,
+    folder: TempDir,
+    began: Instant,
+    before_s: f64,
+    /// What a run of each variant took in the warm-up, in seconds.
+    usual_s: Vec<Option<f64>>,
+    keep: Box<Keep<'s>>,
+    progress: ProgressBar,
+}
+
+impl<'s> Session<'s> {
+    /// A session that begins now; `before_s` seconds were spent on the trial before.
+    ///
+    /// # Errors
+    /// No folder for outputs can be made.
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that all runs have in common")]
+    pub fn new(
+        variants: &'s [Variant],
+        metrics: &'s [Metric],
+        topology: &'s Topology,
+        signals: &'s Signals,
+        timeout: Option<Duration>,
+        kept_in: &'s Path,
+        before_s: f64,
+        keep: Box<Keep<'s>>,
+    ) -> Result<Self, Fault> {
+        let folder = TempDir::with_prefix("numabench-trial-")
+            .context("no folder for the runs' output can be made in the temporary folder")
+            .map_err(|error| Fault::new(Exit::NoResult, error))?;
+        let usual_s = vec![None; variants.len()];
+        let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let began = Instant::now();
+        Ok(Self {
+            variants,
+            metrics,
+            topology,
+            signals,
+            timeout,
+            kept_in,
+            folder,
+            began,
+            before_s,
+            usual_s,
+            keep,
+            progress,
+        })
+    }
+
+    /// Shows how far it is from now on, where standard error is a terminal.
+    pub fn show(&mut self, is_shown: bool) {
+        if is_shown {
+            self.progress.set_draw_target(ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                self.progress.set_style(style);
+            }
+        }
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.progress.finish_and_clear();
+    }
+
+    /// What a variant takes, as far as runs of it are known.
+    pub fn learn(&mut self, runs: &[TrialRun]) {
+        for (at, variant) in self.variants.iter().enumerate() {
+            let own = |run: &&TrialRun| run.variant == variant.described.name && run.outcome == TrialOutcome::Counted;
+            self.usual_s[at] = runs.iter().rev().find(own).map(|run| run.wall_s);
+        }
+    }
+
+    /// Seconds that one block takes; `None` until the warm-up is over.
+    pub fn block_s(&self) -> Option<f64> {
+        self.usual_s.iter().copied().sum()
+    }
+
+    /// Makes the runs of the warm-up that are not there yet.
+    ///
+    /// # Errors
+    /// A variant that does not run, or gives no figure: better now than after the first hour.
+    pub fn warm_up(&mut self, runs: &mut Vec<TrialRun>) -> Result<(), Fault> {
+        for variant in 0..self.variants.len() {
+            let name = &self.variants[variant].described.name;
+            if runs.iter().any(|run| run.block == 0 && run.variant == *name) {
+                continue;
+            }
+            let run = self.run(0, variant)?;
+            let outcome = run.outcome;
+            let (line, reason) = (&self.variants[variant].described.line, run.reason.clone().unwrap_or_default());
+            match outcome {
+                TrialOutcome::Counted | TrialOutcome::Misplaced => {}
+                TrialOutcome::Interrupted => return Err(Fault::silent(self.signals.exit().unwrap_or(Exit::NoResult))),
+                _ => {
+                    let kept = run
+                        .output_file
+                        .as_ref()
+                        .map_or(String::new(), |file| format!("\n  its output is in {file}{}", tail(file)));
+                    return Err(Fault::usage(anyhow!(
+                        "the warm-up run of {name} does not count: {reason}\n  its line: {line}{kept}"
+                    )));
+                }
+            }
+            runs.push(run);
+            self.learn(runs);
+        }
+        Ok(())
+    }
+
+    fn look_times(&self, block: u32, variant: usize) -> Vec<Duration> {
+        match self.usual_s[variant] {
+            Some(usual) if block > 0 => LOOKS.map(|part| Duration::from_secs_f64(usual * part)).to_vec(),
+            _ => WARM_UP_LOOKS.map(Duration::from_millis).to_vec(),
+        }
+    }
+
+    fn mark(&self, block: u32, variant: usize) -> String {
+        format!("{}-{block}-{variant}", self.folder.path().display())
+    }
+}
+
+impl Runner for Session<'_> {
+    type Error = Fault;
+
+    fn run(&mut self, block: u32, variant: usize) -> Result<TrialRun, Fault> {
+        let Variant { described, command, environment, bind } = &self.variants[variant];
+        let output = self.folder.path().join("output");
+        let (mark, looks) = (self.mark(block, variant), self.look_times(block, variant));
+        let task = Task {
+            command,
+            environment,
+            bind: bind.as_deref(),
+            output: &output,
+            timeout: self.timeout,
+            mark: &mark,
+            looks: &looks,
+        };
+        let began_s = self.elapsed_s();
+        let topology = self.topology;
+        let ran = run(&task, &|| self.signals.exit().is_some(), &mut |mark| eyes::look(topology, mark));
+        let ran = ran.map_err(|why| Fault::new(exit_of(&why), anyhow!("{}: {why}", described.name)))?;
+        let text = fs::read(&output).unwrap_or_default();
+        let mut made = made(&ran, block, &described.name, began_s, self.metrics, &text);
+        if !matches!(made.outcome, TrialOutcome::Counted | TrialOutcome::Interrupted) {
+            made.output_file = Some(kept(self.kept_in, &made, &text)?);
+        }
+        Ok(made)
+    }
+
+    fn after(&mut self, runs: &[TrialRun], standing: &Standing) -> Result<(), Fault> {
+        let elapsed_s = self.elapsed_s();
+        (self.keep)(runs, elapsed_s);
+        self.progress.set_message(progress(runs, standing, self.variants, self.block_s()));
+        self.progress.tick();
+        Ok(())
+    }
+
+    fn elapsed_s(&self) -> f64 {
+        self.before_s + self.began.elapsed().as_secs_f64()
+    }
+
+    fn is_over(&self) -> bool {
+        self.signals.exit().is_some()
+    }
+}
+
+/// The record of a run.
+fn made(ran: &Ran, block: u32, variant: &str, began_s: f64, metrics: &[Metric], output: &[u8]) -> TrialRun {
+    let looks: Vec<TrialLook> = ran
+        .seen
+        .iter()
+        .map(|(after, ranks)| TrialLook { after_s: after.as_secs_f64(), ranks: ranks.clone() })
+        .collect();
+    let ended = Ended { wall_s: ran.wall.as_secs_f64(), began: ran.began, output };
+    let mut made = TrialRun {
+        block,
+        variant: variant.to_owned(),
+        began_s,
+        wall_s: ended.wall_s,
+        outcome: TrialOutcome::Counted,
+        reason: None,
+        exit_code: ran.status.code(),
+        signal: ran.status.signal(),
+        metrics: std::collections::BTreeMap::new(),
+        used: ran.used,
+        output_file: None,
+        looks,
+    };
+    let (outcome, reason) = match ran.ended_by {
+        EndedBy::User => (TrialOutcome::Interrupted, Some("it was interrupted".to_owned())),
+        EndedBy::Timeout => {
+            (TrialOutcome::TimedOut, Some(format!("it was ended after {:.1} s (--run-timeout)", ended.wall_s)))
+        }
+        EndedBy::Itself if !ran.status.success() => (TrialOutcome::Failed, Some(ended_how(ran.status))),
+        EndedBy::Itself => {
+            let mut missing = None;
+            for metric in metrics {
+                match metric.source.figure(&ended) {
+                    Ok(figure) => drop(made.metrics.insert(metric.described.name.clone(), figure)),
+                    Err(why) => missing = missing.or(Some(why)),
+                }
+            }
+            match (missing, proof(&made.looks)) {
+                (Some(why), _) => (TrialOutcome::NoMetric, Some(why)),
+                (None, Proof::Misplaced(why)) => (TrialOutcome::Misplaced, Some(why)),
+                (None, _) => (TrialOutcome::Counted, None),
+            }
+        }
+    };
+    (made.outcome, made.reason) = (outcome, reason);
+    made
+}
+
+fn ended_how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it ended with code {code}"),
+        (None, Some(signal)) => format!("signal {signal} ended it"),
+        (None, None) => "it did not end".to_owned(),
+    }
+}
+
+fn exit_of(why: &NotRun) -> Exit {
+    match why {
+        NotRun::Start { error, .. } if error.kind() == std::io::ErrorKind::NotFound => Exit::NotFound,
+        NotRun::Start { .. } => Exit::NotExecutable,
+        NotRun::Bind(_) | NotRun::Output { .. } => Exit::NoResult,
+    }
+}
+
+/// Keeps a run's output in a file of its own and says in which.
+fn kept(folder: &Path, run: &TrialRun, output: &[u8]) -> Result<String, Fault> {
+    let plain: String =
+        run.variant.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    let file: PathBuf = folder.join(format!("block-{}-{plain}.out", run.block));
+    let write = || fs::create_dir_all(folder).and_then(|()| fs::write(&file, output));
+    write()
+        .with_context(|| format!("cannot keep a run's output in {}: name another folder with --keep", file.display()))
+        .map_err(|error| Fault::new(Exit::NoResult, error))?;
+    Ok(file.display().to_string())
+}
+
+fn tail(file: &str) -> String {
+    let text = fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    last.iter().map(|line| format!("\n  | {line}")).collect()
+}
+
+/// How far it is, in one line.
+fn progress(runs: &[TrialRun], standing: &Standing, variants: &[Variant], block_s: Option<f64>) -> String {
+    let counted = runs.iter().filter(|run| run.block > 0).count();
+    let best = standing
+        .compared
+        .iter()
+        .zip(&variants[1..])
+        .filter_map(|(found, variant)| Some((found.ratio?, &variant.described.name)))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or("no look yet".to_owned(), |(ratio, name)| format!("{name} at {:.3} of the baseline", ratio));
+    let next = trial::looks::looks(standing.compared.len()).find(|look| look.blocks * variants.len() > counted);
+    let left = next.zip(block_s).map_or(String::new(), |(look, block_s)| {
+        let blocks = look.blocks as f64 - counted as f64 / variants.len() as f64;
+        format!(", next look in {}", seconds(blocks * block_s))
+    });
+    format!("{counted} runs, {best}{left}")
+}
+
+/// `1.4 s`, `14 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn seconds(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{:.1} s", seconds.max(0.0));
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+    }
+}

@@ -1,0 +1,421 @@
+//! What is tried: every launch line with every placement and every combination of values, and the baseline before them.
+//!
+//! The baseline is the program as it is started without help: the first launch line, or the program on its own. Placements that come to the same places
+//! here are tried once. Under a launcher each rank finds its place by `numabench exec`, and the launcher's own binding is switched off where the line
+//! has `{bind}`. Interleaved memory is numactl's to give: `exec` binds memory, and interleaving does not.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use exec::{Asked, MemoryWish, Wish};
+use placement::Strategy;
+use ranks::Launch;
+use report::trial::TrialVariant;
+use topo::Start;
+use trial::eyes::{ASKED, Asked as Place};
+use trial::run::Bind;
+use trial::template::{Template, shell_line};
+
+use super::placed::placed;
+use crate::args::exec::Sees;
+use crate::args::trial::{Trial, Vary};
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// More variants than this are no trial of placements: a block would be that many runs.
+const MOST: usize = 24;
+
+/// The name of the variable-like option that says where memory lies.
+const MEMBIND: &str = "membind";
+
+/// A variant, ready to run.
+pub struct Variant {
+    /// As the document has it.
+    pub described: TrialVariant,
+    /// The command.
+    pub command: Vec<OsString>,
+    /// Variables beside those of this process.
+    pub environment: Vec<(String, String)>,
+    /// How the program is bound; `None`: as this process is.
+    pub bind: Option<Arc<Bind>>,
+}
+
+/// The variants, the baseline first, and what the user should know of them.
+pub struct Variants {
+    /// The variants.
+    pub all: Vec<Variant>,
+    /// What to know.
+    pub notes: Vec<String>,
+}
+
+/// One combination, before it is worked out.
+#[derive(Clone)]
+struct Choice<'c> {
+    launch: Option<(usize, &'c Template)>,
+    strategy: Option<Strategy>,
+    values: Vec<(&'c str, &'c str)>,
+}
+
+/// Works the variants out.
+///
+/// # Errors
+/// A program or launcher that is not there, a line or a placement that cannot be followed here.
+pub fn variants(args: &Trial, start: &Start) -> Result<Variants, Fault> {
+    launched_once()?;
+    let program = found(&args.program)?;
+    let templates: Vec<Template> =
+        args.launch.iter().map(|line| Template::parse(line)).collect::<Result<_, _>>().map_err(Fault::usage)?;
+    for template in &templates {
+        found(&[template.launcher_path().into()])?;
+    }
+    let mut all: Vec<Variant> = Vec::new();
+    let mut notes = Vec::new();
+    for choice in choices(args, &templates)? {
+        let variant = worked_out(&choice, &program, start, args, templates.len() > 1)?;
+        let same = |other: &&Variant| {
+            other.command == variant.command
+                && other.environment == variant.environment
+                && other.described.pus == variant.described.pus
+                && other.described.memory_nodes == variant.described.memory_nodes
+        };
+        match all.iter().find(same) {
+            Some(other) => notes.push(format!(
+                "{} gives the same place as {} here: tried once",
+                variant.described.name, other.described.name
+            )),
+            None => all.push(variant),
+        }
+    }
+    if args.aa.is_none() && all.len() < 2 {
+        let why = if notes.is_empty() {
+            "there is nothing to compare the baseline with".to_owned()
+        } else {
+            notes.join("; ")
+        };
+        return Err(Fault::usage(anyhow!(
+            "{why}: give --placements, a second --launch, --vary, or --aa for the baseline against itself"
+        )));
+    }
+    Ok(Variants { all, notes })
+}
+
+/// A trial starts ranks; it is not one of several itself.
+fn launched_once() -> Result<(), Fault> {
+    let launch = Launch::here();
+    if launch.is_alone() {
+        return Ok(());
+    }
+    let name = launch.launcher.name();
+    Err(Fault::usage(anyhow!(
+        "numabench trial is one of {} of {name}, and each would start the program: start it once, and let it start the ranks: \
+         numabench trial --launch 'srun -n8 {{bind}} {{app}}' -- PROGRAM",
+        launch.size
+    )))
+}
+
+/// The command with its program found, so that what is not there is an error before any run.
+fn found(command: &[OsString]) -> Result<Vec<OsString>, Fault> {
+    let Some(program) = command.first() else { return Err(Fault::usage(anyhow!("no program was given"))) };
+    let is_program = |path: &Path| path.is_file();
+    let is_there = if Path::new(program).components().count() > 1 {
+        is_program(Path::new(program))
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| is_program(&folder.join(program)))
+    };
+    if is_there {
+        return Ok(command.to_vec());
+    }
+    let name = program.to_string_lossy();
+    Err(Fault::new(Exit::NotFound, anyhow!("there is no program {name}: give a path, or a name that is in PATH")))
+}
+
+/// The combinations, the baseline first.
+fn choices<'c>(args: &'c Trial, templates: &'c [Template]) -> Result<Vec<Choice<'c>>, Fault> {
+    let lines: Vec<Option<(usize, &Template)>> =
+        if templates.is_empty() { vec![None] } else { templates.iter().enumerate().map(Some).collect() };
+    let baseline = Choice { launch: lines[0], strategy: None, values: Vec::new() };
+    if args.aa.is_some() {
+        return Ok(vec![baseline]);
+    }
+    let says_nothing = args.placements.is_empty() && args.vary.is_empty();
+    let mut all = vec![baseline];
+    for launch in lines {
+        let can_bind = launch.is_none_or(|(_, template)| template.has_bind());
+        let strategies: Vec<Option<Strategy>> = match () {
+            () if !can_bind => vec![None],
+            () if !args.placements.is_empty() => args.placements.iter().copied().map(Some).collect(),
+            () if says_nothing => [Strategy::Close, Strategy::Spread, Strategy::Compact].map(Some).to_vec(),
+            () => vec![None],
+        };
+        if !args.placements.is_empty() && !can_bind && templates.len() == 1 {
+            let text = format!(
+                "--placements: the launch line \"{}\" has no place for the binding: write {{bind}} among its options",
+                args.launch[0]
+            );
+            return Err(Fault::usage(anyhow!(text)));
+        }
+        for strategy in strategies {
+            for values in combined(&args.vary) {
+                all.push(Choice { launch, strategy, values });
+            }
+        }
+    }
+    // The first line as it is, without a placement and a value, is the baseline itself.
+    let is_baseline = |choice: &Choice<'_>| {
+        choice.strategy.is_none() && choice.values.is_empty() && choice.launch.is_none_or(|(at, _)| at == 0)
+    };
+    let others = all.split_off(1);
+    all.extend(others.into_iter().filter(|choice| !is_baseline(choice)));
+    if all.len() > MOST {
+        let text = format!(
+            "{} variants are too many for blocks that have each of them once: at most {MOST}; leave values or placements out",
+            all.len()
+        );
+        return Err(Fault::usage(anyhow!(text)));
+    }
+    Ok(all)
+}
+
+/// Every combination of the values, one of each list.
+fn combined(vary: &[Vary]) -> Vec<Vec<(&str, &str)>> {
+    let mut all = vec![Vec::new()];
+    for list in vary {
+        let mut longer = Vec::new();
+        for values in &all {
+            for value in &list.values {
+                let mut values: Vec<(&str, &str)> = Vec::clone(values);
+                values.push((&list.name, value));
+                longer.push(values);
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+fn worked_out(
+    choice: &Choice<'_>,
+    program: &[OsString],
+    start: &Start,
+    args: &Trial,
+    several_lines: bool,
+) -> Result<Variant, Fault> {
+    let name = name(choice, several_lines);
+    let sees = args.gpu.unwrap_or_else(|| sees(choice.launch.map(|(_, template)| template)));
+    let membind = choice.values.iter().find(|(name, _)| *name == MEMBIND).map(|(_, value)| *value);
+    let (memory, is_interleaved) = memory(membind, choice.strategy.is_some())?;
+    let mut environment: Vec<(String, String)> = choice
+        .values
+        .iter()
+        .filter(|(name, _)| *name != MEMBIND)
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let shown_environment = environment.clone();
+    let through_exec = choice.strategy.is_some() || memory != MemoryWish::Untouched;
+    let options = exec_options(choice.strategy, memory, sees);
+    let mut app: Vec<OsString> = Vec::new();
+    if is_interleaved {
+        found(&["numactl".into()]).map_err(|fault| {
+            with_remedy(fault, "membind=interleave is done by numactl: install it, or leave that value out")
+        })?;
+        app.extend(["numactl".into(), "--interleave=all".into()]);
+    }
+    app.extend(program.iter().cloned());
+    let exec_line = |options: &[String]| -> Vec<OsString> {
+        let words = ["numabench".to_owned(), "exec".to_owned()].into_iter().chain(options.iter().cloned());
+        words.chain(["--".to_owned()]).map(OsString::from).chain(app.iter().cloned()).collect()
+    };
+    let failed = |fault: Fault| with_context(fault, &format!("{name} cannot be placed here"));
+    let (command, shown, bind, place) = match choice.launch {
+        None if through_exec => {
+            let text: BTreeMap<String, String> = std::env::vars().chain(environment.clone()).collect();
+            let placed = placed(start, &asked(choice.strategy, memory, sees), &text).map_err(failed)?;
+            let given: Vec<(String, String)> = placed.variables;
+            environment.extend(given);
+            environment.push((ASKED.to_owned(), placed.place.text()));
+            (app.clone(), exec_line(&options), Some(placed.bind), placed.place)
+        }
+        None => (app.clone(), app.clone(), None, Place::default()),
+        Some((_, template)) => {
+            environment.extend(template.environment().iter().cloned());
+            let has_bind = template.has_bind();
+            let bind =
+                if through_exec && choice.strategy.is_some() { no_binding(template.launcher()) } else { Vec::new() };
+            let words = if through_exec { options.clone() } else { nothing_changed() };
+            let shown = if through_exec {
+                template.command(&bind, &exec_line(&options))
+            } else {
+                template.command(&bind, &app)
+            };
+            // Where placed ranks go through exec, the baseline does so too.
+            let real = if through_exec || has_bind { with_own_path(exec_line(&words))? } else { app.clone() };
+            (template.command(&bind, &real), shown, None, Place::default())
+        }
+    };
+    let set: Vec<(String, String)> = shown_environment
+        .into_iter()
+        .chain(choice.launch.iter().flat_map(|(_, template)| template.environment().to_vec()))
+        .collect();
+    let described = TrialVariant {
+        what: what(choice, &place),
+        line: shell_line(&set, &shown),
+        pus: place.pus.clone(),
+        memory_nodes: place.memory_nodes.clone(),
+        name,
+    };
+    Ok(Variant { described, command, environment, bind })
+}
+
+/// `baseline`, or what differs from it: `close`, `launch-2`, `close OMP_NUM_THREADS=7`.
+fn name(choice: &Choice<'_>, several_lines: bool) -> String {
+    let line = choice.launch.filter(|(at, _)| several_lines && *at > 0).map(|(at, _)| format!("launch-{}", at + 1));
+    let strategy = choice.strategy.map(|strategy| strategy.name().to_owned());
+    let values = choice.values.iter().map(|(name, value)| format!("{name}={value}"));
+    let parts: Vec<String> = line.into_iter().chain(strategy).chain(values).collect();
+    if parts.is_empty() { "baseline".to_owned() } else { parts.join(" ") }
+}
+
+fn what(choice: &Choice<'_>, place: &Place) -> String {
+    let pus = place.pus.as_ref().map(|pus| format!("on PUs {pus}"));
+    let memory = place.memory_nodes.as_ref().map(|nodes| format!("memory on node {nodes}"));
+    let parts: Vec<String> = pus.into_iter().chain(memory).collect();
+    match (choice.strategy, parts.is_empty()) {
+        (_, false) => parts.join(", "),
+        (Some(_), true) => "each rank is placed by numabench exec".to_owned(),
+        (None, true) if choice.launch.is_none() => "as this shell starts it".to_owned(),
+        (None, true) => "as the launcher places it".to_owned(),
+    }
+}
+
+/// What `exec` is asked of memory, and whether numactl interleaves it.
+fn memory(membind: Option<&str>, is_placed: bool) -> Result<(MemoryWish, bool), Fault> {
+    match membind {
+        None if is_placed => Ok((MemoryWish::Local, false)),
+        None | Some("none") => Ok((MemoryWish::Untouched, false)),
+        Some("local") => Ok((MemoryWish::Local, false)),
+        Some("interleave") => Ok((MemoryWish::Untouched, true)),
+        Some(node) => match node.parse() {
+            Ok(node) => Ok((MemoryWish::Node(node), false)),
+            Err(_) => Err(Fault::usage(anyhow!(
+                "--vary membind={node}: write local, interleave, none or a NUMA node's number"
+            ))),
+        },
+    }
+}
+
+/// Which GPUs a placed program sees where nobody says it: a program on its own, and torchrun's workers, choose among all that they would see without
+/// help; each rank of another launcher sees its own.
+fn sees(template: Option<&Template>) -> Sees {
+    match template.map(Template::launcher) {
+        None | Some("torchrun") => Sees::Near,
+        Some(_) => Sees::Own,
+    }
+}
+
+fn asked(strategy: Option<Strategy>, memory: MemoryWish, sees: Sees) -> Asked {
+    let wish = Wish { strategy: strategy.unwrap_or_default(), memory, ..Wish::default() };
+    let is_placed = strategy.is_some();
+    Asked { keep_cpus: !is_placed, shows_all: !is_placed || sees == Sees::Near, wish, ..Asked::default() }
+}
+
+/// The same as options of `numabench exec`.
+fn exec_options(strategy: Option<Strategy>, memory: MemoryWish, sees: Sees) -> Vec<String> {
+    let mut options: Vec<&str> = Vec::new();
+    match strategy {
+        Some(strategy) => options.extend(["--strategy", strategy.name()]),
+        None => options.push("--keep-cpus"),
+    }
+    if strategy.is_none() || sees == Sees::Near {
+        options.extend(["--gpu", "near"]);
+    }
+    let mut options: Vec<String> = options.into_iter().map(str::to_owned).collect();
+    let memory = match memory {
+        MemoryWish::Local => return options,
+        MemoryWish::Node(node) => node.to_string(),
+        MemoryWish::Untouched => "none".to_owned(),
+    };
+    options.extend(["--membind".to_owned(), memory]);
+    options
+}
+
+/// The options by which `exec` binds nothing, hides nothing and sets nothing.
+fn nothing_changed() -> Vec<String> {
+    exec_options(None, MemoryWish::Untouched, Sees::Near)
+}
+
+/// The launcher's options that leave binding to `exec`.
+fn no_binding(launcher: &str) -> Vec<String> {
+    let words: &[&str] = match launcher {
+        "srun" => &["--cpu-bind=none"],
+        "mpiexec.hydra" | "mpiexec.mpich" | "mpirun.mpich" => &["-bind-to", "none"],
+        "mpirun" | "mpiexec" | "mpirun.openmpi" | "orterun" | "prterun" => &["--bind-to", "none"],
+        _ => &[],
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The command of this very program: what PATH has may be another.
+fn with_own_path(mut command: Vec<OsString>) -> Result<Vec<OsString>, Fault> {
+    let own: PathBuf = std::env::current_exe()
+        .context("this program's own path cannot be had")
+        .map_err(|error| Fault::new(Exit::NoResult, error))?;
+    command[0] = own.into_os_string();
+    Ok(command)
+}
+
+fn with_context(fault: Fault, context: &str) -> Fault {
+    Fault { exit: fault.exit, error: fault.error.map(|error| error.context(context.to_owned())) }
+}
+
+fn with_remedy(fault: Fault, remedy: &str) -> Fault {
+    Fault::new(Exit::Usage, anyhow!("{fault}: {remedy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vary(name: &str, values: &[&str]) -> Vary {
+        Vary { name: name.to_owned(), values: values.iter().map(|value| (*value).to_owned()).collect() }
+    }
+
+    #[test]
+    fn values_are_combined_each_with_each() {
+        let lists = [vary("A", &["1", "2"]), vary("B", &["x", "y"])];
+        let all = combined(&lists);
+        assert_eq!(all.len(), 4);
+        assert_eq!(all[1], [("A", "1"), ("B", "y")]);
+        assert_eq!(combined(&[]), [Vec::new()]);
+    }
+
+    #[test]
+    fn a_name_says_what_differs_from_the_baseline() -> Result<(), Box<dyn std::error::Error>> {
+        let template = Template::parse("srun {bind} {app}")?;
+        let choice = |launch, strategy, values| name(&Choice { launch, strategy, values }, true);
+        assert_eq!(choice(None, None, Vec::new()), "baseline");
+        assert_eq!(choice(Some((0, &template)), Some(Strategy::Close), vec![("A", "1")]), "close A=1");
+        assert_eq!(choice(Some((1, &template)), None, Vec::new()), "launch-2");
+        Ok(())
+    }
+
+    #[test]
+    fn an_exec_that_changes_nothing_is_asked_for_so() {
+        assert_eq!(nothing_changed(), ["--keep-cpus", "--gpu", "near", "--membind", "none"]);
+        assert_eq!(exec_options(Some(Strategy::Worst), MemoryWish::Local, Sees::Own), ["--strategy", "worst"]);
+        assert_eq!(sees(None), Sees::Near, "a program on its own that drives all GPUs is to go on doing so");
+    }
+
+    #[test]
+    fn memory_is_bound_interleaved_or_left_alone() {
+        let of = |value, is_placed| memory(value, is_placed).ok();
+        assert_eq!(of(None, false), Some((MemoryWish::Untouched, false)));
+        assert_eq!(of(None, true), Some((MemoryWish::Local, false)));
+        assert_eq!(of(Some("interleave"), true), Some((MemoryWish::Untouched, true)));
+        assert_eq!(of(Some("3"), false), Some((MemoryWish::Node(3), false)));
+        assert_eq!(of(Some("near"), false), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! Runs that fail, hang, are moved or are interrupted, and a trial that is taken up again.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::run::{BINARY, Done, Ended, end, no_driver, numabench, skipped, spawnable};
+use crate::{PRINTED, json, runs};
+
+/// Runs a trial in this folder, with its document in `trial.json`.
+fn in_folder(folder: &Path, args: &[&str]) -> Result<(Ended, Value), Box<dyn std::error::Error>> {
+    let mut command = numabench();
+    command.current_dir(folder).args(["trial", "--json", "trial.json"]);
+    let ended = end(&mut command, args);
+    let document = json(&folder.join("trial.json")).map_err(|error| format!("{error}: {}{}", ended.out, ended.err))?;
+    Ok((ended, document))
+}
+
+#[test]
+fn a_variant_that_begins_to_fail_is_given_up_and_the_others_are_decided() -> Done {
+    let folder = tempfile::tempdir()?;
+    // From its third run on X=2 fails: the warm-up and one block are well.
+    let script = "echo run >>ran-$X; test \"$X\" = 2 && test $(wc -l <ran-2) -gt 2 && { echo broken; exit 3; }; echo x=$((100 + ${X:-0} * 10))";
+    let args = [&["--vary", "X=1,2"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
+    let (ended, document) = in_folder(folder.path(), &args)?;
+    let outcomes: Vec<&str> = runs(&document)
+        .into_iter()
+        .filter(|run| run["variant"] == "X=2")
+        .filter_map(|run| run["outcome"].as_str())
+        .collect();
+    assert_eq!(outcomes, ["counted", "failed", "failed", "failed"], "{}", ended.out);
+    assert_eq!(document["comparisons"][0]["verdict"], "worse", "{}", ended.out);
+    assert!(ended.out.contains("X=2 gave no figure three times in a row and was given up"), "{}", ended.out);
+    let file = runs(&document).into_iter().find_map(|run| run["output_file"].as_str()).ok_or("no output was kept")?;
+    assert_eq!(std::fs::read_to_string(folder.path().join(file))?, "broken\n");
+    assert_eq!(ended.code, Some(6), "one variant is not decided");
+    Ok(())
+}
+
+#[test]
+fn a_run_that_hangs_is_ended_and_the_trial_goes_on() -> Done {
+    let folder = tempfile::tempdir()?;
+    let script = "echo run >>ran; test $(wc -l <ran) -eq 6 && sleep 60; echo x=${X:-100}";
+    let args = [&["--vary", "X=130", "--run-timeout", "3s"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
+    let (ended, document) = in_folder(folder.path(), &args)?;
+    let hung = runs(&document).into_iter().filter(|run| run["outcome"] == "timed-out").count();
+    assert_eq!((hung, ended.code), (1, Some(3)), "{}{}", ended.out, ended.err);
+    assert_eq!(document["comparisons"][0]["verdict"], "worse");
+    Ok(())
+}
+
+#[test]
+fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
+    if thread::available_parallelism()?.get() < 2 || Command::new("taskset").arg("--version").output().is_err() {
+        skipped("a binding that is changed: needs two CPUs and taskset");
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    // The fifth run is moved while it runs, as by somebody else.
+    let script = "echo run >>ran; sleep 0.3; test $(wc -l <ran) -eq 5 && taskset -cp 1 $$ >/dev/null; sleep 0.5; echo x=${X:-100}";
+    let args =
+        [&["--launch", "taskset -c 0 {app}", "--vary", "X=130"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
+    let (ended, document) = in_folder(folder.path(), &args)?;
+    let moved: Vec<&Value> = runs(&document).into_iter().filter(|run| run["outcome"] == "misplaced").collect();
+    assert_eq!((moved.len(), ended.code), (1, Some(5)), "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("MISPLACED, not counted: block 2"), "{}", ended.out);
+    assert!(
+        moved[0]["reason"].as_str().is_some_and(|why| why.contains("something changed its binding")),
+        "{}",
+        moved[0]
+    );
+    let looks = |run: &&Value| run["looks"].as_array().map_or(0, Vec::len);
+    assert!(runs(&document).iter().all(|run| looks(run) == 2), "every run is looked at twice");
+    let well = runs(&document).into_iter().filter(|run| run["outcome"] == "counted");
+    let seen = well.flat_map(|run| run["looks"].as_array().into_iter().flatten());
+    let pus = seen.flat_map(|look| look["ranks"].as_array().into_iter().flatten()).map(|rank| rank["pus"].to_string());
+    assert_eq!(pus.collect::<std::collections::BTreeSet<_>>(), ["\"0\"".to_owned()].into_iter().collect());
+    Ok(())
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
+    let folder = tempfile::tempdir()?;
+    let script = "sleep 0.15; echo x=${X:-100}";
+    let program = [&["--vary", "X=130"][..], &PRINTED, &["--", "sh", "-c", script]].concat();
+    let mut command = spawnable(&no_driver());
+    command.current_dir(folder.path()).args(["trial", "--json", "trial.json"]).args(&program);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let file = folder.path().join("trial.json");
+    let began = Instant::now();
+    while json(&file).map_or(0, |document| runs(&document).len()) < 5 {
+        assert!(began.elapsed() < Duration::from_secs(60), "no fifth run");
+        thread::sleep(Duration::from_millis(20));
+    }
+    Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status()?;
+    let ended = Ended::of(&child.wait_with_output()?);
+    assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
+    let cut = json(&file)?;
+    assert_eq!(cut["status"], "interrupted");
+    let finished: Vec<Value> = runs(&cut).into_iter().filter(|run| run["outcome"] == "counted").cloned().collect();
+    assert!((5..12).contains(&finished.len()), "{}", finished.len());
+
+    let mut command = numabench();
+    let ended = end(command.current_dir(folder.path()).arg("trial").arg("--resume"), ["trial.json"]);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+    let whole = json(&file)?;
+    assert_eq!(runs(&whole).len(), 12, "six blocks of two");
+    let kept: Vec<Value> = runs(&whole).into_iter().take(finished.len()).cloned().collect();
+    assert_eq!(kept, finished, "what was finished is not run again");
+    assert_eq!(whole["comparisons"][0]["verdict"], "worse");
+    Ok(())
+}
+
+#[test]
+fn a_trial_among_several_launched_ones_is_refused() -> Done {
+    let mut command = assert_cmd::Command::new(BINARY);
+    for (name, value) in [
+        ("OMPI_COMM_WORLD_SIZE", "2"),
+        ("OMPI_COMM_WORLD_RANK", "0"),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+    ] {
+        command.env(name, value);
+    }
+    end(&mut command, ["trial", "--vary", "X=1", "--", "true"]).refused(2, &["start it once", "--launch"]);
+    Ok(())
+}
