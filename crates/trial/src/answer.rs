@@ -46,7 +46,7 @@ pub fn answer(
         (0..comparisons.len()).filter(|at| comparisons[*at].verdict == TrialVerdict::Undecided).collect();
     let best = leader.map_or(0, |at| at + 1);
     let lines = vec![
-        which(variants, metric, leader, &undecided, comparisons.len()),
+        which(variants, metric, leader, &undecided, comparisons),
         how_much(variants, metric, comparisons, leader),
         how_sure(variants, comparisons, leader, &as_good, &undecided, equivalence, stop),
         format!("Use: {}", variants.get(best).map_or("", |variant| variant.line.as_str())),
@@ -59,31 +59,26 @@ fn which(
     metric: &TrialMetric,
     leader: Option<usize>,
     undecided: &[usize],
-    all: usize,
+    comparisons: &[TrialComparison],
 ) -> String {
     let baseline = variants.first().map_or("", |variant| variant.name.as_str());
+    let is_time = metric.name == "wall";
+    let (best, better, worse) = if is_time { ("fastest", "faster", "slower") } else { ("best", "better", "worse") };
+    let is_worse = |at: &usize| comparisons[*at].verdict == TrialVerdict::Worse;
+    let names: Vec<&str> = (0..comparisons.len()).filter(is_worse).map(|at| variants[at + 1].name.as_str()).collect();
+    let them = if names.len() == 1 { "is" } else { "are" };
     match leader {
-        Some(at) => format!("Placement matters for this program: {} is {}.", variants[at + 1].name, word(metric, true)),
-        None if undecided.is_empty() => format!(
-            "No variant is {} than the {baseline}.",
-            word(metric, true).replace("fastest", "faster").replace("best", "better")
+        Some(at) => format!("Placement matters for this program: {} is {best}.", variants[at + 1].name),
+        None if !undecided.is_empty() => format!(
+            "Not decided: whether {} of {} variants differ from the {baseline} cannot be told from these runs.",
+            undecided.len(),
+            comparisons.len()
         ),
-        None => format!(
-            "Not decided: whether {} of {all} variants differ from the {baseline} cannot be told from these runs.",
-            undecided.len()
-        ),
+        None if names.is_empty() => {
+            format!("No difference that matters: no variant is {better} or {worse} than the {baseline}.")
+        }
+        None => format!("No variant is {better} than the {baseline}; {} {them} {worse}.", names.join(", ")),
     }
-}
-
-/// `fastest` of a time, `best` of anything else.
-fn word(metric: &TrialMetric, superlative: bool) -> String {
-    match (metric.name == "wall", superlative) {
-        (true, true) => "fastest",
-        (true, false) => "slower",
-        (false, true) => "best",
-        (false, false) => "worse",
-    }
-    .to_owned()
 }
 
 fn how_much(
@@ -247,7 +242,7 @@ mod tests {
     fn where_nothing_is_better_the_baseline_stays() {
         let all = [found(1.0, 0.01, TrialVerdict::Same), found(1.2, 0.02, TrialVerdict::Worse)];
         let found = of(&all, TrialStop::Decided);
-        assert_eq!(found.lines[0], "No variant is faster than the baseline.");
+        assert_eq!(found.lines[0], "No variant is faster than the baseline; spread is slower.");
         assert_eq!(found.lines[3], "Use: run baseline");
         assert!(
             found.lines[1].contains("close takes 0.0 % more time (-1.0 to 1.0 %); spread takes 20.0 % more time"),

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use ranks::{Launch, Launcher};
 use report::trial::TrialRank;
@@ -38,6 +40,9 @@ const LAUNCHERS: [&str; 14] = [
     "flux-shell",
     "torchrun",
 ];
+
+/// How long after a reading that is not certain the next one is made.
+const AGAIN_AFTER: Duration = Duration::from_millis(60);
 
 /// The place that a process was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,8 +90,30 @@ pub fn marked(mark: &str) -> Vec<Marked> {
     pids.filter_map(process).collect()
 }
 
-/// The ranks of the run with this mark, as they are now.
+/// The ranks of the run with this mark. What is not as asked, and what nobody asked for, is read again a moment later: hwloc, which MPI libraries start with,
+/// binds a thread to one PU after the other for some milliseconds while it looks at the machine.
 pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
+    let seen = reading(topology, mark);
+    let is_certain = |rank: &TrialRank| {
+        let (asked, pus) = (rank.asked_pus.as_ref(), rank.pus.as_ref());
+        asked.zip(pus).is_some_and(|(asked, pus)| pus.minus(asked).is_empty())
+    };
+    if seen.iter().all(is_certain) {
+        return seen;
+    }
+    thread::sleep(AGAIN_AFTER);
+    let mut again = reading(topology, mark);
+    for rank in again.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
+        // Of PUs that nobody asked for, those of both readings are what it may use.
+        let before = seen.iter().find(|before| before.rank == rank.rank).and_then(|before| before.pus.as_ref());
+        if let (Some(before), Some(now)) = (before, &rank.pus) {
+            rank.pus = Some(before.or(now));
+        }
+    }
+    again
+}
+
+fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {
     let mut ranks: BTreeMap<Option<usize>, (u64, Marked, Status)> = BTreeMap::new();
     for process in marked(mark) {
         let Some(status) = status(process.pid) else { continue };

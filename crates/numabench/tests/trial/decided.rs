@@ -65,7 +65,7 @@ fn a_document_is_compared_exported_and_reported() -> Done {
     }
     run(&["report", &path("before.json"), "-o", &path("report.html")]).well();
     let html = std::fs::read_to_string(path("report.html"))?;
-    let answer = html.find("No variant is better than the baseline.").ok_or("no answer")?;
+    let answer = html.find("No variant is better than the baseline; X=130 is worse.").ok_or("no answer")?;
     assert!(answer < html.find("<table>").ok_or("no table")? && !html.contains("<script"), "{html}");
     Ok(())
 }
@@ -87,7 +87,10 @@ fn where_nothing_differs_the_baseline_is_what_to_use() {
     let ended = run(&[&["trial", "--vary", "X=100,101", "--quiet"][..], &PRINTED, &PROGRAM].concat());
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
     let lines: Vec<&str> = ended.out.lines().collect();
-    assert_eq!((lines.len(), lines[0]), (4, "No variant is better than the baseline."));
+    assert_eq!(
+        (lines.len(), lines[0]),
+        (4, "No difference that matters: no variant is better or worse than the baseline.")
+    );
     assert!(lines[1].contains("X=101 gives 1.0 % more"), "{}", ended.out);
     assert_eq!(lines[3], "Use: sh -c 'echo x=${X:-100}'");
 }

@@ -9,26 +9,21 @@ use std::process::Command;
 
 use crate::run::{BINARY, Done, skipped};
 
-/// The program: two megabytes of its own, then a look at where they lie. CPUs 0 and 1 are of node 0, 2 and 3 of node 1.
-const FIGURE: &str = r#"x=$(yes | head -c 2000000)
-cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/$$/status)
-awk -v node=$((cpu / 2)) '/anon=/ && !/file=/ { for (i = 3; i <= NF; i++) if ($i ~ /^N[0-9]+=/) {
-    split(substr($i, 2), part, "="); all += part[2]; if (part[1] != node) far += part[2] } }
-    END { print "x=" (far > all / 2 ? 150 : 100) }' /proc/$$/numa_maps
-sleep 0.4"#;
+/// The program: some memory of its own, then a look at where it lies. CPUs 2 and 3 are of node 1.
+const FIGURE: &str = r#"x=$(yes | head -c 600000)
+awk '/anon=/ && !/file=/ { for (i = 3; i <= NF; i++) if ($i ~ /^N[0-9]+=/) {
+    split(substr($i, 2), part, "="); all += part[2]; if (part[1] != 1) far += part[2] } }
+    END { print "x=" (far > all / 2 ? 150 : 100) }' /proc/$$/numa_maps"#;
 
-/// The guest's part: three memory nodes for a program on CPU 2, and a program that is moved to another node in one of its runs.
+/// A program on CPU 2 with its memory on a far node; and one that somebody else moves to CPU 7 in the midst of its third run.
 const SCRIPT: &str = r#"
 part() { echo "@@@ $*"; }
-trial() { numabench trial --metric 'x=([0-9]+)' --better lower "$@" 2>&1; echo "code $?"; }
+trial() { numabench trial --metric 'x=([0-9]+)' --better lower --launch 'taskset -c 2 {app}' "$@" 2>&1; echo "code $?"; }
 part far
-trial --launch 'taskset -c 2 {app}' --vary membind=1,3 --quiet -- sh -c "$FIGURE"
-part close
-trial --placements compact --max-runs 6 --quiet --json - -- sh -c "$FIGURE"
+trial --vary membind=3 --quiet -- sh -c "$FIGURE"
 part moved
-# Somebody else moves the fifth run from CPU 2 to CPU 7 in its midst.
-(while ! [ -e /moved ]; do if [ -e /fifth ]; then sleep 1.2; taskset -p 80 $(cat /fifth); touch /moved; fi; sleep 0.1; done) >/dev/null 2>&1 &
-trial --launch 'taskset -c 2 {app}' --vary Y=1 --max-runs 6 -- sh -c 'echo run >>/ran; [ $(wc -l </ran) != 5 ] || echo $$ >/fifth; sleep 4; echo x=100'
+(while ! [ -e /third ]; do sleep 0.1; done; sleep 2; taskset -p 80 $(cat /third)) >/dev/null 2>&1 &
+trial --vary Y=1 --max-time 12s -- sh -c 'echo run >>/ran; [ $(wc -l </ran) != 3 ] || echo $$ >/third; sleep 4; echo x=100'
 true
 "#;
 
@@ -60,30 +55,14 @@ fn in_a_guest_memory_on_a_far_node_is_found_slower_and_a_run_that_is_moved_is_fl
     let Some(parts) = guest()? else { return Ok(()) };
     let part = |name: &str| parts.get(name).ok_or_else(|| format!("the guest did not write {name}: {parts:#?}"));
     let far = part("far")?;
-    assert!(far.contains("No variant is better than the baseline."), "{far}");
-    assert!(
-        far.contains("membind=1 gives 0.0 % more (0.0 to 0.0 %); membind=3 gives 50.0 % more (50.0 to 50.0 %)"),
-        "{far}"
-    );
-    assert!(far.ends_with("code 0\n"), "{far}");
-
-    let close = part("close")?;
-    let text = close.split_once("\ncode ").ok_or("no code")?.0;
-    let document: serde_json::Value = serde_json::from_str(text).map_err(|error| format!("{error}: {text}"))?;
-    let compact = document["runs"].as_array().into_iter().flatten().filter(|run| run["variant"] == "compact");
-    for run in compact {
-        for rank in run["looks"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .flat_map(|look| look["ranks"].as_array().into_iter().flatten())
-        {
-            assert_eq!(rank["pus"], rank["asked_pus"], "{run}");
-        }
-    }
+    assert!(far.contains("No variant is better than the baseline; membind=3 is worse."), "{far}");
+    assert!(far.contains("membind=3 gives 50.0 % more (50.0 to 50.0 %)") && far.ends_with("code 0\n"), "{far}");
 
     let moved = part("moved")?;
-    assert!(moved.contains("MISPLACED, not counted: block 2"), "{moved}");
-    assert!(moved.contains("PUs 2") && moved.contains("PUs 7") && moved.contains("code 5"), "{moved}");
+    assert!(moved.contains("MISPLACED, not counted: block 1"), "{moved}");
+    assert!(
+        moved.contains("PUs 2") && moved.contains("PUs 7") && moved.contains("something changed its binding"),
+        "{moved}"
+    );
     Ok(())
 }
