@@ -41,6 +41,9 @@ const LAUNCHERS: [&str; 14] = [
     "torchrun",
 ];
 
+/// So many times more is read what is not as asked: together as long as hwloc takes on a busy machine.
+const READINGS: usize = 10;
+
 /// How long after a reading that is not certain the next one is made.
 const AGAIN_AFTER: Duration = Duration::from_millis(60);
 
@@ -90,27 +93,36 @@ pub fn marked(mark: &str) -> Vec<Marked> {
     pids.filter_map(process).collect()
 }
 
-/// The ranks of the run with this mark. What is not as asked, and what nobody asked for, is read again a moment later: hwloc, which MPI libraries start with,
-/// binds a thread to one PU after the other for some milliseconds while it looks at the machine.
+/// The ranks of the run with this mark, as they are now. What is not as asked is read again until it is, for a while: hwloc, which MPI libraries start
+/// with, binds a thread to one PU after the other while it looks at the machine. What nobody asked for is read twice, for the same reason.
 pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
-    let seen = reading(topology, mark);
-    let is_certain = |rank: &TrialRank| {
+    let first = reading(topology, mark);
+    let mut seen = first.clone();
+    let differs = |rank: &TrialRank| {
         let (asked, pus) = (rank.asked_pus.as_ref(), rank.pus.as_ref());
-        asked.zip(pus).is_some_and(|(asked, pus)| pus.minus(asked).is_empty())
+        asked.zip(pus).is_some_and(|(asked, pus)| !pus.minus(asked).is_empty())
     };
-    if seen.iter().all(is_certain) {
-        return seen;
+    for reading_number in 0..READINGS {
+        let is_unasked = reading_number == 0 && seen.iter().any(|rank| rank.asked_pus.is_none());
+        if !seen.iter().any(differs) && !is_unasked {
+            break;
+        }
+        thread::sleep(AGAIN_AFTER);
+        let again = reading(topology, mark);
+        if again.is_empty() {
+            // It has ended: what was seen last stands.
+            break;
+        }
+        seen = again;
     }
-    thread::sleep(AGAIN_AFTER);
-    let mut again = reading(topology, mark);
-    for rank in again.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
+    for rank in seen.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
         // Of PUs that nobody asked for, those of both readings are what it may use.
-        let before = seen.iter().find(|before| before.rank == rank.rank).and_then(|before| before.pus.as_ref());
+        let before = first.iter().find(|before| before.rank == rank.rank).and_then(|before| before.pus.as_ref());
         if let (Some(before), Some(now)) = (before, &rank.pus) {
             rank.pus = Some(before.or(now));
         }
     }
-    again
+    seen
 }
 
 fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {

@@ -74,7 +74,7 @@ fn under_mpirun_every_rank_is_placed_by_exec_and_looked_at() -> Done {
     let of = |rank: u64| ranks.iter().filter(move |seen| seen["rank"] == rank);
     for rank in [0, 1] {
         assert!(of(rank).count() > 0, "rank {rank} was never seen: {document}");
-        assert!(of(rank).all(|seen| seen["program"] == "compute" && seen["asked_pus"].is_string()), "{document}");
+        assert!(of(rank).all(|seen| seen["program"] == "compute" && seen["asked_pus"].is_array()), "{document}");
     }
     let places = |rank| of(rank).map(|seen| seen["asked_pus"].to_string()).collect::<std::collections::BTreeSet<_>>();
     assert!(places(0).is_disjoint(&places(1)), "each has its own: {:?} {:?}", places(0), places(1));

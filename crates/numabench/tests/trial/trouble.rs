@@ -77,7 +77,7 @@ fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
     let well = runs(&document).into_iter().filter(|run| run["outcome"] == "counted");
     let seen = well.flat_map(|run| run["looks"].as_array().into_iter().flatten());
     let pus = seen.flat_map(|look| look["ranks"].as_array().into_iter().flatten()).map(|rank| rank["pus"].to_string());
-    assert_eq!(pus.collect::<std::collections::BTreeSet<_>>(), ["\"0\"".to_owned()].into_iter().collect());
+    assert_eq!(pus.collect::<std::collections::BTreeSet<_>>(), ["[0]".to_owned()].into_iter().collect());
     Ok(())
 }
 
