@@ -7,6 +7,7 @@ pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
+pub mod latency;
 pub mod matrix;
 pub mod measuring;
 pub mod place;
@@ -49,6 +50,9 @@ pub enum Command {
     /// Measure every NUMA node (or L3, or core) against every GPU; without a GPU every node's cores against every node's memory
     #[command(after_help = exit::TABLE)]
     Matrix(Box<matrix::Matrix>),
+    /// Measure how long one load of each node's memory takes each GPU; without a GPU each node's core
+    #[command(after_help = exit::TABLE)]
+    Latency(Box<latency::Latency>),
     /// Measure bandwidth and time against size, with the latency and the rate that they come to
     #[command(after_help = exit::TABLE)]
     Sweep(Box<sweep::Sweep>),

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Topo(topo) => cmd::topo::run(topo),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
         Command::Matrix(matrix) => cmd::matrix::run(matrix),
+        Command::Latency(latency) => cmd::latency::run(latency),
         Command::Sweep(sweep) => cmd::sweep::run(sweep),
         Command::Contend(contend) => cmd::contend::run(contend),
         Command::Suite(suite) => cmd::suite::run(suite),

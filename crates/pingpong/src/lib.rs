@@ -1,4 +1,4 @@
-//! Copies between host memory and devices: the first kind of work of the engine, and the suite that lists its cases.
+//! What devices do with host memory: copies, the first kind of work of the engine, with the suite that lists its cases; and `loads`, the second.
 //!
 //! ```text
 //! RunConfig -> CopySuite -> CopySite (a rank: devices, host ranges) -> CopyWork (a block) -> engine
@@ -17,8 +17,10 @@ mod case;
 mod cells;
 mod config;
 mod delivery;
+mod devices;
 mod fault;
 mod host_range;
+mod loads;
 mod run;
 mod site;
 mod suite;
@@ -33,5 +35,6 @@ pub use engine::{
     RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Stage, TimeSpent, Timing, Trouble, Worker, Workers,
     clock, dismiss,
 };
+pub use loads::{LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
 pub use run::{follow, lead};
 pub use suite::{CopySuite, workers};

@@ -3,10 +3,9 @@
 //! A device is opened once. Host ranges are placed and pinned once for each allocation and node, and go from copier to copier: the next
 //! device gets the very memory that the one before had.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use device::{Capabilities, Copier, Device, DeviceId, HostPair, MemoryKind};
+use device::{Copier, HostPair, MemoryKind};
 use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker};
 use placement::{RankPlan, TargetId};
 use topo::model::Link;
@@ -14,6 +13,7 @@ use topo::model::Link;
 use crate::case::Case;
 use crate::cells::Cell;
 use crate::delivery::{Delivery, PIECE_BYTES};
+use crate::devices::Devices;
 use crate::fault::failure;
 use crate::host_range::{self, Want};
 use crate::suite::{CopySuite, Need};
@@ -24,7 +24,7 @@ pub(crate) struct CopySite {
     // Dropped in this order: what uses a device before the device.
     held: Option<Held>,
     idle: Option<Idle>,
-    devices: BTreeMap<TargetId, Box<dyn Device>>,
+    devices: Devices,
     piece: Vec<u8>,
     plan: RankPlan,
     suite: Arc<CopySuite>,
@@ -60,26 +60,16 @@ impl CopySite {
     /// Opens the rank's own device.
     pub(crate) fn open(suite: Arc<CopySuite>, plan: RankPlan, _by: &Bound) -> Result<Self, Failure> {
         let target = plan.target.id;
-        let mut site =
-            Self { held: None, idle: None, devices: BTreeMap::new(), piece: vec![0; PIECE_BYTES], plan, suite };
-        site.device(target)?;
+        let mut site = Self {
+            held: None,
+            idle: None,
+            devices: Devices::new(&suite.platform),
+            piece: vec![0; PIECE_BYTES],
+            plan,
+            suite,
+        };
+        site.devices.open(target)?;
         Ok(site)
-    }
-
-    /// A device, opened when it is first asked for.
-    fn device(&mut self, target: TargetId) -> Result<&dyn Device, Failure> {
-        use std::collections::btree_map::Entry;
-        Ok(match self.devices.entry(target) {
-            Entry::Occupied(open) => &**open.into_mut(),
-            Entry::Vacant(closed) => {
-                let id = match target {
-                    TargetId::Gpu(pci) => DeviceId::Pci(pci),
-                    TargetId::Node(node) => DeviceId::Node(node),
-                };
-                let device = self.suite.platform.open(id).map_err(|error| failure(Stage::Open, &error))?;
-                &**closed.insert(device)
-            }
-        })
     }
 
     /// The host memory asked for: what is there, or made anew.
@@ -97,7 +87,7 @@ impl CopySite {
         }
         let (helpers, one_node, huge_pages) =
             (self.suite.helpers.clone(), self.suite.one_node, self.suite.config.huge_pages);
-        let device = self.device(cell.target)?;
+        let device = self.devices.open(cell.target)?;
         let want = Want { kind: ranges.kind, len: ranges.len, node: ranges.node, huge_pages, one_node };
         let mut range = || host_range::allocate(bound, device, &want, &helpers, spent);
         let source = ranges.source.then(&mut range).transpose()?;
@@ -110,10 +100,6 @@ impl CopySite {
         if let Some(Held { copier, ranges, .. }) = self.held.take() {
             self.idle = Some(Idle { host: copier.into_host(), ranges });
         }
-    }
-
-    fn capabilities(&self, target: TargetId) -> Option<&Capabilities> {
-        self.devices.get(&target).map(|device| device.capabilities())
     }
 }
 
@@ -142,12 +128,7 @@ impl Suite for CopySuite {
 
 impl Site for CopySite {
     fn latch(&self) -> Option<Latch> {
-        let latch = &self.capabilities(self.plan.target.id)?.latch;
-        let reason = match latch {
-            device::Latch::None { reason } => Some(reason.clone()),
-            device::Latch::StreamWait | device::Latch::SpinKernel => None,
-        };
-        Some(Latch { name: latch.name().to_owned(), reason })
+        self.devices.latch(self.plan.target.id)
     }
 
     fn link(&self) -> Option<Link> {
@@ -168,10 +149,10 @@ impl Site for CopySite {
             return Ok(false);
         }
         spent.on(|spent| &mut spent.allocate_ns, || self.put_down());
-        self.device(cell.target)?.capabilities().memory(kind).map_err(Trouble::Skipped)?;
+        self.devices.open(cell.target)?.capabilities().memory(kind).map_err(Trouble::Skipped)?;
         let (host, fresh) = self.host(bound, cell, ranges, spent)?;
         let shares_device = self.suite.shares_device(rank, setup, cell.target);
-        let device = self.device(cell.target)?;
+        let device = self.devices.open(cell.target)?;
         let made = spent.on(|spent| &mut spent.allocate_ns, || device.copier(host, bidirectional));
         let mut copier = made.map_err(|error| failure(Stage::Allocate, &error))?;
         if shares_device {
@@ -221,7 +202,7 @@ impl Site for CopySite {
         let Some(held) = &mut self.held else {
             return Err(Failure::new(Stage::Allocate, "no memory was made").into());
         };
-        let device = self.devices.get(&held.cell.target);
+        let device = self.devices.get(held.cell.target);
         let device = device.ok_or_else(|| Failure::new(Stage::Open, "its device is not open"))?;
         let can = device.capabilities();
         let timing = case.timing(config.timing, can, held.shares_device).map_err(Trouble::Skipped)?;

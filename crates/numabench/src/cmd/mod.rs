@@ -7,6 +7,7 @@ pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
+pub mod latency;
 pub mod matrix;
 pub mod pingpong;
 pub mod place;

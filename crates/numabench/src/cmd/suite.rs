@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use clap::Parser;
 use device::PlatformKind;
 use placement::{Membind, Request, RowsBy, Target, TargetId, rows};
 use topo::Survey;
@@ -23,7 +22,7 @@ use crate::suite::experiment::Experiment;
 use crate::suite::gpu_matrix::GpuMatrix;
 use crate::suite::memory_matrix::MemoryMatrix;
 use crate::suite::merged::merged;
-use crate::suite::{contend, plan, run};
+use crate::suite::{contend, defaults, plan, run};
 
 /// The size of a copy: large enough for the link's rate, small enough for many GPUs in a short time.
 const SIZE: &str = "64MiB";
@@ -31,20 +30,6 @@ const SIZE: &str = "64MiB";
 const THREADS: &str = "8";
 /// The part of the time that is for measuring: the rest is for opening devices, the pass under way when it is over, and the document.
 const MEASURING: f64 = 0.8;
-
-/// Options with their defaults, for a command that this one stands for.
-#[derive(Parser)]
-#[command(no_binary_name = true)]
-struct Defaults<T: clap::Args> {
-    #[command(flatten)]
-    args: T,
-}
-
-fn defaults<T: clap::Args>(typed: &[&str], measuring: impl FnOnce(&mut T)) -> Result<T, Fault> {
-    let mut args = Defaults::<T>::try_parse_from(typed).map_err(Fault::usage)?.args;
-    measuring(&mut args);
-    Ok(args)
-}
 
 /// What is to be measured, not yet bound to a platform.
 struct Parts {

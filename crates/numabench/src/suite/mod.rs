@@ -5,14 +5,16 @@
 //! ```
 //!
 //! * `experiment` what all of them are made of: a suite of the engine and, for each of its figures, the case and the place in the document;
-//! * `gpu_matrix`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
+//! * `gpu_matrix`, `gpu_loads`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
 //! * `beside` one of copies and CPU traffic at once, `merged` one of several;
 //! * `run` measures and keeps; `document` fills the schema; `plan` is what `--dry-run` prints.
 
 pub mod beside;
 pub mod contend;
+mod defaults;
 pub mod document;
 pub mod experiment;
+pub mod gpu_loads;
 pub mod gpu_matrix;
 pub mod memory_matrix;
 mod memory_range;
@@ -20,3 +22,5 @@ pub mod merged;
 pub mod plan;
 pub mod run;
 pub mod sweep;
+
+pub use defaults::defaults;

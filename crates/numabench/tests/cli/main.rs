@@ -41,6 +41,7 @@ mod goldens;
 mod guest;
 mod guest_check;
 mod kinds;
+mod latency;
 mod matrix;
 mod measurements;
 mod memory;

@@ -1,0 +1,172 @@
+//! Rows against GPUs: how long a GPU's load of each row's memory takes.
+//!
+//! A rank of the engine is a row: one thread on one PU, which places and pins the row's memory and launches the loads; its own speed does not
+//! show in them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{EngineConfig, Helpers, Order, Worker};
+use pingpong::{LOAD_LINE_BYTES, LoadCase, LoadSuite};
+use placement::{Plan, RankPlan, Row, Target};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::settings::{Direction, MemoryKind};
+use stats::IdSet;
+use topo::Topology;
+
+use super::document::{declared_nodes, name_of};
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, place};
+use crate::args::latency::Latency as Args;
+use crate::backends::Found;
+use crate::config;
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// Larger than the L2 of any GPU of today (50 MB on an H200), so that each load goes to the memory.
+const RANGE_BYTES: u64 = 64 << 20;
+
+/// What is loaded from where.
+pub struct GpuLoads {
+    engine: EngineConfig,
+    huge_pages: bool,
+    rows: Vec<Row>,
+    targets: Vec<Target>,
+    range: usize,
+    workers: Vec<Worker>,
+    places: Vec<RankPlan>,
+    cases: Vec<LoadCase>,
+    shots: Vec<Shot>,
+}
+
+impl GpuLoads {
+    /// The loads that `args` ask for between these rows and targets.
+    ///
+    /// # Errors
+    /// Nothing can be measured, or there is too little memory.
+    pub fn new(args: &Args, topology: &Topology, rows: Vec<Row>, targets: Vec<Target>) -> Result<Self, Fault> {
+        let lines = 4096 * LOAD_LINE_BYTES as u64;
+        let range = args.range.unwrap_or(RANGE_BYTES).max(lines).next_multiple_of(LOAD_LINE_BYTES as u64);
+        let range = usize::try_from(range).map_err(Fault::usage)?;
+        let measuring = config::measuring(&args.measuring);
+        let mut loads = Self {
+            engine: measuring.engine(),
+            huge_pages: measuring.huge_pages,
+            rows,
+            targets,
+            range,
+            workers: Vec::new(),
+            places: Vec::new(),
+            cases: Vec::new(),
+            shots: Vec::new(),
+        };
+        let seats: Vec<_> = loads.rows.iter().filter_map(|row| row.seat.as_ref().ok()).collect();
+        for (rank, seat) in seats.into_iter().enumerate() {
+            loads.workers.push(Worker { rank, pu: seat.pu() });
+            for target in &loads.targets {
+                let at = loads.cases.len();
+                loads.cases.push(LoadCase { rank, target: target.id, node: seat.node, bytes: range });
+                loads.places.push(place(topology, at, seat.pu(), seat.node, target.clone()));
+                loads.shots.push(Shot { at, case: 0, places: vec![(rank, at)] });
+            }
+        }
+        if loads.cases.is_empty() {
+            let why = "no row can be measured: this process may use no memory, or there is no device";
+            return Err(Fault::new(Exit::NoResult, anyhow::anyhow!(why)));
+        }
+        loads.engine.max_time = config::time_for(&args.measuring, loads.cases.len());
+        loads.budget(topology)?;
+        Ok(loads)
+    }
+
+    fn budget(&self, topology: &Topology) -> Result<(), Fault> {
+        for row in self.rows.iter().filter_map(|row| row.seat.as_ref().ok()) {
+            let has = topology.node(row.node).map_or(0, |node| node.total_bytes);
+            // 0: a machine that does not say.
+            if has > 0 && self.range as u64 > has {
+                let size = stats::units::rounded_size;
+                return Err(Fault::usage(anyhow::anyhow!(
+                    "NUMA node {} has {}, and the range that is loaded from needs {}; ask for a smaller --range",
+                    row.node,
+                    size(has),
+                    size(self.range as u64)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// How long measuring goes on at most.
+    pub fn max_time(&self) -> Duration {
+        self.engine.max_time
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        format!("load latency over {}; {} figures", stats::units::size(self.range as u64), self.cases.len())
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, args: &Args, topology: &Topology, found: &Found) -> Experiment {
+        let matrix = self.matrix(topology, found);
+        let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), self.huge_pages);
+        let Self { engine, huge_pages, range, workers, places, cases, shots, .. } = self;
+        let suite = LoadSuite::new(cases, workers.clone(), &found.platform, memory, args.measuring.seed);
+        let case = DocumentCase {
+            order: Order::Alone,
+            memory: MemoryKind::Pinned,
+            direction: Direction::Load,
+            bytes: LOAD_LINE_BYTES as u64,
+            range_bytes: Some(range as u64),
+            group: None,
+        };
+        Experiment {
+            command: "latency",
+            suite: Arc::new(suite),
+            workers,
+            engine,
+            places: Plan { ranks: places, notes: Vec::new() },
+            cases: vec![case],
+            shots,
+            matrices: vec![matrix],
+            asked: Asked {
+                sizes: vec![LOAD_LINE_BYTES as u64],
+                directions: vec![Direction::Load],
+                memory: vec![MemoryKind::Pinned],
+                huge_pages,
+                timing: None,
+            },
+        }
+    }
+
+    fn matrix(&self, topology: &Topology, found: &Found) -> Matrix {
+        let columns = self.targets.len() as u32;
+        let mut next = 0;
+        let row = |row: &Row| {
+            let seat = row.seat.as_ref().ok();
+            let ranks: IdSet = if seat.is_some() { (next..next + columns).collect() } else { IdSet::default() };
+            next += ranks.len() as u32;
+            MatrixRow {
+                name: row.name.clone(),
+                pus: seat.map(|seat| seat.pu()).into_iter().collect(),
+                memory_node: seat.map(|seat| seat.node),
+                group: None,
+                reason: row.seat.as_ref().err().cloned(),
+                note: seat.and_then(|seat| seat.note.clone()),
+                ranks,
+            }
+        };
+        let rows = self.rows.iter().map(row).collect();
+        let column = |(at, target): (u32, &Target)| MatrixColumn {
+            name: name_of(target),
+            device: target.id.to_string(),
+            ranks: (0..self.places.len() as u32).filter(|place| place % columns == at).collect(),
+            declared_nodes: declared_nodes(topology, found, target.id),
+        };
+        Matrix {
+            title: "host memory and GPUs".to_owned(),
+            compares: Compares::Rows,
+            rows,
+            columns: (0..).zip(&self.targets).map(column).collect(),
+        }
+    }
+}
