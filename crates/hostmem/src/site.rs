@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Bound, Failure, Latch, Look, Pages, PlacedMemory, Seen, Site, Stage, TimeSpent, Trouble, Work};
+use engine::{
+    Bound, Failure, Latch, Look, Pages, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker,
+};
 use topo::model::Link;
 
-use crate::case::Access;
+use crate::case::{Access, Case};
 use crate::chase::{Chain, Chase};
 use crate::suite::{MemorySuite, Setup};
 use crate::traffic::{Ranges, Traffic};
@@ -32,6 +34,24 @@ impl MemorySite {
         let MemorySuite { huge_pages, one_node, helpers, .. } = &*self.suite;
         let allocate = || PlacedMemory::new(bound, setup.bytes, setup.node, *huge_pages, *one_node, helpers);
         spent.on(|spent| &mut spent.allocate_ns, allocate)
+    }
+}
+
+impl Suite for MemorySuite {
+    fn cases(&self) -> Vec<engine::Case> {
+        let case = |(index, (case, setup)): (usize, (&Case, &usize))| engine::Case {
+            index,
+            order: case.order,
+            setup: *setup,
+            phase: 0,
+            members: Some(case.ranks.clone()),
+        };
+        self.cases.iter().zip(&self.setup_of).enumerate().map(case).collect()
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        let pu = self.pus.get(&worker.rank).copied().unwrap_or(worker.pu);
+        Ok(Box::new(MemorySite::new(self, worker.rank, pu)))
     }
 }
 

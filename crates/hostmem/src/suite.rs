@@ -1,12 +1,10 @@
 //! The list of accesses to measure, as the engine takes it: cases of the same ranks, node and range share memory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use engine::{Bound, Failure, Helpers, Site, Suite, Worker};
+use engine::{Helpers, Worker};
 
 use crate::case::{Access, Case};
-use crate::site::MemorySite;
 
 /// What the cases of one setup need on each rank that takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +22,8 @@ pub(crate) struct Setup {
 pub struct MemorySuite {
     pub(crate) cases: Vec<Case>,
     pub(crate) setups: Vec<Setup>,
-    setup_of: Vec<usize>,
-    pus: BTreeMap<usize, u32>,
+    pub(crate) setup_of: Vec<usize>,
+    pub(crate) pus: BTreeMap<usize, u32>,
     pub(crate) seed: u64,
     pub(crate) huge_pages: bool,
     pub(crate) one_node: bool,
@@ -76,24 +74,6 @@ impl MemorySuite {
             }
         }
         kept + largest.values().sum::<u64>()
-    }
-}
-
-impl Suite for MemorySuite {
-    fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, (case, setup)): (usize, (&Case, &usize))| engine::Case {
-            index,
-            order: case.order,
-            setup: *setup,
-            phase: 0,
-            members: Some(case.ranks.clone()),
-        };
-        self.cases.iter().zip(&self.setup_of).enumerate().map(case).collect()
-    }
-
-    fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
-        let pu = self.pus.get(&worker.rank).copied().unwrap_or(worker.pu);
-        Ok(Box::new(MemorySite::new(self, worker.rank, pu)))
     }
 }
 

@@ -81,7 +81,7 @@ fn sum(range: &[u8]) -> u64 {
 
 /// The first word of a page gets its own value only after the round that does not count.
 fn stale(key: u64, at: u64) -> u64 {
-    let key = if at % (PAGE / WORD) as u64 == 0 { !key } else { key };
+    let key = if at.is_multiple_of((PAGE / WORD) as u64) { !key } else { key };
     mix(key ^ at)
 }
 

@@ -173,7 +173,10 @@ mod tests {
     use super::*;
     use crate::machine::{machine, without, without_nodes};
 
-    fn seats(topology: &Topology, by: RowsBy) -> Vec<(String, Result<(Vec<u32>, u32), String>)> {
+    /// A row's PUs and node, or why it is not measured.
+    type Measured = Result<(Vec<u32>, u32), String>;
+
+    fn seats(topology: &Topology, by: RowsBy) -> Vec<(String, Measured)> {
         let seat = |row: Row| (row.name, row.seat.map(|seat| (seat.pus, seat.node)));
         rows(topology, by).into_iter().map(seat).collect()
     }

@@ -146,13 +146,14 @@ mod tests {
     fn it_covers_the_centre_of_symmetric_noise_as_often_as_it_says() {
         let mut random = SplitMix64::new(4);
         for n in [6, 10, 25] {
-            let held = (0..2000)
+            let held = (0..20_000)
                 .filter(|_| {
                     let draws: Vec<f64> = (0..n).map(|_| 0.5 + noise::normal(&mut random)).collect();
                     signed_rank_interval(&draws, 0.95).is_some_and(|found| found.contains(0.5))
                 })
                 .count();
-            assert!((1880..1980).contains(&held), "{n}: {held} of 2000");
+            // Three standard errors below 95 %; the exact level lies above, most where pairs are few.
+            assert!((18_907..19_800).contains(&held), "{n}: {held} of 20000");
         }
     }
 

@@ -271,11 +271,12 @@ mod tests {
 
     #[test]
     fn a_pair_needs_both_of_its_runs() {
-        let mut all = blocks(10, 0.005, &[1.3]);
+        let mut all = blocks(20, 0.005, &[1.3]);
         all[3][0] = None;
         all[5][1] = None;
         let found = standing(&all, 2, &RULE, &[]);
-        assert_eq!((found.compared[0].pairs, found.compared[0].verdict), (8, Verdict::Worse));
+        // At the look after 13 blocks, two of which lack a run.
+        assert_eq!((found.compared[0].pairs, found.compared[0].verdict), (11, Verdict::Worse));
         let nothing: Vec<Vec<Option<f64>>> = (0..40).map(|_| vec![Some(1.0), None]).collect();
         let found = standing(&nothing, 2, &RULE, &[]);
         assert_eq!(

@@ -109,10 +109,7 @@ pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
         }
         thread::sleep(AGAIN_AFTER);
         let again = reading(topology, mark);
-        if again.is_empty() {
-            // It has ended: what was seen last stands.
-            break;
-        }
+        // One that has ended meanwhile proves nothing.
         seen = again;
     }
     for rank in seen.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
@@ -237,7 +234,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("5").env(MARK, &mark).spawn()?;
         let found: Vec<u32> = (0..100)
             .find_map(|_| {
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                thread::sleep(Duration::from_millis(20));
                 let found: Vec<u32> = marked(&mark).iter().map(|one| one.pid).collect();
                 (!found.is_empty()).then_some(found)
             })

@@ -33,10 +33,10 @@ pub fn looks(comparisons: usize) -> impl Iterator<Item = Look> {
     let first = (2..).find(pass).unwrap_or(2);
     let blocks = std::iter::successors(Some(first), |before| {
         let grown = (*before as f64 * GROWTH).ceil() as usize;
-        Some(grown.max(before + 2))
+        Some(grown.max(before.saturating_add(2)))
     });
     blocks.enumerate().map(move |(k, blocks)| {
-        let alpha = if k == 0 { first_alpha } else { ALPHA * (1.0 - FIRST) / (k * (k + 1)) as f64 };
+        let alpha = if k == 0 { first_alpha } else { ALPHA * (1.0 - FIRST) / (k as f64 * (k + 1) as f64) };
         Look { blocks, alpha }
     })
 }

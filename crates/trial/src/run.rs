@@ -259,7 +259,7 @@ mod tests {
     fn a_run_beyond_its_time_is_ended_with_all_that_it_started() -> Done {
         let began = Instant::now();
         let script = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & wait; sleep 60";
-        let (ran, _) = ran(&["setsid", "sh", "-c", script], Some(Duration::from_millis(300)), &[])?;
+        let (ran, _) = ran(&["setsid", "--wait", "sh", "-c", script], Some(Duration::from_millis(300)), &[])?;
         assert_eq!((ran.ended_by, ran.status.code()), (EndedBy::Timeout, None));
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
         Ok(())

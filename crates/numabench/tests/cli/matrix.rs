@@ -55,7 +55,7 @@ fn without_a_gpu_every_access_of_every_row_is_measured_placed_and_verified() -> 
     let ns = load["ranks"][0]["outcome"]["summary"]["median_ns"].as_f64().ok_or("no time")?;
     // Of one load, not of a thousand: a cache answers in more than a tenth of a nanosecond, memory in less than 20 µs.
     assert!((0.1..20_000.0).contains(&ns), "{ns} ns");
-    assert!(list(&document, "/verdict").first().is_some(), "{}", document["verdict"]);
+    assert!(!list(&document, "/verdict").is_empty(), "{}", document["verdict"]);
     let table = run(&[&args[..], &["--threads", "1"]].concat());
     assert!(table.out.contains("ns a load") && table.out.contains("read by the CPU"), "{}", table.out);
     Ok(())
@@ -70,7 +70,9 @@ fn what_a_matrix_wrote_is_compared_and_exported_like_any_result() -> Done {
     let csv = run(&["export", "--to", "csv", &file]).well().out;
     assert!(csv.contains("alone/pageable/read/1048576"), "{csv}");
     let compared = run(&["compare", &file, &file]);
-    assert_eq!(compared.code, Some(0), "{}{}", compared.out, compared.err);
+    // One noisy run against itself: the same or undecided, and never a case that is not matched.
+    assert!(matches!(compared.code, Some(0 | 6)), "{}{}", compared.out, compared.err);
+    assert!(compared.out.contains("the only case") && !compared.out.contains("missing"), "{}", compared.out);
     Ok(())
 }
 

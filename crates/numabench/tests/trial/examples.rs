@@ -60,7 +60,7 @@ fn under_mpirun_every_rank_is_placed_by_exec_and_looked_at() -> Done {
     let launch = "mpirun --allow-run-as-root --oversubscribe -n 2 {bind} {app}";
     let options =
         ["trial", "--launch", launch, "--placements", "compact", "--metric", "rate ([0-9.]+)", "--better", "higher"];
-    let ended = run(&[&options[..], &["--max-runs", "6", "--json", "-", "--", path, "40"]].concat());
+    let ended = run(&[&options[..], &["--max-runs", "6", "--json", "-", "--", path, "150"]].concat());
     let document = ended.json().map_err(|error| format!("{error}: {}", ended.err))?;
     let line = document["variants"][1]["line"].as_str().unwrap_or_default();
     assert!(line.contains("--bind-to none numabench exec --strategy compact -- "), "{line}");

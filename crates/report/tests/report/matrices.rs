@@ -168,5 +168,10 @@ fn nodes_against_nodes_are_compared_by_bandwidth_and_by_latency() {
     assert!(said[0].starts_with("Which memory a core uses matters: up to 1.91x (node "), "{said:?}");
     assert_eq!(said[1], "node 0: node 0 is 1.91x node 1 (read, 98.2 GB/s against 51.3 GB/s).");
     assert_eq!(said[2], "node 0: a load from node 0 takes 82.0 ns, from node 1 141.0 ns (1.72x).");
-    insta::assert_snapshot!("matrix_memory", shown(&document));
+    let text = shown(&document);
+    for words in
+        ["read by the CPU, 256 MiB a thread, GB/s", "load by the CPU, random order over 256 MiB, ns a load", "82.0 █"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
 }
