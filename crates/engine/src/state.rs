@@ -160,10 +160,13 @@ impl RunState {
         self.results.iter().map(|ranks| !ranks[rank].member || ranks[rank].stop.is_some()).collect()
     }
 
-    /// Asks `enough` of every rank's blocks (mean nanoseconds a round). A case goes on until all its ranks have enough.
+    /// Asks `enough` of every rank's blocks (mean nanoseconds a round) in the cases of the phase under way: those of a later one have not begun, and
+    /// the time of this one is not theirs. A case goes on until all its ranks have enough.
     /// A rank in trouble is out of it, and with it all ranks of its node that were to be at once: their blocks would not be what was
     /// asked.
     pub fn judge(&mut self, enough: impl Fn(&[f64]) -> Option<StopReason>) {
+        let unfinished = self.cases.iter().zip(self.finished()).filter(|(_, finished)| !finished);
+        let phase = unfinished.map(|(case, _)| case.phase).min();
         for (case, ranks) in self.cases.iter().zip(&mut self.results) {
             // Ranks that are to be at once need each other; alone, one that failed ends nobody else's case.
             let together = case.order == Order::Simultaneous;
@@ -173,6 +176,9 @@ impl RunState {
                 if rank.member && (rank.trouble.is_some() || (together && troubled.contains(node))) {
                     rank.stop.get_or_insert(StopReason::Error);
                 }
+            }
+            if Some(case.phase) != phase {
+                continue;
             }
             let values =
                 |rank: &RankCase| -> Vec<f64> { rank.samples.iter().map(|s| s.block.ns_per_round()).collect() };
@@ -200,4 +206,28 @@ impl RunState {
 /// A case's ranks before anything is measured.
 fn member_of(case: &Case) -> impl Fn(usize) -> RankCase + '_ {
     |rank| RankCase { member: case.has(rank), ..RankCase::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_one_phase_ends_no_case_of_a_later_one() {
+        let case = |index, phase| Case { index, order: Order::Alone, setup: index, phase, members: None };
+        let mut state = RunState::new(&[case(0, 0), case(1, 1), case(2, 1)], &[0, 0]);
+        state.judge(|_| Some(StopReason::MaxTime));
+        assert_eq!(state.finished(), [true, false, false]);
+        state.judge(|_| Some(StopReason::MaxTime));
+        assert_eq!(state.finished(), [true, true, true]);
+    }
+
+    #[test]
+    fn what_a_lost_rank_had_not_finished_is_over_in_every_phase() {
+        let case = |index, phase| Case { index, order: Order::Alone, setup: index, phase, members: Some(vec![0]) };
+        let mut state = RunState::new(&[case(0, 0), case(1, 1)], &[0]);
+        state.lost(0, "gone".to_owned());
+        state.judge(|_| None);
+        assert_eq!(state.finished(), [true, true]);
+    }
 }
