@@ -90,8 +90,12 @@ impl Suite for LoadSuite {
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let pu = self.workers.iter().find(|other| other.rank == worker.rank).map_or(worker.pu, |own| own.pu);
-        let devices = Devices::new(&self.platform);
-        Ok(Box::new(LoadSite { chain: None, held: None, devices, pu, suite: self }))
+        let mut devices = Devices::new(&self.platform);
+        let first = self.cases.iter().find(|case| case.rank == worker.rank).map(|case| case.target);
+        if let Some(target) = first {
+            devices.open(target)?;
+        }
+        Ok(Box::new(LoadSite { chain: None, held: None, devices, pu, first, suite: self }))
     }
 }
 
@@ -137,17 +141,25 @@ struct LoadSite {
     chain: Option<(usize, u32, Cycle)>,
     devices: Devices,
     pu: u32,
+    /// The device of its first case.
+    first: Option<TargetId>,
     suite: Arc<LoadSuite>,
+}
+
+impl LoadSite {
+    /// The device at hand.
+    fn target(&self) -> Option<TargetId> {
+        self.chain.as_ref().map(|(setup, ..)| self.suite.cases[*setup].target).or(self.first)
+    }
 }
 
 impl Site for LoadSite {
     fn latch(&self) -> Option<Latch> {
-        let (setup, ..) = self.chain.as_ref()?;
-        self.devices.latch(self.suite.cases[*setup].target)
+        self.devices.latch(self.target()?)
     }
 
     fn link(&self) -> Option<Link> {
-        match self.suite.cases[self.chain.as_ref()?.0].target {
+        match self.target()? {
             TargetId::Gpu(pci) => topo::link::of(pci),
             TargetId::Node(_) => None,
         }

@@ -52,14 +52,15 @@ pub struct SweepDip {
 pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
     let mut fits = Vec::new();
     let mut done: Vec<(Order, MemoryKind, Direction)> = Vec::new();
-    for case in &document.cases {
+    // Accesses by the CPU are of a range, and cases of a group of some ranks: neither is a size of a sweep.
+    let copies = || document.cases.iter().filter(|case| case.range_bytes.is_none() && case.group.is_none());
+    for case in copies() {
         let axes = (case.order, case.memory, case.direction);
         if done.contains(&axes) {
             continue;
         }
         done.push(axes);
-        let alike: Vec<&Case> =
-            document.cases.iter().filter(|other| (other.order, other.memory, other.direction) == axes).collect();
+        let alike: Vec<&Case> = copies().filter(|other| (other.order, other.memory, other.direction) == axes).collect();
         fits.extend(document.ranks.iter().filter_map(|rank| fit(document.settings.seed, rank.rank, &alike)));
     }
     fits

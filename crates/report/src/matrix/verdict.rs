@@ -102,22 +102,29 @@ fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
     said
 }
 
-/// The figures where there is nothing to compare them with.
+/// The figures where there is nothing to compare them with: `H2D 53.6 to 54.0 GB/s (node 0 and GPU 0, GPU 1). …`.
 fn only(document: &Document, matrix: &Matrix) -> String {
     let mut figures = Vec::new();
     for plane in matrix.planes(document) {
         for (r, row) in matrix.rows.iter().enumerate() {
-            for (c, column) in matrix.columns.iter().enumerate() {
-                if let Some(Ok(cell)) = matrix.cell(document, &plane, r, c) {
-                    let (way, figure) = (way(plane.direction), show(&plane, cell.median));
-                    figures.push(format!("{way} {figure} ({} and {})", row.name, column.name));
-                }
-            }
+            let cell = |(c, column): (usize, &'_ MatrixColumn)| {
+                Some((column.name.clone(), matrix.cell(document, &plane, r, c)?.ok()?.median))
+            };
+            let cells: Vec<(String, f64)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
+            let medians = || cells.iter().map(|(_, median)| *median);
+            let (Some(least), Some(most)) = (medians().reduce(f64::min), medians().reduce(f64::max)) else { continue };
+            let (least, most) = (show(&plane, least), show(&plane, most));
+            let figure = match least.split_once(' ') {
+                Some((number, _)) if least != most => format!("{number} to {most}"),
+                _ => most,
+            };
+            let columns: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
+            figures.push(format!("{} {figure} ({} and {})", way(plane.direction), row.name, columns.join(", ")));
         }
     }
     match figures.is_empty() {
         true => "No figure was measured.".to_owned(),
-        false => format!("There is one place only, and nothing to compare it with: {}.", figures.join(", ")),
+        false => format!("{}. There is one place only, and nothing to compare it with.", figures.join("; ")),
     }
 }
 

@@ -9,6 +9,7 @@ use super::page::{Page, Tone};
 use super::words;
 use crate::Document;
 use crate::matrix::{Cell, Compares, Matrix, Plane};
+use crate::settings::MemoryKind;
 
 /// From this part of the best on: nothing lost, up to a fifth, up to a half, more.
 const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.0, "░")];
@@ -94,6 +95,8 @@ fn caption(plane: &Plane) -> String {
         None => (units::size(plane.bytes), "GB/s"),
     };
     match plane.range_bytes {
+        // A GPU reaches pinned memory only, and the CPU's own accesses need none.
+        Some(_) if plane.memory == MemoryKind::Pinned => format!("{direction} by the GPU, {size}, {unit}"),
         Some(_) => format!("{direction} by the CPU, {size}, {unit}"),
         None => format!("{direction}, {size}, {} memory, {unit}", words::memory(plane.memory)),
     }

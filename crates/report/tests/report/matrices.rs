@@ -123,7 +123,10 @@ fn rows_without_figures_are_labelled_and_one_row_has_nothing_to_be_compared_with
     }
     document.verdict = verdict(&document);
     // GPUs that only one row reaches have nothing to be compared with.
-    assert!(document.verdict[0].starts_with("There is one place only, and nothing to compare it with: H2D 411.6 GB/s"));
+    let said = &document.verdict[0];
+    let nothing = "There is one place only, and nothing to compare it with.";
+    assert!(said.starts_with("H2D ") && said.contains("411.6 GB/s (node 0 and GPU 0"), "{said}");
+    assert!(said.ends_with(nothing), "{said}");
     let text = shown(&document);
     for words in [
         "not measured: node 1, node 2 (it has neither memory nor CPUs)",
