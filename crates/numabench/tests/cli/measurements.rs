@@ -141,6 +141,14 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
             assert_eq!(text(case, "/status"), "measured", "{case:#}");
         }
     }
+    // Rows and columns that have nothing to do with a table are not in it: no figure is made up for them.
+    let kind = &kinds::all()[0];
+    let mut command = with_driver(&kind.folder()?);
+    command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
+    let shown = end(&mut command, ["--size", "1MiB", "--direction", "h2d", "--range", "1MiB", "--reps", "20"]).out;
+    let copies = shown.split("H2D, 1 MiB").nth(1).and_then(|rest| rest.split("\n\n").next()).ok_or("no table")?;
+    assert!(copies.contains("beside 1 thread") && !copies.contains("without copies"), "{shown}");
+    assert!(!copies.contains("all threads") && !copies.contains("0.0000"), "{shown}");
     Ok(())
 }
 

@@ -37,19 +37,28 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     page.blank();
 }
 
+/// The figures of one plane: rows and columns that have something to do with it.
 fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
-    let measured: Vec<usize> = (0..matrix.rows.len()).filter(|row| matrix.rows[*row].reason.is_none()).collect();
-    let all: Vec<Vec<Option<Result<Cell, String>>>> = measured
+    let cells = |row: usize| -> Vec<Option<Result<Cell, String>>> {
+        (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()
+    };
+    let all: Vec<(&str, Vec<_>)> = matrix
+        .rows
         .iter()
-        .map(|row| (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, *row, column)).collect())
+        .enumerate()
+        .filter(|(_, row)| row.reason.is_none())
+        .map(|(at, row)| (row.name.as_str(), cells(at)))
+        .filter(|(_, cells)| cells.iter().any(Option::is_some))
         .collect();
-    let medians = || all.iter().flatten().flatten().flatten().map(|cell| cell.median);
+    let is_used = |column: &usize| all.iter().any(|(_, cells)| cells[*column].is_some());
+    let columns: Vec<usize> = (0..matrix.columns.len()).filter(is_used).collect();
+    let medians = || all.iter().flat_map(|(_, cells)| cells).flatten().flatten().map(|cell| cell.median);
     let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
-    let with_sum = matrix.compares == Compares::Load && matrix.columns.len() > 1;
+    let with_sum = matrix.compares == Compares::Load && columns.len() > 1;
     let mut header = vec![String::new()];
     let mut marks = Vec::new();
-    for column in &matrix.columns {
-        header.push(column.name.clone());
+    for column in &columns {
+        header.push(matrix.columns[*column].name.clone());
         marks.push(header.len());
         header.push(String::new());
     }
@@ -59,27 +68,28 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
     grid.caption(caption(plane));
-    for (row, cells) in measured.iter().zip(&all) {
-        let mut shown = vec![matrix.rows[*row].name.clone()];
+    for (name, cells) in &all {
+        let mut shown = vec![(*name).to_owned()];
         let mut notes: Vec<(Tone, String)> = Vec::new();
-        let mut sum = 0.0;
-        for (column, cell) in matrix.columns.iter().zip(cells) {
-            match cell {
+        for column in &columns {
+            match &cells[*column] {
                 Some(Ok(cell)) => {
-                    sum += cell.median;
                     shown.extend([show(plane, cell.median), shade(plane, cell.median, best).to_owned()]);
                 }
                 Some(Err(why)) => {
                     shown.extend(["–".to_owned(), String::new()]);
                     if !notes.iter().any(|(_, other)| other.ends_with(why)) {
-                        notes.push((Tone::Bad, format!("{}: {why}", column.name)));
+                        notes.push((Tone::Bad, format!("{}: {why}", matrix.columns[*column].name)));
                     }
                 }
                 None => shown.extend([String::new(), String::new()]),
             }
         }
         if with_sum {
-            shown.push(show(plane, sum));
+            // A sum in which a figure is missing would be another one.
+            let figures: Result<Vec<&Cell>, &String> = cells.iter().flatten().map(Result::as_ref).collect();
+            let sum = |cells: Vec<&Cell>| show(plane, cells.iter().map(|cell| cell.median).sum());
+            shown.push(figures.map_or_else(|_| "–".to_owned(), sum));
         }
         grid.row(shown, notes);
     }
