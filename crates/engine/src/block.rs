@@ -71,7 +71,7 @@ impl Rank {
     }
 
     fn alone(&self, ready: &mut Ready, case: &Case, pass: u64) -> Result<Measured, Trouble> {
-        let mut turn = Turn::prepare(self, ready, case, pass, false)?;
+        let mut turn = Warming::begin(self, ready, case, pass)?.prepare(pass, false)?;
         turn.queue()?;
         turn.time(&Solo)?;
         let window = turn.timeline.own_window();
@@ -87,11 +87,14 @@ impl Rank {
     ) -> Result<Result<Measured, Trouble>, Aborted> {
         let group = &*self.group;
         let others = self.members_here(case).count() > 1;
-        let mut turn = if member {
-            mine.and_then(|ready| Turn::prepare(self, ready, case, pass, others))
+        let warming = if member {
+            mine.and_then(|ready| Warming::begin(self, ready, case, pass))
         } else {
             Err(Trouble::Skipped("it takes no part".to_owned()))
         };
+        // A queue that is warmed up holds its latch for a moment, and nobody else's copies may run into that.
+        group.barrier()?;
+        let mut turn = warming.and_then(|warming| warming.prepare(pass, others));
         group.barrier()?;
         // From here to the end of the timed region latches hold: nobody allocates.
         if let Ok(ready) = &mut turn
@@ -145,25 +148,32 @@ impl Rank {
     }
 }
 
-/// A rank's part in one block: the work and what it is timed with.
-struct Turn<'a> {
+/// A rank's part in one block before it is warm.
+struct Warming<'a> {
     rank: &'a Rank,
     work: Box<dyn Work + 'a>,
+    warmth: &'a mut Warmth,
     timeline: &'a mut Timeline,
     spent: &'a mut TimeSpent,
-    effort: Effort,
-    /// Marks queued behind the latch.
-    queued: usize,
     allocation: u32,
 }
 
-impl<'a> Turn<'a> {
-    /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
-    fn prepare(rank: &'a Rank, ready: &'a mut Ready, case: &Case, pass: u64, shared: bool) -> Result<Self, Trouble> {
+impl<'a> Warming<'a> {
+    /// Makes the work, and where it is new and a queue times it, queues a round once: what a queue loads lazily is loaded before anything is timed
+    /// by it.
+    fn begin(rank: &'a Rank, ready: &'a mut Ready, case: &Case, pass: u64) -> Result<Self, Trouble> {
         let Ready { site, warm, timeline, spent, allocation, .. } = ready;
         let mut work = site.work(case.index, pass)?;
         let warmth = &mut warm[case.index];
-        let cold = |failure: Failure| failure.at(Stage::WarmUp);
+        if work.timing() == Timing::Device && *warmth == Warmth::Cold {
+            spent.on(|spent| &mut spent.warm_up_ns, || queue_once(&mut *work)).map_err(cold)?;
+        }
+        Ok(Self { rank, work, warmth, timeline, spent, allocation: *allocation })
+    }
+
+    /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
+    fn prepare(self, pass: u64, shared: bool) -> Result<Turn<'a>, Trouble> {
+        let Self { rank, mut work, warmth, timeline, spent, allocation } = self;
         let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount));
         let earlier = warmed.map_err(cold)?;
         if rank.config.verify {
@@ -180,9 +190,27 @@ impl<'a> Turn<'a> {
         let shared = shared || work.lanes() == Lanes::Two;
         let effort = Effort::new(work.timing(), estimate, shared, rank.fixed_rounds(pass));
         measure::make_room(timeline, &effort);
-        Ok(Self { rank, work, timeline, spent, effort, queued: 0, allocation: *allocation })
+        Ok(Turn { rank, work, timeline, spent, effort, queued: 0, allocation })
     }
+}
 
+fn cold(failure: Failure) -> Failure {
+    failure.at(Stage::WarmUp)
+}
+
+/// A rank's part in one block: the work and what it is timed with.
+struct Turn<'a> {
+    rank: &'a Rank,
+    work: Box<dyn Work + 'a>,
+    timeline: &'a mut Timeline,
+    spent: &'a mut TimeSpent,
+    effort: Effort,
+    /// Marks queued behind the latch.
+    queued: usize,
+    allocation: u32,
+}
+
+impl Turn<'_> {
     fn queue(&mut self) -> Result<(), Trouble> {
         self.queued = measure::queue(&mut *self.work, &self.effort)?;
         Ok(())
@@ -227,12 +255,6 @@ fn warm_up(work: &mut dyn Work, warmth: &Warmth, amount: Amount) -> Result<Optio
         (Warmth::Cold, Amount::Adaptive(_)) => (WARM_ROUNDS, WARM_NS),
         (Warmth::Fresh, Amount::Adaptive(_)) => (0, WARM_NS),
     };
-    if work.timing() == Timing::Device && matches!(warmth, Warmth::Cold) {
-        // What a queue loads lazily is loaded before anything is timed by it.
-        work.hold()?;
-        work.enqueue(1)?;
-        work.finish(&mut [Vec::with_capacity(1), Vec::with_capacity(1)])?;
-    }
     let began = clock::now_ns();
     let mut latest = None;
     for _ in 0..rounds {
@@ -242,6 +264,12 @@ fn warm_up(work: &mut dyn Work, warmth: &Warmth, amount: Amount) -> Result<Optio
         }
     }
     Ok(latest)
+}
+
+fn queue_once(work: &mut dyn Work) -> Result<(), Failure> {
+    work.hold()?;
+    work.enqueue(1)?;
+    work.finish(&mut [Vec::with_capacity(1), Vec::with_capacity(1)])
 }
 
 fn timed_round(work: &mut dyn Work) -> Result<f64, Failure> {

@@ -216,7 +216,7 @@ impl Site for LoadSite {
             _ => Timing::Host,
         };
         let chaser = self.held.as_deref_mut().ok_or_else(nothing)?;
-        Ok(Box::new(LoadWork::new(chaser, cycle, timing)?))
+        Ok(Box::new(LoadWork { chaser, cycle, timing, began: 0, loads: 0 }))
     }
 }
 
@@ -233,14 +233,6 @@ fn measuring(error: device::DeviceError) -> Failure {
     failure(Stage::Measure, &error)
 }
 
-impl<'a> LoadWork<'a> {
-    fn new(chaser: &'a mut dyn Chaser, cycle: &'a Cycle, timing: Timing) -> Result<Self, Failure> {
-        let at = chaser.at().map_err(measuring)?;
-        let began = cycle.number(at).unwrap_or(u64::MAX);
-        Ok(Self { chaser, cycle, timing, began, loads: 0 })
-    }
-}
-
 impl Work for LoadWork<'_> {
     fn timing(&self) -> Timing {
         self.timing
@@ -254,7 +246,10 @@ impl Work for LoadWork<'_> {
         LOADS_A_KERNEL
     }
 
+    /// Where the chase is, and so where it must be after the block.
     fn lay_out(&mut self) -> Result<(), Failure> {
+        let at = self.chaser.at().map_err(measuring)?;
+        (self.began, self.loads) = (self.cycle.number(at).unwrap_or(u64::MAX), 0);
         Ok(())
     }
 

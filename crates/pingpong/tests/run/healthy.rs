@@ -137,6 +137,16 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
 }
 
 #[test]
+fn nobody_copies_while_another_ranks_queue_is_warmed_up() -> Outcome {
+    let slow = Fault::HoldsSlowly(Duration::from_millis(5));
+    let config = RunConfig { orders: vec![Order::Simultaneous], ..config() };
+    let done = run(vec![vec![slow], vec![]], &config)?;
+    assert_eq!(done.mock.complaints(), [""; 0]);
+    assert!(done.only(|_| true).iter().all(|rank| rank.trouble.is_none()));
+    Ok(())
+}
+
+#[test]
 fn ranks_measured_alone_never_meet() -> Outcome {
     let config = RunConfig { orders: vec![Order::Alone], ..config() };
     let done = run(vec![vec![]; 3], &config)?;

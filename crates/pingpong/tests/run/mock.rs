@@ -44,6 +44,8 @@ pub enum Fault {
     OpenMovesTo(u32),
     /// Every other batch takes twice as long.
     Unsteady(Direction),
+    /// Closing the latch takes this time of the machine's.
+    HoldsSlowly(Duration),
 }
 
 /// What happens in a round or batch.

@@ -231,6 +231,11 @@ impl Copier for MockCopier {
         self.expect(!self.in_batch, "a batch inside a batch");
         self.wait();
         self.state.holding.fetch_add(1, Ordering::SeqCst);
+        for fault in &self.state.faults[self.device] {
+            if let Fault::HoldsSlowly(time) = fault {
+                std::thread::sleep(*time);
+            }
+        }
         self.ends_ns.clear();
         (self.held, self.in_batch, self.queued_copies) = (true, true, 0);
         self.batches += 1;
