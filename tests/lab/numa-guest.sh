@@ -206,13 +206,15 @@ done
 
 # thread=single: with one thread a CPU, QEMU 7.2 crashed in about one boot of 25. numa_balancing moves pages while one looks.
 # pcie_ports=compat: hot-plug and error reporting of eight ports take longer than everything else of a boot, and nothing here needs them.
-# no_timer_check: on a busy host the emulated timer comes too late for the kernel's look at it, which then gives up the boot.
+# no_timer_check, lpj, tsc: on a busy host the emulated timer comes too late for what the kernel would measure by it; it gave up the boot, or
+# spent a second of it.
 status=0
 timeout -k 5 "$limit" qemu-system-x86_64 -machine q35 -accel tcg,thread=single -cpu EPYC-Milan \
     -nodefaults -no-user-config -display none -no-reboot -monitor none \
     -serial "file:$work/console" -serial "file:$work/stdout" -serial "file:$work/stderr" -serial "file:$work/status" \
     -kernel "$kernel" -initrd "$work/initrd" \
-    -append "console=ttyS0 panic=-1 mitigations=off numa_balancing=disable pcie_ports=compat no_timer_check ${NUMA_GUEST_APPEND-}" \
+    -append "console=ttyS0 panic=-1 mitigations=off numa_balancing=disable pcie_ports=compat no_timer_check lpj=4000000 tsc=reliable nowatchdog \
+        cryptomgr.notests quiet ${NUMA_GUEST_APPEND-}" \
     "${args[@]}" </dev/null 2>"$work/qemu" &
 qemu=$!
 wait "$qemu" || status=$?

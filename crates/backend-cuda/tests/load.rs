@@ -130,7 +130,11 @@ fn devices_are_listed_in_pci_order_by_what_the_driver_says_of_them() {
 
 /// What `conformance` prints when nothing failed and the driver got everything back.
 fn conforms(latch: &str, told: &[(&str, &str)]) -> String {
-    let output = run("conformance", &[latch], &fake(), told);
+    conforms_in(&[latch], told)
+}
+
+fn conforms_in(asked: &[&str], told: &[(&str, &str)]) -> String {
+    let output = run("conformance", asked, &fake(), told);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && errors.is_empty(), "{text}{errors}");
@@ -160,7 +164,8 @@ fn the_contract_is_kept_without_a_latch() {
 #[test]
 fn a_stream_wait_that_is_refused_or_does_not_hold_gives_way_to_the_spin_kernel() {
     for told in ["fail cuStreamWaitValue32 * 801", "wait holds-nothing"] {
-        let text = conforms("auto", &[("FAKE_FAULTS", told)]);
+        // With the spin kernel the rest of the contract is kept, as the test before has seen.
+        let text = conforms_in(&["auto", "check=held", "check=latch"], &[("FAKE_FAULTS", told)]);
         assert!(text.contains("latch: SpinKernel"), "{told}: {text}");
     }
 }
@@ -195,12 +200,13 @@ fn devices_that_reach_each_other_copy_directly_and_others_through_the_host() {
     for (peers, enabled) in [("peers 0 1", true), ("host-node 0", false)] {
         // What never enables access cannot fail at it.
         let told = [("FAKE_DEVICES", &*devices(peers)), ("FAKE_FAULTS", "fail cuCtxEnablePeerAccess * 999")];
-        let text = conforms("stream-wait", &told[..1]);
+        let asked = ["stream-wait", "check=between devices"];
+        let text = conforms_in(&asked, &told[..1]);
         assert!(
             text.contains("passed  0000:05:00.0  a copy between devices arrives, made by either of them"),
             "{text}"
         );
-        let output = run("conformance", &["stream-wait"], &fake(), &told);
+        let output = run("conformance", &asked, &fake(), &told);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(text.contains("cuCtxEnablePeerAccess failed with code 999"), enabled, "{text}");
     }
@@ -271,10 +277,18 @@ fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() 
 
 #[test]
 fn a_stream_wait_that_never_lets_go_is_found_out() {
-    let output = run("conformance", &["stream-wait"], &fake(), &[("FAKE_FAULTS", "wait never-ends")]);
+    let output = run("conformance", &["stream-wait", "check=latch"], &fake(), &[("FAKE_FAULTS", "wait never-ends")]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("it did not let go within 2000 ms"), "{text}");
     assert!(text.contains("FAILED  the latch in use is none"), "{text}");
+}
+
+#[test]
+fn a_word_that_no_check_has_in_its_name_is_no_success() {
+    let output = run("conformance", &["none", "check=of this kind"], &fake(), &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("no check has any of these in its name: of this kind"), "{text}");
 }
 
 #[test]

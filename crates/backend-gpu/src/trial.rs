@@ -1,5 +1,6 @@
 //! Runs the device contract's checks on this machine's driver and writes what it found: with each latch in turn, or with those
-//! named (`auto`, `stream-wait`, `spin-kernel`, `none`). The `conformance` program of each backend.
+//! named (`auto`, `stream-wait`, `spin-kernel`, `none`), and all checks or those with a word in their name that is given as `check=WORD`. The
+//! `conformance` program of each backend.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -19,8 +20,8 @@ const LATCHES: [(&str, LatchChoice); 4] = [
     ("none", LatchChoice::None),
 ];
 
-/// Runs the checks with the latches `asked` for, or with all. The exit code is 1 when a check failed or a latch that was asked for
-/// could not be had, and 77 when there is no driver or device.
+/// Runs the checks `asked` for with the latches `asked` for, or with all. The exit code is 1 when a check failed or a latch that was asked for
+/// could not be had or no check has such a word, and 77 when there is no driver or device.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -30,8 +31,9 @@ pub fn run<D: Driver>(
     out: &mut impl Write,
 ) -> io::Result<ExitCode> {
     let mut failed = 0;
+    let words: Vec<&str> = asked.iter().filter_map(|asked| asked.strip_prefix("check=")).collect();
     for (name, choice) in LATCHES {
-        if !asked.is_empty() && !asked.iter().any(|asked| asked == name) {
+        if asked.len() > words.len() && !asked.iter().any(|asked| asked == name) {
             continue;
         }
         let platform = match load(choice) {
@@ -56,7 +58,12 @@ pub fn run<D: Driver>(
             }
         }
         let start = Instant::now();
-        for finding in conformance::check(&platform) {
+        let findings = conformance::check_only(&platform, &words);
+        if findings.is_empty() {
+            failed += 1;
+            writeln!(out, "FAILED  no check has any of these in its name: {}", words.join(", "))?;
+        }
+        for finding in findings {
             let device = finding.device.map_or("platform".to_owned(), |id| id.to_string());
             match finding.outcome {
                 Outcome::Passed => writeln!(out, "passed  {device}  {}", finding.check)?,

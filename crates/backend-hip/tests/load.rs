@@ -155,8 +155,12 @@ fn rocms_own_library_without_a_gpu_shows_no_device_and_ends_with_77() {
 
 /// What `hip_conformance` prints when nothing failed and the driver got everything back.
 fn conforms(latch: &str, library: &Path, told: &[(&str, &str)]) -> String {
+    conforms_in(&[latch], library, told)
+}
+
+fn conforms_in(asked: &[&str], library: &Path, told: &[(&str, &str)]) -> String {
     let told = [told, &[("FAKE_LEFTOVERS", "say")]].concat();
-    let output = run("hip_conformance", &[latch], Some(library), &told);
+    let output = run("hip_conformance", asked, Some(library), &told);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && errors.is_empty(), "{text}{errors}");
     text.into_owned()
@@ -196,7 +200,8 @@ fn devices_without_a_uuid_are_known_by_their_address() {
 
 #[test]
 fn a_version_that_does_not_know_whether_streams_can_wait_is_tried() {
-    let text = conforms("auto", &fake(), &[("FAKE_FAULTS", "fail hipDeviceGetAttribute * 1")]);
+    let told = [("FAKE_FAULTS", "fail hipDeviceGetAttribute * 1")];
+    let text = conforms_in(&["auto", "check=held", "check=latch"], &fake(), &told);
     assert!(text.contains("latch: StreamWait"), "{text}");
 }
 

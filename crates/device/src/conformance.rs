@@ -44,7 +44,12 @@ pub struct Finding {
 
 /// Runs every check on the platform and on each of its devices.
 pub fn check(platform: &dyn Platform) -> Vec<Finding> {
-    check_chosen(platform, |_| true)
+    check_only(platform, &[])
+}
+
+/// The same, of those whose name has one of these words in it; of all where there are none.
+pub fn check_only(platform: &dyn Platform, words: &[&str]) -> Vec<Finding> {
+    check_chosen(platform, |check| words.is_empty() || words.iter().any(|word| check.contains(word)))
 }
 
 fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<Finding> {

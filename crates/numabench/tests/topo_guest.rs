@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 use stats::IdSet;
+
+#[path = "cli/lab.rs"]
+mod lab;
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -33,31 +35,14 @@ part loaded; numabench topo --json --input /tmp/node.xml
 /// What the parts of the script wrote, in a guest of this shape; `None` where no guest can run, which is said.
 #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
 fn guest(shape: &str, script: &str) -> Result<Option<BTreeMap<String, String>>, Box<dyn Error>> {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/numa-guest.sh");
-    let check = Command::new(&lab).arg("--check").output()?;
     let numactl = Command::new("sh").args(["-c", "command -v numactl"]).output()?;
-    if !check.status.success() || !numactl.status.success() {
-        let why = String::from_utf8_lossy(&check.stderr).into_owned();
-        eprintln!(
-            "SKIPPED a guest of shape {shape}: {}",
-            if why.is_empty() { "numactl is not installed" } else { &why }
-        );
+    if !numactl.status.success() {
+        eprintln!("SKIPPED a guest of shape {shape}: numactl is not installed");
         return Ok(None);
     }
-    let folder = tempfile::tempdir()?;
-    // Without what only a debugger needs: the guest's memory is small. Whole where there is no strip(1).
-    let (binary, small) = (env!("CARGO_BIN_EXE_numabench"), folder.path().join("numabench"));
-    let stripped = Command::new("strip").arg("-g").arg("-o").arg(&small).arg(binary).status();
-    let source = if stripped.is_ok_and(|status| status.success()) { small.as_path() } else { Path::new(binary) };
-    let mut boot = Command::new(&lab);
-    boot.args(["-s", shape, "-f", &format!("{}:/bin/numabench", source.display())]);
-    boot.arg("-f").arg(String::from_utf8(numactl.stdout)?.trim());
-    let output = boot.args(["sh", "-c", script]).output()?;
-    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    // Errors are shown, not counted: libnuma itself writes some for options that it then follows.
-    assert!(output.status.success(), "{text}{errors}");
-    let part = |part: &str| part.split_once('\n').map(|(name, text)| (name.trim().to_owned(), text.to_owned()));
-    Ok(Some(text.split("@@@ ").filter_map(part).collect()))
+    // Errors are not counted: libnuma itself writes some for options that it then follows.
+    let text = lab::written(shape, &[String::from_utf8(numactl.stdout)?.trim()], script)?;
+    Ok(text.map(|text| lab::parts(&text)))
 }
 
 fn part<'t>(parts: &'t BTreeMap<String, String>, name: &str) -> Result<&'t str, Box<dyn Error>> {

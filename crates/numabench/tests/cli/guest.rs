@@ -7,14 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::driver::{self, Driver};
+use crate::lab;
 use crate::proof::{self, list, number, placed, results, text};
-use crate::run::{BINARY, Done, Ended, skipped};
+use crate::run::{Done, Ended};
 
 /// Shell functions of the guest's script. `run NAME COMMAND...` reports how a command ended. `disturbed NAME FILE VALUE` starts a
 /// run on PU 4 and node 2 in the cgroup `job`, writes VALUE to that cgroup's FILE once the first pass is over, and reports the
@@ -46,22 +45,7 @@ pub fn guest_with(
     programs: &[&str],
     script: &str,
 ) -> Result<Option<BTreeMap<String, Ended>>, Box<dyn Error>> {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/numa-guest.sh");
-    let check = Command::new(&lab).arg("--check").output()?;
-    if !check.status.success() {
-        skipped(&format!("a guest with NUMA nodes: {}", String::from_utf8_lossy(&check.stderr).trim()));
-        return Ok(None);
-    }
-    let folder = tempfile::tempdir()?;
-    let binary = format!("{}:/bin/numabench", small_binary(folder.path()).display());
-    let mut boot = Command::new(&lab);
-    for program in programs {
-        boot.args(["-f", program]);
-    }
-    boot.args(["-s", shape, "-f", &binary, "sh", "-c", &format!("{FUNCTIONS}{script}")]);
-    let output = boot.output()?;
-    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{text}{errors}");
+    let Some(text) = lab::written(shape, programs, &format!("{FUNCTIONS}{script}"))? else { return Ok(None) };
     let ended = |part: &str| -> Option<(String, Ended)> {
         let (head, rest) = part.split_once('\n')?;
         let (name, code) = head.split_once(' ')?;
@@ -69,15 +53,8 @@ pub fn guest_with(
         Some((name.to_owned(), Ended::new(code.parse().ok(), out.to_owned(), err.to_owned())))
     };
     let all: BTreeMap<String, Ended> = text.split("@@@ run ").skip(1).filter_map(ended).collect();
-    assert!(!all.is_empty(), "{text}{errors}");
+    assert!(!all.is_empty(), "{text}");
     Ok(Some(all))
-}
-
-/// The binary without what a debugger needs, which is most of it; with it where there is no strip(1).
-fn small_binary(folder: &Path) -> PathBuf {
-    let small = folder.join("numabench");
-    let stripped = Command::new("strip").arg("-g").arg("-o").arg(&small).arg(BINARY).status();
-    if stripped.is_ok_and(|status| status.success()) { small } else { PathBuf::from(BINARY) }
 }
 
 /// How a run of the script ended; it is taken out, since most checks consume it.

@@ -41,6 +41,8 @@ mod goldens;
 mod guest;
 mod guest_check;
 mod kinds;
+#[allow(dead_code, reason = "other binaries use the rest")]
+mod lab;
 mod latency;
 mod matrix;
 mod measurements;

@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::run::{BINARY, Done, skipped};
+use crate::lab;
+use crate::run::Done;
 
 /// `rank NAME OPTIONS` runs a program of two megabytes under numabench and shows what it has.
 const SCRIPT: &str = r#"
@@ -74,31 +73,10 @@ fn seen(text: &str) -> Result<Seen, Box<dyn Error>> {
     Ok(Seen { gpus, pus: after("Cpus_allowed_list:").ok_or("no affinity")?.to_owned(), policies, pages })
 }
 
-/// What the guest wrote, by part; `None` where no guest can run, which is said.
-fn guest() -> Result<Option<BTreeMap<String, String>>, Box<dyn Error>> {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/numa-guest.sh");
-    let check = Command::new(&lab).arg("--check").output()?;
-    if !check.status.success() {
-        skipped(&format!("a guest with NUMA nodes: {}", String::from_utf8_lossy(&check.stderr).trim()));
-        return Ok(None);
-    }
-    let folder = tempfile::tempdir()?;
-    // Without what only a debugger needs: the guest's memory is small. Whole where there is no strip(1).
-    let small = folder.path().join("numabench");
-    let stripped = Command::new("strip").arg("-g").arg("-o").arg(&small).arg(BINARY).status();
-    let source = if stripped.is_ok_and(|status| status.success()) { small } else { PathBuf::from(BINARY) };
-    let mut boot = Command::new(&lab);
-    boot.args(["-s", "lumig", "-f", &format!("{}:/bin/numabench", source.display()), "sh", "-c", SCRIPT]);
-    let output = boot.output()?;
-    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{text}{errors}");
-    let part = |part: &str| part.split_once('\n').map(|(name, text)| (name.to_owned(), text.to_owned()));
-    Ok(Some(text.split("@@@ ").filter_map(part).collect()))
-}
-
 #[test]
 fn in_a_guest_of_four_nodes_each_ranks_program_has_its_gpu_and_the_cores_and_the_memory_beside_it() -> Done {
-    let Some(parts) = guest()? else { return Ok(()) };
+    let Some(text) = lab::written("lumig", &[], SCRIPT)? else { return Ok(()) };
+    let parts = lab::parts(&text);
     let part = |name: &str| parts.get(name).ok_or_else(|| format!("the guest did not write {name}: {parts:#?}"));
     let of = |name: &str| -> Result<Seen, Box<dyn Error>> {
         let text = part(name)?;

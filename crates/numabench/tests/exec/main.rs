@@ -8,6 +8,8 @@
 //! What passes through is held against the same command without numabench, so that a test cannot be right by accident. What a machine
 //! lacks is said in a line that begins with `SKIPPED`.
 
+#[path = "../cli/lab.rs"]
+mod lab;
 #[path = "../cli/run.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod run;

@@ -3,11 +3,8 @@
 //! The guest is emulated and its memory is all alike, so the program takes the place of one that is bound by memory: it asks the kernel where its own pages lie
 //! and which CPUs it may use, and prints a figure that is half as large again where most pages are on another node. Binding and proof are the guest's kernel's own.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::run::{BINARY, Done, skipped};
+use crate::lab;
+use crate::run::Done;
 
 /// The program: some memory of its own, then a look at where it lies. CPUs 2 and 3 are of node 1.
 const FIGURE: &str = r#"x=$(yes | head -c 600000)
@@ -22,37 +19,16 @@ trial() { numabench trial --metric 'x=([0-9]+)' --better lower --launch 'taskset
 part far
 trial --vary membind=3 --quiet -- sh -c "$FIGURE"
 part moved
-(while ! [ -e /third ]; do sleep 0.1; done; sleep 2; taskset -p 80 $(cat /third)) >/dev/null 2>&1 &
-trial --vary Y=1 --max-time 12s -- sh -c 'echo run >>/ran; [ $(wc -l </ran) != 3 ] || echo $$ >/third; sleep 4; echo x=100'
+(while ! [ -e /third ]; do sleep 0.1; done; sleep 1; taskset -p 80 $(cat /third)) >/dev/null 2>&1 &
+trial --vary Y=1 --max-time 12s -- sh -c 'echo run >>/ran; [ $(wc -l </ran) != 3 ] || echo $$ >/third; sleep 2; echo x=100'
 true
 "#;
 
-/// What the guest wrote, by part; `None` where no guest can run, which is said.
-fn guest() -> Result<Option<BTreeMap<String, String>>, Box<dyn std::error::Error>> {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/numa-guest.sh");
-    let check = Command::new(&lab).arg("--check").output()?;
-    if !check.status.success() {
-        skipped(&format!("a guest with NUMA nodes: {}", String::from_utf8_lossy(&check.stderr).trim()));
-        return Ok(None);
-    }
-    let folder = tempfile::tempdir()?;
-    // Without what only a debugger needs: the guest's memory is small. Whole where there is no strip(1).
-    let small = folder.path().join("numabench");
-    let stripped = Command::new("strip").arg("-g").arg("-o").arg(&small).arg(BINARY).status();
-    let source = if stripped.is_ok_and(|status| status.success()) { small } else { PathBuf::from(BINARY) };
-    let script = format!("FIGURE={}\n{SCRIPT}", shell_words::quote(FIGURE));
-    let output = Command::new(&lab)
-        .args(["-s", "lumig", "-t", "500", "-f", &format!("{}:/bin/numabench", source.display()), "sh", "-c", &script])
-        .output()?;
-    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{text}{errors}");
-    let part = |part: &str| part.split_once('\n').map(|(name, text)| (name.to_owned(), text.to_owned()));
-    Ok(Some(text.split("@@@ ").filter_map(part).collect()))
-}
-
 #[test]
 fn in_a_guest_memory_on_a_far_node_is_found_slower_and_a_run_that_is_moved_is_flagged() -> Done {
-    let Some(parts) = guest()? else { return Ok(()) };
+    let script = format!("FIGURE={}\n{SCRIPT}", shell_words::quote(FIGURE));
+    let Some(text) = lab::written("lumig", &[], &script)? else { return Ok(()) };
+    let parts = lab::parts(&text);
     let part = |name: &str| parts.get(name).ok_or_else(|| format!("the guest did not write {name}: {parts:#?}"));
     let far = part("far")?;
     assert!(far.contains("No variant is better than the baseline; membind=3 is worse."), "{far}");

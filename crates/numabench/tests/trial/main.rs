@@ -9,6 +9,8 @@
 //! Figures are printed by the programs themselves where a test asserts one: no test depends on how fast this machine is. What a machine lacks is
 //! said in a line that begins with `SKIPPED`.
 
+#[path = "../cli/lab.rs"]
+mod lab;
 #[path = "../cli/run.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
 mod run;
