@@ -24,6 +24,7 @@ mod kernels;
 mod lane;
 mod latch;
 pub mod library;
+mod own_queue;
 mod pattern_kernels;
 mod peer;
 mod platform;

@@ -7,16 +7,16 @@ use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{CallError, DeviceError, Marks, Pattern, PeerCopier, PeerEnd, PeerPath};
+use device::{CallError, DeviceError, Difference, Pattern, PeerCopier, PeerEnd, PeerPath};
 
 use crate::areas::unsupported;
 use crate::context::Context;
 use crate::copier::Tools;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
-use crate::latch::Mechanism;
+use crate::own_queue::OwnQueue;
 use crate::pattern_kernels::PatternKernels;
-use crate::queue::{Queue, no_batch};
+use crate::stream::Stream;
 
 /// How many bytes cross at once where the host fills or compares: whole pages.
 const PIECE: usize = 1 << 20;
@@ -34,11 +34,9 @@ pub(crate) struct GpuPeerCopier<D: Driver> {
     source: Option<Area<D>>,
     destination: Option<Area<D>>,
     len: usize,
-    /// The context of the device that copies.
-    context: Arc<Context<D>>,
-    latch: Result<Mechanism<D>, String>,
     path: PeerPath,
-    queue: Option<Queue<D>>,
+    /// Of the device that copies.
+    queue: OwnQueue<D>,
 }
 
 impl<D: Driver> Area<D> {
@@ -66,7 +64,23 @@ impl<D: Driver> Area<D> {
         Ok(self.memory.read(bytes - 1, &mut [0])?)
     }
 
-    fn compare(&self, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    /// The first byte that differs.
+    fn compare(&self, pattern: Pattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
+        let Some(offset) = self.first_wrong_word(pattern, bytes)? else { return Ok(None) };
+        let mut got = [0; 8];
+        let got = &mut got[..(bytes - offset as usize).min(8)];
+        self.read(offset as usize, got)?;
+        let expected = pattern.word(offset / 8).to_le_bytes();
+        match got.iter().zip(expected).position(|(got, expected)| *got != expected) {
+            Some(at) => Ok(Some(Difference { offset: offset + at as u64, expected: expected[at], got: got[at] })),
+            None => Err(unsupported(
+                "comparing on the device",
+                format!("it found byte {offset} wrong, which reads back right"),
+            )),
+        }
+    }
+
+    fn first_wrong_word(&self, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
         if let Ok(kernels) = &self.patterns {
             let words = bytes as u64 / 8;
             if let Some(word) = kernels.compare(&self.memory, pattern, words)? {
@@ -117,15 +131,9 @@ impl<D: Driver> GpuPeerCopier<D> {
             source: Some(Area::new(source, from_tools, len)?),
             destination: Some(Area::new(destination, to_tools, len)?),
             len,
-            context: Arc::clone(context),
-            latch: tools.latch.clone(),
             path,
-            queue: None,
+            queue: OwnQueue::new(context, tools.latch.clone(), "queueing copies"),
         })
-    }
-
-    fn settle(&mut self) -> Result<(), CallError> {
-        self.queue.as_mut().map_or(Ok(()), Queue::settle)
     }
 
     fn check(&self, bytes: usize) -> Result<(), DeviceError> {
@@ -141,30 +149,17 @@ impl<D: Driver> GpuPeerCopier<D> {
         area.as_ref().ok_or_else(|| unsupported("this copy", "its memory was given up after a failure"))
     }
 
-    /// Queues one copy on each call of `act`'s argument.
-    fn on_queue(
-        &mut self,
-        bytes: usize,
-        act: impl FnOnce(
-            &mut Queue<D>,
-            &dyn Fn(&crate::stream::Stream<D>) -> Result<(), CallError>,
-        ) -> Result<(), DeviceError>,
-    ) -> Result<(), DeviceError> {
+    /// What queues one copy on a stream.
+    fn copy(&self, bytes: usize) -> Result<impl Fn(&Stream<D>) -> Result<(), CallError> + use<D>, DeviceError> {
         self.check(bytes)?;
-        if self.queue.is_none() {
-            self.queue = Some(Queue::new(&self.context, false)?);
-        }
-        let (Some(queue), Some(source), Some(destination)) = (&mut self.queue, &self.source, &self.destination) else {
-            return Err(unsupported("this copy", "its memory was given up after a failure"));
-        };
-        let (to, from) = ((&destination.memory, &*destination.context), (&source.memory, &*source.context));
-        let context = &self.context;
-        let copy = |stream: &crate::stream::Stream<D>| {
-            let (to, from) = ((to.0.address(), to.1.handle()), (from.0.address(), from.1.handle()));
+        let end = |end| self.area(end).map(|area| (area.memory.address(), Arc::clone(&area.context)));
+        let (from, to) = (end(PeerEnd::Source)?, end(PeerEnd::Destination)?);
+        let context = Arc::clone(self.queue.context());
+        Ok(move |stream: &Stream<D>| {
+            let (to, from) = ((to.0, to.1.handle()), (from.0, from.1.handle()));
             // SAFETY: both areas have so many bytes; they and the stream live until the queue has been waited for, or are leaked.
             unsafe { context.enter()?.copy_peer_async(to, from, bytes, stream.handle()) }
-        };
-        act(queue, &copy)
+        })
     }
 }
 
@@ -175,66 +170,51 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
 
     fn fill(&mut self, end: PeerEnd, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
         self.check(bytes)?;
-        self.settle()?;
+        self.queue.settle()?;
         self.area(end)?.fill(pattern, bytes)
     }
 
-    fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
         self.check(bytes)?;
-        self.settle()?;
+        self.queue.settle()?;
         self.area(PeerEnd::Destination)?.compare(pattern, bytes)
     }
 
     fn round(&mut self, bytes: usize) -> Result<(), DeviceError> {
-        self.settle()?;
-        // SAFETY: see `on_queue`.
-        self.on_queue(bytes, |queue, copy| Ok(unsafe { queue.round(false, |first, _| copy(first)) }?))
+        let copy = self.copy(bytes)?;
+        // SAFETY: see `copy`.
+        unsafe { self.queue.round(copy) }
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
-        self.settle()?;
-        let latch = self.latch.as_ref();
-        let mechanism = latch.map_err(|reason| unsupported("queueing copies", format!("it has no latch: {reason}")))?;
-        let (mechanism, context) = (mechanism.clone(), Arc::clone(&self.context));
-        if self.queue.is_none() {
-            self.queue = Some(Queue::new(&self.context, false)?);
-        }
-        self.queue.as_mut().map_or(Ok(()), |queue| queue.hold(&context, &mechanism))
+        self.queue.hold()
     }
 
     fn enqueue(&mut self, bytes: usize, copies: u32) -> Result<(), DeviceError> {
-        // SAFETY: see `on_queue`.
-        let queued =
-            self.on_queue(bytes, |queue, copy| unsafe { queue.enqueue(false, copies, |first, _| copy(first)) });
-        if queued.is_err() {
-            self.queue.iter_mut().for_each(Queue::open);
-        }
-        queued
+        let copy = self.copy(bytes).inspect_err(|_| self.queue.release());
+        // SAFETY: see `copy`.
+        unsafe { self.queue.enqueue(copies, copy?) }
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {
-        self.queue.iter_mut().for_each(Queue::open);
+        self.queue.release();
         Ok(())
     }
 
     fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
-        Ok(self.queue.as_mut().map_or(Ok(0), Queue::rounds_ended)?)
+        self.queue.rounds_ended()
     }
 
     fn finish(&mut self, ends_ns: &mut Vec<f64>) -> Result<(), DeviceError> {
-        self.settle()?;
-        let mut marks = Marks { first_ns: mem::take(ends_ns), second_ns: Vec::new() };
-        let queue = self.queue.as_mut().ok_or_else(|| no_batch("finishing a batch"));
-        let finished = queue.and_then(|queue| queue.finish(&mut marks));
-        *ends_ns = marks.first_ns;
-        finished
+        self.queue.finish(ends_ns)
     }
 }
 
 impl<D: Driver> Drop for GpuPeerCopier<D> {
     fn drop(&mut self) {
-        if self.settle().is_err() {
-            mem::forget((self.source.take(), self.destination.take(), self.queue.take()));
+        if self.queue.settle().is_err() {
+            mem::forget((self.source.take(), self.destination.take()));
+            self.queue.leak();
         }
     }
 }

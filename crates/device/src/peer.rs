@@ -4,7 +4,7 @@
 //! The two differ on most links, so that both are measured. Where the devices cannot reach each other, the driver stages the copy through
 //! host memory; [`PeerCopier::path`] says which it is.
 
-use crate::{DeviceError, Pattern};
+use crate::{DeviceError, Difference, Pattern};
 
 /// One end of a copy between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,11 +48,11 @@ pub trait PeerCopier {
     /// The call that failed.
     fn fill(&mut self, end: PeerEnd, pattern: Pattern, bytes: usize) -> Result<(), DeviceError>;
 
-    /// Compares the first `bytes` at the destination with a pattern: the offset of the first word (of 8 bytes) that differs. Untimed.
+    /// Compares the first `bytes` at the destination with a pattern: the first byte that differs. Untimed.
     ///
     /// # Errors
     /// The call that failed.
-    fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError>;
+    fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<Difference>, DeviceError>;
 
     /// One copy, waited for.
     ///

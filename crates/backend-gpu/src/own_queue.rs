@@ -1,0 +1,130 @@
+//! The queue of one kind of work that goes one way, made when it is first needed: what copies between devices and chains of loads have in common.
+//!
+//! Left out: two ways at once and memory that cannot be queued, which only copies between host and device have (`copier`).
+
+use std::mem;
+use std::sync::Arc;
+
+use device::{CallError, DeviceError, Marks};
+
+use crate::areas::unsupported;
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::latch::Mechanism;
+use crate::queue::{Queue, no_batch};
+use crate::stream::Stream;
+
+/// A queue, or what it takes to make one.
+pub(crate) struct OwnQueue<D: Driver> {
+    context: Arc<Context<D>>,
+    latch: Result<Mechanism<D>, String>,
+    /// What is queued, in words: `queueing loads`.
+    what: &'static str,
+    queue: Option<Queue<D>>,
+}
+
+impl<D: Driver> OwnQueue<D> {
+    pub(crate) fn new(context: &Arc<Context<D>>, latch: Result<Mechanism<D>, String>, what: &'static str) -> Self {
+        Self { context: Arc::clone(context), latch, what, queue: None }
+    }
+
+    /// The context that it is on.
+    pub(crate) fn context(&self) -> &Arc<Context<D>> {
+        &self.context
+    }
+
+    /// Opens the latch and waits for what is queued.
+    ///
+    /// # Errors
+    /// The wait failed: what is queued may still be going on.
+    pub(crate) fn settle(&mut self) -> Result<(), CallError> {
+        self.queue.as_mut().map_or(Ok(()), Queue::settle)
+    }
+
+    fn need(&mut self) -> Result<&mut Queue<D>, CallError> {
+        match &mut self.queue {
+            Some(queue) => Ok(queue),
+            none => Ok(none.insert(Queue::new(&self.context, false)?)),
+        }
+    }
+
+    /// One round, waited for.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// What `act` queues stays valid until the queue has been waited for.
+    pub(crate) unsafe fn round(
+        &mut self,
+        act: impl Fn(&Stream<D>) -> Result<(), CallError>,
+    ) -> Result<(), DeviceError> {
+        self.settle()?;
+        // SAFETY: the caller's word.
+        Ok(unsafe { self.need()?.round(false, |stream, _| act(stream)) }?)
+    }
+
+    /// Closes the latch.
+    ///
+    /// # Errors
+    /// There is none, or a call failed.
+    pub(crate) fn hold(&mut self) -> Result<(), DeviceError> {
+        self.settle()?;
+        let latch = self.latch.as_ref();
+        let mechanism = latch.map_err(|reason| unsupported(self.what, format!("it has no latch: {reason}")))?.clone();
+        let context = Arc::clone(&self.context);
+        self.need()?.hold(&context, &mechanism)
+    }
+
+    /// Queues rounds behind the latch, which a failure opens.
+    ///
+    /// # Errors
+    /// No batch was begun, or a call failed.
+    ///
+    /// # Safety
+    /// As for [`OwnQueue::round`].
+    pub(crate) unsafe fn enqueue(
+        &mut self,
+        rounds: u32,
+        act: impl Fn(&Stream<D>) -> Result<(), CallError>,
+    ) -> Result<(), DeviceError> {
+        let Some(queue) = &mut self.queue else { return Err(no_batch(self.what)) };
+        // SAFETY: the caller's word.
+        let queued = unsafe { queue.enqueue(false, rounds, |stream, _| act(stream)) };
+        if queued.is_err() {
+            queue.open();
+        }
+        queued
+    }
+
+    /// Opens the latch.
+    pub(crate) fn release(&mut self) {
+        self.queue.iter_mut().for_each(Queue::open);
+    }
+
+    /// How many rounds have ended.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
+        Ok(self.queue.as_mut().map_or(Ok(0), Queue::rounds_ended)?)
+    }
+
+    /// Ends the batch: when each round ended, ns by the device's clock.
+    ///
+    /// # Errors
+    /// No batch was begun, or a call failed.
+    pub(crate) fn finish(&mut self, ends_ns: &mut Vec<f64>) -> Result<(), DeviceError> {
+        self.settle()?;
+        let mut marks = Marks { first_ns: mem::take(ends_ns), second_ns: Vec::new() };
+        let queue = self.queue.as_mut().ok_or_else(|| no_batch("finishing a batch"));
+        let finished = queue.and_then(|queue| queue.finish(&mut marks));
+        *ends_ns = marks.first_ns;
+        finished
+    }
+
+    /// What could not be waited for is never freed.
+    pub(crate) fn leak(&mut self) {
+        mem::forget(self.queue.take());
+    }
+}
