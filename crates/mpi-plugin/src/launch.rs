@@ -1,6 +1,7 @@
 //! This process in its launch: starting, its place, messages, and leaving.
 //!
-//! The node is what MPI_COMM_TYPE_SHARED says, as for programs that pick their GPU by it. Nodes are numbered by their lowest rank.
+//! The node is what MPI_COMM_TYPE_SHARED says, as for programs that pick their GPU by it; nodes that are one machine under two names are one (`ranks::machine`).
+//! Nodes are numbered by their lowest rank.
 //! Messages have a communicator of their own, so that nothing MPI sends for itself mixes with them.
 
 use std::ffi::c_int;
@@ -9,12 +10,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpi_sys::{
-    MPI_Abort, MPI_Bcast, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler, MPI_Comm_size,
-    MPI_Comm_split, MPI_Comm_split_type, MPI_Finalize, MPI_Ibarrier, MPI_Init_thread, RSMPI_COMM_NULL,
+    MPI_Abort, MPI_Allgather, MPI_Bcast, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
+    MPI_Comm_size, MPI_Comm_split, MPI_Comm_split_type, MPI_Finalize, MPI_Ibarrier, MPI_Init_thread, RSMPI_COMM_NULL,
     RSMPI_COMM_TYPE_SHARED, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL,
-    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_UINT32_T, RSMPI_UNDEFINED,
+    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_UINT32_T, RSMPI_UINT64_T,
+    RSMPI_UNDEFINED,
 };
 use ranks::abi::RawPlace;
+use ranks::machine;
 
 use crate::call::{Trouble, check};
 use crate::inbox::Inbox;
@@ -128,38 +131,68 @@ impl Launch {
 /// Collective: this process's place, without the thread level.
 fn find_place(comm: MPI_Comm) -> Result<RawPlace, Trouble> {
     let (rank, size) = rank_and_size(comm)?;
-    let mut node_comm = null_comm();
+    let mut shared = null_comm();
     // SAFETY: a communicator of ours, and a handle to write to. The key orders a node's processes as in the launch.
-    let code = unsafe { MPI_Comm_split_type(comm, RSMPI_COMM_TYPE_SHARED, rank, RSMPI_INFO_NULL, &raw mut node_comm) };
+    let code = unsafe { MPI_Comm_split_type(comm, RSMPI_COMM_TYPE_SHARED, rank, RSMPI_INFO_NULL, &raw mut shared) };
     check("MPI_Comm_split_type", code)?;
+    let [node, nodes] = find_node(comm, shared, rank)?;
+    free(shared)?;
+    let colour = c_int::try_from(node).map_err(|_| Trouble::new("MPI_Comm_split", format!("{node} nodes")))?;
+    let node_comm = split(comm, colour, rank)?;
     let (node_rank, node_size) = rank_and_size(node_comm)?;
-
-    // The first of each node, in the order of their ranks, are numbered as their nodes are.
-    let mut firsts = null_comm();
-    // SAFETY: reading a constant of the MPI library.
-    let colour = if node_rank == 0 { 0 } else { unsafe { RSMPI_UNDEFINED } };
-    // SAFETY: as above.
-    check("MPI_Comm_split", unsafe { MPI_Comm_split(comm, colour, rank, &raw mut firsts) })?;
-    let mut node = [0_u32; 2];
-    if node_rank == 0 {
-        let (number, nodes) = rank_and_size(firsts)?;
-        node = [number.cast_unsigned(), nodes.cast_unsigned()];
-        // SAFETY: a communicator of ours that nobody uses any more.
-        check("MPI_Comm_free", unsafe { MPI_Comm_free(&raw mut firsts) })?;
-    }
-    // SAFETY: two integers to read from or write to, and a communicator of ours.
-    check("MPI_Bcast", unsafe { MPI_Bcast(node.as_mut_ptr().cast(), 2, RSMPI_UINT32_T, 0, node_comm) })?;
-    // SAFETY: a communicator of ours that nobody uses any more.
-    check("MPI_Comm_free", unsafe { MPI_Comm_free(&raw mut node_comm) })?;
+    free(node_comm)?;
     Ok(RawPlace {
         rank: rank.cast_unsigned(),
         size: size.cast_unsigned(),
-        node: node[0],
-        nodes: node[1],
+        node,
+        nodes,
         node_rank: node_rank.cast_unsigned(),
         node_size: node_size.cast_unsigned(),
         thread_level: 0,
     })
+}
+
+/// Collective: the number of this process's machine, and how many there are. The first of each of MPI's nodes (`shared`), in the order of their ranks,
+/// find out which of these are one machine.
+fn find_node(comm: MPI_Comm, shared: MPI_Comm, rank: c_int) -> Result<[u32; 2], Trouble> {
+    let (shared_rank, _) = rank_and_size(shared)?;
+    // SAFETY: reading a constant of the MPI library.
+    let colour = if shared_rank == 0 { 0 } else { unsafe { RSMPI_UNDEFINED } };
+    let firsts = split(comm, colour, rank)?;
+    let mut node = [0_u32; 2];
+    if shared_rank == 0 {
+        let (number, count) = rank_and_size(firsts)?;
+        let (mine, mut keys) = (machine::key(), vec![0_u64; number_of_items(count)]);
+        let (from, to) = ((&raw const mine).cast(), keys.as_mut_ptr().cast());
+        // SAFETY: an integer to read from, room for as many as the communicator has members, and a communicator of ours.
+        let code = unsafe { MPI_Allgather(from, 1, RSMPI_UINT64_T, to, 1, RSMPI_UINT64_T, firsts) };
+        check("MPI_Allgather", code)?;
+        free(firsts)?;
+        let machines = machine::machines(&keys);
+        let nodes = machines.iter().max().map_or(0, |last| last + 1);
+        node = [machines[number_of_items(number)], nodes];
+    }
+    // SAFETY: two integers to read from or write to, and a communicator of ours.
+    check("MPI_Bcast", unsafe { MPI_Bcast(node.as_mut_ptr().cast(), 2, RSMPI_UINT32_T, 0, shared) })?;
+    Ok(node)
+}
+
+/// Collective: the communicator of those with the same colour, in the order of their ranks.
+fn split(comm: MPI_Comm, colour: c_int, rank: c_int) -> Result<MPI_Comm, Trouble> {
+    let mut part = null_comm();
+    // SAFETY: a communicator of ours, and a handle to write to.
+    check("MPI_Comm_split", unsafe { MPI_Comm_split(comm, colour, rank, &raw mut part) })?;
+    Ok(part)
+}
+
+fn free(mut comm: MPI_Comm) -> Result<(), Trouble> {
+    // SAFETY: a communicator of ours that nobody uses any more.
+    check("MPI_Comm_free", unsafe { MPI_Comm_free(&raw mut comm) })
+}
+
+/// A count of MPI's, which is never negative.
+fn number_of_items(count: c_int) -> usize {
+    usize::try_from(count).unwrap_or_default()
 }
 
 fn rank_and_size(comm: MPI_Comm) -> Result<(c_int, c_int), Trouble> {

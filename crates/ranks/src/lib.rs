@@ -16,6 +16,7 @@ mod launch;
 mod library;
 mod liveness;
 mod local_world;
+pub mod machine;
 mod mpi;
 mod page;
 mod plugin;
