@@ -1,13 +1,42 @@
 //! Whether a model holds together: a file may be well formed for hwloc and still contradict itself.
 //!
-//! Only what the queries rely on is checked: ids name one thing, and parts lie within what they are parts of.
+//! Only what the queries rely on is checked: ids name one thing and are what their sets say, parts lie within what they are parts of, and sizes and
+//! rates are such as a machine can have.
 
 use std::collections::BTreeSet;
 
+use hwlocality::Topology as Hwloc;
+use hwlocality::object::types::ObjectType;
 use stats::IdSet;
+use stats::units::{rate as written, rounded_size};
 
 use crate::TopoError;
+use crate::hwloc_object::{nodes_of, os_index, pus_of};
 use crate::model::Topology;
+
+/// What 52 bits of physical address reach, the most of any processor numabench runs on.
+const MOST_MEMORY: u64 = 1 << 52;
+/// Several times what 32 lanes of PCIe 7 carry.
+const FASTEST_LINK: u64 = 2_000_000_000_000;
+
+/// Whether hwloc's PUs and NUMA nodes are what their own sets say.
+///
+/// # Errors
+/// [`TopoError::Inconsistent`], naming the first that is not.
+pub(crate) fn check_ids(hwloc: &Hwloc) -> Result<(), TopoError> {
+    let kinds = [(ObjectType::PU, "PU", "cpuset"), (ObjectType::NUMANode, "NUMA node", "nodeset")];
+    for (kind, name, set_name) in kinds {
+        for object in hwloc.objects_with_type(kind) {
+            let set = if kind == ObjectType::PU { pus_of(object) } else { nodes_of(object) };
+            // An offline PU has no set, and some files leave sets out.
+            if let Some(id) = os_index(object).filter(|id| !set.is_empty() && set != IdSet::from_iter([*id])) {
+                let what = format!("{name} {id} has the {set_name} {set}");
+                return Err(TopoError::Inconsistent { what });
+            }
+        }
+    }
+    Ok(())
+}
 
 impl Topology {
     /// # Errors
@@ -21,6 +50,18 @@ impl Topology {
         let mut nodes = BTreeSet::new();
         if let Some(node) = self.nodes.iter().find(|node| !nodes.insert(node.os_index)) {
             return contradiction(format!("two NUMA nodes have the OS index {}", node.os_index));
+        }
+        if let Some(node) = self.nodes.iter().find(|node| node.total_bytes > MOST_MEMORY) {
+            let size = rounded_size(node.total_bytes);
+            return contradiction(format!(
+                "NUMA node {} has {size} of memory, more than any processor reaches",
+                node.os_index
+            ));
+        }
+        let rate = |gpu: &crate::model::Gpu| gpu.link.as_ref().and_then(|link| link.bytes_per_s).unwrap_or(0);
+        if let Some(gpu) = self.gpus.iter().find(|gpu| rate(gpu) > FASTEST_LINK) {
+            let rate = written(rate(gpu) as f64);
+            return contradiction(format!("the PCIe link of GPU {} carries {rate}, more than there are", gpu.pci));
         }
         let mut addresses = BTreeSet::new();
         if let Some(gpu) = self.gpus.iter().find(|gpu| !addresses.insert(gpu.pci)) {
@@ -72,6 +113,9 @@ mod tests {
         let mut foreign = machine()?;
         foreign.allowed.pus = [99].into_iter().collect();
         assert!(says(foreign).contains("PUs 99"));
+        let mut boundless = machine()?;
+        boundless.nodes[0].total_bytes = u64::MAX;
+        assert!(says(boundless).contains("of memory, more than any processor reaches"));
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use stats::IdSet;
 use crate::TopoError;
 use crate::bitmap::ids;
 use crate::cgroup;
+use crate::check::check_ids;
 use crate::devices;
 use crate::fs_root::{FsRoot, value_of};
 use crate::gpu_class::NVIDIA;
@@ -53,6 +54,7 @@ pub(crate) fn survey(
     root: Option<&FsRoot>,
     drivers: Drivers,
 ) -> Result<Survey, TopoError> {
+    check_ids(hwloc)?;
     let topology = model(hwloc, source, load::hwloc_version(), root);
     topology.check()?;
     let around = surroundings(hwloc, &topology, root);

@@ -16,6 +16,13 @@ impl Topology {
         self.nodes.iter().find(|node| node.os_index == os_index)
     }
 
+    /// How much memory the node has, bytes; `None` where there is no such node, and where neither hwloc nor the kernel says (a container without
+    /// /sys).
+    pub fn memory_bytes(&self, node: u32) -> Option<u64> {
+        let node = self.node(node)?;
+        (node.total_bytes > 0 || node.kind != NodeKind::Normal).then_some(node.total_bytes)
+    }
+
     /// The core that the PU belongs to; `None` for a PU that is offline or does not exist.
     pub fn core_of(&self, pu: u32) -> Option<&Core> {
         self.cores.iter().find(|core| core.pus.contains(pu))
