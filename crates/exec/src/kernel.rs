@@ -2,14 +2,16 @@
 //!
 //! Raw calls, as in `engine` and for its reasons (libc's `cpu_set_t` ends at PU 1023), and not shared with it: there a thread that is bound is
 //! never bound again, which a public call would undo. Not [`std::os::unix::process::CommandExt::exec`], which empties the signal mask:
-//! a program started through numabench is to find its signals as its launcher left them. One exception: SIGPIPE, which Rust's runtime
-//! ignores from its start on, is set back to its default.
+//! a program started through numabench is to find its signals as its launcher left them. Rust's runtime ignores SIGPIPE from its start on, so
+//! what it was is looked at before, and set back.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString, c_char};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStringExt;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use stats::IdSet;
 
@@ -19,6 +21,23 @@ const MASK_PUS: usize = 8192;
 const MASK_NODES: usize = 1024;
 /// linux/mempolicy.h.
 const MPOL_BIND: libc::c_long = 2;
+
+static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// What the loader calls before Rust's runtime begins.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_THE_RUNTIME: extern "C" fn() = look_at_sigpipe;
+
+extern "C" fn look_at_sigpipe() {
+    let mut was = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: nothing is set; the kernel fills in what `was` has room for.
+    if unsafe { libc::sigaction(libc::SIGPIPE, ptr::null(), was.as_mut_ptr()) } == 0 {
+        // SAFETY: all zeroes are a value of it, and the kernel has written one.
+        let was = unsafe { was.assume_init() };
+        SIGPIPE_WAS_IGNORED.store(was.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+    }
+}
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -71,8 +90,9 @@ pub fn become_program(program: &[OsString], environment: BTreeMap<OsString, OsSt
         texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
     };
     let (argv, envp) = (pointers(&arguments), pointers(&environment));
-    // SAFETY: a default disposition runs none of our code.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    let sigpipe = if SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed) { libc::SIG_IGN } else { libc::SIG_DFL };
+    // SAFETY: neither disposition runs any of our code.
+    unsafe { libc::signal(libc::SIGPIPE, sigpipe) };
     // SAFETY: both lists end with a null pointer, and they and the texts that they point to are live until the call is over.
     unsafe { libc::execvpe(file.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
     io::Error::last_os_error()
