@@ -1,10 +1,14 @@
-//! One block of reads, writes or copies of a whole range, word by word.
+//! One block of reads, writes or copies of a range, word by word, a slice a round and the slices in turn.
+//!
+//! A round is short however long the range must be (several times the cache), so that blocks of traffic and of other work begin and end nearly
+//! together where they are measured at once. A tail of the range that makes no whole slice of whole pages is left alone.
 //!
 //! What proves the work: reads add up all words, and the sum must be that of what was written there, times the rounds; writes leave the number of
 //! the last round in every word; a copy must leave every word of its source, the first of each page put there only after the round that
 //! does not count. So a round that moves nothing, moves a part, or reads from elsewhere is found.
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use engine::{Failure, Mismatch, PlacedMemory, Timing, Trouble, Work};
 use stats::random::mix;
@@ -13,6 +17,8 @@ use crate::case::Access;
 
 const WORD: usize = 8;
 const PAGE: usize = 4096;
+/// About as much is one round: a millisecond or two of a core.
+const SLICE: usize = 16 << 20;
 /// Sums that are added up side by side: one would wait for each addition.
 const SUMS: usize = 8;
 
@@ -29,8 +35,10 @@ pub(crate) struct Traffic<'a> {
     key: u64,
     first: &'a mut [u8],
     second: &'a mut [u8],
-    /// What one round of reads adds up to.
-    expected: u64,
+    /// The length of a slice.
+    slice: usize,
+    /// What reading each slice adds up to.
+    expected: Vec<u64>,
     sum: u64,
     rounds: u64,
 }
@@ -43,12 +51,29 @@ impl<'a> Traffic<'a> {
     }
 
     fn over(access: Access, key: u64, first: &'a mut [u8], second: &'a mut [u8]) -> Self {
-        Self { access, key, first, second, expected: 0, sum: 0, rounds: 0 }
+        let whole = first.len() / (first.len() / SLICE).max(1);
+        let slice = if whole == first.len() { whole } else { whole / PAGE * PAGE };
+        Self { access, key, first, second, slice, expected: Vec::new(), sum: 0, rounds: 0 }
+    }
+
+    fn slices(&self) -> u64 {
+        (self.first.len() / self.slice.max(1)).max(1) as u64
+    }
+
+    /// Where the slice of this round (from 1) lies.
+    fn place(&self, round: u64) -> Range<usize> {
+        let at = ((round - 1) % self.slices()) as usize * self.slice;
+        at..at + self.slice
     }
 
     /// What a write of this round leaves in every word.
-    fn written(&self) -> u64 {
-        self.key.wrapping_add(self.rounds)
+    fn written(&self, round: u64) -> u64 {
+        self.key.wrapping_add(round)
+    }
+
+    /// The last round of each slice that had one.
+    fn last_rounds(&self) -> impl Iterator<Item = u64> + use<> {
+        self.rounds.saturating_sub(self.slices()) + 1..=self.rounds
     }
 }
 
@@ -56,15 +81,11 @@ fn words(range: &[u8]) -> impl Iterator<Item = u64> {
     range.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
 }
 
-/// Puts `value(position)` into every word and returns their sum.
-fn fill(range: &mut [u8], value: impl Fn(u64) -> u64) -> u64 {
-    let mut sum = 0_u64;
+/// Puts `value(position)` into every word.
+fn fill(range: &mut [u8], value: impl Fn(u64) -> u64) {
     for (at, word) in (0..).zip(range.as_chunks_mut::<WORD>().0) {
-        let value = value(at);
-        sum = sum.wrapping_add(value);
-        *word = value.to_ne_bytes();
+        *word = value(at).to_ne_bytes();
     }
-    sum
 }
 
 fn sum(range: &[u8]) -> u64 {
@@ -92,17 +113,19 @@ impl Work for Traffic<'_> {
 
     fn bytes_a_round(&self) -> f64 {
         let ways = if self.access == Access::Copy { 2.0 } else { 1.0 };
-        self.first.len() as f64 * ways
+        self.slice as f64 * ways
     }
 
     fn lay_out(&mut self) -> Result<(), Failure> {
         let key = self.key;
-        self.expected = fill(self.first, |at| stale(key, at));
+        fill(self.first, |at| stale(key, at));
+        self.expected = self.first.chunks_exact(self.slice.max(1)).map(sum).collect();
         fill(self.second, |at| !mix(key ^ at));
         Ok(())
     }
 
     fn arm(&mut self) -> Result<(), Failure> {
+        // What the round that does not count has left is where the first one begins again.
         (self.sum, self.rounds) = (0, 0);
         let key = self.key;
         if self.access == Access::Copy {
@@ -117,42 +140,59 @@ impl Work for Traffic<'_> {
 
     fn round(&mut self) -> Result<(), Failure> {
         self.rounds += 1;
+        let place = self.place(self.rounds);
         match self.access {
-            Access::Read | Access::Load => self.sum = self.sum.wrapping_add(sum(black_box(&*self.first))),
+            Access::Read | Access::Load => self.sum = self.sum.wrapping_add(sum(black_box(&self.first[place]))),
             Access::Write => {
-                let value = self.written().to_ne_bytes();
-                self.first.as_chunks_mut::<WORD>().0.fill(value);
-                black_box(&mut *self.first);
+                let value = self.written(self.rounds).to_ne_bytes();
+                let slice = &mut self.first[place];
+                slice.as_chunks_mut::<WORD>().0.fill(value);
+                black_box(slice);
             }
             Access::Copy => {
-                self.second.copy_from_slice(black_box(&*self.first));
-                black_box(&mut *self.second);
+                let slice = &mut self.second[place.clone()];
+                slice.copy_from_slice(black_box(&self.first[place]));
+                black_box(slice);
             }
         }
         Ok(())
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
-        let (key, bytes) = (self.key, self.first.len() as u64);
+        let (key, mut bytes) = (self.key, 0);
         match self.access {
             Access::Read | Access::Load => {
-                let expected = self.expected.wrapping_mul(self.rounds);
+                let (turns, rest) = (self.rounds / self.slices(), (self.rounds % self.slices()) as usize);
+                let all = |sums: &[u64]| sums.iter().fold(0_u64, |all, sum| all.wrapping_add(*sum));
+                let expected = all(&self.expected).wrapping_mul(turns).wrapping_add(all(&self.expected[..rest]));
+                bytes = self.rounds.min(self.slices()) * self.slice as u64;
                 if self.sum != expected {
                     let (got, rounds) = (self.sum, self.rounds);
                     let why = format!("the words read in {rounds} rounds add up to {got:#x}, not to {expected:#x}");
                     return Err(Trouble::Invalid(why));
                 }
             }
-            Access::Write => same(self.first, |_| key.wrapping_add(self.rounds))?,
-            Access::Copy => same(self.second, |at| mix(key ^ at))?,
+            Access::Write => {
+                for round in self.last_rounds() {
+                    let place = self.place(round);
+                    bytes += place.len() as u64;
+                    same(&self.first[place.clone()], place.start, |_| self.written(round))?;
+                }
+            }
+            Access::Copy => {
+                for place in self.last_rounds().map(|round| self.place(round)) {
+                    bytes += place.len() as u64;
+                    same(&self.second[place.clone()], place.start, |at| mix(key ^ at))?;
+                }
+            }
         }
         Ok(bytes)
     }
 }
 
-/// Whether every word is as it should be.
-fn same(range: &[u8], expected: impl Fn(u64) -> u64) -> Result<(), Trouble> {
-    for (at, got) in (0..).zip(words(range)) {
+/// Whether every word of a slice, which begins at this byte of its range, is as it should be.
+fn same(slice: &[u8], from: usize, expected: impl Fn(u64) -> u64) -> Result<(), Trouble> {
+    for (at, got) in ((from / WORD) as u64..).zip(words(slice)) {
         let expected = expected(at);
         if got != expected {
             let differs = |(one, other): (&u8, &u8)| one != other;
@@ -192,10 +232,39 @@ mod tests {
 
     #[test]
     fn a_round_that_moves_nothing_is_found() {
-        assert!(matches!(block(Access::Copy, 0, |_| ()), Err(Trouble::Corrupt(m)) if m.offset < 8));
+        let nothing = |traffic: &mut Traffic| traffic.rounds = 1;
+        assert!(matches!(block(Access::Copy, 0, nothing), Err(Trouble::Corrupt(m)) if m.offset < 8));
         let skipped = |traffic: &mut Traffic| traffic.rounds += 1;
         assert!(matches!(block(Access::Read, 3, skipped), Err(Trouble::Invalid(_))));
         assert!(matches!(block(Access::Write, 3, skipped), Err(Trouble::Corrupt(_))));
+    }
+
+    #[test]
+    fn slices_are_taken_in_turn_and_each_of_those_is_proven() -> Result<(), Trouble> {
+        const SLICES: usize = 3;
+        let long = SLICES * SLICE + 5 * PAGE + 8;
+        for access in [Access::Read, Access::Write, Access::Copy] {
+            for rounds in [1, 3, 5] {
+                let (mut first, mut second) = (vec![0; long], vec![0; if access == Access::Copy { long } else { 0 }]);
+                let mut traffic = Traffic::over(access, 7, &mut first, &mut second);
+                assert_eq!(traffic.bytes_a_round() as usize % PAGE, 0);
+                traffic.lay_out()?;
+                traffic.round()?;
+                traffic.arm()?;
+                (0..rounds).try_for_each(|_| traffic.round())?;
+                let proven = rounds.min(SLICES as u64) * traffic.slice as u64;
+                assert_eq!(traffic.verify(), Ok(proven), "{access:?}");
+                // The slice that was last, in its last word.
+                let last = traffic.place(rounds).end - 1;
+                if access == Access::Copy {
+                    traffic.second[last] ^= 1
+                } else {
+                    traffic.first[last] ^= 1
+                }
+                assert!(traffic.verify().is_err() || access == Access::Read, "{access:?}: byte {last}");
+            }
+        }
+        Ok(())
     }
 
     #[test]
