@@ -130,10 +130,14 @@ fn how_sure(
     if let Some(p) = leader.and_then(|at| comparisons[at].p_value) {
         parts.push(format!("p {} after {pairs} pairs of runs, wrong in at most 5 % of such trials", p_in_words(p)));
     } else if undecided.is_empty() {
-        parts.push(format!(
-            "after {pairs} pairs of runs every 95 % interval lies within ± {:.1} %, or is on the slower side",
-            equivalence * 100.0
-        ));
+        let worse = comparisons.iter().filter(|found| found.verdict == TrialVerdict::Worse).count();
+        let within = format!("within ± {:.1} % of the baseline", equivalence * 100.0);
+        let sure = match worse {
+            0 => format!("every interval lies {within}"),
+            all if all == comparisons.len() => "the interval of every other variant lies on the worse side".to_owned(),
+            _ => format!("every interval lies on the worse side or {within}"),
+        };
+        parts.push(format!("after {pairs} pairs of runs {sure} (95 %)"));
     }
     if !as_good.is_empty() {
         parts.push(format!("{} may be as good", names(as_good)));
