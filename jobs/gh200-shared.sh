@@ -19,6 +19,8 @@
 # what of the node it has not; the result's locality says whether they belong together. The exit code is numabench's own
 # (README lists them).
 #
+# Alps shares no nodes: there use gh200.sh.
+#
 # One task, so no MPI. It is left in the cores that Slurm gave it (--cpu-bind=none: all of them), and numabench takes the first
 # that is local to the GPU, where one is.
 #

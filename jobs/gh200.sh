@@ -6,7 +6,7 @@
 #SBATCH --ntasks-per-node=4
 #SBATCH --gpus-per-node=4
 #SBATCH --exclusive
-#SBATCH --mem=0
+#SBATCH --mem=450G
 #SBATCH --time=00:30:00
 #SBATCH --signal=TERM@60
 #SBATCH --output=numabench-%j.out
@@ -18,6 +18,9 @@
 # Output: numabench-JOB.out (tables) and away-N-JOB.json for N of 0 to 3. The exit code is that of the first run that did not
 # end with 0 (README lists them).
 #
+# On Alps the MPI comes with a uenv: add `#SBATCH --uenv=NAME` and `#SBATCH --view=VIEW` of the one that the plug-in was built in; its nodes have some 450 GiB
+# of host memory for a job.
+#
 # GPU i lies at NUMA node i and cores 72 i to 72 i + 71. The nodes of GPU memory are NUMA nodes too; host memory lies on the
 # rank's own CPU node unless --membind says otherwise. numabench binds each rank by itself, so Slurm must neither bind tasks
 # (--cpu-bind=none) nor hide GPUs (--gpu-bind=none).
@@ -25,20 +28,28 @@
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)
 #   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
-#   SLURM_MPI_TYPE  as srun's --mpi (default: pmix, for Open MPI; cray_shasta for Cray MPICH, pmi2 for MPICH)
+#   SLURM_MPI_TYPE  as srun's --mpi, where the site's own choice is not the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
 #   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
 set -euo pipefail
 
 tasks=4 gpus=0,1,2,3
-# A core of each superchip, from the ranks' own on.
-away=("0,72,144,216" "72,144,216,0" "144,216,0,72" "216,0,72,144")
-options=(--order both)
-export SLURM_MPI_TYPE=${SLURM_MPI_TYPE:-pmix}
+modules=()
+options=(--order both --timeout 10min)
 # shellcheck source=/dev/null
 . "${NUMABENCH_LAB:-/dev/null}"
 
 numabench=${NUMABENCH:-numabench}
 status=0
+[ ${#modules[@]} = 0 ] || module load "${modules[@]}"
+
+# RANKS GPUS STRATEGY: the first core of each rank, as `numabench place` finds it on this node.
+pus() { srun --nodes=1 --ntasks=1 --cpu-bind=none --gpu-bind=none "$numabench" place --quiet -n "$1" --gpus "$2" --strategy "$3" --emit srun-map | sed -n 's/.*map_cpu:\([0-9,]*\).*/\1/p'; }
+
+# COUNT PUS: the list from its COUNT-th on, and then what was before.
+from() { cut -d, -f"$(($1 + 1))-" <<<"$2,$2" | cut -d, -f"1-$tasks"; }
+
+own=${own-$(pus "$tasks" "$gpus" close)}
+[ -n "${away-}" ] || for distance in 0 1 2 3; do away[distance]=$(from "$distance" "$own"); done
 
 # NAME PUS. A rank that dies must not take the others along before they have written what they have.
 run() {

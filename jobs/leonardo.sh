@@ -24,22 +24,27 @@
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)
 #   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
-#   SLURM_MPI_TYPE  as srun's --mpi (default: pmix, for Open MPI; pmi2 for MPICH and Intel MPI)
+#   SLURM_MPI_TYPE  as srun's --mpi, where the site's own choice is not the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
 #   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
 set -euo pipefail
 
 tasks=4 gpus=0,1,2,3
-near=1,2,3,4
-far=16,17,18,19
-spread=1,2,16,17
+modules=(cuda openmpi)
 # As the case study counts: 256 MiB, 100 rounds after 10. It copied pageable memory; pinned is what the link can do.
-options=(--floats 67108864 --reps 100 --warmup 10 --memory "pageable,pinned" --order both)
-export SLURM_MPI_TYPE=${SLURM_MPI_TYPE:-pmix}
+options=(--floats 67108864 --reps 100 --warmup 10 --memory "pageable,pinned" --order both --timeout 10min)
 # shellcheck source=/dev/null
 . "${NUMABENCH_LAB:-/dev/null}"
 
 numabench=${NUMABENCH:-numabench}
 status=0
+[ ${#modules[@]} = 0 ] || module load "${modules[@]}"
+
+# RANKS GPUS STRATEGY: the first core of each rank, as `numabench place` finds it on this node.
+pus() { srun --nodes=1 --ntasks=1 --cpu-bind=none --gpu-bind=none "$numabench" place --quiet -n "$1" --gpus "$2" --strategy "$3" --emit srun-map | sed -n 's/.*map_cpu:\([0-9,]*\).*/\1/p'; }
+
+near=${near-$(pus "$tasks" "$gpus" close)}
+far=${far-$(pus "$tasks" "$gpus" worst)}
+spread=${spread-$(pus "$tasks" "$gpus" spread)}
 
 # NAME PUS. A rank that dies must not take the others along before they have written what they have.
 run() {

@@ -25,14 +25,13 @@
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)
 #   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
-#   SLURM_MPI_TYPE  as srun's --mpi (default: pmix, for Open MPI; pmi2 for MPICH and Intel MPI)
+#   SLURM_MPI_TYPE  as srun's --mpi, where the site's own choice is not the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
 #   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
 set -euo pipefail
 
 tasks=${SLURM_NTASKS_PER_NODE:-1}
 gpus=all
-options=(--order both)
-export SLURM_MPI_TYPE=${SLURM_MPI_TYPE:-pmix}
+options=(--order both --timeout 10min)
 # shellcheck source=/dev/null
 . "${NUMABENCH_LAB:-/dev/null}"
 

@@ -38,7 +38,7 @@ const JOBS: [Job; 8] = [
     },
     Job {
         script: "gh200.sh",
-        options: &["--gpus-per-node=2"],
+        options: &["--gpus-per-node=2", "--mem=0"],
         nodes_of_ranks: 1,
         documents: &["away-0-%", "away-1-%"],
     },
