@@ -10,6 +10,7 @@ pub mod history;
 pub mod latency;
 pub mod matrix;
 pub mod measuring;
+pub mod peer;
 pub mod place;
 pub mod report;
 pub mod schema;
@@ -53,6 +54,9 @@ pub enum Command {
     /// Measure how long one load of each node's memory takes each GPU; without a GPU each node's core
     #[command(after_help = exit::TABLE)]
     Latency(Box<latency::Latency>),
+    /// Measure copies from each GPU's memory to each other's: one way, both ways at once, and how long the smallest takes
+    #[command(after_help = exit::TABLE)]
+    Peer(Box<peer::Peer>),
     /// Measure bandwidth and time against size, with the latency and the rate that they come to
     #[command(after_help = exit::TABLE)]
     Sweep(Box<sweep::Sweep>),
@@ -178,6 +182,9 @@ pub struct Pingpong {
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Roundtrip],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is copied")]
     pub direction: Vec<Direction>,
+    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only): they differ on coherent links
+    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is copied")]
+    pub engine: Engine,
     /// Whether host memory may use huge pages
     #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "What is copied")]
     pub huge_pages: Switch,
@@ -299,6 +306,15 @@ pub enum Timing {
     Host,
     /// The device's clock around queued copies
     Device,
+}
+
+/// What moves the bytes of copies to and from a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The GPU's copy engines
+    Ce,
+    /// A kernel on its multiprocessors
+    Sm,
 }
 
 /// Orders.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use device::{MemoryKind, PlatformKind};
+use device::{CopyBy, MemoryKind, PlatformKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
 use stats::stop::Rule;
 
@@ -42,6 +42,7 @@ pub fn checked(args: &Pingpong, platform: PlatformKind, ranks: usize) -> Result<
         directions: directions(&args.direction),
         orders: orders(args.order, ranks),
         timing: timing(args.timing),
+        by: by(args.engine),
         huge_pages: args.huge_pages == args::Switch::On,
         verify: !args.no_verify,
         seed: args.seed,
@@ -92,6 +93,7 @@ pub fn measuring(args: &Measuring) -> RunConfig {
         directions: Vec::new(),
         orders: Vec::new(),
         timing: TimingChoice::Auto,
+        by: CopyBy::default(),
         huge_pages: args.huge_pages == args::Switch::On,
         verify: !args.no_verify,
         seed: args.seed,
@@ -113,6 +115,14 @@ pub fn memory_kinds(asked: &[args::Memory], platform: PlatformKind) -> Vec<Memor
 /// Directions as asked, each once.
 pub fn directions(asked: &[args::Direction]) -> Vec<device::Direction> {
     unique(asked.iter().map(|way| direction(*way)))
+}
+
+/// What moves the bytes, as asked.
+pub fn by(asked: args::Engine) -> CopyBy {
+    match asked {
+        args::Engine::Ce => CopyBy::Engine,
+        args::Engine::Sm => CopyBy::Kernel,
+    }
 }
 
 /// The clock as asked.

@@ -110,7 +110,7 @@ impl Journal for DocumentJournal<'_> {
 }
 
 /// Whether it is time to write again, so long after a writing that took so long.
-fn is_due(since: Duration, took: Duration) -> bool {
+pub fn is_due(since: Duration, took: Duration) -> bool {
     since >= took.saturating_mul(SHARE).min(LONGEST)
 }
 

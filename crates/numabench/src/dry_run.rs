@@ -18,7 +18,7 @@ pub fn show(args: &Pingpong, topology: &Topology) -> Result<Exit, Fault> {
     let plan = planned(args, topology, targets)?;
     let config = config::checked(args, kind, plan.ranks.len())?;
     let mut text = String::new();
-    let host = |node| topology.node(node).map(|node| node.total_bytes);
+    let host = |node| topology.memory_bytes(node);
     let fits = pingpong::check_budget(&config, &plan, host, |_| None);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "Plan (dry run: no GPU was touched, nothing was measured)");

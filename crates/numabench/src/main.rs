@@ -5,6 +5,7 @@
 
 mod args;
 mod backends;
+mod began;
 mod check;
 mod cmd;
 mod config;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
         Command::Matrix(matrix) => cmd::matrix::run(matrix),
         Command::Latency(latency) => cmd::latency::run(latency),
+        Command::Peer(peer) => cmd::peer::run(peer),
         Command::Sweep(sweep) => cmd::sweep::run(sweep),
         Command::Contend(contend) => cmd::contend::run(contend),
         Command::Suite(suite) => cmd::suite::run(suite),

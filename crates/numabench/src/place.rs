@@ -4,7 +4,7 @@
 pub mod candidates;
 pub mod document;
 pub mod measured;
-mod nic;
+pub mod nic;
 pub mod saved;
 pub mod situation;
 mod turns;

@@ -28,7 +28,7 @@ pub fn open(args: &Pingpong) -> Result<Option<Sink>, Fault> {
 
 /// Whether the memory asked for by the ranks of this node is there.
 pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Found) -> Result<(), Fault> {
-    let host = |node| topology.node(node).map(|node| node.total_bytes);
+    let host = |node| topology.memory_bytes(node);
     check_budget(config, plan, host, |target| device_bytes(found, target)).map_err(Fault::usage)
 }
 

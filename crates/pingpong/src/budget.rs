@@ -109,6 +109,7 @@ mod tests {
             directions: directions.to_vec(),
             orders: vec![Order::Alone],
             timing: TimingChoice::Auto,
+            by: device::CopyBy::default(),
             huge_pages: false,
             verify: true,
             seed: 0,

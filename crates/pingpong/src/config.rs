@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use device::{Direction, MemoryKind};
+use device::{CopyBy, Direction, MemoryKind};
 use engine::{Amount, EngineConfig, Order};
 
 /// The clock asked for.
@@ -29,6 +29,8 @@ pub struct RunConfig {
     pub orders: Vec<Order>,
     /// The clock.
     pub timing: TimingChoice,
+    /// What moves the bytes.
+    pub by: CopyBy,
     /// Whether host memory may use huge pages.
     pub huge_pages: bool,
     /// Whether the bytes that arrived are compared with those sent.

@@ -1,4 +1,5 @@
-//! What devices do with host memory: copies, the first kind of work of the engine, with the suite that lists its cases; and `loads`, the second.
+//! What devices do with host memory: copies, the first kind of work of the engine, with the suite that lists its cases; `loads`, the second, and
+//! `peers`, the third: loads of host memory, copies from device to device.
 //!
 //! ```text
 //! RunConfig -> CopySuite -> CopySite (a rank: devices, host ranges) -> CopyWork (a block) -> engine
@@ -21,6 +22,7 @@ mod devices;
 mod fault;
 mod host_range;
 mod loads;
+mod peers;
 mod run;
 mod site;
 mod suite;
@@ -36,5 +38,6 @@ pub use engine::{
     clock, dismiss,
 };
 pub use loads::{LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
+pub use peers::{PeerCase, PeerCopy, PeerSuite};
 pub use run::{follow, lead};
 pub use suite::{CopySuite, workers};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use device::{Copier, HostPair, MemoryKind};
+use device::{Copier, CopyBy, DeviceError, HostPair, MemoryKind};
 use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker};
 use placement::{RankPlan, TargetId};
 use topo::model::Link;
@@ -157,6 +157,12 @@ impl Site for CopySite {
         let mut copier = made.map_err(|error| failure(Stage::Allocate, &error))?;
         if shares_device {
             copier.take_turns();
+        }
+        if self.suite.config.by != CopyBy::default() {
+            copier.copy_by(self.suite.config.by).map_err(|error| match error {
+                DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
+                other => failure(Stage::Allocate, &other).into(),
+            })?;
         }
         if fresh {
             // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a value.

@@ -57,7 +57,7 @@ pub struct Row {
     /// What it is called: `node 0`, `L3 0-7`, `core 3`.
     pub name: String,
     /// The node of its memory, or what takes its place.
-    pub seat: Result<RowPlace, String>,
+    pub place: Result<RowPlace, String>,
 }
 
 /// Where a row is measured.
@@ -114,10 +114,10 @@ fn cores_in(topology: &Topology, here: impl Fn(u32) -> bool) -> Vec<u32> {
 
 fn own_memory(topology: &Topology, name: String, pus: &[u32]) -> Row {
     let Some(pu) = pus.first().copied() else {
-        return Row { name, seat: Err("none of its PUs can be used by this process".to_owned()) };
+        return Row { name, place: Err("none of its PUs can be used by this process".to_owned()) };
     };
-    let seat = own_node(topology, Owner::this_process(topology), pu).map_err(|error| error.to_string());
-    Row { name, seat: seat.map(|(node, note)| RowPlace { pus: pus.to_vec(), node, note }) }
+    let row_place = own_node(topology, Owner::this_process(topology), pu).map_err(|error| error.to_string());
+    Row { name, place: row_place.map(|(node, note)| RowPlace { pus: pus.to_vec(), node, note }) }
 }
 
 fn node_row(topology: &Topology, node: &NumaNode) -> Row {
@@ -132,22 +132,22 @@ fn node_row(topology: &Topology, node: &NumaNode) -> Row {
         }
     };
     if let Some(why) = why_not {
-        return Row { name, seat: Err(why) };
+        return Row { name, place: Err(why) };
     }
     let own = if node.kind == NodeKind::Normal { cores_in(topology, |pu| node.pus.contains(pu)) } else { Vec::new() };
     if !own.is_empty() {
-        return Row { name, seat: Ok(RowPlace { pus: own, node: id, note: None }) };
+        return Row { name, place: Ok(RowPlace { pus: own, node: id, note: None }) };
     }
     let missing = if node.kind == NodeKind::Normal {
         "none of its PUs can be used by this process"
     } else {
         "it has memory and no CPUs"
     };
-    let seat = nearest(topology, node).map(|(pus, whose)| {
+    let row_place = nearest(topology, node).map(|(pus, whose)| {
         let note = format!("{missing}: measured from PU {} of {whose}", pus.first().copied().unwrap_or(0));
         RowPlace { pus, node: id, note: Some(note) }
     });
-    Row { name, seat: seat.ok_or_else(|| "this process may use no PU".to_owned()) }
+    Row { name, place: row_place.ok_or_else(|| "this process may use no PU".to_owned()) }
 }
 
 /// The cores that can be used of the node that is nearest to this one, and which that is.
@@ -176,14 +176,14 @@ mod tests {
     /// A row's PUs and node, or why it is not measured.
     type Measured = Result<(Vec<u32>, u32), String>;
 
-    fn seats(topology: &Topology, by: RowsBy) -> Vec<(String, Measured)> {
-        let seat = |row: Row| (row.name, row.seat.map(|seat| (seat.pus, seat.node)));
-        rows(topology, by).into_iter().map(seat).collect()
+    fn row_places(topology: &Topology, by: RowsBy) -> Vec<(String, Measured)> {
+        let row_place = |row: Row| (row.name, row.place.map(|row_place| (row_place.pus, row_place.node)));
+        rows(topology, by).into_iter().map(row_place).collect()
     }
 
     #[test]
     fn every_node_is_a_row_or_says_why_not() {
-        let found = seats(&machine(), RowsBy::Node);
+        let found = row_places(&machine(), RowsBy::Node);
         let ok = |node: u32, pus: &[u32]| (format!("node {node}"), Ok((pus.to_vec(), node)));
         let not = |node: u32, why: &str| (format!("node {node}"), Err(why.to_owned()));
         let want = [
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn memory_without_cpus_or_without_usable_ones_is_measured_from_the_nearest_core_and_says_so() {
-        let note = |topology: &Topology, node: usize| match &rows(topology, RowsBy::Node)[node].seat {
+        let note = |topology: &Topology, node: usize| match &rows(topology, RowsBy::Node)[node].place {
             Ok(RowPlace { note: Some(note), .. }) => note.clone(),
             other => format!("{other:?}"),
         };
@@ -216,16 +216,16 @@ mod tests {
 
     #[test]
     fn a_node_outside_the_cpuset_is_labelled() {
-        let found = seats(&without_nodes(machine(), "1"), RowsBy::Node);
+        let found = row_places(&without_nodes(machine(), "1"), RowsBy::Node);
         assert_eq!(found[1].1, Err("its memory is outside this process's cpuset".to_owned()));
     }
 
     #[test]
     fn l3s_and_cores_use_their_own_nodes_memory() {
-        let found = seats(&machine(), RowsBy::L3);
+        let found = row_places(&machine(), RowsBy::L3);
         assert_eq!(found.len(), 4);
         assert_eq!(found[3], ("L3 of PUs 6-7,14-15".to_owned(), Ok((vec![6, 7], 1))));
-        let cores = seats(&without(machine(), "3,11", PuStatus::Offline), RowsBy::Core);
+        let cores = row_places(&without(machine(), "3,11", PuStatus::Offline), RowsBy::Core);
         assert_eq!(cores[2], ("core of PU 2".to_owned(), Ok((vec![2], 0))));
         assert!(cores[3].1.as_ref().is_err_and(|why| why.contains("none of its PUs")), "{:?}", cores[3]);
     }

@@ -10,7 +10,7 @@ use crate::rank::Rank;
 use crate::result::RankResult;
 use crate::settings::{Direction, MemoryKind};
 
-/// The rates of ranks that ran at once.
+/// The rates of ranks that ran at once, each the median over its blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Aggregate {
     /// How many ranks these are: those that were measured.
@@ -98,7 +98,7 @@ impl NodeAggregate {
 /// The rates (rank, bytes/s) of each node's measured ranks; a node without any has an empty list.
 pub(crate) fn rates_by_node(ranks: &[Rank], results: &[RankResult]) -> BTreeMap<u32, Vec<(u32, f64)>> {
     let rates: BTreeMap<u32, f64> =
-        results.iter().filter_map(|result| Some((result.rank, result.summary()?.bytes_per_s))).collect();
+        results.iter().filter_map(|result| Some((result.rank, result.summary()?.median_bytes_per_s))).collect();
     let mut by_node: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
     for rank in ranks {
         by_node.entry(rank.node).or_default().extend(rates.get(&rank.rank).map(|rate| (rank.rank, *rate)));

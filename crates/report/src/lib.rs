@@ -14,6 +14,7 @@
 //!
 //! Nothing here measures, looks at the machine or prints.
 
+pub mod answer;
 pub mod case;
 pub mod contention;
 pub mod device;

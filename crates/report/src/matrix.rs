@@ -4,8 +4,10 @@
 //! could not be measured and why, and where each column is by what the platform declares. [`Matrix::planes`] and [`Matrix::cell`] put them together;
 //! `verdict` says in sentences what they show, `penalties` what each rank loses. Left out: how it is drawn (render).
 
+mod pairs;
 mod penalties;
 mod verdict;
+mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,8 @@ pub enum Compares {
     Columns,
     /// Each row with the one before it: what more of the same at once costs.
     Load,
+    /// All cells with each other: GPUs against GPUs.
+    Pairs,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
@@ -82,6 +86,9 @@ pub struct MatrixColumn {
     pub declared_nodes: Known<IdSet>,
 }
 
+/// Below this size a copy between GPUs is told by its time, bytes.
+const LEAST_FOR_RATES: u64 = 64 << 10;
+
 /// Figures that are compared with each other: of one direction, size and kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Plane {
@@ -104,7 +111,7 @@ impl Plane {
 
     /// Whether its figures are times, of which less is better, and not rates.
     pub fn is_time(&self) -> bool {
-        self.direction == Direction::Load
+        self.direction == Direction::Load || (self.direction == Direction::Peer && self.bytes < LEAST_FOR_RATES)
     }
 }
 

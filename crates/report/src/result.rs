@@ -47,7 +47,7 @@ pub enum Outcome {
     Measured {
         /// The numbers.
         summary: Box<Summary>,
-        /// `bytes_per_s` as percent of the device's `bound_bytes_per_s` (twice that for `bidir`); null where it is unknown.
+        /// `summary.median_bytes_per_s` as percent of the device's `bound_bytes_per_s` (twice that for `bidir`); null where it is unknown.
         percent_of_bound: Option<f64>,
         /// Why no more blocks were measured.
         stop_reason: StopReason,

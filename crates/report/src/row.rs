@@ -57,7 +57,7 @@ pub struct Row {
     pub median_bytes_per_s: Option<f64>,
     /// Total bytes over total time; null where it was not measured.
     pub bytes_per_s: Option<f64>,
-    /// `bytes_per_s` as percent of the device's bound (twice that for `bidir`); null where it is unknown.
+    /// `median_bytes_per_s` as percent of the device's bound (twice that for `bidir`); null where it is unknown.
     pub percent_of_bound: Option<f64>,
     /// How many blocks were measured; null where it was not measured.
     pub blocks: Option<u64>,

@@ -26,6 +26,10 @@ pub struct Settings {
     pub huge_pages: bool,
     /// The clock asked for; what was used is in each case.
     pub timing: TimingAsked,
+    /// What moves the bytes of copies to and from a GPU.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub engine: CopyEngine,
     /// How ranks share the machine.
     pub order: OrderAsked,
     /// How often a case is repeated.
@@ -63,6 +67,9 @@ pub enum Direction {
     /// The CPU loads lines in random order, each address from the line before: a time is that of one load.
     #[serde(rename = "load")]
     Load,
+    /// From one device's memory to another's.
+    #[serde(rename = "d2d")]
+    Peer,
     /// A value that a newer numabench wrote.
     #[serde(rename = "newer", other, skip_serializing)]
     #[schemars(skip)]
@@ -79,6 +86,8 @@ pub enum MemoryKind {
     PinnedDriver,
     /// Ordinary memory; the driver stages it.
     Pageable,
+    /// None: both ends are devices.
+    Device,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
@@ -112,6 +121,21 @@ pub enum TimingAsked {
     Host,
     /// The device's own clock, copies queued behind a latch.
     Device,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// What moves the bytes of copies to and from a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyEngine {
+    /// The GPU's copy engines.
+    #[default]
+    Ce,
+    /// A kernel of loads and stores on its multiprocessors.
+    Sm,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]

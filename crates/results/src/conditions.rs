@@ -10,7 +10,7 @@ use report::Document;
 use report::device::{Device, DeviceKind, name_on_node};
 use report::difference::ALIKE;
 use report::document::PlatformKind;
-use report::settings::{Membind, OrderAsked};
+use report::settings::{CopyEngine, Membind, OrderAsked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,12 @@ pub fn conditions(document: &Document) -> Vec<Condition> {
     };
     add(false, "host memory", membind);
     add(false, "huge pages", if settings.huge_pages { "on" } else { "off" }.to_owned());
+    let engine = match settings.engine {
+        CopyEngine::Ce => "the copy engines",
+        CopyEngine::Sm => "a kernel",
+        CopyEngine::Newer => "something newer",
+    };
+    add(false, "copies by", engine.to_owned());
     // The driver's version is above, and host names are no condition of an experiment.
     for name in ALIKE.iter().filter(|name| !name.starts_with("driver.")) {
         let probe = document.environment.probes.iter().find(|probe| probe.name == *name);

@@ -36,6 +36,10 @@ pub struct Exec {
     /// --membind: a program that needs more than is free there is killed; none leaves it to the kernel
     #[arg(long, value_name = "local|NODE|none", default_value = "local", value_parser = exec_membind, help_heading = "Placement")]
     pub membind: ExecMembind,
+    /// Tell the program's UCX, NCCL (RCCL) and libfabric by their variables to use the network adapter near the rank's GPU (near); a variable that is
+    /// set stays. none leaves the choice to them
+    #[arg(long, value_enum, value_name = "near|none", default_value_t = Nic::None, help_heading = "Placement")]
+    pub nic: Nic,
     /// Take the places that `place --json FILE` found best, one for each rank of the node, instead of working them out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "cores_per_rank", "smt", "strategy", "reserve", "keep_cpus"], help_heading = "Placement")]
     pub from: Option<PathBuf>,
@@ -69,6 +73,16 @@ pub enum Sees {
     Own,
     /// What the launcher shows; the rank is bound near its own.
     Near,
+}
+
+/// Which network adapter a program's libraries are told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Nic {
+    /// The one near the rank's GPU.
+    Near,
+    /// None.
+    #[default]
+    None,
 }
 
 /// Where a program's memory lies.

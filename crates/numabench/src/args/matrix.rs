@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
-use super::{Direction, MOST, Memory};
+use super::{Direction, Engine, MOST, Memory};
 
 /// `numabench matrix`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Matrix {
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Bidir],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
-    /// Who copies: the GPU's copy engines
+    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)
     #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
     pub engine: Engine,
     /// Copy to (and from) all GPUs at once in each row, instead of to one after the other
@@ -42,13 +42,6 @@ pub struct Matrix {
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,
-}
-
-/// Who copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    /// The GPU's copy engines
-    Ce,
 }
 
 /// Accesses by the CPU.

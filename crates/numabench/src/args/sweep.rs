@@ -1,7 +1,7 @@
 //! `numabench sweep` as typed.
 
 use super::measuring::Measuring;
-use super::{Direction, Memory, Sizes, Timing, sizes};
+use super::{Direction, Engine, Memory, Sizes, Timing, sizes};
 
 /// `numabench sweep`.
 #[derive(Debug, clap::Args)]
@@ -19,6 +19,9 @@ pub struct Sweep {
     /// The clock of every size: host is what an application sees of a blocking copy; auto changes to the device's at 1 MiB
     #[arg(long, value_enum, default_value_t = Timing::Host, help_heading = "What is measured")]
     pub timing: Timing,
+    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)
+    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
+    pub engine: Engine,
     /// What every measurement has. Without --gpus the first GPU alone is measured.
     #[command(flatten)]
     pub measuring: Measuring,

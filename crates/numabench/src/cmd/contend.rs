@@ -1,12 +1,11 @@
 //! `numabench contend`: what ranks lose when they copy at once, and what they share.
 
-use std::time::Instant;
-
 use placement::{Membind, Plan, Request, Target};
 use topo::{Survey, Topology};
 
 use crate::args::contend::Contend;
 use crate::backends::{self, Untouched};
+use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
@@ -16,7 +15,7 @@ use crate::suite::{contend, plan, run};
 
 /// Runs the command.
 pub fn run(args: &Contend) -> Result<Exit, Fault> {
-    let began = Instant::now();
+    let began = Began::now();
     run::one_process()?;
     let survey: Survey = topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?;
     let topology = &survey.topology;

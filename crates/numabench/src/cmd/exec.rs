@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use ::exec::{Asked, ExecError, MemoryWish, StartError, Wish, become_program, bind, plan, report};
-use placement::SelectionError;
+use placement::{SelectionError, TargetId};
 use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
 
-use crate::args::exec::{Exec, ExecMembind, Sees};
+use crate::args::exec::{Exec, ExecMembind, Nic, Sees};
 use crate::document::hostname;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::place::nic;
 use crate::place::saved::Saved;
 use crate::terminal;
 
@@ -24,6 +25,16 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         asked.from = Some(Saved::read(file)?.way(&start.topology, &pool.pus)?.places.places);
     }
     let mut setup = plan(&launch, &start, &asked, &environment()).map_err(refused)?;
+    if args.nic == Nic::Near {
+        let survey = topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?;
+        let gpu = setup.drives.first().and_then(|seen| match seen.target.id {
+            TargetId::Gpu(pci) => Some(pci),
+            TargetId::Node(_) => None,
+        });
+        let (variables, said) = nic::told(&survey.interconnect, gpu, &environment());
+        setup.variables.extend(variables);
+        setup.notes.extend(said);
+    }
     if std::env::var_os(MARK).is_some() {
         // A trial looks whether the rank stays where it is put here.
         let place = Place { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };

@@ -1,8 +1,6 @@
 //! `numabench latency`: how long one load of host memory takes, from each GPU to the memory of each row; where no GPU takes part, from each row's
 //! core to the memory of each node.
 
-use std::time::Instant;
-
 use device::PlatformKind;
 use placement::rows;
 use topo::Topology;
@@ -10,6 +8,7 @@ use topo::Topology;
 use crate::args::latency::Latency;
 use crate::args::matrix::{Access, Matrix};
 use crate::backends::{self, Untouched};
+use crate::began::Began;
 use crate::cmd::matrix;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -21,7 +20,7 @@ use crate::suite::{defaults, plan, run};
 
 /// Runs the command.
 pub fn run(args: &Latency) -> Result<Exit, Fault> {
-    let began = Instant::now();
+    let began = Began::now();
     run::one_process()?;
     let topology = read()?;
     let named = args.measuring.gpus.is_some();

@@ -1,13 +1,12 @@
 //! `numabench matrix`: rows of the machine against its GPUs, or where no GPU takes part against its memory nodes.
 
-use std::time::Instant;
-
 use device::PlatformKind;
 use placement::{Row, Target, TargetId, rows};
 use topo::Topology;
 
 use crate::args::matrix::Matrix;
 use crate::backends::{self, Untouched};
+use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
@@ -19,7 +18,7 @@ use crate::suite::{plan, run};
 
 /// Runs the command.
 pub fn run(args: &Matrix) -> Result<Exit, Fault> {
-    let began = Instant::now();
+    let began = Began::now();
     run::one_process()?;
     let topology = read()?;
     let rows = rows(&topology, args.rows);

@@ -1,14 +1,13 @@
 //! `numabench pingpong`: read the machine, plan, open the output, run, report. Here for a process on its own, whose ranks are its
 //! threads; `launched` does the same with processes as ranks.
 
-use std::time::Instant;
-
 use ::pingpong::RunState;
 use ranks::Launch;
 use ranks::{Communicator, Single};
 
 use crate::args::Pingpong;
 use crate::backends;
+use crate::began::Began;
 use crate::document::part::Local;
 use crate::document::{self, Facts, hostname, verdict};
 use crate::document_journal::{DocumentJournal, Output};
@@ -30,7 +29,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
 }
 
 fn alone(args: &Pingpong) -> Result<Exit, Fault> {
-    let began = Instant::now();
+    let began = Began::now();
     let topology = read()?;
     // The output is opened first: a run whose result cannot be kept must not begin.
     let sink = open(args)?;

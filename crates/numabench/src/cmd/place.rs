@@ -1,7 +1,7 @@
 //! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use placement::{Situation, say};
 use report::PlaceDocument;
@@ -10,7 +10,8 @@ use report::sink::Sink;
 use topo::{Survey, Topology};
 
 use crate::args::place::Place;
-use crate::document_journal::{print_document, settled};
+use crate::began::Began;
+use crate::document_journal::{is_due, print_document, settled};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::place::saved::Saved;
@@ -20,21 +21,22 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Place) -> Result<Exit, Fault> {
-    let began = Instant::now();
+    let began = Began::now();
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
     survive_file_size_limit();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
     let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
     let survey = survey(args)?;
     let topology = &survey.topology;
+    let situation = situation::of(args, &survey);
     let (found, exit) = if args.measure {
-        measured::run(args, topology)?
+        let build = |found: &candidates::Found| document::build(args, &survey, found, &situation, began);
+        measured::run(args, topology, &mut kept_meanwhile(sink.as_ref(), build))?
     } else if let Some(path) = &args.from {
         (candidates::Found::only(Saved::read(path)?.way(topology, &topology.allowed.pus)?), Exit::Ok)
     } else {
         (candidates::Found::only(candidates::asked(args, &survey)?), Exit::Ok)
     };
-    let situation = situation::of(args, &survey);
     if let Some(dialect) = args.emit {
         let said = emit(topology, &found, dialect, &situation, args.quiet);
         let (_, kept) = keep(sink.as_ref(), &document::build(args, &survey, &found, &situation, began), exit);
@@ -51,6 +53,24 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         terminal::print(report::render::place(&document, &style).as_bytes())
     };
     kept.and(printed).map(|()| exit)
+}
+
+/// Keeps the document of what has been measured so far, as often as costs little. What cannot be kept now is said at the end, when it is tried again.
+fn kept_meanwhile<'a>(
+    sink: Option<&'a Sink>,
+    build: impl Fn(&candidates::Found) -> PlaceDocument + 'a,
+) -> impl FnMut(&candidates::Found) + 'a {
+    let mut written: Option<(Instant, Duration)> = None;
+    move |found| {
+        let Some(sink) = sink.filter(|_| written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took))) else {
+            return;
+        };
+        let began = Instant::now();
+        if let Ok(json) = json(&build(found)) {
+            drop(sink.write(&json));
+        }
+        written = Some((Instant::now(), began.elapsed()));
+    }
 }
 
 fn survey(args: &Place) -> Result<Survey, Fault> {

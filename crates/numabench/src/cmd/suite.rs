@@ -3,7 +3,7 @@
 //! Memory against cores always; with GPUs every NUMA node against every GPU, and with several GPUs what they lose at once. Left out: sizes
 //! (`sweep`), which say more of the driver than of the node.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use device::PlatformKind;
 use placement::{Membind, Request, RowsBy, Target, TargetId, rows};
@@ -14,6 +14,7 @@ use crate::args::matrix::Matrix;
 use crate::args::measuring::Measuring;
 use crate::args::suite::Suite;
 use crate::backends::{self, Found, Untouched};
+use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
@@ -40,7 +41,7 @@ struct Parts {
 
 /// Runs the command.
 pub fn run(args: &Suite) -> Result<Exit, Fault> {
-    let began = Instant::now();
+    let began = Began::now();
     run::one_process()?;
     let survey: Survey = topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?;
     let topology = &survey.topology;

@@ -1,13 +1,12 @@
 //! `numabench sweep`: bandwidth and time against size, with the latency and the rate that they come to.
 
-use std::time::Instant;
-
 use device::PlatformKind;
 use placement::{Membind, Plan, Request, Target, TargetId};
 use topo::Topology;
 
 use crate::args::sweep::Sweep;
 use crate::backends::{self, Untouched};
+use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
@@ -16,7 +15,7 @@ use crate::suite::{plan, run, sweep};
 
 /// Runs the command.
 pub fn run(args: &Sweep) -> Result<Exit, Fault> {
-    let began = Instant::now();
+    let began = Began::now();
     run::one_process()?;
     let topology = read()?;
     let named = args.measuring.gpus.is_some();
@@ -56,7 +55,7 @@ fn listed(
     plan: Plan,
     device: impl Fn(TargetId) -> Option<u64>,
 ) -> Result<sweep::Sweep, Fault> {
-    let node = |node| topology.node(node).map(|node| node.total_bytes).filter(|bytes| *bytes > 0);
+    let node = |node| topology.memory_bytes(node);
     let of = |rank: &placement::RankPlan| [node(rank.memory_node), device(rank.target.id)];
     let smallest = plan.ranks.iter().flat_map(of).flatten().min();
     sweep::Sweep::new(args, kind, plan, smallest)

@@ -1,6 +1,5 @@
 //! `numabench trial`: work out the variants, show the plan, warm up, run until it is decided, say what it comes to.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
@@ -16,6 +15,7 @@ use trial::looks;
 
 use crate::args::trial::Trial;
 use crate::args::{Args, Command};
+use crate::began::Began;
 use crate::document_journal::{print_document, settled};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -63,10 +63,12 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
     let expected = expected(args, &plan)?;
     same_variants(before.as_ref(), &variants)?;
     let argv = before.as_ref().map_or_else(own_argv, |document| document.argv.clone());
+    let started_at = before.as_ref().map_or_else(|| Began::now().started_at(), |document| document.started_at.clone());
     let before_s = before.as_ref().map_or(0.0, |document| document.elapsed_s);
     let mut runs = before.map(|document| document.runs).unwrap_or_default();
     let facts = Facts {
         argv,
+        started_at,
         args,
         variants: &variants,
         metrics: &metrics,
@@ -115,7 +117,7 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
     if !args.quiet {
         terminal::say_bytes(format!("{estimate}\n\n").as_bytes());
     }
-    session.show(!args.quiet && std::io::stderr().is_terminal());
+    session.show(args.quiet);
     let stop = conduct(&plan, &mut runs, &mut session)?;
     session.clear();
     let elapsed_s = trial::conduct::Runner::elapsed_s(&session);
@@ -269,14 +271,15 @@ fn exit(facts: &Facts<'_>, runs: &[TrialRun], stop: TrialStop, expected: Option<
 
 /// The baseline against itself, in so many trials: how often a difference is claimed where there is none.
 fn against_itself(plan: &Plan, session: &mut Session<'_>, trials: u32, signals: &Signals) -> Result<Exit, Fault> {
-    let (mut decided, mut wrong) = (0, 0);
+    let (mut done, mut decided, mut wrong) = (0, 0, 0);
     for trial in 0..trials {
         let plan = Plan { seed: stats::random::mix(plan.seed ^ u64::from(trial)), ..plan.clone() };
         let mut runs = Vec::new();
         let stop = conduct(&plan, &mut runs, &mut Twice { session, plan: &plan })?;
         if stop == TrialStop::Signal {
-            return Err(Fault::silent(signals.exit().unwrap_or(Exit::NoResult)));
+            break;
         }
+        done += 1;
         let found = trial::conduct::stands(&plan, &runs).compared.into_iter().next();
         match found.map(|found| found.verdict) {
             Some(Verdict::Better | Verdict::Worse) => wrong += 1,
@@ -284,17 +287,18 @@ fn against_itself(plan: &Plan, session: &mut Session<'_>, trials: u32, signals: 
             _ => {}
         }
     }
-    let undecided = trials - decided - wrong;
-    let most = stats::tolerance::largest_share(wrong, trials, 0.95);
+    let undecided = done - decided - wrong;
+    let most = stats::tolerance::largest_share(wrong, done, 0.95);
     let text = format!(
         "The baseline against itself: {wrong} of {} claimed a difference that is none (at most {:.0} % of such trials, 95 % sure).\n\
          {decided} found no difference beyond ± {:.1} %, {undecided} could not decide.\n",
-        counted(trials as usize, "trial"),
+        counted(done as usize, "trial"),
         most * 100.0,
         plan.rule.equivalence * 100.0
     );
     terminal::print(text.as_bytes())?;
-    Ok(Exit::Ok)
+    // What was finished before a signal is a result too.
+    Ok(if done < trials { signals.exit().unwrap_or(Exit::NoResult) } else { Exit::Ok })
 }
 
 /// A session whose only variant is run under two names.

@@ -49,7 +49,7 @@ fn one(
         })
         .collect();
     let rates: Vec<(u32, f64)> =
-        ranks.iter().filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.bytes_per_s))).collect();
+        ranks.iter().filter_map(|rank| rank.summary().map(|summary| (rank.rank, summary.median_bytes_per_s))).collect();
     let mut status = CaseStatus::of_ranks(&ranks);
     let reason = if status == CaseStatus::Measured { not_simultaneous(results, nodes) } else { None };
     if reason.is_some() {
@@ -166,7 +166,7 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> 
     let bound = device.and_then(|device| device.bound_bytes_per_s.value);
     let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };
     Outcome::Measured {
-        percent_of_bound: bound.map(|bound| summary.bytes_per_s / (bound * ways) * 100.0),
+        percent_of_bound: bound.map(|bound| summary.median_bytes_per_s / (bound * ways) * 100.0),
         stop_reason: result.stop.unwrap_or(StopReason::Signal),
         flags: flags.clone(),
         summary: Box::new(summary.clone()),

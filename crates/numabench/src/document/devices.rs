@@ -72,6 +72,19 @@ pub(crate) fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
     device
 }
 
+/// A GPU whose latch its own rank does not tell, because that rank drives others too, has the one that was tried on another of the run's.
+pub(crate) fn with_latch_of_another(mut device: Device, ranks: &[RankState]) -> Device {
+    let told = || ranks.iter().find_map(|rank| rank.latch.as_ref());
+    if device.kind == DeviceKind::Gpu
+        && device.latch.value.is_none()
+        && let Some(other) = told()
+    {
+        device.latch =
+            Known { source: "tried when another device of this driver was opened".to_owned(), ..latch(Some(other)) };
+    }
+    device
+}
+
 /// The memory of a node beside GPUs: what the CPU's own accesses go to.
 fn memory_of_a_node(local: &Local, target: TargetId) -> Option<DeviceFacts> {
     let TargetId::Node(node) = target else { return None };

@@ -13,8 +13,6 @@ mod penalties;
 pub(crate) mod settings;
 pub mod verdict;
 
-use std::time::{Instant, SystemTime};
-
 use pingpong::{RunConfig, RunState, TimeSpent};
 use report::document::{Document, Level, Message, Platform, SCHEMA, Tool, schema_version};
 use report::environment::Environment;
@@ -23,6 +21,7 @@ use topo::Topology;
 use topo::environment::ProbeValue;
 
 use crate::args::Pingpong;
+use crate::began::Began;
 use crate::document::part::Part;
 use crate::exit::Exit;
 
@@ -41,13 +40,12 @@ pub struct Facts<'a> {
     /// How the ranks came to be processes, where they are.
     pub launch: Option<&'a Launch>,
     /// When the command began.
-    pub began: Instant,
+    pub began: Began,
 }
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
 pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let elapsed = facts.began.elapsed();
-    let started = SystemTime::now().checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH);
     let (status, status_reason) = verdict::status(state, exit);
     let devices = devices::devices(facts.parts, state);
     let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
@@ -58,7 +56,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
         command: "pingpong".to_owned(),
         argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        started_at: report::timestamp::rfc3339_utc(started),
+        started_at: facts.began.started_at(),
         elapsed_s: elapsed.as_secs_f64(),
         status,
         status_reason,
@@ -82,6 +80,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     };
     document.rows = report::row::rows(&document);
     document.slower_twins = report::twin::slower_twins(&document);
+    document.verdict = report::answer::answer(&document);
     document
 }
 

@@ -1,7 +1,7 @@
 //! What was asked for, with the defaults filled in.
 
 use pingpong::{Amount, TimingChoice};
-use report::settings::{Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
+use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 
 use super::Facts;
 use crate::args;
@@ -28,6 +28,7 @@ pub(super) fn settings(facts: &Facts) -> Settings {
         },
         huge_pages: config.huge_pages,
         timing: timing(config.timing),
+        engine: engine(config.by),
         order: match args.order {
             _ if facts.parts.len() == 1 => OrderAsked::Alone,
             args::Order::Simultaneous => OrderAsked::Simultaneous,
@@ -45,6 +46,13 @@ pub(super) fn settings(facts: &Facts) -> Settings {
         },
         seed: config.seed,
         verify: config.verify,
+    }
+}
+
+pub(crate) fn engine(by: device::CopyBy) -> CopyEngine {
+    match by {
+        device::CopyBy::Engine => CopyEngine::Ce,
+        device::CopyBy::Kernel => CopyEngine::Sm,
     }
 }
 

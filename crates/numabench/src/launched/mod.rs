@@ -22,6 +22,7 @@ use topo::Topology;
 
 use crate::args::Pingpong;
 use crate::backends::{self, Found};
+use crate::began::Began;
 use crate::document::part::{Local, Part};
 use crate::document::{self, Facts, verdict};
 use crate::document_journal::{DocumentJournal, Output};
@@ -133,7 +134,7 @@ fn session(
     told: &report::launch::Launch,
     mut agreement: Agreement,
 ) -> (Result<Exit, Fault>, bool) {
-    let began = Instant::now();
+    let began = Began::now();
     let place = agreement.place();
     let ready = match assemble(args, launch, &mut agreement) {
         Ok(ready) => ready,

@@ -16,6 +16,7 @@ use crate::fault::Fault;
 const NODES_AT_MOST: usize = 4;
 
 /// One way to place the ranks, and what its turns gave.
+#[derive(Clone)]
 pub struct Way {
     /// Its name.
     pub name: String,

@@ -1,7 +1,5 @@
 //! From what was planned, read back or measured to the placement document: every field of it is filled here, and nowhere else.
 
-use std::time::{Instant, SystemTime};
-
 use placement::{Dialect, Selection, Situation, Strategy, TargetId, say};
 use report::PlaceDocument;
 use report::document::Tool;
@@ -12,6 +10,7 @@ use topo::{Survey, Topology};
 use super::candidates::{self, Found, Way};
 use super::{nic, situation};
 use crate::args;
+use crate::began::Began;
 use crate::document::collect::locality;
 use placement::GpuList;
 
@@ -21,11 +20,10 @@ pub fn build(
     survey: &Survey,
     found: &Found,
     situation: &Situation,
-    began: Instant,
+    began: Began,
 ) -> PlaceDocument {
     let topology = &survey.topology;
     let elapsed = began.elapsed();
-    let started = SystemTime::now().checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH);
     let recommended = &found.recommended().places;
     let mut notes = recommended.notes.clone();
     notes.extend(found.notes.iter().cloned());
@@ -34,7 +32,7 @@ pub fn build(
         schema_version: schema_version(),
         tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
         argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        started_at: report::timestamp::rfc3339_utc(started),
+        started_at: began.started_at(),
         elapsed_s: elapsed.as_secs_f64(),
         machine: Machine {
             hostname: topology.hostname.clone(),

@@ -8,7 +8,7 @@ use stats::compare::Verdict;
 use topo::Topology;
 
 use super::candidates::{self, Found, Way};
-use super::turns::{self, How, Outcome};
+use super::turns::{self, How, Outcome, Turned};
 use crate::args::place::Place;
 use crate::backends;
 use crate::config;
@@ -19,8 +19,9 @@ use crate::progress::Progress;
 use crate::run_setup::budget;
 use crate::signals::Signals;
 
-/// Measures, and says which way to take and how the command ends.
-pub fn run(args: &Place, topology: &Topology) -> Result<(Found, Exit), Fault> {
+/// Measures, and says which way to take and how the command ends. `keep` is shown what is there after each round of turns: a run that is killed has lost
+/// no more than what came since.
+pub fn run(args: &Place, topology: &Topology, keep: &mut dyn FnMut(&Found)) -> Result<(Found, Exit), Fault> {
     let named = matches!(&args.gpus, GpuList::Some(placement::Selection::These(_)));
     let found = backends::find(args.backend, named, topology)?;
     let available = targets(topology, backends::targets(&*found.platform));
@@ -42,19 +43,30 @@ pub fn run(args: &Place, topology: &Topology) -> Result<(Found, Exit), Fault> {
     let signals = Signals::catch()?;
     let progress = Progress::new(0, args.quiet);
     let names: Vec<String> = ways.iter().map(|way| way.name.clone()).collect();
-    let outcome = turns::measure(&plans, &how, topology, &found, &signals, |turns| {
-        progress.say(format!("measuring {}: {turns} turns each", names.join(", ")));
-    });
-    progress.clear();
+    let most = turns::TURNS_AT_MOST as u64;
+    let say = |turns| progress.say(format!("{}: {turns} of at most {most} turns each", names.join(", ")), turns, most);
     let platform = platform(&found, &topo::environment::probe());
     let measured = Measured {
         platform,
         size_bytes: args.size,
         memory: how.memory.name().to_owned(),
         seed: args.seed,
+        finding: MeasuredFinding::Undecided,
+        leader: None,
+        ended_early: Some("it was still measuring when this was written".to_owned()),
+    };
+    let mut so_far = |turned: &[Turned]| {
+        let mut ways = ways.clone();
+        take(&mut ways, Outcome { turned: turned.to_vec(), standing: None, ended_early: None });
+        keep(&Found::measured(ways, 0, measured.clone(), notes.clone()));
+    };
+    let outcome = turns::measure(&plans, &how, topology, &found, &signals, say, &mut so_far);
+    progress.clear();
+    let measured = Measured {
         finding: outcome.standing.as_ref().map_or(MeasuredFinding::Undecided, finding),
         leader: outcome.standing.as_ref().map(|standing| ways[standing.leader].name.clone()),
         ended_early: outcome.ended_early.clone().filter(|_| undecided(&outcome)),
+        ..measured
     };
     let exit = signals.exit().unwrap_or_else(|| exit(&outcome));
     let recommended = outcome.standing.as_ref().map_or(0, recommended);
@@ -151,7 +163,6 @@ mod tests {
     use report::place::Turn;
     use stats::best::best;
 
-    use super::super::turns::Turned;
     use super::*;
 
     /// Turns around this rate, in GB/s, a few per mille apart.

@@ -1,9 +1,12 @@
 //! The network adapter for each rank: the nearest to its GPU by the bridges between them, which is what MPI libraries and NCCL go by too.
 //!
 //! GPUs with the same adapters near share them evenly. The variables are each stack's own (UCX's `UCX_NET_DEVICES`, NCCL's and RCCL's
-//! `NCCL_IB_HCA`, libfabric's `FI_CXI_DEVICE_NAME`); they are said and never set: libraries choose for themselves, and a wrong one costs more than
+//! `NCCL_IB_HCA`, libfabric's `FI_CXI_DEVICE_NAME`); `place` says them, and only `exec --nic near` sets them: libraries choose for themselves, and a wrong one costs more than
 //! none. Left out: adapters with several ports, of which the first is named.
 
+use std::collections::BTreeMap;
+
+use exec::Variable;
 use report::place::PlacedNic;
 use stats::PciAddress;
 use topo::interconnect::Interconnect;
@@ -21,7 +24,7 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<PlacedNic> {
     let (nic, level, source) = *adapters.get(turn % adapters.len().max(1))?;
     let name = nic.name.clone()?;
     Some(PlacedNic {
-        variables: variables(&name),
+        variables: variables(&name).into_iter().map(|(name, value)| format!("{name}={value}")).collect(),
         name,
         pci_address: nic.pci,
         level: level.word().to_owned(),
@@ -29,13 +32,43 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<PlacedNic> {
     })
 }
 
+/// What the program of a rank is told of the adapter near its GPU, and what the user should know: what the environment has is the user's word.
+pub fn told(
+    interconnect: &Interconnect,
+    gpu: Option<PciAddress>,
+    environment: &BTreeMap<String, String>,
+) -> (Vec<Variable>, Option<String>) {
+    let Some(gpu) = gpu else {
+        return (Vec::new(), Some("no network adapter is chosen: this rank has no GPU".to_owned()));
+    };
+    let Some(nic) = near(interconnect, gpu) else {
+        return (
+            Vec::new(),
+            Some(format!("no network adapter is known to be near GPU {gpu}, and no variable names one")),
+        );
+    };
+    let (set, unset): (Vec<Variable>, Vec<Variable>) =
+        variables(&nic.name).into_iter().partition(|(name, _)| environment.contains_key(*name));
+    let kept: Vec<&str> = set.iter().map(|(name, _)| *name).collect();
+    let said = match (&kept[..], &unset[..]) {
+        ([], []) => Some(format!("the adapter near GPU {gpu} is {}, for which no variable is known", nic.name)),
+        ([], _) => None,
+        _ => Some(format!("{} is left as it was set; the adapter near GPU {gpu} is {}", kept.join(", "), nic.name)),
+    };
+    (unset, said)
+}
+
 /// How each stack is told to take the adapter of this name.
-fn variables(name: &str) -> Vec<String> {
+fn variables(name: &str) -> Vec<Variable> {
     let slingshot =
         ["hsn", "cxi"].iter().find_map(|prefix| name.strip_prefix(prefix)).filter(|number| !number.is_empty());
     match slingshot {
-        Some(number) => vec![format!("FI_CXI_DEVICE_NAME=cxi{number}"), "MPICH_OFI_NIC_POLICY=GPU".to_owned()],
-        None if name.starts_with("mlx") => vec![format!("UCX_NET_DEVICES={name}:1"), format!("NCCL_IB_HCA={name}")],
+        Some(number) => {
+            vec![("FI_CXI_DEVICE_NAME", format!("cxi{number}")), ("MPICH_OFI_NIC_POLICY", "GPU".to_owned())]
+        }
+        None if name.starts_with("mlx") => {
+            vec![("UCX_NET_DEVICES", format!("{name}:1")), ("NCCL_IB_HCA", name.to_owned())]
+        }
         None => Vec::new(),
     }
 }
@@ -69,8 +102,29 @@ mod tests {
 
     #[test]
     fn each_stack_reads_its_own_variable() {
-        assert_eq!(variables("mlx5_3"), ["UCX_NET_DEVICES=mlx5_3:1", "NCCL_IB_HCA=mlx5_3"]);
-        assert_eq!(variables("hsn1"), ["FI_CXI_DEVICE_NAME=cxi1", "MPICH_OFI_NIC_POLICY=GPU"]);
-        assert!(variables("ib0").is_empty());
+        let said = |name| -> Vec<String> {
+            variables(name).into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+        };
+        assert_eq!(said("mlx5_3"), ["UCX_NET_DEVICES=mlx5_3:1", "NCCL_IB_HCA=mlx5_3"]);
+        assert_eq!(said("hsn1"), ["FI_CXI_DEVICE_NAME=cxi1", "MPICH_OFI_NIC_POLICY=GPU"]);
+        assert!(said("ib0").is_empty());
+    }
+
+    #[test]
+    fn a_rank_is_told_of_its_adapter_and_what_the_user_set_stays() -> Result<(), topo::TopoError> {
+        let survey = topo::survey_xml(std::path::Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../topo/tests/fixtures/dgx-a100.xml"
+        )))?;
+        let gpu = survey.topology.gpus.first().map(|gpu| gpu.pci);
+        let (told_it, said) = told(&survey.interconnect, gpu, &BTreeMap::new());
+        assert_eq!((told_it.len(), said), (2, None), "{told_it:?}");
+        let set = BTreeMap::from([("NCCL_IB_HCA".to_owned(), "mlx5_9".to_owned())]);
+        let (told_it, said) = told(&survey.interconnect, gpu, &set);
+        assert_eq!(told_it.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["UCX_NET_DEVICES"]);
+        assert!(said.is_some_and(|said| said.starts_with("NCCL_IB_HCA is left as it was set")));
+        let (told_it, said) = told(&survey.interconnect, None, &BTreeMap::new());
+        assert!(told_it.is_empty() && said.is_some_and(|said| said.contains("no GPU")));
+        Ok(())
     }
 }

@@ -40,10 +40,8 @@ impl Saved {
     pub fn way(&self, topology: &Topology, pus: &IdSet) -> Result<Way, Fault> {
         let Self { path, document } = self;
         let named = |words: String| Fault::usage(anyhow::anyhow!("--from {}: {words}", path.display()));
-        let Some(best) = document.candidates.first() else {
-            return Err(named(
-                "it holds no placement: measure again with `numabench place --measure --json FILE`".to_owned(),
-            ));
+        let Some(best) = document.candidates.first().filter(|best| !best.places.is_empty()) else {
+            return Err(named("it holds no placement: make one with `numabench place --json FILE`".to_owned()));
         };
         if let Some(why) = stranger(&best.places, topology, pus) {
             return Err(named(format!("{why}: it was made for another machine or another job; make one here")));
@@ -78,6 +76,9 @@ fn stranger(places: &[Place], topology: &Topology, pus: &IdSet) -> Option<String
         }
         if let Some(node) = place.memory_node.filter(|node| !topology.allowed.nodes.contains(*node)) {
             return Some(format!("rank {}'s memory node {node} is not allowed here", place.rank));
+        }
+        if let Some(node) = place.target_node.filter(|node| topology.node(*node).is_none()) {
+            return Some(format!("rank {}'s target node {node} is not here", place.rank));
         }
         if let Some(gpu) = place.gpu.as_ref().filter(|gpu| topology.gpu_at(gpu.pci_address).is_none()) {
             return Some(format!("rank {}'s GPU {} is not here", place.rank, gpu.pci_address));

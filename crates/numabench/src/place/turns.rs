@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use device::{Direction, MemoryKind};
+use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{
     Amount, Case, Cells, CopySuite, Enough, Helpers, Journal, Order, RunConfig, RunEnd, RunState, TimingChoice, Workers,
 };
@@ -23,7 +23,7 @@ use crate::signals::Signals;
 /// As many values as a verdict needs.
 const TURNS_AT_LEAST: usize = stats::compare::LEAST_VALUES;
 /// After so many more turns cannot be expected to decide.
-const TURNS_AT_MOST: usize = 20;
+pub const TURNS_AT_MOST: usize = 20;
 /// Ranks that were at work together for less of a turn did not measure what was asked.
 const LEAST_OVERLAP: f64 = 0.95;
 
@@ -48,6 +48,7 @@ impl How {
             directions: vec![Direction::H2d, Direction::D2h],
             orders: vec![if ranks == 1 { Order::Alone } else { Order::Simultaneous }],
             timing: TimingChoice::Auto,
+            by: CopyBy::default(),
             huge_pages: true,
             verify: true,
             seed: self.seed,
@@ -62,7 +63,7 @@ impl How {
 const FAILURES_AT_MOST: usize = 3;
 
 /// What a candidate's turns gave.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Turned {
     /// The turns that gave figures.
     pub turns: Vec<Turn>,
@@ -105,7 +106,7 @@ pub struct Outcome {
     pub ended_early: Option<String>,
 }
 
-/// Measures these plans in turns; all have as many ranks. `progress` is told how many turns each has had.
+/// Measures these plans in turns; all have as many ranks. After each pass `progress` is told how many turns each has had, and `keep` what they gave.
 pub fn measure(
     plans: &[Plan],
     how: &How,
@@ -113,6 +114,7 @@ pub fn measure(
     found: &Found,
     signals: &Signals,
     progress: impl FnMut(u64),
+    keep: &mut dyn FnMut(&[Turned]),
 ) -> Outcome {
     let ranks = plans.first().map_or(0, |plan| plan.ranks.len());
     let config = how.config(ranks);
@@ -127,7 +129,7 @@ pub fn measure(
     let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
     let copies = suite.copies().to_vec();
     let mut turns =
-        Turns { how, members, copies, turned: plans.iter().map(|_| Turned::default()).collect(), end: None };
+        Turns { how, members, copies, turned: plans.iter().map(|_| Turned::default()).collect(), end: None, keep };
     let world = Single::default();
     let mut comm = Communicator::new(&world);
     let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
@@ -158,6 +160,7 @@ struct Turns<'a> {
     turned: Vec<Turned>,
     /// Why there are no further turns, once there are none; with the reason where the values have not decided.
     end: Option<Option<String>>,
+    keep: &'a mut dyn FnMut(&[Turned]),
 }
 
 impl Enough for Turns<'_> {
@@ -169,6 +172,7 @@ impl Enough for Turns<'_> {
             }
             self.turned[at].had(turn(state, members, &self.copies, pass));
         }
+        (self.keep)(&self.turned);
         self.end = over(&self.turned, round_of(&self.turned), elapsed, self.how);
         for (at, members) in self.members.iter().enumerate() {
             let stop = match (&self.end, self.turned[at].is_out()) {

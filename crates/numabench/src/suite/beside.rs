@@ -11,7 +11,7 @@ use hostmem::MemorySuite;
 use pingpong::{Cells, CopySuite, RunConfig};
 use placement::{Plan, RankPlan, RowsBy, rows};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{Direction, MemoryKind};
+use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
@@ -214,6 +214,7 @@ impl Beside {
                 directions,
                 memory: self.config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
                 huge_pages,
+                engine: CopyEngine::Ce,
                 timing: Some(settings::timing(self.config.timing)),
             },
         }
@@ -280,7 +281,8 @@ fn near(topology: &Topology, rank: &RankPlan) -> Vec<u32> {
     let own = topology.core_of(rank.pu).map(|core| core.pus.clone()).unwrap_or_default();
     let of_node = rows(topology, RowsBy::Node)
         .into_iter()
-        .find_map(|row| row.seat.ok().filter(|seat| seat.node == rank.memory_node));
-    of_node
-        .map_or_else(Vec::new, |seat| seat.pus.into_iter().filter(|pu| *pu != rank.pu && !own.contains(*pu)).collect())
+        .find_map(|row| row.place.ok().filter(|row_place| row_place.node == rank.memory_node));
+    of_node.map_or_else(Vec::new, |row_place| {
+        row_place.pus.into_iter().filter(|pu| *pu != rank.pu && !own.contains(*pu)).collect()
+    })
 }

@@ -134,6 +134,7 @@ impl Contend {
                 directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
                 memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
                 huge_pages: config.huge_pages,
+                engine: settings::engine(config.by),
                 timing: Some(settings::timing(config.timing)),
             },
             places: plan,

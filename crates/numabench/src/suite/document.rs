@@ -1,7 +1,6 @@
 //! From what a suite's run has to the document: the same schema as pingpong's, filled from the engine's state by where each figure stands.
 
 use std::collections::BTreeMap;
-use std::time::{Instant, SystemTime};
 
 use engine::{Amount, Order, RunState};
 use placement::{Target, TargetId};
@@ -23,6 +22,7 @@ use super::experiment::{DocumentCase, Experiment};
 use crate::args::Backend;
 use crate::args::measuring::Measuring;
 use crate::backends::Found;
+use crate::began::Began;
 use crate::document::part::Part;
 use crate::document::{cases, devices, nodes, verdict};
 use crate::exit::Exit;
@@ -40,14 +40,13 @@ pub struct Facts<'a> {
     /// The machine and its state.
     pub environment: &'a Environment,
     /// When the command began.
-    pub began: Instant,
+    pub began: Began,
 }
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
 pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let Experiment { command, matrices, engine, asked, .. } = facts.experiment;
     let elapsed = facts.began.elapsed();
-    let started = SystemTime::now().checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH);
     let (status, status_reason) = verdict::status(state, exit);
     let ranks: Vec<Rank> = facts.parts.iter().map(|part| rank(facts, part, state)).collect();
     let devices = devices(facts, state);
@@ -58,7 +57,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
         command: (*command).to_owned(),
         argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        started_at: report::timestamp::rfc3339_utc(started),
+        started_at: facts.began.started_at(),
         elapsed_s: elapsed.as_secs_f64(),
         status,
         status_reason,
@@ -82,6 +81,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
             membind: Membind::Local,
             huge_pages: asked.huge_pages,
             timing: asked.timing.unwrap_or(TimingAsked::Auto),
+            engine: asked.engine,
             order: order_asked(&facts.experiment.cases),
             repetition: match engine.amount {
                 Amount::Fixed { reps, warmup } => Repetition::Fixed { reps, warmup },
@@ -157,7 +157,7 @@ fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
     });
     let device = |part: &&Part| {
         let own = seen.get(&part.device.id).and_then(|(_, own)| *own);
-        devices::with_run(&part.device, own)
+        devices::with_latch_of_another(devices::with_run(&part.device, own), &state.ranks)
     };
     order.iter().map(device).collect()
 }
@@ -181,6 +181,8 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
         for (rank, place) in &shot.places {
             let (result, part) = (&results[*rank], &facts.parts[*place]);
             let device = devices.iter().find(|device| device.id == part.device.id);
+            // Copies between GPUs may take another way than the PCIe link that bounds the others.
+            let device = device.filter(|_| asked.direction != report::settings::Direction::Peer);
             ranks.push(cases::rank_result(
                 facts.experiment.engine.verify,
                 *place as u32,
@@ -195,7 +197,7 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
     }
     ranks.sort_by_key(|result| result.rank);
     let rates: Vec<(u32, f64)> =
-        ranks.iter().filter_map(|rank| Some((rank.rank, rank.summary()?.bytes_per_s))).collect();
+        ranks.iter().filter_map(|rank| Some((rank.rank, rank.summary()?.median_bytes_per_s))).collect();
     let mut status = CaseStatus::of_ranks(&ranks);
     let reason = reason.filter(|_| status == CaseStatus::Measured);
     if reason.is_some() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::{EngineConfig, Order, Suite, Worker};
 use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
 use report::matrix::Matrix;
-use report::settings::{Direction, MemoryKind, TimingAsked};
+use report::settings::{CopyEngine, Direction, MemoryKind, TimingAsked};
 use topo::Topology;
 
 /// Everything that is to be measured.
@@ -44,6 +44,8 @@ pub struct Asked {
     pub memory: Vec<MemoryKind>,
     /// Whether host memory may use huge pages.
     pub huge_pages: bool,
+    /// What moves the bytes of copies.
+    pub engine: CopyEngine,
     /// The clock; `None` for auto.
     pub timing: Option<TimingAsked>,
 }

@@ -10,7 +10,7 @@ use engine::{EngineConfig, Helpers, Order, Worker};
 use pingpong::{LOAD_LINE_BYTES, LoadCase, LoadSuite};
 use placement::{Plan, RankPlan, Row, Target};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{Direction, MemoryKind};
+use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
@@ -59,13 +59,13 @@ impl GpuLoads {
             cases: Vec::new(),
             shots: Vec::new(),
         };
-        let seats: Vec<_> = loads.rows.iter().filter_map(|row| row.seat.as_ref().ok()).collect();
-        for (rank, seat) in seats.into_iter().enumerate() {
-            loads.workers.push(Worker { rank, pu: seat.pu() });
+        let row_places: Vec<_> = loads.rows.iter().filter_map(|row| row.place.as_ref().ok()).collect();
+        for (rank, row_place) in row_places.into_iter().enumerate() {
+            loads.workers.push(Worker { rank, pu: row_place.pu() });
             for target in &loads.targets {
                 let at = loads.cases.len();
-                loads.cases.push(LoadCase { rank, target: target.id, node: seat.node, bytes: range });
-                loads.places.push(place(topology, at, seat.pu(), seat.node, target.clone()));
+                loads.cases.push(LoadCase { rank, target: target.id, node: row_place.node, bytes: range });
+                loads.places.push(place(topology, at, row_place.pu(), row_place.node, target.clone()));
                 loads.shots.push(Shot { at, case: 0, places: vec![(rank, at)] });
             }
         }
@@ -79,10 +79,8 @@ impl GpuLoads {
     }
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
-        for row in self.rows.iter().filter_map(|row| row.seat.as_ref().ok()) {
-            let has = topology.node(row.node).map_or(0, |node| node.total_bytes);
-            // 0: a machine that does not say.
-            if has > 0 && self.range as u64 > has {
+        for row in self.rows.iter().filter_map(|row| row.place.as_ref().ok()) {
+            if let Some(has) = topology.memory_bytes(row.node).filter(|has| self.range as u64 > *has) {
                 let size = stats::units::rounded_size;
                 return Err(Fault::usage(anyhow::anyhow!(
                     "NUMA node {} has {}, and the range that is loaded from needs {}; ask for a smaller --range",
@@ -133,6 +131,7 @@ impl GpuLoads {
                 directions: vec![Direction::Load],
                 memory: vec![MemoryKind::Pinned],
                 huge_pages,
+                engine: CopyEngine::Ce,
                 timing: None,
             },
         }
@@ -142,16 +141,16 @@ impl GpuLoads {
         let columns = self.targets.len() as u32;
         let mut next = 0;
         let row = |row: &Row| {
-            let seat = row.seat.as_ref().ok();
-            let ranks: IdSet = if seat.is_some() { (next..next + columns).collect() } else { IdSet::default() };
+            let row_place = row.place.as_ref().ok();
+            let ranks: IdSet = if row_place.is_some() { (next..next + columns).collect() } else { IdSet::default() };
             next += ranks.len() as u32;
             MatrixRow {
                 name: row.name.clone(),
-                pus: seat.map(|seat| seat.pu()).into_iter().collect(),
-                memory_node: seat.map(|seat| seat.node),
+                pus: row_place.map(|row_place| row_place.pu()).into_iter().collect(),
+                memory_node: row_place.map(|row_place| row_place.node),
                 group: None,
-                reason: row.seat.as_ref().err().cloned(),
-                note: seat.and_then(|seat| seat.note.clone()),
+                reason: row.place.as_ref().err().cloned(),
+                note: row_place.and_then(|row_place| row_place.note.clone()),
                 ranks,
             }
         };

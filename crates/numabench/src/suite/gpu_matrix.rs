@@ -50,6 +50,7 @@ impl GpuMatrix {
     ) -> Result<Self, Fault> {
         let size = usize::try_from(args.size).map_err(Fault::usage)?;
         let mut config = config::measuring(&args.measuring);
+        config.by = config::by(args.engine);
         config.sizes = vec![size];
         config.memory = config::memory_kinds(&args.memory, kind);
         config.directions = config::directions(&args.direction);
@@ -67,7 +68,7 @@ impl GpuMatrix {
             copies: Vec::new(),
             cases: Vec::new(),
         };
-        matrix.seat(topology);
+        matrix.find_places(topology);
         if matrix.places.is_empty() {
             let why = "no row can be measured: this process may use no memory, or there is no device";
             return Err(Fault::new(Exit::NoResult, anyhow::anyhow!(why)));
@@ -77,19 +78,19 @@ impl GpuMatrix {
         Ok(matrix)
     }
 
-    fn seats(&self) -> impl Iterator<Item = (&Row, &RowPlace)> {
-        self.rows.iter().filter_map(|row| Some((row, row.seat.as_ref().ok()?)))
+    fn row_places(&self) -> impl Iterator<Item = (&Row, &RowPlace)> {
+        self.rows.iter().filter_map(|row| Some((row, row.place.as_ref().ok()?)))
     }
 
-    fn seat(&mut self, topology: &Topology) {
+    fn find_places(&mut self, topology: &Topology) {
         let (mut ranks, mut places) = (Vec::new(), Vec::new());
-        for (_, seat) in self.seats() {
+        for (_, row_place) in self.row_places() {
             for (column, target) in self.targets.iter().enumerate() {
                 // At once each GPU has a core of its own as long as there are some.
-                let pu = if self.concurrent { seat.pus[column % seat.pus.len()] } else { seat.pu() };
-                places.push(place(topology, places.len(), pu, seat.node, target.clone()));
+                let pu = if self.concurrent { row_place.pus[column % row_place.pus.len()] } else { row_place.pu() };
+                places.push(place(topology, places.len(), pu, row_place.node, target.clone()));
                 if self.concurrent || column == 0 {
-                    ranks.push(place(topology, ranks.len(), pu, seat.node, target.clone()));
+                    ranks.push(place(topology, ranks.len(), pu, row_place.node, target.clone()));
                 }
             }
         }
@@ -98,7 +99,7 @@ impl GpuMatrix {
 
     fn list(&mut self) {
         let columns = self.targets.len();
-        let names: Vec<String> = self.seats().map(|(row, _)| row.name.clone()).collect();
+        let names: Vec<String> = self.row_places().map(|(row, _)| row.name.clone()).collect();
         for copy in pingpong::Case::all(&self.config) {
             if copy.memory == MemoryKind::Pageable && copy.direction == Direction::Bidirectional {
                 continue;
@@ -140,7 +141,7 @@ impl GpuMatrix {
         topology: &Topology,
         device_bytes: impl Fn(placement::TargetId) -> Option<u64>,
     ) -> Result<(), Fault> {
-        let host = |node| topology.node(node).map(|node| node.total_bytes);
+        let host = |node| topology.memory_bytes(node);
         let fits = |ranks: Vec<RankPlan>| {
             check_budget(&self.config, &Plan { ranks, notes: Vec::new() }, host, &device_bytes).map_err(Fault::usage)
         };
@@ -194,6 +195,7 @@ impl GpuMatrix {
                 directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
                 memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
                 huge_pages: config.huge_pages,
+                engine: settings::engine(config.by),
                 timing: None,
             },
         }
@@ -203,16 +205,17 @@ impl GpuMatrix {
         let columns = self.targets.len();
         let mut next = 0;
         let row = |row: &Row| {
-            let seat = row.seat.as_ref().ok();
-            let ranks: IdSet = if seat.is_some() { (next..next + columns as u32).collect() } else { IdSet::default() };
+            let row_place = row.place.as_ref().ok();
+            let ranks: IdSet =
+                if row_place.is_some() { (next..next + columns as u32).collect() } else { IdSet::default() };
             next += ranks.len() as u32;
             MatrixRow {
                 name: row.name.clone(),
                 pus: self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect(),
-                memory_node: seat.map(|seat| seat.node),
+                memory_node: row_place.map(|row_place| row_place.node),
                 group: self.concurrent.then(|| row.name.clone()),
-                reason: row.seat.as_ref().err().cloned(),
-                note: seat.and_then(|seat| seat.note.clone()),
+                reason: row.place.as_ref().err().cloned(),
+                note: row_place.and_then(|row_place| row_place.note.clone()),
                 ranks,
             }
         };

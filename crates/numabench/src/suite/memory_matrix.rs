@@ -11,7 +11,7 @@ use hostmem::{Case, LINE_BYTES, MemorySuite};
 use placement::{Plan, Row, RowPlace};
 use report::Known;
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{Direction, MemoryKind};
+use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
@@ -46,16 +46,16 @@ impl MemoryMatrix {
     pub fn new(args: &Args, topology: &Topology, rows: Vec<Row>, nodes: Vec<u32>) -> Result<Self, Fault> {
         let threads = args.threads.map_or(usize::MAX, |threads| threads as usize);
         let mut next = 0;
-        let seats = || rows.iter().filter_map(|row| row.seat.as_ref().ok());
-        let row = |seat: &RowPlace| -> Vec<Worker> {
-            let pus = seat.pus.iter().take(threads);
+        let row_places = || rows.iter().filter_map(|row| row.place.as_ref().ok());
+        let row = |row_place: &RowPlace| -> Vec<Worker> {
+            let pus = row_place.pus.iter().take(threads);
             pus.map(|pu| {
                 next += 1;
                 Worker { rank: next - 1, pu: *pu }
             })
             .collect()
         };
-        let workers: Vec<Vec<Worker>> = seats().map(row).collect();
+        let workers: Vec<Vec<Worker>> = row_places().map(row).collect();
         let mut matrix = Self {
             rows,
             nodes,
@@ -72,7 +72,7 @@ impl MemoryMatrix {
             let why = "no row can be measured: this process may use no memory or no PU";
             return Err(Fault::new(Exit::NoResult, anyhow::anyhow!(why)));
         }
-        matrix.seat(topology);
+        matrix.find_places(topology);
         for access in &args.access {
             matrix.add(args, topology, *access)?;
         }
@@ -82,7 +82,7 @@ impl MemoryMatrix {
     }
 
     /// A place for each worker and node: those of the first worker come first.
-    fn seat(&mut self, topology: &Topology) {
+    fn find_places(&mut self, topology: &Topology) {
         for worker in self.workers.iter().flatten() {
             for node in &self.nodes {
                 self.places.push(place(topology, self.places.len(), worker.pu, *node, memory_of(*node)));
@@ -110,7 +110,7 @@ impl MemoryMatrix {
             None => memory_range::streamed(topology, fewest, self.workers.iter().map(Vec::len).sum()),
         };
         let bytes = usize::try_from(range).map_err(Fault::usage)?.next_multiple_of(LINE_BYTES);
-        let names: Vec<String> = self.rows.iter().filter(|row| row.seat.is_ok()).map(|row| row.name.clone()).collect();
+        let names: Vec<String> = self.rows.iter().filter(|row| row.place.is_ok()).map(|row| row.name.clone()).collect();
         for (row, name) in names.iter().enumerate() {
             let ranks: Vec<usize> = self.workers[row].iter().map(|worker| worker.rank).collect();
             let ranks = if latency { ranks[..1].to_vec() } else { ranks };
@@ -141,14 +141,13 @@ impl MemoryMatrix {
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
         let suite = self.suite(topology);
-        for node in self.nodes.iter().filter_map(|node| topology.node(*node)) {
-            let (needs, has) = (suite.bytes_on(node.os_index), node.total_bytes);
-            // 0: a machine that does not say.
-            if has > 0 && needs > has {
+        for node in &self.nodes {
+            let needs = suite.bytes_on(*node);
+            if let Some(has) = topology.memory_bytes(*node).filter(|has| needs > *has) {
                 let size = stats::units::rounded_size;
                 return Err(Fault::usage(anyhow::anyhow!(
                     "NUMA node {} has {}, and the ranges that are measured on it need {}; ask for a smaller --range or fewer --threads",
-                    node.os_index,
+                    node,
                     size(has),
                     size(needs)
                 )));
@@ -210,6 +209,7 @@ impl MemoryMatrix {
                 directions,
                 memory: vec![MemoryKind::Pageable],
                 huge_pages: self.huge_pages,
+                engine: CopyEngine::Ce,
                 timing: None,
             },
         }
@@ -219,8 +219,8 @@ impl MemoryMatrix {
         let columns = self.nodes.len();
         let mut workers = self.workers.iter();
         let row = |row: &Row| {
-            let seat = row.seat.as_ref().ok();
-            let mine = if seat.is_some() { workers.next() } else { None };
+            let row_place = row.place.as_ref().ok();
+            let mine = if row_place.is_some() { workers.next() } else { None };
             let mine = || mine.into_iter().flatten();
             let ranks: IdSet = mine()
                 .flat_map(|worker| {
@@ -230,11 +230,11 @@ impl MemoryMatrix {
             MatrixRow {
                 name: row.name.clone(),
                 pus: mine().map(|worker| worker.pu).collect(),
-                memory_node: seat.map(|seat| seat.node),
+                memory_node: row_place.map(|row_place| row_place.node),
                 ranks,
                 group: None,
-                reason: row.seat.as_ref().err().cloned(),
-                note: seat.and_then(|seat| seat.note.clone()),
+                reason: row.place.as_ref().err().cloned(),
+                note: row_place.and_then(|row_place| row_place.note.clone()),
             }
         };
         let rows = self.rows.iter().map(row).collect();

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! * `experiment` what all of them are made of: a suite of the engine and, for each of its figures, the case and the place in the document;
-//! * `gpu_matrix`, `gpu_loads`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
+//! * `gpu_matrix`, `gpu_loads`, `peers`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
 //! * `beside` one of copies and CPU traffic at once, `merged` one of several;
 //! * `run` measures and keeps; `document` fills the schema; `plan` is what `--dry-run` prints.
 
@@ -19,6 +19,7 @@ pub mod gpu_matrix;
 pub mod memory_matrix;
 mod memory_range;
 pub mod merged;
+pub mod peers;
 pub mod plan;
 pub mod run;
 pub mod sweep;

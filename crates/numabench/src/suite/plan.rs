@@ -19,20 +19,20 @@ pub fn show(source: &str, rows: &[Row], columns: &[String], said: &str, max_time
     let _ = writeln!(text, "Plan (dry run: no GPU was touched, nothing was measured)");
     let _ = writeln!(text, "platform  {source}");
     for row in rows {
-        let _ = match &row.seat {
-            Ok(seat) => {
-                let pus: stats::IdSet = seat.pus.iter().copied().collect();
+        let _ = match &row.place {
+            Ok(row_place) => {
+                let pus: stats::IdSet = row_place.pus.iter().copied().collect();
                 writeln!(
                     text,
                     "row       {}: PU {}, cores of PUs {pus}, memory on node {}",
                     row.name,
-                    seat.pu(),
-                    seat.node
+                    row_place.pu(),
+                    row_place.node
                 )
             }
             Err(why) => writeln!(text, "row       {}: not measured: {why}", row.name),
         };
-        if let Ok(Some(note)) = row.seat.as_ref().map(|seat| &seat.note) {
+        if let Ok(Some(note)) = row.place.as_ref().map(|row_place| &row_place.note) {
             let _ = writeln!(text, "          {note}");
         }
     }

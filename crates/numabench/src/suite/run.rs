@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use engine::{PerCase, Suite, Workers};
 use ranks::{Communicator, Launch, Single};
@@ -13,6 +12,7 @@ use super::document::{self, Facts};
 use super::experiment::Experiment;
 use crate::args::measuring::Measuring;
 use crate::backends::Found;
+use crate::began::Began;
 use crate::document::part::Local;
 use crate::document::{hostname, verdict};
 use crate::document_journal::{DocumentJournal, Output};
@@ -55,7 +55,7 @@ pub fn run(
     topology: &Topology,
     found: &Found,
     sink: Option<&Sink>,
-    began: Instant,
+    began: Began,
 ) -> Result<Exit, Fault> {
     let signals = Signals::catch()?;
     let machine = topo::environment::probe();

@@ -35,6 +35,7 @@ impl Sweep {
     /// Sizes that this machine cannot address.
     pub fn new(args: &Args, kind: PlatformKind, plan: Plan, smallest: Option<u64>) -> Result<Self, Fault> {
         let mut config = config::measuring(&args.measuring);
+        config.by = config::by(args.engine);
         let sizes = match &args.size {
             Some(sizes) => sizes.0.clone(),
             None => {
@@ -104,6 +105,7 @@ impl Sweep {
                 directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
                 memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
                 huge_pages: config.huge_pages,
+                engine: settings::engine(config.by),
                 timing: Some(settings::timing(config.timing)),
             },
             places: plan,

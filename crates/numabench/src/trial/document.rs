@@ -1,7 +1,5 @@
 //! The trial document: what is known before the runs, and what follows from them.
 
-use std::time::{Duration, SystemTime};
-
 use report::TrialDocument;
 use report::document::{Status, Tool};
 use report::trial::{
@@ -23,6 +21,8 @@ use crate::exit::Exit;
 pub struct Facts<'f> {
     /// As typed; of a trial that is taken up, as it was typed first.
     pub argv: Vec<String>,
+    /// When it began; of a trial that is taken up, when it began first.
+    pub started_at: String,
     /// The arguments.
     pub args: &'f Trial,
     /// The variants.
@@ -57,8 +57,6 @@ pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
     let first: Vec<TrialComparison> = comparisons.iter().filter(|found| found.metric == plan.metric).cloned().collect();
     let metric = &metrics[0].described;
     let answer = answer(&described, metric, &first, plan.rule.equivalence, state.stop);
-    let started =
-        SystemTime::now().checked_sub(Duration::from_secs_f64(state.elapsed_s)).unwrap_or(SystemTime::UNIX_EPOCH);
     let mut notes = variants.notes.clone();
     notes.extend(remarks(plan, state.runs));
     TrialDocument {
@@ -66,7 +64,7 @@ pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
         schema_version: schema_version(),
         tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
         argv: facts.argv.clone(),
-        started_at: report::timestamp::rfc3339_utc(started),
+        started_at: facts.started_at.clone(),
         elapsed_s: state.elapsed_s,
         status: status(state.exit),
         exit_code: state.exit.map(Exit::code),

@@ -25,6 +25,7 @@ use super::metrics::Metric;
 use super::variants::Variant;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::progress;
 use crate::signals::Signals;
 
 /// When a run is looked at whose length nobody knows yet.
@@ -100,13 +101,11 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Shows how far it is from now on, where standard error is a terminal.
-    pub fn show(&mut self, is_shown: bool) {
-        if is_shown {
-            self.progress.set_draw_target(ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{msg}") {
-                self.progress.set_style(style);
-            }
+    /// Shows how far it is from now on, where there is a terminal to show it on.
+    pub fn show(&mut self, quiet: bool) {
+        self.progress.set_draw_target(progress::target(quiet));
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            self.progress.set_style(style);
         }
     }
 

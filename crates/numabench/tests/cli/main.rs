@@ -50,6 +50,7 @@ mod memory;
 mod nvml;
 mod options;
 mod output;
+mod peer;
 mod place;
 mod processors;
 mod proof;

@@ -189,3 +189,20 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     let args = [&SHORT[..], &["--json", "/nowhere/at/all.json"]].concat();
     end(&mut numabench(), args).refused(2, &["/nowhere/at"]);
 }
+
+#[test]
+fn a_file_without_places_or_for_a_node_that_is_not_here_is_refused() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("place.json");
+    let made = document(&run(&["place", "--json", "-"]).well())?;
+    let mut without = made.clone();
+    without["candidates"][0]["places"] = Value::Array(Vec::new());
+    let mut elsewhere = made;
+    elsewhere["candidates"][0]["places"][0]["gpu"] = Value::Null;
+    elsewhere["candidates"][0]["places"][0]["target_node"] = 77.into();
+    for (document, words) in [(without, "it holds no placement"), (elsewhere, "target node 77 is not here")] {
+        std::fs::write(&path, document.to_string())?;
+        run(&["place", "--from", &path.display().to_string()]).refused(2, &["--from", words]);
+    }
+    Ok(())
+}

@@ -147,6 +147,23 @@ fn a_killed_run_leaves_the_last_whole_document() -> Done {
 }
 
 #[test]
+fn a_killed_measurement_of_placements_leaves_the_turns_it_had() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("place.json");
+    let mut command = spawnable(&no_driver());
+    command.args(["place", "--measure", "--size", "128MiB", "--max-time", "60s", "--json"]).arg(&path);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    wait_until("the first turn", || path.exists())?;
+    child.kill()?;
+    child.wait()?;
+    let document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+    proof::follows(&document, "place-v1.json")?;
+    assert!(text(&document, "/measured/ended_early").contains("still measuring"), "{document:#}");
+    assert!(!list(&document, "/candidates/0/turns").is_empty(), "{document:#}");
+    Ok(())
+}
+
+#[test]
 fn a_signal_before_the_first_pass_ends_the_run_without_numbers() -> Done {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json");

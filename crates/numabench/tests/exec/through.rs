@@ -96,7 +96,7 @@ fn the_program_is_this_very_process_and_a_signal_is_its_own() -> Done {
 fn signals_are_ignored_blocked_and_handled_as_without_numabench() -> Done {
     // Not SigQ: that counts the signals queued for all of the user's processes.
     let look = "grep -E '^Sig[^Q]|^ShdPnd' /proc/self/status";
-    for before in ["", "trap '' HUP USR2;"] {
+    for before in ["", "trap '' HUP USR2;", "trap '' PIPE;"] {
         let (without, with) = both(&format!("{before} exec @ {look}"))?;
         assert_eq!(with, without, "{before}");
     }

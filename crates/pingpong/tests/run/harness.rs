@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use device::{Direction, MemoryKind};
+use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{
     Amount, Case, CopySuite, Helpers, Journal, Order, RankCase, RunConfig, RunState, TimingChoice, Workers,
 };
@@ -59,6 +59,7 @@ pub fn config() -> RunConfig {
         directions: vec![Direction::H2d],
         orders: vec![Order::Simultaneous, Order::Alone],
         timing: TimingChoice::Auto,
+        by: CopyBy::default(),
         huge_pages: false,
         verify: true,
         seed: 7,

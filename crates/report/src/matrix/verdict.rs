@@ -6,10 +6,10 @@
 
 use stats::compare::{Comparison, Verdict, compare};
 
+use super::pairs;
+use super::words::{show, way};
 use super::{Cell, Compares, Matrix, MatrixColumn, MatrixRow, Plane};
 use crate::Document;
-use crate::render::words;
-use crate::settings::Direction;
 
 /// Of a subject (a GPU, a row) in one plane: its best place and how the others compare.
 struct Standing<'a> {
@@ -46,6 +46,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let of = |matrix: &Matrix| match matrix.compares {
         Compares::Rows | Compares::Columns => places(document, matrix, seed),
         Compares::Load => load(document, matrix, seed),
+        Compares::Pairs => pairs::said(document, matrix),
         Compares::Newer => Vec::new(),
     };
     document.matrices.iter().flat_map(of).collect()
@@ -277,7 +278,7 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, seed: u64) -> Vec
     let direction = way(plane.direction);
     for (c, column) in matrix.columns.iter().enumerate() {
         let mut found: Option<(f64, String)> = None;
-        let mut compared = 0;
+        let (mut compared, mut without) = (0, 0);
         for (r, row) in matrix.rows.iter().enumerate() {
             let ranks = row.ranks.and(&column.ranks);
             let is_base = |other: &usize| matrix.rows[*other].ranks.and(&column.ranks) == ranks;
@@ -285,7 +286,10 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, seed: u64) -> Vec
             let Some((base, alone)) = (0..r).filter(is_base).find_map(|other| Some((other, cell(other)?))) else {
                 continue;
             };
-            let Some(here) = cell(r) else { continue };
+            let Some(here) = cell(r) else {
+                without += 1;
+                continue;
+            };
             compared += 1;
             let part = here.median / alone.median;
             let loses =
@@ -302,8 +306,23 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, seed: u64) -> Vec
         }
         match found {
             Some((_, sentence)) => said.push(sentence),
-            None if compared > 0 => said.push(format!("{direction}, {}: no measurable loss.", column.name)),
+            None if compared > 0 && without == 0 => {
+                said.push(format!("{direction}, {}: no measurable loss.", column.name));
+            }
+            None if compared > 0 => {
+                said.push(format!(
+                    "{direction}, {}: no measurable loss in {compared} of {} rows.",
+                    column.name,
+                    compared + without
+                ));
+            }
             None => {}
+        }
+        if without > 0 {
+            said.push(format!(
+                "{direction}, {}: {without} rows have no figure, and may be the ones that lose; the table says why.",
+                column.name
+            ));
         }
     }
     said
@@ -348,16 +367,4 @@ fn worse(plane: &Plane, found: &Comparison) -> Finding {
 
 fn times(ratio: f64) -> String {
     format!("{ratio:.*}x", if ratio < 1.995 { 2 } else { 1 })
-}
-
-fn show(plane: &Plane, value: f64) -> String {
-    if plane.is_time() { format!("{value:.1} ns") } else { format!("{:.1} GB/s", value / 1e9) }
-}
-
-fn way(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Bidirectional => "both ways at once",
-        Direction::Load => "load latency",
-        other => words::direction(other),
-    }
 }

@@ -52,17 +52,10 @@ fn flags(document: &Document, page: &mut Page) {
 }
 
 fn status(document: &Document, quiet: bool, page: &mut Page) {
-    let (tone, word) = match document.status {
-        Status::Complete if quiet => return,
-        Status::Complete => (Tone::Plain, "complete"),
-        Status::Running => (Tone::Warning, "STILL RUNNING (or killed)"),
-        Status::Partial => (Tone::Warning, "PARTIAL"),
-        Status::Failed => (Tone::Bad, "FAILED: no result"),
-        Status::Interrupted => (Tone::Bad, "INTERRUPTED"),
-        Status::TimedOut => (Tone::Bad, "TIMED OUT"),
-        Status::DataCorrupt => (Tone::Bad, "DATA CORRUPT"),
-        Status::Newer => (Tone::Warning, super::words::NEWER),
-    };
+    if quiet && document.status == Status::Complete {
+        return;
+    }
+    let (tone, word) = super::status::status(document.status);
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     let exit = document.exit_code.map_or(String::new(), |code| format!(" (exit code {code})"));
     page.words(tone, "Status: ", &format!("{word}{reason}{exit}"));

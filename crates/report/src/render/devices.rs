@@ -66,8 +66,13 @@ fn heading(document: &Document) -> String {
     let name = match &devices[..] {
         [] => return format!("No device took part, {} visible", platform.visible_devices),
         [first, rest @ ..] if rest.iter().all(|device| device.name == first.name) => first.name.clone(),
-        all if all.iter().all(|device| device.kind == DeviceKind::HostMemory) => "host memory".into(),
-        _ => "of several kinds".into(),
+        all => {
+            let name = |device: &Device| match device.kind {
+                DeviceKind::HostMemory => "host memory".to_owned(),
+                _ => device.name.clone(),
+            };
+            all.iter().map(name).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ")
+        }
     };
     let mut parts = vec![name, used(document)];
     parts.extend(platform.driver_version.as_ref().map(|version| format!("driver {version}")));

@@ -23,7 +23,7 @@ impl Figures {
         let measured: Vec<(&Summary, Option<f64>)> = measured(document).collect();
         Self {
             unit: TimeUnit::for_largest(measured.iter().map(|(summary, _)| summary.median_ns)),
-            decimals: RateDecimals::for_smallest(measured.iter().map(|(summary, _)| summary.bytes_per_s)),
+            decimals: RateDecimals::for_smallest(measured.iter().map(|(summary, _)| summary.median_bytes_per_s)),
             bounded: measured.iter().any(|(_, percent)| percent.is_some()),
         }
     }
@@ -40,7 +40,7 @@ impl Figures {
         let mut cells = vec![show(summary.median_ns), numbers::half_width(summary), show(summary.mean_ns)];
         cells.push(summary.std_ns.map_or("–".into(), show));
         cells.extend([summary.min_ns, summary.p99_ns, summary.max_ns].map(show));
-        cells.push(self.decimals.show(summary.bytes_per_s));
+        cells.push(self.decimals.show(summary.median_bytes_per_s));
         let percent = || percent_of_bound.map_or("–".into(), |percent| format!("{percent:.1} %"));
         cells.extend(self.bounded.then(percent));
         cells

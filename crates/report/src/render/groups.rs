@@ -26,7 +26,9 @@ pub(super) fn groups(document: &Document) -> Vec<Group<'_>> {
     let several_ranks = document.ranks.len() > 1;
     let mut groups: Vec<Group<'_>> = Vec::new();
     for case in &document.cases {
-        let mut axes = vec![format!("{} memory", words::memory(case.memory)), words::timing(case.timing).to_owned()];
+        let by = words::by(document.settings.engine);
+        let mut axes =
+            vec![format!("{} memory{by}", words::memory(case.memory)), words::timing(case.timing).to_owned()];
         if !sweep {
             axes.insert(0, units::size(case.bytes));
         }

@@ -9,7 +9,7 @@ use super::page::{Page, Tone};
 use super::words;
 use crate::Document;
 use crate::matrix::{Cell, Compares, Matrix, Plane};
-use crate::settings::MemoryKind;
+use crate::settings::{CopyEngine, MemoryKind};
 
 /// From this part of the best on: nothing lost, up to a fifth, up to a half, more.
 const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.0, "░")];
@@ -67,7 +67,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     }
     let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
-    grid.caption(caption(plane));
+    grid.caption(caption(plane, document.settings.engine));
     for (name, cells) in &all {
         let mut shown = vec![(*name).to_owned()];
         let mut notes: Vec<(Tone, String)> = Vec::new();
@@ -97,18 +97,19 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
 }
 
 /// `H2D, 128 MiB, pinned memory, GB/s (± 0.4 % at most)`.
-fn caption(plane: &Plane) -> String {
+fn caption(plane: &Plane, engine: CopyEngine) -> String {
     let direction = words::direction(plane.direction);
     let (size, unit) = match plane.range_bytes {
         Some(range) if plane.is_time() => (format!("random order over {}", units::size(range)), "ns a load"),
         Some(range) => (format!("{} a thread", units::size(range)), "GB/s"),
+        None if plane.is_time() => (units::size(plane.bytes), "ns a copy"),
         None => (units::size(plane.bytes), "GB/s"),
     };
     match plane.range_bytes {
         // A GPU reaches pinned memory only, and the CPU's own accesses need none.
         Some(_) if plane.memory == MemoryKind::Pinned => format!("{direction} by the GPU, {size}, {unit}"),
         Some(_) => format!("{direction} by the CPU, {size}, {unit}"),
-        None => format!("{direction}, {size}, {} memory, {unit}", words::memory(plane.memory)),
+        None => format!("{direction}, {size}, {} memory{}, {unit}", words::memory(plane.memory), words::by(engine)),
     }
 }
 

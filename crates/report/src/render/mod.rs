@@ -32,6 +32,7 @@ mod ranks;
 mod remarks;
 mod settings;
 mod shown;
+mod status;
 mod sweep;
 mod table;
 mod title;
@@ -41,5 +42,7 @@ pub(crate) mod words;
 
 pub use json::{JsonError, json, json_value, write_json};
 pub use place::place;
+pub(crate) use placement::is_otherwise;
+pub(crate) use status::status;
 pub use table::{Style, table};
 pub use trial::trial;

@@ -61,7 +61,7 @@ pub(super) fn ranks(document: &Document, case: &Case) -> Picked {
 
 /// The outliers among a case's ranks, the slowest, and the ranks of outlier nodes, in this order, as many as fit.
 fn worst_ranks(document: &Document, case: &Case, most: usize) -> Picked {
-    let measured = case.ranks.iter().filter_map(|result| Some((result.rank, result.summary()?.bytes_per_s)));
+    let measured = case.ranks.iter().filter_map(|result| Some((result.rank, result.summary()?.median_bytes_per_s)));
     let rates: BTreeMap<u32, f64> = measured.collect();
     let slowest = slowest_first(&rates);
     let outliers = outliers(case);

@@ -49,7 +49,7 @@ pub(super) fn said(rank: &Rank, results: &[&RankResult], on_gpu: bool, in_full: 
 }
 
 /// Whether something was seen that was not asked.
-pub(super) fn is_otherwise(rank: &Rank, results: &[&RankResult]) -> bool {
+pub(crate) fn is_otherwise(rank: &Rank, results: &[&RankResult]) -> bool {
     all_seen(results).iter().any(|seen| !deviations(rank, seen).is_empty())
 }
 

@@ -45,7 +45,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> Grid {
     let columns: Vec<Column> = directions.iter().map(|&direction| Column::of(group, rank, direction)).collect();
     let summaries = || columns.iter().flat_map(Column::summaries);
     let unit = TimeUnit::for_sweep(summaries().map(|summary| summary.median_ns));
-    let decimals = RateDecimals::for_smallest(summaries().map(|summary| summary.bytes_per_s));
+    let decimals = RateDecimals::for_smallest(summaries().map(|summary| summary.median_bytes_per_s));
     let flags: BTreeSet<Flag> = columns.iter().flat_map(Column::flags).collect();
 
     let (mut header, mut marks) = (vec!["size".to_owned()], Vec::new());
@@ -113,7 +113,7 @@ fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimal
     for column in columns {
         let (three, letters) = match column.by_size.get(&bytes) {
             Some(Shown::Numbers { summary, flags, .. }) => {
-                let (median, rate) = (unit.show(summary.median_ns), decimals.show(summary.bytes_per_s));
+                let (median, rate) = (unit.show(summary.median_ns), decimals.show(summary.median_bytes_per_s));
                 let letters = flags.iter().map(|&flag| words::flag_letter(flag)).collect();
                 ([median, numbers::half_width(summary), rate], letters)
             }

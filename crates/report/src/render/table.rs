@@ -1,5 +1,5 @@
-//! What a terminal shows of a document: settings, devices, each rank's numbers and placement, remarks on them, nodes, ranks
-//! together, what they lost, flags, time.
+//! What a terminal shows of a document: the answer, each rank's numbers and placement, remarks on them, nodes, ranks together, what they lost; then what it
+//! was made with, devices and settings; flags, time.
 
 use super::page::{Page, Tone};
 use super::{
@@ -7,6 +7,7 @@ use super::{
     together,
 };
 use crate::Document;
+use crate::answer::answer;
 
 /// How a table is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +38,6 @@ pub fn table(document: &Document, style: &Style) -> String {
         return page.finish(style.color);
     }
     fits::draw(document, &mut page);
-    if !style.quiet {
-        settings::draw(document, &mut page);
-        devices::draw(document, &mut page);
-    }
     match &document.ranks[..] {
         [] => {}
         [only] => rank::draw(document, only, style.quiet, &mut page),
@@ -64,13 +61,20 @@ pub fn table(document: &Document, style: &Style) -> String {
     nodes::draw(document, style.quiet, &mut page);
     together::draw(document, &mut page);
     contention::draw(document, &mut page);
+    if !style.quiet {
+        devices::draw(document, &mut page);
+        settings::draw(document, &mut page);
+    }
     closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
     page.finish(style.color)
 }
 
 /// What was found, before anything else.
 fn verdict(document: &Document, page: &mut Page) {
-    for (at, sentence) in document.verdict.iter().enumerate() {
+    // Documents of before 1.3 and ping-pongs that were not finished have no sentences of their own.
+    let own = || if document.matrices.is_empty() { answer(document) } else { Vec::new() };
+    let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    for (at, sentence) in said.iter().enumerate() {
         page.words(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
     }
     page.blank();

@@ -8,7 +8,7 @@ use crate::case::{Order, Timing};
 use crate::device::{Device, DeviceKind};
 use crate::rank::Locality;
 use crate::result::Stage;
-use crate::settings::{Direction, MemoryKind, OrderAsked, TimingAsked};
+use crate::settings::{CopyEngine, Direction, MemoryKind, OrderAsked, TimingAsked};
 
 /// Said of every value that a newer numabench wrote.
 pub(super) const NEWER: &str = "(known to a newer numabench)";
@@ -23,6 +23,7 @@ pub(crate) fn direction(direction: Direction) -> &'static str {
         Direction::Write => "write",
         Direction::Copy => "copy",
         Direction::Load => "load",
+        Direction::Peer => "D2D",
         Direction::Newer => NEWER,
     }
 }
@@ -32,7 +33,17 @@ pub(crate) fn memory(memory: MemoryKind) -> &'static str {
         MemoryKind::Pinned => "pinned",
         MemoryKind::PinnedDriver => "pinned-driver",
         MemoryKind::Pageable => "pageable",
+        MemoryKind::Device => "GPU",
         MemoryKind::Newer => NEWER,
+    }
+}
+
+/// How a caption says what moved the bytes; nothing for copy engines, which is what everybody expects.
+pub(crate) fn by(engine: CopyEngine) -> &'static str {
+    match engine {
+        CopyEngine::Ce => "",
+        CopyEngine::Sm => ", by a kernel",
+        CopyEngine::Newer => NEWER,
     }
 }
 

@@ -11,7 +11,7 @@ use report::document::{Document, Platform, PlatformKind, SCHEMA, Status, Tool, s
 use report::outlier_node::outlier_nodes;
 use report::rank::{ChosenBy, Locality, Placement, Rank};
 use report::result::{BlockSample, NodePages, Outcome, PlacementSeen, RankResult, Verification};
-use report::settings::{Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
+use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 use report::{Known, timestamp};
 use stats::IdSet;
 use stats::compare::compare;
@@ -199,6 +199,7 @@ pub fn empty() -> Document {
             membind: Membind::Local,
             huge_pages: true,
             timing: TimingAsked::Auto,
+            engine: CopyEngine::Ce,
             order: OrderAsked::Simultaneous,
             repetition: adaptive(),
             seed: 7_331_000_000_000_000_001,

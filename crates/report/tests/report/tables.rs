@@ -171,7 +171,8 @@ fn data_of_a_rank_that_differed_is_not_among_what_was_verified() {
 #[test]
 fn a_run_without_a_gpu_says_so_first() {
     let text = table(&samples::host(), &style(100));
-    assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("NO GPU TOOK PART")), "{text}");
+    assert!(text.starts_with("Host memory, no GPU: "), "{text}");
+    assert!(text.lines().take(7).any(|line| line.starts_with("NO GPU TOOK PART")), "{text}");
     insta::assert_snapshot!("host", text);
 }
 
@@ -351,4 +352,24 @@ fn a_document_with_nothing_in_it_is_still_a_table() {
         "{text}"
     );
     assert!(render::json(&document).is_ok());
+}
+
+#[test]
+fn the_answer_stands_in_the_first_lines() {
+    let said = |document: &Document| report::answer::answer(document);
+    let eight = said(&samples::eight_ranks());
+    assert_eq!(
+        eight[0],
+        "8 GPUs at once: H2D 23.6 GB/s each (20.0–27.1), sum 188.6, slowest GPU 3; D2H 12.8 GB/s each (10.5–15.0), sum 102.1, \
+         slowest GPU 2 (256 MiB, pinned memory)."
+    );
+    assert_eq!(eight[1], "At once each rank loses 51–64 % H2D, 73–81 % D2H of what it has alone.");
+    assert_eq!(eight[2], "Placed as asked, seen before and after; every byte compared; complete.");
+    assert!(table(&samples::eight_ranks(), &style(100)).starts_with("8 GPUs at once: "));
+
+    let one = said(&samples::one_rank());
+    assert!(one[0].starts_with("GPU 0: H2D 25.3 GB/s ± 0.1 %; D2H 25.1 GB/s"), "{one:?}");
+    let troubled = said(&troubled());
+    assert!(troubled[0].starts_with("DATA CORRUPT: rank 0 received bytes that were not sent"), "{troubled:?}");
+    assert!(troubled.last().is_some_and(|last| last.contains("NOT ")), "{troubled:?}");
 }

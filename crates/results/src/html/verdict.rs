@@ -12,6 +12,9 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let (is_well, words) = words(document);
     let class = if is_well { "verdict" } else { "verdict finding" };
     page.raw(&format!("<p class=\"{class}\">{}</p>\n", escaped(&words)));
+    for sentence in &document.verdict {
+        page.raw(&format!("<p>{}</p>\n", escaped(sentence)));
+    }
     let mut also: Vec<String> = Vec::new();
     if document.platform.kind == PlatformKind::Host {
         also.push("No GPU took part: the memory of a NUMA node stands in for the device.".to_owned());

@@ -1,0 +1,195 @@
+//! GPUs against GPUs: the rate from each one's memory to each other's, one way and both ways at once, and the time of the smallest copy.
+//!
+//! A rank of the engine is a GPU: one thread on the core that the plan gives it, which queues the copies; a place of the document is a pair.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use device::{Device, DeviceId, PeerEnd, PeerPath, Platform};
+use engine::{EngineConfig, Order, Worker};
+use pingpong::{PeerCase, PeerCopy, PeerSuite};
+use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::settings::{CopyEngine, Direction, MemoryKind};
+use stats::IdSet;
+use topo::Topology;
+
+use super::document::{declared_nodes, name_of};
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use crate::args::peer::{By, Peer as Args};
+use crate::backends::Found;
+use crate::config;
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// The smallest copy, whose time is the latency.
+const SMALLEST: usize = 4;
+const ONE_WAY: &str = "one-way";
+const BOTH_WAYS: &str = "both-ways";
+
+/// What is copied from where to where.
+pub struct Peers {
+    engine: EngineConfig,
+    by: PeerEnd,
+    targets: Vec<Target>,
+    ranks: Vec<RankPlan>,
+    sizes: [usize; 2],
+    /// Of each row, what is staged.
+    notes: Vec<Option<String>>,
+}
+
+impl Peers {
+    /// The copies that `args` ask for between these GPUs, of those that are there.
+    ///
+    /// # Errors
+    /// The size is too large for this machine, or the GPUs have no place.
+    pub fn new(args: &Args, topology: &Topology, targets: Vec<Target>, available: Vec<Target>) -> Result<Self, Fault> {
+        let size = usize::try_from(args.size).map_err(Fault::usage)?;
+        let request = Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
+        let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
+        let by = match args.by {
+            By::Source => PeerEnd::Source,
+            By::Destination => PeerEnd::Destination,
+        };
+        let mut engine = config::measuring(&args.measuring).engine();
+        let pairs = targets.len() * (targets.len() - 1);
+        engine.max_time = config::time_for(&args.measuring, pairs * 5 / 2);
+        Ok(Self { engine, by, notes: vec![None; targets.len()], targets, ranks: plan.ranks, sizes: [size, SMALLEST] })
+    }
+
+    /// Opens the GPUs in this thread and asks which reach each other: what cannot is staged by the driver, and said so.
+    ///
+    /// # Errors
+    /// A GPU cannot be opened.
+    pub fn look(&mut self, platform: &dyn Platform) -> Result<Vec<Box<dyn Device>>, Fault> {
+        let open = |target: &Target| {
+            let id = match target.id {
+                TargetId::Gpu(pci) => DeviceId::Pci(pci),
+                TargetId::Node(node) => DeviceId::Node(node),
+            };
+            platform.open(id).map_err(|error| Fault::new(Exit::NoResult, error))
+        };
+        let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        for (from, source) in opened.iter().enumerate() {
+            let is_staged = |to: &usize| {
+                let copier = source.peer_copier(&*opened[*to], self.by, 1);
+                *to != from && copier.is_ok_and(|copier| copier.path() == PeerPath::Staged)
+            };
+            let staged: Vec<String> =
+                (0..opened.len()).filter(is_staged).map(|to| name_of(&self.targets[to])).collect();
+            if !staged.is_empty() {
+                self.notes[from] = Some(format!("staged through host memory by the driver to {}", staged.join(", ")));
+            }
+        }
+        Ok(opened)
+    }
+
+    /// How long measuring goes on at most.
+    pub fn max_time(&self) -> Duration {
+        self.engine.max_time
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        let pairs = self.pairs().len();
+        let size = stats::units::size(self.sizes[0] as u64);
+        format!("{pairs} pairs: {size} one way and both ways at once, and the time of {SMALLEST} B")
+    }
+
+    /// From which to which, by number: a pair's number is its place.
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let all = 0..self.targets.len();
+        all.clone().flat_map(|from| all.clone().map(move |to| (from, to))).filter(|(from, to)| from != to).collect()
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, args: &Args, topology: &Topology, found: &Found) -> Experiment {
+        let pairs = self.pairs();
+        let [size, smallest] = self.sizes;
+        let copy =
+            |(from, to): (usize, usize)| PeerCopy { rank: from, from: self.targets[from].id, to: self.targets[to].id };
+        let (mut cases, mut asked, mut shots) = (Vec::new(), Vec::new(), Vec::new());
+        let mut add = |order: Order, group: &str, bytes: usize, members: &[usize]| {
+            let case = numbered(
+                &mut asked,
+                DocumentCase {
+                    order,
+                    memory: MemoryKind::Device,
+                    direction: Direction::Peer,
+                    bytes: bytes as u64,
+                    range_bytes: None,
+                    group: Some(group.to_owned()),
+                },
+            );
+            let places = members.iter().map(|place| (pairs[*place].0, *place)).collect();
+            shots.push(Shot { at: cases.len(), case, places });
+            cases.push(PeerCase { copies: members.iter().map(|place| copy(pairs[*place])).collect(), bytes });
+        };
+        for number in 0..pairs.len() {
+            add(Order::Alone, ONE_WAY, size, &[number]);
+        }
+        for (number, (from, to)) in pairs.iter().enumerate().filter(|(_, (from, to))| from < to) {
+            let back = pairs.iter().position(|pair| *pair == (*to, *from)).unwrap_or(number);
+            add(Order::Simultaneous, BOTH_WAYS, size, &[number, back]);
+        }
+        for number in 0..pairs.len() {
+            add(Order::Alone, ONE_WAY, smallest, &[number]);
+        }
+        let worker = |(rank, plan): (usize, &RankPlan)| Worker { rank, pu: plan.pu };
+        let workers: Vec<Worker> = self.ranks.iter().enumerate().map(worker).collect();
+        let place = |(number, (from, _)): (usize, &(usize, usize))| {
+            let rank = &self.ranks[*from];
+            place(topology, number, rank.pu, rank.memory_node, rank.target.clone())
+        };
+        let places = pairs.iter().enumerate().map(place).collect();
+        let matrices =
+            [(ONE_WAY, "GPU to GPU, one way"), (BOTH_WAYS, "GPU to GPU, both ways at once: each way's own rate")];
+        let matrices = matrices.map(|(group, title)| self.matrix(topology, found, &pairs, group, title)).to_vec();
+        let suite = PeerSuite::new(cases, workers.clone(), &found.platform, self.by, args.measuring.seed);
+        Experiment {
+            command: "peer",
+            suite: Arc::new(suite),
+            workers,
+            engine: self.engine,
+            places: Plan { ranks: places, notes: Vec::new() },
+            cases: asked,
+            shots,
+            matrices,
+            asked: Asked {
+                sizes: vec![size as u64, smallest as u64],
+                directions: vec![Direction::Peer],
+                memory: vec![MemoryKind::Device],
+                huge_pages: false,
+                engine: CopyEngine::Ce,
+                timing: None,
+            },
+        }
+    }
+
+    fn matrix(&self, topology: &Topology, found: &Found, pairs: &[(usize, usize)], group: &str, title: &str) -> Matrix {
+        let places = |wanted: &dyn Fn(&(usize, usize)) -> bool| -> IdSet {
+            pairs.iter().zip(0..).filter(|(pair, _)| wanted(pair)).map(|(_, number)| number).collect()
+        };
+        let row = |(at, target): (usize, &Target)| MatrixRow {
+            name: format!("from {}", name_of(target)),
+            pus: IdSet::from_iter([self.ranks[at].pu]),
+            memory_node: None,
+            ranks: places(&|(from, _)| *from == at),
+            group: Some(group.to_owned()),
+            reason: None,
+            note: self.notes[at].clone(),
+        };
+        let column = |(at, target): (usize, &Target)| MatrixColumn {
+            name: format!("to {}", name_of(target)),
+            device: target.id.to_string(),
+            ranks: places(&|(_, to)| *to == at),
+            declared_nodes: declared_nodes(topology, found, target.id),
+        };
+        Matrix {
+            title: title.to_owned(),
+            compares: Compares::Pairs,
+            rows: self.targets.iter().enumerate().map(row).collect(),
+            columns: self.targets.iter().enumerate().map(column).collect(),
+        }
+    }
+}

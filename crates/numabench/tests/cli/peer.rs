@@ -1,0 +1,102 @@
+//! `numabench peer` on stand-in devices that reach each other at described rates, and on some that do not.
+
+use serde_json::Value;
+
+use crate::kinds::{self, Kind};
+use crate::proof::{self, list, text};
+use crate::run::{Done, Ended, end, run, with_driver};
+
+/// The first copies twice as fast as the second.
+const REACH: &str = "device 0000:05:00.0; peers 1; peer 200GB/s 1us; device 0000:c1:00.0; peers 0; peer 100GB/s 1us";
+
+fn described(kind: &Kind, devices: &str, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told =
+        [("FAKE_DEVICES", devices.to_owned()), ("FAKE_FAULTS", faults.to_owned()), ("LD_PRELOAD", kind.library()?)];
+    let common = ["peer", "--backend", kind.name, "--size", "4MiB", "--json", "-"];
+    Ok(end(with_driver(&kind.folder()?).args(common).envs(told), args))
+}
+
+/// The median rate of each pair in the cases of this group and size, GB/s.
+fn rates(document: &Value, group: &str, bytes: u64) -> Vec<f64> {
+    let wanted = |case: &&Value| text(case, "/group") == group && case["bytes"] == bytes;
+    let ranks = list(document, "/cases").iter().filter(wanted).flat_map(|case| list(case, "/ranks"));
+    ranks.filter_map(|rank| Some(rank["outcome"]["summary"]["median_bytes_per_s"].as_f64()? / 1e9)).collect()
+}
+
+#[test]
+fn each_gpus_copies_to_each_other_have_its_rate_and_every_byte_is_compared() -> Done {
+    for kind in kinds::all() {
+        let ended = described(&kind, REACH, "", &[])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        for (group, bytes) in [("one-way", 4 << 20), ("both-ways", 4 << 20)] {
+            let rates = rates(&document, group, bytes);
+            let near = |rate: f64, want: f64| (rate / want - 1.0).abs() < 0.05;
+            assert!(rates.len() == 2 && near(rates[0], 200.0) && near(rates[1], 100.0), "{group}: {rates:?}");
+        }
+        assert_eq!(rates(&document, "one-way", 4).len(), 2, "and how long the smallest copy takes");
+        for result in proof::results(&document) {
+            assert_eq!(result["verification"]["checked"], true, "{result:#}");
+        }
+        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+        assert!(said[0].starts_with("GPU to GPU, one way (4 MiB, D2D): 19"), "{said:?}");
+        assert!(
+            said[0].contains("1 of 2 pairs are more than 10 % behind the best, the last is from GPU 1 to GPU 0"),
+            "{said:?}"
+        );
+        assert!(!said.iter().any(|sentence| sentence.contains("staged")), "{said:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_driver_stages_is_said_and_a_wrong_byte_ends_it_with_4() -> Done {
+    for kind in kinds::all() {
+        let apart = "device 0000:05:00.0; device 0000:c1:00.0";
+        let document = proof::document(&described(&kind, apart, "", &["--reps", "6"])?)?;
+        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+        assert!(said.contains(&"from GPU 0: staged through host memory by the driver to GPU 1."), "{said:?}");
+
+        let ended = described(&kind, REACH, "corrupt * 70001", &["--reps", "6"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(4), "{}", document["status_reason"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn one_gpu_has_no_peer_and_host_memory_is_no_gpu() -> Done {
+    for kind in kinds::all() {
+        let ended = described(&kind, "device 0000:05:00.0", "", &[])?;
+        ended.refused(77, &["copies between GPUs need two"]);
+    }
+    run(&["peer", "--backend", "host"]).refused(77, &["there is no GPU here"]);
+    let plan = run(&["peer", "--backend", "host", "--dry-run"]);
+    assert_eq!(plan.code, Some(77), "{}", plan.err);
+    Ok(())
+}
+
+#[test]
+fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> Done {
+    for kind in kinds::all() {
+        let args = ["--gpus", "0", "--size", "4B,4MiB", "--engine", "sm", "--reps", "6", "--json", "-"];
+        let ended = kind.pingpong(&[], &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(text(&document, "/settings/engine"), "sm");
+        for result in proof::results(&document) {
+            let (status, expected) =
+                (text(result, "/outcome/status"), if kind.name == "cuda" { "measured" } else { "skipped" });
+            assert_eq!(status, expected, "{result:#}");
+            assert!(
+                status == "measured" || text(result, "/outcome/reason").contains("no kernel for HIP"),
+                "{result:#}"
+            );
+        }
+        assert!(
+            kind.name != "cuda" || text(&document, "/verdict/0").contains("pinned memory, by a kernel"),
+            "{}",
+            document["verdict"]
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Copies from one GPU's memory to another's: the third kind of work.
+//!
+//! A rank is a GPU: the thread that drives it copies to each of the others, alone, and at once with the other's copies back. Before a block the
+//! source has the block's own bytes and the destination wrong ones; after it every byte at the destination is compared, on the device where that
+//! can run a kernel. The wrong bytes are laid out once more after the round that does not count, so that copies which stop when the clock starts
+//! are seen.
+
+use std::sync::Arc;
+
+use device::{Difference, Pattern, PeerCopier, PeerEnd, Platform};
+use engine::{
+    Bound, Failure, Latch, Look, Mismatch, Order, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work, Worker,
+};
+use placement::TargetId;
+use topo::model::Link;
+
+use crate::case::DEVICE_TIMING_FROM_BYTES;
+use crate::devices::Devices;
+use crate::fault::failure;
+
+/// What one rank copies in a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerCopy {
+    /// The rank.
+    pub rank: usize,
+    /// Where the bytes come from: the rank's own device.
+    pub from: TargetId,
+    /// Where they go.
+    pub to: TargetId,
+}
+
+/// A case: one copy alone, or several at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerCase {
+    /// The copies, of different ranks.
+    pub copies: Vec<PeerCopy>,
+    /// The size of each, bytes.
+    pub bytes: usize,
+}
+
+/// Copies between devices as a suite.
+pub struct PeerSuite {
+    cases: Vec<PeerCase>,
+    workers: Vec<Worker>,
+    platform: Arc<dyn Platform>,
+    by: PeerEnd,
+    seed: u64,
+}
+
+impl PeerSuite {
+    /// These cases by these ranks; `by`: whose copy engine does it.
+    pub fn new(
+        cases: Vec<PeerCase>,
+        workers: Vec<Worker>,
+        platform: &Arc<dyn Platform>,
+        by: PeerEnd,
+        seed: u64,
+    ) -> Self {
+        Self { cases, workers, platform: Arc::clone(platform), by, seed }
+    }
+
+    fn copy(&self, case: usize, rank: usize) -> Option<PeerCopy> {
+        self.cases[case].copies.iter().find(|copy| copy.rank == rank).copied()
+    }
+}
+
+impl Suite for PeerSuite {
+    fn cases(&self) -> Vec<engine::Case> {
+        let case = |(index, case): (usize, &PeerCase)| engine::Case {
+            index,
+            order: if case.copies.len() > 1 { Order::Simultaneous } else { Order::Alone },
+            setup: index,
+            phase: 0,
+            members: Some(case.copies.iter().map(|copy| copy.rank).collect()),
+        };
+        self.cases.iter().enumerate().map(case).collect()
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        let own = self.workers.iter().find(|other| other.rank == worker.rank).copied().unwrap_or(*worker);
+        let mut devices = Devices::new(&self.platform);
+        let first = (0..self.cases.len()).find_map(|case| self.copy(case, own.rank)).map(|copy| copy.from);
+        if let Some(target) = first {
+            devices.open(target)?;
+        }
+        Ok(Box::new(PeerSite { held: None, devices, own, first, suite: self }))
+    }
+}
+
+/// One rank's end: the areas of the setup at hand.
+struct PeerSite {
+    // Dropped in this order: what uses devices before them.
+    held: Option<(usize, u32, Box<dyn PeerCopier>)>,
+    devices: Devices,
+    own: Worker,
+    first: Option<TargetId>,
+    suite: Arc<PeerSuite>,
+}
+
+impl Site for PeerSite {
+    fn latch(&self) -> Option<Latch> {
+        self.devices.latch(self.first?)
+    }
+
+    fn link(&self) -> Option<Link> {
+        match self.first? {
+            TargetId::Gpu(pci) => topo::link::of(pci),
+            TargetId::Node(_) => None,
+        }
+    }
+
+    fn set_up(&mut self, _: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+        if self.held.as_ref().is_some_and(|(held, there, _)| (*held, *there) == (setup, allocation)) {
+            return Ok(false);
+        }
+        self.held = None;
+        let nothing = || Trouble::Skipped("it takes no part".to_owned());
+        let PeerCopy { from, to, .. } = self.suite.copy(setup, self.own.rank).ok_or_else(nothing)?;
+        self.devices.open(from)?;
+        self.devices.open(to)?;
+        let (Some(source), Some(destination)) = (self.devices.get(from), self.devices.get(to)) else {
+            return Err(nothing());
+        };
+        let PeerSuite { by, cases, .. } = &*self.suite;
+        let made =
+            spent.on(|spent| &mut spent.allocate_ns, || source.peer_copier(destination, *by, cases[setup].bytes));
+        let copier = made.map_err(|error| match error {
+            device::DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
+            other => failure(Stage::Allocate, &other).into(),
+        })?;
+        self.held = Some((setup, allocation, copier));
+        Ok(true)
+    }
+
+    fn set_aside(&mut self) {
+        self.held = None;
+    }
+
+    fn look(&mut self, _how: Look) -> Result<Seen, Failure> {
+        Seen::thread()
+    }
+
+    fn mismatch(&self, seen: &Seen) -> Option<String> {
+        // No host memory takes part, so that any node will do.
+        seen.mismatch(self.own.pu, 0, None)
+    }
+
+    fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
+        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
+        let rank = self.own.rank as u64;
+        let bytes = self.suite.cases[case].bytes;
+        let queues = matches!(self.latch(), Some(Latch { reason: None, .. })) && bytes >= DEVICE_TIMING_FROM_BYTES;
+        let mix = |key: u64, part: u64| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)));
+        let key = [rank, case as u64, pass].into_iter().fold(stats::random::mix(self.suite.seed), mix);
+        let (.., copier) = self.held.as_mut().ok_or_else(nothing)?;
+        let timing = if queues { Timing::Device } else { Timing::Host };
+        Ok(Box::new(PeerWork { copier: &mut **copier, bytes, timing, sent: Pattern::new(key) }))
+    }
+}
+
+/// One block of copies.
+struct PeerWork<'a> {
+    copier: &'a mut dyn PeerCopier,
+    bytes: usize,
+    timing: Timing,
+    sent: Pattern,
+}
+
+fn measuring(error: device::DeviceError) -> Failure {
+    failure(Stage::Measure, &error)
+}
+
+fn verifying(error: device::DeviceError) -> Failure {
+    failure(Stage::Verify, &error)
+}
+
+impl Work for PeerWork<'_> {
+    fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    fn bytes_a_round(&self) -> f64 {
+        self.bytes as f64
+    }
+
+    fn lay_out(&mut self) -> Result<(), Failure> {
+        self.copier.fill(PeerEnd::Source, self.sent, self.bytes).map_err(verifying)?;
+        self.copier.fill(PeerEnd::Destination, self.sent.inverted(), self.bytes).map_err(verifying)
+    }
+
+    fn arm(&mut self) -> Result<(), Failure> {
+        self.copier.fill(PeerEnd::Destination, self.sent.inverted(), self.bytes).map_err(verifying)
+    }
+
+    fn round(&mut self) -> Result<(), Failure> {
+        self.copier.round(self.bytes).map_err(measuring)
+    }
+
+    fn hold(&mut self) -> Result<(), Failure> {
+        self.copier.hold().map_err(measuring)
+    }
+
+    fn enqueue(&mut self, rounds: u32) -> Result<(), Failure> {
+        self.copier.enqueue(self.bytes, rounds).map_err(measuring)
+    }
+
+    fn release(&mut self) -> Result<(), Failure> {
+        self.copier.release().map_err(measuring)
+    }
+
+    fn ended(&mut self) -> Result<usize, Failure> {
+        self.copier.rounds_ended().map_err(measuring)
+    }
+
+    fn finish(&mut self, [first, _]: &mut [Vec<f64>; 2]) -> Result<(), Failure> {
+        self.copier.finish(first).map_err(measuring)
+    }
+
+    fn verify(&mut self) -> Result<u64, Trouble> {
+        match self.copier.compare(self.sent, self.bytes).map_err(verifying)? {
+            None => Ok(self.bytes as u64),
+            Some(Difference { offset, expected, got }) => Err(Trouble::Corrupt(Mismatch { offset, expected, got })),
+        }
+    }
+}
