@@ -26,7 +26,7 @@ fn rates(document: &Value, group: &str, bytes: u64) -> Vec<f64> {
 #[test]
 fn each_gpus_copies_to_each_other_have_its_rate_and_every_byte_is_compared() -> Done {
     for kind in kinds::all() {
-        let ended = described(&kind, REACH, "", &[])?;
+        let ended = described(&kind, REACH, "", &["--reps", "20"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
         for (group, bytes) in [("one-way", 4 << 20), ("both-ways", 4 << 20)] {
