@@ -52,8 +52,12 @@ impl Mpi {
     }
 
     fn run(&self, ranks: usize, words: &[&str]) -> Output {
+        self.run_with(&[], ranks, words)
+    }
+
+    fn run_with(&self, options: &[&str], ranks: usize, words: &[&str]) -> Output {
         let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", "60", self.launcher, "-n", &ranks.to_string()]);
+        command.args(["--kill-after=5", "60", self.launcher]).args(options).args(["-n", &ranks.to_string()]);
         if self.launcher == "mpirun.openmpi" || self.version.is_empty() && self.is_open_mpi() {
             // More ranks than cores, each anywhere; and containers are root.
             command.args(["--oversubscribe", "--bind-to", "none"]);
@@ -100,6 +104,18 @@ fn one_program_gathers_broadcasts_meets_and_leaves_under_every_mpi() {
         let places = (0..3).map(|rank| format!("rank {rank} of 3 is {rank} of 3 on node 0 of 1"));
         let met = (0..3).map(|rank| format!("rank {rank} met 3, heard true, largest 99902, lost [], unwatched []"));
         assert_eq!(lines[1..], places.chain(met).collect::<Vec<_>>(), "{}", mpi.launcher);
+    }
+}
+
+#[test]
+fn one_machine_that_is_named_twice_is_one_node() {
+    // Hydra takes each name for a host and starts a proxy for it.
+    for mpi in Mpi::all().into_iter().filter(|mpi| mpi.launcher == "mpirun.mpich") {
+        let output = mpi.run_with(&["-launcher", "fork", "-hosts", "localhost,127.0.0.1"], 2, &["meet"]);
+        for rank in 0..2 {
+            let place = format!("rank {rank} of 2 is {rank} of 2 on node 0 of 1");
+            assert!(text(&output).contains(&place), "{place}: {}", text(&output));
+        }
     }
 }
 
