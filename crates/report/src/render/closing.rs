@@ -6,6 +6,7 @@ use stats::flag::Flag;
 
 use super::missing;
 use super::page::{Page, Tone};
+use super::title;
 use crate::Document;
 use crate::document::{Level, Status};
 use crate::result::Outcome;
@@ -21,6 +22,9 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
             Level::Info | Level::Newer if quiet => {}
             Level::Info | Level::Newer => page.words(Tone::Plain, "note: ", &message.text),
         }
+    }
+    if let Some(reason) = document.platform.reason.as_ref().filter(|reason| title::in_short(reason) != *reason) {
+        page.words(Tone::Plain, "no GPU: ", &format!("{reason}."));
     }
     page.blank();
     missing::reasons(document, page);

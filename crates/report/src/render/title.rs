@@ -48,12 +48,16 @@ fn slower_twins(document: &Document, page: &mut Page) {
     }
 }
 
+/// The reason for no GPU up to its first colon: what the linker said and what to do about it follow at the end.
+pub(super) fn in_short(reason: &str) -> &str {
+    reason.split(": ").next().unwrap_or(reason)
+}
+
 /// Whether the figures are those of real GPUs.
 pub(super) fn devices(platform: &Platform, page: &mut Page) {
     if platform.kind == PlatformKind::Host {
-        let text = "the memory of a NUMA node stands in for the device, and copies are memory copies by the rank's PU";
-        let reason = platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
-        page.words(Tone::Warning, "NO GPU TOOK PART: ", &format!("{text}{reason}."));
+        let reason = platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({})", in_short(reason)));
+        page.words(Tone::Warning, "NO GPU TOOK PART: ", &format!("measuring host memory instead{reason}."));
     }
     if let Some(simulated) = &platform.simulated {
         let text = format!("{simulated}. The numbers below say nothing about real hardware.");
