@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{
-    Capabilities, Chaser, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch, MemoryInfo,
+    Buffer, Capabilities, Chaser, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch, MemoryInfo,
     MemoryKind, PeerCopier, PeerEnd,
 };
 
+use crate::buffer::GpuBuffer;
 use crate::chaser::GpuChaser;
 use crate::context::Context;
 use crate::copier::{GpuCopier, Tools};
@@ -110,5 +111,9 @@ impl<D: Driver> Device for GpuDevice<D> {
 
     fn chaser(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Chaser>, DeviceError> {
         Ok(Box::new(GpuChaser::new(&self.context, &self.tools, memory)?))
+    }
+
+    fn buffer(&self, host: Box<dyn HostMemory>) -> Result<Box<dyn Buffer>, DeviceError> {
+        Ok(Box::new(GpuBuffer::new(&self.context, host)?))
     }
 }

@@ -10,6 +10,7 @@
 //! Left out: every function and constant of a driver, and all that only one of them has.
 
 mod areas;
+mod buffer;
 mod chaser;
 mod context;
 mod copier;

@@ -9,6 +9,7 @@
 
 mod areas;
 mod batches;
+mod buffers;
 mod copies;
 mod identity;
 mod memory;
@@ -77,6 +78,7 @@ fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<F
                     reuse::CHECKS,
                     batches::CHECKS,
                     reach::CHECKS,
+                    buffers::CHECKS,
                 ];
                 let checks = tables.into_iter().flatten().filter(|(check, _)| chosen(check));
                 findings.extend(checks.map(|(check, run)| finding(check, outcome(run(&subject)))));

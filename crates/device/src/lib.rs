@@ -4,6 +4,7 @@
 //! * [`Device`] is one of them, opened by the thread that will use it;
 //! * [`Copier`] owns one rank's buffers on both sides and moves bytes between them;
 //! * [`PeerCopier`] moves bytes between two devices, [`Chaser`] follows a chain of loads through host memory;
+//! * [`Buffer`] is an area whose address other libraries take;
 //! * [`Pattern`] is known bytes, the same on host and device;
 //! * [`HostMemory`] is memory a copier may own: placed and proven by its maker, pinned by a device;
 //! * [`conformance`] holds the checks that every backend's tests run.
@@ -11,6 +12,7 @@
 //! A trait here holds only what every implementor truly does. What some cannot do is in [`Capabilities`] with its
 //! reason, and the plan consults it before anything runs.
 
+pub mod buffer;
 pub mod capability;
 pub mod chase;
 pub mod conformance;
@@ -22,6 +24,7 @@ pub mod pattern;
 pub mod peer;
 pub mod platform;
 
+pub use buffer::Buffer;
 pub use capability::{Capabilities, Latch, MemoryKind};
 pub use chase::Chaser;
 pub use copier::{Area, Copier, CopyBy, Direction, MAX_ROUNDS, Marks};

@@ -5,7 +5,7 @@ use std::fmt;
 
 use stats::PciAddress;
 
-use crate::{Capabilities, Chaser, Copier, DeviceError, HostMemory, HostPair, MemoryKind, PeerCopier, PeerEnd};
+use crate::{Buffer, Capabilities, Chaser, Copier, DeviceError, HostMemory, HostPair, MemoryKind, PeerCopier, PeerEnd};
 
 /// Which family of devices a platform drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,5 +161,16 @@ pub trait Device: Any {
         let _ = memory;
         let reason = format!("{} runs no kernel that could follow a chain", self.facts().id);
         Err(DeviceError::Unsupported { what: "the latency of a device's loads", reason })
+    }
+
+    /// Takes over pinned host memory and allocates as much on the device, under an address that other libraries take.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where the device has no memory of its own or the memory is not pinned, [`DeviceError::OutOfMemory`], or the
+    /// call that failed.
+    fn buffer(&self, host: Box<dyn HostMemory>) -> Result<Box<dyn Buffer>, DeviceError> {
+        let _ = host;
+        let reason = format!("{} has no memory of its own that could be handed to a library", self.facts().id);
+        Err(DeviceError::Unsupported { what: "a buffer on a device", reason })
     }
 }

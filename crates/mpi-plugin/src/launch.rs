@@ -13,13 +13,14 @@ use mpi_sys::{
     MPI_Abort, MPI_Allgather, MPI_Bcast, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
     MPI_Comm_size, MPI_Comm_split, MPI_Comm_split_type, MPI_Finalize, MPI_Ibarrier, MPI_Init_thread, RSMPI_COMM_NULL,
     RSMPI_COMM_TYPE_SHARED, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL,
-    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_UINT32_T, RSMPI_UINT64_T,
-    RSMPI_UNDEFINED,
+    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT32_T,
+    RSMPI_UINT64_T, RSMPI_UNDEFINED,
 };
 use ranks::abi::RawPlace;
 use ranks::machine;
 
 use crate::call::{Trouble, check};
+use crate::exchange::Pairs;
 use crate::inbox::Inbox;
 use crate::outbox::{Outbox, is_complete};
 
@@ -35,15 +36,15 @@ pub(crate) struct Launch {
     outbox: Outbox,
     inbox: Inbox,
     at_hand: Option<(u32, Vec<u8>)>,
+    pairs: Pairs,
 }
 
 impl Launch {
     /// Collective: MPI_Init_thread and what tells this process its place.
-    pub fn start() -> Result<Self, Trouble> {
+    pub fn start(wanted: u32) -> Result<Self, Trouble> {
         let mut level = 0;
         // SAFETY: null arguments are allowed since MPI-2, and there is a level to write to. The caller starts MPI once.
-        let code =
-            unsafe { MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), RSMPI_THREAD_SERIALIZED, &raw mut level) };
+        let code = unsafe { MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), level_of(wanted), &raw mut level) };
         check("MPI_Init_thread", code)?;
         // SAFETY: reading constants of the MPI library.
         let (world, errors_return) = unsafe { (RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN) };
@@ -54,7 +55,13 @@ impl Launch {
         // SAFETY: MPI is started; a handle to write to.
         check("MPI_Comm_dup", unsafe { MPI_Comm_dup(world, &raw mut comm) })?;
         let place = RawPlace { thread_level: number_of(level), ..find_place(comm)? };
-        Ok(Self { comm, place, outbox: Outbox::default(), inbox: Inbox::default(), at_hand: None })
+        let pairs = Pairs::new(place.rank);
+        Ok(Self { comm, place, outbox: Outbox::default(), inbox: Inbox::default(), at_hand: None, pairs })
+    }
+
+    /// What two ranks do together.
+    pub fn pairs(&mut self) -> &mut Pairs {
+        &mut self.pairs
     }
 
     pub fn place(&self) -> RawPlace {
@@ -207,6 +214,19 @@ fn rank_and_size(comm: MPI_Comm) -> Result<(c_int, c_int), Trouble> {
 fn null_comm() -> MPI_Comm {
     // SAFETY: reading a constant of the MPI library.
     unsafe { RSMPI_COMM_NULL }
+}
+
+/// The level that the interface asks for by this number, as MPI has it.
+fn level_of(wanted: u32) -> c_int {
+    // SAFETY: reading constants of the MPI library.
+    unsafe {
+        match wanted {
+            1 => RSMPI_THREAD_SINGLE,
+            2 => RSMPI_THREAD_FUNNELED,
+            4 => RSMPI_THREAD_MULTIPLE,
+            _ => RSMPI_THREAD_SERIALIZED,
+        }
+    }
 }
 
 /// MPI's thread level as the interface numbers it.

@@ -8,9 +8,11 @@
 //! in its own thread: the one thread that MPI is called from.
 
 mod call;
+mod exchange;
 mod inbox;
 mod launch;
 mod outbox;
+mod said;
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
@@ -40,6 +42,13 @@ static TABLE: Table = Table {
     take,
     abort,
     leave,
+    send,
+    receive,
+    start_send,
+    start_receive,
+    wait_all,
+    operate,
+    said,
 };
 
 /// The plug-in's table.
@@ -90,7 +99,9 @@ unsafe extern "C" fn start(place: *mut RawPlace) -> c_int {
         if LAUNCH.with_borrow(Option::is_some) {
             return Err(Trouble::new("the MPI plug-in", "MPI was started already"));
         }
-        let launch = Launch::start()?;
+        // SAFETY: the interface asks for a place with the level that is wanted.
+        let wanted = unsafe { (*place).thread_level };
+        let launch = Launch::start(wanted)?;
         // SAFETY: the interface asks for a place to be written to.
         unsafe { place.write(launch.place()) };
         LAUNCH.set(Some(ManuallyDrop::new(launch)));
@@ -145,4 +156,55 @@ unsafe extern "C" fn leave() -> c_int {
         launched(Launch::leave)?;
         Ok(DONE)
     })
+}
+
+/// The result of a measured call: nothing is done where it went well.
+fn told(result: Result<(), Trouble>) -> c_int {
+    match result {
+        Ok(()) => DONE,
+        Err(trouble) => {
+            TROUBLE.set(trouble.to_string());
+            FAILED
+        }
+    }
+}
+
+// What is measured calls MPI at once: no launch is looked up and no panic caught, of which there is none to be had (`exchange`).
+
+unsafe extern "C" fn send(to: u32, address: usize, bytes: usize) -> c_int {
+    // SAFETY: the interface asks for so many bytes at the address.
+    told(unsafe { exchange::send(to, address, bytes) })
+}
+
+unsafe extern "C" fn receive(from: u32, address: usize, bytes: usize) -> c_int {
+    // SAFETY: as above.
+    told(unsafe { exchange::receive(from, address, bytes) })
+}
+
+unsafe extern "C" fn start_send(to: u32, address: usize, bytes: usize) -> c_int {
+    // SAFETY: as above, until `wait_all`.
+    told(unsafe { exchange::start_send(to, address, bytes) })
+}
+
+unsafe extern "C" fn start_receive(from: u32, address: usize, bytes: usize) -> c_int {
+    // SAFETY: as above, until `wait_all`.
+    told(unsafe { exchange::start_receive(from, address, bytes) })
+}
+
+unsafe extern "C" fn wait_all() -> c_int {
+    told(exchange::wait_all())
+}
+
+unsafe extern "C" fn operate(operation: u32, with: u32, out: usize, into: usize, bytes: usize) -> c_int {
+    guarded(|| {
+        // SAFETY: the interface asks for so many bytes at both addresses.
+        launched(|launch| unsafe { launch.pairs().operate(operation, with, out, into, bytes) })?;
+        Ok(DONE)
+    })
+}
+
+unsafe extern "C" fn said(buffer: *mut u8, capacity: usize) -> usize {
+    let lines = catch_unwind(|| said::lines().join("\n")).unwrap_or_default();
+    // SAFETY: the interface asks for such a buffer.
+    unsafe { give(&lines, buffer, capacity) }
 }

@@ -10,6 +10,7 @@ pub mod history;
 pub mod latency;
 pub mod matrix;
 pub mod measuring;
+pub mod mpi;
 pub mod peer;
 pub mod place;
 pub mod report;
@@ -57,6 +58,9 @@ pub enum Command {
     /// Measure copies from each GPU's memory to each other's: one way, both ways at once, and how long the smallest takes
     #[command(after_help = exit::TABLE)]
     Peer(Box<peer::Peer>),
+    /// Measure messages between two ranks of a launch, and say whether MPI takes device memory, and which way it goes
+    #[command(after_help = exit::TABLE)]
+    Mpi(Box<mpi::Mpi>),
     /// Measure bandwidth and time against size, with the latency and the rate that they come to
     #[command(after_help = exit::TABLE)]
     Sweep(Box<sweep::Sweep>),

@@ -16,6 +16,7 @@ mod dry_run;
 mod exit;
 mod fault;
 mod launched;
+mod mpi;
 mod place;
 mod plan;
 mod progress;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Matrix(matrix) => cmd::matrix::run(matrix),
         Command::Latency(latency) => cmd::latency::run(latency),
         Command::Peer(peer) => cmd::peer::run(peer),
+        Command::Mpi(mpi) => cmd::mpi::run(mpi),
         Command::Sweep(sweep) => cmd::sweep::run(sweep),
         Command::Contend(contend) => cmd::contend::run(contend),
         Command::Suite(suite) => cmd::suite::run(suite),

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plugin = Plugin::find(std::env::var_os("NUMABENCH_MPI").as_deref(), &std::env::current_exe()?)?;
     let words: Vec<_> = std::env::args().skip(1).collect();
     let library = plugin.library().clone();
-    let mpi = plugin.start()?;
+    let mpi = plugin.start(None)?;
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["messages"] => {
             suite::every_message_comes_once_and_in_its_senders_order(&mpi);

@@ -45,7 +45,8 @@ pub struct RawPlace {
     pub node_rank: u32,
     /// Processes on its node.
     pub node_size: u32,
-    /// The thread level MPI gave: 0 single, 1 funneled, 2 serialized, 3 multiple. (MPI's own numbers differ.)
+    /// The thread level MPI gave: 0 single, 1 funneled, 2 serialized, 3 multiple. (MPI's own numbers differ.) Before the start the one that is wanted, plus
+    /// one; 0 is serialized.
     pub thread_level: u32,
 }
 
@@ -64,7 +65,7 @@ pub struct Table {
     /// Writes what failed last, as `library` does: the call, a newline, and what it said.
     pub trouble: unsafe extern "C" fn(buffer: *mut u8, capacity: usize) -> usize,
 
-    /// MPI_Init_thread, and finds this process's place. Collective.
+    /// MPI_Init_thread with the level that `raw` wants, and finds this process's place. Collective.
     pub start: unsafe extern "C" fn(raw: *mut RawPlace) -> c_int,
 
     /// Sends `length` bytes to rank `to` without waiting; they are copied.
@@ -81,4 +82,48 @@ pub struct Table {
 
     /// Waits for what was posted to be received and for everybody to come here (for seconds at most, then it fails), and MPI_Finalize.
     pub leave: unsafe extern "C" fn() -> c_int,
+
+    /// MPI_Send of `bytes` bytes at an address, which may be a device's. Blocks.
+    pub send: unsafe extern "C" fn(to: u32, address: usize, bytes: usize) -> c_int,
+
+    /// MPI_Recv of as many to an address. Blocks.
+    pub receive: unsafe extern "C" fn(from: u32, address: usize, bytes: usize) -> c_int,
+
+    /// MPI_Isend: the bytes stay as they are until `wait_all`.
+    pub start_send: unsafe extern "C" fn(to: u32, address: usize, bytes: usize) -> c_int,
+
+    /// MPI_Irecv: nobody looks at the bytes before `wait_all`.
+    pub start_receive: unsafe extern "C" fn(from: u32, address: usize, bytes: usize) -> c_int,
+
+    /// MPI_Waitall of what was started.
+    pub wait_all: unsafe extern "C" fn() -> c_int,
+
+    /// An [`Operation`] of this rank and `with`, which both call. Blocks.
+    pub operate: unsafe extern "C" fn(operation: u32, with: u32, out: usize, into: usize, bytes: usize) -> c_int,
+
+    /// Writes what the library says of its own support of GPUs, a line each, as `library` does.
+    pub said: unsafe extern "C" fn(buffer: *mut u8, capacity: usize) -> usize,
+}
+
+/// What two ranks do together beside sending and receiving. The lower one is the one with the lower number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Operation {
+    /// MPI_Sendrecv: each one's `out` to the other's `into`.
+    Sendrecv = 0,
+    /// MPI_Bcast: the lower one's `out` to the other's `into`.
+    Broadcast = 1,
+    /// MPI_Allreduce, sums of 32-bit floats: both get the sums of both `out` in `into`.
+    Allreduce = 2,
+    /// MPI_Alltoall: half of each one's `out` to each one's `into`.
+    Alltoall = 3,
+    /// MPI_Put: the lower one's `out` to the other's `into`.
+    Put = 4,
+    /// MPI_Get: the lower one's `into` from the other's `out`.
+    Get = 5,
+}
+
+impl Operation {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 6] = [Self::Sendrecv, Self::Broadcast, Self::Allreduce, Self::Alltoall, Self::Put, Self::Get];
 }

@@ -4,7 +4,7 @@
 //! nobody reads) and a barrier that can be polled. [`Solo`] is a group of one, [`Threads`] are the threads of one process, [`Processes`] are
 //! the processes of a node over shared memory. [`World`] is the whole *launch*, and never in the timed path: messages, which a [`Communicator`] makes
 //! into gather and broadcast. [`Single`] is a launch of one, [`LocalWorld`] one of threads and [`Mpi`] one of MPI, through a
-//! [`Plugin`] that is opened at run time.
+//! [`Plugin`] that is opened at run time. What two ranks send each other to be measured is an [`Exchange`].
 //!
 //! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
 //! ends with [`Aborted`]; waiting for messages ends with the caller's [`Deadline`].
@@ -12,6 +12,8 @@
 pub mod abi;
 mod communicator;
 mod deadline;
+mod exchange;
+pub mod gtl;
 mod launch;
 mod library;
 mod liveness;
@@ -29,6 +31,7 @@ mod world;
 
 pub use communicator::{Communicator, ExchangeError};
 pub use deadline::Deadline;
+pub use exchange::{Exchange, Operation};
 pub use launch::{Interface, Launch, Launcher, Refusal, Size};
 pub use library::{Flavour, Library};
 pub use liveness::{Identity, Liveness};

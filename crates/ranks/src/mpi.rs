@@ -6,6 +6,7 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 
 use crate::abi::{self, RawPlace, Table};
+use crate::exchange::{Exchange, Operation};
 use crate::world::{Message, Place, World, WorldError};
 
 /// How many threads MPI lets live beside the one that calls it. numabench calls it from one.
@@ -31,8 +32,9 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    pub(crate) fn start(table: &'static Table) -> Result<Self, WorldError> {
-        let mut raw = RawPlace::default();
+    pub(crate) fn start(table: &'static Table, wanted: Option<ThreadLevel>) -> Result<Self, WorldError> {
+        let thread_level = wanted.map_or(0, |level| level as u32 + 1);
+        let mut raw = RawPlace { thread_level, ..RawPlace::default() };
         // SAFETY: `start` fills in the place, which is ours alone meanwhile.
         let code = unsafe { (table.start)(&raw mut raw) };
         check(table, code)?;
@@ -48,6 +50,7 @@ impl Mpi {
             1 => ThreadLevel::Funneled,
             2 => ThreadLevel::Serialized,
             3 => ThreadLevel::Multiple,
+            _ if wanted == Some(ThreadLevel::Single) => ThreadLevel::Single,
             // A rank's thread lives beside the one that calls MPI, which such an MPI does not allow.
             _ => {
                 let message = "gave MPI_THREAD_SINGLE where MPI_THREAD_FUNNELED is the least that works; use an MPI built with threads";
@@ -60,6 +63,68 @@ impl Mpi {
     /// The thread level MPI gave.
     pub fn thread_level(&self) -> ThreadLevel {
         self.thread_level
+    }
+}
+
+/// A rank as the interface takes it; a number beyond it is MPI's to refuse.
+fn number(rank: usize) -> u32 {
+    u32::try_from(rank).unwrap_or(u32::MAX)
+}
+
+impl Exchange for Mpi {
+    unsafe fn send(&self, to: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
+        // SAFETY: the caller's word.
+        check(self.table, unsafe { (self.table.send)(number(to), address, bytes) })
+    }
+
+    unsafe fn receive(&self, from: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
+        // SAFETY: the caller's word.
+        check(self.table, unsafe { (self.table.receive)(number(from), address, bytes) })
+    }
+
+    unsafe fn start_send(&self, to: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
+        // SAFETY: the caller's word.
+        check(self.table, unsafe { (self.table.start_send)(number(to), address, bytes) })
+    }
+
+    unsafe fn start_receive(&self, from: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
+        // SAFETY: the caller's word.
+        check(self.table, unsafe { (self.table.start_receive)(number(from), address, bytes) })
+    }
+
+    fn wait_all(&self) -> Result<(), WorldError> {
+        // SAFETY: it takes no argument.
+        check(self.table, unsafe { (self.table.wait_all)() })
+    }
+
+    unsafe fn operate(
+        &self,
+        operation: Operation,
+        with: usize,
+        out: usize,
+        into: usize,
+        bytes: usize,
+    ) -> Result<(), WorldError> {
+        // SAFETY: the caller's word.
+        check(self.table, unsafe { (self.table.operate)(operation as u32, number(with), out, into, bytes) })
+    }
+
+    fn said(&self) -> Vec<String> {
+        // SAFETY: `said` writes at most `capacity` bytes to `buffer`; that is its interface.
+        let text = text(|buffer, capacity| unsafe { (self.table.said)(buffer, capacity) });
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl ThreadLevel {
+    /// As users and documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Funneled => "funneled",
+            Self::Serialized => "serialized",
+            Self::Multiple => "multiple",
+        }
     }
 }
 

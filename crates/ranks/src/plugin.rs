@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use crate::mpi::{Mpi, text};
+use crate::gtl::{self, Gtl};
+use crate::mpi::{Mpi, ThreadLevel, text};
 use crate::trust::{self, Untrusted};
 use crate::world::WorldError;
 use crate::{abi, library};
@@ -97,18 +98,21 @@ pub struct Plugin {
     table: &'static abi::Table,
     path: PathBuf,
     library: library::Library,
+    gtl: Gtl,
 }
 
 impl Plugin {
     /// Opens the file that `variable` (the value of `NUMABENCH_MPI`) names, and nothing else if it names one; or else the one beside
-    /// `executable` or in ../lib of its folder.
+    /// `executable` or in ../lib of its folder. Before that what Cray MPICH wants for GPUs is brought in, which may change the environment: nobody else reads
+    /// it meanwhile.
     ///
     /// # Errors
     /// [`PluginError`] with every path tried.
     pub fn find(variable: Option<&OsStr>, executable: &Path) -> Result<Self, PluginError> {
         let mut tried = Vec::new();
+        let gtl = gtl::bring_in(&std::env::vars_os().collect::<Vec<_>>());
         for path in candidates(variable, executable) {
-            match Self::open(&path) {
+            match Self::open(&path, &gtl) {
                 Ok(plugin) => return Ok(plugin),
                 Err(why) => tried.push(Tried { path, why }),
             }
@@ -116,7 +120,7 @@ impl Plugin {
         Err(PluginError { tried })
     }
 
-    fn open(path: &Path) -> Result<Self, Why> {
+    fn open(path: &Path, gtl: &Gtl) -> Result<Self, Why> {
         if !path.exists() {
             return Err(Why::Absent);
         }
@@ -155,12 +159,17 @@ impl Plugin {
         let table: &'static abi::Table = unsafe { &*table };
         // SAFETY: `library` writes at most `capacity` bytes to `buffer`; that is its interface.
         let version = text(|buffer, capacity| unsafe { (table.library)(buffer, capacity) });
-        Ok(Self { table, path: path.into(), library: library::Library::from_version(&version) })
+        Ok(Self { table, path: path.into(), library: library::Library::from_version(&version), gtl: gtl.clone() })
     }
 
     /// The file it was opened from.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What was done about the library that Cray MPICH wants for GPUs.
+    pub fn gtl(&self) -> &Gtl {
+        &self.gtl
     }
 
     /// The MPI it was linked with. Known without a launcher.
@@ -169,12 +178,13 @@ impl Plugin {
     }
 
     /// Starts MPI in this thread, which from now on makes all calls. Collective over the launch: it returns when all have come, so a launch that
-    /// is not one for this MPI must have been recognised before. Once in a process.
+    /// is not one for this MPI must have been recognised before. Once in a process. `wanted`: the thread level, where it matters; `Single` is
+    /// for measuring alone, where no other thread does anything.
     ///
     /// # Errors
     /// [`WorldError`] if MPI cannot be started. Some MPIs end the process instead.
-    pub fn start(self) -> Result<Mpi, WorldError> {
-        Mpi::start(self.table)
+    pub fn start(self, wanted: Option<ThreadLevel>) -> Result<Mpi, WorldError> {
+        Mpi::start(self.table, wanted)
     }
 }
 

@@ -19,6 +19,10 @@ struct table {
     int (*collect)(uint32_t *, size_t *), (*take)(uint8_t *, size_t);
     void (*abort)(int);
     int (*leave)(void);
+    int (*send)(uint32_t, size_t, size_t), (*receive)(uint32_t, size_t, size_t);
+    int (*start_send)(uint32_t, size_t, size_t), (*start_receive)(uint32_t, size_t, size_t), (*wait_all)(void);
+    int (*operate)(uint32_t, uint32_t, size_t, size_t, size_t);
+    size_t (*said)(uint8_t *, size_t);
     void (*of_a_later_version)(void);
 };
 static size_t text(const char *text, uint8_t *buffer, size_t capacity) {
@@ -87,8 +91,8 @@ fn a_library_that_the_plug_in_needs_and_that_is_not_there_is_named_in_the_linker
 fn a_plug_in_of_another_version_or_too_short_a_table_is_refused_with_both_figures() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, defined, what) in [
-        ("later", "VERSION=2", "interface version 2 of 80 bytes, where 1 of 72 bytes is needed"),
-        ("short", "BYTES=64", "interface version 1 of 64 bytes, where 1 of 72 bytes is needed"),
+        ("later", "VERSION=2", "interface version 2 of 136 bytes, where 1 of 128 bytes is needed"),
+        ("older", "BYTES=72", "interface version 1 of 72 bytes, where 1 of 128 bytes is needed"),
         ("none", "TABLE=0", "interface version 0 of 0 bytes"),
     ] {
         let Some(file) = plugin(folder.path(), name, &[defined]) else { return };
@@ -104,7 +108,7 @@ fn a_longer_table_of_the_same_version_is_read_as_far_as_it_is_known() {
     let Some(file) = plugin(folder.path(), "longer", &[]) else { return };
     let plugin = open(&file).expect("opened");
     assert_eq!((plugin.library().flavour, plugin.library().version.as_str()), (Flavour::Mpich, "9.9"));
-    let mpi = plugin.start().expect("started");
+    let mpi = plugin.start(None).expect("started");
     let place = mpi.place();
     assert_eq!((place.rank, place.size, place.node, place.nodes), (1, 4, 0, 2));
     assert_eq!((place.node_rank, place.node_size), (1, 2));

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use crate::Document;
 use crate::device::DeviceKind;
 use crate::document;
+use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
 use crate::row::rows;
 use crate::trial::{self, TrialDocument};
@@ -106,6 +107,13 @@ const TRIAL: Wanted = Wanted {
     writer: "numabench trial --json FILE",
 };
 
+const MPI: Wanted = Wanted {
+    schema: mpi::SCHEMA,
+    major: mpi::SCHEMA_MAJOR,
+    minor: mpi::SCHEMA_MINOR,
+    writer: "numabench mpi --json FILE",
+};
+
 /// The two fields that every version has.
 #[derive(Deserialize)]
 struct Header {
@@ -159,6 +167,16 @@ impl TrialDocument {
     /// [`ReadError`].
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
         read(bytes, TRIAL).map(|(document, _)| document)
+    }
+}
+
+impl MpiDocument {
+    /// Reads a document of this major version, of an older or newer minor one too.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        read(bytes, MPI).map(|(document, _)| document)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The JSON Schemas of the result, the placement and the trial document, generated from their types.
+//! The JSON Schemas of the result, the placement, the trial and the MPI document, generated from their types.
 //!
 //! They are committed in `crates/report/schema`, so that a change of the interface is a line in a diff and a reader needs no
 //! build. `cargo xtask schema` writes them; a test here and `cargo xtask tidy` compare them with [`all`].
@@ -8,14 +8,20 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::document::{self, Document};
+use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
 use crate::trial::{self, TrialDocument};
 
 /// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
-pub fn all() -> [(&'static str, String); 3] {
+pub fn all() -> [(&'static str, String); 4] {
     let place = text::<PlaceDocument>(place::SCHEMA, place::SCHEMA_MAJOR, "places for the ranks of a node");
     let trial = text::<TrialDocument>(trial::SCHEMA, trial::SCHEMA_MAJOR, "a program under several placements");
-    [("result-v1.json", result()), ("place-v1.json", place), ("trial-v1.json", trial)]
+    let mpi = text::<MpiDocument>(
+        mpi::SCHEMA,
+        mpi::SCHEMA_MAJOR,
+        "messages between ranks, and what MPI does with device memory",
+    );
+    [("result-v1.json", result()), ("place-v1.json", place), ("trial-v1.json", trial), ("mpi-v1.json", mpi)]
 }
 
 /// The schema of the result document.

@@ -77,6 +77,7 @@ pub use huge_pages::HugePages;
 pub use input::{InputError, read_input};
 pub use model::Topology;
 pub use nics::{Nic, NicKind};
+pub use nvml::{LinkBytes, LinkCounters};
 pub use read::{read, survey, survey_and_xml, survey_with_nvml};
 pub use start::{Start, start};
 pub use survey::Survey;

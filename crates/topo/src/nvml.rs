@@ -7,6 +7,7 @@
 //! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: clocks, power, errors.
 
 mod facts;
+mod link_bytes;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use stats::{IdSet, PciAddress};
 use crate::fs_root::FsRoot;
 use crate::pci_path::PciLevel;
 pub(crate) use facts::{Facts, Link, NvGpu, Remote};
+pub use link_bytes::{LinkBytes, LinkCounters};
 
 /// The name that every driver installs; without the version only its development package does.
 const LIBRARY: &str = "libnvidia-ml.so.1";

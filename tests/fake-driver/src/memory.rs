@@ -57,6 +57,13 @@ pub fn allocate(device: usize, len: usize) -> Answer<usize> {
     Ok(address)
 }
 
+/// Whether an address is in a device's memory: for a stand-in MPI that mishandles such addresses.
+#[unsafe(no_mangle)]
+extern "C" fn numabench_is_device_memory(address: usize) -> i32 {
+    let inside = |(start, area): (&usize, &Area)| address - start < area.bytes.len();
+    i32::from(ledger(|ledger| ledger.on_device.range(..=address).next_back().is_some_and(inside)))
+}
+
 /// Gives it back.
 pub fn free(address: usize) -> Answer {
     ledger(|ledger| ledger.on_device.remove(&address).map(drop)).ok_or(INVALID_VALUE)

@@ -25,12 +25,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["ranks", "stats", "topo"]),
     ("hostmem", &["engine", "stats", "topo"]),
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
+    ("exchange", &["device", "engine", "ranks", "stats"]),
     ("exec", &["placement", "ranks", "stats", "topo"]),
     ("report", &["stats"]),
     ("results", &["report", "stats"]),
     ("trial", &["ranks", "report", "stats", "topo"]),
     ("xtask", &["ranks", "report", "results"]),
     ("fake-driver", &[]),
+    ("fake-mpi", &[]),
     ("hip-over-cuda", &[]),
 ];
 
@@ -40,6 +42,7 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
     ("nvml-wrapper", &["topo"], "NVIDIA's management library is asked in `topo` alone: ask it for the value"),
+    ("nvml-wrapper-sys", &["topo"], "NVIDIA's management library is asked in `topo` alone: ask it for the value"),
     ("cudarc", &["backend-cuda"], "the CUDA driver is called from `backend-cuda` alone"),
     ("mpi-sys", &["mpi-plugin"], "MPI is called from the plug-in alone: the binary must start where there is no MPI"),
     ("clap", &["numabench"], "arguments are read in the binary alone: libraries take typed values"),

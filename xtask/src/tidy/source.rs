@@ -25,11 +25,14 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/engine/src/placed_memory",
     "crates/pingpong/src/host_range",
     "crates/pingpong/tests/",
+    "crates/exchange/src/",
     "crates/exec/src/kernel",
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/ranks/src/abi",
     "crates/trial/src/reap",
+    "crates/ranks/src/exchange",
+    "crates/ranks/src/gtl",
     "crates/ranks/src/mpi",
     "crates/ranks/src/page",
     "crates/ranks/src/plugin",
@@ -37,6 +40,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/topo/tests/fake/",
     "crates/topo/src/child",
     "tests/fake-driver/src/",
+    "tests/fake-mpi/",
     "tests/hip-over-cuda/src/",
 ];
 

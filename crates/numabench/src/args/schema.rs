@@ -19,6 +19,8 @@ pub enum Kind {
     Place,
     /// What trial found
     Trial,
+    /// What mpi found
+    Mpi,
     /// What compare found
     Comparison,
     /// What baseline learned

@@ -9,6 +9,7 @@ pub mod export;
 pub mod history;
 pub mod latency;
 pub mod matrix;
+pub mod mpi;
 pub mod peer;
 pub mod pingpong;
 pub mod place;

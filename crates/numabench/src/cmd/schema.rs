@@ -11,6 +11,7 @@ pub fn run(args: &Schema) -> Result<Exit, Fault> {
         Kind::Result => "result-v1.json",
         Kind::Place => "place-v1.json",
         Kind::Trial => "trial-v1.json",
+        Kind::Mpi => "mpi-v1.json",
         Kind::Comparison => "comparison-v1.json",
         Kind::Baseline => "baseline-v1.json",
         Kind::Gate => "gate-v1.json",

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use pingpong::{Followed, RunConfig, RunState, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
-use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Plugin, Processes, World};
+use ranks::gtl::Gtl;
+use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Plugin, Processes, ThreadLevel, World};
 use report::sink::Sink;
 use topo::Topology;
 
@@ -33,7 +34,7 @@ use crate::progress::Progress;
 use crate::run_setup::{budget, open, read};
 use crate::signals::Signals;
 use crate::{config, terminal};
-use agreement::{Agreement, Refusal};
+pub use agreement::{Agreement, Refusal};
 use handshake::{Handshake, LaunchLayout, layouts};
 use watchdog::Watchdog;
 
@@ -47,7 +48,7 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 /// Runs the command as one process of several.
 pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
     let limit = args.timeout.unwrap_or(STARTING);
-    let (world, library) = start(launch, limit).map_err(|fault| said_once(fault, launch))?;
+    let (world, library) = start(launch, limit, None, &mut |_| {}).map_err(|fault| said_once(fault, launch))?;
     let told = report::launch::Launch {
         launcher: launch.launcher.name().to_owned(),
         tasks: world.place().size as u32,
@@ -79,7 +80,7 @@ pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
 /// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a code, and what the first one has to say would
 /// be lost. Who is still there afterwards has a first one that is late, and tells it too; under launchers that end nobody it would be told by
 /// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once.
-fn said_once(fault: Fault, launch: &Launch) -> Fault {
+pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
     if launch.speaks() || crate::check::starter().is_none() {
         return fault;
     }
@@ -87,8 +88,16 @@ fn said_once(fault: Fault, launch: &Launch) -> Fault {
     if launch.launcher == Launcher::Mpirun { fault } else { Fault::silent(fault.exit) }
 }
 
-/// Finds the plug-in and starts MPI, unless that is certain to make N runs of one.
-fn start(launch: &Launch, limit: Duration) -> Result<(Mpi, String), Fault> {
+/// Finds the plug-in and starts MPI, unless that is certain to make N runs of one. `starting` is told of the library before it is started.
+///
+/// # Errors
+/// There is no plug-in, it does not fit the launch, or MPI does not start.
+pub fn start(
+    launch: &Launch,
+    limit: Duration,
+    wanted: Option<ThreadLevel>,
+    starting: &mut dyn FnMut(&str),
+) -> Result<(Mpi, String), Fault> {
     let variable = std::env::var_os("NUMABENCH_MPI");
     let executable = std::env::current_exe().unwrap_or_default();
     let plugin = match Plugin::find(variable.as_deref(), &executable) {
@@ -99,10 +108,19 @@ fn start(launch: &Launch, limit: Duration) -> Result<(Mpi, String), Fault> {
             return Err(Fault::usage(error));
         }
     };
+    if let (Gtl::Absent(tried), true) = (plugin.gtl(), launch.speaks()) {
+        let text = format!(
+            "warning: MPICH_GPU_SUPPORT_ENABLED is set, and Cray's library for it is not found, without which its MPI ends every process: set to 0 here, so that \
+             MPI is given no device memory ({}); load the site's module for the GPU, or let NUMABENCH_GTL name libmpi_gtl_cuda.so or libmpi_gtl_hsa.so",
+            tried.join("; ")
+        );
+        terminal::say(&text);
+    }
     let library = plugin.library().clone();
     launch.accepts(&library).map_err(Fault::usage)?;
+    starting(&library.to_string());
     let watchdog = Watchdog::set(limit, launch.speaks());
-    let mpi = plugin.start().map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let mpi = plugin.start(wanted).map_err(|error| Fault::new(Exit::NoResult, error))?;
     drop(watchdog);
     if let Err(refusal) = launch.agrees(&library, mpi.place().size) {
         // Each is a world of its own here, and leaves it as such.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 #[path = "../../../../tests/fake-driver/stand_in.rs"]
 mod stand_in;
 
+#[allow(unused_imports, reason = "not every binary of tests uses all")]
 pub use stand_in::{Driver, lacking, stand_in};
 
 /// A driver of two simulated devices with 256 MiB each, 0000:05:00.0 and 0000:c1:00.0, unless FAKE_DEVICES says otherwise.
@@ -37,4 +38,17 @@ pub const NVML: &str = "libnvidia-ml.so.1";
 fn tripwire_as(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/tripwire.rs");
     stand_in::under_its_name(&stand_in::compiled(&source)?, name, "whole", Ok)
+}
+
+/// An MPI that mishandles device memory, to be preloaded (`tests/fake-mpi`).
+#[allow(dead_code, reason = "of the tests of `mpi`")]
+pub fn fake_mpi() -> Result<PathBuf, Box<dyn Error>> {
+    stand_in::compiled(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fake-mpi/src/lib.rs"))
+}
+
+/// The folder of a stand-in for Cray's library between MPI and a GPU.
+#[allow(dead_code, reason = "of the tests of `mpi`")]
+pub fn fake_gtl() -> Result<PathBuf, Box<dyn Error>> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fake-mpi/gtl/lib.rs");
+    stand_in::under_its_name(&stand_in::compiled(&source)?, "libmpi_gtl_cuda.so", "whole", Ok)
 }

@@ -9,6 +9,7 @@
 //! * `jobs`      every script of `jobs/`, each of its lines;
 //! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
 //! * `check`     whether ranks are well placed, and a fix that works;
+//! * `messages`  messages between tasks, on one node and on two;
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
 //! * `exec`      programs put in their places, and everything that passes through to them.
@@ -33,6 +34,7 @@ mod exec;
 mod faults;
 mod jobs;
 mod lab;
+mod messages;
 mod mpi;
 mod ranks;
 mod refusals;

@@ -2,7 +2,7 @@
 //!
 //! * `json` the document itself, or any other value, broken into `lines`;
 //! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
-//! * `place` what a terminal shows of a placement document, `trial` of a trial document;
+//! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
 //!   section of the `page`; a `matrix`, or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
@@ -20,6 +20,7 @@ mod json;
 mod lines;
 mod matrix;
 mod missing;
+mod mpi;
 mod nodes;
 mod numbers;
 pub mod page;
@@ -40,6 +41,7 @@ mod together;
 mod trial;
 pub(crate) mod words;
 
+pub use self::mpi::mpi;
 pub use json::{JsonError, json, json_value, write_json};
 pub use place::place;
 pub(crate) use placement::is_otherwise;

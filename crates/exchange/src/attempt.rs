@@ -1,0 +1,139 @@
+//! What MPI is given a device's addresses for, one operation at a time: known bytes in, all of what arrives compared. MPI may end the process in any of them, so who
+//! runs this is watched from outside.
+
+use device::{Difference, Pattern as Bytes};
+
+use crate::case::Path;
+use crate::end::End;
+use crate::fault::ExchangeFault;
+use crate::operation::{Operation, POISON, Wrong};
+
+/// How many values repeat in what is summed.
+const VALUES: usize = 1000;
+
+/// The value at an index of what is summed, times the rank's share. All sums are exact.
+fn value(index: usize, share: f32) -> [u8; 4] {
+    ((index % VALUES) as f32 * share).to_le_bytes()
+}
+
+fn floats(bytes: &mut [u8], share: f32) {
+    for (index, word) in bytes.chunks_exact_mut(4).enumerate() {
+        word.copy_from_slice(&value(index, share));
+    }
+}
+
+fn first_wrong_float(bytes: &[u8], share: f32) -> Option<Difference> {
+    bytes.chunks_exact(4).enumerate().find_map(|(index, word)| {
+        let expected = value(index, share);
+        let at = (0..4).find(|at| word[*at] != expected[*at])?;
+        Some(Difference { offset: (index * 4 + at) as u64, expected: expected[at], got: word[at] })
+    })
+}
+
+impl End<'_> {
+    /// Tries an operation on the device's memory: what was wrong at this rank.
+    ///
+    /// # Errors
+    /// What MPI or the device says.
+    pub fn attempt(&mut self, operation: Operation, bytes: usize, key: u64) -> Result<Option<Wrong>, ExchangeFault> {
+        let [mine, theirs] = self.keys(key);
+        let (sent, expected) = (Bytes::new(mine), Bytes::new(theirs));
+        self.prepare(Path::GpuAware, bytes, sent, expected.inverted())?;
+        if operation == Operation::Allreduce {
+            self.prepare_sums(bytes)?;
+        }
+        let half = self.memory.half();
+        let out = self.memory.device()?.address();
+        let into = out + half;
+        self.meet()?;
+        let together = |end: &mut Self, operation| {
+            // SAFETY: the device's memory has so many bytes in each half, and nobody uses them meanwhile.
+            unsafe { end.mpi.operate(operation, end.with, out, into, bytes) }
+        };
+        use ranks::Operation as Mpi;
+        match operation {
+            Operation::Send => self.there_and_back(bytes, out, into)?,
+            Operation::Isend => {
+                // SAFETY: as above, until `wait_all`.
+                // The send first: one that is refused leaves no receive behind that a later message would meet.
+                unsafe {
+                    self.mpi.start_send(self.with, out, bytes)?;
+                    self.mpi.start_receive(self.with, into, bytes)?;
+                }
+                self.mpi.wait_all()?;
+            }
+            Operation::Sendrecv => together(self, Mpi::Sendrecv)?,
+            Operation::Bcast => together(self, Mpi::Broadcast)?,
+            Operation::Put => together(self, Mpi::Put)?,
+            Operation::Get => together(self, Mpi::Get)?,
+            Operation::Alltoall => together(self, Mpi::Alltoall)?,
+            Operation::Allreduce => together(self, Mpi::Allreduce)?,
+        }
+        self.meet()?;
+        let receives = match operation {
+            Operation::Bcast | Operation::Put => !self.is_lower,
+            Operation::Get => self.is_lower,
+            _ => true,
+        };
+        if !receives {
+            return Ok(None);
+        }
+        let (is_lower, part) = (self.is_lower, bytes / 2);
+        self.compare(Path::GpuAware, bytes, |arrived| match operation {
+            Operation::Allreduce => first_wrong_float(arrived, 3.0),
+            Operation::Alltoall => {
+                // The lower one gets both first halves, the higher one both second halves; its own is what it sent itself.
+                let [lower, higher] = if is_lower { [sent, expected] } else { [expected, sent] };
+                let from = if is_lower { 0 } else { part };
+                [(lower, 0), (higher, part)].into_iter().find_map(|(pattern, at)| {
+                    let mut right = vec![0; bytes];
+                    pattern.fill(0, &mut right);
+                    let right = &right[from..from + part];
+                    let wrong = (0..part).find(|byte| arrived[at + byte] != right[*byte])?;
+                    let (got, expected) = (arrived[at + wrong], right[wrong]);
+                    Some(Difference { offset: (at + wrong) as u64, expected, got })
+                })
+            }
+            _ => expected.compare(0, arrived).err(),
+        })
+    }
+
+    fn there_and_back(&mut self, bytes: usize, out: usize, into: usize) -> Result<(), ExchangeFault> {
+        for sends in [self.is_lower, !self.is_lower] {
+            // SAFETY: as in `attempt`.
+            unsafe {
+                if sends {
+                    self.mpi.send(self.with, out, bytes)?;
+                } else {
+                    self.mpi.receive(self.with, into, bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare_sums(&mut self, bytes: usize) -> Result<(), ExchangeFault> {
+        let (half, share) = (self.memory.half(), if self.is_lower { 1.0 } else { 2.0 });
+        let device = self.memory.device()?;
+        floats(&mut device.host()?[..bytes], share);
+        device.host()?[half..half + bytes].fill(POISON);
+        device.queue_to_device(0..bytes)?;
+        device.queue_to_device(half..half + bytes)?;
+        Ok(device.settle()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_that_lacks_one_rank_is_wrong_at_its_first_value_that_is_not_zero() {
+        let mut sums = vec![0; 64];
+        floats(&mut sums, 3.0);
+        assert_eq!(first_wrong_float(&sums, 3.0), None);
+        floats(&mut sums, 1.0);
+        let wrong = first_wrong_float(&sums, 3.0);
+        assert!(wrong.is_some_and(|wrong| (4..8).contains(&wrong.offset)), "{wrong:?}");
+    }
+}

@@ -1,0 +1,158 @@
+//! What is measured between two ranks: a path, a pattern and a size.
+
+use serde::{Deserialize, Serialize};
+
+/// The way of a message from the memory of one rank to that of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Path {
+    /// Host memory to host memory, by MPI.
+    Host,
+    /// Device memory to device memory: copied to pinned host memory, sent by MPI, copied to the device.
+    Staged,
+    /// The same in chunks, so that copies and messages overlap.
+    Pipelined,
+    /// Device memory to device memory: MPI is given the device's addresses.
+    GpuAware,
+    /// Device memory to device memory by a peer copy of the driver: no message, the bound of a direct path.
+    Peer,
+    /// The copy from the first rank's device to its host memory: a bound of a staged path.
+    ToHost,
+    /// The copy from the second rank's host memory to its device: the other bound.
+    ToDevice,
+}
+
+impl Path {
+    /// As documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Staged => "staged",
+            Self::Pipelined => "pipelined",
+            Self::GpuAware => "gpu-aware",
+            Self::Peer => "peer-copy",
+            Self::ToHost => "d2h-copy",
+            Self::ToDevice => "h2d-copy",
+        }
+    }
+
+    /// Whether both ranks act.
+    pub fn is_message(self) -> bool {
+        !matches!(self, Self::Peer | Self::ToHost | Self::ToDevice)
+    }
+}
+
+/// How messages follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Pattern {
+    /// There and back, one at a time: the time one way is half of it (as osu_latency).
+    PingPong,
+    /// A window of messages one way, then an answer (as osu_bw).
+    OneWay,
+    /// A window of messages both ways at once (as osu_bibw).
+    BothWays,
+}
+
+impl Pattern {
+    /// As documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PingPong => "ping-pong",
+            Self::OneWay => "one-way",
+            Self::BothWays => "both-ways",
+        }
+    }
+}
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Case {
+    /// The way.
+    pub path: Path,
+    /// How messages follow each other.
+    pub pattern: Pattern,
+    /// Bytes of a message.
+    pub bytes: usize,
+}
+
+/// The most messages of a window, as OSU's.
+const MOST_IN_WINDOW: usize = 64;
+/// A window's messages together: larger ones take longer and are no faster.
+const WINDOW_BYTES: usize = 256 << 20;
+
+/// How many messages of this size are under way at once.
+pub fn window(pattern: Pattern, bytes: usize) -> usize {
+    match pattern {
+        Pattern::PingPong => 1,
+        Pattern::OneWay | Pattern::BothWays => (WINDOW_BYTES / bytes.max(1)).clamp(2, MOST_IN_WINDOW),
+    }
+}
+
+impl Case {
+    /// Messages that one round has one way.
+    pub fn messages_a_round(self) -> usize {
+        window(self.pattern, self.bytes)
+    }
+
+    /// What the time of a round is divided by, so that it is the time of a message: those that go one after the other.
+    pub fn turns_a_round(self) -> f64 {
+        match (self.path.is_message(), self.pattern) {
+            (true, Pattern::PingPong) => 2.0,
+            (true, _) => self.messages_a_round() as f64,
+            (false, _) => 1.0,
+        }
+    }
+
+    /// Bytes that move in the time of a message: both ways' where both go at once.
+    pub fn bytes_a_turn(self) -> f64 {
+        let ways = if self.pattern == Pattern::BothWays { 2.0 } else { 1.0 };
+        self.bytes as f64 * ways
+    }
+}
+
+/// The cases of these paths, patterns and sizes. A window says something only of what MPI itself moves.
+pub fn cases(paths: &[Path], patterns: &[Pattern], sizes: &[usize]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for path in paths {
+        for pattern in patterns {
+            let windowed = matches!(path, Path::Host | Path::GpuAware);
+            if *pattern != Pattern::PingPong && !windowed {
+                continue;
+            }
+            cases.extend(sizes.iter().map(|bytes| Case { path: *path, pattern: *pattern, bytes: *bytes }));
+        }
+        // A bound is asked for whatever the pattern.
+        if !path.is_message() && !patterns.contains(&Pattern::PingPong) {
+            let of_size = |bytes: &usize| Case { path: *path, pattern: Pattern::PingPong, bytes: *bytes };
+            cases.extend(sizes.iter().map(of_size));
+        }
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_osus_until_its_messages_are_large_and_never_less_than_two() {
+        let windows = [1, 4 << 20, 8 << 20, 64 << 20, 1 << 30].map(|bytes| window(Pattern::OneWay, bytes));
+        assert_eq!(windows, [64, 64, 32, 4, 2]);
+        assert_eq!(window(Pattern::PingPong, 8), 1);
+    }
+
+    #[test]
+    fn only_what_mpi_moves_itself_has_windows_and_a_bound_is_there_for_any_pattern() {
+        let made = cases(&[Path::Host, Path::Staged, Path::ToHost], &[Pattern::OneWay], &[8]);
+        let named: Vec<_> = made.iter().map(|case| (case.path, case.pattern)).collect();
+        assert_eq!(named, [(Path::Host, Pattern::OneWay), (Path::ToHost, Pattern::PingPong)]);
+    }
+
+    #[test]
+    fn a_round_is_divided_by_what_goes_one_after_the_other() {
+        let of = |path, pattern| Case { path, pattern, bytes: 1 << 20 };
+        assert_eq!(of(Path::Host, Pattern::PingPong).turns_a_round(), 2.0);
+        assert_eq!(of(Path::Peer, Pattern::PingPong).turns_a_round(), 1.0);
+        assert_eq!(of(Path::Host, Pattern::BothWays).turns_a_round(), 64.0);
+        assert_eq!(of(Path::Host, Pattern::BothWays).bytes_a_turn(), 2.0 * 1048576.0);
+    }
+}

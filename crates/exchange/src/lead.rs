@@ -1,0 +1,394 @@
+//! Leading: which ranks do what next, in which order, and when it is enough.
+//!
+//! What MPI survives in any case is measured first, all of it; then device memory is sent for the first time. So a library that is not GPU-aware costs nothing but
+//! what it cannot do. Blocks of all cases of a phase are interleaved in an order drawn anew for each pass.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ranks::Communicator;
+use stats::random::SplitMix64;
+use stats::stop::{self, Rule, StopReason};
+
+use crate::case::{Case, Path, Pattern, cases};
+use crate::fault::ExchangeFault;
+use crate::follow::{Here, NAP, doing};
+use crate::found::{CaseFound, Counted, Doing, Found, PairFound, Placed};
+use crate::operation::{Attempt, Operation, Outcome};
+use crate::order::{Answer, Order, SILENT, outcome, read, write};
+use crate::watch::Journal;
+
+/// What is measured, and how long.
+#[derive(Clone, Debug)]
+pub struct Lead {
+    /// Bytes of messages.
+    pub sizes: Vec<usize>,
+    /// How they follow each other.
+    pub patterns: Vec<Pattern>,
+    /// Whether device memory takes part.
+    pub devices: bool,
+    /// Whether device memory's address is given to MPI.
+    pub gpu_aware: bool,
+    /// The operations to try on it.
+    pub operations: Vec<Operation>,
+    /// Sizes that each is tried at.
+    pub attempt_bytes: Vec<usize>,
+    /// How many blocks a case gets.
+    pub rule: Rule,
+    /// No further pass begins after this time in a phase.
+    pub max_time: Duration,
+    /// Of the order within passes.
+    pub seed: u64,
+}
+
+/// How long a block lasts.
+const BLOCK_NS: f64 = 2e6;
+/// The most rounds of a block.
+const MOST_ROUNDS: f64 = 20_000.0;
+/// Bytes of the messages that the links count: far below what makes a PCIe counter wrap.
+const COUNTED_BYTES: usize = 1 << 26;
+/// How long the other rank's answer is waited for when this one's call failed: it may be waiting for what never comes.
+const OTHERS: Duration = Duration::from_secs(2);
+/// The smallest message that is counted: smaller ones may go another way.
+const COUNTED_FROM: usize = 4 << 20;
+
+/// One leader at work.
+struct Work<'a, 'w, 'h> {
+    lead: &'a Lead,
+    here: &'a mut Here<'h>,
+    comm: &'a mut Communicator<'w>,
+    interrupted: &'a AtomicBool,
+    journal: &'a mut dyn Journal,
+    random: SplitMix64,
+    found: Found,
+    key: u64,
+    /// The ranks are no longer at the same place: nothing more can be measured.
+    broken: bool,
+}
+
+impl Lead {
+    /// Measures these pairs, one after the other, and tells all others that it is over.
+    ///
+    /// # Errors
+    /// The transport between the ranks failed.
+    pub fn run(
+        &self,
+        pairs: &[[usize; 2]],
+        here: &mut Here,
+        comm: &mut Communicator,
+        interrupted: &AtomicBool,
+        journal: &mut dyn Journal,
+    ) -> Result<Found, ExchangeFault> {
+        let random = SplitMix64::new(self.seed);
+        let mut work = Work {
+            lead: self,
+            here,
+            comm,
+            interrupted,
+            journal,
+            random,
+            found: Found::default(),
+            key: self.seed,
+            broken: false,
+        };
+        for pair in pairs {
+            if !work.ends() {
+                work.pair(*pair)?;
+            }
+        }
+        work.found.interrupted = work.is_interrupted();
+        work.journal.found(&work.found);
+        for rank in (0..work.comm.place().size).filter(|rank| *rank != work.here.rank) {
+            work.comm.send(rank, &write(&Order::Leave))?;
+        }
+        Ok(work.found)
+    }
+}
+
+impl Work<'_, '_, '_> {
+    /// Whether nothing more is to be measured.
+    fn ends(&self) -> bool {
+        self.broken || self.is_interrupted()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Has both ranks of a pair do the same, each with the other.
+    fn both(&mut self, pair: [usize; 2], order: impl Fn(usize) -> Order) -> Result<[Answer; 2], ExchangeFault> {
+        let [lower, higher] = pair;
+        self.tell(&[(lower, order(higher)), (higher, order(lower))]).map(|answers| {
+            let mut answers = answers.into_iter();
+            let mut next = || answers.next().unwrap_or_else(|| Answer::Failed("it was not asked".to_owned()));
+            [next(), next()]
+        })
+    }
+
+    /// Has ranks do something, this one last; their answers in the same order.
+    fn tell(&mut self, orders: &[(usize, Order)]) -> Result<Vec<Answer>, ExchangeFault> {
+        let own = self.here.rank;
+        for (rank, order) in orders.iter().filter(|(rank, _)| *rank != own) {
+            self.comm.send(*rank, &write(order))?;
+        }
+        if let Some((rank, order)) = orders.first() {
+            let shown = orders
+                .iter()
+                .find(|(rank, _)| *rank == own)
+                .map_or_else(|| doing(*rank, order), |(rank, order)| doing(*rank, order));
+            self.journal.doing(&shown);
+        }
+        let mut answers: Vec<Option<Answer>> = vec![None; orders.len()];
+        for (at, (_, order)) in orders.iter().enumerate().filter(|(_, (rank, _))| *rank == own) {
+            answers[at] = Some(self.here.perform(order));
+        }
+        let failed = answers.iter().flatten().any(|answer| matches!(answer, Answer::Failed(_)));
+        let until = failed.then(|| Instant::now() + OTHERS);
+        while answers.iter().any(Option::is_none) {
+            if until.is_some_and(|until| Instant::now() > until) {
+                self.broken = true;
+                break;
+            }
+            let Some(message) = self.comm.try_receive()? else {
+                thread::sleep(NAP);
+                continue;
+            };
+            let at = orders.iter().position(|(rank, _)| *rank == message.from);
+            if let Some(answer) = at.and_then(|at| answers.get_mut(at)) {
+                *answer = Some(read(&message.bytes)?);
+            }
+        }
+        self.journal.doing(&Doing::Else);
+        let none = || Answer::Failed(SILENT.to_owned());
+        Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect())
+    }
+
+    fn pair(&mut self, ranks: [usize; 2]) -> Result<(), ExchangeFault> {
+        let empty = PairFound {
+            ranks,
+            cases: Vec::new(),
+            attempts: Vec::new(),
+            counted: None,
+            peer: None,
+            placed: [[None, None], [None, None]],
+        };
+        self.found.pairs.push(empty);
+        let before = self.look(ranks, true)?;
+        self.now().placed[0] = before;
+        let mut paths = vec![Path::Host];
+        if self.lead.devices {
+            let reached = self.both(ranks, |with| Order::Reach { with })?;
+            paths.extend([Path::Staged, Path::Pipelined, Path::ToHost, Path::ToDevice]);
+            match &reached[0] {
+                Answer::Reached(said) => {
+                    // Staged copies are none of the bound that a direct path is held against, but a figure all the same.
+                    let copies = said.as_deref().is_none_or(|said| said.starts_with("the driver stages"));
+                    paths.extend(copies.then_some(Path::Peer));
+                    self.now().peer = said.clone();
+                }
+                Answer::Failed(why) => self.now().peer = Some(why.clone()),
+                _ => {}
+            }
+        }
+        self.measure(ranks, cases(&paths, &self.lead.patterns, &self.lead.sizes))?;
+        if self.lead.devices && self.lead.gpu_aware && !self.ends() {
+            self.device_memory(ranks)?;
+        }
+        if self.broken {
+            return Ok(());
+        }
+        let after = self.look(ranks, false)?;
+        let wrong: Vec<String> = after.iter().flatten().filter_map(|placed| placed.mismatch.clone()).collect();
+        let pair = self.now();
+        pair.placed[1] = after;
+        if !wrong.is_empty() {
+            let wrong = format!("misplaced: {}", wrong.join("; "));
+            pair.cases.iter_mut().for_each(|case| case.trouble = Some(wrong.clone()));
+        }
+        self.journal.found(&self.found);
+        Ok(())
+    }
+
+    /// The pair that is measured now.
+    fn now(&mut self) -> &mut PairFound {
+        // One was pushed before anything else was done.
+        let last = self.found.pairs.len() - 1;
+        &mut self.found.pairs[last]
+    }
+
+    fn look(&mut self, ranks: [usize; 2], first: bool) -> Result<[Option<Placed>; 2], ExchangeFault> {
+        let answers = self.both(ranks, |_| Order::Look { first })?;
+        Ok(answers.map(|answer| match answer {
+            Answer::Placed(placed) => Some(placed),
+            _ => None,
+        }))
+    }
+
+    /// What MPI may not survive.
+    fn device_memory(&mut self, ranks: [usize; 2]) -> Result<(), ExchangeFault> {
+        let operations = self.lead.operations.clone();
+        let sends = self.attempts(ranks, Operation::Send)?;
+        if sends {
+            let bytes = self.lead.sizes.iter().copied().max().unwrap_or(COUNTED_FROM).max(COUNTED_FROM);
+            let bytes = bytes.min(COUNTED_BYTES);
+            if bytes <= self.here.memory.half() {
+                self.count(ranks, bytes)?;
+            }
+            self.measure(ranks, cases(&[Path::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
+        }
+        for operation in operations.into_iter().filter(|operation| *operation != Operation::Send) {
+            if self.ends() {
+                self.now().attempts.push(Attempt { operation, bytes: 0, outcome: Outcome::NotTried });
+                continue;
+            }
+            self.attempts(ranks, operation)?;
+        }
+        Ok(())
+    }
+
+    /// Tries an operation at each size; whether it worked at all of them.
+    fn attempts(&mut self, ranks: [usize; 2], operation: Operation) -> Result<bool, ExchangeFault> {
+        let mut works = true;
+        for bytes in self.lead.attempt_bytes.clone() {
+            if self.broken {
+                break;
+            }
+            // As it stands if this process does not come back from it.
+            self.now().attempts.push(Attempt { operation, bytes, outcome: Outcome::NotTried });
+            self.journal.found(&self.found);
+            let key = self.next_key();
+            let answers = self.both(ranks, |with| Order::Attempt { with, operation, bytes, key })?;
+            let outcome = outcome(&answers);
+            works &= outcome == Outcome::Works;
+            // Where MPI refused at one rank alone the other's call is still under way: nothing after it would mean anything.
+            let failed = answers.iter().filter(|answer| matches!(answer, Answer::Failed(_))).count();
+            self.broken |= failed == 1;
+            if let Some(last) = self.now().attempts.last_mut() {
+                last.outcome = outcome;
+            }
+            self.journal.found(&self.found);
+        }
+        Ok(works)
+    }
+
+    fn count(&mut self, ranks: [usize; 2], bytes: usize) -> Result<(), ExchangeFault> {
+        let messages = u32::try_from(COUNTED_BYTES / bytes).unwrap_or(u32::MAX).max(1);
+        let answers = self.both(ranks, |with| Order::Count { with, bytes, messages })?;
+        let counted = answers.into_iter().find_map(|answer| match answer {
+            Answer::Counted(Some(counted)) => Some(counted),
+            _ => None,
+        });
+        self.now().counted = counted.filter(Counted::has_any);
+        Ok(())
+    }
+
+    fn next_key(&mut self) -> u64 {
+        self.key = self.key.wrapping_add(1);
+        self.key
+    }
+
+    /// Measures cases until each has enough.
+    fn measure(&mut self, ranks: [usize; 2], cases: Vec<Case>) -> Result<(), ExchangeFault> {
+        let from = self.now().cases.len();
+        for case in cases {
+            let mut found =
+                CaseFound { case, block_ns: Vec::new(), rounds: 1, verified_bytes: 0, stop: None, trouble: None };
+            if !self.ends() {
+                self.prepare(ranks, &mut found)?;
+            }
+            self.now().cases.push(found);
+        }
+        let began = Instant::now();
+        loop {
+            self.journal.found(&self.found);
+            let all = from..self.now().cases.len();
+            let open = |case: &CaseFound| case.stop.is_none() && case.trouble.is_none();
+            let mut left: Vec<usize> = all.filter(|at| open(&self.now().cases[*at])).collect();
+            if left.is_empty() {
+                return Ok(());
+            }
+            let ended = match self.ends() {
+                true => Some(StopReason::Signal),
+                false => (began.elapsed() > self.lead.max_time).then_some(StopReason::MaxTime),
+            };
+            if let Some(ended) = ended {
+                left.into_iter().for_each(|at| self.now().cases[at].stop = Some(ended));
+                continue;
+            }
+            self.random.shuffle(&mut left);
+            for at in left {
+                if self.ends() {
+                    break;
+                }
+                let (case, rounds) = (self.now().cases[at].case, self.now().cases[at].rounds);
+                let took = self.block(ranks, case, rounds)?;
+                let rule = self.lead.rule;
+                let found = &mut self.now().cases[at];
+                match took {
+                    Ok(ns) => {
+                        found.block_ns.push(ns / f64::from(rounds) / case.turns_a_round());
+                        found.stop = stop::decide(&found.block_ns, &rule);
+                    }
+                    Err(why) => found.trouble = Some(why),
+                }
+            }
+        }
+    }
+
+    /// Verifies a case, warms it up, and finds how many rounds make a block.
+    fn prepare(&mut self, ranks: [usize; 2], found: &mut CaseFound) -> Result<(), ExchangeFault> {
+        let case = found.case;
+        if case.path.is_message() {
+            let key = self.next_key();
+            let (path, bytes) = (case.path, case.bytes);
+            for answer in self.both(ranks, |with| Order::Check { with, path, bytes, key })? {
+                match answer {
+                    Answer::Checked(compared, None) => found.verified_bytes += compared,
+                    Answer::Checked(_, Some(wrong)) => found.trouble = Some(format!("corrupt: {}", wrong.said())),
+                    Answer::Failed(why) => found.trouble = Some(why),
+                    _ => {}
+                }
+            }
+            if found.trouble.is_some() {
+                return Ok(());
+            }
+        }
+        let mut rounds = 1_u32;
+        loop {
+            let ns = match self.block(ranks, case, rounds)? {
+                Ok(ns) => ns,
+                Err(why) => {
+                    found.trouble = Some(why);
+                    return Ok(());
+                }
+            };
+            let wanted = (f64::from(rounds) * BLOCK_NS / ns.max(1.0)).clamp(1.0, MOST_ROUNDS);
+            // The first rounds are slow ones: those that were timed long enough say how long one takes.
+            if ns >= BLOCK_NS / 2.0 || f64::from(rounds) >= MOST_ROUNDS {
+                found.rounds = wanted.ceil() as u32;
+                return Ok(());
+            }
+            rounds = (wanted as u32).clamp(rounds + 1, rounds.saturating_mul(16));
+        }
+    }
+
+    /// A block of a case: nanoseconds by the clock of the rank that began it.
+    fn block(&mut self, ranks: [usize; 2], case: Case, rounds: u32) -> Result<Result<f64, String>, ExchangeFault> {
+        let order = |with| Order::Rounds { with, case, rounds };
+        let answers = match case.path {
+            Path::Peer | Path::ToHost => self.tell(&[(ranks[0], order(ranks[1]))])?,
+            Path::ToDevice => self.tell(&[(ranks[1], order(ranks[0]))])?,
+            _ => self.both(ranks, order)?.to_vec(),
+        };
+        let failed = answers.iter().find_map(|answer| match answer {
+            Answer::Failed(why) => Some(why.clone()),
+            _ => None,
+        });
+        Ok(match (failed, answers.first()) {
+            (Some(why), _) => Err(why),
+            (None, Some(Answer::Took(ns))) => Ok(*ns as f64),
+            (None, _) => Err("the rank did not say how long it took".to_owned()),
+        })
+    }
+}

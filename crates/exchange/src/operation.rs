@@ -1,0 +1,134 @@
+//! What MPI is given device memory for, and how that ended.
+
+use device::Difference;
+use serde::{Deserialize, Serialize};
+
+/// An operation on device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Operation {
+    /// MPI_Send and MPI_Recv.
+    Send,
+    /// MPI_Isend and MPI_Irecv.
+    Isend,
+    /// MPI_Sendrecv.
+    Sendrecv,
+    /// MPI_Bcast.
+    Bcast,
+    /// MPI_Put between fences.
+    Put,
+    /// MPI_Get between fences.
+    Get,
+    /// MPI_Alltoall.
+    Alltoall,
+    /// MPI_Allreduce: sums, which the library must compute where the data are.
+    Allreduce,
+}
+
+impl Operation {
+    /// All, those first that fewer libraries fail in.
+    pub const ALL: [Self; 8] =
+        [Self::Send, Self::Isend, Self::Sendrecv, Self::Bcast, Self::Put, Self::Get, Self::Alltoall, Self::Allreduce];
+
+    /// As documents and users name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Isend => "isend",
+            Self::Sendrecv => "sendrecv",
+            Self::Bcast => "bcast",
+            Self::Put => "put",
+            Self::Get => "get",
+            Self::Alltoall => "alltoall",
+            Self::Allreduce => "allreduce",
+        }
+    }
+}
+
+/// What arrived in place of what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wrong {
+    /// What was there before: nothing arrived.
+    Nothing,
+    /// Zeros.
+    Zeros,
+    /// Other bytes, from this one on.
+    Bytes {
+        /// Offset in bytes.
+        offset: u64,
+    },
+}
+
+/// The byte that received memory is filled with before an operation that sends no known pattern.
+pub(crate) const POISON: u8 = 0xa5;
+
+impl Wrong {
+    /// What is wrong with these bytes, of which this one is the first.
+    pub(crate) fn of(arrived: &[u8], first: Difference) -> Self {
+        if arrived.iter().all(|byte| *byte == 0) {
+            return Self::Zeros;
+        }
+        // A pattern is poisoned with its inverse.
+        let is_poison = first.got == !first.expected || arrived.iter().all(|byte| *byte == POISON);
+        if first.offset == 0 && is_poison { Self::Nothing } else { Self::Bytes { offset: first.offset } }
+    }
+
+    /// In words.
+    pub fn said(self) -> String {
+        match self {
+            Self::Nothing => "nothing arrived".to_owned(),
+            Self::Zeros => "zeros arrived".to_owned(),
+            Self::Bytes { offset } => format!("wrong bytes arrived, the first at {offset}"),
+        }
+    }
+}
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// All bytes are right.
+    Works,
+    /// It returned, and the bytes are wrong.
+    Garbage(Wrong),
+    /// It returned an error: MPI's words.
+    Error(String),
+    /// The process ended in it: how.
+    Crash(String),
+    /// It did not return within the time limit, in seconds.
+    Hang(u64),
+    /// It was not called, because MPI did not survive another one.
+    NotTried,
+}
+
+/// An operation at a size, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The operation.
+    pub operation: Operation,
+    /// Bytes of a message.
+    pub bytes: usize,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use device::Pattern as Bytes;
+
+    use super::*;
+
+    #[test]
+    fn what_arrived_instead_is_told_apart() {
+        let pattern = Bytes::new(7);
+        let mut sent = vec![0; 64];
+        pattern.fill(0, &mut sent);
+        let wrong = |arrived: &[u8]| pattern.compare(0, arrived).err().map(|first| Wrong::of(arrived, first));
+        let mut poison = vec![0; 64];
+        pattern.inverted().fill(0, &mut poison);
+        let mut late = sent.clone();
+        late[40] ^= 1;
+        assert_eq!(wrong(&sent), None);
+        assert_eq!(wrong(&poison), Some(Wrong::Nothing));
+        assert_eq!(wrong(&[0; 64]), Some(Wrong::Zeros));
+        assert_eq!(wrong(&late), Some(Wrong::Bytes { offset: 40 }));
+    }
+}

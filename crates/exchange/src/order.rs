@@ -1,0 +1,81 @@
+//! What the leader tells a rank to do, and what it answers. They go over MPI as messages of the launch, between what is timed.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::case::{Case, Path};
+use crate::fault::ExchangeFault;
+use crate::found::{Counted, Placed};
+use crate::operation::{Operation, Outcome, Wrong};
+
+/// What a rank is to do; all but the last with another rank, which is told the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Say where thread and memory are.
+    Look { first: bool },
+    /// Get ready for peer copies to the other's device.
+    Reach { with: usize },
+    /// So many rounds of a case.
+    Rounds { with: usize, case: Case, rounds: u32 },
+    /// Known bytes there and back.
+    Check { with: usize, path: Path, bytes: usize, key: u64 },
+    /// An operation on device memory.
+    Attempt { with: usize, operation: Operation, bytes: usize, key: u64 },
+    /// So many messages of device memory from the lower one to the higher one, with the links' counters read before and after.
+    Count { with: usize, bytes: usize, messages: u32 },
+    /// It is over.
+    Leave,
+}
+
+/// What a rank says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// How long it took, nanoseconds.
+    Took(u64),
+    /// How many bytes were compared, and what was wrong.
+    Checked(u64, Option<Wrong>),
+    /// Where it is.
+    Placed(Placed),
+    /// Whether it reaches the other: nothing to say, or that and why not, or how.
+    Reached(Option<String>),
+    /// What the links counted, where they can be read.
+    Counted(Option<Counted>),
+    /// Why it could not.
+    Failed(String),
+}
+
+/// As it travels.
+pub(crate) fn write(message: &impl Serialize) -> Vec<u8> {
+    // These types cannot fail to be written; nothing at all is no message.
+    postcard::to_stdvec(message).unwrap_or_default()
+}
+
+/// What travelled.
+///
+/// # Errors
+/// It is no such message.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ExchangeFault> {
+    postcard::from_bytes(bytes).map_err(|error| {
+        ExchangeFault::Protocol(format!(
+            "a message of another rank cannot be read ({error}): is it the same numabench?"
+        ))
+    })
+}
+
+/// What is known of a rank whose answer was not waited for.
+pub(crate) const SILENT: &str = "it did not answer, because the other rank's call failed";
+
+/// What an operation came to at both ranks.
+pub(crate) fn outcome(answers: &[Answer; 2]) -> Outcome {
+    let failed = |answer: &&Answer| matches!(answer, Answer::Failed(_));
+    // The first one is MPI's own word where only the other one did not answer.
+    let word = answers.iter().filter(failed).min_by_key(|answer| **answer == Answer::Failed(SILENT.to_owned()));
+    if let Some(Answer::Failed(why)) = word {
+        return Outcome::Error(why.clone());
+    }
+    let wrong = answers.iter().find_map(|answer| match answer {
+        Answer::Checked(_, wrong) => *wrong,
+        _ => None,
+    });
+    wrong.map_or(Outcome::Works, Outcome::Garbage)
+}

@@ -1,0 +1,219 @@
+//! What two ranks send each other to be measured: MPI's calls on addresses, which may be a device's, and nothing besides.
+//!
+//! Blocking calls block, as the program that is measured for would have it: who must not wait for one that is gone runs this in a process of
+//! its own. It uses MPI_COMM_WORLD, so that it mixes with no message of `launch`, and a communicator of each pair for what is collective.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
+
+use mpi_sys::{
+    MPI_Allreduce, MPI_Alltoall, MPI_Bcast, MPI_Comm, MPI_Comm_create_group, MPI_Comm_group, MPI_Get, MPI_Group,
+    MPI_Group_free, MPI_Group_incl, MPI_Irecv, MPI_Isend, MPI_Put, MPI_Recv, MPI_Request, MPI_Send, MPI_Sendrecv,
+    MPI_Waitall, MPI_Win, MPI_Win_create, MPI_Win_fence, MPI_Win_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_FLOAT,
+    RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE, RSMPI_STATUSES_IGNORE, RSMPI_SUM,
+    RSMPI_UINT8_T, RSMPI_WIN_NULL,
+};
+use ranks::abi::Operation;
+
+use crate::call::{Trouble, check};
+
+/// The tag of what is measured.
+const TAG: c_int = 1;
+
+thread_local! {
+    // What was started; of the one thread that calls MPI. Never dropped: MPI may still know of it when the process ends.
+    static STARTED: RefCell<ManuallyDrop<Vec<MPI_Request>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+}
+
+/// A count of bytes as MPI takes it.
+fn count(call: &'static str, bytes: usize) -> Result<c_int, Trouble> {
+    c_int::try_from(bytes)
+        .map_err(|_| Trouble::new(call, format!("{bytes} bytes; at most {} are possible", c_int::MAX)))
+}
+
+fn number(call: &'static str, rank: u32) -> Result<c_int, Trouble> {
+    c_int::try_from(rank).map_err(|_| Trouble::new(call, format!("there is no rank {rank}")))
+}
+
+/// An address as MPI takes it. Nothing is read through it here: it may be a device's.
+fn at(address: usize) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address)
+}
+
+/// # Safety
+/// MPI is started, and there are so many bytes at the address.
+pub(crate) unsafe fn send(to: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
+    let (to, count) = (number("MPI_Send", to)?, count("MPI_Send", bytes)?);
+    // SAFETY: the caller's word; the rest are MPI's own constants.
+    check("MPI_Send", unsafe { MPI_Send(at(address), count, RSMPI_UINT8_T, to, TAG, RSMPI_COMM_WORLD) })
+}
+
+/// # Safety
+/// MPI is started, and there is room for so many bytes at the address.
+pub(crate) unsafe fn receive(from: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
+    let (from, count) = (number("MPI_Recv", from)?, count("MPI_Recv", bytes)?);
+    // SAFETY: the caller's word; the rest are MPI's own constants.
+    let code = unsafe { MPI_Recv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, RSMPI_STATUS_IGNORE) };
+    check("MPI_Recv", code)
+}
+
+/// # Safety
+/// MPI is started, and there are so many bytes at the address, unchanged until `wait_all`.
+pub(crate) unsafe fn start_send(to: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
+    let (to, count) = (number("MPI_Isend", to)?, count("MPI_Isend", bytes)?);
+    // SAFETY: reading a constant of the MPI library.
+    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    // SAFETY: the caller's word; the request is kept until it is complete.
+    let code = unsafe { MPI_Isend(at(address), count, RSMPI_UINT8_T, to, TAG, RSMPI_COMM_WORLD, &raw mut request) };
+    check("MPI_Isend", code)?;
+    STARTED.with_borrow_mut(|started| started.push(request));
+    Ok(())
+}
+
+/// # Safety
+/// MPI is started, and there is room for so many bytes at the address; nobody looks at them before `wait_all`.
+pub(crate) unsafe fn start_receive(from: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
+    let (from, count) = (number("MPI_Irecv", from)?, count("MPI_Irecv", bytes)?);
+    // SAFETY: reading a constant of the MPI library.
+    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    // SAFETY: the caller's word; the request is kept until it is complete.
+    let code = unsafe { MPI_Irecv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, &raw mut request) };
+    check("MPI_Irecv", code)?;
+    STARTED.with_borrow_mut(|started| started.push(request));
+    Ok(())
+}
+
+/// Waits for all that was started.
+pub(crate) fn wait_all() -> Result<(), Trouble> {
+    STARTED.with_borrow_mut(|started| {
+        let number = count("MPI_Waitall", started.len())?;
+        // SAFETY: so many requests of ours; MPI writes null requests over them, and no status.
+        let code = unsafe { MPI_Waitall(number, started.as_mut_ptr(), RSMPI_STATUSES_IGNORE) };
+        started.clear();
+        check("MPI_Waitall", code)
+    })
+}
+
+/// What two ranks do together: a communicator for each pair.
+#[derive(Debug)]
+pub(crate) struct Pairs {
+    rank: u32,
+    /// By the other's rank.
+    pairs: BTreeMap<u32, MPI_Comm>,
+}
+
+impl Pairs {
+    pub fn new(rank: u32) -> Self {
+        Self { rank, pairs: BTreeMap::new() }
+    }
+
+    /// # Safety
+    /// There are so many bytes at `out`, and room for as many at `into`, which is apart from it.
+    pub unsafe fn operate(
+        &mut self,
+        operation: u32,
+        with: u32,
+        out: usize,
+        into: usize,
+        bytes: usize,
+    ) -> Result<(), Trouble> {
+        let operation = Operation::ALL.into_iter().find(|known| *known as u32 == operation);
+        let operation = operation.ok_or_else(|| Trouble::new("the MPI plug-in", "there is no such operation"))?;
+        let pair = self.pair(with)?;
+        let is_lower = self.rank < with;
+        let other = c_int::from(is_lower);
+        let (out, into) = (at(out), at(into));
+        // SAFETY: for all of these the caller's word, a communicator of the pair, and MPI's own constants.
+        unsafe {
+            match operation {
+                Operation::Sendrecv => {
+                    let count = count("MPI_Sendrecv", bytes)?;
+                    let byte = RSMPI_UINT8_T;
+                    let ignored = RSMPI_STATUS_IGNORE;
+                    let code = MPI_Sendrecv(out, count, byte, other, TAG, into, count, byte, other, TAG, pair, ignored);
+                    check("MPI_Sendrecv", code)
+                }
+                Operation::Broadcast => {
+                    let buffer = if is_lower { out } else { into };
+                    check("MPI_Bcast", MPI_Bcast(buffer, count("MPI_Bcast", bytes)?, RSMPI_UINT8_T, 0, pair))
+                }
+                Operation::Allreduce => {
+                    let count = count("MPI_Allreduce", bytes / size_of::<f32>())?;
+                    check("MPI_Allreduce", MPI_Allreduce(out, into, count, RSMPI_FLOAT, RSMPI_SUM, pair))
+                }
+                Operation::Alltoall => {
+                    let half = count("MPI_Alltoall", bytes / 2)?;
+                    let byte = RSMPI_UINT8_T;
+                    check("MPI_Alltoall", MPI_Alltoall(out, half, byte, into, half, byte, pair))
+                }
+                Operation::Put => {
+                    let window = Window::over(into, bytes, pair)?;
+                    if is_lower {
+                        let (count, byte) = (count("MPI_Put", bytes)?, RSMPI_UINT8_T);
+                        check("MPI_Put", MPI_Put(out, count, byte, 1, 0, count, byte, window.0))?;
+                    }
+                    window.close()
+                }
+                Operation::Get => {
+                    let window = Window::over(out, bytes, pair)?;
+                    if is_lower {
+                        let (count, byte) = (count("MPI_Get", bytes)?, RSMPI_UINT8_T);
+                        check("MPI_Get", MPI_Get(into, count, byte, 1, 0, count, byte, window.0))?;
+                    }
+                    window.close()
+                }
+            }
+        }
+    }
+
+    /// The communicator of this rank and another, made when the two first need it.
+    fn pair(&mut self, with: u32) -> Result<MPI_Comm, Trouble> {
+        if let Some(pair) = self.pairs.get(&with) {
+            return Ok(*pair);
+        }
+        let ranks = [self.rank.min(with), self.rank.max(with)].map(u32::cast_signed);
+        // SAFETY: handles to write to, constants of MPI, and two ranks of the world; both ranks come here.
+        let pair = unsafe {
+            let (mut world, mut two): (MPI_Group, MPI_Group) = (RSMPI_GROUP_NULL, RSMPI_GROUP_NULL);
+            check("MPI_Comm_group", MPI_Comm_group(RSMPI_COMM_WORLD, &raw mut world))?;
+            check("MPI_Group_incl", MPI_Group_incl(world, 2, ranks.as_ptr(), &raw mut two))?;
+            let mut pair = RSMPI_COMM_NULL;
+            let code = MPI_Comm_create_group(RSMPI_COMM_WORLD, two, TAG, &raw mut pair);
+            check("MPI_Comm_create_group", code)?;
+            check("MPI_Group_free", MPI_Group_free(&raw mut two))?;
+            check("MPI_Group_free", MPI_Group_free(&raw mut world))?;
+            pair
+        };
+        self.pairs.insert(with, pair);
+        Ok(pair)
+    }
+}
+
+/// Memory that the other one of a pair may reach, between two fences.
+struct Window(MPI_Win);
+
+impl Window {
+    /// Collective over the pair.
+    fn over(address: *mut c_void, bytes: usize, pair: MPI_Comm) -> Result<Self, Trouble> {
+        let size = isize::try_from(bytes).map_err(|_| Trouble::new("MPI_Win_create", "more bytes than can be"))?;
+        // SAFETY: a handle to write to, and constants of MPI; the memory outlives the window, which `close` frees.
+        unsafe {
+            let mut window = RSMPI_WIN_NULL;
+            let code = MPI_Win_create(address, size as mpi_sys::MPI_Aint, 1, RSMPI_INFO_NULL, pair, &raw mut window);
+            check("MPI_Win_create", code)?;
+            check("MPI_Win_fence", MPI_Win_fence(0, window))?;
+            Ok(Self(window))
+        }
+    }
+
+    /// Collective over the pair: what was begun in it is done.
+    fn close(mut self) -> Result<(), Trouble> {
+        // SAFETY: the window is live, and freed once.
+        unsafe {
+            check("MPI_Win_fence", MPI_Win_fence(0, self.0))?;
+            check("MPI_Win_free", MPI_Win_free(&raw mut self.0))
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `numabench mpi` as typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use placement::Selection;
+use stats::IdList;
+
+use super::{Backend, ColorChoice, Sizes, duration, membind, sizes};
+
+/// `numabench mpi`.
+#[derive(Debug, clap::Args)]
+pub struct Mpi {
+    /// One PU for each rank of a node, OS ids as taskset writes them [default: near each rank's GPU]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub cpus: Option<IdList>,
+    /// One GPU for each rank of a node: indices in PCI order, PCI addresses, UUIDs, or all [default: all that are visible, in turn]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub gpus: Option<Selection>,
+    /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
+    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
+    pub membind: placement::Membind,
+    /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host sends host memory alone
+    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    pub backend: Backend,
+    /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
+    #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
+    pub pairs: Option<Pairs>,
+
+    /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB
+    #[arg(long, value_name = "SIZES", value_parser = sizes, default_value = "8B..128MiB:8", help_heading = "What is sent")]
+    pub size: Sizes,
+    /// How messages follow each other: ping-pong one at a time (as osu_latency), one-way and both-ways up to 64 at once (as osu_bw, osu_bibw)
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent",
+          default_values_t = [Pattern::PingPong, Pattern::OneWay, Pattern::BothWays], hide_default_value = true)]
+    pub pattern: Vec<Pattern>,
+    /// What MPI is given device memory for: all, none, or send,isend,sendrecv,bcast,put,get,alltoall,allreduce. MPI may crash in it: a process of
+    /// its own does it, and what was measured before is kept
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "OPERATIONS",
+        default_value = "all",
+        help_heading = "What is sent"
+    )]
+    pub operations: Vec<Operations>,
+
+    /// The thread level that MPI is started with: single as OSU's programs and most MPI programs; others take up to 0.2 µs a message
+    #[arg(long, value_enum, default_value_t = Level::Single, value_name = "LEVEL", help_heading = "How it is measured")]
+    pub thread_level: Level,
+    /// Begin no further pass over the cases of a phase after this time
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s", help_heading = "How it is measured")]
+    pub max_time: Duration,
+    /// End an MPI that says nothing for so long: it hangs
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s", help_heading = "How it is measured")]
+    pub operation_timeout: Duration,
+    /// Give up on ranks that do not start within this time
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s", help_heading = "How it is measured")]
+    pub timeout: Duration,
+    /// The seed of the order of blocks
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
+    pub seed: u64,
+
+    /// Fail (exit code 5) unless MPI does this with device memory; 6 where it cannot be told. An operation that crashes, hangs or brings wrong
+    /// bytes ends with 5 in any case
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
+    pub expect: Option<Expect>,
+    /// Write the document (JSON, numabench.mpi 1.0) here; - is standard output, in place of the table
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Print the answer alone
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Colours
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// Which ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// Every two.
+    All,
+    /// These.
+    These(Vec<[usize; 2]>),
+}
+
+fn pairs(text: &str) -> Result<Pairs, String> {
+    if text == "all" {
+        return Ok(Pairs::All);
+    }
+    let pair = |word: &str| -> Option<[usize; 2]> {
+        let (one, other) = word.split_once('-')?;
+        let (one, other): (usize, usize) = (one.trim().parse().ok()?, other.trim().parse().ok()?);
+        (one != other).then_some([one.min(other), one.max(other)])
+    };
+    let parsed: Option<Vec<[usize; 2]>> = text.split(',').map(pair).collect();
+    parsed
+        .map(Pairs::These)
+        .ok_or_else(|| format!("\"{text}\" is neither all nor pairs of two different ranks like 0-1,0-8"))
+}
+
+/// How messages follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Pattern {
+    /// There and back, one at a time
+    PingPong,
+    /// Several at once, one way
+    OneWay,
+    /// Several at once, both ways
+    BothWays,
+}
+
+/// What MPI is given device memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Operations {
+    /// All of these
+    All,
+    /// Nothing: device memory is staged by numabench alone
+    None,
+    /// MPI_Send and MPI_Recv
+    Send,
+    /// MPI_Isend and MPI_Irecv
+    Isend,
+    /// MPI_Sendrecv
+    Sendrecv,
+    /// MPI_Bcast
+    Bcast,
+    /// MPI_Put
+    Put,
+    /// MPI_Get
+    Get,
+    /// MPI_Alltoall
+    Alltoall,
+    /// MPI_Allreduce
+    Allreduce,
+}
+
+/// How many threads MPI is to reckon with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// MPI_THREAD_SINGLE
+    Single,
+    /// MPI_THREAD_FUNNELED
+    Funneled,
+    /// MPI_THREAD_SERIALIZED
+    Serialized,
+    /// MPI_THREAD_MULTIPLE
+    Multiple,
+}
+
+/// What MPI must do with device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Expect {
+    /// Take it in every operation tried, whichever way it goes
+    Aware,
+    /// That, and from device to device
+    Direct,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_two_different_ranks_in_either_order() {
+        assert_eq!(pairs("all"), Ok(Pairs::All));
+        assert_eq!(pairs("0-1,8-0"), Ok(Pairs::These(vec![[0, 1], [0, 8]])));
+        for wrong in ["", "0", "1-1", "0-x", "0-1,"] {
+            assert!(pairs(wrong).is_err_and(|why| why.contains("0-1,0-8")), "{wrong}");
+        }
+    }
+}

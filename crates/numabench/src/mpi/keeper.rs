@@ -1,0 +1,294 @@
+//! The keeper of a rank's session: starts it, hears what it does and finds, ends it where it hangs, and knows what it was doing when MPI ended it. It opens no MPI and no GPU,
+//! so nothing that happens there reaches it.
+//!
+//! The keeper of rank 0 has the result. It looks at the other rank's process too, where that is on its host: a partner that died leaves the session waiting in MPI.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use exchange::{Attempt, Case, Doing, Found, Operation, Outcome, PairFound, Path, Pattern};
+use ranks::Launch;
+
+use super::channel::{Met, SESSION, Told, hear, pair};
+use super::document::{Ending, Kept};
+use super::partners::Partners;
+use crate::args::mpi::Mpi;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::signals::Signals;
+use crate::terminal;
+
+/// How often the keeper looks at the clock, at signals and at the other rank's process.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a session may take to leave after it was told to.
+const GRACE: Duration = Duration::from_secs(3);
+/// How long a partner's process may be gone before this session's own death, or its answer, no longer explains it.
+const PARTNER: Duration = Duration::from_millis(500);
+/// How long the keeper of another rank stays after its session died: a launcher ends all as soon as one leaves.
+const STAYS: Duration = Duration::from_secs(5);
+
+/// What the keeper knows.
+struct Known {
+    starting: Option<String>,
+    met: Option<Met>,
+    doing: Doing,
+    since: Instant,
+    found: Found,
+    over: bool,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum End {
+    /// By itself, with this status.
+    Left(ExitStatus),
+    /// It said nothing for longer than the limit, and was ended.
+    Hung,
+    /// The other rank's process is gone, and it waited for that one.
+    Partner(usize),
+    /// A signal came.
+    Signalled,
+}
+
+/// Runs the keeper: the session is this program with the same arguments.
+///
+/// # Errors
+/// The session cannot be started, or has no result.
+pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
+    let mut kept = Kept::open(args, launch)?;
+    let signals = Signals::catch()?;
+    let (mut child, told) = session().map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let mut known = Known {
+        starting: None,
+        met: None,
+        doing: Doing::Else,
+        since: Instant::now(),
+        found: Found::default(),
+        over: false,
+    };
+    let end = watch(args, &mut child, &told, &mut known, &signals, &mut kept)?;
+    settle(&mut known, &end, args.operation_timeout);
+    let leads = launch.speaks();
+    let Some(met) = &known.met else { return Err(before_they_met(&known, &end, leads, &signals)) };
+    if !leads {
+        return Ok(follower(&known, &end));
+    }
+    let why = (!known.over).then(|| why(&known, &end));
+    kept.conclude(met, &known.found, &Ending { why, signal: signals.exit(), over: known.over })
+}
+
+/// Starts the session, whose standard input is the channel.
+fn session() -> anyhow::Result<(Child, Receiver<Told>)> {
+    let (mut ours, theirs) = pair().context("cannot make a channel to the session")?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut command = Command::new(program);
+    command.args(std::env::args_os().skip(1)).env(SESSION, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
+    // Standard output is the document's: libraries that write to it (UCX does) are heard on standard error.
+    command.stdout(std::io::stderr());
+    let child = command.spawn().context("cannot start the session of this rank")?;
+    // It holds the session's end of the channel, which must close when the session does.
+    drop(command);
+    let (tell, told) = mpsc::channel();
+    thread::Builder::new().name("channel".to_owned()).spawn(move || {
+        while let Some(message) = hear(&mut ours) {
+            if tell.send(message).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok((child, told))
+}
+
+/// Hears the session until it has ended.
+fn watch(
+    args: &Mpi,
+    child: &mut Child,
+    told: &Receiver<Told>,
+    known: &mut Known,
+    signals: &Signals,
+    kept: &mut Kept,
+) -> Result<End, Fault> {
+    let mut leave_by: Option<Instant> = None;
+    let mut partners = Partners::default();
+    let mut partner_gone: Option<(usize, Instant)> = None;
+    loop {
+        match told.recv_timeout(LOOK) {
+            Ok(message) => {
+                take(known, message);
+                if let Some(met) = &known.met {
+                    kept.keep(met, &known.found);
+                }
+                continue;
+            }
+            // The session closed the channel: all that it said was heard.
+            Err(RecvTimeoutError::Disconnected) => {
+                return child.wait().map(End::Left).map_err(|error| Fault::new(Exit::NoResult, error));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if signals.exit().is_some() && leave_by.is_none() {
+            // A launcher or a terminal signals the session too; one signal more is an echo to it.
+            signal(child, rustix::process::Signal::TERM);
+            leave_by = Some(Instant::now() + GRACE);
+        }
+        if leave_by.is_some_and(|by| Instant::now() > by) {
+            end(child);
+            return Ok(End::Signalled);
+        }
+        let doing = known.doing != Doing::Else;
+        if doing && known.since.elapsed() > args.operation_timeout {
+            end(child);
+            return Ok(End::Hung);
+        }
+        let gone = known.met.as_ref().and_then(|met| partners.gone(met, child.id(), &known.doing));
+        match (gone, &partner_gone) {
+            (Some(rank), Some((known_gone, since))) if rank == *known_gone && since.elapsed() > PARTNER => {
+                end(child);
+                return Ok(End::Partner(rank));
+            }
+            (Some(rank), None) => partner_gone = Some((rank, Instant::now())),
+            (None, _) => partner_gone = None,
+            _ => {}
+        }
+    }
+}
+
+fn take(known: &mut Known, message: Told) {
+    known.since = Instant::now();
+    match message {
+        Told::Starting(library) => known.starting = Some(library),
+        Told::Met(met) => known.met = Some(met),
+        Told::Doing(doing) => known.doing = doing,
+        Told::Found(found) => known.found = found,
+        Told::Over => known.over = true,
+    }
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    // It may have ended by itself meanwhile; it is not reaped before, so the number is still its own.
+    let _ = pid.map(|pid| rustix::process::kill_process(pid, signal));
+}
+
+fn end(child: &mut Child) {
+    drop(child.kill());
+    drop(child.wait());
+}
+
+/// What is known of the operation in which a session ended, is said of it.
+fn settle(known: &mut Known, end: &End, limit: Duration) {
+    if known.over || *end == End::Signalled {
+        return;
+    }
+    let outcome = match end {
+        End::Hung => Outcome::Hang(limit.as_secs()),
+        End::Partner(rank) => Outcome::Crash(format!("the process of rank {rank} died in it")),
+        End::Left(status) => match status.signal() {
+            Some(signal) => Outcome::Crash(named(signal)),
+            None => Outcome::Crash(format!("MPI ended the process with code {}", status.code().unwrap_or_default())),
+        },
+        End::Signalled => return,
+    };
+    let (operation, bytes) = match known.doing.clone() {
+        Doing::Operation { operation, bytes, .. } => (operation, bytes),
+        Doing::Case { case: Case { path: Path::GpuAware, pattern, bytes }, .. } => {
+            let operation = if pattern == Pattern::PingPong { Operation::Send } else { Operation::Isend };
+            (operation, bytes)
+        }
+        _ => return,
+    };
+    let Some(pair) = known.found.pairs.last_mut() else { return };
+    pair.attempts.retain(|attempt| attempt.outcome != Outcome::NotTried);
+    pair.attempts.push(Attempt { operation, bytes, outcome });
+    not_tried(pair);
+}
+
+/// Those that come after the one that MPI did not survive.
+fn not_tried(pair: &mut PairFound) {
+    let known: Vec<Operation> = pair.attempts.iter().map(|attempt| attempt.operation).collect();
+    let missing = Operation::ALL.into_iter().filter(|operation| !known.contains(operation));
+    let attempts = missing.map(|operation| Attempt { operation, bytes: 0, outcome: Outcome::NotTried });
+    pair.attempts.extend(attempts);
+}
+
+/// A signal's name, for those that a fault brings.
+fn named(signal: i32) -> String {
+    match signal {
+        libc::SIGSEGV => "SIGSEGV".to_owned(),
+        libc::SIGBUS => "SIGBUS".to_owned(),
+        libc::SIGABRT => "SIGABRT".to_owned(),
+        libc::SIGFPE => "SIGFPE".to_owned(),
+        libc::SIGILL => "SIGILL".to_owned(),
+        libc::SIGKILL => "SIGKILL".to_owned(),
+        libc::SIGTERM => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
+
+/// Why it is not complete, in words.
+fn why(known: &Known, end: &End) -> String {
+    let what = match &known.doing {
+        Doing::Operation { operation, bytes, .. } => {
+            format!("MPI's {} of device memory ({})", operation.name(), stats::units::size(*bytes as u64))
+        }
+        Doing::Case { case, .. } => {
+            format!("{} {} of {}", case.path.name(), case.pattern.name(), stats::units::size(case.bytes as u64))
+        }
+        Doing::Else => "what lies between the measurements".to_owned(),
+    };
+    match end {
+        End::Hung => format!("{what} did not return within the limit (--operation-timeout)"),
+        End::Partner(rank) => format!("the process of rank {rank} died in {what}"),
+        End::Left(status) => match (status.signal(), status.code()) {
+            (Some(signal), _) => format!("{} in {what}", named(signal)),
+            (None, code) => format!("the session ended with code {} in {what}", code.unwrap_or_default()),
+        },
+        End::Signalled => "a signal came".to_owned(),
+    }
+}
+
+/// A session that ended before all ranks met: it said why itself, unless something ended it.
+fn before_they_met(known: &Known, end: &End, leads: bool, signals: &Signals) -> Fault {
+    let code = |exit: Exit| signals.exit().unwrap_or(exit);
+    let died = match end {
+        End::Left(status) if status.signal().is_none() => {
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            return Fault::silent(code.map_or(Exit::NoResult, Exit::from_code));
+        }
+        End::Left(status) => format!("died of {}", status.signal().map_or_else(String::new, named)),
+        _ => "was ended".to_owned(),
+    };
+    let during = known.starting.as_ref().map_or_else(
+        || "before MPI was started".to_owned(),
+        |library| {
+            format!(
+                "in MPI_Init of {library}: this launcher and this MPI may not belong together (srun --mpi=list shows what srun speaks), or a library \
+                 that it opens is not the one it was built with"
+            )
+        },
+    );
+    if !leads {
+        thread::sleep(crate::launched::FIRST_SPEAKS);
+    }
+    Fault::new(code(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
+}
+
+/// The end of a keeper that has no result to show.
+fn follower(known: &Known, end: &End) -> Exit {
+    if known.over {
+        return Exit::Ok;
+    }
+    if let (End::Left(status), true) = (end, known.doing != Doing::Else)
+        && status.signal().is_some()
+    {
+        terminal::say(&format!("note: on this rank: {}", why(known, end)));
+    }
+    // Rank 0's keeper has the result and its code.
+    thread::sleep(STAYS);
+    Exit::Ok
+}

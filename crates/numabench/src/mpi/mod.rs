@@ -1,0 +1,22 @@
+//! What `numabench mpi` does: each rank is two processes, because MPI may crash or hang when it is given device memory.
+//!
+//! ```text
+//! launcher ─► keeper (no MPI, no GPU) ─► session: bind ─► GPU ─► MPI ─► exchange
+//!                ▲                              │ channel: what is done, what is found
+//!                └──────────────────────────────┘
+//! keeper of rank 0 ─► document ─► table, file, exit code
+//! ```
+//!
+//! * `keeper` starts the session, hears it, ends it where it hangs, and says what it came to;
+//! * `channel` what the session tells, frame by frame; `session` does the work; `place` where its rank belongs; `traffic` the links' counters;
+//! * `partners` whether the other ranks' sessions are there;
+//! * `document` and `words` what is shown.
+
+pub mod channel;
+mod document;
+pub mod keeper;
+mod partners;
+mod place;
+pub mod session;
+mod traffic;
+mod words;

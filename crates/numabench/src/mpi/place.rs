@@ -1,0 +1,66 @@
+//! Where this rank belongs, before MPI is started: binding comes first, and the GPU's context before MPI_Init. So it is the launcher's word which of its node's
+//! ranks this one is.
+
+use anyhow::anyhow;
+use placement::{Membind, Plan, RankPlan, Request, Target};
+use ranks::Launch;
+use stats::IdList;
+use topo::Topology;
+
+use crate::args::mpi::Mpi;
+use crate::backends::{Found, targets};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::plan::chosen;
+
+/// The place of this rank: as in a plan for all ranks of its node, or, where it cannot have what they have (a launcher bound each to its own cores), for it alone.
+///
+/// # Errors
+/// What was asked for is not here, or the launcher does not say which of its node's ranks this is.
+pub fn place(args: &Mpi, launch: &Launch, topology: &Topology, found: &Found) -> Result<RankPlan, Fault> {
+    let (rank, size) = on_node(launch)?;
+    let available = targets(&*found.platform);
+    let all = chosen(args.gpus.as_ref(), available.clone())?;
+    if all.is_empty() {
+        return Err(Fault::new(Exit::Absent, anyhow!("there is no GPU and no node that a rank could have")));
+    }
+    if args.gpus.is_some() && all.len() != size && all.len() != 1 {
+        let text = format!(
+            "--gpus names {} GPUs for the {size} ranks of this node: name one for each rank, or one for all",
+            all.len()
+        );
+        return Err(Fault::usage(anyhow!(text)));
+    }
+    let of_rank = |rank: usize| all[rank % all.len()].clone();
+    let everybody: Vec<Target> = (0..size).map(of_rank).collect();
+    let ask = |cpus: Option<IdList>, targets: Vec<Target>, membind: Membind| {
+        placement::plan(topology, &Request { cpus, targets: Some(targets), available: available.clone(), membind })
+    };
+    let plan = match ask(args.cpus.clone(), everybody, args.membind) {
+        Ok(plan) => plan,
+        // Of its own it may have less than all ranks need.
+        Err(error) if args.cpus.is_some() => return Err(Fault::usage(error)),
+        Err(error) => {
+            let alone = ask(None, vec![of_rank(rank)], args.membind).map_err(|_| Fault::usage(error))?;
+            return the(alone, 0);
+        }
+    };
+    the(plan, rank)
+}
+
+fn the(plan: Plan, number: usize) -> Result<RankPlan, Fault> {
+    let count = plan.ranks.len();
+    let missing = || Fault::usage(anyhow!("the plan has {count} places and this is rank {number} of its node"));
+    plan.ranks.into_iter().nth(number).ok_or_else(missing)
+}
+
+/// Which of its node's ranks this is, and of how many.
+fn on_node(launch: &Launch) -> Result<(usize, usize), Fault> {
+    match (launch.local_rank, launch.local_size) {
+        (Some(rank), Some(size)) if rank < size => Ok((rank, size)),
+        _ => Err(Fault::usage(anyhow!(
+            "{} does not say which of its node's ranks this process is: start it with srun, mpirun or mpiexec",
+            launch.launcher.name()
+        ))),
+    }
+}

@@ -1,0 +1,321 @@
+//! The session of one rank: bind, open the GPU, start MPI, exchange. MPI may end it at any call; its keeper has heard everything by then.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use anyhow::anyhow;
+use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
+use engine::Bound;
+use exchange::{
+    Doing, ExchangeFault, Found as Results, Here, Journal, Lead, Memory, Operation, Pattern, Traffic, follow,
+};
+use placement::{RankPlan, TargetId};
+use ranks::{Communicator, Exchange, Identity, Launch, Mpi, ThreadLevel, World};
+use stats::PciAddress;
+use stats::stop::Rule;
+use topo::Topology;
+
+use super::channel::{Met, RankFacts, Teller, Told};
+use super::place::place;
+use super::traffic::Counters;
+use crate::args::mpi::{Level, Mpi as Args, Operations, Pairs, Pattern as Asked};
+use crate::backends::{self, Found};
+use crate::document::hostname;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::launched::{Agreement, Refusal, said_once, start};
+use crate::run_setup::read;
+use crate::signals::Signals;
+
+/// The largest message: an MPI count is an `int`.
+const MOST_BYTES: u64 = 1 << 30;
+/// Messages that operations are tried with: one that goes at once, and one that two ranks agree on first.
+const ATTEMPT_BYTES: [usize; 2] = [1024, 8 << 20];
+/// Blocks of a case, and the interval to reach: half of what pingpong's are held to, because every size is one of many.
+const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01 };
+
+/// Runs the session of this rank; what it finds goes to the keeper.
+pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
+    let topology = read()?;
+    let found = backends::find(args.backend, args.gpus.is_some(), &topology)?;
+    let plan = place(args, launch, &topology, &found)?;
+    let signals = Signals::catch()?;
+    let interrupted = Arc::clone(&signals.interrupted);
+    // A thread that was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
+    thread::scope(|scope| {
+        let rank = scope.spawn(|| bound(args, launch, &topology, &found, &plan, &interrupted));
+        rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
+    })?;
+    Ok(signals.exit().unwrap_or(Exit::Ok))
+}
+
+fn no_result(error: impl Into<anyhow::Error>) -> Fault {
+    Fault::new(Exit::NoResult, error)
+}
+
+fn bound(
+    args: &Args,
+    launch: &Launch,
+    topology: &Topology,
+    found: &Found,
+    plan: &RankPlan,
+    interrupted: &AtomicBool,
+) -> Result<(), Fault> {
+    let bound = Bound::to(plan.pu).map_err(no_result)?;
+    let is_gpu = found.platform.facts().kind != PlatformKind::Host;
+    let device = match plan.target.id {
+        TargetId::Gpu(pci) => Some(found.platform.open(DeviceId::Pci(pci)).map_err(no_result)?),
+        TargetId::Node(_) => None,
+    };
+    let bytes = most_bytes(args, is_gpu)?;
+    let one_node = topology.allowed.nodes.len() <= 1;
+    let memory =
+        Memory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes).map_err(no_result);
+
+    let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
+    let started = start(launch, args.timeout, Some(level_of(args.thread_level)), starting);
+    let (mpi, library) = started.map_err(|fault| said_once(fault, launch))?;
+    let ended = {
+        let mut comm = Communicator::new(&mpi);
+        let mut agreement = Agreement::new(&mut comm, args.timeout);
+        let rank = Rank { args, topology, found, plan, device: device.as_deref(), mpi: &mpi, library: &library };
+        rank.meet(memory, &mut agreement)
+            .and_then(|(met, memory)| rank.exchange(&met, memory, agreement.comm(), interrupted).map_err(no_result))
+    };
+    if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
+        Box::new(mpi).leave();
+    }
+    ended?;
+    Teller.tell(&Told::Over);
+    Ok(())
+}
+
+/// The largest message that is sent.
+fn most_bytes(args: &Args, is_gpu: bool) -> Result<usize, Fault> {
+    let largest = args.size.0.iter().copied().max().unwrap_or_default();
+    if largest > MOST_BYTES || args.size.0.contains(&0) {
+        return Err(Fault::usage(anyhow!("--size: messages have 1 B to {}", stats::units::size(MOST_BYTES))));
+    }
+    let attempted = if is_gpu { ATTEMPT_BYTES[1] as u64 } else { 0 };
+    usize::try_from(largest.max(attempted)).map_err(Fault::usage)
+}
+
+/// One rank in its place.
+struct Rank<'a> {
+    args: &'a Args,
+    topology: &'a Topology,
+    found: &'a Found,
+    plan: &'a RankPlan,
+    device: Option<&'a dyn Device>,
+    mpi: &'a Mpi,
+    library: &'a str,
+}
+
+impl Rank<'_> {
+    /// All ranks tell each other where they are; nobody goes on without the others.
+    fn meet(&self, memory: Result<Memory, Fault>, agreement: &mut Agreement) -> Result<(Met, Memory), Fault> {
+        let facts = memory.as_ref().map(|_| self.facts(agreement.place().rank)).map_err(Refusal::of);
+        let args = self.args;
+        let (library, says) = (self.library.to_owned(), self.mpi.said());
+        let thread_level = self.mpi.thread_level().name().to_owned();
+        let met: Met = agreement.agree(facts, |ranks: Vec<RankFacts>| {
+            let pairs = pairs(args.pairs.as_ref(), ranks.len())?;
+            apart(&ranks)?;
+            let met = Met { library, says, thread_level, ranks, pairs };
+            Ok(vec![met.clone(); met.ranks.len()])
+        })?;
+        Ok((met, memory?))
+    }
+
+    fn facts(&self, rank: usize) -> RankFacts {
+        let platform = &self.found.platform;
+        let gpu = match self.plan.target.id {
+            TargetId::Gpu(pci) => Some(pci),
+            TargetId::Node(_) => None,
+        };
+        let closeness = self.plan.verdict.closeness;
+        let process = Identity::own();
+        RankFacts {
+            rank,
+            host: hostname(self.topology),
+            process: (process.pid, process.start, process.namespace),
+            pu: self.plan.pu,
+            memory_node: self.plan.memory_node,
+            gpu,
+            gpu_name: self.device.map(|device| device.facts().name.clone()),
+            locality: gpu.map(|_| closeness.name().to_owned()),
+            simulated: platform.facts().simulated.clone(),
+            why_host: self.found.why_host.clone(),
+        }
+    }
+
+    fn exchange(
+        &self,
+        met: &Met,
+        mut memory: Memory,
+        comm: &mut Communicator,
+        interrupted: &AtomicBool,
+    ) -> Result<(), ExchangeFault> {
+        let place = comm.place();
+        let here = &met.ranks[place.rank];
+        let on_this_host = |rank: &RankFacts| (rank.host == here.host).then_some(rank.gpu).flatten();
+        let gpus: Vec<Option<PciAddress>> = met.ranks.iter().map(on_this_host).collect();
+        let counters = Counters::open(here.gpu, gpus.clone());
+        let len = memory.half();
+        let reach = |with: usize| self.reach(gpus.get(with).copied().flatten(), len);
+        let mut here = Here {
+            rank: place.rank,
+            mpi: self.mpi,
+            memory: &mut memory,
+            reach: &reach,
+            traffic: counters.as_ref().map(|counters| -> &dyn Traffic { counters }),
+        };
+        Teller.tell(&Told::Met(met.clone()));
+        if place.rank != 0 {
+            return follow(&mut here, comm, &mut Telling);
+        }
+        let found = self.lead(met).run(&met.pairs, &mut here, comm, interrupted, &mut Telling)?;
+        Teller.tell(&Told::Found(found));
+        Ok(())
+    }
+
+    fn lead(&self, met: &Met) -> Lead {
+        let args = self.args;
+        let operations = operations(&args.operations);
+        let devices = met.ranks.iter().all(|rank| rank.gpu.is_some());
+        Lead {
+            sizes: args.size.0.iter().filter_map(|bytes| usize::try_from(*bytes).ok()).collect(),
+            patterns: args.pattern.iter().map(|pattern| pattern_of(*pattern)).collect(),
+            devices,
+            gpu_aware: !operations.is_empty(),
+            operations,
+            attempt_bytes: ATTEMPT_BYTES.to_vec(),
+            rule: RULE,
+            max_time: args.max_time,
+            seed: args.seed,
+        }
+    }
+
+    /// Copies from this rank's GPU to another one of this host, where this process sees it.
+    fn reach(&self, other: Option<PciAddress>, len: usize) -> Result<Box<dyn PeerCopier>, String> {
+        let own = self.device.ok_or("this rank has no GPU")?;
+        let other = other.ok_or("the other GPU is on another node")?;
+        if own.facts().id == DeviceId::Pci(other) {
+            return Err("both ranks have one GPU".to_owned());
+        }
+        let opened = self.found.platform.open(DeviceId::Pci(other));
+        let opened = opened.map_err(|error| format!("this process does not see the other GPU: {error}"))?;
+        own.peer_copier(&*opened, PeerEnd::Source, len).map_err(|error| error.to_string())
+    }
+}
+
+/// The operations asked for, `send` first: what does not take that takes nothing.
+pub fn operations(asked: &[Operations]) -> Vec<Operation> {
+    let one = |asked: &Operations| match asked {
+        Operations::All | Operations::None => None,
+        Operations::Send => Some(Operation::Send),
+        Operations::Isend => Some(Operation::Isend),
+        Operations::Sendrecv => Some(Operation::Sendrecv),
+        Operations::Bcast => Some(Operation::Bcast),
+        Operations::Put => Some(Operation::Put),
+        Operations::Get => Some(Operation::Get),
+        Operations::Alltoall => Some(Operation::Alltoall),
+        Operations::Allreduce => Some(Operation::Allreduce),
+    };
+    if asked.contains(&Operations::All) {
+        return Operation::ALL.to_vec();
+    }
+    let mut operations: Vec<Operation> = asked.iter().filter_map(one).collect();
+    if !operations.is_empty() {
+        operations.insert(0, Operation::Send);
+    }
+    operations.sort_unstable();
+    operations.dedup();
+    operations
+}
+
+fn level_of(asked: Level) -> ThreadLevel {
+    match asked {
+        Level::Single => ThreadLevel::Single,
+        Level::Funneled => ThreadLevel::Funneled,
+        Level::Serialized => ThreadLevel::Serialized,
+        Level::Multiple => ThreadLevel::Multiple,
+    }
+}
+
+/// A pattern as exchanges name it.
+pub fn pattern_of(asked: Asked) -> Pattern {
+    match asked {
+        Asked::PingPong => Pattern::PingPong,
+        Asked::OneWay => Pattern::OneWay,
+        Asked::BothWays => Pattern::BothWays,
+    }
+}
+
+fn pairs(asked: Option<&Pairs>, ranks: usize) -> Result<Vec<[usize; 2]>, Fault> {
+    if ranks < 2 {
+        return Err(Fault::usage(anyhow!("messages go between two ranks: start it with `mpirun -n 2` or `srun -n 2`")));
+    }
+    match asked {
+        None => Ok(vec![[0, 1]]),
+        Some(Pairs::All) => Ok((0..ranks).flat_map(|one| (one + 1..ranks).map(move |other| [one, other])).collect()),
+        Some(Pairs::These(pairs)) => match pairs.iter().flatten().find(|rank| **rank >= ranks) {
+            Some(rank) => Err(Fault::usage(anyhow!("--pairs names rank {rank}; this launch has 0 to {}", ranks - 1))),
+            None => Ok(pairs.clone()),
+        },
+    }
+}
+
+/// Two ranks on one PU would wait for each other's turn.
+fn apart(ranks: &[RankFacts]) -> Result<(), Fault> {
+    for (at, one) in ranks.iter().enumerate() {
+        let same = |other: &&RankFacts| other.host == one.host && other.pu == one.pu;
+        if let Some(other) = ranks[at + 1..].iter().find(same) {
+            let text = format!(
+                "ranks {} and {} would both run on PU {} of {}: give them cores of their own (mpirun --bind-to none, srun -c 1), or name PUs: --cpus LIST",
+                one.rank, other.rank, one.pu, one.host
+            );
+            return Err(Fault::usage(anyhow!(text)));
+        }
+    }
+    Ok(())
+}
+
+/// Passes everything on to the keeper.
+struct Telling;
+
+impl Journal for Telling {
+    fn doing(&mut self, what: &Doing) {
+        Teller.tell(&Told::Doing(what.clone()));
+    }
+
+    fn found(&mut self, found: &Results) {
+        Teller.tell(&Told::Found(found.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_asked_for_send_comes_first() {
+        assert_eq!(operations(&[Operations::All]), Operation::ALL);
+        assert_eq!(operations(&[Operations::None]), []);
+        assert_eq!(
+            operations(&[Operations::Allreduce, Operations::Put]),
+            [Operation::Send, Operation::Put, Operation::Allreduce]
+        );
+    }
+
+    #[test]
+    fn a_rank_that_is_not_there_is_named() {
+        let these = Pairs::These(vec![[0, 1], [1, 7]]);
+        assert!(
+            pairs(Some(&these), 4).is_err_and(|fault| fault.to_string().contains("rank 7; this launch has 0 to 3"))
+        );
+        assert_eq!(pairs(Some(&Pairs::All), 3).ok(), Some(vec![[0, 1], [0, 2], [1, 2]]));
+        assert!(pairs(None, 1).is_err());
+    }
+}

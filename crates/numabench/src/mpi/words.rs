@@ -1,0 +1,147 @@
+//! The answer in sentences: what MPI does with device memory, the figures, and what to set.
+
+use report::MpiDocument;
+use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
+
+/// From this size on a message has a rate worth naming.
+const LARGE: u64 = 1 << 20;
+
+/// The answer, the first line first.
+pub fn verdict(document: &MpiDocument) -> Vec<String> {
+    let mut lines = Vec::new();
+    for pair in &document.pairs {
+        let who = if document.pairs.len() > 1 {
+            format!("Ranks {} and {}: ", pair.ranks[0], pair.ranks[1])
+        } else {
+            String::new()
+        };
+        if let Some(memory) = &pair.device_memory {
+            lines.push(format!("{who}{}", aware(memory, pair)));
+        }
+        lines
+            .extend(figures(pair).map(|said| if pair.device_memory.is_some() { said } else { format!("{who}{said}") }));
+        if let Some(advice) = pair.device_memory.as_ref().and_then(|memory| advice(memory, document)) {
+            lines.push(advice);
+        }
+    }
+    if lines.is_empty() {
+        lines.push("Nothing was measured yet.".to_owned());
+    }
+    if let Some(why) = &document.status_reason {
+        let answered = document.pairs.last().is_some_and(|pair| !pair.operations.is_empty());
+        let tail = if answered {
+            "What was measured before is kept."
+        } else {
+            "What was measured before is kept; the rest is missing."
+        };
+        lines.push(format!("The run ended early: {why}. {tail}"));
+    }
+    lines
+}
+
+fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
+    let failing = memory.failing.join(", ");
+    let way = match memory.transport.as_str() {
+        "direct" => "goes directly from GPU to GPU",
+        "staged" => "is staged through host memory by MPI",
+        _ => "goes a way that cannot be told here",
+    };
+    match memory.awareness.as_str() {
+        "aware" => format!("MPI is GPU-aware: device memory works in all {} operations tried, and {way}.", tried(pair)),
+        "half-aware" => format!("MPI is half GPU-aware: device memory {way}, but these operations fail: {failing}."),
+        "not-aware" => {
+            let how =
+                pair.operations.iter().find(|operation| operation.operation == "send" && operation.outcome != "works");
+            let how = how.map_or(String::new(), |operation| {
+                let detail = operation.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
+                format!(" ({}{detail})", operation.outcome)
+            });
+            format!("MPI is not GPU-aware: MPI_Send of device memory fails{how}.")
+        }
+        _ if pair.operations.is_empty() => "Device memory was staged by numabench; MPI was not given any.".to_owned(),
+        _ => "It is not known whether MPI is GPU-aware: not every operation was tried.".to_owned(),
+    }
+}
+
+fn tried(pair: &MpiPair) -> usize {
+    let mut names: Vec<&str> = pair.operations.iter().map(|operation| operation.operation.as_str()).collect();
+    names.dedup();
+    names.len()
+}
+
+/// The best rate of a path at its largest size, and the time of its smallest message.
+fn figures(pair: &MpiPair) -> Option<String> {
+    let heads = [
+        ("gpu-aware", "GPU-aware"),
+        ("pipelined", "staged by hand in chunks"),
+        ("staged", "staged by hand"),
+        ("peer-copy", "peer copy"),
+        ("host", "host to host"),
+    ];
+    let parts: Vec<String> = heads.into_iter().filter_map(|(path, head)| figure(pair, path, head)).collect();
+    (!parts.is_empty()).then(|| format!("{}.", capital(&parts.join("; "))))
+}
+
+fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
+    let counted = || pair.cases.iter().filter(move |case| case.path == path && case.counted_ns().is_some());
+    let large =
+        counted().filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE).map(|case| case.bytes).max();
+    let rate = |case: &MpiCase| case.counted_bytes_per_s().unwrap_or_default();
+    let best = large.and_then(|bytes| {
+        let at_size = counted().filter(|case| case.bytes == bytes && case.pattern != "both-ways");
+        at_size
+            .map(rate)
+            .reduce(f64::max)
+            .map(|rate| format!("{} GB/s at {}", digits(rate / 1e9), stats::units::size(bytes)))
+    });
+    let small = counted().filter(|case| case.pattern == "ping-pong").min_by_key(|case| case.bytes);
+    let small = small.filter(|case| case.bytes < LARGE);
+    let time = small.and_then(|case| {
+        Some(format!("{} µs for {}", digits(case.counted_ns()? / 1e3), stats::units::size(case.bytes)))
+    });
+    let said: Vec<String> = best.into_iter().chain(time).collect();
+    (!said.is_empty()).then(|| format!("{head} {}", said.join(", ")))
+}
+
+/// Three digits.
+fn digits(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What to set, by the library's own documents: Open MPI's FAQ on CUDA and UCX's, MPICH's CHANGES, Cray MPICH's mpi(3).
+fn advice(memory: &MpiDeviceMemory, document: &MpiDocument) -> Option<String> {
+    let library = document.mpi.library.as_deref().unwrap_or_default();
+    let is_cray = library.to_lowercase().contains("cray");
+    match (memory.awareness.as_str(), memory.transport.as_str()) {
+        ("not-aware", _) if is_cray => {
+            Some("To change it: set MPICH_GPU_SUPPORT_ENABLED=1 and load the module of the GPU's target (craype-accel-…).".to_owned())
+        }
+        ("not-aware", _) if library.contains("Open MPI") => Some(
+            "To change it: use an Open MPI built --with-cuda or --with-rocm, or one with UCX that has CUDA or ROCm (ucx_info -d | grep -E 'cuda|rocm') and \
+             `--mca pml ucx`; until then copy to host memory before MPI_Send."
+                .to_owned(),
+        ),
+        ("not-aware", _) => Some(
+            "To change it: use an MPI that was built with CUDA or ROCm; until then copy to host memory before MPI_Send.".to_owned(),
+        ),
+        ("half-aware", _) => Some(format!(
+            "Until the library is changed: copy to host memory before {}.",
+            memory.failing.join(", ")
+        )),
+        ("aware", "staged") => Some(
+            "To change it: let UCX use cuda_ipc or rocm_ipc (UCX_TLS), let both ranks see both GPUs (a --gpu-bind or device cgroup that hides one forbids IPC), \
+             and look for variables above that switch IPC off."
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,144 @@
+//! What is said of an MPI's way with device memory. The stand-in's is heap memory, which any MPI takes; `tests/fake-mpi` lets it go wrong.
+
+use std::error::Error;
+
+use serde_json::Value;
+
+use crate::driver;
+use crate::launch::{Mpi, all, verdict};
+use crate::run::Done;
+
+const TWO: &str = "device 0000:05:00.0; device 0000:c1:00.0";
+
+fn with_gpus(mpi: &Mpi, told: &str, args: &[&str]) -> Result<Value, Box<dyn Error>> {
+    let mut variables = vec![("FAKE_DEVICES", TWO.to_owned())];
+    if !told.is_empty() {
+        variables.push(("FAKE_MPI", told.to_owned()));
+        variables.push(("LD_PRELOAD", driver::fake_mpi()?.display().to_string()));
+    }
+    let common = ["--size", "8B,64KiB", "--pattern", "ping-pong", "--max-time", "1s"];
+    Ok(mpi.document(&driver::fake()?, &variables, &[&common, args].concat())?.1)
+}
+
+/// The outcome of each operation at each size, `works` left out.
+fn wrong(document: &Value) -> Vec<(String, String)> {
+    let operations = document["pairs"][0]["operations"].as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let named = operations.map(|operation| (text(&operation["operation"]), text(&operation["outcome"])));
+    named.filter(|(_, outcome)| outcome != "works").collect()
+}
+
+/// Figures of a path that count.
+fn figures(document: &Value, path: &str) -> usize {
+    let cases = document["pairs"][0]["cases"].as_array().into_iter().flatten();
+    cases.filter(|case| case["path"] == path && case["message_ns"].is_f64() && case["reason"].is_null()).count()
+}
+
+#[test]
+fn an_mpi_that_takes_it_is_aware_and_every_path_has_figures() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "", &[])?;
+        assert_eq!(document["status"], "complete", "{document:#}");
+        assert_eq!(wrong(&document), [], "{}", mpi.name);
+        let memory = &document["pairs"][0]["device_memory"];
+        assert_eq!(memory["awareness"], "aware");
+        assert_eq!(memory["transport"], "unknown", "nothing tells which way heap memory goes");
+        for path in ["host", "staged", "pipelined", "gpu-aware", "d2h-copy", "h2d-copy", "peer-copy"] {
+            assert_eq!(figures(&document, path), 2, "{path}");
+        }
+        assert!(document["simulated"].as_str().is_some_and(|says| says.contains("a fake driver")));
+        assert!(verdict(&document).starts_with("MPI is GPU-aware: device memory works in all 8 operations tried"));
+    }
+    Ok(())
+}
+
+#[test]
+fn one_that_crashes_in_send_is_not_aware_and_what_was_measured_before_is_kept() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "crash send", &[])?;
+        assert_eq!((&document["status"], &document["exit_code"]), (&"complete".into(), &5.into()), "{document:#}");
+        assert_eq!(wrong(&document)[0], ("send".to_owned(), "crash".to_owned()));
+        assert!(wrong(&document)[1..].iter().all(|(_, outcome)| outcome == "not-tried"), "{:?}", wrong(&document));
+        assert_eq!(document["pairs"][0]["device_memory"]["awareness"], "not-aware");
+        for path in ["host", "staged", "pipelined", "peer-copy"] {
+            assert_eq!(figures(&document, path), 2, "{path}");
+        }
+        assert_eq!(figures(&document, "gpu-aware"), 0);
+        let said = verdict(&document);
+        assert!(said.starts_with("MPI is not GPU-aware: MPI_Send of device memory fails (crash: "), "{said}");
+        assert!(said.contains("What was measured before is kept."), "{said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn one_that_crashes_in_a_collective_is_half_aware() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "crash allreduce", &[])?;
+        assert_eq!(wrong(&document), [("allreduce".to_owned(), "crash".to_owned())]);
+        assert_eq!(document["pairs"][0]["device_memory"]["awareness"], "half-aware");
+        assert_eq!(figures(&document, "gpu-aware"), 2, "they were measured before");
+        assert_eq!(document["exit_code"], 5);
+    }
+    Ok(())
+}
+
+#[test]
+fn one_that_hangs_is_ended_at_the_limit() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "hang alltoall", &["--operation-timeout", "8s"])?;
+        let wrong = wrong(&document);
+        assert_eq!(wrong[0], ("alltoall".to_owned(), "hang".to_owned()), "{document:#}");
+        assert_eq!(wrong[1], ("allreduce".to_owned(), "not-tried".to_owned()));
+        assert_eq!(document["exit_code"], 5);
+        assert!(verdict(&document).contains("did not return within the limit"), "{}", verdict(&document));
+    }
+    Ok(())
+}
+
+#[test]
+fn one_that_brings_zeros_is_found_out_by_the_bytes() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "zeros send", &[])?;
+        assert_eq!(
+            wrong(&document),
+            [("send".to_owned(), "garbage".to_owned()), ("send".to_owned(), "garbage".to_owned())]
+        );
+        assert_eq!(document["pairs"][0]["device_memory"]["awareness"], "not-aware");
+        assert!(verdict(&document).contains("(garbage: zeros arrived)"), "{}", verdict(&document));
+    }
+    Ok(())
+}
+
+#[test]
+fn an_error_of_mpi_is_shown_in_its_words_and_the_other_operations_are_tried() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "error isend", &["--operations", "isend,put"])?;
+        let operations = document["pairs"][0]["operations"].as_array().ok_or("operations")?;
+        let failed = operations.iter().find(|operation| operation["outcome"] == "error").ok_or("an error")?;
+        assert!(failed["detail"].as_str().is_some_and(|detail| detail.starts_with("MPI_Isend failed: ")), "{failed}");
+        assert!(
+            wrong(&document).iter().all(|(operation, _)| operation == "isend"),
+            "put works: {:?}",
+            wrong(&document)
+        );
+        assert!(operations.iter().any(|operation| operation["operation"] == "put" && operation["outcome"] == "works"));
+        assert_eq!(document["exit_code"], 0);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_expected_decides_the_exit_code() -> Done {
+    for mpi in all() {
+        let aware = ["--operations", "send,bcast", "--expect", "aware"];
+        assert_eq!(with_gpus(&mpi, "", &aware)?["exit_code"], 0);
+        // Which way heap memory goes cannot be told.
+        let direct = ["--operations", "send", "--expect", "direct"];
+        assert_eq!(with_gpus(&mpi, "", &direct)?["exit_code"], 6);
+        let none = with_gpus(&mpi, "", &["--operations", "none"])?;
+        assert_eq!((figures(&none, "staged"), figures(&none, "gpu-aware")), (2, 0));
+        assert!(verdict(&none).starts_with("Device memory was staged by numabench"), "{}", verdict(&none));
+    }
+    Ok(())
+}

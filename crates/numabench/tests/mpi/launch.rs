@@ -1,0 +1,103 @@
+//! Two ranks of an MPI that is here.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+use crate::proof::follows;
+use crate::run::{BINARY, Ended, no_driver, skipped, variables};
+
+/// Longer than any launch here takes, also on a busy machine.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// An MPI with its launcher and its plug-in.
+pub struct Mpi {
+    /// What its library calls itself.
+    pub name: &'static str,
+    program: &'static str,
+    options: &'static [&'static str],
+    plugin: PathBuf,
+}
+
+/// Those that are here; what is not is said.
+pub fn all() -> Vec<Mpi> {
+    let open_mpi = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n"].as_slice();
+    let known = [
+        ("Open MPI", "mpicc.openmpi", "mpirun.openmpi", open_mpi),
+        ("MPICH", "mpicc.mpich", "mpiexec.hydra", ["-n"].as_slice()),
+    ];
+    let here = |(name, folder, program, options)| {
+        let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi").join(folder);
+        let plugin = plugin.join("libnumabench_mpi.so");
+        let on_path = std::env::var_os("PATH")
+            .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).exists()));
+        if !plugin.exists() || !on_path {
+            skipped(&format!("{name}: no {program}, or no plug-in (cargo xtask mpi-plugin --each builds it)"));
+            return None;
+        }
+        if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
+            skipped(&format!("{name}: two ranks need two PUs"));
+            return None;
+        }
+        Some(Mpi { name, program, options, plugin })
+    };
+    known.into_iter().filter_map(here).collect()
+}
+
+impl Mpi {
+    /// `numabench mpi` with these arguments as so many ranks, without a driver.
+    #[track_caller]
+    pub fn host(&self, ranks: usize, args: &[&str]) -> Ended {
+        self.run(&no_driver(), ranks, &[], args)
+    }
+
+    /// The same with this driver and these variables.
+    #[track_caller]
+    pub fn run(&self, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> Ended {
+        let mut command = Command::new(self.program);
+        let ranks = ranks.to_string();
+        command.timeout(LIMIT).args(self.options).arg(ranks).envs(variables(driver)).env("NUMABENCH_MPI", &self.plugin);
+        // The preloaded library is the ranks' alone: the launcher's own start is slow enough.
+        let (preloaded, others): (Vec<_>, Vec<_>) = told.iter().partition(|(name, _)| *name == "LD_PRELOAD");
+        command.envs(others.into_iter().map(|(name, value)| (*name, value)));
+        command.arg("env").args(preloaded.into_iter().map(|(name, value)| format!("{name}={value}")));
+        command.args([BINARY, "mpi"]).args(args);
+        match command.output() {
+            Ok(output) => Ended::of(&output),
+            Err(error) => panic!("{} does not start: {error}", self.program),
+        }
+    }
+}
+
+impl Mpi {
+    /// The document of such a run: it follows the committed schema and says the exit code of the launch. In a file, because Hydra writes to standard output too.
+    pub fn document(
+        &self,
+        driver: &Path,
+        told: &[(&str, String)],
+        args: &[&str],
+    ) -> Result<(Ended, Value), Box<dyn Error>> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("mpi.json");
+        let json = file.display().to_string();
+        let ended = self.run(driver, 2, told, &[args, &["--json", &json]].concat());
+        let bytes = fs::read(&file).map_err(|error| format!("{error}: {}", ended.err))?;
+        let document: Value = serde_json::from_slice(&bytes)?;
+        follows(&document, "mpi-v1.json")?;
+        let (noted, code) = (document["exit_code"].as_i64(), ended.code.map(i64::from));
+        if noted != code {
+            return Err(format!("the launch ended with {code:?}, the document says {noted:?}: {}", ended.err).into());
+        }
+        Ok((ended, document))
+    }
+}
+
+/// The lines of the verdict as one text.
+pub fn verdict(document: &Value) -> String {
+    let lines = document["verdict"].as_array().into_iter().flatten();
+    lines.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,25 @@
+//! `numabench mpi` under Open MPI's mpirun and Hydra's mpiexec, with host memory and with stand-in GPUs whose memory an MPI takes, or mishandles.
+//!
+//! * `launch`        starting two ranks of an MPI that is here, and reading their document;
+//! * `messages`      host memory: every figure, its proof, its placement;
+//! * `device_memory` what is said of an MPI that takes device memory, and of one that crashes, hangs, or brings zeros;
+//! * `cray`          Cray MPICH's library for GPUs;
+//! * `refused`       what ends it before anything is measured.
+//!
+//! What a machine lacks is said in a line that begins with `SKIPPED`.
+
+#[path = "../cli/driver.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod driver;
+#[path = "../cli/proof.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod proof;
+#[path = "../cli/run.rs"]
+#[allow(dead_code, reason = "shared with the tests of the command line, which use all of it")]
+mod run;
+
+mod cray;
+mod device_memory;
+mod launch;
+mod messages;
+mod refused;

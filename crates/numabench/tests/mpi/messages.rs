@@ -1,0 +1,71 @@
+//! Host memory to host memory.
+
+use serde_json::Value;
+
+use crate::launch::{all, verdict};
+use crate::run::{Done, no_driver};
+
+#[test]
+fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
+    for mpi in all() {
+        let args = ["--size", "8B,64KiB,1MiB", "--max-time", "2s"];
+        let document = mpi.document(&no_driver(), &[], &args)?.1;
+        assert_eq!(document["status"], "complete", "{}: {document:#}", mpi.name);
+        let pair = &document["pairs"][0];
+        let cases = pair["cases"].as_array().ok_or("cases")?;
+        assert_eq!(cases.len(), 9, "three patterns of three sizes");
+        for case in cases {
+            assert_eq!(case["path"], "host");
+            assert!(case["message_ns"].as_f64().is_some_and(|ns| ns > 50.0), "{case:#}");
+            assert_eq!(case["verified_bytes"].as_u64(), case["bytes"].as_u64().map(|bytes| 2 * bytes), "{case:#}");
+        }
+        let at = |pattern: &str, bytes: u64| {
+            let case = cases.iter().find(|case| case["pattern"] == pattern && case["bytes"] == bytes);
+            case.and_then(|case| case["bytes_per_s"].as_f64()).unwrap_or_default()
+        };
+        assert!(at("one-way", 8) > at("ping-pong", 8), "many small messages at once have a larger rate than one");
+        for (rank, both) in [0, 1].into_iter().zip(document["ranks"].as_array().ok_or("ranks")?) {
+            for when in 0..2 {
+                let seen = &pair["placed"][when][rank];
+                assert_eq!((&seen["pu"], &seen["mismatch"]), (&both["pu"], &Value::Null), "{seen:#}");
+            }
+        }
+        assert!(verdict(&document).starts_with("Host to host "), "{}", verdict(&document));
+        assert!(document["mpi"]["library"].as_str().is_some_and(|library| library.contains(mpi.name)));
+        assert!(pair["device_memory"].is_null());
+    }
+    Ok(())
+}
+
+#[test]
+fn the_pairs_that_were_asked_for_are_measured_and_no_other() -> Done {
+    for mpi in all() {
+        // On two PUs the third rank has no core of its own.
+        if std::thread::available_parallelism()?.get() < 3 {
+            crate::run::skipped("three ranks need three PUs");
+            return Ok(());
+        }
+        let args = ["--size", "8B", "--pattern", "ping-pong", "--pairs", "0-2,1-2", "--max-time", "1s", "--json", "-"];
+        let ended = mpi.host(3, &args);
+        let document = ended.json()?;
+        let pairs: Vec<&Value> =
+            document["pairs"].as_array().into_iter().flatten().map(|pair| &pair["ranks"]).collect();
+        assert_eq!(pairs, [&serde_json::json!([0, 2]), &serde_json::json!([1, 2])]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_terminal_gets_the_answer_first() -> Done {
+    for mpi in all() {
+        let ended = mpi.host(2, &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s", "--color", "never"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(ended.out.starts_with("Host to host "), "{}", ended.out);
+        let words = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("no GPU took part, host memory alone was sent"), "{}", ended.out);
+        let quiet =
+            mpi.host(2, &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s", "--quiet", "--color", "never"]);
+        assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
+    }
+    Ok(())
+}

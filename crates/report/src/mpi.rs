@@ -1,0 +1,261 @@
+//! The document of `numabench mpi`: messages between two ranks by each path, and what MPI does with device memory.
+//!
+//! A document of its own beside the result document: its unit is a pair of ranks, and it says of a library what works in it. The rules of the result document hold
+//! here too.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::interval::Interval;
+use stats::{IdSet, PciAddress};
+
+use crate::document::{Status, Tool};
+
+/// The schema's name, in every document.
+pub const SCHEMA: &str = "numabench.mpi";
+/// The schema's major version: a reader refuses another.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// The schema's minor version: a reader accepts a larger one.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiDocument {
+    /// Always `numabench.mpi`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// `major.minor` of the schema this document follows.
+    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
+    pub schema_version: String,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// The command line as it was given, the program's name first.
+    pub argv: Vec<String>,
+    /// When the run began, RFC 3339 in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    pub started_at: String,
+    /// How long it has taken so far, in seconds.
+    pub elapsed_s: f64,
+    /// How it stands.
+    pub status: Status,
+    /// Why it is not complete; null where it is, or runs.
+    pub status_reason: Option<String>,
+    /// The exit code; null while it runs.
+    pub exit_code: Option<u8>,
+    /// What the driver says of itself where its devices are not real; null where they are, or there are none.
+    pub simulated: Option<String>,
+    /// The answer, the first line first.
+    pub verdict: Vec<String>,
+    /// The library.
+    pub mpi: MpiLibrary,
+    /// How it was measured.
+    pub settings: MpiSettings,
+    /// The ranks, by number.
+    pub ranks: Vec<MpiRank>,
+    /// The pairs of ranks, in the order measured.
+    pub pairs: Vec<MpiPair>,
+    /// The figures as a flat table: a row a pair and case.
+    pub rows: Vec<MpiRow>,
+    /// What the user should know beside.
+    pub notes: Vec<String>,
+}
+
+/// The MPI library.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiLibrary {
+    /// As it names itself; null where it was not started.
+    pub library: Option<String>,
+    /// What started the processes.
+    pub launcher: String,
+    /// What it says of its support of GPUs, a line each. No proof.
+    pub says: Vec<String>,
+    /// The thread level that it gave: `single`, `funneled`, `serialized` or `multiple`; null where it was not started.
+    pub thread_level: Option<String>,
+    /// Variables that decide how it sends, as they were set.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// How it was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiSettings {
+    /// Bytes of messages.
+    pub sizes_bytes: Vec<u64>,
+    /// How messages follow each other: `ping-pong`, `one-way`, `both-ways`.
+    pub patterns: Vec<String>,
+    /// The operations that device memory was given to; empty where it was not.
+    pub operations: Vec<String>,
+    /// A process that says nothing for so long is ended, in seconds.
+    pub operation_timeout_s: u64,
+    /// The seed of the order of blocks.
+    pub seed: u64,
+}
+
+/// One rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiRank {
+    /// Its number in the launch.
+    pub rank: u32,
+    /// Its host.
+    pub host: String,
+    /// The PU that it is bound to.
+    pub pu: u32,
+    /// The NUMA node of its host memory.
+    pub memory_node: u32,
+    /// Its GPU; null without one.
+    pub gpu: Option<PciAddress>,
+    /// The GPU's name; null without one.
+    pub gpu_name: Option<String>,
+    /// How close PU and GPU are; null where that is not known, or without a GPU.
+    pub locality: Option<String>,
+}
+
+/// Two ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiPair {
+    /// Their numbers, the lower one first.
+    pub ranks: [u32; 2],
+    /// What MPI does with their device memory; null where none took part.
+    pub device_memory: Option<MpiDeviceMemory>,
+    /// Each operation that was tried on device memory.
+    pub operations: Vec<MpiOperation>,
+    /// The figures.
+    pub cases: Vec<MpiCase>,
+    /// Where both were seen before and after; null where they were not looked at.
+    pub placed: [[Option<MpiPlaced>; 2]; 2],
+}
+
+/// What MPI does with device memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiDeviceMemory {
+    /// `aware`, `half-aware`, `not-aware` or `unknown`.
+    pub awareness: String,
+    /// `direct`, `staged` or `unknown`.
+    pub transport: String,
+    /// The operations that do not work.
+    pub failing: Vec<String>,
+    /// Those that were not tried, because MPI did not survive another one.
+    pub not_tried: Vec<String>,
+    /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where it nowhere surely is.
+    pub faster_than_staged_from_bytes: Option<u64>,
+    /// What tells.
+    pub witnesses: Vec<MpiWitness>,
+    /// Whether the driver copies between the two GPUs, and how; null where it does so directly.
+    pub peer_copies: Option<String>,
+}
+
+/// Something that tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiWitness {
+    /// What: `operations`, `rate`, `counters`.
+    pub name: String,
+    /// What it says, in a word.
+    pub says: String,
+    /// On which grounds.
+    pub detail: String,
+}
+
+/// An operation on device memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiOperation {
+    /// Its name: `send`, `allreduce`, …
+    pub operation: String,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// `works`, `garbage`, `error`, `crash`, `hang` or `not-tried`.
+    pub outcome: String,
+    /// More of that; null where it works or was not tried.
+    pub detail: Option<String>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiCase {
+    /// The way: `host`, `staged`, `pipelined`, `gpu-aware`; and the copies that bound them, `peer-copy`, `d2h-copy`, `h2d-copy`.
+    pub path: String,
+    /// `ping-pong`, `one-way` or `both-ways`.
+    pub pattern: String,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// Messages under way at once.
+    pub window: u32,
+    /// Rounds of a block.
+    pub rounds: u32,
+    /// The time of a message, nanoseconds, by block: half a ping-pong, a window's part.
+    pub block_ns: Vec<f64>,
+    /// Their median; null without a block.
+    pub message_ns: Option<f64>,
+    /// Its 95 % interval; null with fewer than 6 blocks.
+    pub message_interval_ns: Option<Interval>,
+    /// Bytes a second at the median, both ways' together where both go at once; null without a block.
+    pub bytes_per_s: Option<f64>,
+    /// Bytes that were compared with what was sent.
+    pub verified_bytes: u64,
+    /// Why no further block was measured; null while it is, or without a figure.
+    pub stop: Option<String>,
+    /// Why there is no figure that counts; null where there is one.
+    pub reason: Option<String>,
+}
+
+/// Where a rank was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiPlaced {
+    /// The PU that it ran on.
+    pub pu: u32,
+    /// The PUs that it could have run on.
+    pub affinity: IdSet,
+    /// Base pages of its host memory by NUMA node.
+    pub pages: BTreeMap<u32, u64>,
+    /// What is not as asked; null where nothing is.
+    pub mismatch: Option<String>,
+}
+
+/// A figure in a flat row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiRow {
+    /// The lower rank.
+    pub from: u32,
+    /// The other one.
+    pub to: u32,
+    /// The way.
+    pub path: String,
+    /// How messages follow each other.
+    pub pattern: String,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// The time of a message, nanoseconds; null without a figure that counts.
+    pub message_ns: Option<f64>,
+    /// Bytes a second; null likewise.
+    pub bytes_per_s: Option<f64>,
+}
+
+/// `major.minor` of the schema this crate writes.
+pub fn schema_version() -> String {
+    format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}")
+}
+
+impl MpiCase {
+    /// The time of a message, where it counts.
+    pub fn counted_ns(&self) -> Option<f64> {
+        self.message_ns.filter(|_| self.reason.is_none())
+    }
+
+    /// The rate, where it counts.
+    pub fn counted_bytes_per_s(&self) -> Option<f64> {
+        self.bytes_per_s.filter(|_| self.reason.is_none())
+    }
+}
+
+/// The rows of these pairs.
+pub fn rows(pairs: &[MpiPair]) -> Vec<MpiRow> {
+    let row = |pair: &MpiPair, case: &MpiCase| MpiRow {
+        from: pair.ranks[0],
+        to: pair.ranks[1],
+        path: case.path.clone(),
+        pattern: case.pattern.clone(),
+        bytes: case.bytes,
+        message_ns: case.counted_ns(),
+        bytes_per_s: case.counted_bytes_per_s(),
+    };
+    pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| row(pair, case))).collect()
+}

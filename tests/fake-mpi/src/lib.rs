@@ -1,0 +1,141 @@
+//! An MPI that mishandles device memory, for tests: preloaded before a real MPI, whose functions it passes everything on to, but for what it was told to do wrong with memory
+//! of the stand-in driver.
+//!
+//! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV, as of a library that reads a device's address; `hang` never
+//! returns; `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
+//! ends the process unless its library for the GPU (`GTL`) is there.
+//!
+//! Real functions are called by their profiling names (PMPI_…), which every MPI has. Arguments are passed on as words: handles are pointers in one MPI and integers in
+//! another.
+
+#![allow(
+    non_snake_case,
+    clippy::missing_safety_doc,
+    clippy::undocumented_unsafe_blocks,
+    clippy::print_stderr,
+    clippy::too_many_arguments,
+    reason = "a C library's names, conditions and place to complain"
+)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+type Word = usize;
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn abort() -> !;
+}
+
+const RTLD_LAZY: c_int = 1;
+const RTLD_NOLOAD: c_int = 4;
+/// `MPI_ERR_OTHER` of both families is small and not 0.
+const ERROR: c_int = 15;
+
+fn symbol(name: &CStr) -> *mut c_void {
+    unsafe { dlsym(std::ptr::null_mut(), name.as_ptr()) }
+}
+
+/// What was told of an operation.
+fn told(operation: &str) -> Option<&'static str> {
+    static TOLD: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    let told = TOLD.get_or_init(|| {
+        let text = std::env::var("FAKE_MPI").unwrap_or_default();
+        let pair = |part: &str| part.trim().split_once(' ').map(|(how, what)| (how.to_owned(), what.trim().to_owned()));
+        text.split(';').filter_map(pair).collect()
+    });
+    told.iter().find(|(_, what)| what == operation).map(|(how, _)| how.as_str())
+}
+
+/// Whether the stand-in driver gave this address as a device's.
+fn is_device(address: Word) -> bool {
+    // The backend opens the driver for itself alone, so it is asked for by its own name.
+    let drivers = [c"libcuda.so.1", c"libamdhip64.so.7"];
+    let open = drivers.map(|name| unsafe { dlopen(name.as_ptr(), RTLD_LAZY | RTLD_NOLOAD) });
+    let Some(driver) = open.into_iter().find(|driver| !driver.is_null()) else { return false };
+    let ask = unsafe { dlsym(driver, c"numabench_is_device_memory".as_ptr()) };
+    if ask.is_null() {
+        return false;
+    }
+    let ask: extern "C" fn(usize) -> c_int = unsafe { std::mem::transmute(ask) };
+    ask(address) != 0
+}
+
+/// Does what was told of an operation on these addresses; what it returns is the call's result.
+fn wrong(operation: &str, addresses: &[Word]) -> Option<&'static str> {
+    let told = told(operation)?;
+    if !addresses.iter().any(|address| is_device(*address)) {
+        return None;
+    }
+    match told {
+        "crash" => {
+            unsafe { std::ptr::with_exposed_provenance_mut::<u8>(8).write_volatile(0) };
+        }
+        "hang" => loop {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        },
+        _ => {}
+    }
+    Some(told)
+}
+
+/// As many zeros as any test sends, which last as long as the process.
+fn zeros() -> Word {
+    static ZEROS: OnceLock<&'static [u8]> = OnceLock::new();
+    ZEROS.get_or_init(|| vec![0; 64 << 20].leak()).as_ptr() as Word
+}
+
+/// A function that passes its arguments on to the real one unless it was told to do wrong; `$sent` is the argument that zeros replace.
+macro_rules! pass_on {
+    ($name:ident, $real:literal, $operation:literal, [$($argument:ident),*], [$($address:ident),*], $sent:ident) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: Word),*) -> c_int {
+            let real = symbol($real);
+            if real.is_null() {
+                return ERROR;
+            }
+            let real: unsafe extern "C" fn($(pass_on!(@word $argument)),*) -> c_int = unsafe { std::mem::transmute(real) };
+            #[allow(unused_mut, reason = "one of them may be replaced")]
+            let mut $sent = $sent;
+            match wrong($operation, &[$($address),*]) {
+                Some("error") => return ERROR,
+                Some("zeros") => $sent = zeros(),
+                _ => {}
+            }
+            unsafe { real($($argument),*) }
+        }
+    };
+    (@word $argument:ident) => { Word };
+}
+
+pass_on!(MPI_Send, c"PMPI_Send", "send", [buffer, count, kind, to, tag, comm], [buffer], buffer);
+pass_on!(MPI_Isend, c"PMPI_Isend", "isend", [buffer, count, kind, to, tag, comm, request], [buffer], buffer);
+pass_on!(
+    MPI_Sendrecv,
+    c"PMPI_Sendrecv",
+    "sendrecv",
+    [out, out_count, out_kind, to, out_tag, into, into_count, into_kind, from, into_tag, comm, status],
+    [out],
+    out
+);
+pass_on!(MPI_Put, c"PMPI_Put", "put", [out, count, kind, to, at, to_count, to_kind, window], [out], out);
+pass_on!(MPI_Alltoall, c"PMPI_Alltoall", "alltoall", [out, count, kind, into, into_count, into_kind, comm], [out], out);
+pass_on!(MPI_Allreduce, c"PMPI_Allreduce", "allreduce", [out, into, count, kind, operation, comm], [out], out);
+
+/// Cray MPICH's start.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn MPI_Init_thread(argc: Word, argv: Word, required: Word, provided: Word) -> c_int {
+    let is_cray = std::env::var("FAKE_MPI").is_ok_and(|told| told.trim() == "cray");
+    let asked = std::env::var("MPICH_GPU_SUPPORT_ENABLED").is_ok_and(|value| value == "1");
+    if is_cray && asked && symbol(c"numabench_stand_in_gtl").is_null() {
+        eprintln!("MPIDI_CRAY_init: GPU_SUPPORT_ENABLED is requested, but GTL library is not linked");
+        unsafe { abort() };
+    }
+    let real = symbol(c"PMPI_Init_thread");
+    if real.is_null() {
+        return ERROR;
+    }
+    let real: unsafe extern "C" fn(Word, Word, Word, Word) -> c_int = unsafe { std::mem::transmute(real) };
+    unsafe { real(argc, argv, required, provided) }
+}
