@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use ranks::Communicator;
+use ranks::{Communicator, Naps};
 
 use crate::config::EngineConfig;
 use crate::heartbeat::Contact;
-use crate::lead::{GRACE, NAP, SHORT_NAP};
+use crate::lead::{GRACE, NAP};
 use crate::message::{self, Decision, Order, Report};
 use crate::work::Suite;
 use crate::workers::{ThreadTeam, Workers};
@@ -53,10 +53,13 @@ pub fn follow(
     let mut contact = Contact::new(workers.nodes.iter().position(|other| Some(other) == node) == Some(me));
     let began = Instant::now();
     let (mut measuring, mut signalled, mut watching) = (true, None, true);
+    // Only from its rank's report to the lead's answer is it looked for messages often.
+    let mut naps = Naps::of(comm.place());
     loop {
-        match team.next(if measuring { NAP } else { SHORT_NAP }) {
+        match team.next(if measuring { NAP } else { naps.next() }) {
             Ok(report) => {
                 measuring = false;
+                naps.awake();
                 if let Err(error) = comm.send(0, &message::write(&report)) {
                     return Followed::Alone { why: error.to_string() };
                 }
@@ -64,7 +67,7 @@ pub fn follow(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 measuring = false;
-                std::thread::sleep(SHORT_NAP);
+                std::thread::sleep(naps.next());
             }
         }
         loop {

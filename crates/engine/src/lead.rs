@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use ranks::Communicator;
+use ranks::{Communicator, Naps};
 
 use crate::config::EngineConfig;
 use crate::enough::Enough;
@@ -27,8 +27,6 @@ use crate::workers::{Neighbours, ThreadTeam, Workers};
 
 /// How long the lead sleeps, while ranks of its process measure, before it looks at the signal flag and the clock again.
 pub(crate) const NAP: Duration = Duration::from_millis(200);
-/// How long it sleeps while it only waits for messages: they come by polling.
-pub(crate) const SHORT_NAP: Duration = Duration::from_micros(500);
 /// How long ranks may take to leave after a signal before the run is given up without them.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// How long a process may take to say whether its rank waits.
@@ -190,13 +188,14 @@ impl Lead<'_, '_> {
             drop(self.comm.send(*rank, &asked));
         }
         let until = Instant::now() + ANSWER;
+        let naps = Naps::of(self.comm.place());
         while silent.iter().any(|rank| !self.team.has(*rank)) && Instant::now() < until {
             for report in self.messages() {
                 if let Report::Waits { rank, waiting: true } = report {
                     silent.remove(&rank);
                 }
             }
-            std::thread::sleep(SHORT_NAP);
+            std::thread::sleep(naps.next());
         }
         if silent.is_empty() { all } else { silent }
     }
@@ -205,9 +204,11 @@ impl Lead<'_, '_> {
     fn collect(&mut self, journal: &mut dyn Journal) -> bool {
         self.waited_for = self.there().into_iter().collect();
         self.pulse.awaken();
+        let mut naps = Naps::of(self.comm.place());
         while !self.waited_for.is_empty() || !self.left.is_empty() {
             let measuring = self.waited_for.iter().any(|rank| self.team.has(*rank));
-            let nap = if measuring { NAP } else { SHORT_NAP };
+            // Messages come by looking for them.
+            let nap = if measuring { NAP } else { naps.next() };
             let came = match self.team.next(nap) {
                 Ok(report) => vec![report],
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
@@ -218,6 +219,9 @@ impl Lead<'_, '_> {
                 }
             };
             let messages = self.messages();
+            if !messages.is_empty() {
+                naps.awake();
+            }
             for report in came.into_iter().chain(messages) {
                 match self.hear(report) {
                     Heard::Report => {}

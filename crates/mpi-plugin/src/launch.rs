@@ -2,6 +2,9 @@
 //!
 //! The node is what MPI_COMM_TYPE_SHARED says, as for programs that pick their GPU by it; nodes that are one machine under two names are one (`ranks::machine`).
 //! Nodes are numbered by their lowest rank.
+//!
+//! What waits for all processes waits napping: an MPI's own waiting keeps its processor busy, which on a node with many more ranks than PUs is the time of those
+//! that have not come yet. MPI_Init, MPI_Comm_split_type and MPI_Finalize have no such form.
 //! Messages have a communicator of their own, so that nothing MPI sends for itself mixes with them.
 
 use std::ffi::c_int;
@@ -10,14 +13,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpi_sys::{
-    MPI_Abort, MPI_Allgather, MPI_Bcast, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
-    MPI_Comm_size, MPI_Comm_split, MPI_Comm_split_type, MPI_Finalize, MPI_Ibarrier, MPI_Init_thread, RSMPI_COMM_NULL,
-    RSMPI_COMM_TYPE_SHARED, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL,
-    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT32_T,
-    RSMPI_UINT64_T, RSMPI_UNDEFINED,
+    MPI_Abort, MPI_Comm, MPI_Comm_free, MPI_Comm_group, MPI_Comm_idup, MPI_Comm_rank, MPI_Comm_set_errhandler,
+    MPI_Comm_size, MPI_Comm_split_type, MPI_Finalize, MPI_Group, MPI_Group_free, MPI_Group_translate_ranks,
+    MPI_Iallgather, MPI_Ibarrier, MPI_Init_thread, MPI_Request, RSMPI_COMM_NULL, RSMPI_COMM_TYPE_SHARED,
+    RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL,
+    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT64_T,
 };
 use ranks::abi::RawPlace;
-use ranks::machine;
+use ranks::{Naps, machine};
 
 use crate::call::{Trouble, check};
 use crate::exchange::Pairs;
@@ -26,7 +29,6 @@ use crate::outbox::{Outbox, is_complete};
 
 /// Leaving takes milliseconds when all are well.
 const LEAVE_WITHIN: Duration = Duration::from_secs(10);
-const NAP: Duration = Duration::from_micros(200);
 
 /// A started MPI.
 #[derive(Debug)]
@@ -51,9 +53,7 @@ impl Launch {
         // SAFETY: both handles are MPI's own. Communicators made from this one inherit it (MPI-3.1, section 8.3).
         check("MPI_Comm_set_errhandler", unsafe { MPI_Comm_set_errhandler(world, errors_return) })?;
 
-        let mut comm = null_comm();
-        // SAFETY: MPI is started; a handle to write to.
-        check("MPI_Comm_dup", unsafe { MPI_Comm_dup(world, &raw mut comm) })?;
+        let comm = duplicate(world)?;
         let place = RawPlace { thread_level: number_of(level), ..find_place(comm)? };
         let pairs = Pairs::new(place.rank);
         Ok(Self { comm, place, outbox: Outbox::default(), inbox: Inbox::default(), at_hand: None, pairs })
@@ -103,11 +103,13 @@ impl Launch {
         let late =
             |what: String| Trouble::new("MPI_Finalize", format!("was not called: {what} after {LEAVE_WITHIN:?}"));
         let deadline = Instant::now() + LEAVE_WITHIN;
+        let naps = Naps::among(self.place.node_size as usize);
         while self.outbox.len() > 0 {
             if Instant::now() > deadline {
                 return Err(late(format!("{} messages had not been received", self.outbox.len())));
             }
-            self.idle()?;
+            self.progress()?;
+            thread::sleep(naps.next());
         }
         // SAFETY: reading a constant of the MPI library.
         let mut request = unsafe { RSMPI_REQUEST_NULL };
@@ -117,7 +119,8 @@ impl Launch {
             if Instant::now() > deadline {
                 return Err(late("not everybody had come to leave".into()));
             }
-            self.idle()?;
+            self.progress()?;
+            thread::sleep(naps.next());
         }
         // SAFETY: nothing is under way any more, and nobody calls MPI after this: a second `leave` fails in it with an error.
         check("MPI_Finalize", unsafe { MPI_Finalize() })
@@ -127,69 +130,91 @@ impl Launch {
         self.outbox.progress()?;
         self.inbox.progress(self.comm)
     }
-
-    fn idle(&mut self) -> Result<(), Trouble> {
-        self.progress()?;
-        thread::sleep(NAP);
-        Ok(())
-    }
 }
 
-/// Collective: this process's place, without the thread level.
+/// Collective: a communicator of the same processes.
+fn duplicate(world: MPI_Comm) -> Result<MPI_Comm, Trouble> {
+    let (_, size) = rank_and_size(world)?;
+    let mut comm = null_comm();
+    // SAFETY: reading a constant of the MPI library.
+    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    // SAFETY: MPI is started; a handle and a request to write to, which stay where they are until the request is complete.
+    check("MPI_Comm_idup", unsafe { MPI_Comm_idup(world, &raw mut comm, &raw mut request) })?;
+    complete(&mut request, count(size))?;
+    Ok(comm)
+}
+
+/// Collective: this process's place, without the thread level. Each process says which is the first of its MPI node, and its machine; what nodes there are
+/// follows from all of these alike.
 fn find_place(comm: MPI_Comm) -> Result<RawPlace, Trouble> {
     let (rank, size) = rank_and_size(comm)?;
     let mut shared = null_comm();
     // SAFETY: a communicator of ours, and a handle to write to. The key orders a node's processes as in the launch.
     let code = unsafe { MPI_Comm_split_type(comm, RSMPI_COMM_TYPE_SHARED, rank, RSMPI_INFO_NULL, &raw mut shared) };
     check("MPI_Comm_split_type", code)?;
-    let [node, nodes] = find_node(comm, shared, rank)?;
+    let mine = [first_of(shared, comm)?.into(), machine::key()];
     free(shared)?;
-    let colour = c_int::try_from(node).map_err(|_| Trouble::new("MPI_Comm_split", format!("{node} nodes")))?;
-    let node_comm = split(comm, colour, rank)?;
-    let (node_rank, node_size) = rank_and_size(node_comm)?;
-    free(node_comm)?;
+    let all = everybodys(mine, comm, count(size))?;
+    let places = machine::places(&all);
+    let nodes = places.iter().map(|place| place.node + 1).max().unwrap_or(1);
+    let mine = places[count(rank)];
     Ok(RawPlace {
         rank: rank.cast_unsigned(),
         size: size.cast_unsigned(),
-        node,
+        node: mine.node,
         nodes,
-        node_rank: node_rank.cast_unsigned(),
-        node_size: node_size.cast_unsigned(),
+        node_rank: mine.node_rank,
+        node_size: mine.node_size,
         thread_level: 0,
     })
 }
 
-/// Collective: the number of this process's machine, and how many there are. The first of each of MPI's nodes (`shared`), in the order of their ranks,
-/// find out which of these are one machine.
-fn find_node(comm: MPI_Comm, shared: MPI_Comm, rank: c_int) -> Result<[u32; 2], Trouble> {
-    let (shared_rank, _) = rank_and_size(shared)?;
-    // SAFETY: reading a constant of the MPI library.
-    let colour = if shared_rank == 0 { 0 } else { unsafe { RSMPI_UNDEFINED } };
-    let firsts = split(comm, colour, rank)?;
-    let mut node = [0_u32; 2];
-    if shared_rank == 0 {
-        let (number, count) = rank_and_size(firsts)?;
-        let (mine, mut keys) = (machine::key(), vec![0_u64; number_of_items(count)]);
-        let (from, to) = ((&raw const mine).cast(), keys.as_mut_ptr().cast());
-        // SAFETY: an integer to read from, room for as many as the communicator has members, and a communicator of ours.
-        let code = unsafe { MPI_Allgather(from, 1, RSMPI_UINT64_T, to, 1, RSMPI_UINT64_T, firsts) };
-        check("MPI_Allgather", code)?;
-        free(firsts)?;
-        let machines = machine::machines(&keys);
-        let nodes = machines.iter().max().map_or(0, |last| last + 1);
-        node = [machines[number_of_items(number)], nodes];
+/// The rank in `comm` of the first member of `shared`. Asks nobody.
+fn first_of(shared: MPI_Comm, comm: MPI_Comm) -> Result<u32, Trouble> {
+    let [shared, comm] = [group(shared)?, group(comm)?];
+    let (first, mut rank) = (0, 0);
+    // SAFETY: two groups of ours, one rank to read and one to write.
+    let code = unsafe { MPI_Group_translate_ranks(shared, 1, &raw const first, comm, &raw mut rank) };
+    check("MPI_Group_translate_ranks", code)?;
+    for mut group in [shared, comm] {
+        // SAFETY: a group of ours that nobody uses any more.
+        check("MPI_Group_free", unsafe { MPI_Group_free(&raw mut group) })?;
     }
-    // SAFETY: two integers to read from or write to, and a communicator of ours.
-    check("MPI_Bcast", unsafe { MPI_Bcast(node.as_mut_ptr().cast(), 2, RSMPI_UINT32_T, 0, shared) })?;
-    Ok(node)
+    Ok(rank.cast_unsigned())
 }
 
-/// Collective: the communicator of those with the same colour, in the order of their ranks.
-fn split(comm: MPI_Comm, colour: c_int, rank: c_int) -> Result<MPI_Comm, Trouble> {
-    let mut part = null_comm();
+fn group(comm: MPI_Comm) -> Result<MPI_Group, Trouble> {
+    // SAFETY: reading a constant of the MPI library.
+    let mut group = unsafe { RSMPI_GROUP_NULL };
     // SAFETY: a communicator of ours, and a handle to write to.
-    check("MPI_Comm_split", unsafe { MPI_Comm_split(comm, colour, rank, &raw mut part) })?;
-    Ok(part)
+    check("MPI_Comm_group", unsafe { MPI_Comm_group(comm, &raw mut group) })?;
+    Ok(group)
+}
+
+/// Collective: what each of `size` processes says, by rank.
+fn everybodys(mine: [u64; 2], comm: MPI_Comm, size: usize) -> Result<Vec<[u64; 2]>, Trouble> {
+    // On the heap and kept should waiting fail: MPI may then still read the one and write the other.
+    let (mine, mut all) = (Box::new(mine), vec![[0_u64; 2]; size]);
+    let (from, to) = ((&raw const *mine).cast(), all.as_mut_ptr().cast());
+    // SAFETY: reading a constant of the MPI library.
+    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    // SAFETY: two integers to read from, room for two of each member, and a communicator of ours. Both stay where they are until the request is complete.
+    let code = unsafe { MPI_Iallgather(from, 2, RSMPI_UINT64_T, to, 2, RSMPI_UINT64_T, comm, &raw mut request) };
+    let ended = check("MPI_Iallgather", code).and_then(|()| complete(&mut request, size));
+    if let Err(trouble) = ended {
+        std::mem::forget((mine, all));
+        return Err(trouble);
+    }
+    Ok(all)
+}
+
+/// Waits for a request that all of `size` processes wait for.
+fn complete(request: &mut MPI_Request, size: usize) -> Result<(), Trouble> {
+    let naps = Naps::among(size);
+    while !is_complete(request)? {
+        thread::sleep(naps.next());
+    }
+    Ok(())
 }
 
 fn free(mut comm: MPI_Comm) -> Result<(), Trouble> {
@@ -198,8 +223,8 @@ fn free(mut comm: MPI_Comm) -> Result<(), Trouble> {
 }
 
 /// A count of MPI's, which is never negative.
-fn number_of_items(count: c_int) -> usize {
-    usize::try_from(count).unwrap_or_default()
+fn count(number: c_int) -> usize {
+    usize::try_from(number).unwrap_or_default()
 }
 
 fn rank_and_size(comm: MPI_Comm) -> Result<(c_int, c_int), Trouble> {

@@ -4,18 +4,14 @@
 //! waits for its turn, and one that comes after its exchange was given up is dropped instead of being taken for the next one's. Notes
 //! have number 0: they belong to no exchange and are kept in the order they came.
 //!
-//! Waiting is polling with naps of 0.2 to 1 ms, never spinning: a rank of this node may be measuring. Rank 0 sends and receives one message
+//! Waiting is polling with naps ([`Naps`]), never spinning: a rank of this node may be measuring. Rank 0 sends and receives one message
 //! for each rank and looks at it once, so the cost grows linearly with the ranks.
 
+use crate::deadline::Deadline;
+use crate::naps::Naps;
+use crate::world::{Message, Place, World, WorldError};
 use std::collections::{HashMap, VecDeque};
 use std::thread;
-use std::time::Duration;
-
-use crate::deadline::Deadline;
-use crate::world::{Message, Place, World, WorldError};
-
-const SHORTEST_NAP: Duration = Duration::from_micros(200);
-const LONGEST_NAP: Duration = Duration::from_millis(1);
 
 /// The number of what belongs to no exchange.
 const NOTE: u32 = 0;
@@ -182,7 +178,7 @@ impl<'w> Communicator<'w> {
         mut look: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<Option<T>, WorldError> {
         self.fetch()?;
-        let mut nap = SHORTEST_NAP;
+        let mut naps = Naps::of(self.place());
         let mut came = true;
         loop {
             if came && let Some(found) = look(self) {
@@ -193,10 +189,9 @@ impl<'w> Communicator<'w> {
             }
             came = self.fetch()?;
             if came {
-                nap = SHORTEST_NAP;
+                naps.awake();
             } else {
-                thread::sleep(nap);
-                nap = (nap * 2).min(LONGEST_NAP);
+                thread::sleep(naps.next());
             }
         }
     }

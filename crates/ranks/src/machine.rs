@@ -37,6 +37,34 @@ pub fn machines(keys: &[u64]) -> Vec<u32> {
     keys.iter().map(&mut number).collect()
 }
 
+/// Where one of a launch's processes stands among the machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its machine's number, by each machine's lowest rank.
+    pub node: u32,
+    /// Its number among the processes of its machine, in the order of their ranks.
+    pub node_rank: u32,
+    /// How many processes its machine has.
+    pub node_size: u32,
+}
+
+/// Where each process stands; by rank, `said` is the first rank of its node, as MPI calls nodes, and its machine's [`key`].
+pub fn places(said: &[[u64; 2]]) -> Vec<Standing> {
+    let firsts: Vec<u64> = (0..).zip(said).filter(|(rank, [first, _])| rank == first).map(|(rank, _)| rank).collect();
+    let keys: Vec<u64> = firsts.iter().map(|first| said[*first as usize][1]).collect();
+    let numbers: HashMap<u64, u32> = firsts.into_iter().zip(machines(&keys)).collect();
+    let node = |[first, _]: &[u64; 2]| numbers.get(first).copied().unwrap_or_default();
+    let mut sizes: HashMap<u32, u32> = HashMap::new();
+    let mut places: Vec<Standing> = Vec::with_capacity(said.len());
+    for node in said.iter().map(node) {
+        let size = sizes.entry(node).or_default();
+        places.push(Standing { node, node_rank: *size, node_size: 0 });
+        *size += 1;
+    }
+    places.iter_mut().for_each(|place| place.node_size = sizes[&place.node]);
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +87,17 @@ mod tests {
         assert_eq!(machines(&[7, 8, 7, 9]), [0, 1, 0, 2]);
         assert_eq!(machines(&[0, 0, 5]), [0, 1, 2]);
         assert_eq!(machines(&[]), [0_u32; 0]);
+    }
+
+    #[test]
+    fn processes_are_numbered_within_the_machine_that_mpis_nodes_are() {
+        let stand = |said: &[[u64; 2]]| {
+            places(said).iter().map(|place| (place.node, place.node_rank, place.node_size)).collect::<Vec<_>>()
+        };
+        // Two nodes of one process in turn, and one machine under two names.
+        assert_eq!(stand(&[[0, 7], [1, 8], [0, 7], [1, 8]]), [(0, 0, 2), (1, 0, 2), (0, 1, 2), (1, 1, 2)]);
+        assert_eq!(stand(&[[0, 7], [1, 7], [0, 7]]), [(0, 0, 3), (0, 1, 3), (0, 2, 3)]);
+        // Containers of one node that do not share their memory are what MPI says that they are.
+        assert_eq!(stand(&[[0, 7], [0, 9], [2, 0]]), [(0, 0, 2), (0, 1, 2), (1, 0, 1)]);
     }
 }

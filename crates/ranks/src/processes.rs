@@ -116,8 +116,9 @@ impl Processes {
         let member =
             Member { number, page, phase: AtomicU64::new(0), identity, seen, path, named: AtomicBool::new(true) };
         let member = Self { member: Arc::new(member) };
-        // The first look at those who came before: only who has been seen alive can be seen to be gone.
-        member.lost();
+        // The first look at those who came before: only who has been seen alive can be seen to be gone. Not at all of them, which for all members
+        // together would be the square of their number.
+        member.watched();
         Ok(member)
     }
 

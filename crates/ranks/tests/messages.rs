@@ -11,7 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks::{
-    Communicator, Deadline, ExchangeError, LocalWorld, Processes, Ranks, RendezvousError, Single, World, WorldError,
+    Communicator, Deadline, ExchangeError, LocalWorld, Message, Place, Processes, Ranks, RendezvousError, Single,
+    World, WorldError,
 };
 use suite::every_message_comes_once_and_in_its_senders_order;
 
@@ -213,4 +214,40 @@ fn after_a_meeting_that_failed_the_exchanges_go_on() {
         (met.is_err(), comm.broadcast(b"go on", soon()))
     });
     assert_eq!(answers, [(true, Ok(b"go on".to_vec())), (true, Ok(b"go on".to_vec()))]);
+}
+
+/// A place where nothing ever comes, that counts how often it is looked there.
+struct Silence {
+    place: Place,
+    looks: Cell<usize>,
+}
+
+impl World for Silence {
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn post(&self, _: usize, _: &[u8]) -> Result<(), WorldError> {
+        Ok(())
+    }
+
+    fn collect(&self) -> Result<Option<Message>, WorldError> {
+        self.looks.set(self.looks.get() + 1);
+        Ok(None)
+    }
+
+    fn abort(&self, _: u8) {}
+
+    fn leave(self: Box<Self>) {}
+}
+
+#[test]
+fn of_many_ranks_of_a_node_each_looks_seldom_for_messages_while_it_waits() {
+    let place = Place { rank: 1, size: 256, node_rank: 1, node_size: 256, ..Place::SINGLE };
+    let silence = Silence { place, looks: Cell::new(0) };
+    let ended = Communicator::new(&silence).broadcast(b"", Deadline::until(Instant::now() + Duration::from_secs(1)));
+    assert!(ended.is_err());
+    // Once a millisecond, 256 of them took the time of several PUs.
+    let looks = silence.looks.get();
+    assert!((5..100).contains(&looks), "{looks} looks in a second");
 }
