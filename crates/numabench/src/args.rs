@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use placement::Selection;
-use stats::IdList;
 use stats::units::{parse_duration, parse_sizes};
+use stats::{IdList, IdSet};
 
 use crate::exit;
 
@@ -254,6 +254,11 @@ pub(crate) fn sizes(text: &str) -> Result<Sizes, stats::units::SizesError> {
 
 pub(crate) fn duration(text: &str) -> Result<Duration, stats::units::DurationError> {
     parse_duration(text)
+}
+
+/// Ids that are meant: none is what a variable that is not set leaves of an option's value.
+pub(crate) fn ids(text: &str) -> Result<IdSet, stats::id_list::IdListError> {
+    text.parse::<IdList>().map(|list| list.0.into_iter().collect())
 }
 
 fn membind(text: &str) -> Result<placement::Membind, String> {

@@ -1,21 +1,40 @@
-//! GPU drivers that fail, on eight stand-in devices: every single fault, and pairs of them.
+//! GPU drivers that fail, on eight stand-in devices: every single fault of every call that a command makes, and pairs of them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use report::Document;
 use report::document::Status;
 
-use super::Field;
 use super::tried::{Random, Tally, run};
+use super::{Field, build};
 
+/// What is run on eight devices, and the calls of the driver that are failed under it.
+type Faced = (&'static [&'static str], &'static [&'static str]);
+
+const COMMANDS: &[Faced] = &[
+    (&["pingpong", "--size", "64KiB"], CALLS),
+    (&["pingpong", "--size", "64KiB", "--memory", "pinned-driver"], &["cuMemHostAlloc", "cuMemFreeHost"]),
+    (
+        &["pingpong", "--size", "64KiB", "--engine", "sm"],
+        &["cuMemHostGetDevicePointer", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuModuleUnload"],
+    ),
+    (&["peer", "--size", "64KiB"], &["cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuMemcpyPeerAsync"]),
+];
 const CALLS: &[&str] = &[
     "cuInit",
+    "cuDriverGetVersion",
     "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceGetUuid",
+    "cuDeviceGetPCIBusId",
+    "cuDeviceTotalMem",
     "cuDeviceGetAttribute",
     "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease",
     "cuCtxSetCurrent",
     "cuMemGetInfo",
     "cuMemAlloc",
@@ -33,6 +52,7 @@ const CALLS: &[&str] = &[
     "cuStreamWaitEvent",
     "cuStreamWaitValue32",
     "cuEventCreate",
+    "cuEventDestroy",
     "cuEventRecord",
     "cuEventQuery",
     "cuEventElapsedTime",
@@ -48,53 +68,49 @@ const OTHERS: &[&str] = &[
     "times 3 nan",
     "times * negative",
     "times 1 huge",
+    "times 2 zero",
+    "times * infinite",
     "wait holds-nothing",
     "wait never-ends",
 ];
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
-    let libraries = stand_in(field)?;
-    let failing = CALLS.iter().flat_map(|call| WHEN.iter().map(move |when| (call, when)));
-    let mut all: Vec<String> = failing
-        .flat_map(|(call, when)| CODES.iter().map(move |code| format!("fail {call} {when} {code}")))
-        .chain(OTHERS.iter().map(|&other| other.to_owned()))
-        .collect();
-    for fault in all.iter().skip(random.below(field.extent.single)).step_by(field.extent.single) {
-        one(field, &libraries, fault, tally)?;
+    let libraries = field.folder.join("driver");
+    build::library(&libraries, "libcuda.so.1", &field.root.join("tests/fake-driver/src/lib.rs"))?;
+    let failing = |call: &str| {
+        let codes = WHEN.iter().flat_map(|when| CODES.iter().map(move |code| (when, code)));
+        codes.map(|(when, code)| format!("fail {call} {when} {code}")).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(&[&str], String)> = Vec::new();
+    for (command, calls) in COMMANDS {
+        all.extend(calls.iter().flat_map(|call| failing(call)).map(|fault| (*command, fault)));
+        // What copies do: in copies of every kind.
+        all.extend(OTHERS.iter().map(|fault| (*command, (*fault).to_owned())));
     }
-    all.sort();
+    for (command, fault) in all.iter().skip(random.below(field.extent.single)).step_by(field.extent.single) {
+        one(field, &libraries, command, fault, tally)?;
+    }
     for _ in 0..field.extent.pairs {
-        let (first, second) = (random.of(&all).clone(), random.of(&all).clone());
-        one(field, &libraries, &format!("{first};{second}"), tally)?;
+        let ((command, first), (_, second)) = (random.of(&all).clone(), random.of(&all).clone());
+        one(field, &libraries, command, &format!("{first};{second}"), tally)?;
     }
     Ok(())
 }
 
-/// The stand-in driver, compiled into a folder under the driver's name.
-fn stand_in(field: &Field) -> Result<PathBuf> {
-    let folder = field.folder.join("driver");
-    fs::create_dir_all(&folder)?;
-    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    rustc.args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in", "-o"]);
-    rustc.arg(folder.join("libcuda.so.1")).arg(field.root.join("tests/fake-driver/src/lib.rs"));
-    let made = rustc.output().context("rustc cannot be started")?;
-    if !made.status.success() {
-        bail!("the stand-in driver cannot be compiled: {}", String::from_utf8_lossy(&made.stderr));
-    }
-    Ok(folder)
-}
-
-fn one(field: &Field, libraries: &PathBuf, faults: &str, tally: &mut Tally) -> Result<()> {
+fn one(field: &Field, libraries: &Path, what: &[&str], faults: &str, tally: &mut Tally) -> Result<()> {
     let devices: Vec<String> = (0..8).map(|bus| format!("device 0000:{:02x}:00.0; memory 64MiB", 0x10 + bus)).collect();
     let path = field.folder.join("faulty.json");
     drop(fs::remove_file(&path));
     let mut command = Command::new(field.binary);
-    command.args(["pingpong", "--backend", "cuda", "--gpus", "all", "--size", "64KiB", "--reps", "4", "--quiet"]);
-    // Ranks of eight devices share the processors there are.
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let cpus: Vec<String> = (0..8).map(|rank| (rank % processors).to_string()).collect();
-    command.args(["--cpus", &cpus.join(","), "--timeout", "15s", "--json"]).arg(&path);
+    command.args(what).args(["--backend", "cuda", "--gpus", "all", "--reps", "4", "--quiet"]);
+    if what[0] == "pingpong" {
+        // Ranks of eight devices share the processors there are.
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let cpus: Vec<String> = (0..8).map(|rank| (rank % processors).to_string()).collect();
+        command.args(["--cpus", &cpus.join(",")]);
+    }
+    command.args(["--timeout", "15s", "--json"]).arg(&path);
     command.env("LD_LIBRARY_PATH", libraries).env("FAKE_DEVICES", devices.join(";")).env("FAKE_FAULTS", faults);
     let ended = run(&mut command, &field.folder)?;
     let document = fs::read(&path).ok().map(|bytes| Document::from_json(&bytes));
@@ -114,6 +130,6 @@ fn one(field: &Field, libraries: &PathBuf, faults: &str, tally: &mut Tally) -> R
         (Some(1 | 2 | 77), None) if said => None,
         (Some(code), None) => Some(format!("code {code} and no document: {}", ended.err)),
     };
-    tally.count(faults, wrong);
+    tally.count(&format!("{}: {faults}", what.join(" ")), wrong);
     Ok(())
 }

@@ -28,9 +28,17 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     let fifo = field.folder.join("fifo");
     drop(fs::remove_file(&fifo));
     run(Command::new("mkfifo").arg(&fifo), &field.folder)?;
-    for command in
-        [&["topo", "--input"][..], &["place", "--input"], &["place", "--from"], &["exec", "--print", "--from"]]
-    {
+    for command in [
+        &["topo", "--input"][..],
+        &["place", "--input"],
+        &["place", "--from"],
+        &["exec", "--print", "--from"],
+        &["check", "--input"],
+        &["check", "--bandwidth", "--against"],
+        &["export", "--to", "csv"],
+        &["history"],
+        &["trial", "--resume"],
+    ] {
         for path in [&fifo, Path::new("/dev/zero"), Path::new("/dev/tty"), Path::new("/")] {
             tried(field, path, command, &[2], tally)?;
         }

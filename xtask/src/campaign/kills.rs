@@ -1,4 +1,7 @@
-//! SIGKILL at any time of a run.
+//! SIGKILL at any time of a run, in turn with the disk that is here and with a slow one.
+//!
+//! Most are killed early, where a run opens its file, writes it for the first time and again a little later; one in ten later than the longest time between two
+//! writings.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,11 +10,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use report::Document;
 
-use super::Field;
 use super::tried::{Random, Tally};
+use super::{Field, build};
 
 /// What README promises, and what starting and ending a process takes on a busy machine.
 const LOSS_AT_MOST: f64 = 5.0 + 2.0;
+/// The last writing and the one in flight, during which nothing is measured, of the slow disk.
+const SLOW_WRITINGS: f64 = 2.0 * 0.5;
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
@@ -19,15 +24,21 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder)?;
     let path = folder.join("result.json");
-    let mut losses = Vec::new();
-    for _ in 0..field.extent.kills {
+    let slow = build::library(&field.folder.join("disk"), "slow_disk.so", &field.root.join("tests/slow-disk/lib.rs"))?;
+    let mut losses = [Vec::new(), Vec::new()];
+    for number in 0..field.extent.kills {
+        let is_slow = number % 2 == 1;
         drop(fs::remove_file(&path));
         let mut command = Command::new(field.binary);
         command.args(["pingpong", "--backend", "host", "--gpus", "0", "--size", "64KiB", "--direction", "h2d,d2h"]);
-        command.args(["--reps", "3000000", "--quiet", "--json"]).arg(&path);
+        command.args(["--reps", "9000000", "--quiet", "--json"]).arg(&path);
+        if is_slow {
+            command.env("LD_PRELOAD", &slow);
+        }
         let began = Instant::now();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        std::thread::sleep(Duration::from_millis(random.below(1500) as u64));
+        let latest = if random.below(10) == 0 { 12_000 } else { 1500 };
+        std::thread::sleep(Duration::from_millis(random.below(latest) as u64));
         child.kill()?;
         let ran = began.elapsed().as_secs_f64();
         child.wait()?;
@@ -40,21 +51,24 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
                 Err(error) => Some(format!("the document cannot be read: {error}")),
                 Ok(document) => {
                     let loss = ran - document.elapsed_s;
-                    losses.push(loss);
-                    let is_lost = loss > LOSS_AT_MOST;
+                    losses[usize::from(is_slow)].push(loss);
+                    let is_lost = loss > LOSS_AT_MOST + if is_slow { SLOW_WRITINGS } else { 0.0 };
                     let left = (beside.len() > 1).then(|| format!("left beside it: {beside:?}"));
                     left.or_else(|| is_lost.then(|| format!("{loss:.2} s are lost")))
                 }
             },
         };
-        tally.count("a run that is killed", wrong);
+        let disk = if is_slow { "slow" } else { "fast" };
+        tally.count(&format!("a run that is killed after {ran:.2} s, with a {disk} disk"), wrong);
     }
-    losses.sort_by(f64::total_cmp);
-    if let (Some(median), Some(worst)) = (losses.get(losses.len() / 2), losses.last()) {
-        tally.note(format!(
-            "lost by {} killed runs with a document: median {median:.3} s, worst {worst:.3} s",
-            losses.len()
-        ));
+    for (disk, mut losses) in ["fast", "slow"].into_iter().zip(losses) {
+        losses.sort_by(f64::total_cmp);
+        if let (Some(median), Some(worst)) = (losses.get(losses.len() / 2), losses.last()) {
+            let count = losses.len();
+            tally.note(format!(
+                "lost by {count} killed runs with a document on a {disk} disk: median {median:.3} s, worst {worst:.3} s"
+            ));
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
-use super::MOST;
+use super::{MOST, ids};
 
 /// `numabench exec`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct Exec {
     #[arg(long, value_name = "close|spread|compact|worst", default_value = "close", help_heading = "Placement")]
     pub strategy: Strategy,
     /// PUs whose cores no rank gets, OS ids as taskset writes them
-    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    #[arg(long, value_name = "LIST", value_parser = ids, help_heading = "Placement")]
     pub reserve: Option<IdSet>,
     /// Where the program's memory lies: on the nodes of its cores (local) or on NODE and nowhere else, as with numactl
     /// --membind: a program that needs more than is free there is killed; none leaves it to the kernel

@@ -6,7 +6,7 @@ use std::time::Duration;
 use placement::{Dialect, GpuList, Starter, Strategy};
 use stats::IdSet;
 
-use super::{Backend, ColorChoice, MOST, Memory, duration};
+use super::{Backend, ColorChoice, MOST, Memory, duration, ids};
 
 /// `numabench place`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub struct Place {
     #[arg(long, value_name = "close|spread|compact|worst", default_value = "close", help_heading = "What is placed")]
     pub strategy: Strategy,
     /// PUs whose cores no rank gets, as taskset writes them
-    #[arg(long, value_name = "LIST", help_heading = "What is placed")]
+    #[arg(long, value_name = "LIST", value_parser = ids, help_heading = "What is placed")]
     pub reserve: Option<IdSet>,
     /// Plan for a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`) instead of this one
     #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["measure", "from"], help_heading = "What is placed")]

@@ -48,6 +48,14 @@ fn a_malformed_list_of_pus_is_answered_with_how_lists_are_written() {
 }
 
 #[test]
+fn reserved_pus_that_are_none_are_no_list() {
+    // What a variable that is not set leaves of `--reserve "$PUS"`: nothing would be reserved, and nobody be told.
+    for command in [&["place", "--reserve", ""][..], &["exec", "--print", "--reserve", "", "--", "true"]] {
+        run(command).refused(2, &["--reserve", "has an empty item", "0-3,8 or 0-31:2"]);
+    }
+}
+
+#[test]
 fn a_malformed_list_of_gpus_is_answered_with_the_ways_to_name_one() {
     for (value, words) in [
         ("gpu0", ["\"gpu0\" names no device", "0000:c1:00.0"]),
