@@ -67,6 +67,15 @@ pub fn each_kept<T>(
     Ok(taken)
 }
 
+/// Longer than any document: a thousand ranks with a hundred blocks of twenty cases are 665 MiB.
+const MOST_BYTES: u64 = 8 << 30;
+
+/// The bytes of a file that is named as a document, whatever it is: a pipe and an endless device are refused, `-` is standard input.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Fault> {
+    let read = topo::read_input(path, MOST_BYTES);
+    read.with_context(|| format!("cannot read {}", path.display())).map_err(Fault::usage)
+}
+
 /// Reads one result document.
 pub fn read(path: &Path) -> Result<Document, Fault> {
     match read_kept(path)? {
@@ -81,7 +90,7 @@ pub fn read_kept(path: &Path) -> Result<Kept, Fault> {
 }
 
 fn document(path: &Path) -> Result<Result<Kept, ReadError>, Fault> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).map_err(Fault::usage)?;
+    let bytes = bytes(path)?;
     Ok(match Document::from_json(&bytes) {
         // What is no result may be a trial; what is neither is told as the one that it was taken for first.
         Err(error @ ReadError::NotADocument { .. }) => match TrialDocument::from_json(&bytes) {

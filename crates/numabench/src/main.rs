@@ -21,6 +21,7 @@ mod place;
 mod plan;
 mod progress;
 mod run_setup;
+mod scratch;
 mod signals;
 mod suite;
 mod terminal;

@@ -15,6 +15,7 @@ mod deadline;
 mod exchange;
 pub mod gtl;
 mod launch;
+pub mod left;
 mod library;
 mod liveness;
 mod local_world;

@@ -2,7 +2,7 @@
 //!
 //! The first process makes the file, for its user alone (mode 0600) and under a random name, and writes all of it: a full tmpfs is an
 //! error here and not a SIGBUS later. The others open it by name, and refuse one that is not theirs. Once all have it mapped nobody
-//! needs the name, so it is removed; until then every member removes it when it is dropped.
+//! needs the name, so it is removed; until then every member removes it when it is dropped. Where all are killed before, the next launch removes it ([`left`]).
 //!
 //! Everything in it is atomic, so that a shared reference is all that anybody ever holds. What the fields mean is said
 //! by `processes`; nothing here waits. A process that dies leaves no lock behind because there is none.
@@ -18,8 +18,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::fs::OFlags;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use crate::left;
+
 /// Where the file may lie, best first. /tmp is on a disk at some sites, which slows its making and nothing else.
 const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
+
+const PREFIX: &str = "numabench-page-";
 
 /// Says what the file is and which layout it has; another layout is another number.
 const MARK: u64 = u64::from_le_bytes(*b"nmbnch\0\x01");
@@ -95,6 +99,8 @@ pub(crate) struct Page {
     address: NonNull<Head>,
     bytes: usize,
     size: usize,
+    // At its maker: it says that the file is in use.
+    held: Option<File>,
 }
 
 // SAFETY: the mapping belongs to no thread, and all that is ever lent of it are shared references to atomics.
@@ -124,13 +130,16 @@ impl Page {
 
     fn create_at(folder: &Path, size: usize) -> io::Result<(PathBuf, Self)> {
         // tempfile opens with O_EXCL and mode 0600; dropped before `keep`, it removes what it made.
-        let mut file = tempfile::Builder::new().prefix("numabench-").rand_bytes(16).tempfile_in(folder)?;
+        left::sweep(folder, PREFIX);
+        let mut file = tempfile::Builder::new().prefix(PREFIX).rand_bytes(16).tempfile_in(folder)?;
         let bytes = bytes_for(size);
         file.write_all(&vec![0; bytes])?;
-        let page = Self::map(file.as_file(), bytes, size)?;
+        left::hold(file.as_file());
+        let mut page = Self::map(file.as_file(), bytes, size)?;
         page.head().size.store(size as u64, Ordering::Relaxed);
         page.head().mark.store(MARK, Ordering::Release);
-        let (_, path) = file.keep()?;
+        let (file, path) = file.keep()?;
+        page.held = Some(file);
         Ok((path, page))
     }
 
@@ -167,7 +176,7 @@ impl Page {
         let address =
             unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)? };
         let address = NonNull::new(address.cast()).ok_or_else(|| io::Error::other("mmap gave address 0"))?;
-        Ok(Self { address, bytes, size })
+        Ok(Self { address, bytes, size, held: None })
     }
 
     /// How many members it is for.

@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 /// The largest id that is accepted: far above any machine, and small enough that a range cannot exhaust memory.
 pub const MAX_ID: u32 = 1 << 16;
+/// As many as there are: a list of a hundred characters could else name a million, and one that fills a command line a gigabyte of them.
+const MOST_IDS: usize = MAX_ID as usize + 1;
 
 /// A list of OS ids in the order typed; an id may appear more than once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,12 @@ pub enum IdListError {
     /// A step of zero.
     #[error("the range \"{0}\" has a step of 0: the step must be 1 or more")]
     ZeroStep(String),
+    /// More ids than there are.
+    #[error("the list \"{shown}…\" has more than {MOST_IDS} ids: name each once")]
+    TooMany {
+        /// How the list begins.
+        shown: String,
+    },
     /// An id above [`MAX_ID`].
     #[error("the id in \"{0}\" is above {MAX_ID}, the largest that numabench accepts")]
     TooLarge(String),
@@ -77,6 +85,9 @@ impl FromStr for IdList {
                     }
                     ids.extend((first..=last).step_by(step as usize));
                 }
+            }
+            if ids.len() > MOST_IDS {
+                return Err(IdListError::TooMany { shown: text.chars().take(40).collect() });
             }
         }
         Ok(Self(ids))
@@ -236,6 +247,8 @@ mod tests {
         assert!(error("0-9:0").contains("step of 0"));
         assert!(error("99999999999999").contains("above"));
         assert!(error("0-4294967295").contains("above"));
+        assert!(error("0-65536").starts_with("parsed: 0,1,2"));
+        assert!(error("0-65536,0").contains("more than 65537 ids"), "{}", error("0-65536,0"));
     }
 
     #[test]

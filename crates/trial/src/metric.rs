@@ -114,6 +114,9 @@ fn in_output(pattern: &Regex, all: bool, output: &[u8]) -> Result<f64, String> {
     figure.ok_or_else(|| format!("the pattern {pattern} matches nothing in the output"))
 }
 
+/// A program that writes a gigabyte of figures wrote something else.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// What the run wrote to this file.
 fn written(file: &PathBuf, began: SystemTime) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
@@ -121,7 +124,7 @@ fn written(file: &PathBuf, began: SystemTime) -> Result<Vec<u8>, String> {
     if modified + CLOCK_STEP < began {
         return Err(format!("{} is older than the run: the program did not write it", file.display()));
     }
-    fs::read(file).map_err(failed)
+    topo::read_input(file, MOST_BYTES).map_err(|error| format!("{} cannot be read: {error}", file.display()))
 }
 
 #[cfg(test)]

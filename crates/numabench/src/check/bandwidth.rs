@@ -17,6 +17,7 @@ use crate::args::check::Check;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::scratch::Scratch;
 use crate::terminal;
 
 /// What a pass measures: 64 MiB is large enough for the link's rate, and eight GPUs take two seconds.
@@ -77,7 +78,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
 }
 
 fn read(path: &Path) -> Result<Baseline, Fault> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).map_err(Fault::usage)?;
+    let bytes = documents::bytes(path)?;
     let read = Baseline::from_json(&bytes).map_err(|error| anyhow!("{}: {error}", path.display()));
     read.map_err(Fault::usage)
 }
@@ -85,7 +86,8 @@ fn read(path: &Path) -> Result<Baseline, Fault> {
 /// One pass: the document of a short run.
 fn pass(args: &Check) -> Result<Document, Fault> {
     let no_result = |error: anyhow::Error| Fault::new(Exit::NoResult, error);
-    let folder = tempfile::tempdir().context("cannot make a folder for the pass' document").map_err(no_result)?;
+    let folder =
+        Scratch::new("numabench-check-").context("cannot make a folder for the pass' document").map_err(no_result)?;
     let file = folder.path().join("pass.json");
     let program = std::env::current_exe().context("cannot find this program").map_err(no_result)?;
     let mut command = Command::new(program);

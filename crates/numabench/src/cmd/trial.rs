@@ -17,6 +17,7 @@ use crate::args::trial::Trial;
 use crate::args::{Args, Command};
 use crate::began::Began;
 use crate::document_journal::{print_document, settled};
+use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::signals::{Signals, survive_file_size_limit};
@@ -36,7 +37,7 @@ pub fn run(args: &Trial) -> Result<Exit, Fault> {
 
 /// Takes a trial up: its own command line again, with the runs that it has.
 fn resumed(file: &Path) -> Result<Exit, Fault> {
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display())).map_err(Fault::usage)?;
+    let bytes = documents::bytes(file)?;
     let document =
         TrialDocument::from_json(&bytes).with_context(|| file.display().to_string()).map_err(Fault::usage)?;
     let parsed = Args::try_parse_from(&document.argv).map(|args| args.command);

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::trial::{TrialLook, TrialOutcome, TrialRun};
-use tempfile::TempDir;
 use topo::Topology;
 use trial::conduct::Runner;
 use trial::decide::Standing;
@@ -26,6 +25,7 @@ use super::variants::Variant;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress;
+use crate::scratch::Scratch;
 use crate::signals::Signals;
 
 /// When a run is looked at whose length nobody knows yet.
@@ -54,7 +54,7 @@ pub struct Session<'s> {
     pub timeout: Option<Duration>,
     /// Where outputs are kept.
     pub kept_in: &'s Path,
-    folder: TempDir,
+    folder: Scratch,
     began: Instant,
     before_s: f64,
     /// What a run of each variant took in the warm-up, in seconds.
@@ -79,7 +79,7 @@ impl<'s> Session<'s> {
         before_s: f64,
         keep: Box<Keep<'s>>,
     ) -> Result<Self, Fault> {
-        let folder = TempDir::with_prefix("numabench-trial-")
+        let folder = Scratch::new("numabench-trial-")
             .context("no folder for the runs' output can be made in the temporary folder")
             .map_err(|error| Fault::new(Exit::NoResult, error))?;
         let usual_s = vec![None; variants.len()];

@@ -234,3 +234,34 @@ fn a_folder_of_runs_tells_the_day_on_which_a_figure_fell() -> Done {
     assert!(found.out.contains("kernel.release: 6.1, then 6.12"), "{}", found.out);
     Ok(())
 }
+
+#[test]
+fn a_pipe_or_an_endless_device_in_a_documents_place_is_refused_at_once() -> Done {
+    let folder = tempfile::tempdir()?;
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status()?.success());
+    let pipe = pipe.display().to_string();
+    for path in [pipe.as_str(), "/dev/zero"] {
+        for command in [
+            &["compare", path, path][..],
+            &["export", "--to", "csv", path],
+            &["report", "-o", "/dev/null", path],
+            &["history", path],
+            &["trial", "--resume", path],
+            &["check", "--bandwidth", "--against", path],
+        ] {
+            let ended = end(numabench().timeout(std::time::Duration::from_secs(20)), command);
+            ended.refused(2, &["not a regular file"]);
+        }
+        let line = format!("mpirun -n 2 --rankfile {path} ./app");
+        let ended = end(numabench().timeout(std::time::Duration::from_secs(20)), ["check", "--launch", &line]);
+        ended.refused(6, &["the rankfile", "not a regular file"]);
+        // A program that is none is no wrapper that says something of places.
+        let ended = end(
+            numabench().timeout(std::time::Duration::from_secs(20)),
+            ["check", "--launch", &format!("srun -n 1 {path} ./app")],
+        );
+        assert!(ended.code.is_some(), "{path}: {}", ended.err);
+    }
+    Ok(())
+}

@@ -123,7 +123,9 @@ impl Columns {
         cells.push(name_on_node(&device.id).to_owned());
         cells.extend(with_uuid.then(|| device.uuid.clone().unwrap_or("none".into())));
         cells.extend(self.gpus.then(|| device.link.value.as_ref().map_or("unknown".into(), link)));
-        cells.push(units::rounded_size(device.total_bytes));
+        // No device has no memory: nobody told (a machine without /sys).
+        let memory = Some(device.total_bytes).filter(|bytes| *bytes > 0);
+        cells.push(memory.map_or("unknown".to_owned(), units::rounded_size));
         let node = || device.numa_node.value.map_or("unknown".into(), |node| node.to_string());
         cells.extend(self.gpus.then(node));
         cells

@@ -373,3 +373,11 @@ fn the_answer_stands_in_the_first_lines() {
     assert!(troubled[0].starts_with("DATA CORRUPT: rank 0 received bytes that were not sent"), "{troubled:?}");
     assert!(troubled.last().is_some_and(|last| last.contains("NOT ")), "{troubled:?}");
 }
+
+#[test]
+fn memory_that_nobody_tells_is_unknown_and_not_none() {
+    let mut document = samples::host();
+    document.devices.iter_mut().for_each(|device| device.total_bytes = 0);
+    let shown = table(&document, &style(100));
+    assert!(shown.contains("unknown") && !shown.contains(" 0 B"), "{shown}");
+}

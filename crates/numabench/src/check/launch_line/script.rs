@@ -4,16 +4,21 @@
 //! script does is not known.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use stats::IdSet;
 
 use super::{LineError, MANY, Said, assignment, ids, number};
 
+/// Of a script or rankfile that people write.
+const MOST_BYTES: u64 = 1 << 20;
+
 impl Said {
     /// Open MPI's file: `rank N=HOST slot=LIST`.
     pub(super) fn rankfile(&mut self, path: &str) -> Result<(), LineError> {
-        let text = std::fs::read_to_string(path)
+        let bytes = topo::read_input(Path::new(path), MOST_BYTES)
             .map_err(|error| LineError::NotSaid(format!("the rankfile {path} cannot be read: {error}")))?;
+        let text = String::from_utf8_lossy(&bytes);
         let mut ranks: BTreeMap<usize, IdSet> = BTreeMap::new();
         for line in text.lines() {
             let entry = line.trim().strip_prefix("rank ").and_then(|rest| rest.split_once('='));
@@ -27,10 +32,8 @@ impl Said {
 
     /// A wrapper that can be read here; a program that cannot is no wrapper that matters.
     pub(super) fn file(&mut self, path: &str) -> Result<(), LineError> {
-        const MOST: u64 = 1 << 16;
-        let is_script = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MOST);
-        match std::fs::read_to_string(path) {
-            Ok(text) if is_script && text.starts_with("#!") => self.script(&text),
+        match topo::read_input(Path::new(path), MOST_BYTES).map(String::from_utf8) {
+            Ok(Ok(text)) if text.starts_with("#!") => self.script(&text),
             _ => Ok(()),
         }
     }
