@@ -3,11 +3,13 @@
 pub mod baseline;
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
 pub mod latency;
+pub mod man;
 pub mod matrix;
 pub mod measuring;
 pub mod mpi;
@@ -27,15 +29,18 @@ use placement::Selection;
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
 
-use crate::exit;
+use crate::{exit, version};
 
 /// More ranks or cores than this no node has: Linux counts up to 8,192 PUs.
 pub const MOST: u64 = 8192;
 
 /// Which CPUs, memory and GPUs of a node belong together, and what it costs when they are not used together.
 #[derive(Debug, Parser)]
-#[command(name = "numabench", version, after_help = exit::TABLE, propagate_version = true, max_term_width = 110)]
+#[command(name = "numabench", version = version::LINE, after_help = exit::TABLE, propagate_version = true, max_term_width = 110)]
 pub struct Args {
+    /// With --version: also hwloc's version, and which MPI plug-ins are here and whether they fit this launch
+    #[arg(short, long, requires = "version")]
+    pub verbose: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -99,6 +104,10 @@ pub enum Command {
     Report(report::Report),
     /// Print the JSON Schema of a kind of document
     Schema(schema::Schema),
+    /// Print a shell's completions of these commands
+    Completions(completions::Completions),
+    /// Print the manual page, or write one for each command
+    Man(man::Man),
 }
 
 /// `numabench topo`.

@@ -13,12 +13,14 @@ mod document;
 mod document_journal;
 mod documents;
 mod dry_run;
+mod examples;
 mod exit;
 mod fault;
 mod launched;
 mod mpi;
 mod place;
 mod plan;
+mod plugins;
 mod progress;
 mod run_setup;
 mod scratch;
@@ -26,16 +28,18 @@ mod signals;
 mod suite;
 mod terminal;
 mod trial;
+mod version;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = examples::command().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    let args = match args {
         Ok(args) => args,
         Err(error) => return terminal::usage(&error).into(),
     };
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
         Command::Export(export) => cmd::export::run(export),
         Command::Report(report) => cmd::report::run(report),
         Command::Schema(schema) => cmd::schema::run(schema),
+        Command::Completions(completions) => cmd::completions::run(completions),
+        Command::Man(man) => cmd::man::run(man),
     };
     let exit: Exit = ended.unwrap_or_else(|fault| {
         terminal::complain(&fault);

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::args::ColorChoice;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::version;
 
 /// Columns when nobody says how many there are.
 const WIDTH: usize = 100;
@@ -40,6 +41,11 @@ pub fn complain(fault: &Fault) {
 
 /// Shows what clap has to say: help goes to standard output, a fault to standard error.
 pub fn usage(error: &clap::Error) -> Exit {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if error.kind() == clap::error::ErrorKind::DisplayVersion && version::is_verbose(&words) {
+        drop(print(version::verbose().as_bytes()));
+        return Exit::Ok;
+    }
     drop(error.print());
     if error.use_stderr() { Exit::Usage } else { Exit::Ok }
 }

@@ -1,6 +1,5 @@
 //! `numabench baseline`: read documents of one's own nodes, learn what is normal, keep it, and show it.
 
-use report::document::Tool;
 use report::sink::Sink;
 use results::baseline::{Value, learn, values};
 
@@ -14,7 +13,7 @@ use crate::terminal;
 pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let sink = Sink::open(&args.output).map_err(Fault::usage)?;
     let taken = documents::each(&args.results, |_, document| Ok(values(&document)))?;
-    let tool = Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
+    let tool = crate::version::tool();
     let values: Vec<Value> = taken.iter().flatten().cloned().collect();
     let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
     let json = report::render::json_value(&baseline).map_err(|error| Fault::new(Exit::NoResult, error))?;

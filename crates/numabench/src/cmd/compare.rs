@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use report::document::Tool;
 use report::sink::Sink;
 use results::compare::compare;
 use results::comparison::{Comparison, Counts};
@@ -19,7 +18,7 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
     let sink = file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()?;
     let (base, new) = (side(&args.base, &args.more_base)?, side(&args.new, &args.more_new)?);
-    let tool = Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
+    let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
     let comparison = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
     let json = || report::render::json_value(&comparison).map_err(|error| Fault::new(Exit::NoResult, error));

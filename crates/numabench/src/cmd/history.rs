@@ -1,6 +1,5 @@
 //! `numabench history`: read many documents, say when figures changed their level and what changed with them.
 
-use report::document::Tool;
 use results::history::history;
 use results::run::Run;
 
@@ -13,7 +12,7 @@ use crate::terminal;
 /// Runs the command.
 pub fn run(args: &History) -> Result<Exit, Fault> {
     let runs = documents::each(&args.results, |name, document| Ok(Run::of(name, &document)?))?;
-    let tool = Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
+    let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     if args.json {
         terminal::print(&report::render::json_value(&found).map_err(|error| Fault::new(Exit::NoResult, error))?)?;

@@ -3,11 +3,13 @@
 pub mod baseline;
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
 pub mod latency;
+pub mod man;
 pub mod matrix;
 pub mod mpi;
 pub mod peer;

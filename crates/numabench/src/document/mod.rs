@@ -14,7 +14,7 @@ pub(crate) mod settings;
 pub mod verdict;
 
 use pingpong::{RunConfig, RunState, TimeSpent};
-use report::document::{Document, Level, Message, Platform, SCHEMA, Tool, schema_version};
+use report::document::{Document, Level, Message, Platform, SCHEMA, schema_version};
 use report::environment::Environment;
 use report::launch::{Launch, MissingRank};
 use topo::Topology;
@@ -53,7 +53,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
+        tool: crate::version::tool(),
         command: "pingpong".to_owned(),
         argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         started_at: facts.began.started_at(),

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use pingpong::{Followed, RunConfig, RunState, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
 use ranks::gtl::Gtl;
-use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Plugin, Processes, ThreadLevel, World};
+use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Processes, ThreadLevel, World};
 use report::sink::Sink;
 use topo::Topology;
 
@@ -33,7 +33,7 @@ use crate::fault::Fault;
 use crate::progress::Progress;
 use crate::run_setup::{budget, open, read};
 use crate::signals::Signals;
-use crate::{config, terminal};
+use crate::{config, plugins, terminal};
 pub use agreement::{Agreement, Refusal};
 use handshake::{Handshake, LaunchLayout, layouts};
 use watchdog::Watchdog;
@@ -98,9 +98,7 @@ pub fn start(
     wanted: Option<ThreadLevel>,
     starting: &mut dyn FnMut(&str),
 ) -> Result<(Mpi, String), Fault> {
-    let variable = std::env::var_os("NUMABENCH_MPI");
-    let executable = std::env::current_exe().unwrap_or_default();
-    let plugin = match Plugin::find(variable.as_deref(), &executable) {
+    let plugin = match plugins::find(launch) {
         Ok(plugin) => plugin,
         Err(error) => {
             let tried: Vec<String> = error.tried.iter().map(ToString::to_string).collect();

@@ -2,7 +2,6 @@
 
 use placement::{Dialect, Selection, Situation, Strategy, TargetId, say};
 use report::PlaceDocument;
-use report::document::Tool;
 use report::place::{Candidate, Line, Machine, Place, PlacedGpu, SCHEMA, schema_version};
 use topo::model::Rung;
 use topo::{Survey, Topology};
@@ -30,7 +29,7 @@ pub fn build(
     PlaceDocument {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
+        tool: crate::version::tool(),
         argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         started_at: began.started_at(),
         elapsed_s: elapsed.as_secs_f64(),

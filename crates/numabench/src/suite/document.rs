@@ -8,7 +8,7 @@ use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
 use report::device::Device;
-use report::document::{Document, Level, Message, Platform, SCHEMA, Tool, schema_version};
+use report::document::{Document, Level, Message, Platform, SCHEMA, schema_version};
 use report::environment::Environment;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
@@ -54,7 +54,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
+        tool: crate::version::tool(),
         command: (*command).to_owned(),
         argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         started_at: facts.began.started_at(),

@@ -1,7 +1,7 @@
 //! The trial document: what is known before the runs, and what follows from them.
 
 use report::TrialDocument;
-use report::document::{Status, Tool};
+use report::document::Status;
 use report::trial::{
     SCHEMA, TrialComparison, TrialDrift, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStop,
     TrialVerdict, schema_version,
@@ -62,7 +62,7 @@ pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
     TrialDocument {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
+        tool: crate::version::tool(),
         argv: facts.argv.clone(),
         started_at: facts.started_at.clone(),
         elapsed_s: state.elapsed_s,

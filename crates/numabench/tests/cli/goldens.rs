@@ -59,12 +59,6 @@ fn the_help_is_what_is_documented_with_every_exit_code() {
 }
 
 #[test]
-fn the_version_is_one_line() {
-    let text = run(&["--version"]).well().out;
-    assert_eq!(text, format!("numabench {}\n", env!("CARGO_PKG_VERSION")));
-}
-
-#[test]
 fn topo_of_two_packages_names_l3s_gpus_reserved_cores_and_offline_pus() -> Done {
     insta::assert_snapshot!("topo_two_packages", topo("two-packages-gpus.xml", "100")?);
     Ok(())

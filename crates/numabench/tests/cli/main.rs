@@ -21,6 +21,7 @@
 //! * `results`    comparisons and exports of documents;
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
+//! * `installed`  version, manual pages and completions, as tools and shells read them;
 //! * `contrib`    the examples to take along, run;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
@@ -40,6 +41,7 @@ mod figures;
 mod goldens;
 mod guest;
 mod guest_check;
+mod installed;
 mod kinds;
 #[allow(dead_code, reason = "other binaries use the rest")]
 mod lab;

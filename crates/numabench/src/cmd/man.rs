@@ -1,0 +1,91 @@
+//! `numabench man`: manual pages, from the same description that parses the command line.
+//!
+//! clap_mangen writes name, synopsis, description and options. What stands behind `--help` (exit codes and examples) would become one
+//! paragraph with it; here the codes are a list and the examples are lines. The date is the
+//! commit's: a page is the same for the same sources.
+
+use std::io;
+use std::path::Path;
+
+use clap_mangen::Man as Page;
+use roff::{Roff, bold, roman};
+
+use crate::args::man::Man;
+use crate::exit::{Exit, TABLE};
+use crate::fault::Fault;
+use crate::{examples, terminal, version};
+
+/// Runs the command.
+pub fn run(args: &Man) -> Result<Exit, Fault> {
+    let mut pages = Vec::new();
+    let mut command = examples::command().disable_help_subcommand(true);
+    command.build();
+    collect(&command, &mut pages).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    match &args.dir {
+        None => terminal::print(&pages[0].1)?,
+        Some(folder) => write(folder, &pages)?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// This command's page and those of the commands below it.
+fn collect(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    pages.push(page(command)?);
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        collect(below, pages)?;
+    }
+    Ok(())
+}
+
+/// The file's name and text.
+fn page(command: &clap::Command) -> io::Result<(String, Vec<u8>)> {
+    let page = Page::new(command.clone())
+        .manual("numabench")
+        .date(version::DATE)
+        .source(format!("numabench {}", version::NUMBER));
+    let mut text = Vec::new();
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    page.render_options_section(&mut text)?;
+    if command.has_subcommands() {
+        page.render_subcommands_section(&mut text)?;
+    }
+    let mut end = Roff::new();
+    exit_status(&mut end);
+    lines(&mut end, command);
+    end.to_writer(&mut text)?;
+    Ok((page.get_filename(), text))
+}
+
+/// [`TABLE`] as a list: a code and what it means.
+fn exit_status(to: &mut Roff) {
+    to.control("SH", ["EXIT STATUS"]);
+    for (code, meaning) in TABLE.lines().filter_map(|line| line.trim_start().split_once("  ")) {
+        to.control("TP", ["8"]).text([bold(code)]).text([roman(meaning.trim_start())]);
+    }
+}
+
+/// The command's examples, each line as it is typed with what it is for.
+fn lines(to: &mut Roff, command: &clap::Command) {
+    let path = command.get_bin_name().unwrap_or_else(|| command.get_name());
+    let Some(examples) = examples::of(path) else { return };
+    to.control("SH", ["EXAMPLES"]);
+    for (line, what) in examples {
+        to.control("TP", []).text([bold(*line)]).text([roman(*what)]);
+    }
+}
+
+fn write(folder: &Path, pages: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+    let fault = |error: io::Error, path: &Path| {
+        let error = anyhow::Error::new(error).context(format!("cannot write {}", path.display()));
+        Fault::new(Exit::NoResult, error)
+    };
+    std::fs::create_dir_all(folder).map_err(|error| fault(error, folder))?;
+    for (name, text) in pages {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| fault(error, &path))?;
+    }
+    Ok(())
+}
