@@ -1,36 +1,239 @@
-//! `cargo xtask dist`: one archive to unpack on a cluster: the binary, its licences, the README and the job scripts.
+//! `cargo xtask dist`: release archives for clusters, one for each architecture, made on one Debian machine; nothing in them is newer than RHEL 8.
 //!
-//! The binary is linked with glibc at run time, never statically: a static program cannot open a GPU driver. So it runs
-//! where glibc is no older than here and hwloc's library is found; what it needs is printed. No musl, no bundling.
+//! ```text
+//! tools ─► hwloc (static) ─► binary, plug-ins ─► tree ─► every ELF held against glibc 2.28 ─► .tar.xz, .sha256
+//! ```
+//!
+//! The binary is linked with glibc at run time, never statically: a static program cannot open a GPU driver. zig has the symbols of every glibc,
+//! so `cargo zigbuild` links for one as old as is wanted, for both architectures, without a container. hwloc is built in, because clusters have
+//! none or an old one. What the archives promise (architecture, glibc, size, needed libraries) is read from the files themselves; `--prove` runs them
+//! in the oldest system that can be had. Left out: musl, because a static program opens no driver; RPMs and .debs, which `packaging/` makes.
 
-use std::path::Path;
+mod binary;
+mod elf;
+mod hwloc;
+mod licences;
+mod packages;
+mod plugins;
+mod prove;
+mod sbom;
+mod tools;
+mod tree;
+
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::step;
 
-const BESIDE: [&str; 5] = ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "METHOD.md", "jobs"];
+/// The newest glibc that anything in an archive may ask for: RHEL 8's.
+pub const GLIBC: (u32, u32) = (2, 28);
+/// The largest binary, in bytes.
+const LARGEST: u64 = 12 << 20;
 
-/// Runs the command; it takes no argument.
-pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}", args.join(" "));
+/// One of the architectures that archives are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arch {
+    /// LUMI, Leonardo, and most others.
+    X86,
+    /// GH200.
+    Arm,
+}
+
+impl Arch {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::X86, Self::Arm];
+
+    /// As the kernel and Rust name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86 => "x86_64",
+            Self::Arm => "aarch64",
+        }
     }
-    step::run(Command::new("cargo").args(["build", "--release", "--locked"]).current_dir(root))?;
 
-    let name = format!("numabench-{}-{}-linux-gnu", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
-    let dist = root.join("target/dist");
-    std::fs::create_dir_all(&dist).with_context(|| format!("cannot make {}", dist.display()))?;
-    // tar renames on the way in, so nothing needs to be copied together first.
-    let mut tar = Command::new("tar");
-    tar.arg("-czf").arg(format!("target/dist/{name}.tar.gz"));
-    tar.args(["--owner=0", "--group=0", &format!("--transform=s,^target/release/,,;s,^,{name}/,")]);
-    tar.arg("target/release/numabench").args(BESIDE).current_dir(root);
-    step::run(&mut tar)?;
+    /// Rust's target.
+    pub fn target(self) -> String {
+        format!("{}-unknown-linux-gnu", self.name())
+    }
 
-    println!(
-        "\ntarget/dist/{name}.tar.gz\nIt needs these libraries where it runs (hwloc and glibc, as here or newer):"
-    );
-    step::run(Command::new("ldd").arg("target/release/numabench").current_dir(root))
+    /// Whether this machine runs it.
+    pub fn is_here(self) -> bool {
+        self.name() == std::env::consts::ARCH
+    }
+
+    /// What runs a program of it here: nothing, or an emulator.
+    pub fn runner(self) -> Option<String> {
+        (!self.is_here()).then(|| format!("qemu-{}-static", self.name()))
+    }
+}
+
+/// Where things lie.
+pub struct Folders {
+    /// The repository.
+    pub root: PathBuf,
+    /// target/dist.
+    pub dist: PathBuf,
+}
+
+impl Folders {
+    /// The archive's name, and that of the folder in it.
+    pub fn name(arch: Arch) -> String {
+        format!("numabench-{}-{}-linux-gnu", env!("CARGO_PKG_VERSION"), arch.name())
+    }
+
+    /// The tree that becomes an archive.
+    pub fn tree(&self, arch: Arch) -> PathBuf {
+        self.dist.join("tree").join(Self::name(arch))
+    }
+}
+
+/// What was typed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    archs: Vec<Arch>,
+    hwloc: Option<PathBuf>,
+    no_plugins: bool,
+    prove: bool,
+}
+
+fn options(args: &[String]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--arch" => {
+                let name = words.next().context("--arch takes x86_64 or aarch64")?;
+                let arch = Arch::ALL.into_iter().find(|arch| arch.name() == name);
+                options.archs.push(arch.with_context(|| format!("--arch {name:?}; allowed: x86_64, aarch64"))?);
+            }
+            "--hwloc" => options.hwloc = Some(words.next().context("--hwloc takes hwloc's source archive")?.into()),
+            "--no-plugins" => options.no_plugins = true,
+            "--prove" => options.prove = true,
+            other => bail!(
+                "unknown argument {other:?}; allowed: --arch x86_64|aarch64, --hwloc SOURCE.tar.*, --no-plugins, --prove"
+            ),
+        }
+    }
+    if options.archs.is_empty() {
+        options.archs = Arch::ALL.to_vec();
+    }
+    Ok(options)
+}
+
+/// Runs the command.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    let options = options(args)?;
+    let folders = Folders { root: root.to_path_buf(), dist: root.join("target/dist") };
+    std::fs::create_dir_all(&folders.dist).with_context(|| format!("cannot make {}", folders.dist.display()))?;
+    let tools = tools::ready(&folders, &options.archs)?;
+    let source = hwloc::source(&folders, options.hwloc.as_deref())?;
+    for &arch in &options.archs {
+        let hwloc = hwloc::built(&folders, &tools, &source, arch)?;
+        let built = binary::built(&folders, &tools, &hwloc, arch)?;
+        let plugins =
+            if options.no_plugins || arch != Arch::X86 { Vec::new() } else { plugins::built(&folders, &tools, arch)? };
+        tree::laid_out(&folders, &source, arch, &built, &plugins)?;
+        check(&folders.tree(arch), arch)?;
+        pack(&folders, arch)?;
+        if options.prove {
+            prove::run(&folders, arch)?;
+        }
+    }
+    Ok(())
+}
+
+/// Holds every ELF of the tree against what an archive promises, and prints what it found.
+fn check(tree: &Path, arch: Arch) -> Result<()> {
+    let mut wrong = Vec::new();
+    println!("\n{:<44} {:>9}  {:<8} needs", "ELF", "bytes", "glibc");
+    for path in tree::files(tree)? {
+        let Some(elf) = elf::read(&path)? else { continue };
+        let name = path.strip_prefix(tree).unwrap_or(&path).display().to_string();
+        let bytes = path.metadata().map(|meta| meta.len()).unwrap_or(0);
+        let glibc = elf.glibc.map_or("none".to_owned(), |(major, minor)| format!("{major}.{minor}"));
+        println!("{name:<44} {bytes:>9}  {glibc:<8} {}", elf.needed.join(" "));
+        if elf.machine != arch.name() {
+            wrong.push(format!("{name} is for {}, not for {}", elf.machine, arch.name()));
+        }
+        if elf.glibc > Some(GLIBC) {
+            wrong.push(format!("{name} asks for glibc {glibc}, more than {}.{}", GLIBC.0, GLIBC.1));
+        }
+        if let Some(library) =
+            elf.needed.iter().find(|library| ["hwloc", "udev", "xml2"].iter().any(|own| library.contains(own)))
+        {
+            wrong.push(format!("{name} needs {library}, which clusters may not have"));
+        }
+        if name == "bin/numabench" && bytes > LARGEST {
+            wrong.push(format!("{name} has {bytes} bytes, more than {LARGEST}"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("; ")) }
+}
+
+/// The archive, its symbols' archive, and the sums of both.
+fn pack(folders: &Folders, arch: Arch) -> Result<()> {
+    let name = Folders::name(arch);
+    let epoch = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(&folders.root).output();
+    let epoch = epoch.ok().map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
+    let epoch = epoch.filter(|epoch| !epoch.is_empty()).unwrap_or_else(|| "0".into());
+    for (archive, of) in
+        [(format!("{name}.tar.xz"), name.clone()), (format!("{name}-debug.tar.xz"), format!("{name}-debug"))]
+    {
+        let mut tar = Command::new("tar");
+        // The same bytes for the same files, whoever makes it.
+        tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw"]);
+        tar.arg(format!("--mtime=@{epoch}")).args(["-C", "tree", "-cJf"]).arg(&archive).arg(of);
+        step::run(tar.current_dir(&folders.dist))?;
+        let sum = Command::new("sha256sum")
+            .arg(&archive)
+            .current_dir(&folders.dist)
+            .output()
+            .context("cannot run sha256sum")?;
+        std::fs::write(folders.dist.join(format!("{archive}.sha256")), &sum.stdout)?;
+        let bytes = folders.dist.join(&archive).metadata()?.len();
+        println!(
+            "target/dist/{archive}: {:.1} MB; {}",
+            bytes as f64 / 1e6,
+            String::from_utf8_lossy(&sum.stdout).trim()
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(words: &[&str]) -> Result<Options> {
+        options(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn without_arguments_both_architectures_are_made_and_what_is_unknown_is_named() -> Result<()> {
+        assert_eq!(typed(&[])?.archs, Arch::ALL);
+        assert_eq!(
+            typed(&["--arch", "aarch64", "--prove"])?,
+            Options { archs: vec![Arch::Arm], prove: true, ..Options::default() }
+        );
+        for (words, named) in
+            [(&["--arch", "riscv64"][..], "riscv64"), (&["--musl"], "--musl"), (&["--hwloc"], "--hwloc")]
+        {
+            let error = typed(words).expect_err("unknown").to_string();
+            assert!(error.contains(named), "{error}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_tree_with_a_program_of_this_machine_is_refused_where_its_glibc_or_architecture_is_another() -> Result<()> {
+        let tree = tempfile::tempdir()?;
+        std::fs::create_dir(tree.path().join("bin"))?;
+        std::fs::copy(std::env::current_exe()?, tree.path().join("bin/other"))?;
+        let other = Arch::ALL.into_iter().find(|arch| !arch.is_here()).context("one is not this machine's")?;
+        let error = check(tree.path(), other).expect_err("of another machine").to_string();
+        assert!(error.contains(std::env::consts::ARCH) && error.contains(other.name()), "{error}");
+        Ok(())
+    }
 }

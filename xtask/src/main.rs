@@ -10,6 +10,7 @@ mod dist;
 mod mpi_plugin;
 mod need;
 mod package_manager;
+mod recipes;
 mod schema;
 mod scripts;
 mod setup;
@@ -39,8 +40,13 @@ const COMMANDS: &[Command] = &[
         "the MPI plug-in beside target/release/numabench, with the site's mpicc [--out FILE | --each]",
         mpi_plugin::run,
     ),
+    ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
-    ("dist", "a release archive in target/dist", dist::run),
+    (
+        "dist",
+        "release archives in target/dist for glibc 2.28 [--arch x86_64|aarch64, --hwloc SOURCE, --no-plugins, --prove]",
+        dist::run,
+    ),
 ];
 
 fn main() -> ExitCode {

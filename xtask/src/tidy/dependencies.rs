@@ -38,7 +38,11 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Crates of others that only some of ours may use, and why a stray use is wrong.
 const OWNED: &[(&str, &[&str], &str)] = &[
-    ("serde_json", &["report"], "JSON is written and read in `report` alone: hand the value to it"),
+    (
+        "serde_json",
+        &["report", "xtask"],
+        "JSON is written and read in `report` alone (xtask writes the bill of materials): hand the value to it",
+    ),
     ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
     ("nvml-wrapper", &["topo"], "NVIDIA's management library is asked in `topo` alone: ask it for the value"),

@@ -164,6 +164,46 @@ fn completes(shell: &str, args: &[&str]) -> Done {
     Ok(())
 }
 
+/// A release's folder with this binary and the module files, as an archive has it.
+fn release() -> Result<tempfile::TempDir, Box<dyn std::error::Error>> {
+    let release = tempfile::tempdir()?;
+    let modules = release.path().join("share/modulefiles/numabench");
+    fs::create_dir_all(&modules)?;
+    fs::create_dir(release.path().join("bin"))?;
+    std::os::unix::fs::symlink(BINARY, release.path().join("bin/numabench"))?;
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/modulefiles");
+    fs::copy(ours.join("numabench.tcl"), modules.join("1.0"))?;
+    fs::copy(ours.join("numabench.lua"), modules.join("1.0.lua"))?;
+    Ok(release)
+}
+
+#[test]
+fn module_systems_find_the_release_by_the_module_files_own_place() -> Done {
+    let release = release()?;
+    let root = fs::canonicalize(release.path())?.display().to_string();
+    let systems = [
+        ("Environment Modules", "/usr/lib/x86_64-linux-gnu/modulecmd.tcl"),
+        ("Lmod", "/usr/share/lmod/lmod/libexec/lmod"),
+    ];
+    for (system, command) in systems {
+        if !Path::new(command).is_file() {
+            skipped(&format!("the module file of {system}: there is no {command}"));
+            continue;
+        }
+        let mut load = Command::new(command);
+        load.args(["bash", "load", "numabench"]).env("PATH", "/usr/bin:/bin").env_remove("MANPATH");
+        load.env("MODULEPATH", format!("{root}/share/modulefiles")).env_remove("LOADEDMODULES");
+        let output = load.output()?;
+        let script = String::from_utf8_lossy(&output.stdout).into_owned();
+        let ask = format!("{script}\nnumabench --version && echo \"$MANPATH $NUMABENCH_JOBS\"");
+        let said = said("bash", &["--norc", "-c", &ask], b"")?;
+        assert!(said.contains("numabench ") && said.contains(" build for "), "{system}: {said}{script}");
+        assert!(said.contains(&format!("{root}/share/man:")), "{system}: {said}");
+        assert!(said.contains(&format!("{root}/share/numabench/jobs")), "{system}: {said}");
+    }
+    Ok(())
+}
+
 #[test]
 fn pages_that_cannot_be_written_are_named() -> Done {
     let file = tempfile::NamedTempFile::new()?;

