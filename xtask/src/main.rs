@@ -35,18 +35,10 @@ const COMMANDS: &[Command] = &[
     ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
     ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
-    (
-        "mpi-plugin",
-        "the MPI plug-in beside target/release/numabench, with the site's mpicc [--out FILE | --each]",
-        mpi_plugin::run,
-    ),
+    ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
-    (
-        "dist",
-        "release archives in target/dist for glibc 2.28 [--arch x86_64|aarch64, --hwloc SOURCE, --no-plugins, --prove]",
-        dist::run,
-    ),
+    ("dist", "release archives in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
 ];
 
 fn main() -> ExitCode {
