@@ -55,6 +55,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("numabench latency", &[("numabench latency", "the time of one load from each node's memory")]),
     ("numabench peer", &[("numabench peer", "every GPU's memory to every other's")]),
     (
+        "numabench mpi",
+        &[
+            ("mpirun -n 2 --bind-to none numabench mpi", "host memory, and what MPI does with GPU memory"),
+            ("srun -n 2 --gpus-per-task=1 numabench mpi --expect direct", "in CI: 5 where it is not direct"),
+            ("mpirun -n 4 numabench mpi --pairs all --operations none", "every two ranks, staged by numabench"),
+        ],
+    ),
+    (
         "numabench sweep",
         &[
             ("numabench sweep", "bandwidth and time from 4 B to 1 GiB"),

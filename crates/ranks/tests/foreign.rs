@@ -124,7 +124,7 @@ fn an_mpi_that_does_not_start_or_allows_no_threads_is_an_error_that_says_so() {
         ("single", "LEVEL=0", "MPI_Init_thread failed: gave MPI_THREAD_SINGLE where MPI_THREAD_FUNNELED is the least"),
     ] {
         let Some(file) = plugin(folder.path(), name, &[defined]) else { return };
-        let error = open(&file).expect("opened").start().expect_err("refused").to_string();
+        let error = open(&file).expect("opened").start(None).expect_err("refused").to_string();
         assert!(error.starts_with(what), "{error}");
     }
 }

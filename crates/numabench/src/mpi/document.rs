@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use exchange::{Attempt, CaseFound, Found, Outcome, PairFound, Path, Placed, verdict};
 use ranks::Launch;
 use report::MpiDocument;
-use report::document::{Status, Tool};
+use report::document::Status;
 use report::mpi::{
     MpiCase, MpiDeviceMemory, MpiLibrary, MpiOperation, MpiPair, MpiPlaced, MpiRank, MpiSettings, MpiWitness, SCHEMA,
     rows, schema_version,
@@ -26,7 +26,7 @@ use crate::document_journal::{is_due, print_document, settled};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::signals::survive_file_size_limit;
-use crate::terminal;
+use crate::{terminal, version};
 
 /// Variables that decide how an MPI library sends: shown as they were set.
 const VARIABLES: [&str; 17] = [
@@ -131,7 +131,7 @@ impl<'a> Kept<'a> {
         let mut document = MpiDocument {
             schema: SCHEMA.to_owned(),
             schema_version: schema_version(),
-            tool: Tool { name: "numabench".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None },
+            tool: version::tool(),
             argv: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             started_at: self.began.started_at(),
             elapsed_s: self.began.elapsed().as_secs_f64(),
