@@ -70,11 +70,13 @@ const VALUES: &[&str] = &[
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
+    let mut slowest = Duration::ZERO;
     for _ in 0..field.extent.lines {
         let ((before, codes), value) = (random.of(OPTIONS), random.of(VALUES));
         // Standard input ends at once here: a path that stands for it holds nothing.
         let args: Vec<&str> = before.iter().copied().chain([*value]).collect();
         let ended = run(Command::new(field.binary).args(&args), &field.folder)?;
+        slowest = slowest.max(ended.took);
         let told = ended.err.lines().any(|line| line.contains("error: "));
         // An empty list of GPUs, PUs or sizes is refused as well, and so is a missing value.
         let wrong = match ended.code {
@@ -87,5 +89,6 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         };
         tally.count(&format!("{args:?}"), wrong);
     }
+    tally.note(format!("the slowest took {:.2} s", slowest.as_secs_f64()));
     Ok(())
 }

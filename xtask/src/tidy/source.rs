@@ -41,6 +41,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/topo/src/child",
     "tests/fake-driver/src/",
     "tests/fake-mpi/",
+    "tests/slow-disk/",
     "tests/hip-over-cuda/src/",
 ];
 
