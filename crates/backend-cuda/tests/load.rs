@@ -246,7 +246,7 @@ fn failures(text: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn what_never_queues_needs_no_stream_and_no_event() {
-    // Without a latch to try no stream is made at all, but for both directions at once and for ranks that take turns.
+    // Without a latch to try no stream is made at all, but for both directions at once, for ranks that take turns and for what is made to queue.
     let told = "fail cuStreamCreate * 917; fail cuEventCreate * 917; fail cuMemcpyHtoDAsync * 917; fail cuMemcpyDtoHAsync * 917";
     let output = run("conformance", &["none"], &fake(), &[("FAKE_FAULTS", told), ONE_DEVICE]);
     let text = String::from_utf8_lossy(&output.stdout);
@@ -255,7 +255,13 @@ fn what_never_queues_needs_no_stream_and_no_event() {
         failures.iter().map(|(check, _)| check.split(&[',', ':'][..]).next().unwrap_or(check)).collect();
     let by_kernels =
         ["a kernel copies the bytes that were asked for", "a chain of loads is followed to where it leads"];
-    assert_eq!(names, [&["both at once", "two threads share the device"], &by_kernels[..]].concat(), "{text}");
+    let buffers = [
+        "a buffer's copies go between equal offsets",
+        "a buffer's first copies have ended while later ones wait their turn",
+        "a buffer beside pageable memory",
+    ];
+    let expected = [&["both at once", "two threads share the device"], &by_kernels[..], &buffers[..]].concat();
+    assert_eq!(names, expected, "{text}");
     assert!(failures.iter().all(|(_, why)| why.contains("cuStreamCreate failed with code 917")), "{text}");
 }
 
