@@ -44,7 +44,7 @@ impl Here<'_> {
                 let (pu, affinity, pages) = (seen.pu, seen.affinity, seen.pages.per_node);
                 return Ok(Answer::Placed(Placed { pu, affinity, pages, mismatch }));
             }
-            Order::Leave => return Ok(Answer::Took(0)),
+            Order::Stay | Order::Leave => return Ok(Answer::Took(0)),
             Order::Reach { with } => return Ok(Answer::Reached(self.reached(*with))),
             Order::Rounds { with, .. }
             | Order::Check { with, .. }
@@ -126,6 +126,9 @@ pub fn follow(here: &mut Here, comm: &mut Communicator, journal: &mut dyn Journa
             return Ok(());
         }
         journal.doing(&doing(here.rank, &order));
+        if order == Order::Stay {
+            continue;
+        }
         let answer = here.perform(&order);
         journal.doing(&Doing::Else);
         comm.send(message.from, &write(&answer))?;
@@ -145,6 +148,6 @@ pub(crate) fn doing(rank: usize, order: &Order) -> Doing {
         Order::Count { with, bytes, .. } => {
             Doing::Case { ranks: pair(*with), case: case(crate::case::Path::GpuAware, *bytes) }
         }
-        Order::Look { .. } | Order::Reach { .. } | Order::Leave => Doing::Else,
+        Order::Look { .. } | Order::Reach { .. } | Order::Stay | Order::Leave => Doing::Else,
     }
 }

@@ -50,6 +50,8 @@ const MOST_ROUNDS: f64 = 20_000.0;
 const COUNTED_BYTES: usize = 1 << 26;
 /// How long the other rank's answer is waited for when this one's call failed: it may be waiting for what never comes.
 const OTHERS: Duration = Duration::from_secs(2);
+/// How often ranks that have nothing to do are told so: one that hears nothing has lost the leader.
+const STAY_EVERY: Duration = Duration::from_secs(2);
 /// The smallest message that is counted: smaller ones may go another way.
 const COUNTED_FROM: usize = 4 << 20;
 
@@ -63,6 +65,7 @@ struct Work<'a, 'w, 'h> {
     random: SplitMix64,
     found: Found,
     key: u64,
+    told_to_stay: Instant,
     /// The ranks are no longer at the same place: nothing more can be measured.
     broken: bool,
 }
@@ -90,6 +93,7 @@ impl Lead {
             random,
             found: Found::default(),
             key: self.seed,
+            told_to_stay: Instant::now(),
             broken: false,
         };
         for pair in pairs {
@@ -129,6 +133,7 @@ impl Work<'_, '_, '_> {
     /// Has ranks do something, this one last; their answers in the same order.
     fn tell(&mut self, orders: &[(usize, Order)]) -> Result<Vec<Answer>, ExchangeFault> {
         let own = self.here.rank;
+        self.tell_the_others_to_stay(orders)?;
         for (rank, order) in orders.iter().filter(|(rank, _)| *rank != own) {
             self.comm.send(*rank, &write(order))?;
         }
@@ -162,6 +167,19 @@ impl Work<'_, '_, '_> {
         self.journal.doing(&Doing::Else);
         let none = || Answer::Failed(SILENT.to_owned());
         Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect())
+    }
+
+    /// Tells ranks without an order that they are still needed, if it is time to.
+    fn tell_the_others_to_stay(&mut self, orders: &[(usize, Order)]) -> Result<(), ExchangeFault> {
+        if self.told_to_stay.elapsed() < STAY_EVERY {
+            return Ok(());
+        }
+        self.told_to_stay = Instant::now();
+        let idle = |rank: &usize| *rank != self.here.rank && orders.iter().all(|(one, _)| one != rank);
+        for rank in (0..self.comm.place().size).filter(idle) {
+            self.comm.send(rank, &write(&Order::Stay))?;
+        }
+        Ok(())
     }
 
     fn pair(&mut self, ranks: [usize; 2]) -> Result<(), ExchangeFault> {

@@ -23,6 +23,8 @@ pub(crate) enum Order {
     Attempt { with: usize, operation: Operation, bytes: usize, key: u64 },
     /// So many messages of device memory from the lower one to the higher one, with the links' counters read before and after.
     Count { with: usize, bytes: usize, messages: u32 },
+    /// Nothing, for others are measured.
+    Stay,
     /// It is over.
     Leave,
 }

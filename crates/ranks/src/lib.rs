@@ -24,6 +24,7 @@ mod mpi;
 mod naps;
 mod page;
 mod plugin;
+pub mod pmi;
 mod processes;
 mod rendezvous;
 mod solo;

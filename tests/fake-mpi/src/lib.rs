@@ -2,7 +2,7 @@
 //! of the stand-in driver.
 //!
 //! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV, as of a library that reads a device's address; `hang` never
-//! returns; `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
+//! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
 //! ends the process unless its library for the GPU (`GTL`) is there.
 //!
 //! Real functions are called by their profiling names (PMPI_…), which every MPI has. Arguments are passed on as words: handles are pointers in one MPI and integers in
@@ -45,7 +45,17 @@ fn told(operation: &str) -> Option<&'static str> {
         let pair = |part: &str| part.trim().split_once(' ').map(|(how, what)| (how.to_owned(), what.trim().to_owned()));
         text.split(';').filter_map(pair).collect()
     });
-    told.iter().find(|(_, what)| what == operation).map(|(how, _)| how.as_str())
+    let (how, _) = told.iter().find(|(_, what)| what == operation)?;
+    match how.split_once('@') {
+        None => Some(how),
+        Some((how, rank)) => is_rank(rank).then_some(how),
+    }
+}
+
+/// Whether the launcher gave this process that number.
+fn is_rank(number: &str) -> bool {
+    let named = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"].map(std::env::var);
+    named.into_iter().find_map(Result::ok).is_some_and(|rank| rank == number)
 }
 
 /// Whether the stand-in driver gave this address as a device's.

@@ -65,7 +65,7 @@ pub enum Told {
     Doing(Doing),
     /// This is known.
     Found(Found),
-    /// All was done.
+    /// All was done; it leaves now.
     Over,
 }
 

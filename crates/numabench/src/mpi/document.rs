@@ -83,11 +83,20 @@ impl<'a> Kept<'a> {
 
     /// Writes what is known so far, if it is time to.
     pub fn keep(&mut self, met: &Met, found: &Found) {
-        let due = self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took));
-        let Some(sink) = self.sink.as_ref().filter(|_| due) else { return };
+        if self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)) {
+            self.write(&self.document(met, found, Status::Running, None, None));
+        }
+    }
+
+    /// Writes what is known when a signal came.
+    pub fn interrupted(&mut self, met: &Met, found: &Found, exit: Exit) {
+        self.write(&self.document(met, found, Status::Interrupted, Some("a signal came".to_owned()), Some(exit)));
+    }
+
+    fn write(&mut self, document: &MpiDocument) {
+        let Some(sink) = self.sink.as_ref() else { return };
         let began = Instant::now();
-        let document = self.document(met, found, Status::Running, None, None);
-        let kept = json(&document).and_then(|bytes| Ok(sink.write(&bytes)?));
+        let kept = json(document).and_then(|bytes| Ok(sink.write(&bytes)?));
         if let (Err(why), false) = (kept, self.warned) {
             terminal::say(&format!("warning: the document could not be kept up to date: {why}"));
             self.warned = true;

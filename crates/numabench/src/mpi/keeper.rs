@@ -2,6 +2,9 @@
 //! so nothing that happens there reaches it.
 //!
 //! The keeper of rank 0 has the result. It looks at the other rank's process too, where that is on its host: a partner that died leaves the session waiting in MPI.
+//!
+//! Launchers end all processes when one leaves whose MPI did not finish, and mostly with a code that is none of theirs. So a keeper whose session died tells Hydra
+//! that it leaves ([`ranks::pmi`]), leaves a step of Slurm at once, and under the others stays until rank 0's has left; and rank 0's is the first to lose patience.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -12,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use exchange::{Attempt, Case, Doing, Found, Operation, Outcome, PairFound, Path, Pattern};
-use ranks::Launch;
+use ranks::{Launch, Launcher};
 
 use super::channel::{Met, SESSION, Told, hear, pair};
 use super::document::{Ending, Kept};
@@ -25,11 +28,17 @@ use crate::terminal;
 
 /// How often the keeper looks at the clock, at signals and at the other rank's process.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a session may take to leave after it was told to.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long a session may take to come to an end after a signal: mpirun kills 0.3 to 0.7 s after it.
+const GRACE: Duration = Duration::from_millis(250);
+/// How long it may take to leave when all was done.
+const LEAVES: Duration = Duration::from_secs(15);
+/// How much longer than in an operation a session may say nothing between them: a rank that has nothing to do is told so every few seconds.
+const BETWEEN: Duration = Duration::from_secs(15);
+/// How much longer the keepers of other ranks wait than rank 0's, which concludes and leaves first.
+const LATER: Duration = Duration::from_secs(5);
 /// How long a partner's process may be gone before this session's own death, or its answer, no longer explains it.
-const PARTNER: Duration = Duration::from_millis(500);
-/// How long the keeper of another rank stays after its session died: a launcher ends all as soon as one leaves.
+const PARTNER: Duration = Duration::from_millis(200);
+/// How long the keeper of another rank gives rank 0's to conclude.
 const STAYS: Duration = Duration::from_secs(5);
 
 /// What the keeper knows.
@@ -39,12 +48,13 @@ struct Known {
     doing: Doing,
     since: Instant,
     found: Found,
-    over: bool,
 }
 
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
+    /// It did all that it was to do, and leaves.
+    Over,
     /// By itself, with this status.
     Left(ExitStatus),
     /// It said nothing for longer than the limit, and was ended.
@@ -63,23 +73,61 @@ pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
     let mut kept = Kept::open(args, launch)?;
     let signals = Signals::catch()?;
     let (mut child, told) = session().map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let mut known = Known {
-        starting: None,
-        met: None,
-        doing: Doing::Else,
-        since: Instant::now(),
-        found: Found::default(),
-        over: false,
-    };
-    let end = watch(args, &mut child, &told, &mut known, &signals, &mut kept)?;
-    settle(&mut known, &end, args.operation_timeout);
+    let mut known =
+        Known { starting: None, met: None, doing: Doing::Else, since: Instant::now(), found: Found::default() };
     let leads = launch.speaks();
+    let patience = Patience::new(args.operation_timeout, leads);
+    let mut partners = Partners::default();
+    let end = watch(&patience, &mut child, &told, &mut known, &signals, &mut kept, &mut partners)?;
+    // One that comes from here on changes nothing: what it would end has ended.
+    let signal = signals.exit().filter(|_| end != End::Over || known.found.interrupted);
+    settle(&mut known, &end, args.operation_timeout);
     let Some(met) = &known.met else { return Err(before_they_met(&known, &end, leads, &signals)) };
-    if !leads {
-        return Ok(follower(&known, &end));
+    // At once: a launcher that ends this process too will do so soon.
+    let concluded = if leads {
+        let why = (end != End::Over).then(|| why(&known, &end));
+        kept.conclude(met, &known.found, &Ending { why, signal, over: end == End::Over })
+    } else {
+        if known.doing != Doing::Else && matches!(end, End::Left(status) if status.signal().is_some()) {
+            terminal::say(&format!("note: on this rank: {}", why(&known, &end)));
+        }
+        // Rank 0's keeper has the result and its code.
+        Ok(Exit::Ok)
+    };
+    let finished = end == End::Over && left(&mut child);
+    let may_leave = finished
+        || match launch.launcher {
+            Launcher::Hydra => ranks::pmi::finalize(),
+            // With PMIx it ends the step as soon as a session has died, without it never: either way nobody is waited for.
+            Launcher::Srun => true,
+            _ => false,
+        };
+    if !leads && !may_leave {
+        stay(met, child.id(), args.operation_timeout, &signals, &mut partners);
     }
-    let why = (!known.over).then(|| why(&known, &end));
-    kept.conclude(met, &known.found, &Ending { why, signal: signals.exit(), over: known.over })
+    concluded
+}
+
+/// How long a session may say nothing.
+struct Patience {
+    operation: Duration,
+    between: Duration,
+}
+
+impl Patience {
+    fn new(operation: Duration, leads: bool) -> Self {
+        let operation = if leads { operation } else { operation + LATER };
+        Self { operation, between: operation + BETWEEN }
+    }
+
+    /// While this is known; `None` before all ranks met, when the session has limits of its own.
+    fn with(&self, known: &Known) -> Option<Duration> {
+        known.met.as_ref()?;
+        Some(match &known.doing {
+            Doing::Else => self.between,
+            _ => self.operation,
+        })
+    }
 }
 
 /// Starts the session, whose standard input is the channel.
@@ -106,21 +154,27 @@ fn session() -> anyhow::Result<(Child, Receiver<Told>)> {
 
 /// Hears the session until it has ended.
 fn watch(
-    args: &Mpi,
+    patience: &Patience,
     child: &mut Child,
     told: &Receiver<Told>,
     known: &mut Known,
     signals: &Signals,
     kept: &mut Kept,
+    partners: &mut Partners,
 ) -> Result<End, Fault> {
     let mut leave_by: Option<Instant> = None;
-    let mut partners = Partners::default();
     let mut partner_gone: Option<(usize, Instant)> = None;
     loop {
         match told.recv_timeout(LOOK) {
             Ok(message) => {
-                take(known, message);
+                let met_now = matches!(message, Told::Met(_));
+                if take(known, message) {
+                    return Ok(End::Over);
+                }
                 if let Some(met) = &known.met {
+                    if met_now {
+                        partners.meet(met, child.id());
+                    }
                     kept.keep(met, &known.found);
                 }
                 continue;
@@ -131,7 +185,11 @@ fn watch(
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if signals.exit().is_some() && leave_by.is_none() {
+        if let (Some(exit), None) = (signals.exit(), leave_by) {
+            // First what is known: this process may be killed while the session comes to an end.
+            if let Some(met) = &known.met {
+                kept.interrupted(met, &known.found, exit);
+            }
             // A launcher or a terminal signals the session too; one signal more is an echo to it.
             signal(child, rustix::process::Signal::TERM);
             leave_by = Some(Instant::now() + GRACE);
@@ -140,8 +198,7 @@ fn watch(
             end(child);
             return Ok(End::Signalled);
         }
-        let doing = known.doing != Doing::Else;
-        if doing && known.since.elapsed() > args.operation_timeout {
+        if patience.with(known).is_some_and(|limit| known.since.elapsed() > limit) {
             end(child);
             return Ok(End::Hung);
         }
@@ -158,15 +215,17 @@ fn watch(
     }
 }
 
-fn take(known: &mut Known, message: Told) {
+/// Whether it was the last that the session had to say.
+fn take(known: &mut Known, message: Told) -> bool {
     known.since = Instant::now();
     match message {
         Told::Starting(library) => known.starting = Some(library),
         Told::Met(met) => known.met = Some(met),
         Told::Doing(doing) => known.doing = doing,
         Told::Found(found) => known.found = found,
-        Told::Over => known.over = true,
+        Told::Over => return true,
     }
+    false
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
@@ -175,16 +234,29 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
     let _ = pid.map(|pid| rustix::process::kill_process(pid, signal));
 }
 
+/// Ends it without waiting until it has: a GPU's driver may take its time.
 fn end(child: &mut Child) {
     drop(child.kill());
-    drop(child.wait());
+}
+
+/// Waits until it has left, and ends it if it does not; whether it left in good order.
+fn left(child: &mut Child) -> bool {
+    let until = Instant::now() + LEAVES;
+    let mut nap = Duration::from_millis(1);
+    while Instant::now() < until {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => thread::sleep(nap),
+            Err(_) => return false,
+        }
+        nap = (nap * 2).min(LOOK);
+    }
+    end(child);
+    false
 }
 
 /// What is known of the operation in which a session ended, is said of it.
 fn settle(known: &mut Known, end: &End, limit: Duration) {
-    if known.over || *end == End::Signalled {
-        return;
-    }
     let outcome = match end {
         End::Hung => Outcome::Hang(limit.as_secs()),
         End::Partner(rank) => Outcome::Crash(format!("the process of rank {rank} died in it")),
@@ -192,7 +264,7 @@ fn settle(known: &mut Known, end: &End, limit: Duration) {
             Some(signal) => Outcome::Crash(named(signal)),
             None => Outcome::Crash(format!("MPI ended the process with code {}", status.code().unwrap_or_default())),
         },
-        End::Signalled => return,
+        End::Over | End::Signalled => return,
     };
     let (operation, bytes) = match known.doing.clone() {
         Doing::Operation { operation, bytes, .. } => (operation, bytes),
@@ -249,6 +321,7 @@ fn why(known: &Known, end: &End) -> String {
             (None, code) => format!("the session ended with code {} in {what}", code.unwrap_or_default()),
         },
         End::Signalled => "a signal came".to_owned(),
+        End::Over => "it was over".to_owned(),
     }
 }
 
@@ -278,17 +351,14 @@ fn before_they_met(known: &Known, end: &End, leads: bool, signals: &Signals) -> 
     Fault::new(code(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
 }
 
-/// The end of a keeper that has no result to show.
-fn follower(known: &Known, end: &End) -> Exit {
-    if known.over {
-        return Exit::Ok;
+/// Stays until rank 0's keeper has concluded and left, as far as that can be told, or a signal comes.
+fn stay(met: &Met, own: u32, operation: Duration, signals: &Signals, partners: &mut Partners) {
+    let last = Instant::now() + operation + LATER;
+    let mut until = last;
+    while Instant::now() < until && signals.exit().is_none() {
+        if until == last && partners.gone(met, own, &Doing::Else) == Some(0) {
+            until = last.min(Instant::now() + STAYS);
+        }
+        thread::sleep(LOOK);
     }
-    if let (End::Left(status), true) = (end, known.doing != Doing::Else)
-        && status.signal().is_some()
-    {
-        terminal::say(&format!("note: on this rank: {}", why(known, end)));
-    }
-    // Rank 0's keeper has the result and its code.
-    thread::sleep(STAYS);
-    Exit::Ok
 }

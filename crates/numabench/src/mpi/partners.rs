@@ -22,14 +22,21 @@ impl Default for Partners {
 }
 
 impl Partners {
-    /// The rank of what is done now whose session, on the host of the session `own`, is gone.
+    /// Looks at all once, when they have just met: a death is believed only of one that was seen alive.
+    pub fn meet(&mut self, met: &Met, own: u32) {
+        self.look(met, own);
+    }
+
+    /// The rank whose session, on the host of the session `own`, is gone and is waited for: one of those of what is done now, or rank 0, which a rank
+    /// that has nothing to do waits for.
     pub fn gone(&mut self, met: &Met, own: u32, doing: &Doing) -> Option<usize> {
-        let (Doing::Case { ranks, .. } | Doing::Operation { ranks, .. }) = doing else {
-            self.look(met, own);
-            return None;
-        };
         let gone = self.look(met, own);
-        ranks.iter().copied().find(|rank| gone.contains(rank))
+        match doing {
+            Doing::Case { ranks, .. } | Doing::Operation { ranks, .. } => {
+                ranks.iter().copied().find(|rank| gone.contains(rank))
+            }
+            Doing::Else => gone.first().copied().filter(|rank| *rank == 0),
+        }
     }
 
     /// All that are gone.

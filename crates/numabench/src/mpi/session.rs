@@ -37,6 +37,8 @@ const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.0
 
 /// Runs the session of this rank; what it finds goes to the keeper.
 pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
+    // One that hangs in MPI when a launcher kills its keeper would stay for ever.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
     let topology = read()?;
     let found = backends::find(args.backend, args.gpus.is_some(), &topology)?;
     let plan = place(args, launch, &topology, &found)?;
@@ -83,12 +85,14 @@ fn bound(
         rank.meet(memory, &mut agreement)
             .and_then(|(met, memory)| rank.exchange(&met, memory, agreement.comm(), interrupted).map_err(no_result))
     };
+    // Before it leaves: an MPI that dies or hangs in MPI_Finalize takes nothing with it.
+    if ended.is_ok() {
+        Teller.tell(&Told::Over);
+    }
     if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
         Box::new(mpi).leave();
     }
-    ended?;
-    Teller.tell(&Told::Over);
-    Ok(())
+    ended
 }
 
 /// The largest message that is sent.

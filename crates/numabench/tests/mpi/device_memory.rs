@@ -1,6 +1,7 @@
 //! What is said of an MPI's way with device memory. The stand-in's is heap memory, which any MPI takes; `tests/fake-mpi` lets it go wrong.
 
 use std::error::Error;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -10,14 +11,19 @@ use crate::run::Done;
 
 const TWO: &str = "device 0000:05:00.0; device 0000:c1:00.0";
 
-fn with_gpus(mpi: &Mpi, told: &str, args: &[&str]) -> Result<Value, Box<dyn Error>> {
+const COMMON: [&str; 6] = ["--size", "8B,64KiB", "--pattern", "ping-pong", "--max-time", "1s"];
+
+fn variables(told: &str) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut variables = vec![("FAKE_DEVICES", TWO.to_owned())];
     if !told.is_empty() {
         variables.push(("FAKE_MPI", told.to_owned()));
         variables.push(("LD_PRELOAD", driver::fake_mpi()?.display().to_string()));
     }
-    let common = ["--size", "8B,64KiB", "--pattern", "ping-pong", "--max-time", "1s"];
-    Ok(mpi.document(&driver::fake()?, &variables, &[&common, args].concat())?.1)
+    Ok(variables)
+}
+
+fn with_gpus(mpi: &Mpi, told: &str, args: &[&str]) -> Result<Value, Box<dyn Error>> {
+    Ok(mpi.document(&driver::fake()?, &variables(told)?, &[&COMMON, args].concat())?.1)
 }
 
 /// The outcome of each operation at each size, `works` left out.
@@ -92,6 +98,32 @@ fn one_that_hangs_is_ended_at_the_limit() -> Done {
         assert_eq!(wrong[1], ("allreduce".to_owned(), "not-tried".to_owned()));
         assert_eq!(document["exit_code"], 5);
         assert!(verdict(&document).contains("did not return within the limit"), "{}", verdict(&document));
+    }
+    Ok(())
+}
+
+#[test]
+fn one_that_crashes_or_hangs_at_one_rank_alone_ends_with_the_code_of_the_document_too() -> Done {
+    for mpi in all() {
+        for told in ["crash@0 allreduce", "crash@1 allreduce", "hang@1 allreduce"] {
+            let document = with_gpus(&mpi, told, &["--operation-timeout", "8s"])?;
+            let (how, _) = told.split_once('@').ok_or(told)?;
+            assert_eq!(wrong(&document), [("allreduce".to_owned(), how.to_owned())], "{told}: {document:#}");
+            assert_eq!(document["exit_code"], 5, "{told}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_launcher_that_is_told_to_end_while_mpi_hangs_leaves_what_was_measured() -> Done {
+    for mpi in all() {
+        let after = Duration::from_secs(5);
+        let told = variables("hang send")?;
+        let document = mpi.told_to_end(&driver::fake()?, &told, &[&COMMON[..], &["--quiet"]].concat(), after)?;
+        assert_eq!(document["status"], "interrupted", "{}: {document:#}", mpi.name);
+        assert_eq!(document["exit_code"], 143);
+        assert!(figures(&document, "host") > 0, "{document:#}");
     }
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::{self, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -39,7 +41,7 @@ pub fn all() -> Vec<Mpi> {
             skipped(&format!("{name}: no {program}, or no plug-in (cargo xtask mpi-plugin --each builds it)"));
             return None;
         }
-        if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
+        if thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
             skipped(&format!("{name}: two ranks need two PUs"));
             return None;
         }
@@ -58,18 +60,23 @@ impl Mpi {
     /// The same with this driver and these variables.
     #[track_caller]
     pub fn run(&self, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> Ended {
-        let mut command = Command::new(self.program);
+        let mut command = Command::from_std(self.command(driver, ranks, told, args));
+        match command.timeout(LIMIT).output() {
+            Ok(output) => Ended::of(&output),
+            Err(error) => panic!("{} does not start: {error}", self.program),
+        }
+    }
+
+    fn command(&self, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> process::Command {
+        let mut command = process::Command::new(self.program);
         let ranks = ranks.to_string();
-        command.timeout(LIMIT).args(self.options).arg(ranks).envs(variables(driver)).env("NUMABENCH_MPI", &self.plugin);
+        command.args(self.options).arg(ranks).envs(variables(driver)).env("NUMABENCH_MPI", &self.plugin);
         // The preloaded library is the ranks' alone: the launcher's own start is slow enough.
         let (preloaded, others): (Vec<_>, Vec<_>) = told.iter().partition(|(name, _)| *name == "LD_PRELOAD");
         command.envs(others.into_iter().map(|(name, value)| (*name, value)));
         command.arg("env").args(preloaded.into_iter().map(|(name, value)| format!("{name}={value}")));
         command.args([BINARY, "mpi"]).args(args);
-        match command.output() {
-            Ok(output) => Ended::of(&output),
-            Err(error) => panic!("{} does not start: {error}", self.program),
-        }
+        command
     }
 }
 
@@ -89,12 +96,40 @@ impl Mpi {
         let document: Value = serde_json::from_slice(&bytes)?;
         follows(&document, "mpi-v1.json")?;
         let (noted, code) = (document["exit_code"].as_i64(), ended.code.map(i64::from));
-        // Hydra kills whoever is left when rank 0 leaves with a code, and may end with that signal's number in its place.
-        let killed_others = self.name == "MPICH" && (noted, code) == (Some(5), Some(9));
-        if noted != code && !killed_others {
+        if noted != code {
             return Err(format!("the launch ended with {code:?}, the document says {noted:?}: {}", ended.err).into());
         }
         Ok((ended, document))
+    }
+
+    /// The document of such a run whose launcher was told to end some time after it had begun to measure.
+    pub fn told_to_end(
+        &self,
+        driver: &Path,
+        told: &[(&str, String)],
+        args: &[&str],
+        after: Duration,
+    ) -> Result<Value, Box<dyn Error>> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("mpi.json");
+        let json = file.display().to_string();
+        let mut command = self.command(driver, 2, told, &[args, &["--json", &json]].concat());
+        let mut launcher = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let begun = Instant::now();
+        while fs::metadata(&file).map_or(0, |facts| facts.len()) == 0 {
+            if begun.elapsed() > LIMIT {
+                launcher.kill()?;
+                return Err("nothing was measured".into());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        thread::sleep(after);
+        let sent = process::Command::new("kill").args(["-TERM", &launcher.id().to_string()]).status()?;
+        assert!(sent.success());
+        launcher.wait()?;
+        let document = serde_json::from_slice(&fs::read(&file)?)?;
+        follows(&document, "mpi-v1.json")?;
+        Ok(document)
     }
 }
 
