@@ -81,3 +81,26 @@ pub(crate) fn outcome(answers: &[Answer; 2]) -> Outcome {
     });
     wrong.map_or(Outcome::Works, Outcome::Garbage)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_works_where_both_ranks_say_so_and_what_one_saw_is_what_happened() {
+        let right = || Answer::Checked(1024, None);
+        assert_eq!(outcome(&[right(), right()]), Outcome::Works);
+        let zeros = || Answer::Checked(1024, Some(Wrong::Zeros));
+        assert_eq!(outcome(&[right(), zeros()]), Outcome::Garbage(Wrong::Zeros));
+        assert_eq!(outcome(&[zeros(), right()]), Outcome::Garbage(Wrong::Zeros));
+    }
+
+    #[test]
+    fn an_error_in_mpis_own_words_is_worth_more_than_a_rank_that_did_not_answer() {
+        let said = || Answer::Failed("MPI_Put failed: MPI_ERR_WIN".to_owned());
+        let silent = || Answer::Failed(SILENT.to_owned());
+        for answers in [[said(), silent()], [silent(), said()], [said(), Answer::Checked(8, Some(Wrong::Zeros))]] {
+            assert_eq!(outcome(&answers), Outcome::Error("MPI_Put failed: MPI_ERR_WIN".to_owned()));
+        }
+    }
+}

@@ -354,6 +354,68 @@ mod tests {
         assert_eq!(verdict.witnesses.last().map(|witness| witness.says), Some("does not decide"));
     }
 
+    /// The way that these rates alone say.
+    fn by_rates(rates: [(Path, f64); 4]) -> Transport {
+        let mut found = pair(&all_work());
+        found.cases = rates.map(|(path, gbs)| case(path, gbs)).to_vec();
+        verdict(&found).transport
+    }
+
+    #[test]
+    fn the_slower_of_the_two_copies_is_what_staging_can_reach_and_a_little_more_is_no_proof() {
+        let with = |by_mpi, to_host, to_device| {
+            by_rates([
+                (Path::GpuAware, by_mpi),
+                (Path::ToHost, to_host),
+                (Path::ToDevice, to_device),
+                (Path::Peer, 390.0),
+            ])
+        };
+        assert_eq!(with(40.0, 100.0, 30.0), Transport::Direct);
+        assert_eq!(with(40.0, 30.0, 100.0), Transport::Direct);
+        assert_eq!(with(57.0, 54.0, 55.0), Transport::Staged, "5 % above the bound, a seventh of a peer copy");
+    }
+
+    #[test]
+    fn a_rate_that_is_not_known_well_or_of_small_messages_says_nothing() {
+        let mut found = pair(&all_work());
+        found.cases = rates(40.0);
+        // Half of its blocks are slower than any staged copy, half are faster.
+        for (at, ns) in found.cases[0].block_ns.iter_mut().enumerate() {
+            *ns *= if at % 2 == 0 { 0.3 } else { 3.0 };
+        }
+        assert_eq!(verdict(&found).transport, Transport::Unknown);
+        found.cases = rates(386.0);
+        found.cases.iter_mut().for_each(|found| found.case.bytes = LARGE / 2);
+        assert!(verdict(&found).witnesses.iter().all(|witness| witness.name != "rate"));
+    }
+
+    #[test]
+    fn counters_say_a_way_only_where_both_ends_carried_the_bytes_and_the_other_link_did_not() {
+        let by_counters = |counted| {
+            let mut found = pair(&all_work());
+            found.counted = Some(counted);
+            verdict(&found).transport
+        };
+        assert_eq!(by_counters(counted(1.0, 0.0, 0.0)), Transport::Direct);
+        assert_eq!(by_counters(counted(0.0, 1.09, 0.0)), Transport::Staged);
+        assert_eq!(by_counters(counted(0.0, 1.09, 0.5)), Transport::Unknown, "others use the bus");
+        assert_eq!(by_counters(counted(0.5, 1.0, 0.0)), Transport::Unknown, "half went over NVLink");
+        let mut one_end = counted(1.0, 0.0, 0.0);
+        one_end.destination.nvlink = Some([0, 0]);
+        assert_eq!(by_counters(one_end), Transport::Unknown, "the receiver's link carried nothing");
+    }
+
+    #[test]
+    fn what_was_not_tried_leaves_it_open_and_what_failed_once_was_tried() {
+        let mut outcomes = all_work();
+        outcomes[7].1 = Outcome::NotTried;
+        assert_eq!(verdict(&pair(&outcomes)).awareness, Awareness::Unknown);
+        outcomes.push((outcomes[7].0, Outcome::Hang(30)));
+        let said = verdict(&pair(&outcomes));
+        assert_eq!((said.failing, said.not_tried), (vec![Operation::Allreduce], vec![]));
+    }
+
     #[test]
     fn what_works_in_part_names_what_fails_and_what_was_not_tried() {
         let mut outcomes = all_work();
@@ -378,5 +440,8 @@ mod tests {
         }
         assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), Some(4096));
         assert_eq!(crossover(&cases, Path::Staged, Path::GpuAware), None);
+        // Two that cannot be told apart: neither is faster.
+        cases = vec![at(Path::GpuAware, 8, 20.0), at(Path::Staged, 8, 20.005)];
+        assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), None);
     }
 }

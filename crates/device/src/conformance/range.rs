@@ -39,6 +39,13 @@ impl Range {
         // now is what the check looks for; a volatile read is a plain load of whatever is there.
         (0..self.0.len).any(|at| unsafe { self.0.start.add(at).read_volatile() } != value)
     }
+
+    /// Whether the bytes from `from` on are these now, also while the range is lent and a copy of other bytes of it is under way.
+    pub(super) fn has(&self, from: usize, bytes: &[u8]) -> bool {
+        assert!(from + bytes.len() <= self.0.len, "bytes beyond the range");
+        // SAFETY: as in `differs_from`; the bytes are inside the range, as was just asserted.
+        (0..bytes.len()).all(|at| unsafe { self.0.start.add(from + at).read_volatile() } == bytes[at])
+    }
 }
 
 // SAFETY: `start` and `len` stay what they are while the Arc lives, and `Range` lends to one at a time. `differs_from` is the

@@ -3,6 +3,7 @@
 //! Its latch is a list: what is queued runs when the latch opens, in the caller's thread. That is all a check can see of a
 //! real one.
 
+mod buffer;
 mod copier;
 
 use std::collections::{HashMap, HashSet};
@@ -11,9 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stats::PciAddress;
 
 use crate::{
-    Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HeapMemory, HostMemory, HostPair, Latch,
+    Buffer, Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HeapMemory, HostMemory, HostPair, Latch,
     MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
+use buffer::MockBuffer;
 use copier::MockCopier;
 
 const TOTAL_BYTES: u64 = 256 << 20;
@@ -67,6 +69,14 @@ pub enum Fault {
     GivesUnpinned,
     OwnPinnedMemoryOnly,
     GivesBackAtOnce,
+    BufferStoresAtTheStart,
+    BufferFetchesFromTheStart,
+    BufferFetchesOneTooMany,
+    BufferIsElsewhere,
+    BufferShowsWithoutWaiting,
+    BufferEndsEarly,
+    BufferTakesAnyRange,
+    BufferTakesPageable,
 }
 
 #[derive(Default)]
@@ -245,5 +255,12 @@ impl Device for MockDevice {
             }
         }
         Ok(Box::new(MockCopier::new(&self.shared, host, len, bidirectional)))
+    }
+
+    fn buffer(&self, host: Box<dyn HostMemory>) -> Result<Box<dyn Buffer>, DeviceError> {
+        if host.kind() == MemoryKind::Pageable && !self.shared.is(Fault::BufferTakesPageable) {
+            return Err(unsupported("a buffer beside pageable memory"));
+        }
+        Ok(Box::new(MockBuffer::new(&self.shared, host)))
     }
 }
