@@ -56,8 +56,8 @@ pub(crate) fn current_pu() -> io::Result<u32> {
 
 /// The calling thread's id, as /proc names it.
 pub(crate) fn thread_id() -> u32 {
-    // SAFETY: takes no argument, cannot fail.
-    (unsafe { libc::gettid() }) as u32
+    // glibc has a function for it since 2.30 only.
+    rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
 /// Now on CLOCK_MONOTONIC_RAW, nanoseconds: the one clock all ranks of a node share, not slewed by NTP.
