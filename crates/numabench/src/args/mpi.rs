@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use exchange::Operation;
 use placement::Selection;
 use stats::IdList;
 
@@ -114,28 +116,50 @@ pub enum Pattern {
 }
 
 /// What MPI is given device memory for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operations {
-    /// All of these
+    /// All that there are.
     All,
-    /// Nothing: device memory is staged by numabench alone
+    /// Nothing: device memory is staged by numabench alone.
     None,
-    /// MPI_Send and MPI_Recv
-    Send,
-    /// MPI_Isend and MPI_Irecv
-    Isend,
-    /// MPI_Sendrecv
-    Sendrecv,
-    /// MPI_Bcast
-    Bcast,
-    /// MPI_Put
-    Put,
-    /// MPI_Get
-    Get,
-    /// MPI_Alltoall
-    Alltoall,
-    /// MPI_Allreduce
-    Allreduce,
+    /// This one.
+    One(Operation),
+}
+
+impl Operations {
+    /// Those asked for, `send` first: what does not take that takes nothing.
+    pub fn tried(asked: &[Self]) -> Vec<Operation> {
+        let is_asked = |operation: &Operation| asked.contains(&Self::All) || asked.contains(&Self::One(*operation));
+        let mut tried: Vec<Operation> = Operation::ALL.into_iter().filter(is_asked).collect();
+        if !tried.is_empty() && !tried.contains(&Operation::Send) {
+            tried.insert(0, Operation::Send);
+        }
+        tried
+    }
+}
+
+impl ValueEnum for Operations {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [Operations; 10] = {
+            let mut all = [Operations::None; 10];
+            all[0] = Operations::All;
+            let mut at = 0;
+            while at < Operation::ALL.len() {
+                all[at + 2] = Operations::One(Operation::ALL[at]);
+                at += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::All => PossibleValue::new("all").help("All of these"),
+            Self::None => PossibleValue::new("none").help("Nothing: device memory is staged by numabench alone"),
+            Self::One(operation) => PossibleValue::new(operation.name()),
+        })
+    }
 }
 
 /// How many threads MPI is to reckon with.
@@ -170,6 +194,24 @@ mod tests {
         assert_eq!(pairs("0-1,8-0"), Ok(Pairs::These(vec![[0, 1], [0, 8]])));
         for wrong in ["", "0", "1-1", "0-x", "0-1,"] {
             assert!(pairs(wrong).is_err_and(|why| why.contains("0-1,0-8")), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_asked_for_send_comes_first() {
+        let one = Operations::One;
+        assert_eq!(Operations::tried(&[Operations::All]), Operation::ALL);
+        assert_eq!(Operations::tried(&[Operations::None]), []);
+        assert_eq!(
+            Operations::tried(&[one(Operation::Allreduce), one(Operation::Put)]),
+            [Operation::Send, Operation::Put, Operation::Allreduce]
+        );
+    }
+
+    #[test]
+    fn every_operation_can_be_named() {
+        for operation in Operation::ALL {
+            assert_eq!(Operations::from_str(operation.name(), false), Ok(Operations::One(operation)));
         }
     }
 }

@@ -18,9 +18,9 @@ use stats::interval::{median, median_interval};
 use stats::summary::CONFIDENCE;
 
 use super::channel::{Met, RankFacts};
-use super::session::{operations, pattern_of};
+use super::session::pattern_of;
 use super::words;
-use crate::args::mpi::{Expect, Mpi};
+use crate::args::mpi::{Expect, Mpi, Operations};
 use crate::began::Began;
 use crate::document_journal::{is_due, print_document, settled};
 use crate::exit::Exit;
@@ -159,7 +159,7 @@ impl<'a> Kept<'a> {
             settings: MpiSettings {
                 sizes_bytes: args.size.0.clone(),
                 patterns: args.pattern.iter().map(|pattern| pattern_of(*pattern).name().to_owned()).collect(),
-                operations: operations(&args.operations).iter().map(|o| o.name().to_owned()).collect(),
+                operations: Operations::tried(&args.operations).iter().map(|o| o.name().to_owned()).collect(),
                 operation_timeout_s: args.operation_timeout.as_secs(),
                 seed: args.seed,
             },

@@ -7,9 +7,7 @@ use std::thread;
 use anyhow::anyhow;
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
-use exchange::{
-    Doing, ExchangeFault, Found as Results, Here, Journal, Lead, Memory, Operation, Pattern, Traffic, follow,
-};
+use exchange::{Doing, ExchangeFault, Found as Results, Here, Journal, Lead, Memory, Pattern, Traffic, follow};
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, Exchange, Identity, Launch, Mpi, ThreadLevel, World};
 use stats::PciAddress;
@@ -186,7 +184,7 @@ impl Rank<'_> {
 
     fn lead(&self, met: &Met) -> Lead {
         let args = self.args;
-        let operations = operations(&args.operations);
+        let operations = Operations::tried(&args.operations);
         let devices = met.ranks.iter().all(|rank| rank.gpu.is_some());
         Lead {
             sizes: args.size.0.iter().filter_map(|bytes| usize::try_from(*bytes).ok()).collect(),
@@ -212,31 +210,6 @@ impl Rank<'_> {
         let opened = opened.map_err(|error| format!("this process does not see the other GPU: {error}"))?;
         own.peer_copier(&*opened, PeerEnd::Source, len).map_err(|error| error.to_string())
     }
-}
-
-/// The operations asked for, `send` first: what does not take that takes nothing.
-pub fn operations(asked: &[Operations]) -> Vec<Operation> {
-    let one = |asked: &Operations| match asked {
-        Operations::All | Operations::None => None,
-        Operations::Send => Some(Operation::Send),
-        Operations::Isend => Some(Operation::Isend),
-        Operations::Sendrecv => Some(Operation::Sendrecv),
-        Operations::Bcast => Some(Operation::Bcast),
-        Operations::Put => Some(Operation::Put),
-        Operations::Get => Some(Operation::Get),
-        Operations::Alltoall => Some(Operation::Alltoall),
-        Operations::Allreduce => Some(Operation::Allreduce),
-    };
-    if asked.contains(&Operations::All) {
-        return Operation::ALL.to_vec();
-    }
-    let mut operations: Vec<Operation> = asked.iter().filter_map(one).collect();
-    if !operations.is_empty() {
-        operations.insert(0, Operation::Send);
-    }
-    operations.sort_unstable();
-    operations.dedup();
-    operations
 }
 
 fn level_of(asked: Level) -> ThreadLevel {
@@ -302,16 +275,6 @@ impl Journal for Telling {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn whatever_is_asked_for_send_comes_first() {
-        assert_eq!(operations(&[Operations::All]), Operation::ALL);
-        assert_eq!(operations(&[Operations::None]), []);
-        assert_eq!(
-            operations(&[Operations::Allreduce, Operations::Put]),
-            [Operation::Send, Operation::Put, Operation::Allreduce]
-        );
-    }
 
     #[test]
     fn a_rank_that_is_not_there_is_named() {
