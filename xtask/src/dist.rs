@@ -63,6 +63,11 @@ impl Arch {
         self.name() == std::env::consts::ARCH
     }
 
+    /// Where Debian's cross packages put its libraries.
+    pub fn libraries(self) -> PathBuf {
+        PathBuf::from(format!("/usr/{}-linux-gnu", self.name()))
+    }
+
     /// What runs a program of it here: nothing, or an emulator.
     pub fn runner(self) -> Option<String> {
         (!self.is_here()).then(|| format!("qemu-{}-static", self.name()))

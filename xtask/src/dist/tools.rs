@@ -37,6 +37,13 @@ pub fn ready(folders: &Folders, archs: &[Arch]) -> Result<Tools> {
             bail!("there is no `{program}`: apt-get install python3-venv xz-utils make coreutils");
         }
     }
+    // Said now: what they are for comes after minutes of compiling.
+    for arch in archs.iter().filter(|arch| !arch.is_here()) {
+        let runs = arch.runner().is_none_or(|runner| on_path(&runner)) && arch.libraries().is_dir();
+        if !runs {
+            bail!("nothing here runs a binary of {}: apt-get install qemu-user-static libc6-arm64-cross", arch.name());
+        }
+    }
     let venv = folders.dist.join("tools");
     let bin = venv.join("bin");
     let pip = bin.join("pip");

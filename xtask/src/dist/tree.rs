@@ -66,13 +66,12 @@ fn pages(arch: Arch, binary: &Path, share: &Path) -> Result<()> {
             |runner| {
                 let mut command = Command::new(runner);
                 // Its linker and libraries, where Debian's cross packages are installed.
-                command.arg("-L").arg(format!("/usr/{}-linux-gnu", arch.name())).arg(binary);
+                command.arg("-L").arg(arch.libraries()).arg(binary);
                 command
             },
         );
-        let output = command.args(words).output().with_context(|| {
-            format!("cannot run the binary of {}: apt-get install qemu-user-static libc6-arm64-cross", arch.name())
-        })?;
+        let output =
+            command.args(words).output().with_context(|| format!("cannot run the binary of {}", arch.name()))?;
         if !output.status.success() {
             bail!(
                 "numabench {} ended with {}: {}",
