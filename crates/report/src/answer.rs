@@ -12,7 +12,7 @@ use crate::Document;
 use crate::case::{Case, CaseStatus, Order};
 use crate::contention::Penalty;
 use crate::document::{PlatformKind, Status};
-use crate::render::{is_otherwise, status, words};
+use crate::render::{is_otherwise, is_unseen, status, words};
 use crate::result::RankResult;
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
@@ -188,10 +188,13 @@ fn proof(document: &Document) -> Option<String> {
     measured().next()?;
     let unseen = measured().filter(|result| result.seen_before.is_none() || result.seen_after.is_none()).count();
     let elsewhere = measured().any(|result| rank(result).is_some_and(|rank| is_otherwise(rank, &[result])));
-    let placed = match (elsewhere, unseen) {
-        (true, _) => "NOT ALL WERE PLACED AS ASKED",
-        (false, 0) => "Placed as asked, seen before and after",
-        (false, _) => "Placement not seen to the end everywhere",
+    let on_gpu = document.platform.kind != PlatformKind::Host;
+    let hidden = is_unseen(&measured().collect::<Vec<_>>(), on_gpu);
+    let placed = match (elsewhere, unseen, hidden) {
+        (true, ..) => "NOT ALL WERE PLACED AS ASKED",
+        (false, 0, false) => "Placed as asked, seen before and after",
+        (false, 0, true) => "What could be seen is placed as asked, NOT ALL COULD BE SEEN",
+        (false, ..) => "Placement not seen to the end everywhere",
     };
     let verified = if measured().all(|result| result.verification.checked && result.verification.mismatch.is_none()) {
         "every byte compared"

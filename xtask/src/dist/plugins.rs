@@ -52,10 +52,21 @@ fn one(folders: &Folders, tools: &Tools, arch: Arch, family: &str, package: &str
     let mut cargo = Command::new("cargo");
     cargo.args(["zigbuild", "--release", "--locked", "--package", "numabench-mpi-plugin", "--target"]);
     cargo.arg(format!("{}.{}.{}", arch.target(), GLIBC.0, GLIBC.1)).arg("--target-dir").arg(&target);
+    cargo.env("C_INCLUDE_PATH", headers()?);
     cargo.env("PATH", tools.path()?).env("MPICC", &mpicc).env_remove("MPI_PKG_CONFIG").env_remove("CRAY_MPICH_DIR");
     step::run(cargo.current_dir(&folders.root))?;
     let built = target.join(arch.target()).join("release").join(abi::FILE_NAME);
     without_paths(tools, &built, &folders.dist.join("plugins").join(family).join(abi::FILE_NAME))
+}
+
+/// Where `stddef.h` and the C library's headers are. cargo-zigbuild tells bindgen zig's, by paths from the folder that it was started in: a build script's is another.
+fn headers() -> Result<String> {
+    let told = Command::new("cc").arg("-print-file-name=include").output().context("cannot run cc")?;
+    let compilers = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    if !Path::new(&compilers).join("stddef.h").is_file() {
+        bail!("cc has no stddef.h in {compilers}: apt-get install gcc libc6-dev");
+    }
+    Ok(format!("{compilers}:/usr/include:/usr/include/{}-linux-gnu", std::env::consts::ARCH))
 }
 
 /// Copies a plug-in, without its symbols and without the path to the MPI it was linked with.

@@ -44,7 +44,7 @@ pub(crate) mod words;
 pub use self::mpi::mpi;
 pub use json::{JsonError, json, json_value, write_json};
 pub use place::place;
-pub(crate) use placement::is_otherwise;
+pub(crate) use placement::{is_otherwise, is_unseen};
 pub(crate) use status::status;
 pub use table::{Style, table};
 pub use trial::trial;

@@ -110,6 +110,11 @@ fn pages(seen: &[&PlacementSeen], of: fn(&PlacementSeen) -> &Known<Vec<NodePages
     }
 }
 
+/// Whether something that was asked could not be seen; a GPU's own memory has no pages.
+pub(crate) fn is_unseen(results: &[&RankResult], on_gpu: bool) -> bool {
+    !unknowns(&all_seen(results), on_gpu).is_empty()
+}
+
 /// What could not be seen, each reason once. That a GPU's own memory has no pages is not news.
 fn unknowns(seen: &[&PlacementSeen], gpu: bool) -> BTreeSet<String> {
     fn why<T>(what: &str, known: &Known<T>) -> Option<String> {

@@ -194,6 +194,10 @@ fn a_node_that_stands_in_for_a_device_must_hold_the_devices_pages() {
         seen.device_pages = Known::unknown("move_pages", "the kernel answered EPERM");
     }
     assert!(shown(&document).contains("device pages NOT SEEN: the kernel answered EPERM (move_pages)"));
+    let proof = |document: &Document| report::answer::answer(document).pop().unwrap_or_default();
+    let want = "What could be seen is placed as asked, NOT ALL COULD BE SEEN; every byte compared; complete.";
+    assert_eq!(proof(&document), want, "the answer says no more than what was seen");
+    assert!(proof(&samples::one_rank()).starts_with("Placed as asked, seen before and after"));
     assert!(!shown(&samples::one_rank()).contains("device pages"));
 }
 
