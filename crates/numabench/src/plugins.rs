@@ -4,7 +4,7 @@
 //! unpacked on many systems brings one for each family of MPIs, in folders of their own:
 //!
 //! ```text
-//! bin/numabench   lib/numabench/openmpi/   lib/numabench/mpich/   lib/numabench/mpi-abi/
+//! bin/numabench   lib/numabench/openmpi/   lib/numabench/mpich/
 //! ```
 //!
 //! They have no path to an MPI in them: each can be opened where the dynamic linker finds its MPI, which is what loading the MPI's module
@@ -19,9 +19,9 @@ use ranks::{Interface, Launch, Launcher, Plugin, PluginError, abi};
 /// The variable that names a plug-in.
 pub const VARIABLE: &str = "NUMABENCH_MPI";
 
-/// Open MPI's family, and those of MPICH: with its own binary interface, and with that of the MPI standard.
+/// Open MPI's family, and that of MPICH and what keeps its binary interface.
 const OPEN_MPI: &str = "openmpi";
-const MPICH: [&str; 2] = ["mpich", "mpi-abi"];
+const MPICH: &str = "mpich";
 
 /// Opens the plug-in for this launch.
 ///
@@ -51,7 +51,7 @@ pub fn files(variable: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
     }
     let folder = executable.parent().unwrap_or(Path::new("."));
     let library = folder.parent().unwrap_or(folder).join("lib");
-    let families = [OPEN_MPI].into_iter().chain(MPICH).map(|family| library.join("numabench").join(family));
+    let families = [OPEN_MPI, MPICH].map(|family| library.join("numabench").join(family));
     let folders = [folder.to_path_buf(), library.clone()].into_iter().chain(families);
     folders.map(|folder| folder.join(abi::FILE_NAME)).filter(|file| file.exists()).collect()
 }
@@ -67,7 +67,7 @@ pub fn order(files: &[PathBuf], launch: &Launch) -> Vec<PathBuf> {
     let mut ordered = files.to_vec();
     ordered.sort_by_key(|file| match family(file).as_deref() {
         Some(OPEN_MPI) => 1 + usize::from(!open_mpi_first),
-        Some(family) if MPICH.contains(&family) => 1 + usize::from(open_mpi_first),
+        Some(MPICH) => 1 + usize::from(open_mpi_first),
         _ => 0,
     });
     ordered
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_release_has_one_for_each_family_and_the_launchers_own_is_tried_first() -> std::io::Result<()> {
-        let all = ["lib/numabench/openmpi", "lib/numabench/mpich", "lib/numabench/mpi-abi"];
+        let all = ["lib/numabench/openmpi", "lib/numabench/mpich"];
         let (release, executable) = release(&all)?;
         let found = files(None, &executable);
         assert_eq!(names(release.path(), &found), all);
@@ -109,7 +109,7 @@ mod tests {
         ] {
             let launch = Launch { launcher, interface, ..Launch::ALONE };
             let ordered = names(release.path(), &order(&found, &launch));
-            assert_eq!((ordered[0].as_str(), ordered.len()), (first, 3), "{launcher:?}");
+            assert_eq!((ordered[0].as_str(), ordered.len()), (first, 2), "{launcher:?}");
         }
         Ok(())
     }

