@@ -1,7 +1,7 @@
 //! Leading a run: collects what every rank brings back from each pass, decides what is measured next, and hands the state to a
 //! journal after every pass.
 //!
-//! 404 lines because who is waited for, who is out and when to give up are one state. The lead is the thread that calls [`lead`], in the process with rank 0. It sleeps while ranks measure; it decides, and the journal
+//! 410 lines because who is waited for, who is out and when to give up are one state. The lead is the thread that calls [`lead`], in the process with rank 0. It sleeps while ranks measure; it decides, and the journal
 //! writes, while they wait: nothing is drawn or written while a sample is being timed. It is also the one that can give up: a rank
 //! stuck in a driver cannot be ended from inside its process, and one whose process died says nothing any more, so after the
 //! timeout the run ends without it.

@@ -1,7 +1,7 @@
 //! What is said of places, held against what was published, and run: the lines by the tools that they are for, the script by a shell.
 //!
 //! A tool that is not here is said to be missing, on a line that begins with `SKIPPED`. Nothing depends on how many PUs the machine has, but
-//! one PU tells less: ranks are placed in the reverse order of PUs, so that a binding that does nothing is seen. 439 lines because
+//! one PU tells less: ranks are placed in the reverse order of PUs, so that a binding that does nothing is seen. 440 lines because
 //! each tool's words are run by that tool, or by what stands in for it.
 
 use std::error::Error;

@@ -36,6 +36,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/ranks/src/mpi",
     "crates/ranks/src/page",
     "crates/ranks/src/plugin",
+    "crates/ranks/src/pmi",
     "crates/topo/src/nvml",
     "crates/topo/tests/fake/",
     "crates/topo/src/child",

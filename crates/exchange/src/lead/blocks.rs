@@ -1,0 +1,117 @@
+//! The blocks of cases: verified, warmed up, and measured in an order drawn anew for each pass, until each case has enough.
+
+use std::time::Instant;
+
+use stats::stop::{self, StopReason};
+
+use super::{BLOCK_NS, MOST_ROUNDS, Work};
+use crate::case::{Case, Path};
+use crate::fault::ExchangeFault;
+use crate::found::CaseFound;
+use crate::order::{Answer, Order};
+
+impl Work<'_, '_, '_> {
+    /// Measures cases until each has enough.
+    pub(super) fn measure(&mut self, ranks: [usize; 2], cases: Vec<Case>) -> Result<(), ExchangeFault> {
+        let from = self.now().cases.len();
+        for case in cases {
+            let mut found =
+                CaseFound { case, block_ns: Vec::new(), rounds: 1, verified_bytes: 0, stop: None, trouble: None };
+            if !self.ends() {
+                self.prepare(ranks, &mut found)?;
+            }
+            self.now().cases.push(found);
+        }
+        let began = Instant::now();
+        loop {
+            self.journal.found(&self.found);
+            let all = from..self.now().cases.len();
+            let open = |case: &CaseFound| case.stop.is_none() && case.trouble.is_none();
+            let mut left: Vec<usize> = all.filter(|at| open(&self.now().cases[*at])).collect();
+            if left.is_empty() {
+                return Ok(());
+            }
+            let ended = match self.ends() {
+                true => Some(StopReason::Signal),
+                false => (began.elapsed() > self.lead.max_time).then_some(StopReason::MaxTime),
+            };
+            if let Some(ended) = ended {
+                left.into_iter().for_each(|at| self.now().cases[at].stop = Some(ended));
+                continue;
+            }
+            self.random.shuffle(&mut left);
+            for at in left {
+                if self.ends() {
+                    break;
+                }
+                let (case, rounds) = (self.now().cases[at].case, self.now().cases[at].rounds);
+                let took = self.block(ranks, case, rounds)?;
+                let rule = self.lead.rule;
+                let found = &mut self.now().cases[at];
+                match took {
+                    Ok(ns) => {
+                        found.block_ns.push(ns / f64::from(rounds) / case.turns_a_round());
+                        found.stop = stop::decide(&found.block_ns, &rule);
+                    }
+                    Err(why) => found.trouble = Some(why),
+                }
+            }
+        }
+    }
+
+    /// Verifies a case, warms it up, and finds how many rounds make a block.
+    fn prepare(&mut self, ranks: [usize; 2], found: &mut CaseFound) -> Result<(), ExchangeFault> {
+        let case = found.case;
+        if case.path.is_message() {
+            let key = self.next_key();
+            let (path, bytes) = (case.path, case.bytes);
+            for answer in self.both(ranks, |with| Order::Check { with, path, bytes, key })? {
+                match answer {
+                    Answer::Checked(compared, None) => found.verified_bytes += compared,
+                    Answer::Checked(_, Some(wrong)) => found.trouble = Some(format!("corrupt: {}", wrong.said())),
+                    Answer::Failed(why) => found.trouble = Some(why),
+                    _ => {}
+                }
+            }
+            if found.trouble.is_some() {
+                return Ok(());
+            }
+        }
+        let mut rounds = 1_u32;
+        loop {
+            let ns = match self.block(ranks, case, rounds)? {
+                Ok(ns) => ns,
+                Err(why) => {
+                    found.trouble = Some(why);
+                    return Ok(());
+                }
+            };
+            let wanted = (f64::from(rounds) * BLOCK_NS / ns.max(1.0)).clamp(1.0, MOST_ROUNDS);
+            // The first rounds are slow ones: those that were timed long enough say how long one takes.
+            if ns >= BLOCK_NS / 2.0 || f64::from(rounds) >= MOST_ROUNDS {
+                found.rounds = wanted.ceil() as u32;
+                return Ok(());
+            }
+            rounds = (wanted as u32).clamp(rounds + 1, rounds.saturating_mul(16));
+        }
+    }
+
+    /// A block of a case: nanoseconds by the clock of the rank that began it.
+    fn block(&mut self, ranks: [usize; 2], case: Case, rounds: u32) -> Result<Result<f64, String>, ExchangeFault> {
+        let order = |with| Order::Rounds { with, case, rounds };
+        let answers = match case.path {
+            Path::Peer | Path::ToHost => self.tell(&[(ranks[0], order(ranks[1]))])?,
+            Path::ToDevice => self.tell(&[(ranks[1], order(ranks[0]))])?,
+            _ => self.both(ranks, order)?.to_vec(),
+        };
+        let failed = answers.iter().find_map(|answer| match answer {
+            Answer::Failed(why) => Some(why.clone()),
+            _ => None,
+        });
+        Ok(match (failed, answers.first()) {
+            (Some(why), _) => Err(why),
+            (None, Some(Answer::Took(ns))) => Ok(*ns as f64),
+            (None, _) => Err("the rank did not say how long it took".to_owned()),
+        })
+    }
+}

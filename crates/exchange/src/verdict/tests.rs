@@ -1,0 +1,186 @@
+//! What each witness says, and what two of them come to.
+
+use super::*;
+use crate::found::LinkBytes;
+use crate::operation::Wrong;
+
+const MIB: usize = 1 << 20;
+
+/// Two ranks whose operations ended so.
+fn pair(outcomes: &[(Operation, Outcome)]) -> PairFound {
+    let attempt = |(operation, outcome): &(Operation, Outcome)| Attempt {
+        operation: *operation,
+        bytes: MIB,
+        outcome: outcome.clone(),
+    };
+    PairFound {
+        ranks: [0, 1],
+        cases: Vec::new(),
+        attempts: outcomes.iter().map(attempt).collect(),
+        counted: None,
+        peer: None,
+        placed: [[None, None], [None, None]],
+    }
+}
+
+/// A case at 64 MiB with this rate in GB/s, in ten blocks that differ by a per mille.
+fn case(path: Path, gbs: f64) -> CaseFound {
+    let case = Case { path, pattern: Pattern::PingPong, bytes: 64 * MIB };
+    let ns = case.bytes as f64 / gbs;
+    let block_ns = (0..10).map(|at| ns * (1.0 + f64::from(at) * 1e-4)).collect();
+    CaseFound { case, block_ns, rounds: 1, verified_bytes: 0, stop: None, trouble: None }
+}
+
+fn rates(by_mpi: f64) -> Vec<CaseFound> {
+    let paths = [(Path::GpuAware, by_mpi), (Path::ToHost, 55.0), (Path::ToDevice, 54.0), (Path::Peer, 390.0)];
+    paths.map(|(path, gbs)| case(path, gbs)).to_vec()
+}
+
+fn counted(nvlink: f64, pcie: f64, idle: f64) -> Counted {
+    let of = |share: f64| [(share * 1e9) as u64; 2];
+    let bytes = |nvlink, pcie| LinkBytes { nvlink: Some(of(nvlink)), pcie: Some(of(pcie)) };
+    let at_rest = bytes(idle, idle);
+    let both = bytes(nvlink, pcie);
+    Counted { bytes: 1_000_000_000, source: both, destination: both, idle: [at_rest, at_rest] }
+}
+
+fn all_work() -> Vec<(Operation, Outcome)> {
+    Operation::ALL.map(|operation| (operation, Outcome::Works)).to_vec()
+}
+
+#[test]
+fn what_send_does_not_take_is_not_aware_however_it_fails() {
+    let ways = [
+        Outcome::Crash("SIGSEGV".to_owned()),
+        Outcome::Hang(20),
+        Outcome::Garbage(Wrong::Zeros),
+        Outcome::Error("MPI_Send failed: errno 14".to_owned()),
+    ];
+    for way in ways {
+        let mut found = pair(&[(Operation::Send, way.clone())]);
+        found.cases = rates(390.0);
+        let verdict = verdict(&found);
+        assert_eq!((verdict.awareness, verdict.transport), (Awareness::NotAware, Transport::Unknown), "{way:?}");
+    }
+}
+
+#[test]
+fn two_witnesses_that_agree_say_which_way_it_goes() {
+    for (gbs, counters, way) in
+        [(386.0, counted(1.0, 0.0, 0.0), Transport::Direct), (40.0, counted(0.0, 1.09, 0.0), Transport::Staged)]
+    {
+        let mut found = pair(&all_work());
+        found.cases = rates(gbs);
+        found.counted = Some(counters);
+        let verdict = verdict(&found);
+        assert_eq!((verdict.awareness, verdict.transport), (Awareness::Aware, way));
+        assert_eq!(verdict.witnesses.iter().map(|w| w.name).collect::<Vec<_>>(), ["operations", "rate", "counters"]);
+    }
+}
+
+#[test]
+fn witnesses_that_disagree_and_traffic_of_others_leave_it_open() {
+    let mut found = pair(&all_work());
+    found.cases = rates(386.0);
+    found.counted = Some(counted(0.0, 1.09, 0.0));
+    assert_eq!(verdict(&found).transport, Transport::Unknown);
+    found.cases = Vec::new();
+    found.counted = Some(counted(1.0, 0.0, 0.5));
+    assert_eq!(verdict(&found).transport, Transport::Unknown, "half as much went through at rest");
+}
+
+#[test]
+fn a_rate_that_host_memory_could_reach_does_not_say_direct() {
+    let mut found = pair(&all_work());
+    found.cases = vec![case(Path::GpuAware, 50.0), case(Path::ToHost, 55.0), case(Path::ToDevice, 54.0)];
+    found.cases.push(case(Path::Peer, 50.0));
+    let verdict = verdict(&found);
+    assert_eq!(verdict.transport, Transport::Unknown);
+    assert_eq!(verdict.witnesses.last().map(|witness| witness.says), Some("does not decide"));
+}
+
+/// The way that these rates alone say.
+fn by_rates(rates: [(Path, f64); 4]) -> Transport {
+    let mut found = pair(&all_work());
+    found.cases = rates.map(|(path, gbs)| case(path, gbs)).to_vec();
+    verdict(&found).transport
+}
+
+#[test]
+fn the_slower_of_the_two_copies_is_what_staging_can_reach_and_a_little_more_is_no_proof() {
+    let with = |by_mpi, to_host, to_device| {
+        by_rates([(Path::GpuAware, by_mpi), (Path::ToHost, to_host), (Path::ToDevice, to_device), (Path::Peer, 390.0)])
+    };
+    assert_eq!(with(40.0, 100.0, 30.0), Transport::Direct);
+    assert_eq!(with(40.0, 30.0, 100.0), Transport::Direct);
+    assert_eq!(with(57.0, 54.0, 55.0), Transport::Staged, "5 % above the bound, a seventh of a peer copy");
+}
+
+#[test]
+fn a_rate_that_is_not_known_well_or_of_small_messages_says_nothing() {
+    let mut found = pair(&all_work());
+    found.cases = rates(40.0);
+    // Half of its blocks are slower than any staged copy, half are faster.
+    for (at, ns) in found.cases[0].block_ns.iter_mut().enumerate() {
+        *ns *= if at % 2 == 0 { 0.3 } else { 3.0 };
+    }
+    assert_eq!(verdict(&found).transport, Transport::Unknown);
+    found.cases = rates(386.0);
+    found.cases.iter_mut().for_each(|found| found.case.bytes = LARGE / 2);
+    assert!(verdict(&found).witnesses.iter().all(|witness| witness.name != "rate"));
+}
+
+#[test]
+fn counters_say_a_way_only_where_both_ends_carried_the_bytes_and_the_other_link_did_not() {
+    let by_counters = |counted| {
+        let mut found = pair(&all_work());
+        found.counted = Some(counted);
+        verdict(&found).transport
+    };
+    assert_eq!(by_counters(counted(1.0, 0.0, 0.0)), Transport::Direct);
+    assert_eq!(by_counters(counted(0.0, 1.09, 0.0)), Transport::Staged);
+    assert_eq!(by_counters(counted(0.0, 1.09, 0.5)), Transport::Unknown, "others use the bus");
+    assert_eq!(by_counters(counted(0.5, 1.0, 0.0)), Transport::Unknown, "half went over NVLink");
+    let mut one_end = counted(1.0, 0.0, 0.0);
+    one_end.destination.nvlink = Some([0, 0]);
+    assert_eq!(by_counters(one_end), Transport::Unknown, "the receiver's link carried nothing");
+}
+
+#[test]
+fn what_was_not_tried_leaves_it_open_and_what_failed_once_was_tried() {
+    let mut outcomes = all_work();
+    outcomes[7].1 = Outcome::NotTried;
+    assert_eq!(verdict(&pair(&outcomes)).awareness, Awareness::Unknown);
+    outcomes.push((outcomes[7].0, Outcome::Hang(30)));
+    let said = verdict(&pair(&outcomes));
+    assert_eq!((said.failing, said.not_tried), (vec![Operation::Allreduce], vec![]));
+}
+
+#[test]
+fn what_works_in_part_names_what_fails_and_what_was_not_tried() {
+    let mut outcomes = all_work();
+    outcomes[6].1 = Outcome::Crash("SIGSEGV".to_owned());
+    outcomes[7].1 = Outcome::NotTried;
+    let verdict = verdict(&pair(&outcomes));
+    assert_eq!(verdict.awareness, Awareness::HalfAware);
+    assert_eq!((verdict.failing, verdict.not_tried), (vec![Operation::Alltoall], vec![Operation::Allreduce]));
+}
+
+#[test]
+fn one_path_is_faster_from_the_size_on_from_which_it_stays_so() {
+    let at = |path, bytes: usize, ns: f64| {
+        let case = Case { path, pattern: Pattern::PingPong, bytes };
+        let block_ns = (0..10).map(|at| ns * (1.0 + f64::from(at) * 1e-4)).collect();
+        CaseFound { case, block_ns, rounds: 1, verified_bytes: 0, stop: None, trouble: None }
+    };
+    let times = [(8, 20.0, 15.0), (64, 20.0, 30.0), (512, 40.0, 35.0), (4096, 50.0, 90.0), (65536, 60.0, 400.0)];
+    let mut cases = Vec::new();
+    for (bytes, direct, staged) in times {
+        cases.extend([at(Path::GpuAware, bytes, direct), at(Path::Staged, bytes, staged)]);
+    }
+    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), Some(4096));
+    assert_eq!(crossover(&cases, Path::Staged, Path::GpuAware), None);
+    // Two that cannot be told apart: neither is faster.
+    cases = vec![at(Path::GpuAware, 8, 20.0), at(Path::Staged, 8, 20.005)];
+    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), None);
+}
