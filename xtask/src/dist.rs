@@ -165,8 +165,10 @@ fn check(tree: &Path, arch: Arch) -> Result<()> {
         if elf.glibc > Some(GLIBC) {
             wrong.push(format!("{name} asks for glibc {glibc}, more than {}.{}", GLIBC.0, GLIBC.1));
         }
-        if let Some(library) =
-            elf.needed.iter().find(|library| ["hwloc", "udev", "xml2"].iter().any(|own| library.contains(own)))
+        if let Some(library) = elf
+            .needed
+            .iter()
+            .find(|library| ["hwloc", "udev", "xml2", "pciaccess"].iter().any(|own| library.contains(own)))
         {
             wrong.push(format!("{name} needs {library}, which clusters may not have"));
         }

@@ -14,12 +14,11 @@ use super::{Arch, Folders, GLIBC};
 use crate::step;
 
 /// Options of hwloc's configure beside those of the architecture.
-const OPTIONS: [&str; 15] = [
+const OPTIONS: [&str; 14] = [
     "--enable-static",
     "--disable-shared",
     "--disable-cairo",
     "--disable-libxml2",
-    "--disable-pci",
     "--disable-opencl",
     "--disable-cuda",
     "--disable-nvml",
@@ -105,7 +104,8 @@ fn sources(targets: &str, keys: Option<&str>) -> String {
 pub fn built(folders: &Folders, tools: &Tools, source: &Path, arch: Arch) -> Result<PathBuf> {
     let prefix = folders.dist.join("hwloc").join(arch.name());
     let pkg_config = prefix.join("lib/pkgconfig");
-    if pkg_config.join("hwloc.pc").is_file() {
+    let made_with = prefix.join("options");
+    if std::fs::read_to_string(&made_with).is_ok_and(|options| options == OPTIONS.join(" ")) {
         return Ok(pkg_config);
     }
     let build = folders.dist.join("build-hwloc").join(arch.name());
@@ -118,15 +118,32 @@ pub fn built(folders: &Folders, tools: &Tools, source: &Path, arch: Arch) -> Res
         .args(OPTIONS);
     configure.env("CC", zig(&format!("cc -target {}-linux-gnu.{}.{}", arch.name(), GLIBC.0, GLIBC.1)));
     configure.env("AR", zig("ar")).env("RANLIB", zig("ranlib")).env("CFLAGS", "-O2 -g0");
+    // libpciaccess, if this machine has it, clusters may not have.
+    configure.env("PKG_CONFIG_LIBDIR", &build).env_remove("PKG_CONFIG_PATH");
     step::run(configure.arg("--quiet").current_dir(&build))?;
+    sees_devices(&build)?;
     for part in ["include", "hwloc"] {
         let mut make = Command::new("make");
         step::run(make.args(["-s", "-j4", "-C", part, "install"]).current_dir(&build))?;
     }
-    // Last: it says that the rest is there. hwloc's own makefile would build all of its programs first.
+    // hwloc's own makefile would build all of its programs first.
     std::fs::create_dir_all(&pkg_config).with_context(|| format!("cannot make {}", pkg_config.display()))?;
     std::fs::copy(build.join("hwloc.pc"), pkg_config.join("hwloc.pc")).context("hwloc's configure left no hwloc.pc")?;
+    // Last: it says that the rest is there.
+    std::fs::write(&made_with, OPTIONS.join(" ")).with_context(|| format!("cannot write {}", made_with.display()))?;
     Ok(pkg_config)
+}
+
+/// Whether it reads PCI devices from /sys: without that a node has no GPU.
+fn sees_devices(build: &Path) -> Result<()> {
+    let config = build.join("include/private/autogen/config.h");
+    let text = std::fs::read_to_string(&config).with_context(|| format!("cannot read {}", config.display()))?;
+    for needed in ["HWLOC_HAVE_LINUXIO", "HWLOC_HAVE_LINUXPCI"] {
+        if !text.lines().any(|line| line == format!("#define {needed} 1")) {
+            bail!("hwloc was configured without {needed}: it would show no GPU");
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -34,7 +34,18 @@ pub fn run(folders: &Folders, arch: Arch) -> Result<()> {
     ] {
         step::run(&mut inside(&root, arch, &format!("{numabench} {words}")))?;
     }
+    let told = inside(&root, arch, &format!("{numabench} topo")).output().context("cannot run topo")?;
+    if has_devices() && !String::from_utf8_lossy(&told.stdout).contains("in PCI order") {
+        bail!("topo of the archive shows no PCI device, and this machine has some: it would show no GPU either");
+    }
     Ok(())
+}
+
+/// Whether this machine has a PCI device that `topo` lists: a network controller (class 02), a display (03) or an accelerator (12).
+fn has_devices() -> bool {
+    let devices = std::fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten();
+    let class = |device: std::fs::DirEntry| std::fs::read_to_string(device.path().join("class")).unwrap_or_default();
+    devices.map(class).any(|class| ["0x02", "0x03", "0x12"].iter().any(|of| class.starts_with(of)))
 }
 
 /// A command in the system, with this machine's /proc, /sys and /dev, in a mount namespace that ends with it.
