@@ -4,6 +4,7 @@
 //! neither root nor a deb-src line is needed. Built without libxml2 (hwloc's own parser reads what hwloc wrote), libudev (it tells only of
 //! disks), libpciaccess (Linux itself lists PCI devices; the names of `pci.ids` are lost) and without anything that starts a GPU runtime.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -102,10 +103,12 @@ fn sources(targets: &str, keys: Option<&str>) -> String {
 
 /// Compiles it for this architecture; the folder that pkg-config is to look in.
 pub fn built(folders: &Folders, tools: &Tools, source: &Path, arch: Arch) -> Result<PathBuf> {
-    let prefix = folders.dist.join("hwloc").join(arch.name());
+    // Another folder for other options: cargo compiles what is linked with it again when the path is new, and for nothing else.
+    let mut options = DefaultHasher::new();
+    OPTIONS.hash(&mut options);
+    let prefix = folders.dist.join("hwloc").join(format!("{}-{:016x}", arch.name(), options.finish()));
     let pkg_config = prefix.join("lib/pkgconfig");
-    let made_with = prefix.join("options");
-    if std::fs::read_to_string(&made_with).is_ok_and(|options| options == OPTIONS.join(" ")) {
+    if pkg_config.join("hwloc.pc").is_file() {
         return Ok(pkg_config);
     }
     let build = folders.dist.join("build-hwloc").join(arch.name());
@@ -126,11 +129,9 @@ pub fn built(folders: &Folders, tools: &Tools, source: &Path, arch: Arch) -> Res
         let mut make = Command::new("make");
         step::run(make.args(["-s", "-j4", "-C", part, "install"]).current_dir(&build))?;
     }
-    // hwloc's own makefile would build all of its programs first.
+    // Last: it says that the rest is there. hwloc's own makefile would build all of its programs first.
     std::fs::create_dir_all(&pkg_config).with_context(|| format!("cannot make {}", pkg_config.display()))?;
     std::fs::copy(build.join("hwloc.pc"), pkg_config.join("hwloc.pc")).context("hwloc's configure left no hwloc.pc")?;
-    // Last: it says that the rest is there.
-    std::fs::write(&made_with, OPTIONS.join(" ")).with_context(|| format!("cannot write {}", made_with.display()))?;
     Ok(pkg_config)
 }
 

@@ -165,7 +165,7 @@ fn watch(
     let mut leave_by: Option<Instant> = None;
     let mut partner_gone: Option<(usize, Instant)> = None;
     loop {
-        match told.recv_timeout(LOOK) {
+        let heard = match told.recv_timeout(LOOK) {
             Ok(message) => {
                 let met_now = matches!(message, Told::Met(_));
                 if take(known, message) {
@@ -177,14 +177,14 @@ fn watch(
                     }
                     kept.keep(met, &known.found);
                 }
-                continue;
+                true
             }
             // The session closed the channel: all that it said was heard.
             Err(RecvTimeoutError::Disconnected) => {
                 return child.wait().map(End::Left).map_err(|error| Fault::new(Exit::NoResult, error));
             }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
+            Err(RecvTimeoutError::Timeout) => false,
+        };
         if let (Some(exit), None) = (signals.exit(), leave_by) {
             // First what is known: this process may be killed while the session comes to an end.
             if let Some(met) = &known.met {
@@ -197,6 +197,9 @@ fn watch(
         if leave_by.is_some_and(|by| Instant::now() > by) {
             end(child);
             return Ok(End::Signalled);
+        }
+        if heard {
+            continue;
         }
         if patience.with(known).is_some_and(|limit| known.since.elapsed() > limit) {
             end(child);
