@@ -62,6 +62,11 @@ pub fn color(choice: ColorChoice) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
-        ColorChoice::Auto => io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        ColorChoice::Auto => is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     }
+}
+
+/// Whether a person reads standard output. mpirun of Open MPI gives its ranks a terminal of its own, also where it writes to a file itself.
+fn is_terminal() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("OMPI_COMM_WORLD_RANK").is_none()
 }

@@ -133,7 +133,7 @@ fn a_launcher_that_is_told_to_end_while_messages_are_sent_leaves_what_was_measur
     for mpi in all() {
         // Long enough that it cannot be over by itself: what it says of itself comes without a pause meanwhile.
         let args = ["--size", "8B..1MiB:4", "--max-time", "60s", "--quiet"];
-        let document = mpi.told_to_end(&driver::fake()?, &variables("")?, &args, Duration::from_secs(2))?;
+        let document = mpi.told_to_end(&driver::fake()?, &variables("")?, &args, Duration::from_millis(200))?;
         assert_eq!(document["status"], "interrupted", "{}: {document:#}", mpi.name);
         assert_eq!(document["exit_code"], 143);
         assert!(figures(&document, "host") > 0, "{document:#}");

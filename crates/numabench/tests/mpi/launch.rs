@@ -102,7 +102,7 @@ impl Mpi {
         Ok((ended, document))
     }
 
-    /// The document of such a run whose launcher was told to end some time after it had begun to measure.
+    /// The document of such a run whose launcher was told to end some time after its first figure.
     pub fn told_to_end(
         &self,
         driver: &Path,
@@ -116,10 +116,10 @@ impl Mpi {
         let mut command = self.command(driver, 2, told, &[args, &["--json", &json]].concat());
         let mut launcher = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let begun = Instant::now();
-        while fs::metadata(&file).map_or(0, |facts| facts.len()) == 0 {
+        while !has_figures(&fs::read(&file).unwrap_or_default()) {
             if begun.elapsed() > LIMIT {
                 launcher.kill()?;
-                return Err("nothing was measured".into());
+                return Err("nothing was measured, or it was over".into());
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -131,6 +131,13 @@ impl Mpi {
         follows(&document, "mpi-v1.json")?;
         Ok(document)
     }
+}
+
+/// Whether a document has a figure.
+fn has_figures(bytes: &[u8]) -> bool {
+    let document: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let cases = document["pairs"][0]["cases"].as_array().into_iter().flatten();
+    cases.into_iter().any(|case| case["message_ns"].is_f64())
 }
 
 /// The lines of the verdict as one text.

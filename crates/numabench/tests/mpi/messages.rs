@@ -61,8 +61,9 @@ fn the_pairs_that_were_asked_for_are_measured_and_no_other() -> Done {
 #[test]
 fn a_terminal_gets_the_answer_first() -> Done {
     for mpi in all() {
-        let ended = mpi.host(2, &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s", "--color", "never"]);
+        let ended = mpi.host(2, &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s"]);
         assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(!ended.out.contains('\x1b'), "this is no terminal, whatever mpirun makes of it: {:?}", ended.out);
         assert!(ended.out.starts_with("Host to host "), "{}", ended.out);
         let words = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("no GPU took part, host memory alone was sent"), "{}", ended.out);
