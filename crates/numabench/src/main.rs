@@ -29,6 +29,7 @@ mod suite;
 mod terminal;
 mod trial;
 mod version;
+mod watchdog;
 
 use std::process::ExitCode;
 

@@ -10,7 +10,6 @@
 
 mod agreement;
 mod handshake;
-mod watchdog;
 
 use std::time::{Duration, Instant};
 
@@ -33,15 +32,18 @@ use crate::fault::Fault;
 use crate::progress::Progress;
 use crate::run_setup::{budget, open, read};
 use crate::signals::Signals;
+use crate::watchdog::Watchdog;
 use crate::{config, plugins, terminal};
 pub use agreement::{Agreement, Refusal};
 use handshake::{Handshake, LaunchLayout, layouts};
-use watchdog::Watchdog;
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
 /// How long the first process has to say why a launch is refused, before the others leave.
 pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
+/// What is said where MPI does not start.
+const NO_MPI: [&str; 2] =
+    ["MPI did not start", "a process of the launch is missing, or this MPI and this launcher do not belong together"];
 /// How long messages are moved along after the last word, before a launch of which a part is gone is ended.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
@@ -117,7 +119,11 @@ pub fn start(
     let library = plugin.library().clone();
     launch.accepts(&library).map_err(Fault::usage)?;
     starting(&library.to_string());
-    let watchdog = Watchdog::set(limit, launch.speaks());
+    // The others end a little later than the one that says why: a launcher may end all as soon as one ends.
+    let watchdog = match launch.speaks() {
+        true => Watchdog::set(limit, Some(NO_MPI)),
+        false => Watchdog::set(limit + FIRST_SPEAKS, None),
+    };
     let mpi = plugin.start(wanted).map_err(|error| Fault::new(Exit::NoResult, error))?;
     drop(watchdog);
     if let Err(refusal) = launch.agrees(&library, mpi.place().size) {

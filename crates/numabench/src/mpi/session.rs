@@ -25,6 +25,7 @@ use crate::fault::Fault;
 use crate::launched::{Agreement, Refusal, said_once, start};
 use crate::run_setup::read;
 use crate::signals::Signals;
+use crate::watchdog::{NOT_OPEN, Watchdog};
 
 /// The largest message: an MPI count is an `int`.
 const MOST_BYTES: u64 = 1 << 30;
@@ -64,10 +65,12 @@ fn bound(
 ) -> Result<(), Fault> {
     let bound = Bound::to(plan.pu).map_err(no_result)?;
     let is_gpu = found.platform.facts().kind != PlatformKind::Host;
+    let watchdog = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN));
     let device = match plan.target.id {
         TargetId::Gpu(pci) => Some(found.platform.open(DeviceId::Pci(pci)).map_err(no_result)?),
         TargetId::Node(_) => None,
     };
+    drop(watchdog);
     let bytes = most_bytes(args, is_gpu)?;
     let one_node = topology.allowed.nodes.len() <= 1;
     let memory =

@@ -21,7 +21,10 @@ use crate::backends::Found;
 use crate::config;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::watchdog::{NOT_OPEN, Watchdog};
 
+/// How long opening all GPUs may take where nobody has said so.
+const OPENS: Duration = Duration::from_secs(120);
 /// The smallest copy, whose time is the latency.
 const SMALLEST: usize = 4;
 const ONE_WAY: &str = "one-way";
@@ -69,6 +72,7 @@ impl Peers {
             };
             platform.open(id).map_err(|error| Fault::new(Exit::NoResult, error))
         };
+        let watchdog = Watchdog::set(self.engine.timeout.unwrap_or(OPENS), Some(NOT_OPEN));
         let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         for (from, source) in opened.iter().enumerate() {
             let is_staged = |to: &usize| {
@@ -81,6 +85,7 @@ impl Peers {
                 self.notes[from] = Some(format!("staged through host memory by the driver to {}", staged.join(", ")));
             }
         }
+        drop(watchdog);
         Ok(opened)
     }
 

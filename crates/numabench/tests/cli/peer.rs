@@ -100,3 +100,15 @@ fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> 
     }
     Ok(())
 }
+
+#[test]
+fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_and_is_named() -> Done {
+    for kind in kinds::all() {
+        let ended = described(&kind, REACH, "hang 1", &["--timeout", "2s"])?;
+        assert_eq!(ended.code, Some(124), "{}", ended.err);
+        // A CUDA device is tried out when it is opened; the first copy of a HIP device is a measured one.
+        let opened = kind.name != "cuda";
+        assert_eq!(opened, !ended.err.contains("a GPU was not opened within 2 s"), "{}", ended.err);
+    }
+    Ok(())
+}
