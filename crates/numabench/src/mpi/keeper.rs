@@ -365,3 +365,27 @@ fn stay(met: &Met, own: u32, operation: Duration, signals: &Signals, partners: &
         thread::sleep(LOOK);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_rank_loses_patience_first_and_nobody_before_all_have_met() {
+        let met = Met {
+            library: String::new(),
+            says: Vec::new(),
+            thread_level: String::new(),
+            ranks: Vec::new(),
+            pairs: Vec::new(),
+        };
+        let doing = Doing::Operation { ranks: [0, 1], operation: Operation::Put, bytes: 8 };
+        let known = |met, doing| Known { starting: None, met, doing, since: Instant::now(), found: Found::default() };
+        let [first, other] = [true, false].map(|leads| Patience::new(Duration::from_secs(30), leads));
+        assert_eq!(first.with(&known(None, doing.clone())), None);
+        let (operation, between) = (known(Some(met.clone()), doing), known(Some(met), Doing::Else));
+        assert_eq!(first.with(&operation), Some(Duration::from_secs(30)));
+        assert!(other.with(&operation) > first.with(&operation));
+        assert!(first.with(&between) > first.with(&operation) && other.with(&between) > first.with(&between));
+    }
+}

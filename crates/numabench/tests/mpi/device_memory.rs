@@ -116,27 +116,18 @@ fn one_that_crashes_or_hangs_at_one_rank_alone_ends_with_the_code_of_the_documen
 }
 
 #[test]
-fn a_launcher_that_is_told_to_end_while_mpi_hangs_leaves_what_was_measured() -> Done {
+fn a_launcher_that_is_told_to_end_while_mpi_hangs_or_sends_leaves_what_was_measured() -> Done {
+    // Without a fault long enough that it cannot be over by itself: what it says of itself comes without a pause meanwhile.
+    let sends = ["--size", "8B..1MiB:4", "--max-time", "60s"];
+    let (soon, later) = (Duration::from_millis(200), Duration::from_secs(5));
     for mpi in all() {
-        let after = Duration::from_secs(5);
-        let told = variables("hang send")?;
-        let document = mpi.told_to_end(&driver::fake()?, &told, &[&COMMON[..], &["--quiet"]].concat(), after)?;
-        assert_eq!(document["status"], "interrupted", "{}: {document:#}", mpi.name);
-        assert_eq!(document["exit_code"], 143);
-        assert!(figures(&document, "host") > 0, "{document:#}");
-    }
-    Ok(())
-}
-
-#[test]
-fn a_launcher_that_is_told_to_end_while_messages_are_sent_leaves_what_was_measured() -> Done {
-    for mpi in all() {
-        // Long enough that it cannot be over by itself: what it says of itself comes without a pause meanwhile.
-        let args = ["--size", "8B..1MiB:4", "--max-time", "60s", "--quiet"];
-        let document = mpi.told_to_end(&driver::fake()?, &variables("")?, &args, Duration::from_millis(200))?;
-        assert_eq!(document["status"], "interrupted", "{}: {document:#}", mpi.name);
-        assert_eq!(document["exit_code"], 143);
-        assert!(figures(&document, "host") > 0, "{document:#}");
+        for (told, args, after) in [("hang send", &COMMON[..], later), ("", &sends, soon)] {
+            let args = [args, &["--quiet"]].concat();
+            let document = mpi.told_to_end(&driver::fake()?, &variables(told)?, &args, after)?;
+            assert_eq!(document["status"], "interrupted", "{} {told}: {document:#}", mpi.name);
+            assert_eq!(document["exit_code"], 143);
+            assert!(figures(&document, "host") > 0, "{document:#}");
+        }
     }
     Ok(())
 }

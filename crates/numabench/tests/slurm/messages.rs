@@ -1,10 +1,13 @@
 //! `numabench mpi` as tasks of a step: on one node, and on two, whose memory no process of the other sees.
 
+use std::error::Error;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use crate::lab::Lab;
-use crate::mpi::{self, step};
-use crate::run::{BINARY, Done, skipped};
+use crate::mpi::{self, Mpi, step};
+use crate::run::{BINARY, Done, Ended, skipped};
 use crate::{driver, proof};
 
 #[test]
@@ -34,6 +37,20 @@ fn two_tasks_of_one_node_or_of_two_send_each_other_messages_under_both_mpis() ->
     Ok(())
 }
 
+/// `numabench mpi` with stand-in GPUs, as tasks of a step whose MPI does this wrong; its code, and its document.
+fn faulty(lab: &Lab, mpi: &Mpi, told: &str, srun: &[&str], more: &[&str]) -> Result<(Ended, Value), Box<dyn Error>> {
+    let preload = format!("LD_PRELOAD={}", driver::fake_mpi()?.display());
+    let libraries = format!("LD_LIBRARY_PATH={}", driver::fake()?.display());
+    let fault = format!("FAKE_MPI={told}");
+    let set = ["env", "FAKE_DEVICES=device 0000:05:00.0; device 0000:c1:00.0", &libraries, &fault, &preload];
+    let common = ["--size", "8B,4KiB", "--pattern", "ping-pong", "--max-time", "1s", "--json", "-"];
+    let limit = ["--operation-timeout", "5s"];
+    let args = [srun, &["-c1", mpi.option], &set, &[BINARY, "mpi"], &common, &limit, more].concat();
+    let ended = step(lab, Some(&mpi.plugin), &args);
+    let document = ended.json()?;
+    Ok((ended, document))
+}
+
 #[test]
 fn an_mpi_that_crashes_in_one_task_or_in_both_costs_nothing_that_was_measured() -> Done {
     if std::thread::available_parallelism()?.get() < 2 {
@@ -41,23 +58,33 @@ fn an_mpi_that_crashes_in_one_task_or_in_both_costs_nothing_that_was_measured() 
         return Ok(());
     }
     let Some(lab) = Lab::start()? else { return Ok(()) };
-    let folder = driver::fake()?.display().to_string();
-    let preload = format!("LD_PRELOAD={}", driver::fake_mpi()?.display());
-    let libraries = format!("LD_LIBRARY_PATH={folder}");
     for mpi in mpi::all() {
         for (nodes, told) in [("-N1", "crash@1 allreduce"), ("-N2", "crash@1 allreduce"), ("-N2", "crash@0 allreduce")]
         {
-            let fault = format!("FAKE_MPI={told}");
-            let set = ["env", "FAKE_DEVICES=device 0000:05:00.0; device 0000:c1:00.0", &libraries, &fault, &preload];
-            let common = ["--size", "8B,4KiB", "--pattern", "ping-pong", "--max-time", "1s", "--json", "-"];
-            let limit = ["--operation-timeout", "5s"];
-            let args = [&[nodes, "-n2", "-c1", mpi.option][..], &set, &[BINARY, "mpi"], &common[..], &limit].concat();
-            let ended = step(&lab, Some(&mpi.plugin), &args);
-            let document: Value = ended.json()?;
+            let (ended, document) = faulty(&lab, &mpi, told, &[nodes, "-n2"], &[])?;
             assert_eq!(ended.code, Some(5), "{} {nodes} {told}: {}", mpi.name, ended.err);
             assert_eq!((&document["status"], &document["exit_code"]), (&"complete".into(), &5.into()), "{document:#}");
             assert_eq!(document["pairs"][0]["device_memory"]["awareness"], "half-aware", "{document:#}");
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_task_that_has_nothing_to_do_leaves_when_the_first_ones_mpi_has_died() -> Done {
+    if std::thread::available_parallelism()?.get() < 2 {
+        skipped("two ranks on two CPUs: this machine has one");
+        return Ok(());
+    }
+    let (Some(lab), Some(mpi)) = (Lab::start()?, mpi::mpich()) else { return Ok(()) };
+    // Ranks 0 and 1 are on one node: it sees that the other is gone. Rank 2 is on another: it hears nothing any more.
+    for (idle, pairs, limit) in [(1, "0-2", Duration::from_secs(20)), (2, "0-1", Duration::from_secs(50))] {
+        let began = Instant::now();
+        let (ended, document) =
+            faulty(&lab, &mpi, "crash allreduce", &["-N2", "-n3", "--distribution=block"], &["--pairs", pairs])?;
+        assert_eq!((ended.code, &document["exit_code"]), (Some(5), &5.into()), "{}", ended.err);
+        assert_ne!(document["ranks"][0]["host"], document["ranks"][2]["host"]);
+        assert!(began.elapsed() < limit, "rank {idle} stayed {:?}", began.elapsed());
     }
     Ok(())
 }
