@@ -124,6 +124,20 @@ pub struct PairFound {
     pub placed: [[Option<Placed>; 2]; 2],
 }
 
+impl PairFound {
+    /// Two ranks of which nothing is known yet.
+    pub(crate) fn begun(ranks: [usize; 2]) -> Self {
+        Self {
+            ranks,
+            cases: Vec::new(),
+            attempts: Vec::new(),
+            counted: None,
+            peer: None,
+            placed: [[None, None], [None, None]],
+        }
+    }
+}
+
 /// What is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {

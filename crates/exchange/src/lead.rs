@@ -40,6 +40,8 @@ pub struct Lead {
     pub rule: Rule,
     /// No further pass begins after this time in a phase.
     pub max_time: Duration,
+    /// Blocks of all pairs are interleaved, because pairs are compared with each other, and no bounds are measured; else one pair follows another.
+    pub together: bool,
     /// Of the order within passes.
     pub seed: u64,
 }
@@ -73,7 +75,7 @@ struct Work<'a, 'w, 'h> {
 }
 
 impl Lead {
-    /// Measures these pairs, one after the other, and tells all others that it is over.
+    /// Measures these pairs and tells all others that it is over.
     ///
     /// # Errors
     /// The transport between the ranks failed.
@@ -98,9 +100,10 @@ impl Lead {
             told_to_stay: Instant::now(),
             broken: false,
         };
-        for pair in pairs {
+        let steps = if self.together { vec![pairs] } else { pairs.chunks(1).collect() };
+        for pairs in steps {
             if !work.ends() {
-                work.pair(*pair)?;
+                work.pairs(pairs)?;
             }
         }
         work.found.interrupted = work.is_interrupted();
@@ -184,61 +187,65 @@ impl Work<'_, '_, '_> {
         Ok(())
     }
 
-    fn pair(&mut self, ranks: [usize; 2]) -> Result<(), ExchangeFault> {
-        let empty = PairFound {
-            ranks,
-            cases: Vec::new(),
-            attempts: Vec::new(),
-            counted: None,
-            peer: None,
-            placed: [[None, None], [None, None]],
-        };
-        self.found.pairs.push(empty);
-        let before = self.look(ranks, true)?;
-        self.now().placed[0] = before;
+    /// Measures pairs, their blocks in one order.
+    fn pairs(&mut self, pairs: &[[usize; 2]]) -> Result<(), ExchangeFault> {
+        let from = self.found.pairs.len();
+        for ranks in pairs {
+            self.found.pairs.push(PairFound::begun(*ranks));
+        }
+        let all: Vec<usize> = (from..self.found.pairs.len()).collect();
         let mut paths = vec![Path::Host];
+        for at in all.iter().copied() {
+            self.found.pairs[at].placed[0] = self.look(at, true)?;
+        }
         if self.lead.devices {
-            let reached = self.both(ranks, |with| Order::Reach { with })?;
-            paths.extend([Path::Staged, Path::Pipelined, Path::ToHost, Path::ToDevice]);
-            match &reached[0] {
-                Answer::Reached(said) => {
-                    // Staged copies are none of the bound that a direct path is held against, but a figure all the same.
-                    let copies = said.as_deref().is_none_or(|said| said.starts_with("the driver stages"));
-                    paths.extend(copies.then_some(Path::Peer));
-                    self.now().peer = said.clone();
-                }
-                Answer::Failed(why) => self.now().peer = Some(why.clone()),
-                _ => {}
+            paths.push(Path::Staged);
+            // Together only what places can be compared by; and a rank reaches one other at a time.
+            if !self.lead.together {
+                paths.extend([Path::Pipelined, Path::ToHost, Path::ToDevice]);
+                paths.extend(self.reach(from)?);
             }
         }
-        self.measure(ranks, cases(&paths, &self.lead.patterns, &self.lead.sizes))?;
+        self.measure(&all, &cases(&paths, &self.lead.patterns, &self.lead.sizes))?;
         if self.lead.devices && self.lead.gpu_aware && !self.ends() {
-            self.device_memory(ranks)?;
+            self.device_memory(&all)?;
         }
-        if self.broken {
-            return Ok(());
-        }
-        let after = self.look(ranks, false)?;
-        let wrong: Vec<String> = after.iter().flatten().filter_map(|placed| placed.mismatch.clone()).collect();
-        let pair = self.now();
-        pair.placed[1] = after;
-        if !wrong.is_empty() {
-            let wrong = format!("misplaced: {}", wrong.join("; "));
-            pair.cases.iter_mut().for_each(|case| case.trouble = Some(wrong.clone()));
+        for at in all {
+            if self.broken {
+                return Ok(());
+            }
+            let after = self.look(at, false)?;
+            let wrong: Vec<String> = after.iter().flatten().filter_map(|placed| placed.mismatch.clone()).collect();
+            let pair = &mut self.found.pairs[at];
+            pair.placed[1] = after;
+            if !wrong.is_empty() {
+                let wrong = format!("misplaced: {}", wrong.join("; "));
+                pair.cases.iter_mut().for_each(|case| case.trouble = Some(wrong.clone()));
+            }
         }
         self.journal.found(&self.found);
         Ok(())
     }
 
-    /// The pair that is measured now.
-    fn now(&mut self) -> &mut PairFound {
-        // One was pushed before anything else was done.
-        let last = self.found.pairs.len() - 1;
-        &mut self.found.pairs[last]
+    /// Peer copies of a pair, where there are any.
+    fn reach(&mut self, at: usize) -> Result<Option<Path>, ExchangeFault> {
+        let [reached, _] = self.both(self.found.pairs[at].ranks, |with| Order::Reach { with })?;
+        let pair = &mut self.found.pairs[at];
+        match reached {
+            Answer::Reached(said) => {
+                // Staged copies are none of the bound that a direct path is held against, but a figure all the same.
+                let copies = said.as_deref().is_none_or(|said| said.starts_with("the driver stages"));
+                pair.peer = said;
+                return Ok(copies.then_some(Path::Peer));
+            }
+            Answer::Failed(why) => pair.peer = Some(why),
+            _ => {}
+        }
+        Ok(None)
     }
 
-    fn look(&mut self, ranks: [usize; 2], first: bool) -> Result<[Option<Placed>; 2], ExchangeFault> {
-        let answers = self.both(ranks, |_| Order::Look { first })?;
+    fn look(&mut self, at: usize, first: bool) -> Result<[Option<Placed>; 2], ExchangeFault> {
+        let answers = self.both(self.found.pairs[at].ranks, |_| Order::Look { first })?;
         Ok(answers.map(|answer| match answer {
             Answer::Placed(placed) => Some(placed),
             _ => None,
@@ -246,45 +253,51 @@ impl Work<'_, '_, '_> {
     }
 
     /// What MPI may not survive.
-    fn device_memory(&mut self, ranks: [usize; 2]) -> Result<(), ExchangeFault> {
-        let operations = self.lead.operations.clone();
-        let sends = self.attempts(ranks, Operation::Send)?;
-        if sends {
-            let bytes = self.lead.sizes.iter().copied().max().unwrap_or(COUNTED_FROM).max(COUNTED_FROM);
-            let bytes = bytes.min(COUNTED_BYTES);
-            if bytes <= self.here.memory.half() {
-                self.count(ranks, bytes)?;
+    fn device_memory(&mut self, pairs: &[usize]) -> Result<(), ExchangeFault> {
+        let mut send = Vec::new();
+        for at in pairs.iter().copied() {
+            if !self.ends() && self.attempts(at, Operation::Send)? {
+                send.push(at);
             }
-            self.measure(ranks, cases(&[Path::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
         }
-        for operation in operations.into_iter().filter(|operation| *operation != Operation::Send) {
+        let largest = self.lead.sizes.iter().copied().max().unwrap_or(COUNTED_FROM);
+        let bytes = largest.clamp(COUNTED_FROM, COUNTED_BYTES);
+        if bytes <= self.here.memory.half() {
+            for at in send.iter().copied() {
+                self.count(at, bytes)?;
+            }
+        }
+        self.measure(&send, &cases(&[Path::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
+        let others = self.lead.operations.iter().copied().filter(|operation| *operation != Operation::Send);
+        for (operation, at) in others.flat_map(|operation| pairs.iter().map(move |at| (operation, *at))) {
             if self.ends() {
-                self.now().attempts.push(Attempt { operation, bytes: 0, outcome: Outcome::NotTried });
+                self.found.pairs[at].attempts.push(Attempt { operation, bytes: 0, outcome: Outcome::NotTried });
                 continue;
             }
-            self.attempts(ranks, operation)?;
+            self.attempts(at, operation)?;
         }
         Ok(())
     }
 
     /// Tries an operation at each size; whether it worked at all of them.
-    fn attempts(&mut self, ranks: [usize; 2], operation: Operation) -> Result<bool, ExchangeFault> {
+    fn attempts(&mut self, at: usize, operation: Operation) -> Result<bool, ExchangeFault> {
         let mut works = true;
-        for bytes in self.lead.attempt_bytes.clone() {
+        for bytes in &self.lead.attempt_bytes {
             if self.broken {
                 break;
             }
             // As it stands if this process does not come back from it.
-            self.now().attempts.push(Attempt { operation, bytes, outcome: Outcome::NotTried });
+            self.found.pairs[at].attempts.push(Attempt { operation, bytes: *bytes, outcome: Outcome::NotTried });
             self.journal.found(&self.found);
             let key = self.next_key();
-            let answers = self.both(ranks, |with| Order::Attempt { with, operation, bytes, key })?;
+            let ranks = self.found.pairs[at].ranks;
+            let answers = self.both(ranks, |with| Order::Attempt { with, operation, bytes: *bytes, key })?;
             let outcome = outcome(&answers);
             works &= outcome == Outcome::Works;
             // Where MPI refused at one rank alone the other's call is still under way: nothing after it would mean anything.
             let failed = answers.iter().filter(|answer| matches!(answer, Answer::Failed(_))).count();
             self.broken |= failed == 1;
-            if let Some(last) = self.now().attempts.last_mut() {
+            if let Some(last) = self.found.pairs[at].attempts.last_mut() {
                 last.outcome = outcome;
             }
             self.journal.found(&self.found);
@@ -292,14 +305,14 @@ impl Work<'_, '_, '_> {
         Ok(works)
     }
 
-    fn count(&mut self, ranks: [usize; 2], bytes: usize) -> Result<(), ExchangeFault> {
+    fn count(&mut self, at: usize, bytes: usize) -> Result<(), ExchangeFault> {
         let messages = u32::try_from(COUNTED_BYTES / bytes).unwrap_or(u32::MAX).max(1);
-        let answers = self.both(ranks, |with| Order::Count { with, bytes, messages })?;
+        let answers = self.both(self.found.pairs[at].ranks, |with| Order::Count { with, bytes, messages })?;
         let counted = answers.into_iter().find_map(|answer| match answer {
             Answer::Counted(Some(counted)) => Some(counted),
             _ => None,
         });
-        self.now().counted = counted.filter(Counted::has_any);
+        self.found.pairs[at].counted = counted.filter(Counted::has_any);
         Ok(())
     }
 

@@ -55,6 +55,8 @@ pub struct MpiDocument {
     pub ranks: Vec<MpiRank>,
     /// The pairs of ranks, in the order measured.
     pub pairs: Vec<MpiPair>,
+    /// How the figures stand by where the ranks run; null where that was not asked.
+    pub matrix: Option<MpiMatrix>,
     /// The figures as a flat table: a row a pair and case.
     pub rows: Vec<MpiRow>,
     /// What the user should know beside.
@@ -208,6 +210,41 @@ pub struct MpiPlaced {
     pub pages: BTreeMap<u32, u64>,
     /// What is not as asked; null where nothing is.
     pub mismatch: Option<String>,
+}
+
+/// How figures stand in rows and columns, by where the ranks run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiMatrix {
+    /// What a place is: `node`, `l3` or `core`.
+    pub places: String,
+    /// The ranks of the rows.
+    pub rows: Vec<MpiPlace>,
+    /// The ranks of the columns: those of the rows where every pair of a host's ranks was measured.
+    pub columns: Vec<MpiPlace>,
+    /// The places that no rank could have.
+    pub missing: Vec<MpiMissingPlace>,
+}
+
+/// A place with the rank that has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiPlace {
+    /// The rank.
+    pub rank: u32,
+    /// What the place is called: `node 0`, with its host before it where there are several.
+    pub name: String,
+    /// The network adapters that the topology declares to be near, by the kernel's names.
+    pub nics: Vec<String>,
+}
+
+/// A place that no rank could have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiMissingPlace {
+    /// Its host.
+    pub host: String,
+    /// What it is called.
+    pub name: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A figure in a flat row.

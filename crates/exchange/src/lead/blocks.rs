@@ -11,23 +11,23 @@ use crate::found::CaseFound;
 use crate::order::{Answer, Order};
 
 impl Work<'_, '_, '_> {
-    /// Measures cases until each has enough.
-    pub(super) fn measure(&mut self, ranks: [usize; 2], cases: Vec<Case>) -> Result<(), ExchangeFault> {
-        let from = self.now().cases.len();
-        for case in cases {
+    /// Measures these cases of these pairs until each has enough.
+    pub(super) fn measure(&mut self, pairs: &[usize], cases: &[Case]) -> Result<(), ExchangeFault> {
+        let mut all: Vec<[usize; 2]> = Vec::new();
+        for (pair, case) in pairs.iter().flat_map(|pair| cases.iter().map(move |case| (*pair, *case))) {
             let mut found =
                 CaseFound { case, block_ns: Vec::new(), rounds: 1, verified_bytes: 0, stop: None, trouble: None };
             if !self.ends() {
-                self.prepare(ranks, &mut found)?;
+                self.prepare(self.found.pairs[pair].ranks, &mut found)?;
             }
-            self.now().cases.push(found);
+            all.push([pair, self.found.pairs[pair].cases.len()]);
+            self.found.pairs[pair].cases.push(found);
         }
         let began = Instant::now();
         loop {
             self.journal.found(&self.found);
-            let all = from..self.now().cases.len();
-            let open = |case: &CaseFound| case.stop.is_none() && case.trouble.is_none();
-            let mut left: Vec<usize> = all.filter(|at| open(&self.now().cases[*at])).collect();
+            let mut left = all.clone();
+            left.retain(|at| self.case(*at).stop.is_none() && self.case(*at).trouble.is_none());
             if left.is_empty() {
                 return Ok(());
             }
@@ -36,7 +36,7 @@ impl Work<'_, '_, '_> {
                 false => (began.elapsed() > self.lead.max_time).then_some(StopReason::MaxTime),
             };
             if let Some(ended) = ended {
-                left.into_iter().for_each(|at| self.now().cases[at].stop = Some(ended));
+                left.into_iter().for_each(|at| self.case(at).stop = Some(ended));
                 continue;
             }
             self.random.shuffle(&mut left);
@@ -44,10 +44,10 @@ impl Work<'_, '_, '_> {
                 if self.ends() {
                     break;
                 }
-                let (case, rounds) = (self.now().cases[at].case, self.now().cases[at].rounds);
-                let took = self.block(ranks, case, rounds)?;
+                let (case, rounds) = (self.case(at).case, self.case(at).rounds);
+                let took = self.block(self.found.pairs[at[0]].ranks, case, rounds)?;
                 let rule = self.lead.rule;
-                let found = &mut self.now().cases[at];
+                let found = self.case(at);
                 match took {
                     Ok(ns) => {
                         found.block_ns.push(ns / f64::from(rounds) / case.turns_a_round());
@@ -57,6 +57,11 @@ impl Work<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// A case by its pair and its place there.
+    fn case(&mut self, [pair, case]: [usize; 2]) -> &mut CaseFound {
+        &mut self.found.pairs[pair].cases[case]
     }
 
     /// Verifies a case, warms it up, and finds how many rounds make a block.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use exchange::Operation;
-use placement::Selection;
+use placement::{RowsBy, Selection};
 use stats::IdList;
 
 use super::{Backend, ColorChoice, Sizes, duration, membind, sizes};
@@ -29,25 +29,29 @@ pub struct Mpi {
     /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
     #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
     pub pairs: Option<Pairs>,
+    /// Compare places: every rank of a host on a NUMA node, L3 or core of its own, and messages from each of them to each of the other host's; on one host to
+    /// each other, or with twice as many ranks also within a place
+    #[arg(long, value_name = "node|l3|core", num_args = 0..=1, require_equals = true, default_missing_value = "node",
+          conflicts_with_all = ["cpus", "membind", "pairs"], help_heading = "Placement")]
+    pub matrix: Option<RowsBy>,
 
-    /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB
-    #[arg(long, value_name = "SIZES", value_parser = sizes, default_value = "8B..128MiB:8", help_heading = "What is sent")]
-    pub size: Sizes,
+    /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB [default: 8B..128MiB:8; 8B,4MiB with --matrix]
+    #[arg(long = "size", value_name = "SIZES", value_parser = sizes, help_heading = "What is sent")]
+    size_asked: Option<Sizes>,
     /// How messages follow each other: ping-pong one at a time (as osu_latency), one-way and both-ways up to 64 at once (as osu_bw, osu_bibw)
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent",
-          default_values_t = [Pattern::PingPong, Pattern::OneWay, Pattern::BothWays], hide_default_value = true)]
-    pub pattern: Vec<Pattern>,
+    /// [default: all; ping-pong with --matrix]
+    #[arg(long = "pattern", value_enum, value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent")]
+    patterns_asked: Vec<Pattern>,
     /// What MPI is given device memory for: all, none, or send,isend,sendrecv,bcast,put,get,alltoall,allreduce. MPI may crash in it: a process of
-    /// its own does it, and what was measured before is kept
+    /// its own does it, and what was measured before is kept [default: all; none with --matrix]
     #[arg(
-        long,
+        long = "operations",
         value_enum,
         value_delimiter = ',',
         value_name = "OPERATIONS",
-        default_value = "all",
         help_heading = "What is sent"
     )]
-    pub operations: Vec<Operations>,
+    operations_asked: Vec<Operations>,
 
     /// The thread level that MPI is started with: single as OSU's programs and most MPI programs; others take up to 0.2 µs a message
     #[arg(long, value_enum, default_value_t = Level::Single, value_name = "LEVEL", help_heading = "How it is measured")]
@@ -78,6 +82,33 @@ pub struct Mpi {
     /// Colours
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
+}
+
+impl Mpi {
+    /// Sizes of messages, ascending.
+    pub fn sizes(&self) -> Vec<u64> {
+        let default =
+            || if self.matrix.is_some() { vec![8, 4 << 20] } else { (0..9).map(|power| 8 << (3 * power)).collect() };
+        self.size_asked.as_ref().map_or_else(default, |sizes| sizes.0.clone())
+    }
+
+    /// How messages follow each other.
+    pub fn patterns(&self) -> &[Pattern] {
+        match (&self.patterns_asked[..], self.matrix) {
+            ([], None) => &[Pattern::PingPong, Pattern::OneWay, Pattern::BothWays],
+            ([], Some(_)) => &[Pattern::PingPong],
+            (asked, _) => asked,
+        }
+    }
+
+    /// What MPI is given device memory for, `send` first: what does not take that takes nothing.
+    pub fn operations(&self) -> Vec<Operation> {
+        Operations::tried(match (&self.operations_asked[..], self.matrix) {
+            ([], None) => &[Operations::All],
+            ([], Some(_)) => &[Operations::None],
+            (asked, _) => asked,
+        })
+    }
 }
 
 /// Which ranks.
@@ -127,8 +158,8 @@ pub enum Operations {
 }
 
 impl Operations {
-    /// Those asked for, `send` first: what does not take that takes nothing.
-    pub fn tried(asked: &[Self]) -> Vec<Operation> {
+    /// Those asked for, `send` first.
+    fn tried(asked: &[Self]) -> Vec<Operation> {
         let is_asked = |operation: &Operation| asked.contains(&Self::All) || asked.contains(&Self::One(*operation));
         let mut tried: Vec<Operation> = Operation::ALL.into_iter().filter(is_asked).collect();
         if !tried.is_empty() && !tried.contains(&Operation::Send) {

@@ -37,6 +37,12 @@ pub struct RankFacts {
     pub simulated: Option<String>,
     /// Why no GPU takes part.
     pub why_host: Option<String>,
+    /// What its place is called, under `--matrix`.
+    pub place: Option<String>,
+    /// Adapters near its place, likewise.
+    pub nics: Vec<String>,
+    /// Places of its host that no rank can have, and why, likewise.
+    pub missing_places: Vec<(String, String)>,
 }
 
 /// What all ranks know when they have met.

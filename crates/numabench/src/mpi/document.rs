@@ -18,9 +18,10 @@ use stats::interval::{median, median_interval};
 use stats::summary::CONFIDENCE;
 
 use super::channel::{Met, RankFacts};
+use super::matrix;
 use super::session::pattern_of;
 use super::words;
-use crate::args::mpi::{Expect, Mpi, Operations};
+use crate::args::mpi::{Expect, Mpi};
 use crate::began::Began;
 use crate::document_journal::{is_due, print_document, settled};
 use crate::exit::Exit;
@@ -157,13 +158,14 @@ impl<'a> Kept<'a> {
                 variables: VARIABLES.iter().filter_map(variable).collect::<BTreeMap<_, _>>(),
             },
             settings: MpiSettings {
-                sizes_bytes: args.size.0.clone(),
-                patterns: args.pattern.iter().map(|pattern| pattern_of(*pattern).name().to_owned()).collect(),
-                operations: Operations::tried(&args.operations).iter().map(|o| o.name().to_owned()).collect(),
+                sizes_bytes: args.sizes(),
+                patterns: args.patterns().iter().map(|pattern| pattern_of(*pattern).name().to_owned()).collect(),
+                operations: args.operations().iter().map(|o| o.name().to_owned()).collect(),
                 operation_timeout_s: args.operation_timeout.as_secs(),
                 seed: args.seed,
             },
             ranks,
+            matrix: args.matrix.map(|by| matrix::matrix(by, &met.ranks)),
             rows: rows(&pairs),
             pairs,
             notes: notes(&met.ranks),
@@ -198,7 +200,7 @@ fn ended(args: &Mpi, found: &Found, ending: &Ending) -> (Status, Exit) {
         pair.attempts.iter().any(|attempt| matches!(attempt.outcome, Outcome::Crash(_) | Outcome::Hang(_)))
     };
     // A library that died in an operation that it was tried with did what was asked: it answered.
-    let answered = ending.over || found.pairs.last().is_some_and(ended_by_mpi);
+    let answered = ending.over || found.pairs.iter().any(ended_by_mpi);
     let all = cases().all(|case| case.trouble.is_none() || case.case.path == Path::GpuAware);
     if !answered || !all {
         return (Status::Partial, Exit::Partial);

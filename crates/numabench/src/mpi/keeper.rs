@@ -269,15 +269,15 @@ fn settle(known: &mut Known, end: &End, limit: Duration) {
         },
         End::Over | End::Signalled => return,
     };
-    let (operation, bytes) = match known.doing.clone() {
-        Doing::Operation { operation, bytes, .. } => (operation, bytes),
-        Doing::Case { case: Case { path: Path::GpuAware, pattern, bytes }, .. } => {
+    let (ranks, operation, bytes) = match known.doing.clone() {
+        Doing::Operation { ranks, operation, bytes } => (ranks, operation, bytes),
+        Doing::Case { ranks, case: Case { path: Path::GpuAware, pattern, bytes } } => {
             let operation = if pattern == Pattern::PingPong { Operation::Send } else { Operation::Isend };
-            (operation, bytes)
+            (ranks, operation, bytes)
         }
         _ => return,
     };
-    let Some(pair) = known.found.pairs.last_mut() else { return };
+    let Some(pair) = known.found.pairs.iter_mut().find(|pair| pair.ranks == ranks) else { return };
     pair.attempts.retain(|attempt| attempt.outcome != Outcome::NotTried);
     pair.attempts.push(Attempt { operation, bytes, outcome });
     not_tried(pair);

@@ -7,17 +7,25 @@ use ranks::Launch;
 use stats::IdList;
 use topo::Topology;
 
+use super::matrix::Spot;
 use crate::args::mpi::Mpi;
 use crate::backends::{Found, targets};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
 
-/// The place of this rank: as in a plan for all ranks of its node, or, where it cannot have what they have (a launcher bound each to its own cores), for it alone.
+/// The place of this rank: its spot of a matrix where it has one; else as in a plan for all ranks of its node, or, where it cannot have what they have (a launcher
+/// bound each to its own cores), for it alone.
 ///
 /// # Errors
 /// What was asked for is not here, or the launcher does not say which of its node's ranks this is.
-pub fn place(args: &Mpi, launch: &Launch, topology: &Topology, found: &Found) -> Result<RankPlan, Fault> {
+pub fn place(
+    args: &Mpi,
+    launch: &Launch,
+    topology: &Topology,
+    found: &Found,
+    spots: Option<&[Spot]>,
+) -> Result<RankPlan, Fault> {
     let (rank, size) = on_node(launch)?;
     let available = targets(&*found.platform);
     let all = chosen(args.gpus.as_ref(), available.clone())?;
@@ -36,6 +44,13 @@ pub fn place(args: &Mpi, launch: &Launch, topology: &Topology, found: &Found) ->
     let ask = |cpus: Option<IdList>, targets: Vec<Target>, membind: Membind| {
         placement::plan(topology, &Request { cpus, targets: Some(targets), available: available.clone(), membind })
     };
+    if let Some(spots) = spots {
+        let pus = IdList(spots.iter().map(|spot| spot.pu).collect());
+        let mut plan = the(ask(Some(pus), everybody, args.membind).map_err(Fault::usage)?, rank)?;
+        // Memory without cores is used from elsewhere.
+        plan.memory_node = spots.get(rank).map_or(plan.memory_node, |spot| spot.node);
+        return Ok(plan);
+    }
     let plan = match ask(args.cpus.clone(), everybody, args.membind) {
         Ok(plan) => plan,
         // Of its own it may have less than all ranks need.
@@ -55,7 +70,10 @@ fn the(plan: Plan, number: usize) -> Result<RankPlan, Fault> {
 }
 
 /// Which of its node's ranks this is, and of how many.
-fn on_node(launch: &Launch) -> Result<(usize, usize), Fault> {
+///
+/// # Errors
+/// The launcher does not say.
+pub fn on_node(launch: &Launch) -> Result<(usize, usize), Fault> {
     match (launch.local_rank, launch.local_size) {
         (Some(rank), Some(size)) if rank < size => Ok((rank, size)),
         _ => Err(Fault::usage(anyhow!(

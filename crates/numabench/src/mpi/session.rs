@@ -15,9 +15,10 @@ use stats::stop::Rule;
 use topo::Topology;
 
 use super::channel::{Met, RankFacts, Teller, Told};
-use super::place::place;
+use super::matrix::{self, Spot, spots};
+use super::place::{on_node, place};
 use super::traffic::Counters;
-use crate::args::mpi::{Level, Mpi as Args, Operations, Pairs, Pattern as Asked};
+use crate::args::mpi::{Level, Mpi as Args, Pairs, Pattern as Asked};
 use crate::backends::{self, Found};
 use crate::document::hostname;
 use crate::exit::Exit;
@@ -38,14 +39,20 @@ const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.0
 pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
     // One that hangs in MPI when a launcher kills its keeper would stay for ever.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
-    let topology = read()?;
+    let (topology, nics) = match args.matrix {
+        None => (read()?, Vec::new()),
+        Some(_) => topo::survey().map(|survey| (survey.topology, survey.nics)).map_err(no_result)?,
+    };
     let found = backends::find(args.backend, args.gpus.is_some(), &topology)?;
-    let plan = place(args, launch, &topology, &found)?;
+    let (local_rank, size) = on_node(launch)?;
+    let in_matrix = args.matrix.map(|by| spots(&topology, &nics, by, size)).transpose()?;
+    let plan = place(args, launch, &topology, &found, in_matrix.as_ref().map(|(spots, _)| &spots[..]))?;
+    let in_matrix = in_matrix.map(|(spots, missing)| (spots[local_rank].clone(), missing));
     let signals = Signals::catch()?;
     let interrupted = Arc::clone(&signals.interrupted);
     // A thread that was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
     thread::scope(|scope| {
-        let rank = scope.spawn(|| bound(args, launch, &topology, &found, &plan, &interrupted));
+        let rank = scope.spawn(|| bound(args, launch, &topology, &found, (&plan, in_matrix), &interrupted));
         rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
     })?;
     Ok(signals.exit().unwrap_or(Exit::Ok))
@@ -60,7 +67,7 @@ fn bound(
     launch: &Launch,
     topology: &Topology,
     found: &Found,
-    plan: &RankPlan,
+    (plan, in_matrix): (&RankPlan, Option<InMatrix>),
     interrupted: &AtomicBool,
 ) -> Result<(), Fault> {
     let bound = Bound::to(plan.pu).map_err(no_result)?;
@@ -82,7 +89,8 @@ fn bound(
     let ended = {
         let mut comm = Communicator::new(&mpi);
         let mut agreement = Agreement::new(&mut comm, args.timeout);
-        let rank = Rank { args, topology, found, plan, device: device.as_deref(), mpi: &mpi, library: &library };
+        let rank =
+            Rank { args, topology, found, plan, in_matrix, device: device.as_deref(), mpi: &mpi, library: &library };
         rank.meet(memory, &mut agreement)
             .and_then(|(met, memory)| rank.exchange(&met, memory, agreement.comm(), interrupted).map_err(no_result))
     };
@@ -98,13 +106,16 @@ fn bound(
 
 /// The largest message that is sent.
 fn most_bytes(args: &Args, is_gpu: bool) -> Result<usize, Fault> {
-    let largest = args.size.0.iter().copied().max().unwrap_or_default();
-    if largest > MOST_BYTES || args.size.0.contains(&0) {
+    let largest = args.sizes().into_iter().max().unwrap_or_default();
+    if largest > MOST_BYTES || args.sizes().contains(&0) {
         return Err(Fault::usage(anyhow!("--size: messages have 1 B to {}", stats::units::size(MOST_BYTES))));
     }
     let attempted = if is_gpu { ATTEMPT_BYTES[1] as u64 } else { 0 };
     usize::try_from(largest.max(attempted)).map_err(Fault::usage)
 }
+
+/// A rank's place in a matrix, and those of its host that no rank can have.
+type InMatrix = (Spot, Vec<(String, String)>);
 
 /// One rank in its place.
 struct Rank<'a> {
@@ -112,6 +123,7 @@ struct Rank<'a> {
     topology: &'a Topology,
     found: &'a Found,
     plan: &'a RankPlan,
+    in_matrix: Option<InMatrix>,
     device: Option<&'a dyn Device>,
     mpi: &'a Mpi,
     library: &'a str,
@@ -125,8 +137,11 @@ impl Rank<'_> {
         let (library, says) = (self.library.to_owned(), self.mpi.said());
         let thread_level = self.mpi.thread_level().name().to_owned();
         let met: Met = agreement.agree(facts, |ranks: Vec<RankFacts>| {
-            let pairs = pairs(args.pairs.as_ref(), ranks.len())?;
+            let mut pairs = pairs(args.pairs.as_ref(), ranks.len())?;
             apart(&ranks)?;
+            if args.matrix.is_some() {
+                pairs = matrix::pairs(&ranks);
+            }
             let met = Met { library, says, thread_level, ranks, pairs };
             Ok(vec![met.clone(); met.ranks.len()])
         })?;
@@ -152,6 +167,9 @@ impl Rank<'_> {
             locality: gpu.map(|_| closeness.name().to_owned()),
             simulated: platform.facts().simulated.clone(),
             why_host: self.found.why_host.clone(),
+            place: self.in_matrix.as_ref().map(|(spot, _)| spot.name.clone()),
+            nics: self.in_matrix.as_ref().map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
+            missing_places: self.in_matrix.as_ref().map_or_else(Vec::new, |(_, missing)| missing.clone()),
         }
     }
 
@@ -187,17 +205,18 @@ impl Rank<'_> {
 
     fn lead(&self, met: &Met) -> Lead {
         let args = self.args;
-        let operations = Operations::tried(&args.operations);
+        let operations = args.operations();
         let devices = met.ranks.iter().all(|rank| rank.gpu.is_some());
         Lead {
-            sizes: args.size.0.iter().filter_map(|bytes| usize::try_from(*bytes).ok()).collect(),
-            patterns: args.pattern.iter().map(|pattern| pattern_of(*pattern)).collect(),
+            sizes: args.sizes().into_iter().filter_map(|bytes| usize::try_from(bytes).ok()).collect(),
+            patterns: args.patterns().iter().map(|pattern| pattern_of(*pattern)).collect(),
             devices,
             gpu_aware: !operations.is_empty(),
             operations,
             attempt_bytes: ATTEMPT_BYTES.to_vec(),
             rule: RULE,
             max_time: args.max_time,
+            together: args.matrix.is_some(),
             seed: args.seed,
         }
     }

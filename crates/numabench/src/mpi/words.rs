@@ -9,7 +9,11 @@ const LARGE: u64 = 1 << 20;
 /// The answer, the first line first.
 pub fn verdict(document: &MpiDocument) -> Vec<String> {
     let mut lines = Vec::new();
-    for pair in &document.pairs {
+    if let Some(matrix) = document.matrix.as_ref().filter(|_| !document.pairs.is_empty()) {
+        lines.extend(report::mpi_matrix::verdict(document, matrix));
+    }
+    let one_by_one = if document.matrix.is_none() { &document.pairs[..] } else { &[] };
+    for pair in one_by_one {
         let who = if document.pairs.len() > 1 {
             format!("Ranks {} and {}: ", pair.ranks[0], pair.ranks[1])
         } else {
@@ -28,7 +32,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         lines.push("Nothing was measured yet.".to_owned());
     }
     if let Some(why) = &document.status_reason {
-        let answered = document.pairs.last().is_some_and(|pair| !pair.operations.is_empty());
+        let answered = document.pairs.iter().any(|pair| !pair.operations.is_empty());
         let tail = if answered {
             "What was measured before is kept."
         } else {

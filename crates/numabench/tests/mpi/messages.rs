@@ -73,3 +73,31 @@ fn a_terminal_gets_the_answer_first() -> Done {
     }
     Ok(())
 }
+
+#[test]
+fn under_matrix_every_place_has_a_rank_of_its_own_and_figures_stand_by_place() -> Done {
+    for mpi in all() {
+        let cores = std::thread::available_parallelism()?.get();
+        if cores != 2 {
+            crate::run::skipped("a rank for each core: this machine has other than two");
+            return Ok(());
+        }
+        let args = ["--matrix=core", "--size", "8B,64KiB", "--max-time", "1s"];
+        let (ended, document) = mpi.document(&no_driver(), &[], &args)?;
+        let matrix = &document["matrix"];
+        assert_eq!((&matrix["places"], &matrix["missing"]), (&"core".into(), &serde_json::json!([])), "{matrix:#}");
+        for side in ["rows", "columns"] {
+            let names: Vec<&Value> =
+                matrix[side].as_array().into_iter().flatten().map(|place| &place["name"]).collect();
+            assert_eq!(names, ["core of PU 0", "core of PU 1"]);
+        }
+        assert_eq!(document["pairs"].as_array().map(Vec::len), Some(1), "each pair once");
+        assert_eq!(document["pairs"][0]["cases"].as_array().map(Vec::len), Some(2), "one message at a time");
+        for rank in 0..2 {
+            assert_eq!(document["pairs"][0]["placed"][1][rank]["pu"], document["ranks"][rank]["pu"]);
+        }
+        assert!(verdict(&document).starts_with("One place on each side"), "{}", verdict(&document));
+        assert!(ended.out.contains("host memory, 64 KiB, one message at a time"), "{}", ended.out);
+    }
+    Ok(())
+}

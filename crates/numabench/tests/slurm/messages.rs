@@ -88,3 +88,19 @@ fn a_task_that_has_nothing_to_do_leaves_when_the_first_ones_mpi_has_died() -> Do
     }
     Ok(())
 }
+
+#[test]
+fn under_matrix_the_places_of_one_node_are_held_against_those_of_the_other() -> Done {
+    if std::thread::available_parallelism()?.get() < 2 {
+        skipped("two ranks on two CPUs: this machine has one");
+        return Ok(());
+    }
+    let (Some(lab), Some(mpi)) = (Lab::start()?, mpi::mpich()) else { return Ok(()) };
+    let task = ["-N2", "-n2", "-c1", mpi.option, BINARY, "mpi", "--backend", "host"];
+    let args = [&task[..], &["--matrix", "--size", "8B", "--max-time", "1s", "--json", "-"]].concat();
+    let document = step(&lab, Some(&mpi.plugin), &args).json()?;
+    assert_eq!(document["exit_code"], 0, "{document:#}");
+    let name = |side: &str| document["matrix"][side][0]["name"].as_str().unwrap_or_default().to_owned();
+    assert_eq!([name("rows"), name("columns")], ["n0 node 0", "n1 node 0"]);
+    Ok(())
+}

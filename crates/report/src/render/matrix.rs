@@ -13,7 +13,7 @@ use crate::settings::{CopyEngine, MemoryKind};
 
 /// From this part of the best on: nothing lost, up to a fifth, up to a half, more.
 const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.0, "░")];
-const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, ▒ within half, ░ below";
+pub(super) const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, ▒ within half, ░ below";
 
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     let planes = matrix.planes(document);
@@ -133,7 +133,11 @@ fn show(plane: &Plane, value: f64) -> String {
 
 fn shade(plane: &Plane, value: f64, best: Option<f64>) -> &'static str {
     let Some(best) = best else { return "" };
-    let part = if plane.is_time() { best / value } else { value / best };
+    part_shade(if plane.is_time() { best / value } else { value / best })
+}
+
+/// The shade of a figure that is this part of the best.
+pub(super) fn part_shade(part: f64) -> &'static str {
     SHADES.iter().find(|(from, _)| part >= *from).map_or("", |(_, shade)| shade)
 }
 

@@ -21,6 +21,8 @@ mod lines;
 mod matrix;
 mod missing;
 mod mpi;
+mod mpi_figure;
+mod mpi_matrix;
 mod nodes;
 mod numbers;
 pub mod page;
@@ -42,6 +44,7 @@ mod trial;
 pub(crate) mod words;
 
 pub use self::mpi::mpi;
+pub use self::mpi_figure::mpi_figure;
 pub use json::{JsonError, json, json_value, write_json};
 pub use place::place;
 pub(crate) use placement::{is_otherwise, is_unseen};

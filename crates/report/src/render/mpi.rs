@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::grid::Grid;
+use super::mpi_figure::mpi_figure;
 use super::page::{Page, Tone};
 use super::table::Style;
 use crate::mpi::{MpiCase, MpiDocument, MpiOperation, MpiPair};
@@ -30,7 +31,20 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
     if style.quiet {
         return page.finish(style.color);
     }
-    for pair in &document.pairs {
+    if let Some(matrix) = &document.matrix {
+        page.blank();
+        super::mpi_matrix::draw(document, matrix, &mut page);
+        let is_well = |pair: &MpiPair| {
+            pair.cases.iter().all(|case| case.reason.is_none()) && pair.operations.iter().all(|o| o.outcome == "works")
+        };
+        for pair in document.pairs.iter().filter(|pair| !is_well(pair)) {
+            page.line(Tone::Plain, format!("Ranks {} and {}", pair.ranks[0], pair.ranks[1]));
+            operations(&pair.operations, &mut page);
+            reasons(pair, &mut page);
+        }
+    }
+    let one_by_one = if document.matrix.is_none() { &document.pairs[..] } else { &[] };
+    for pair in one_by_one {
         page.blank();
         let [one, other] = pair.ranks;
         page.line(Tone::Plain, format!("Ranks {one} and {other}"));
@@ -94,27 +108,13 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
     for bytes in sizes {
         let cell = |path: &str| {
             let case = cases.iter().find(|case| case.path == path && case.bytes == bytes);
-            case.map_or_else(String::new, |case| figure(case, pattern))
+            case.map_or_else(String::new, |case| mpi_figure(case, pattern))
         };
         let mut cells = vec![stats::units::size(bytes)];
         cells.extend(paths.iter().map(|(path, _)| cell(path)));
         grid.row(cells, Vec::new());
     }
     grid.draw(page);
-}
-
-/// From this size on a time says less than a rate.
-const RATES_FROM: u64 = 1 << 20;
-
-fn figure(case: &MpiCase, pattern: &str) -> String {
-    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else { return "-".to_owned() };
-    let rate = rate / 1e9;
-    let rate = if rate < 0.1 { format!("{rate:.4}") } else { format!("{rate:.2}") };
-    match pattern {
-        "ping-pong" if case.bytes < RATES_FROM => format!("{:.2} µs", ns / 1e3),
-        "ping-pong" => format!("{rate} GB/s"),
-        _ => rate,
-    }
 }
 
 /// What works and what does not, each operation once.
