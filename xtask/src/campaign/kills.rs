@@ -1,9 +1,11 @@
 //! SIGKILL at any time of a run, in turn with the disk that is here and with a slow one.
 //!
-//! Most are killed early, where a run opens its file, writes it for the first time and again a little later; one in ten later than the longest time between two
+//! Nothing may lie beside the document, or what does must go with the next run of the same file. Most are killed early, where a run opens its file, writes it for the first time and again a little later; one in ten later than the longest time between two
 //! writings.
 
+use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -25,7 +27,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     fs::create_dir_all(&folder)?;
     let path = folder.join("result.json");
     let slow = build::library(&field.folder.join("disk"), "slow_disk.so", &field.root.join("tests/slow-disk/lib.rs"))?;
-    let mut losses = [Vec::new(), Vec::new()];
+    let (mut losses, mut between) = ([Vec::new(), Vec::new()], 0);
     for number in 0..field.extent.kills {
         let is_slow = number % 2 == 1;
         drop(fs::remove_file(&path));
@@ -42,7 +44,20 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         child.kill()?;
         let ran = began.elapsed().as_secs_f64();
         child.wait()?;
-        let beside: Vec<_> = fs::read_dir(&folder)?.flatten().map(|entry| entry.file_name()).collect();
+        let mut beside = names(&folder)?;
+        if beside.iter().any(|name| name != "result.json") {
+            // Between two names of its file. What the next run does not remove stays.
+            let before = fs::read(&path).ok();
+            let mut next = Command::new(field.binary);
+            next.args(["pingpong", "--backend", "host", "--size", "64KiB", "--reps", "1", "--quiet", "--json"]);
+            next.arg(&path).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+            match before {
+                Some(before) => fs::write(&path, before)?,
+                None => fs::remove_file(&path)?,
+            }
+            beside = names(&folder)?;
+            between += 1;
+        }
         let wrong = match fs::read(&path) {
             // Killed before its first pass was over.
             Err(_) if beside.is_empty() => None,
@@ -61,6 +76,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         let disk = if is_slow { "slow" } else { "fast" };
         tally.count(&format!("a run that is killed after {ran:.2} s, with a {disk} disk"), wrong);
     }
+    if between > 0 {
+        tally.note(format!("{between} left a hidden file, which the next run with the same file removed"));
+    }
     for (disk, mut losses) in ["fast", "slow"].into_iter().zip(losses) {
         losses.sort_by(f64::total_cmp);
         if let (Some(median), Some(worst)) = (losses.get(losses.len() / 2), losses.last()) {
@@ -71,4 +89,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         }
     }
     Ok(())
+}
+
+/// What lies in a folder.
+fn names(folder: &Path) -> Result<Vec<OsString>> {
+    Ok(fs::read_dir(folder)?.flatten().map(|entry| entry.file_name()).collect())
 }
