@@ -2,6 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a copy beside messages: large enough to be fast, and short beside a block.
+pub const COPY_BYTES: usize = 4 << 20;
+
+/// Where a thread runs that copies to its rank's device beside messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum GpuThreadAt {
+    /// On a core near the thread that calls MPI.
+    Near,
+    /// On the PU that was asked for.
+    Apart,
+}
+
 /// The way of a message from the memory of one rank to that of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Path {
@@ -19,6 +31,10 @@ pub enum Path {
     ToHost,
     /// The copy from the second rank's host memory to its device: the other bound.
     ToDevice,
+    /// As [`Path::Host`], while a thread of each rank copies to and from its device.
+    Beside(GpuThreadAt),
+    /// What that thread copies while no message goes: there and back.
+    GpuThread(GpuThreadAt),
 }
 
 impl Path {
@@ -32,12 +48,21 @@ impl Path {
             Self::Peer => "peer-copy",
             Self::ToHost => "d2h-copy",
             Self::ToDevice => "h2d-copy",
+            Self::Beside(GpuThreadAt::Near) => "host-gpu-thread-near",
+            Self::Beside(GpuThreadAt::Apart) => "host-gpu-thread-apart",
+            Self::GpuThread(GpuThreadAt::Near) => "gpu-thread-near",
+            Self::GpuThread(GpuThreadAt::Apart) => "gpu-thread-apart",
         }
     }
 
-    /// Whether both ranks act.
+    /// Whether messages go.
     pub fn is_message(self) -> bool {
-        !matches!(self, Self::Peer | Self::ToHost | Self::ToDevice)
+        !matches!(self, Self::Peer | Self::ToHost | Self::ToDevice | Self::GpuThread(_))
+    }
+
+    /// Whose messages they are.
+    pub(crate) fn of_messages(self) -> Self {
+        if matches!(self, Self::Beside(_)) { Self::Host } else { self }
     }
 }
 
@@ -104,7 +129,8 @@ impl Case {
 
     /// Bytes that move in the time of a message: both ways' where both go at once.
     pub fn bytes_a_turn(self) -> f64 {
-        let ways = if self.pattern == Pattern::BothWays { 2.0 } else { 1.0 };
+        let both = self.pattern == Pattern::BothWays || matches!(self.path, Path::GpuThread(_));
+        let ways = if both { 2.0 } else { 1.0 };
         self.bytes as f64 * ways
     }
 }
@@ -125,6 +151,17 @@ pub fn cases(paths: &[Path], patterns: &[Pattern], sizes: &[usize]) -> Vec<Case>
             let of_size = |bytes: &usize| Case { path: *path, pattern: Pattern::PingPong, bytes: *bytes };
             cases.extend(sizes.iter().map(of_size));
         }
+    }
+    cases
+}
+
+/// The cases of threads that copy beside messages: each alone, and one message at a time beside it.
+pub(crate) fn beside(threads: &[GpuThreadAt], sizes: &[usize]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for at in threads {
+        let of = |path, bytes| Case { path, pattern: Pattern::PingPong, bytes };
+        cases.push(of(Path::GpuThread(*at), COPY_BYTES));
+        cases.extend(sizes.iter().map(|bytes| of(Path::Beside(*at), *bytes)));
     }
     cases
 }
@@ -154,5 +191,15 @@ mod tests {
         assert_eq!(of(Path::Peer, Pattern::PingPong).turns_a_round(), 1.0);
         assert_eq!(of(Path::Host, Pattern::BothWays).turns_a_round(), 64.0);
         assert_eq!(of(Path::Host, Pattern::BothWays).bytes_a_turn(), 2.0 * 1048576.0);
+    }
+
+    #[test]
+    fn a_thread_that_copies_is_measured_alone_and_beside_each_size() {
+        let made = beside(&[GpuThreadAt::Near, GpuThreadAt::Apart], &[8, 1024]);
+        assert_eq!(made.len(), 6);
+        assert_eq!((made[0].path, made[0].bytes), (Path::GpuThread(GpuThreadAt::Near), COPY_BYTES));
+        assert_eq!(made[0].bytes_a_turn(), 2.0 * COPY_BYTES as f64, "there and back");
+        assert_eq!((made[5].path, made[5].bytes), (Path::Beside(GpuThreadAt::Apart), 1024));
+        assert_eq!(made[5].turns_a_round(), 2.0, "a ping-pong is there and back");
     }
 }

@@ -7,9 +7,11 @@ use device::{PeerCopier, PeerPath};
 use engine::{Look, clock};
 use ranks::{Communicator, Exchange};
 
+use crate::case::{Case, GpuThreadAt, Path};
 use crate::end::End;
 use crate::fault::ExchangeFault;
 use crate::found::{Counted, Doing, LinkBytes, Placed};
+use crate::gpu_thread::GpuThread;
 use crate::memory::Memory;
 use crate::order::{Answer, Order, read, write};
 use crate::watch::{Journal, Traffic};
@@ -29,6 +31,8 @@ pub struct Here<'a> {
     pub reach: &'a dyn Fn(usize) -> Result<Box<dyn PeerCopier>, String>,
     /// Reads the links' counters, where that can be done.
     pub traffic: Option<&'a dyn Traffic>,
+    /// Its threads that copy to the GPU, where there are any.
+    pub gpu_threads: &'a [GpuThread],
 }
 
 impl Here<'_> {
@@ -40,9 +44,7 @@ impl Here<'_> {
     fn performed(&mut self, order: &Order) -> Result<Answer, ExchangeFault> {
         let with = match order {
             Order::Look { first } => {
-                let (seen, mismatch) = self.memory.look(if *first { Look::First } else { Look::Again })?;
-                let (pu, affinity, pages) = (seen.pu, seen.affinity, seen.pages.per_node);
-                return Ok(Answer::Placed(Placed { pu, affinity, pages, mismatch }));
+                return self.look(if *first { Look::First } else { Look::Again }).map(Answer::Placed);
             }
             Order::Stay | Order::Leave => return Ok(Answer::Took(0)),
             Order::Reach { with } => return Ok(Answer::Reached(self.reached(*with))),
@@ -54,9 +56,23 @@ impl Here<'_> {
         let (rank, traffic) = (self.rank, self.traffic);
         let mut end = End::new(self.mpi, self.memory, rank, with);
         match order {
+            Order::Rounds { case: Case { path: Path::GpuThread(at), .. }, rounds, .. } => {
+                thread(self.gpu_threads, *at)?.alone(*rounds).map(|copied| Answer::Took(copied.ns))
+            }
+            Order::Rounds { case: case @ Case { path: Path::Beside(at), .. }, rounds, .. } => {
+                let case = Case { path: case.path.of_messages(), ..*case };
+                // Both threads copy before the first message goes, and until the last one has.
+                let beside = || {
+                    end.meet()?;
+                    let took = end.rounds(case, *rounds)?;
+                    end.meet().map(|()| took)
+                };
+                let (took, copied) = thread(self.gpu_threads, *at)?.beside(beside)?;
+                Ok(Answer::TookBeside(took, copied))
+            }
             Order::Rounds { case, rounds, .. } => end.rounds(*case, *rounds).map(Answer::Took),
             Order::Check { path, bytes, key, .. } => {
-                end.check(*path, *bytes, *key).map(|(compared, wrong)| Answer::Checked(compared, wrong))
+                end.check(path.of_messages(), *bytes, *key).map(|(compared, wrong)| Answer::Checked(compared, wrong))
             }
             Order::Attempt { operation, bytes, key, .. } => {
                 end.attempt(*operation, *bytes, *key).map(|wrong| Answer::Checked(*bytes as u64, wrong))
@@ -64,6 +80,18 @@ impl Here<'_> {
             Order::Count { bytes, messages, .. } => count(&mut end, traffic, *bytes, *messages).map(Answer::Counted),
             _ => Ok(Answer::Took(0)),
         }
+    }
+
+    fn look(&mut self, how: Look) -> Result<Placed, ExchangeFault> {
+        let (seen, mismatch) = self.memory.look(how)?;
+        let mut placed = Placed::of(seen, mismatch);
+        for thread in self.gpu_threads {
+            let there = thread.look(how)?;
+            let wrong = there.mismatch.as_ref().map(|wrong| format!("the thread that copies to the GPU: {wrong}"));
+            placed.mismatch = placed.mismatch.or(wrong);
+            placed.gpu_threads.push(there);
+        }
+        Ok(placed)
     }
 
     fn reached(&mut self, with: usize) -> Option<String> {
@@ -81,6 +109,11 @@ impl Here<'_> {
             Err(why) => Some(why),
         }
     }
+}
+
+/// The rank's thread of that place.
+fn thread(threads: &[GpuThread], at: GpuThreadAt) -> Result<&GpuThread, ExchangeFault> {
+    threads.iter().find(|thread| thread.at == at).ok_or(ExchangeFault::NoDevice)
 }
 
 fn count(
@@ -138,16 +171,14 @@ pub fn follow(here: &mut Here, comm: &mut Communicator, journal: &mut dyn Journa
 /// What an order means for whoever watches.
 pub(crate) fn doing(rank: usize, order: &Order) -> Doing {
     let pair = |with: usize| [rank.min(with), rank.max(with)];
-    let case = |path, bytes| crate::case::Case { path, pattern: crate::case::Pattern::PingPong, bytes };
+    let case = |path, bytes| Case { path, pattern: crate::case::Pattern::PingPong, bytes };
     match order {
         Order::Rounds { with, case, .. } => Doing::Case { ranks: pair(*with), case: *case },
         Order::Check { with, path, bytes, .. } => Doing::Case { ranks: pair(*with), case: case(*path, *bytes) },
         Order::Attempt { with, operation, bytes, .. } => {
             Doing::Operation { ranks: pair(*with), operation: *operation, bytes: *bytes }
         }
-        Order::Count { with, bytes, .. } => {
-            Doing::Case { ranks: pair(*with), case: case(crate::case::Path::GpuAware, *bytes) }
-        }
+        Order::Count { with, bytes, .. } => Doing::Case { ranks: pair(*with), case: case(Path::GpuAware, *bytes) },
         Order::Look { .. } | Order::Reach { .. } | Order::Stay | Order::Leave => Doing::Else,
     }
 }

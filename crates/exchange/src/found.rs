@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::Seen;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
 use stats::stop::StopReason;
@@ -39,6 +40,8 @@ pub struct CaseFound {
     pub case: Case,
     /// Of each block, nanoseconds a message.
     pub block_ns: Vec<f64>,
+    /// Of each block of a case beside copies, what those of both ranks moved: bytes a second of one rank, the mean of the two.
+    pub gpu_bytes_per_s: Vec<f64>,
     /// Rounds of a block.
     pub rounds: u32,
     /// Bytes that were compared with what was sent, both ways.
@@ -60,6 +63,15 @@ pub struct Placed {
     pub pages: BTreeMap<u32, u64>,
     /// What is not as asked.
     pub mismatch: Option<String>,
+    /// The same of its threads that copy to the GPU.
+    pub gpu_threads: Vec<Placed>,
+}
+
+impl Placed {
+    /// What was seen of a thread and its memory.
+    pub(crate) fn of(seen: Seen, mismatch: Option<String>) -> Self {
+        Self { pu: seen.pu, affinity: seen.affinity, pages: seen.pages.per_node, mismatch, gpu_threads: Vec::new() }
+    }
 }
 
 /// Bytes that went through a GPU's links since some time.

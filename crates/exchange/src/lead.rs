@@ -13,7 +13,7 @@ use ranks::Communicator;
 use stats::random::SplitMix64;
 use stats::stop::Rule;
 
-use crate::case::{Path, Pattern, cases};
+use crate::case::{GpuThreadAt, Path, Pattern, beside, cases};
 use crate::fault::ExchangeFault;
 use crate::follow::{Here, NAP, doing};
 use crate::found::{Counted, Doing, Found, PairFound, Placed};
@@ -40,6 +40,8 @@ pub struct Lead {
     pub rule: Rule,
     /// No further pass begins after this time in a phase.
     pub max_time: Duration,
+    /// Where each rank has a thread that copies to its device; messages are measured beside it too.
+    pub gpu_threads: Vec<GpuThreadAt>,
     /// Blocks of all pairs are interleaved, because pairs are compared with each other, and no bounds are measured; else one pair follows another.
     pub together: bool,
     /// Of the order within passes.
@@ -206,7 +208,9 @@ impl Work<'_, '_, '_> {
                 paths.extend(self.reach(from)?);
             }
         }
-        self.measure(&all, &cases(&paths, &self.lead.patterns, &self.lead.sizes))?;
+        let mut measured = cases(&paths, &self.lead.patterns, &self.lead.sizes);
+        measured.extend(beside(&self.lead.gpu_threads, &self.lead.sizes));
+        self.measure(&all, &measured)?;
         if self.lead.devices && self.lead.gpu_aware && !self.ends() {
             self.device_memory(&all)?;
         }

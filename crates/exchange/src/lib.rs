@@ -9,6 +9,7 @@
 //!
 //! * `case` what is measured: a path, a pattern, a size; `found` what came of it;
 //! * `memory` one rank's memory, on the host and on its device; `end` its calls of MPI, `attempt` those that MPI may not survive (`operation`);
+//! * `gpu_thread` a thread of a rank that copies to its device beside the messages;
 //! * `order` what the leader tells the ranks; `lead` and `follow` do it; `watch` who is told, and who reads the links;
 //! * `verdict` what it comes to: pure.
 //!
@@ -24,6 +25,7 @@ mod end;
 mod fault;
 mod follow;
 mod found;
+mod gpu_thread;
 mod lead;
 mod memory;
 mod operation;
@@ -31,11 +33,12 @@ mod order;
 pub mod verdict;
 mod watch;
 
-pub use case::{Case, Path, Pattern, cases, window};
+pub use case::{COPY_BYTES, Case, GpuThreadAt, Path, Pattern, cases, window};
 pub use end::End;
 pub use fault::ExchangeFault;
 pub use follow::{Here, follow};
 pub use found::{CaseFound, Counted, Doing, Found, LinkBytes, PairFound, Placed};
+pub use gpu_thread::GpuThread;
 pub use lead::Lead;
 pub use memory::Memory;
 pub use operation::{Attempt, Operation, Outcome, Wrong};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::{Case, Path};
 use crate::fault::ExchangeFault;
 use crate::found::{Counted, Placed};
+use crate::gpu_thread::Copied;
 use crate::operation::{Operation, Outcome, Wrong};
 
 /// What a rank is to do; all but the last with another rank, which is told the same.
@@ -34,6 +35,8 @@ pub(crate) enum Order {
 pub(crate) enum Answer {
     /// How long it took, nanoseconds.
     Took(u64),
+    /// The same, and what was copied beside it.
+    TookBeside(u64, Copied),
     /// How many bytes were compared, and what was wrong.
     Checked(u64, Option<Wrong>),
     /// Where it is.

@@ -231,23 +231,31 @@ fn by_counters(counted: Option<&Counted>) -> Option<(Transport, Witness)> {
     })
 }
 
-/// The size from which one path is faster than another, by the time of a message, and stays so: `None` where it is nowhere, or not surely. Both ends of the intervals must
-/// agree.
-pub fn crossover(cases: &[CaseFound], faster: Path, than: Path) -> Option<usize> {
+/// Where one path becomes faster than another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crossover {
+    /// The largest size at which the other one is surely faster; `None` where it nowhere is.
+    pub slower_up_to: Option<usize>,
+    /// The size from which this one surely is, and never surely slower again; `None` where it nowhere is. The turn lies between the two.
+    pub faster_from: Option<usize>,
+}
+
+/// Where one path becomes faster than another, by the time of a message. Sure is what both ends of the intervals agree on.
+pub fn crossover(cases: &[CaseFound], faster: Path, than: Path) -> Crossover {
     let mut sizes: Vec<usize> = cases.iter().filter(|found| found.case.path == faster).map(|f| f.case.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let mut from = None;
+    let mut turn = Crossover::default();
     for bytes in sizes {
         let of = |path| rate(cases, Case { path, pattern: Pattern::PingPong, bytes });
         let (Some(one), Some(other)) = (of(faster), of(than)) else { continue };
         if one.low > other.high {
-            from.get_or_insert(bytes);
+            turn.faster_from.get_or_insert(bytes);
         } else if other.low > one.high {
-            from = None;
+            turn = Crossover { slower_up_to: Some(bytes), faster_from: None };
         }
     }
-    from
+    turn
 }
 
 #[cfg(test)]

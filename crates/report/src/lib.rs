@@ -5,7 +5,7 @@
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
 //! * `matrix` figures in rows and columns, and what they say; `sweep_fit` time against size;
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
-//! * `mpi` the document v1 of `numabench mpi`, `mpi_matrix` its figures by where the ranks run;
+//! * `mpi` the document v1 of `numabench mpi`, `mpi_matrix` its figures by where the ranks run, `mpi_threads` those beside copies;
 //! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
 //! * `schema` their JSON Schemas, committed and compared;
@@ -26,6 +26,7 @@ pub mod launch;
 pub mod matrix;
 pub mod mpi;
 pub mod mpi_matrix;
+pub mod mpi_threads;
 pub mod node;
 pub mod outlier_node;
 pub mod place;

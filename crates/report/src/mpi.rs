@@ -110,6 +110,20 @@ pub struct MpiRank {
     pub gpu_name: Option<String>,
     /// How close PU and GPU are; null where that is not known, or without a GPU.
     pub locality: Option<String>,
+    /// Its threads that copy to and from the GPU beside messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpu_threads: Vec<MpiGpuThread>,
+}
+
+/// A thread of a rank that copies to and from its GPU beside messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiGpuThread {
+    /// `near` the thread that calls MPI, or `apart` from it, where it was asked for.
+    pub at: String,
+    /// The PU that it is bound to.
+    pub pu: u32,
+    /// The NUMA node of its host memory.
+    pub memory_node: u32,
 }
 
 /// Two ranks.
@@ -140,6 +154,8 @@ pub struct MpiDeviceMemory {
     pub not_tried: Vec<String>,
     /// The smallest message from which MPI's own way is faster than a staged copy of ours; null where it nowhere surely is.
     pub faster_than_staged_from_bytes: Option<u64>,
+    /// The largest message at which a staged copy of ours is surely faster than MPI's own way; null where it nowhere is. The turn lies between the two.
+    pub slower_than_staged_up_to_bytes: Option<u64>,
     /// What tells.
     pub witnesses: Vec<MpiWitness>,
     /// Whether the driver copies between the two GPUs, and how; null where it does so directly.
@@ -173,7 +189,8 @@ pub struct MpiOperation {
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiCase {
-    /// The way: `host`, `staged`, `pipelined`, `gpu-aware`; and the copies that bound them, `peer-copy`, `d2h-copy`, `h2d-copy`.
+    /// The way: `host`, `staged`, `pipelined`, `gpu-aware`; the copies that bound them, `peer-copy`, `d2h-copy`, `h2d-copy`; `host-gpu-thread-near` and
+    /// `host-gpu-thread-apart` are `host` while that thread of each rank copies, `gpu-thread-near` and `gpu-thread-apart` its copies there and back alone.
     pub path: String,
     /// `ping-pong`, `one-way` or `both-ways`.
     pub pattern: String,
@@ -191,6 +208,12 @@ pub struct MpiCase {
     pub message_interval_ns: Option<Interval>,
     /// Bytes a second at the median, both ways' together where both go at once; null without a block.
     pub bytes_per_s: Option<f64>,
+    /// What those threads copied beside the messages, there and back together: bytes a second of one rank, the mean of the two, the median of the blocks; null where
+    /// none copied.
+    pub gpu_bytes_per_s: Option<f64>,
+    /// The same by block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpu_block_bytes_per_s: Vec<f64>,
     /// Bytes that were compared with what was sent.
     pub verified_bytes: u64,
     /// Why no further block was measured; null while it is, or without a figure.
@@ -210,6 +233,9 @@ pub struct MpiPlaced {
     pub pages: BTreeMap<u32, u64>,
     /// What is not as asked; null where nothing is.
     pub mismatch: Option<String>,
+    /// The same of its threads that copy to the GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpu_threads: Vec<MpiPlaced>,
 }
 
 /// How figures stand in rows and columns, by where the ranks run.

@@ -10,13 +10,27 @@ use crate::fault::ExchangeFault;
 use crate::found::CaseFound;
 use crate::order::{Answer, Order};
 
+/// What a block came to.
+struct Took {
+    ns: f64,
+    /// Of the threads that copied beside it: bytes a second of one rank, the mean of the two.
+    gpu_bytes_per_s: Option<f64>,
+}
+
 impl Work<'_, '_, '_> {
     /// Measures these cases of these pairs until each has enough.
     pub(super) fn measure(&mut self, pairs: &[usize], cases: &[Case]) -> Result<(), ExchangeFault> {
         let mut all: Vec<[usize; 2]> = Vec::new();
         for (pair, case) in pairs.iter().flat_map(|pair| cases.iter().map(move |case| (*pair, *case))) {
-            let mut found =
-                CaseFound { case, block_ns: Vec::new(), rounds: 1, verified_bytes: 0, stop: None, trouble: None };
+            let mut found = CaseFound {
+                case,
+                block_ns: Vec::new(),
+                gpu_bytes_per_s: Vec::new(),
+                rounds: 1,
+                verified_bytes: 0,
+                stop: None,
+                trouble: None,
+            };
             if !self.ends() {
                 self.prepare(self.found.pairs[pair].ranks, &mut found)?;
             }
@@ -49,8 +63,9 @@ impl Work<'_, '_, '_> {
                 let rule = self.lead.rule;
                 let found = self.case(at);
                 match took {
-                    Ok(ns) => {
-                        found.block_ns.push(ns / f64::from(rounds) / case.turns_a_round());
+                    Ok(took) => {
+                        found.block_ns.push(took.ns / f64::from(rounds) / case.turns_a_round());
+                        found.gpu_bytes_per_s.extend(took.gpu_bytes_per_s);
                         found.stop = stop::decide(&found.block_ns, &rule);
                     }
                     Err(why) => found.trouble = Some(why),
@@ -85,7 +100,7 @@ impl Work<'_, '_, '_> {
         let mut rounds = 1_u32;
         loop {
             let ns = match self.block(ranks, case, rounds)? {
-                Ok(ns) => ns,
+                Ok(took) => took.ns,
                 Err(why) => {
                     found.trouble = Some(why);
                     return Ok(());
@@ -101,8 +116,8 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// A block of a case: nanoseconds by the clock of the rank that began it.
-    fn block(&mut self, ranks: [usize; 2], case: Case, rounds: u32) -> Result<Result<f64, String>, ExchangeFault> {
+    /// A block of a case, by the clock of the rank that began it.
+    fn block(&mut self, ranks: [usize; 2], case: Case, rounds: u32) -> Result<Result<Took, String>, ExchangeFault> {
         let order = |with| Order::Rounds { with, case, rounds };
         let answers = match case.path {
             Path::Peer | Path::ToHost => self.tell(&[(ranks[0], order(ranks[1]))])?,
@@ -115,7 +130,16 @@ impl Work<'_, '_, '_> {
         });
         Ok(match (failed, answers.first()) {
             (Some(why), _) => Err(why),
-            (None, Some(Answer::Took(ns))) => Ok(*ns as f64),
+            (None, Some(Answer::Took(ns))) => Ok(Took { ns: *ns as f64, gpu_bytes_per_s: None }),
+            (None, Some(Answer::TookBeside(ns, _))) => {
+                let rate = |answer: &Answer| match answer {
+                    Answer::TookBeside(_, copied) => Some(copied.rate()),
+                    _ => None,
+                };
+                let rates: Option<Vec<f64>> = answers.iter().map(rate).collect();
+                let mean = rates.map(|rates| rates.iter().sum::<f64>() / rates.len() as f64);
+                Ok(Took { ns: *ns as f64, gpu_bytes_per_s: mean })
+            }
             (None, _) => Err("the rank did not say how long it took".to_owned()),
         })
     }

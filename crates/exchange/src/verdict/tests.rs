@@ -28,7 +28,7 @@ fn case(path: Path, gbs: f64) -> CaseFound {
     let case = Case { path, pattern: Pattern::PingPong, bytes: 64 * MIB };
     let ns = case.bytes as f64 / gbs;
     let block_ns = (0..10).map(|at| ns * (1.0 + f64::from(at) * 1e-4)).collect();
-    CaseFound { case, block_ns, rounds: 1, verified_bytes: 0, stop: None, trouble: None }
+    CaseFound { case, block_ns, gpu_bytes_per_s: Vec::new(), rounds: 1, verified_bytes: 0, stop: None, trouble: None }
 }
 
 fn rates(by_mpi: f64) -> Vec<CaseFound> {
@@ -171,16 +171,25 @@ fn one_path_is_faster_from_the_size_on_from_which_it_stays_so() {
     let at = |path, bytes: usize, ns: f64| {
         let case = Case { path, pattern: Pattern::PingPong, bytes };
         let block_ns = (0..10).map(|at| ns * (1.0 + f64::from(at) * 1e-4)).collect();
-        CaseFound { case, block_ns, rounds: 1, verified_bytes: 0, stop: None, trouble: None }
+        CaseFound {
+            case,
+            block_ns,
+            gpu_bytes_per_s: Vec::new(),
+            rounds: 1,
+            verified_bytes: 0,
+            stop: None,
+            trouble: None,
+        }
     };
     let times = [(8, 20.0, 15.0), (64, 20.0, 30.0), (512, 40.0, 35.0), (4096, 50.0, 90.0), (65536, 60.0, 400.0)];
     let mut cases = Vec::new();
     for (bytes, direct, staged) in times {
         cases.extend([at(Path::GpuAware, bytes, direct), at(Path::Staged, bytes, staged)]);
     }
-    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), Some(4096));
-    assert_eq!(crossover(&cases, Path::Staged, Path::GpuAware), None);
+    let turn = |slower_up_to, faster_from| Crossover { slower_up_to, faster_from };
+    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), turn(Some(512), Some(4096)));
+    assert_eq!(crossover(&cases, Path::Staged, Path::GpuAware), turn(Some(65536), None));
     // Two that cannot be told apart: neither is faster.
     cases = vec![at(Path::GpuAware, 8, 20.0), at(Path::Staged, 8, 20.005)];
-    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), None);
+    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), turn(None, None));
 }

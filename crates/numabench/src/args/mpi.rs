@@ -15,11 +15,15 @@ use super::{Backend, ColorChoice, Sizes, duration, membind, sizes};
 #[derive(Debug, clap::Args)]
 pub struct Mpi {
     /// One PU for each rank of a node, OS ids as taskset writes them [default: near each rank's GPU]
-    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    #[arg(long, visible_alias = "mpi-cpus", value_name = "LIST", help_heading = "Placement")]
     pub cpus: Option<IdList>,
     /// One GPU for each rank of a node: indices in PCI order, PCI addresses, UUIDs, or all [default: all that are visible, in turn]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
+    /// One PU for each rank of a node, for a thread that copies to and from its GPU while messages go: what that costs both there, and on a core near the thread that
+    /// calls MPI
+    #[arg(long, value_name = "LIST", requires = "cpus", help_heading = "Placement")]
+    pub gpu_cpus: Option<IdList>,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
     pub membind: placement::Membind,

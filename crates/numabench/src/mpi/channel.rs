@@ -9,6 +9,8 @@ use exchange::{Doing, Found};
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
+use super::gpu_cpus::ThreadSpot;
+
 /// The variable that makes a process the session of a keeper.
 pub const SESSION: &str = "NUMABENCH_MPI_SESSION";
 /// More bytes than any message has: 2,000 pairs of a hundred cases of fifty blocks.
@@ -37,6 +39,8 @@ pub struct RankFacts {
     pub simulated: Option<String>,
     /// Why no GPU takes part.
     pub why_host: Option<String>,
+    /// Its threads that copy to the GPU, under `--gpu-cpus`.
+    pub gpu_threads: Vec<ThreadSpot>,
     /// What its place is called, under `--matrix`.
     pub place: Option<String>,
     /// Adapters near its place, likewise.

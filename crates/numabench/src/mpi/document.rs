@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path as File;
 use std::time::{Duration, Instant};
 
-use exchange::{Attempt, CaseFound, Found, Outcome, PairFound, Path, Placed, verdict};
+use exchange::{Attempt, CaseFound, Found, GpuThreadAt, Outcome, PairFound, Path, Placed, verdict};
 use ranks::Launch;
 use report::MpiDocument;
 use report::document::Status;
 use report::mpi::{
-    MpiCase, MpiDeviceMemory, MpiLibrary, MpiOperation, MpiPair, MpiPlaced, MpiRank, MpiSettings, MpiWitness, SCHEMA,
-    rows, schema_version,
+    MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPlaced, MpiRank, MpiSettings,
+    MpiWitness, SCHEMA, rows, schema_version,
 };
 use report::render::Style;
 use report::sink::Sink;
@@ -18,6 +18,7 @@ use stats::interval::{median, median_interval};
 use stats::summary::CONFIDENCE;
 
 use super::channel::{Met, RankFacts};
+use super::gpu_cpus::ThreadSpot;
 use super::matrix;
 use super::session::pattern_of;
 use super::words;
@@ -246,7 +247,16 @@ fn rank(facts: &RankFacts) -> MpiRank {
         gpu: facts.gpu,
         gpu_name: facts.gpu_name.clone(),
         locality: facts.locality.clone(),
+        gpu_threads: facts.gpu_threads.iter().map(gpu_thread).collect(),
     }
+}
+
+fn gpu_thread(spot: &ThreadSpot) -> MpiGpuThread {
+    let at = match spot.at {
+        GpuThreadAt::Near => "near",
+        GpuThreadAt::Apart => "apart",
+    };
+    MpiGpuThread { at: at.to_owned(), pu: spot.pu, memory_node: spot.memory_node }
 }
 
 fn pair(found: &PairFound) -> MpiPair {
@@ -268,13 +278,14 @@ fn device_memory(found: &PairFound) -> MpiDeviceMemory {
         says: witness.says.to_owned(),
         detail: witness.detail,
     };
-    let faster = verdict::crossover(&found.cases, Path::GpuAware, Path::Staged);
+    let turn = verdict::crossover(&found.cases, Path::GpuAware, Path::Staged);
     MpiDeviceMemory {
         awareness: said.awareness.name().to_owned(),
         transport: said.transport.name().to_owned(),
         failing: names(&said.failing),
         not_tried: names(&said.not_tried),
-        faster_than_staged_from_bytes: faster.map(|bytes| bytes as u64),
+        faster_than_staged_from_bytes: turn.faster_from.map(|bytes| bytes as u64),
+        slower_than_staged_up_to_bytes: turn.slower_up_to.map(|bytes| bytes as u64),
         witnesses: said.witnesses.into_iter().map(witness).collect(),
         peer_copies: found.peer.clone(),
     }
@@ -305,6 +316,8 @@ fn case(found: &CaseFound) -> MpiCase {
         bytes_per_s: message_ns.map(|ns| found.case.bytes_a_turn() / ns * 1e9),
         message_ns,
         block_ns: found.block_ns.clone(),
+        gpu_bytes_per_s: median(&found.gpu_bytes_per_s),
+        gpu_block_bytes_per_s: found.gpu_bytes_per_s.clone(),
         verified_bytes: found.verified_bytes,
         stop: found.stop.map(|stop| stop.name().to_owned()),
         reason: found.trouble.clone(),
@@ -317,6 +330,7 @@ fn placed(placed: &Placed) -> MpiPlaced {
         affinity: placed.affinity.clone(),
         pages: placed.pages.clone(),
         mismatch: placed.mismatch.clone(),
+        gpu_threads: placed.gpu_threads.iter().map(self::placed).collect(),
     }
 }
 

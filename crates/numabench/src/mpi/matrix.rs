@@ -143,6 +143,7 @@ mod tests {
             locality: None,
             simulated: None,
             why_host: None,
+            gpu_threads: Vec::new(),
             place: Some((*place).to_owned()),
             nics: Vec::new(),
             missing_places: vec![("node 9".to_owned(), "it has no CPUs".to_owned())],

@@ -8,12 +8,13 @@
 //! ```
 //!
 //! * `keeper` starts the session, hears it, ends it where it hangs, and says what it came to;
-//! * `channel` what the session tells, frame by frame; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`; `traffic` the links' counters;
+//! * `channel` what the session tells, frame by frame; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`, `gpu_cpus` its threads beside; `traffic` the links' counters;
 //! * `partners` whether the other ranks' sessions are there;
 //! * `document` and `words` what is shown.
 
 pub mod channel;
 mod document;
+mod gpu_cpus;
 pub mod keeper;
 mod matrix;
 mod partners;

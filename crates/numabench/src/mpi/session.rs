@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
+use std::thread::{self, Scope};
 
 use anyhow::anyhow;
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
-use exchange::{Doing, ExchangeFault, Found as Results, Here, Journal, Lead, Memory, Pattern, Traffic, follow};
+use exchange::{
+    Doing, ExchangeFault, Found as Results, GpuThread, GpuThreadAt, Here, Journal, Lead, Memory, Pattern, Traffic,
+    follow,
+};
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, Exchange, Identity, Launch, Mpi, ThreadLevel, World};
 use stats::PciAddress;
@@ -15,6 +18,7 @@ use stats::stop::Rule;
 use topo::Topology;
 
 use super::channel::{Met, RankFacts, Teller, Told};
+use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
 use super::place::{on_node, place};
 use super::traffic::Counters;
@@ -34,6 +38,8 @@ const MOST_BYTES: u64 = 1 << 30;
 const ATTEMPT_BYTES: [usize; 2] = [1024, 8 << 20];
 /// Blocks of a case, and the interval to reach: half of what pingpong's are held to, because every size is one of many.
 const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01 };
+/// The same under `--matrix`, where one half of the blocks chooses which places are compared and the other half compares them.
+const IN_MATRIX: Rule = Rule { min_blocks: 14, ..RULE };
 
 /// Runs the session of this rank; what it finds goes to the keeper.
 pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
@@ -47,12 +53,23 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
     let (local_rank, size) = on_node(launch)?;
     let in_matrix = args.matrix.map(|by| spots(&topology, &nics, by, size)).transpose()?;
     let plan = place(args, launch, &topology, &found, in_matrix.as_ref().map(|(spots, _)| &spots[..]))?;
+    let gpu_threads = match (&args.cpus, &args.gpu_cpus) {
+        (Some(mpi), Some(gpu)) if matches!(plan.target.id, TargetId::Gpu(_)) => {
+            threads(&topology, mpi, gpu, local_rank)?
+        }
+        (_, Some(_)) => {
+            return Err(Fault::new(Exit::Absent, anyhow!("--gpu-cpus: there is no GPU that a thread could copy to")));
+        }
+        _ => Vec::new(),
+    };
     let in_matrix = in_matrix.map(|(spots, missing)| (spots[local_rank].clone(), missing));
     let signals = Signals::catch()?;
     let interrupted = Arc::clone(&signals.interrupted);
     // A thread that was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
     thread::scope(|scope| {
-        let rank = scope.spawn(|| bound(args, launch, &topology, &found, (&plan, in_matrix), &interrupted));
+        let rank = scope.spawn(|| {
+            bound(scope, args, launch, &topology, &found, Spots { plan: &plan, in_matrix, gpu_threads }, &interrupted)
+        });
         rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
     })?;
     Ok(signals.exit().unwrap_or(Exit::Ok))
@@ -62,14 +79,16 @@ fn no_result(error: impl Into<anyhow::Error>) -> Fault {
     Fault::new(Exit::NoResult, error)
 }
 
-fn bound(
+fn bound<'scope>(
+    scope: &'scope Scope<'scope, '_>,
     args: &Args,
     launch: &Launch,
     topology: &Topology,
-    found: &Found,
-    (plan, in_matrix): (&RankPlan, Option<InMatrix>),
+    found: &'scope Found,
+    spots: Spots,
     interrupted: &AtomicBool,
 ) -> Result<(), Fault> {
+    let plan = spots.plan;
     let bound = Bound::to(plan.pu).map_err(no_result)?;
     let is_gpu = found.platform.facts().kind != PlatformKind::Host;
     let watchdog = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN));
@@ -80,19 +99,26 @@ fn bound(
     drop(watchdog);
     let bytes = most_bytes(args, is_gpu)?;
     let one_node = topology.allowed.nodes.len() <= 1;
-    let memory =
-        Memory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes).map_err(no_result);
+    let memory = Memory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes);
+    let start_thread = |spot: &ThreadSpot| {
+        let TargetId::Gpu(pci) = plan.target.id else { return Err(ExchangeFault::NoDevice) };
+        let places = [spot.pu, spot.memory_node];
+        GpuThread::start(scope, &*found.platform, DeviceId::Pci(pci), spot.at, places, one_node)
+    };
+    let own = memory.and_then(|memory| {
+        Ok((memory, spots.gpu_threads.iter().map(start_thread).collect::<Result<_, ExchangeFault>>()?))
+    });
+    let own = own.map_err(no_result);
 
     let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
-    let started = start(launch, args.timeout, Some(level_of(args.thread_level)), starting);
+    let started = start(launch, args.timeout, Some(level_of(args)), starting);
     let (mpi, library) = started.map_err(|fault| said_once(fault, launch))?;
     let ended = {
         let mut comm = Communicator::new(&mpi);
         let mut agreement = Agreement::new(&mut comm, args.timeout);
-        let rank =
-            Rank { args, topology, found, plan, in_matrix, device: device.as_deref(), mpi: &mpi, library: &library };
-        rank.meet(memory, &mut agreement)
-            .and_then(|(met, memory)| rank.exchange(&met, memory, agreement.comm(), interrupted).map_err(no_result))
+        let rank = Rank { args, topology, found, spots, device: device.as_deref(), mpi: &mpi, library: &library };
+        rank.meet(own, &mut agreement)
+            .and_then(|(met, own)| rank.exchange(&met, own, agreement.comm(), interrupted).map_err(no_result))
     };
     // Before it leaves: an MPI that dies or hangs in MPI_Finalize takes nothing with it.
     if ended.is_ok() {
@@ -114,16 +140,25 @@ fn most_bytes(args: &Args, is_gpu: bool) -> Result<usize, Fault> {
     usize::try_from(largest.max(attempted)).map_err(Fault::usage)
 }
 
+/// What a rank has: its memory, and the threads beside the one that calls MPI.
+type Own = (Memory, Vec<GpuThread>);
+
 /// A rank's place in a matrix, and those of its host that no rank can have.
 type InMatrix = (Spot, Vec<(String, String)>);
+
+/// Where a rank and its threads belong.
+struct Spots<'a> {
+    plan: &'a RankPlan,
+    in_matrix: Option<InMatrix>,
+    gpu_threads: Vec<ThreadSpot>,
+}
 
 /// One rank in its place.
 struct Rank<'a> {
     args: &'a Args,
     topology: &'a Topology,
     found: &'a Found,
-    plan: &'a RankPlan,
-    in_matrix: Option<InMatrix>,
+    spots: Spots<'a>,
     device: Option<&'a dyn Device>,
     mpi: &'a Mpi,
     library: &'a str,
@@ -131,8 +166,8 @@ struct Rank<'a> {
 
 impl Rank<'_> {
     /// All ranks tell each other where they are; nobody goes on without the others.
-    fn meet(&self, memory: Result<Memory, Fault>, agreement: &mut Agreement) -> Result<(Met, Memory), Fault> {
-        let facts = memory.as_ref().map(|_| self.facts(agreement.place().rank)).map_err(Refusal::of);
+    fn meet(&self, own: Result<Own, Fault>, agreement: &mut Agreement) -> Result<(Met, Own), Fault> {
+        let facts = own.as_ref().map(|_| self.facts(agreement.place().rank)).map_err(Refusal::of);
         let args = self.args;
         let (library, says) = (self.library.to_owned(), self.mpi.said());
         let thread_level = self.mpi.thread_level().name().to_owned();
@@ -145,38 +180,39 @@ impl Rank<'_> {
             let met = Met { library, says, thread_level, ranks, pairs };
             Ok(vec![met.clone(); met.ranks.len()])
         })?;
-        Ok((met, memory?))
+        Ok((met, own?))
     }
 
     fn facts(&self, rank: usize) -> RankFacts {
         let platform = &self.found.platform;
-        let gpu = match self.plan.target.id {
+        let gpu = match self.spots.plan.target.id {
             TargetId::Gpu(pci) => Some(pci),
             TargetId::Node(_) => None,
         };
-        let closeness = self.plan.verdict.closeness;
+        let closeness = self.spots.plan.verdict.closeness;
         let process = Identity::own();
         RankFacts {
             rank,
             host: hostname(self.topology),
             process: (process.pid, process.start, process.namespace),
-            pu: self.plan.pu,
-            memory_node: self.plan.memory_node,
+            pu: self.spots.plan.pu,
+            memory_node: self.spots.plan.memory_node,
             gpu,
             gpu_name: self.device.map(|device| device.facts().name.clone()),
             locality: gpu.map(|_| closeness.name().to_owned()),
             simulated: platform.facts().simulated.clone(),
             why_host: self.found.why_host.clone(),
-            place: self.in_matrix.as_ref().map(|(spot, _)| spot.name.clone()),
-            nics: self.in_matrix.as_ref().map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
-            missing_places: self.in_matrix.as_ref().map_or_else(Vec::new, |(_, missing)| missing.clone()),
+            gpu_threads: self.spots.gpu_threads.clone(),
+            place: self.spots.in_matrix.as_ref().map(|(spot, _)| spot.name.clone()),
+            nics: self.spots.in_matrix.as_ref().map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
+            missing_places: self.spots.in_matrix.as_ref().map_or_else(Vec::new, |(_, missing)| missing.clone()),
         }
     }
 
     fn exchange(
         &self,
         met: &Met,
-        mut memory: Memory,
+        (mut memory, gpu_threads): Own,
         comm: &mut Communicator,
         interrupted: &AtomicBool,
     ) -> Result<(), ExchangeFault> {
@@ -193,6 +229,7 @@ impl Rank<'_> {
             memory: &mut memory,
             reach: &reach,
             traffic: counters.as_ref().map(|counters| -> &dyn Traffic { counters }),
+            gpu_threads: &gpu_threads,
         };
         Teller.tell(&Told::Met(met.clone()));
         if place.rank != 0 {
@@ -214,8 +251,9 @@ impl Rank<'_> {
             gpu_aware: !operations.is_empty(),
             operations,
             attempt_bytes: ATTEMPT_BYTES.to_vec(),
-            rule: RULE,
+            rule: if args.matrix.is_some() { IN_MATRIX } else { RULE },
             max_time: args.max_time,
+            gpu_threads: gpu_threads(&met.ranks),
             together: args.matrix.is_some(),
             seed: args.seed,
         }
@@ -234,8 +272,10 @@ impl Rank<'_> {
     }
 }
 
-fn level_of(asked: Level) -> ThreadLevel {
-    match asked {
+fn level_of(args: &Args) -> ThreadLevel {
+    match args.thread_level {
+        // Threads that call no MPI are threads all the same.
+        Level::Single if args.gpu_cpus.is_some() => ThreadLevel::Funneled,
         Level::Single => ThreadLevel::Single,
         Level::Funneled => ThreadLevel::Funneled,
         Level::Serialized => ThreadLevel::Serialized,
@@ -264,6 +304,13 @@ fn pairs(asked: Option<&Pairs>, ranks: usize) -> Result<Vec<[usize; 2]>, Fault> 
             None => Ok(pairs.clone()),
         },
     }
+}
+
+/// The threads that every rank has.
+fn gpu_threads(ranks: &[RankFacts]) -> Vec<GpuThreadAt> {
+    let has = |rank: &RankFacts, at| rank.gpu_threads.iter().any(|thread| thread.at == at);
+    let all = |at: &GpuThreadAt| ranks.iter().all(|rank| has(rank, *at));
+    [GpuThreadAt::Near, GpuThreadAt::Apart].into_iter().filter(all).collect()
 }
 
 /// Two ranks on one PU would wait for each other's turn.

@@ -19,8 +19,13 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         } else {
             String::new()
         };
+        // Whoever asked for threads asked for this.
+        lines.extend(
+            report::mpi_threads::verdict(pair, document.settings.seed).into_iter().map(|said| format!("{who}{said}")),
+        );
         if let Some(memory) = &pair.device_memory {
             lines.push(format!("{who}{}", aware(memory, pair)));
+            lines.extend(turn(memory, pair));
         }
         lines
             .extend(figures(pair).map(|said| if pair.device_memory.is_some() { said } else { format!("{who}{said}") }));
@@ -65,6 +70,25 @@ fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
         _ if pair.operations.is_empty() => "Device memory was staged by numabench; MPI was not given any.".to_owned(),
         _ => "It is not known whether MPI is GPU-aware: not every operation was tried.".to_owned(),
     }
+}
+
+/// From which size on MPI's own way with device memory is worth taking, where it was measured beside staged copies.
+fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
+    let measured = |path: &str| pair.cases.iter().any(|case| case.path == path && case.counted_ns().is_some());
+    if !measured("gpu-aware") || !measured("staged") {
+        return None;
+    }
+    let size = stats::units::size;
+    Some(match (memory.slower_than_staged_up_to_bytes, memory.faster_than_staged_from_bytes) {
+        (None, Some(from)) => format!("It is faster than staging by hand from {} on, and nowhere slower.", size(from)),
+        (Some(to), Some(from)) => format!(
+            "It is faster than staging by hand from {} on, and slower up to {}: the turn lies between.",
+            size(from),
+            size(to)
+        ),
+        (Some(to), None) => format!("It is slower than staging by hand up to {}, and nowhere surely faster.", size(to)),
+        (None, None) => "It is nowhere surely faster or slower than staging by hand.".to_owned(),
+    })
 }
 
 fn tried(pair: &MpiPair) -> usize {

@@ -54,6 +54,8 @@ fn an_mpi_that_takes_it_is_aware_and_every_path_has_figures() -> Done {
         }
         assert!(document["simulated"].as_str().is_some_and(|says| says.contains("a fake driver")));
         assert!(verdict(&document).starts_with("MPI is GPU-aware: device memory works in all 8 operations tried"));
+        let turn = document["verdict"][1].as_str().unwrap_or_default();
+        assert!(turn.starts_with("It is ") && turn.contains("than staging by hand"), "{turn}");
     }
     Ok(())
 }
@@ -175,6 +177,33 @@ fn what_is_expected_decides_the_exit_code() -> Done {
         let none = with_gpus(&mpi, "", &["--operations", "none"])?;
         assert_eq!((figures(&none, "staged"), figures(&none, "gpu-aware")), (2, 0));
         assert!(verdict(&none).starts_with("Device memory was staged by numabench"), "{}", verdict(&none));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_thread_that_copies_to_the_gpu_beside_messages_is_seen_in_its_place_and_both_are_measured() -> Done {
+    if std::thread::available_parallelism()?.get() < 4 {
+        crate::run::skipped("two ranks of two threads: four PUs, and this machine has fewer");
+        return Ok(());
+    }
+    for mpi in all() {
+        let args = ["--mpi-cpus", "0,1", "--gpu-cpus", "2,3", "--size", "8B", "--pattern", "ping-pong"];
+        let args = [&args[..], &["--operations", "none", "--max-time", "1s"]].concat();
+        let document = mpi.document(&driver::fake()?, &variables("")?, &args)?.1;
+        let pair = &document["pairs"][0];
+        let case =
+            |path: &str| pair["cases"].as_array().into_iter().flatten().find(|case| case["path"] == path).cloned();
+        let beside = case("host-gpu-thread-apart").ok_or("no figure beside copies")?;
+        assert!(beside["gpu_bytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{beside:#}");
+        assert!(case("gpu-thread-apart").is_some_and(|case| case["message_ns"].as_f64().is_some()), "{pair:#}");
+        for (rank, pu) in [(0, 2), (1, 3)] {
+            for when in 0..2 {
+                let threads = pair["placed"][when][rank]["gpu_threads"].as_array().cloned().unwrap_or_default();
+                let apart = threads.last().ok_or("the thread was not looked at")?;
+                assert_eq!((&apart["pu"], &apart["affinity"]), (&pu.into(), &serde_json::json!([pu])), "{apart:#}");
+            }
+        }
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ fn arguments_that_no_launch_can_have_name_what_is_wrong() {
     run(&["mpi", "--pairs", "1-1"]).refused(2, &["1-1", "0-1,0-8"]);
     run(&["mpi", "--matrix=socket"]).refused(2, &["socket", "node, l3 or core"]);
     run(&["mpi", "--matrix", "--cpus", "0,1"]).refused(2, &["--matrix", "--cpus"]);
+    run(&["mpi", "--gpu-cpus", "2,3"]).refused(2, &["--cpus"]);
     run(&["mpi", "--operations", "scatter"]).refused(2, &["scatter", "allreduce"]);
 }
 
@@ -26,6 +27,9 @@ fn ranks_and_sizes_that_cannot_be_are_said_once_and_by_name() -> Done {
         };
         refused(&["--pairs", "0-7"], "rank 7; this launch has 0 to 1");
         refused(&["--cpus", "0,0"], "PU 0");
+        let ended = mpi.host(2, &["--mpi-cpus", "0,1", "--gpu-cpus", "2,3"]);
+        assert_eq!(ended.code, Some(77), "{}", ended.err);
+        assert!(ended.err.contains("no GPU that a thread could copy to"), "{}", ended.err);
         // Each on its own core and none for the second round.
         let ended = mpi.host(3, &["--matrix=core"]);
         assert_eq!(ended.code, Some(2), "{}", ended.err);

@@ -23,6 +23,7 @@ mod missing;
 mod mpi;
 mod mpi_figure;
 mod mpi_matrix;
+mod mpi_threads;
 mod nodes;
 mod numbers;
 pub mod page;

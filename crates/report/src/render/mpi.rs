@@ -51,6 +51,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         for pattern in ["ping-pong", "one-way", "both-ways"] {
             figures(pair, pattern, &mut page);
         }
+        super::mpi_threads::draw(pair, &mut page);
         operations(&pair.operations, &mut page);
         for witness in pair.device_memory.iter().flat_map(|found| &found.witnesses) {
             page.words(Tone::Plain, &format!("  {}: ", witness.name), &format!("{}: {}", witness.says, witness.detail));
@@ -89,7 +90,7 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
 
 /// Sizes by path: the time of a message one way, or the rate.
 fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
-    let of_pattern = |case: &&MpiCase| case.pattern == pattern;
+    let of_pattern = |case: &&MpiCase| case.pattern == pattern && PATHS.iter().any(|(path, _)| case.path == *path);
     let cases: Vec<&MpiCase> = pair.cases.iter().filter(of_pattern).collect();
     let paths: Vec<(&str, &str)> =
         PATHS.into_iter().filter(|(path, _)| cases.iter().any(|case| case.path == *path)).collect();
@@ -161,13 +162,16 @@ fn reasons(pair: &MpiPair, page: &mut Page) {
 }
 
 fn ranks(document: &MpiDocument, page: &mut Page) {
-    let mut grid = Grid::new(6, &["rank", "host", "PU", "memory node", "GPU", "locality"]);
+    let with_threads = document.ranks.iter().any(|rank| !rank.gpu_threads.is_empty());
+    let mut heads = vec!["rank", "host", "PU", "memory node", "GPU", "locality"];
+    heads.extend(with_threads.then_some("PUs of its GPU threads"));
+    let mut grid = Grid::new(heads.len(), &heads);
     for rank in &document.ranks {
         let gpu = rank.gpu.map_or_else(
             || "none".to_owned(),
             |pci| format!("{pci} {}", rank.gpu_name.as_deref().unwrap_or_default()).trim_end().to_owned(),
         );
-        let cells = [
+        let mut cells = vec![
             rank.rank.to_string(),
             rank.host.clone(),
             rank.pu.to_string(),
@@ -175,7 +179,10 @@ fn ranks(document: &MpiDocument, page: &mut Page) {
             gpu,
             rank.locality.clone().unwrap_or_else(|| "-".to_owned()),
         ];
-        grid.row(cells.to_vec(), Vec::new());
+        let threads: Vec<String> =
+            rank.gpu_threads.iter().map(|thread| format!("{} {}", thread.pu, thread.at)).collect();
+        cells.extend(with_threads.then(|| threads.join(", ")));
+        grid.row(cells, Vec::new());
     }
     grid.draw(page);
 }

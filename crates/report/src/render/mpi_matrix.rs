@@ -27,9 +27,28 @@ pub(super) fn draw(document: &MpiDocument, matrix: &MpiMatrix, page: &mut Page) 
 }
 
 fn table(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane, page: &mut Page) {
-    let cell = |row: usize, column: usize| matrix.cell(document, plane, row, column);
-    let all = || (0..matrix.rows.len()).flat_map(|row| (0..matrix.columns.len()).map(move |column| (row, column)));
-    let best = all().filter_map(|(row, column)| cell(row, column)?.counted_ns()).reduce(f64::min);
+    let grid = numbers(document, matrix, plane);
+    if grid.width() <= page.width() {
+        return grid.draw(page);
+    }
+    // Too many places for their figures, which the document has: the pattern alone.
+    let mut grid = Grid::new(1, &["", ""]);
+    grid.marks(vec![2]);
+    grid.caption(format!("{}; columns in the order of the rows", plane.name()));
+    if matrix.rows != matrix.columns {
+        let names: Vec<&str> = matrix.columns.iter().map(|place| place.name.as_str()).collect();
+        grid.foot(Tone::Faint, format!("columns: {}", names.join(", ")));
+    }
+    for (row, place) in matrix.rows.iter().enumerate() {
+        let shade = |column| cell(document, matrix, plane, [row, column]).map_or(" ", |(_, shade)| shade);
+        let shades: Vec<&str> = (0..matrix.columns.len()).map(shade).collect();
+        grid.row(vec![place.name.clone(), shades.join(" ")], Vec::new());
+    }
+    grid.draw(page);
+}
+
+/// A row for each place, a column for each place, and what stands between them.
+fn numbers(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Grid {
     let mut header = vec![String::new()];
     let mut marks = Vec::new();
     for column in &matrix.columns {
@@ -43,15 +62,22 @@ fn table(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane, page: &mu
     for (row, place) in matrix.rows.iter().enumerate() {
         let mut shown = vec![place.name.clone()];
         for column in 0..matrix.columns.len() {
-            shown.extend(match cell(row, column) {
-                Some(case) => {
-                    let part = best.zip(case.counted_ns()).map(|(best, ns)| best / ns);
-                    [mpi_figure(case, &plane.pattern), part.map_or("", part_shade).to_owned()]
-                }
-                None => [String::new(), String::new()],
-            });
+            let (figure, shade) = cell(document, matrix, plane, [row, column]).unwrap_or_default();
+            shown.extend([figure, shade.to_owned()]);
         }
         grid.row(shown, Vec::new());
     }
-    grid.draw(page);
+    grid
+}
+
+/// The figure of a cell and its shade; `None` where nothing was to be measured.
+fn cell(
+    document: &MpiDocument,
+    matrix: &MpiMatrix,
+    plane: &MpiPlane,
+    [row, column]: [usize; 2],
+) -> Option<(String, &'static str)> {
+    let case = matrix.cell(document, plane, row, column)?;
+    let part = matrix.best_ns(document, plane).zip(case.counted_ns()).map(|(best, ns)| best / ns);
+    Some((mpi_figure(case, &plane.pattern), part.map_or("", part_shade)))
 }

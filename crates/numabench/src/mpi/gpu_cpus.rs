@@ -1,0 +1,119 @@
+//! `--gpu-cpus`: the PUs of a rank's threads that copy to its GPU beside the one that calls MPI. Pure.
+
+use anyhow::anyhow;
+use exchange::GpuThreadAt;
+use placement::{RowsBy, rows};
+use serde::{Deserialize, Serialize};
+use stats::IdList;
+use topo::Topology;
+use topo::model::Core;
+
+use crate::fault::Fault;
+
+/// Where such a thread runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadSpot {
+    /// Which of the two it is.
+    pub at: GpuThreadAt,
+    /// Its PU.
+    pub pu: u32,
+    /// The node of its host memory.
+    pub memory_node: u32,
+}
+
+/// The threads of this local rank, whose host's ranks call MPI on `mpi`: one on the first PU of a free core of that node, where there is one, and one where it was
+/// asked for.
+///
+/// # Errors
+/// There are not as many PUs as ranks, or one of them cannot be had or is another thread's.
+pub fn threads(topology: &Topology, mpi: &IdList, asked: &IdList, rank: usize) -> Result<Vec<ThreadSpot>, Fault> {
+    let (mpi, asked) = (&mpi.0, &asked.0);
+    if mpi.len() != asked.len() || rank >= asked.len() {
+        let text = format!(
+            "--gpu-cpus names {} PUs and --mpi-cpus {}: name one of each for each rank of a node",
+            asked.len(),
+            mpi.len()
+        );
+        return Err(Fault::usage(anyhow!(text)));
+    }
+    for (at, pu) in asked.iter().enumerate() {
+        if mpi.contains(pu) || asked[..at].contains(pu) {
+            return Err(Fault::usage(anyhow!(
+                "--gpu-cpus: PU {pu} is another thread's already: every thread needs a core of its own"
+            )));
+        }
+        if !topology.allowed.pus.contains(*pu) {
+            let allowed = &topology.allowed.pus;
+            return Err(Fault::usage(anyhow!(
+                "--gpu-cpus: PU {pu} cannot be used by this process; it may use {allowed}"
+            )));
+        }
+    }
+    // Each core with its first PU that can be used, and the node of its memory.
+    let cores: Vec<(&Core, u32, u32)> = topology
+        .cores
+        .iter()
+        .zip(rows(topology, RowsBy::Core))
+        .filter_map(|(core, row)| row.place.ok().map(|place| (core, place.pu(), place.node)))
+        .collect();
+    let node = |pu: u32| cores.iter().find(|(core, ..)| core.pus.contains(pu)).map(|(_, _, node)| *node);
+    let mut taken: Vec<u32> = mpi.iter().chain(asked).copied().collect();
+    let mut near = None;
+    for pu in &mpi[..=rank] {
+        let is_free = |(core, ..): &&(&Core, u32, u32)| core.pus.iter().all(|other| !taken.contains(&other));
+        near = cores.iter().filter(is_free).find(|(_, _, of)| node(*pu) == Some(*of)).map(|(_, pu, _)| *pu);
+        taken.extend(near);
+    }
+    let spot = |at, pu| Some(ThreadSpot { at, pu, memory_node: node(pu)? });
+    let near = near.and_then(|pu| spot(GpuThreadAt::Near, pu));
+    let apart = spot(GpuThreadAt::Apart, asked[rank])
+        .ok_or_else(|| Fault::usage(anyhow!("--gpu-cpus: PU {} is of no core with memory of its own", asked[rank])))?;
+    Ok(near.into_iter().chain([apart]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// LUMI-G: node 0 has the cores of PUs 0 to 15, node 1 those of 16 to 31; the second PU of a core is 64 further.
+    fn machine() -> Result<Topology, topo::TopoError> {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g.xml");
+        Ok(topo::survey_xml(std::path::Path::new(file))?.topology)
+    }
+
+    fn pus(spots: &[ThreadSpot]) -> Vec<(u32, u32)> {
+        spots.iter().map(|spot| (spot.pu, spot.memory_node)).collect()
+    }
+
+    #[test]
+    fn each_rank_has_a_thread_on_a_free_core_of_its_node_and_one_where_it_was_asked_for() -> Result<(), topo::TopoError>
+    {
+        let machine = machine()?;
+        let of = |rank| threads(&machine, &IdList(vec![0, 1]), &IdList(vec![16, 82]), rank).map(|spots| pus(&spots));
+        assert_eq!(of(0).ok(), Some(vec![(2, 0), (16, 1)]));
+        assert_eq!(of(1).ok(), Some(vec![(3, 0), (82, 1)]), "not the core that rank 0 has");
+        Ok(())
+    }
+
+    #[test]
+    fn without_a_free_core_near_there_is_the_one_asked_for_alone() -> Result<(), topo::TopoError> {
+        let machine = machine()?;
+        let spots = threads(&machine, &IdList((0..16).collect()), &IdList((16..32).collect()), 15);
+        assert_eq!(spots.ok().map(|spots| pus(&spots)), Some(vec![(31, 1)]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_pu_that_is_taken_or_not_there_and_a_list_too_short_are_refused_by_name() -> Result<(), topo::TopoError> {
+        let machine = machine()?;
+        let refused = |asked: &[u32], word: &str| {
+            let refused = threads(&machine, &IdList(vec![0, 1]), &IdList(asked.to_vec()), 0);
+            assert!(refused.as_ref().is_err_and(|fault| fault.to_string().contains(word)), "{refused:?}");
+        };
+        refused(&[1, 16], "PU 1 is another thread's");
+        refused(&[16, 16], "PU 16 is another thread's");
+        refused(&[16, 199], "PU 199 cannot be used");
+        refused(&[16], "names 1 PUs and --mpi-cpus 2");
+        Ok(())
+    }
+}
