@@ -6,7 +6,7 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
+//! * `compare` (with `mann_whitney`) whether two cases differ, `kruskal_wallis` whether any of several does; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `line_fit` time against size: latency, rate, dips;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
@@ -24,6 +24,7 @@ pub mod flag;
 pub mod holm;
 pub mod id_list;
 pub mod interval;
+pub mod kruskal_wallis;
 pub mod line_fit;
 pub mod mann_whitney;
 #[cfg(test)]

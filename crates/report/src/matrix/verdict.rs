@@ -1,10 +1,12 @@
 //! What a matrix says, in sentences: how much it matters where memory lies, for each GPU (or each core's row) which place is best, and whether
 //! that is what the platform declares.
 //!
-//! Places are compared by blocks: the ratio of medians with its interval and the rank test, and 1 % is no difference. Only what is certain is
-//! called faster.
+//! Places are compared by blocks: first whether those of a subject differ at all (Kruskal-Wallis, Holm over all subjects), then each with the best: the ratio of
+//! medians with its interval and the rank test, and 1 % is no difference. Only what is certain is called faster.
 
 use stats::compare::{Comparison, Verdict, compare};
+use stats::holm::holm;
+use stats::kruskal_wallis::kruskal_wallis_p;
 
 use super::pairs;
 use super::words::{show, way};
@@ -53,8 +55,9 @@ pub fn verdict(document: &Document) -> Vec<String> {
 }
 
 fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
-    let all: Vec<Standing> =
+    let mut all: Vec<Standing> =
         matrix.planes(document).iter().flat_map(|plane| standings(document, matrix, plane, seed)).collect();
+    doubt(&mut all);
     let by_rows = matrix.compares == Compares::Rows;
     let what = if by_rows { "where host memory lies" } else { "which memory a core uses" };
     let mut said = Vec::new();
@@ -354,6 +357,25 @@ fn standings<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, seed: u
         (!others.is_empty()).then_some(Standing { subject, plane: *plane, best, others })
     };
     subjects.iter().enumerate().filter_map(standing).collect()
+}
+
+/// The chance that places alike are said to differ, over all that a matrix says.
+const ALPHA: f64 = 0.05;
+
+/// Where the places of a subject do not surely differ at all, none is worse than its best: of several alike one always is the best, and would be found better than some.
+fn doubt(all: &mut [Standing]) {
+    let p_of = |at: &Standing| {
+        let sets: Vec<&[f64]> = std::iter::once(&at.best.1)
+            .chain(at.others.iter().map(|other| &other.1))
+            .map(|cell| &cell.blocks[..])
+            .collect();
+        kruskal_wallis_p(&sets).unwrap_or(1.0)
+    };
+    let p_values: Vec<f64> = all.iter().map(p_of).collect();
+    for (at, p) in all.iter_mut().zip(holm(&p_values)) {
+        let worse = at.others.iter_mut().filter(|other| other.3 == Finding::Worse);
+        worse.filter(|_| p >= ALPHA).for_each(|other| other.3 = Finding::Undecided);
+    }
 }
 
 /// What a comparison of the better with another comes to.

@@ -178,3 +178,21 @@ fn nodes_against_nodes_are_compared_by_bandwidth_and_by_latency() {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
+
+#[test]
+fn places_that_differ_by_chance_alone_are_said_to_differ_once_in_twenty_times_at_most() {
+    let mut random = stats::random::SplitMix64::new(3);
+    let mut document =
+        gpus(&[(Direction::H2d, near_and_far(4, 50.0, 50.0)), (Direction::D2h, near_and_far(4, 50.0, 50.0))]);
+    let mut false_alarms = 0;
+    for _ in 0..25 {
+        for result in document.cases.iter_mut().flat_map(|case| &mut case.ranks) {
+            result
+                .blocks
+                .iter_mut()
+                .for_each(|block| block.elapsed_ns = 1e7 * (1.0 + random.below(1000) as f64 * 1e-4));
+        }
+        false_alarms += usize::from(verdict(&document)[0].contains("matters"));
+    }
+    assert!(false_alarms <= 4, "{false_alarms} of 25 at 5 %");
+}
