@@ -41,29 +41,42 @@ impl<'m> End<'m> {
             Path::Peer | Path::ToHost | Path::ToDevice => return self.copies(case, rounds),
             _ => {}
         }
-        let (out, into) = self.addresses(case.path)?;
+        let addresses = self.addresses(case.path)?;
         self.meet()?;
+        // Some that do not count: what another case left in the caches is no part of this one, and large messages have few rounds.
+        for _ in 0..(rounds / 4).clamp(1, 4) {
+            self.round(case, addresses)?;
+        }
         let start = clock::now_ns();
         for _ in 0..rounds {
-            match case.pattern {
-                Pattern::PingPong if self.is_lower => {
-                    self.send(case.path, out, case.bytes)?;
-                    self.receive(case.path, into, case.bytes)?;
-                }
-                Pattern::PingPong => {
-                    self.receive(case.path, into, case.bytes)?;
-                    self.send(case.path, out, case.bytes)?;
-                }
-                Pattern::OneWay | Pattern::BothWays => self.window(case, out, into)?,
-            }
+            self.round(case, addresses)?;
         }
         Ok(clock::now_ns() - start)
     }
 
+    /// One round of messages.
+    fn round(&mut self, case: Case, (out, into): (usize, usize)) -> Result<(), ExchangeFault> {
+        match case.pattern {
+            Pattern::PingPong if self.is_lower => {
+                self.send(case.path, out, case.bytes)?;
+                self.receive(case.path, into, case.bytes)
+            }
+            Pattern::PingPong => {
+                self.receive(case.path, into, case.bytes)?;
+                self.send(case.path, out, case.bytes)
+            }
+            Pattern::OneWay | Pattern::BothWays => self.window(case, out, into),
+        }
+    }
+
     /// The copies that bound a path: no message, and one rank alone.
     fn copies(&mut self, case: Case, rounds: u32) -> Result<u64, ExchangeFault> {
-        let start = clock::now_ns();
-        for _ in 0..rounds {
+        let mut start = clock::now_ns();
+        for round in 0..=rounds {
+            // As of messages, the first one does not count.
+            if round == 1 {
+                start = clock::now_ns();
+            }
             match case.path {
                 Path::Peer => self.memory.peer.as_mut().ok_or(ExchangeFault::NoDevice)?.round(case.bytes)?,
                 Path::ToHost => {

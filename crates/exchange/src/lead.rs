@@ -50,6 +50,10 @@ pub struct Lead {
 
 /// How long a block lasts.
 const BLOCK_NS: f64 = 2e6;
+/// How long one may last that would have fewer rounds than `FEW_ROUNDS`: what is around a block weighs less in a longer one.
+const LONG_BLOCK_NS: f64 = 2e7;
+/// See `LONG_BLOCK_NS`.
+const FEW_ROUNDS: f64 = 16.0;
 /// The most rounds of a block.
 const MOST_ROUNDS: f64 = 20_000.0;
 /// Bytes of the messages that the links count: far below what makes a PCIe counter wrap.

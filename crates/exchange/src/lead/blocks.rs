@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use stats::stop::{self, StopReason};
 
-use super::{BLOCK_NS, MOST_ROUNDS, Work};
+use super::{BLOCK_NS, FEW_ROUNDS, LONG_BLOCK_NS, MOST_ROUNDS, Work};
 use crate::case::{Case, Path};
 use crate::fault::ExchangeFault;
 use crate::found::CaseFound;
@@ -106,7 +106,8 @@ impl Work<'_, '_, '_> {
                     return Ok(());
                 }
             };
-            let wanted = (f64::from(rounds) * BLOCK_NS / ns.max(1.0)).clamp(1.0, MOST_ROUNDS);
+            let round_ns = ns.max(1.0) / f64::from(rounds);
+            let wanted = (BLOCK_NS / round_ns).max(FEW_ROUNDS.min(LONG_BLOCK_NS / round_ns)).clamp(1.0, MOST_ROUNDS);
             // The first rounds are slow ones: those that were timed long enough say how long one takes.
             if ns >= BLOCK_NS / 2.0 || f64::from(rounds) >= MOST_ROUNDS {
                 found.rounds = wanted.ceil() as u32;
