@@ -81,7 +81,7 @@ pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
     let end = watch(&patience, &mut child, &told, &mut known, &signals, &mut kept, &mut partners)?;
     // One that comes from here on changes nothing: what it would end has ended.
     let signal = signals.exit().filter(|_| end != End::Over || known.found.interrupted);
-    settle(&mut known, &end, args.operation_timeout);
+    settle(&mut known, &end, args);
     let Some(met) = &known.met else { return Err(before_they_met(&known, &end, leads, &signals)) };
     // At once: a launcher that ends this process too will do so soon.
     let concluded = if leads {
@@ -259,9 +259,9 @@ fn left(child: &mut Child) -> bool {
 }
 
 /// What is known of the operation in which a session ended, is said of it.
-fn settle(known: &mut Known, end: &End, limit: Duration) {
+fn settle(known: &mut Known, end: &End, args: &Mpi) {
     let outcome = match end {
-        End::Hung => Outcome::Hang(limit.as_secs()),
+        End::Hung => Outcome::Hang(args.operation_timeout.as_secs()),
         End::Partner(rank) => Outcome::Crash(format!("the process of rank {rank} died in it")),
         End::Left(status) => match status.signal() {
             Some(signal) => Outcome::Crash(named(signal)),
@@ -280,13 +280,13 @@ fn settle(known: &mut Known, end: &End, limit: Duration) {
     let Some(pair) = known.found.pairs.iter_mut().find(|pair| pair.ranks == ranks) else { return };
     pair.attempts.retain(|attempt| attempt.outcome != Outcome::NotTried);
     pair.attempts.push(Attempt { operation, bytes, outcome });
-    not_tried(pair);
+    not_tried(pair, args.operations());
 }
 
-/// Those that come after the one that MPI did not survive.
-fn not_tried(pair: &mut PairFound) {
+/// Those asked for that come after the one that MPI did not survive.
+fn not_tried(pair: &mut PairFound, asked: Vec<Operation>) {
     let known: Vec<Operation> = pair.attempts.iter().map(|attempt| attempt.operation).collect();
-    let missing = Operation::ALL.into_iter().filter(|operation| !known.contains(operation));
+    let missing = asked.into_iter().filter(|operation| !known.contains(operation));
     let attempts = missing.map(|operation| Attempt { operation, bytes: 0, outcome: Outcome::NotTried });
     pair.attempts.extend(attempts);
 }

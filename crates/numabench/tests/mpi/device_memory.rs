@@ -207,3 +207,17 @@ fn a_thread_that_copies_to_the_gpu_beside_messages_is_seen_in_its_place_and_both
     }
     Ok(())
 }
+
+#[test]
+fn operations_that_nobody_asked_for_are_not_said_to_be_left_out() -> Done {
+    for mpi in all() {
+        let (_, document) = mpi.document(
+            &driver::fake()?,
+            &variables("crash send")?,
+            &[&COMMON[..], &["--operations", "send,put", "--operation-timeout", "5s"]].concat(),
+        )?;
+        let memory = &document["pairs"][0]["device_memory"];
+        assert_eq!(memory["not_tried"], serde_json::json!(["put"]), "{}: {memory:#}", mpi.name);
+    }
+    Ok(())
+}
