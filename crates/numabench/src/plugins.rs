@@ -4,12 +4,16 @@
 //! unpacked on many systems brings one for each family of MPIs, in folders of their own:
 //!
 //! ```text
-//! bin/numabench   lib/numabench/openmpi/   lib/numabench/mpich/
+//! bin/numabench   lib/numabench/openmpi/   lib/numabench/mpich/   lib/numabench/mpi-abi/
 //! ```
 //!
 //! They have no path to an MPI in them: each can be opened where the dynamic linker finds its MPI, which is what loading the MPI's module
 //! does. Those of the launcher's family are tried first, and the first that can be opened is taken; whether it and the launch go together
 //! is then `ranks::launch`'s to say. Left out: looking for an MPI that no module has loaded.
+//!
+//! The one for the standard's interface (MPI 5.0) is every MPI's. Only one is ever opened, because an MPI that is open answers for the next one too,
+//! so what it would be is not looked at first. Where the launcher is surely one family's, it goes before the other family's: that one can only be
+//! another MPI of the machine. Where that is a guess it goes last.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -22,6 +26,8 @@ pub const VARIABLE: &str = "NUMABENCH_MPI";
 /// Open MPI's family, and that of MPICH and what keeps its binary interface.
 const OPEN_MPI: &str = "openmpi";
 const MPICH: &str = "mpich";
+/// The MPI standard's own interface, whichever family's.
+const STANDARD: &str = "mpi-abi";
 
 /// Opens the plug-in for this launch.
 ///
@@ -51,7 +57,7 @@ pub fn files(variable: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
     }
     let folder = executable.parent().unwrap_or(Path::new("."));
     let library = folder.parent().unwrap_or(folder).join("lib");
-    let families = [OPEN_MPI, MPICH].map(|family| library.join("numabench").join(family));
+    let families = [OPEN_MPI, MPICH, STANDARD].map(|family| library.join("numabench").join(family));
     let folders = [folder.to_path_buf(), library.clone()].into_iter().chain(families);
     folders.map(|folder| folder.join(abi::FILE_NAME)).filter(|file| file.exists()).collect()
 }
@@ -59,15 +65,20 @@ pub fn files(variable: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
 /// The files in the order in which this launch tries them: a site's own first, then those of its launcher's family.
 pub fn order(files: &[PathBuf], launch: &Launch) -> Vec<PathBuf> {
     let family = |file: &PathBuf| Some(file.parent()?.file_name()?.to_str()?.to_owned());
-    let open_mpi_first = match launch.launcher {
-        Launcher::Mpirun => true,
-        Launcher::Hydra | Launcher::Pals => false,
-        _ => launch.interface == Interface::Pmix,
+    let (own, is_sure) = match launch.launcher {
+        Launcher::Mpirun => (OPEN_MPI, true),
+        Launcher::Hydra => (MPICH, true),
+        // Aurora's starts Open MPI too.
+        Launcher::Pals => (MPICH, false),
+        _ if launch.interface == Interface::Pmix => (OPEN_MPI, false),
+        _ => (MPICH, false),
     };
     let mut ordered = files.to_vec();
     ordered.sort_by_key(|file| match family(file).as_deref() {
-        Some(OPEN_MPI) => 1 + usize::from(!open_mpi_first),
-        Some(MPICH) => 1 + usize::from(open_mpi_first),
+        Some(name) if name == own => 1,
+        Some(STANDARD) if is_sure => 2,
+        Some(OPEN_MPI | MPICH) => 3,
+        Some(STANDARD) => 4,
         _ => 0,
     });
     ordered
@@ -95,30 +106,32 @@ mod tests {
     }
 
     #[test]
-    fn a_release_has_one_for_each_family_and_the_launchers_own_is_tried_first() -> std::io::Result<()> {
-        let all = ["lib/numabench/openmpi", "lib/numabench/mpich"];
+    fn a_release_has_one_for_each_family_and_the_standards_goes_before_what_is_surely_another_familys()
+    -> std::io::Result<()> {
+        let all = ["lib/numabench/openmpi", "lib/numabench/mpich", "lib/numabench/mpi-abi"];
         let (release, executable) = release(&all)?;
         let found = files(None, &executable);
         assert_eq!(names(release.path(), &found), all);
-        for (launcher, interface, first) in [
-            (Launcher::Mpirun, Interface::Pmix, all[0]),
-            (Launcher::Srun, Interface::Pmix, all[0]),
-            (Launcher::Srun, Interface::Pmi2, all[1]),
-            (Launcher::Hydra, Interface::Pmi1, all[1]),
-            (Launcher::Pals, Interface::Cray, all[1]),
+        let [open_mpi, mpich, standard] = all;
+        for (launcher, interface, expected) in [
+            (Launcher::Mpirun, Interface::Pmix, [open_mpi, standard, mpich]),
+            (Launcher::Srun, Interface::Pmix, [open_mpi, mpich, standard]),
+            (Launcher::Srun, Interface::Pmi2, [mpich, open_mpi, standard]),
+            (Launcher::Hydra, Interface::Pmi1, [mpich, standard, open_mpi]),
+            (Launcher::Pals, Interface::Cray, [mpich, open_mpi, standard]),
         ] {
             let launch = Launch { launcher, interface, ..Launch::ALONE };
-            let ordered = names(release.path(), &order(&found, &launch));
-            assert_eq!((ordered[0].as_str(), ordered.len()), (first, 2), "{launcher:?}");
+            assert_eq!(names(release.path(), &order(&found, &launch)), expected, "{launcher:?}");
         }
         Ok(())
     }
 
     #[test]
     fn what_a_site_has_built_goes_before_what_a_release_brings_and_a_named_one_before_all() -> std::io::Result<()> {
-        let (release, executable) = release(&["lib", "lib/numabench/mpich", "bin"])?;
+        let brought = ["lib/numabench/mpich", "lib/numabench/mpi-abi"];
+        let (release, executable) = release(&["lib", brought[0], brought[1], "bin"])?;
         let found = files(Some(OsStr::new("")), &executable);
-        assert_eq!(names(release.path(), &order(&found, &Launch::ALONE)), ["bin", "lib", "lib/numabench/mpich"]);
+        assert_eq!(names(release.path(), &order(&found, &Launch::ALONE)), ["bin", "lib", brought[0], brought[1]]);
         assert_eq!(files(Some(OsStr::new("/x/y.so")), &executable), [Path::new("/x/y.so")]);
         Ok(())
     }

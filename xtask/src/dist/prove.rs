@@ -1,13 +1,16 @@
 //! Archives, run where they are to run: unpacked in the oldest system that can be had, and the other architecture under an emulator.
 //!
 //! The system is Debian 11 (glibc 2.31), the oldest that Debian's own mirrors still have, by debootstrap. What RHEL 8's 2.28 lacks is held from the symbols
-//! (`elf`). In it no hwloc, no udev and no MPI is installed: what runs there needs none.
+//! (`elf`). In it no hwloc, no udev and no MPI is installed: what runs there needs none. Each plug-in is run on this machine instead, by two ranks under
+//! the launcher of the MPI it was linked with.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use ranks::abi;
 
+use super::plugins::{FAMILIES, Family};
 use super::{Arch, Folders};
 use crate::need::on_path;
 use crate::step;
@@ -38,7 +41,26 @@ pub fn run(folders: &Folders, arch: Arch) -> Result<()> {
     if has_devices() && !String::from_utf8_lossy(&told.stdout).contains("in PCI order") {
         bail!("topo of the archive shows no PCI device, and this machine has some: it would show no GPU either");
     }
-    Ok(())
+    FAMILIES.iter().try_for_each(|family| launched(folders, arch, family))
+}
+
+/// Two ranks that exchange messages with the archive's plug-in of this family, where it has one.
+fn launched(folders: &Folders, arch: Arch, family: &Family) -> Result<()> {
+    let tree = folders.tree(arch);
+    let plugin = tree.join("lib/numabench").join(family.name).join(abi::FILE_NAME);
+    if !plugin.is_file() {
+        return Ok(());
+    }
+    let mpi = family.installed(folders);
+    let mut mpiexec = Command::new(mpi.join("bin/mpiexec"));
+    mpiexec.args(["-n", "2"]).arg(tree.join("bin/numabench"));
+    mpiexec.args(["mpi", "--backend", "host", "--size", "8", "--max-time", "5s"]);
+    // What loading the MPI's module does.
+    mpiexec.env("LD_LIBRARY_PATH", mpi.join("lib")).env("NUMABENCH_MPI", &plugin);
+    // Open MPI's alone: it starts nothing for root and no more ranks than cores unless it is told to.
+    mpiexec.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    mpiexec.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    step::run(&mut mpiexec)
 }
 
 /// Whether this machine has a PCI device that `topo` lists: a network controller (class 02), a display (03) or an accelerator (12).

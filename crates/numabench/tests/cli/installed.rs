@@ -57,14 +57,14 @@ fn the_whole_version_names_hwloc_and_every_plug_in_with_what_it_is() -> Done {
     let binary = release.path().join("bin/numabench");
     fs::create_dir_all(release.path().join("bin"))?;
     fs::copy(BINARY, &binary)?;
-    for family in ["openmpi", "mpich"] {
+    for family in ["openmpi", "mpich", "mpi-abi"] {
         let folder = release.path().join("lib/numabench").join(family);
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("libnumabench_mpi.so"), "no library")?;
     }
     let output = Command::new(&binary).arg("-Vv").env_remove("NUMABENCH_MPI").output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    for family in ["openmpi", "mpich"] {
+    for family in ["openmpi", "mpich", "mpi-abi"] {
         let line = text.lines().find(|line| line.starts_with("MPI plug-in: ") && line.contains(&format!("/{family}/")));
         assert!(line.is_some_and(|line| line.ends_with("does not fit")), "{text}");
     }
