@@ -106,8 +106,7 @@ impl Work<'_, '_, '_> {
                     return Ok(());
                 }
             };
-            let round_ns = ns.max(1.0) / f64::from(rounds);
-            let wanted = (BLOCK_NS / round_ns).max(FEW_ROUNDS.min(LONG_BLOCK_NS / round_ns)).clamp(1.0, MOST_ROUNDS);
+            let wanted = rounds_of(ns.max(1.0) / f64::from(rounds));
             // The first rounds are slow ones: those that were timed long enough say how long one takes.
             if ns >= BLOCK_NS / 2.0 || f64::from(rounds) >= MOST_ROUNDS {
                 found.rounds = wanted.ceil() as u32;
@@ -143,5 +142,22 @@ impl Work<'_, '_, '_> {
             }
             (None, _) => Err("the rank did not say how long it took".to_owned()),
         })
+    }
+}
+
+/// How many rounds of so many nanoseconds a block has.
+fn rounds_of(round_ns: f64) -> f64 {
+    let few = FEW_ROUNDS.min(LONG_BLOCK_NS / round_ns);
+    (BLOCK_NS / round_ns).max(few).clamp(1.0, MOST_ROUNDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_short_unless_it_would_have_few_rounds_and_never_long() {
+        let rounds = [10.0, 1e3, 5e5, 4e6, 1e8].map(rounds_of);
+        assert_eq!(rounds, [20_000.0, 2000.0, 16.0, 5.0, 1.0]);
     }
 }
