@@ -60,6 +60,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("mpirun -n 2 --bind-to none numabench mpi", "host memory, and what MPI does with GPU memory"),
             ("srun -n 2 --gpus-per-task=1 numabench mpi --expect direct", "in CI: 5 where it is not direct"),
             ("mpirun -n 4 numabench mpi --pairs all --operations none", "every two ranks, staged by numabench"),
+            (
+                "srun -N2 --ntasks-per-node=4 --cpu-bind=none numabench mpi --matrix",
+                "by the NUMA node that each rank runs on",
+            ),
+            (
+                "mpirun -n 2 --bind-to none numabench mpi --mpi-cpus 0,1 --gpu-cpus 32,33",
+                "beside a thread of each rank that copies to its GPU, near and apart",
+            ),
         ],
     ),
     (

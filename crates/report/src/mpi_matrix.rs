@@ -7,7 +7,7 @@ use stats::interval::median;
 
 use crate::MpiDocument;
 use crate::mpi::{MpiCase, MpiMatrix, MpiPlace};
-use crate::render::mpi_figure;
+use crate::render::{capital, mpi_figure};
 
 /// Figures that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -203,11 +203,6 @@ fn adapters(document: &MpiDocument, matrix: &MpiMatrix, at: &Shown) -> Option<St
         true => format!("The topology agrees: messages are fastest between places with an adapter near ({names})."),
         false => format!("The topology declares adapters elsewhere: {names}. Which one MPI uses is its own choice."),
     })
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

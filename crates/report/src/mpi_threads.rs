@@ -3,7 +3,7 @@
 use stats::compare::{Verdict, compare};
 
 use crate::mpi::{MpiCase, MpiPair};
-use crate::render::mpi_figure;
+use crate::render::{gbs, mpi_figure};
 
 /// Messages without copies, and with them near and apart.
 pub const PATHS: [&str; 3] = ["host", "host-gpu-thread-near", "host-gpu-thread-apart"];
@@ -42,7 +42,7 @@ fn sentence(pair: &MpiPair, bytes: u64, seed: u64) -> Option<String> {
     let [alone, near, apart] = PATHS.map(|path| of(pair, path, bytes));
     let apart = apart?;
     let shown = |case: &MpiCase| mpi_figure(case, "ping-pong");
-    let rate = |case: &MpiCase| case.gpu_bytes_per_s.map_or_else(|| "-".to_owned(), gbs);
+    let rate = |case: &MpiCase| case.gpu_bytes_per_s.map_or_else(|| "-".to_owned(), with_unit);
     let (mut messages, mut copied) = (Vec::new(), Vec::new());
     if let Some(near) = near {
         messages.push(format!("{} with its thread near", shown(near)));
@@ -56,7 +56,7 @@ fn sentence(pair: &MpiPair, bytes: u64, seed: u64) -> Option<String> {
     }
     messages.extend(alone.map(|alone| format!("{} without copies", shown(alone))));
     let without = COPIES.iter().filter_map(|path| copies(pair, path)?.counted_bytes_per_s()).reduce(f64::max);
-    copied.extend(without.map(|rate| format!("{} without messages", gbs(rate))));
+    copied.extend(without.map(|rate| format!("{} without messages", with_unit(rate))));
     Some(format!(
         "{} beside copies to the GPU: {}. The copies: {}.",
         stats::units::size(bytes),
@@ -92,9 +92,8 @@ fn judged(found: Option<(Verdict, f64)>) -> String {
     }
 }
 
-fn gbs(rate: f64) -> String {
-    let rate = rate / 1e9;
-    if rate < 0.1 { format!("{rate:.4} GB/s") } else { format!("{rate:.2} GB/s") }
+fn with_unit(rate: f64) -> String {
+    format!("{} GB/s", gbs(rate))
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ impl<'a> Kept<'a> {
     /// # Errors
     /// It cannot be written.
     pub fn conclude(self, met: &Met, found: &Found, ending: &Ending) -> Result<Exit, Fault> {
-        let (status, exit) = ended(self.args, found, ending);
+        let (status, exit) = ended(self.args, met.pairs.len(), found, ending);
         let document = self.document(met, found, status, ending.why.clone(), Some(exit));
         let bytes = json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
         let (saved_to, kept) =
@@ -180,8 +180,8 @@ fn json(document: &MpiDocument) -> anyhow::Result<Vec<u8>> {
     Ok(report::render::json_value(document)?)
 }
 
-/// How the run stands at its end.
-fn ended(args: &Mpi, found: &Found, ending: &Ending) -> (Status, Exit) {
+/// How the run of so many pairs stands at its end.
+fn ended(args: &Mpi, pairs: usize, found: &Found, ending: &Ending) -> (Status, Exit) {
     if let Some(signal) = ending.signal {
         return (Status::Interrupted, signal);
     }
@@ -200,8 +200,9 @@ fn ended(args: &Mpi, found: &Found, ending: &Ending) -> (Status, Exit) {
     let ended_by_mpi = |pair: &PairFound| {
         pair.attempts.iter().any(|attempt| matches!(attempt.outcome, Outcome::Crash(_) | Outcome::Hang(_)))
     };
-    // A library that died in an operation that it was tried with did what was asked: it answered.
-    let answered = ending.over || found.pairs.iter().any(ended_by_mpi);
+    // A library that died in an operation that it was tried with did what was asked: it answered, if no pair is left that it was not tried with.
+    let last = found.pairs.len() == pairs && found.pairs.iter().all(|pair| !pair.attempts.is_empty());
+    let answered = ending.over || (last && found.pairs.iter().any(ended_by_mpi));
     let all = cases().all(|case| case.trouble.is_none() || case.case.path == Path::GpuAware);
     if !answered || !all {
         return (Status::Partial, Exit::Partial);
@@ -345,5 +346,47 @@ fn notes(ranks: &[RankFacts]) -> Vec<String> {
         Some(first) => {
             vec![format!("rank {} has no GPU, so host memory alone was sent: every rank needs one", first.rank)]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use exchange::{Case, Operation, Pattern};
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    fn pair(ranks: [usize; 2], attempts: Vec<Attempt>) -> PairFound {
+        let case = Case { path: Path::Host, pattern: Pattern::PingPong, bytes: 8 };
+        let measured = CaseFound {
+            case,
+            block_ns: vec![500.0],
+            gpu_bytes_per_s: Vec::new(),
+            rounds: 1,
+            verified_bytes: 16,
+            stop: None,
+            trouble: None,
+        };
+        let placed = [[None, None], [None, None]];
+        PairFound { ranks, cases: vec![measured], attempts, counted: None, peer: None, placed }
+    }
+
+    #[test]
+    fn a_crash_is_the_answer_of_a_run_only_where_no_pair_is_left() {
+        let Command::Mpi(args) = Args::parse_from(["numabench", "mpi"]).command else { panic!("it is `mpi`") };
+        let crash = || {
+            let outcome = Outcome::Crash("SIGSEGV".to_owned());
+            vec![Attempt { operation: Operation::Send, bytes: 1024, outcome }]
+        };
+        let ending = || Ending { why: Some("it died".to_owned()), signal: None, over: false };
+        let ended = |pairs: usize, found: Vec<PairFound>| {
+            ended(&args, pairs, &Found { pairs: found, interrupted: false }, &ending())
+        };
+        assert_eq!(ended(1, vec![pair([0, 1], crash())]), (Status::Complete, Exit::Finding));
+        // One not begun, and one whose device memory was not.
+        assert_eq!(ended(2, vec![pair([0, 1], crash())]), (Status::Partial, Exit::Partial));
+        let other = pair([0, 2], Vec::new());
+        assert_eq!(ended(2, vec![pair([0, 1], crash()), other]), (Status::Partial, Exit::Partial));
     }
 }

@@ -68,7 +68,15 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
     // A thread that was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
     thread::scope(|scope| {
         let rank = scope.spawn(|| {
-            bound(scope, args, launch, &topology, &found, Spots { plan: &plan, in_matrix, gpu_threads }, &interrupted)
+            bound(
+                scope,
+                args,
+                launch,
+                &topology,
+                &found,
+                Assigned { plan: &plan, in_matrix, gpu_threads },
+                &interrupted,
+            )
         });
         rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
     })?;
@@ -85,10 +93,10 @@ fn bound<'scope>(
     launch: &Launch,
     topology: &Topology,
     found: &'scope Found,
-    spots: Spots,
+    assigned: Assigned,
     interrupted: &AtomicBool,
 ) -> Result<(), Fault> {
-    let plan = spots.plan;
+    let plan = assigned.plan;
     let bound = Bound::to(plan.pu).map_err(no_result)?;
     let is_gpu = found.platform.facts().kind != PlatformKind::Host;
     let watchdog = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN));
@@ -96,7 +104,6 @@ fn bound<'scope>(
         TargetId::Gpu(pci) => Some(found.platform.open(DeviceId::Pci(pci)).map_err(no_result)?),
         TargetId::Node(_) => None,
     };
-    drop(watchdog);
     let bytes = most_bytes(args, is_gpu)?;
     let one_node = topology.allowed.nodes.len() <= 1;
     let memory = Memory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes);
@@ -106,9 +113,10 @@ fn bound<'scope>(
         GpuThread::start(scope, &*found.platform, DeviceId::Pci(pci), spot.at, places, one_node)
     };
     let own = memory.and_then(|memory| {
-        Ok((memory, spots.gpu_threads.iter().map(start_thread).collect::<Result<_, ExchangeFault>>()?))
+        Ok((memory, assigned.gpu_threads.iter().map(start_thread).collect::<Result<_, ExchangeFault>>()?))
     });
     let own = own.map_err(no_result);
+    drop(watchdog);
 
     let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
     let started = start(launch, args.timeout, Some(level_of(args)), starting);
@@ -116,7 +124,7 @@ fn bound<'scope>(
     let ended = {
         let mut comm = Communicator::new(&mpi);
         let mut agreement = Agreement::new(&mut comm, args.timeout);
-        let rank = Rank { args, topology, found, spots, device: device.as_deref(), mpi: &mpi, library: &library };
+        let rank = Rank { args, topology, found, assigned, device: device.as_deref(), mpi: &mpi, library: &library };
         rank.meet(own, &mut agreement)
             .and_then(|(met, own)| rank.exchange(&met, own, agreement.comm(), interrupted).map_err(no_result))
     };
@@ -147,7 +155,7 @@ type Own = (Memory, Vec<GpuThread>);
 type InMatrix = (Spot, Vec<(String, String)>);
 
 /// Where a rank and its threads belong.
-struct Spots<'a> {
+struct Assigned<'a> {
     plan: &'a RankPlan,
     in_matrix: Option<InMatrix>,
     gpu_threads: Vec<ThreadSpot>,
@@ -158,7 +166,7 @@ struct Rank<'a> {
     args: &'a Args,
     topology: &'a Topology,
     found: &'a Found,
-    spots: Spots<'a>,
+    assigned: Assigned<'a>,
     device: Option<&'a dyn Device>,
     mpi: &'a Mpi,
     library: &'a str,
@@ -185,27 +193,27 @@ impl Rank<'_> {
 
     fn facts(&self, rank: usize) -> RankFacts {
         let platform = &self.found.platform;
-        let gpu = match self.spots.plan.target.id {
+        let gpu = match self.assigned.plan.target.id {
             TargetId::Gpu(pci) => Some(pci),
             TargetId::Node(_) => None,
         };
-        let closeness = self.spots.plan.verdict.closeness;
+        let closeness = self.assigned.plan.verdict.closeness;
         let process = Identity::own();
         RankFacts {
             rank,
             host: hostname(self.topology),
             process: (process.pid, process.start, process.namespace),
-            pu: self.spots.plan.pu,
-            memory_node: self.spots.plan.memory_node,
+            pu: self.assigned.plan.pu,
+            memory_node: self.assigned.plan.memory_node,
             gpu,
             gpu_name: self.device.map(|device| device.facts().name.clone()),
             locality: gpu.map(|_| closeness.name().to_owned()),
             simulated: platform.facts().simulated.clone(),
             why_host: self.found.why_host.clone(),
-            gpu_threads: self.spots.gpu_threads.clone(),
-            place: self.spots.in_matrix.as_ref().map(|(spot, _)| spot.name.clone()),
-            nics: self.spots.in_matrix.as_ref().map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
-            missing_places: self.spots.in_matrix.as_ref().map_or_else(Vec::new, |(_, missing)| missing.clone()),
+            gpu_threads: self.assigned.gpu_threads.clone(),
+            place: self.assigned.in_matrix.as_ref().map(|(spot, _)| spot.name.clone()),
+            nics: self.assigned.in_matrix.as_ref().map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
+            missing_places: self.assigned.in_matrix.as_ref().map_or_else(Vec::new, |(_, missing)| missing.clone()),
         }
     }
 

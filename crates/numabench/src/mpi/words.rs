@@ -1,6 +1,7 @@
 //! The answer in sentences: what MPI does with device memory, the figures, and what to set.
 
 use report::MpiDocument;
+use report::document::Status;
 use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
 
 /// From this size on a message has a rate worth naming.
@@ -11,6 +12,11 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(matrix) = document.matrix.as_ref().filter(|_| !document.pairs.is_empty()) {
         lines.extend(report::mpi_matrix::verdict(document, matrix));
+        // The same of most pairs: each sentence once.
+        for pair in document.pairs.iter().filter(|pair| !pair.operations.is_empty()) {
+            let said = pair.device_memory.as_ref().map(|memory| aware(memory, pair));
+            lines.extend(said.filter(|said| !lines.contains(said)));
+        }
     }
     let one_by_one = if document.matrix.is_none() { &document.pairs[..] } else { &[] };
     for pair in one_by_one {
@@ -37,8 +43,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         lines.push("Nothing was measured yet.".to_owned());
     }
     if let Some(why) = &document.status_reason {
-        let answered = document.pairs.iter().any(|pair| !pair.operations.is_empty());
-        let tail = if answered {
+        let tail = if document.status == Status::Complete {
             "What was measured before is kept."
         } else {
             "What was measured before is kept; the rest is missing."
@@ -107,7 +112,7 @@ fn figures(pair: &MpiPair) -> Option<String> {
         ("host", "host to host"),
     ];
     let parts: Vec<String> = heads.into_iter().filter_map(|(path, head)| figure(pair, path, head)).collect();
-    (!parts.is_empty()).then(|| format!("{}.", capital(&parts.join("; "))))
+    (!parts.is_empty()).then(|| format!("{}.", report::render::capital(&parts.join("; "))))
 }
 
 fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
@@ -138,11 +143,6 @@ fn digits(value: f64) -> String {
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What to set, by the library's own documents: Open MPI's FAQ on CUDA and UCX's, MPICH's CHANGES, Cray MPICH's mpi(3).

@@ -45,7 +45,8 @@ mod trial;
 pub(crate) mod words;
 
 pub use self::mpi::mpi;
-pub use self::mpi_figure::mpi_figure;
+pub use self::mpi_figure::{gbs, mpi_figure};
+pub use self::words::capital;
 pub use json::{JsonError, json, json_value, write_json};
 pub use place::place;
 pub(crate) use placement::{is_otherwise, is_unseen};

@@ -1,7 +1,7 @@
 //! Messages beside copies to the GPU: a row for each size, a column for each place of the thread that copies.
 
 use super::grid::Grid;
-use super::mpi_figure::mpi_figure;
+use super::mpi_figure::{gbs, mpi_figure};
 use super::page::{Page, Tone};
 use crate::mpi::MpiPair;
 use crate::mpi_threads::{COPIES, PATHS, copies, of, sizes};
@@ -16,7 +16,7 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
         "  beside a thread of each rank that copies to its GPU and back: time one way, and the copies' GB/s".to_owned(),
     );
     let mut grid = Grid::new(1, &["size", "no copies", "near", "its GB/s", "apart", "its GB/s"]);
-    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.2}", rate / 1e9));
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), gbs);
     for bytes in sizes {
         let [alone, near, apart] = PATHS.map(|path| of(pair, path, bytes));
         let figure = |case: Option<_>| case.map_or_else(|| "-".to_owned(), |case| mpi_figure(case, "ping-pong"));

@@ -10,6 +10,12 @@ use crate::rank::Locality;
 use crate::result::Stage;
 use crate::settings::{CopyEngine, Direction, MemoryKind, OrderAsked, TimingAsked};
 
+/// A sentence's beginning: the first letter large.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Said of every value that a newer numabench wrote.
 pub(super) const NEWER: &str = "(known to a newer numabench)";
 
