@@ -27,7 +27,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     fs::create_dir_all(&folder)?;
     let path = folder.join("result.json");
     let slow = build::library(&field.folder.join("disk"), "slow_disk.so", &field.root.join("tests/slow-disk/lib.rs"))?;
-    let (mut losses, mut between) = ([Vec::new(), Vec::new()], 0);
+    let (mut losses, mut between) = ([Vec::new(), Vec::new()], 0_usize);
     for number in 0..field.extent.kills {
         let is_slow = number % 2 == 1;
         drop(fs::remove_file(&path));
@@ -56,7 +56,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
                 None => fs::remove_file(&path)?,
             }
             beside = names(&folder)?;
-            between += 1;
+            between += usize::from(beside.iter().all(|name| name == "result.json"));
         }
         let wrong = match fs::read(&path) {
             // Killed before its first pass was over.
