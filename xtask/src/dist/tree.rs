@@ -50,6 +50,9 @@ pub fn laid_out(
     for name in DOCUMENTS {
         put(&folders.root.join(name), &doc.join(name))?;
     }
+    for page in files(&folders.root.join("docs"))? {
+        put(&page, &doc.join("docs").join(page.file_name().unwrap_or_default()))?;
+    }
     put(&folders.root.join("packaging/RELEASE.md"), &tree.join("README.md"))?;
     let inside = packages::all(&folders.root, &arch.target())?;
     licences::write(&doc.join("licences"), &inside, hwloc)?;

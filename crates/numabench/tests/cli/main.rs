@@ -22,7 +22,7 @@
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
 //! * `installed`  version, manual pages and completions, as tools and shells read them;
-//! * `contrib`    the examples to take along, run;
+//! * `contrib`    the examples to take along, run; `docs` the pages' commands;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
 //! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
@@ -34,6 +34,7 @@ mod captures;
 mod check;
 mod contrib;
 mod devices;
+mod docs;
 mod driver;
 mod dry_run;
 mod faults;

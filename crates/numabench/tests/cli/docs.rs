@@ -1,0 +1,151 @@
+//! The pages under `docs/`: every command in their `console` blocks is run, ends as the page says, and prints what the page shows.
+//!
+//! A page is run in a folder of its own, its commands one after the other, with the binary under test first in the path and no driver; in a block marked
+//! `gpus` with the stand-in driver's two devices. `# exit code 0 or 6` behind a command says how it may end. In what is shown, `…` stands for anything
+//! (a line of it alone for any lines), and the lines must come in that order.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::driver;
+use crate::run::{BINARY, Done, Ended, no_driver, variables};
+
+/// A command of a page.
+struct Step {
+    line: String,
+    gpus: bool,
+    codes: Vec<i32>,
+    shown: Vec<String>,
+}
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+}
+
+/// The codes of `# exit code 0, 5 or 6`; 0 where nothing is said.
+fn codes(line: &str) -> Vec<i32> {
+    let Some((_, said)) = line.split_once("# exit code ") else { return vec![0] };
+    said.split(|letter: char| !letter.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+}
+
+/// The commands of a page's `console` blocks.
+fn steps(page: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut block: Option<&str> = None;
+    for line in page.lines() {
+        match (line.strip_prefix("```"), block) {
+            (Some(_), Some(_)) => block = None,
+            (Some(kind), None) => block = Some(kind),
+            (None, Some("console" | "console gpus")) => match (line.strip_prefix("$ "), steps.last_mut()) {
+                (Some(command), _) => steps.push(Step {
+                    line: command.to_owned(),
+                    gpus: block == Some("console gpus"),
+                    codes: codes(command),
+                    shown: Vec::new(),
+                }),
+                (None, Some(step)) => step.shown.push(line.to_owned()),
+                (None, None) => panic!("a block begins with what is shown: {line}"),
+            },
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// Whether a line is what is shown, where `…` stands for anything.
+fn is_shown(line: &str, shown: &str) -> bool {
+    let mut parts = shown.split('…');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = rest.get(at + part.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+/// The first line shown that the output does not have behind those before it.
+fn missing<'a>(output: &str, shown: &'a [String]) -> Option<&'a str> {
+    let mut lines = output.lines();
+    shown.iter().map(String::as_str).find(|shown| !lines.by_ref().any(|line| is_shown(line, shown)))
+}
+
+/// Runs a page's commands; the folder has these files of the repository.
+fn followed(page: &str, files: &[&str]) -> Done {
+    let text = fs::read_to_string(docs().join(page))?;
+    let (folder, programs) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    std::os::unix::fs::symlink(BINARY, programs.path().join("numabench"))?;
+    for file in files {
+        let from = docs().join("..").join(file);
+        fs::copy(&from, folder.path().join(from.file_name().ok_or("a file without a name")?))?;
+    }
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap_or_default());
+    let steps = steps(&text);
+    assert!(!steps.is_empty(), "{page} has no command");
+    for step in steps {
+        let driver = if step.gpus { driver::fake()? } else { no_driver() };
+        let mut command = Command::new("sh");
+        command.args(["-c", &step.line]).envs(variables(&driver)).env("PATH", &path).current_dir(&folder);
+        let ended = Ended::of(&command.stdin(std::process::Stdio::null()).output()?);
+        let said = format!("{}{}", ended.out, ended.err);
+        let code = ended.code.unwrap_or(-1);
+        assert!(step.codes.contains(&code), "{page}: {} ended with {code}:\n{said}", step.line);
+        let missing = missing(&said, &step.shown);
+        assert!(missing.is_none(), "{page}: {} did not print {missing:?}:\n{said}", step.line);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_first_look_is_as_the_page_says() -> Done {
+    followed("first-look.md", &[])
+}
+
+#[test]
+fn a_line_for_the_job_script_is_found_and_judged_as_the_page_says() -> Done {
+    followed("job-script.md", &["crates/topo/tests/fixtures/lumi-g.xml"])
+}
+
+#[test]
+fn a_program_is_tried_as_the_page_says() -> Done {
+    followed("my-program.md", &[])
+}
+
+#[test]
+fn nodes_are_watched_as_the_page_says() -> Done {
+    followed("nodes-over-time.md", &[])
+}
+
+#[test]
+fn every_page_is_in_the_table_and_run_here() -> Done {
+    let table = fs::read_to_string(docs().join("README.md"))?;
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(docs())? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "README.md" {
+            assert!(table.contains(&format!("({name})")), "{name} is not in the table");
+            pages.push(name);
+        }
+    }
+    let this = include_str!("docs.rs");
+    for page in &pages {
+        assert!(this.contains(&format!("followed(\"{page}\"")), "no test runs {page}");
+    }
+    assert!(pages.len() >= 4, "{pages:?}");
+    Ok(())
+}
+
+#[test]
+fn a_command_that_prints_something_else_or_ends_otherwise_is_seen() {
+    assert!(is_shown("vm: 1 NUMA node, 2 cores", "…: … NUMA node…, … cores"));
+    assert!(!is_shown("vm: 1 NUMA node, 2 cores", "…: … NUMA node…, … PUs"));
+    assert!(!is_shown("rank 0 and more", "rank 0"));
+    let output = "one\ntwo\nthree\n";
+    let shown = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    assert_eq!(missing(output, &shown(&["one", "…", "three"])), None);
+    assert_eq!(missing(output, &shown(&["two", "one"])), Some("one"), "lines come in the order of the page");
+    assert_eq!((codes("true"), codes("true # exit code 0, 5 or 6")), (vec![0], vec![0, 5, 6]));
+}
