@@ -34,6 +34,9 @@ check() {
         type -P "$program" >/dev/null || lacking+=("$program")
     done
     [ ${#lacking[@]} = 0 ] || die $MISSING "not installed: ${lacking[*]} (packages: slurm-wlm munge)"
+    # Its daemons look up the machine's own name, whatever address they are told.
+    getent hosts "$(hostname -s)" >/dev/null ||
+        die $MISSING "this machine's own name cannot be looked up: add the line '127.0.1.1 $(hostname -s)' to /etc/hosts"
 }
 
 case ${1-} in

@@ -86,7 +86,8 @@ fn folder_goes(field: &Field, tally: &mut Tally) -> Result<()> {
         std::thread::sleep(Duration::from_millis(5));
     }
     fs::remove_dir_all(&folder)?;
-    run(Command::new("kill").args(["-INT", &child.id().to_string()]), &field.folder)?;
+    // The shell's own: procps is not everywhere.
+    run(Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]), &field.folder)?;
     let output = child.wait_with_output()?;
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let well = output.status.code() == Some(130) && out.contains("INTERRUPTED") && err.contains("the document is in");

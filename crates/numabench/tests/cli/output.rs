@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::driver;
 use crate::proof;
 use crate::run::{BINARY, Done, Ended, end, host, no_driver, numabench, run, skipped, spawnable, variables};
@@ -226,7 +228,7 @@ fn a_document_whose_folder_goes_away_is_kept_elsewhere_and_the_table_comes() -> 
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     fs::remove_dir_all(&within)?;
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    kill_process(Pid::from_child(&child), Signal::INT)?;
     let ended = Ended::of(&child.wait_with_output()?);
     assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("H2D") && ended.out.contains("Status: INTERRUPTED"), "{}", ended.out);

@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::run::{BINARY, Done, end, no_driver, numabench, run, spawnable};
 
 /// The same shell line without numabench and with it: `@` stands for where it is put.
@@ -86,8 +88,7 @@ fn the_program_is_this_very_process_and_a_signal_is_its_own() -> Done {
     let out = child.stdout.as_mut().ok_or("no standard output")?;
     std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line)?;
     assert_eq!(line.trim().parse(), Ok(child.id()), "no process stands between");
-    let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
-    assert!(told.success());
+    kill_process(Pid::from_child(&child), Signal::TERM)?;
     assert_eq!(child.wait()?.signal(), Some(15));
     Ok(())
 }

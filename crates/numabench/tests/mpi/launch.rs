@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::proof::follows;
@@ -124,8 +125,7 @@ impl Mpi {
             thread::sleep(Duration::from_millis(50));
         }
         thread::sleep(after);
-        let sent = process::Command::new("kill").args(["-TERM", &launcher.id().to_string()]).status()?;
-        assert!(sent.success());
+        kill_process(Pid::from_child(&launcher), Signal::TERM)?;
         launcher.wait()?;
         let document = serde_json::from_slice(&fs::read(&file)?)?;
         follows(&document, "mpi-v1.json")?;

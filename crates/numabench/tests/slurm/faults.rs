@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::lab::Lab;
@@ -58,9 +59,9 @@ impl Long {
     }
 
     /// Sends a signal to the process of this rank.
-    fn signal(&self, rank: u32, name: &str) -> Done {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.process(rank)?.to_string()]).status()?;
-        if sent.success() { Ok(()) } else { Err(format!("rank {rank} is gone already").into()) }
+    fn signal(&self, rank: u32, signal: Signal) -> Done {
+        let process = Pid::from_raw(i32::try_from(self.process(rank)?)?).ok_or("process 0")?;
+        kill_process(process, signal).map_err(|error| format!("rank {rank} is gone already: {error}").into())
     }
 
     /// How it ended, which must be soon.
@@ -88,7 +89,7 @@ fn a_rank_that_is_killed_is_named_and_what_was_finished_is_kept() -> Done {
     for mpi in mpi::all() {
         let path = lab.results().join(format!("{}.json", mpi.option));
         let run = Long::start(&lab, &mpi, &path, &[])?;
-        run.signal(1, "KILL")?;
+        run.signal(1, Signal::KILL)?;
         let ended = run.end()?;
         let document = proof::file(&path)?;
         assert_eq!(text(&document, "/status"), "partial", "{}: {}{}", mpi.name, document["status_reason"], ended.err);
@@ -127,7 +128,7 @@ fn a_rank_that_hangs_holds_the_others_no_longer_than_the_timeout() -> Done {
     for mpi in mpi::all() {
         let path = lab.results().join(format!("{}.json", mpi.option));
         let run = Long::start(&lab, &mpi, &path, &["--timeout", "10s"])?;
-        run.signal(1, "STOP")?;
+        run.signal(1, Signal::STOP)?;
         let ended = run.end()?;
         let document = proof::file(&path)?;
         assert_eq!((text(&document, "/status"), &document["exit_code"]), ("timed-out", &124.into()), "{}", ended.err);
