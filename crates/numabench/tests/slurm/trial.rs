@@ -5,10 +5,10 @@ use serde_json::Value;
 use crate::lab::Lab;
 use crate::run::{BINARY, Done, Ended, skipped};
 
-/// `salloc` with two tasks on one node, and in it a trial with these arguments, whose document is printed.
-fn in_allocation(lab: &Lab, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+/// `salloc` with two tasks on so many nodes, and in it a trial with these arguments, whose document is printed.
+fn in_allocation(lab: &Lab, nodes: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let mut command = lab.command("salloc");
-    command.args(["--quiet", "-N1", "-n2", BINARY, "trial"]).args(args);
+    command.args(["--quiet", nodes, "-n2", BINARY, "trial"]).args(args);
     Ok(Ended::of(&command.output()?))
 }
 
@@ -22,7 +22,7 @@ fn in_an_allocation_a_trial_starts_steps_and_looks_at_their_tasks() -> Done {
     let options =
         ["--launch", "srun --quiet -n2 {bind} {app}", "--placements", "compact", "--max-runs", "6", "--json", "-"];
     let program = ["--metric", "x=([0-9]+)", "--better", "lower", "--", "sh", "-c", "sleep 1; echo x=100"];
-    let ended = in_allocation(&lab, &[&options[..], &program].concat())?;
+    let ended = in_allocation(&lab, "-N1", &[&options[..], &program].concat())?;
     let document: Value =
         serde_json::from_str(&ended.out).map_err(|error| format!("{error}: {}{}", ended.out, ended.err))?;
     assert_eq!(ended.code, Some(0), "{}", ended.err);
@@ -47,10 +47,34 @@ fn in_an_allocation_a_trial_starts_steps_and_looks_at_their_tasks() -> Done {
 #[test]
 fn a_step_that_the_allocation_is_too_small_for_is_an_error_before_the_first_counted_run() -> Done {
     let Some(lab) = Lab::start()? else { return Ok(()) };
-    let ended = in_allocation(&lab, &["--launch", "srun -n64 {bind} {app}", "--placements", "compact", "--", "true"])?;
+    let ended =
+        in_allocation(&lab, "-N1", &["--launch", "srun -n64 {bind} {app}", "--placements", "compact", "--", "true"])?;
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
     for words in ["the warm-up run of baseline does not count", "srun -n64", "srun: error"] {
         assert!(ended.err.contains(words), "{words}: {}", ended.err);
     }
+    Ok(())
+}
+
+#[test]
+fn on_two_nodes_every_run_has_a_task_on_each_and_is_told_from_the_others() -> Done {
+    let Some(lab) = Lab::start()? else { return Ok(()) };
+    let folder = tempfile::tempdir()?;
+    let ran = folder.path().join("ran");
+    let options =
+        ["--launch", "srun --quiet -N2 -n2 {bind} {app}", "--placements", "compact", "--max-runs", "6", "--json", "-"];
+    // The bound one takes longer: the step's cores say which it is, whoever asks.
+    let script =
+        format!("echo $SLURMD_NODENAME >> {}; [ -n \"$OMP_PLACES\" ] && echo x=120 || echo x=100", ran.display());
+    let program = ["--metric", "x=([0-9]+)", "--better", "lower", "--", "sh", "-c", &script];
+    let ended = in_allocation(&lab, "-N2", &[&options[..], &program].concat())?;
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out)?;
+    let runs = document["runs"].as_array().ok_or("no runs")?;
+    assert!(runs.iter().all(|run| run["outcome"] == "counted"), "{document}");
+    let ran = std::fs::read_to_string(&ran)?;
+    let on = |node: &str| ran.lines().filter(|line| *line == node).count();
+    assert_eq!((on("n0"), on("n1")), (runs.len(), runs.len()), "a task of every run on each node");
+    assert_eq!(document["comparisons"][0]["verdict"], "worse", "{document}");
     Ok(())
 }

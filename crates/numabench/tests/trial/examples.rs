@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{Done, run, skipped};
+use crate::run::{Done, end, numabench, skipped};
 use crate::runs;
 
 /// An example, built; `None` where there is no MPI compiler or it cannot build for OpenMP, which is said.
@@ -22,9 +22,12 @@ fn built(name: &str, folder: &Path) -> Result<Option<PathBuf>, Box<dyn std::erro
     }
 }
 
+/// Threads and ranks that wait let others run: on a machine that has something else to do, those that spin take its cores from those they wait for.
+const PATIENT: [(&str, &str); 2] = [("OMP_WAIT_POLICY", "passive"), ("OMPI_MCA_mpi_yield_when_idle", "1")];
+
 /// The sum that an example printed, from a run of it with these arguments.
 fn sum(program: &Path, args: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
-    let output = Command::new(program).args(args).env("OMP_NUM_THREADS", "2").output()?;
+    let output = Command::new(program).args(args).env("OMP_NUM_THREADS", "2").envs(PATIENT).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let sum = text.split("sum ").nth(1).and_then(|rest| rest.split(',').next());
     Ok(sum.ok_or_else(|| format!("no sum: {text}{}", String::from_utf8_lossy(&output.stderr)))?.to_owned())
@@ -40,7 +43,7 @@ fn the_stencil_diffuses_what_its_first_column_gives_and_is_tried() -> Done {
     let path = program.to_str().ok_or("a path that is no text")?;
     let options =
         ["trial", "--vary", "OMP_NUM_THREADS=1", "--metric", "rate ([0-9.]+)", "--better", "higher", "--max-runs", "6"];
-    let ended = run(&[&options[..], &["--json", "-", "--", path, "256", "20"]].concat());
+    let ended = end(numabench().envs(PATIENT), [&options[..], &["--json", "-", "--", path, "256", "20"]].concat());
     let document = ended.json()?;
     assert_eq!(runs(&document).len(), 12, "{}", ended.err);
     assert!(runs(&document).iter().all(|run| run["outcome"] == "counted"), "{document}");
@@ -60,7 +63,8 @@ fn under_mpirun_every_rank_is_placed_by_exec_and_looked_at() -> Done {
     let launch = "mpirun --allow-run-as-root --oversubscribe -n 2 {bind} {app}";
     let options =
         ["trial", "--launch", launch, "--placements", "compact", "--metric", "rate ([0-9.]+)", "--better", "higher"];
-    let ended = run(&[&options[..], &["--max-runs", "6", "--json", "-", "--", path, "150"]].concat());
+    let ended =
+        end(numabench().envs(PATIENT), [&options[..], &["--max-runs", "6", "--json", "-", "--", path, "150"]].concat());
     let document = ended.json().map_err(|error| format!("{error}: {}", ended.err))?;
     let line = document["variants"][1]["line"].as_str().unwrap_or_default();
     assert!(line.contains("--bind-to none numabench exec --strategy compact -- "), "{line}");
