@@ -102,14 +102,23 @@ fn how_much(
 
 /// `takes 8.1 % less time (6.9 to 9.2 %)`, `gives 3.0 % more (2.1 to 4.0 %)`.
 pub fn change(metric: &TrialMetric, found: &TrialComparison) -> String {
-    let (Some(ratio), Some(ends)) = (found.ratio, found.ratio_interval) else {
+    let Some(ratio) = found.ratio else {
         return "has too few runs to compare".to_owned();
     };
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let (middle, low, high) = (percent(ratio), percent(ends.low), percent(ends.high));
+    let middle = percent(ratio);
     let is_time = metric.name == "wall";
     let (verb, unit) = if is_time { ("takes", " time") } else { ("gives", "") };
     let sense = if middle < 0.0 { "less" } else { "more" };
+    let Some(ends) = found.ratio_interval else {
+        let pairs = if found.pairs == 1 { "pair" } else { "pairs" };
+        return format!(
+            "{verb} {:.1} % {sense}{unit} in {} {pairs} of runs, too few for an interval",
+            middle.abs(),
+            found.pairs
+        );
+    };
+    let (low, high) = (percent(ends.low), percent(ends.high));
     // From the smaller change to the larger one; below zero is the other way.
     let (near, far) = if middle < 0.0 { (-high, -low) } else { (low, high) };
     format!("{verb} {:.1} % {sense}{unit} ({near:.1} to {far:.1} %)", middle.abs())

@@ -112,6 +112,11 @@ pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &Rule, given
         wanted: None,
     };
     let mut compared = vec![nothing; comparisons];
+    // What the figures come to is known before the first look; what it is worth is not.
+    for (variant, found) in compared.iter_mut().enumerate() {
+        let logs = log_ratios(blocks, variant + 1);
+        (found.pairs, found.ratio) = (logs.len(), median(&logs).map(f64::exp));
+    }
     let mut stop = None;
     let within = |look: &Look| look.blocks <= blocks.len() && look.blocks <= rule.max_blocks;
     for look in looks(comparisons).take_while(within) {

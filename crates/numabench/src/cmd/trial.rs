@@ -253,7 +253,7 @@ fn exit(facts: &Facts<'_>, runs: &[TrialRun], stop: TrialStop, expected: Option<
     }
     let metric = &facts.metrics[0].described;
     let comparisons = compared(facts.plan, runs, metric);
-    if comparisons.iter().all(|found| found.ratio.is_none()) {
+    if comparisons.iter().all(|found| found.pairs == 0) {
         return Exit::NoResult;
     }
     let described: Vec<_> = facts.variants.all.iter().map(|variant| variant.described.clone()).collect();

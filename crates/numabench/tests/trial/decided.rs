@@ -83,6 +83,23 @@ fn the_order_within_blocks_is_the_seeds() -> Done {
 }
 
 #[test]
+fn a_trial_that_ends_before_its_first_verdict_says_what_it_saw_and_is_undecided() -> Done {
+    // The warm-up and a run of each within the time, not the six blocks of a verdict.
+    let slow = ["--", "sh", "-c", "sleep 0.5; echo x=${X:-100}"];
+    let options = ["trial", "--vary", "X=130", "--max-time", "4s", "--json", "-"];
+    let ended = run(&[&options[..], &PRINTED, &slow].concat());
+    let document = ended.json().map_err(|error| format!("{error}: {}", ended.err))?;
+    assert_eq!((ended.code, &document["status"]), (Some(6), &"complete".into()), "{}", ended.err);
+    let how_much = document["verdict"][1].as_str().unwrap_or_default();
+    assert!(
+        how_much.contains("X=130 gives 30.0 % more in ") && how_much.contains("too few for an interval"),
+        "{how_much}"
+    );
+    assert!(document["comparisons"][0]["ratio_interval"].is_null());
+    Ok(())
+}
+
+#[test]
 fn where_nothing_differs_the_baseline_is_what_to_use() {
     let ended = run(&[&["trial", "--vary", "X=100,101", "--quiet"][..], &PRINTED, &PROGRAM].concat());
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
