@@ -120,6 +120,12 @@ free_ports() {
 }
 
 config() {
+    # Everybody listens at the address of this host's own name and not at 0.0.0.0, if that is where the others look for him: not where
+    # Debian's installer (127.0.1.1) or a site gives the name another address. Nobody gets in without the lab's own munge key either way.
+    local own_address=
+    if [ "$(getent ahostsv4 "$host" | awk 'NR == 1 { print $1 }')" = 127.0.0.1 ]; then
+        own_address=CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+    fi
     local line cpus sockets cores threads gres='' all gpu low high last=$((nodes - 1))
     # What slurmd itself sees; SlurmdParameters=config_overrides lets CPUS be something else.
     line=$(slurmd -C | head -n 1)
@@ -131,7 +137,7 @@ config() {
 ClusterName=lab
 SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=$port
-CommunicationParameters=NoCtldInAddrAny,NoInAddrAny # this host's own address (loopback, by $dir/etc/hosts), not 0.0.0.0
+${own_address}
 SlurmUser=$(id -un)
 SlurmdUser=$(id -un)
 AuthType=auth/munge
