@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::Known;
 use crate::contention::{Aggregate, NodeAggregate};
 use crate::outlier_node::{OutlierNode, not_judged};
-use crate::result::{Outcome, RankResult};
+use crate::result::{BlockSample, Outcome, RankResult};
 use crate::settings::{Direction, MemoryKind};
 
 /// A case.
+// `B` is what is kept of a block (`block`). No doc comment: those are the schema's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Case {
+#[schemars(rename = "Case")]
+pub struct Case<B = BlockSample> {
     /// Its name, made of its axes and so equal in every run that has it, e.g. `simultaneous/pinned/h2d/134217728`, and `/` and its `group`
     /// where it has one.
     pub id: String,
@@ -38,7 +40,7 @@ pub struct Case {
     /// Why, in words, where it is a matter of the whole case: the overlap was too small, the time was up before it began.
     pub reason: Option<String>,
     /// What each rank gave.
-    pub ranks: Vec<RankResult>,
+    pub ranks: Vec<RankResult<B>>,
     /// The part of the case in which all ranks of a node were copying, 0..1, the least of all nodes; null when they did not
     /// run at once.
     pub overlap: Option<f64>,

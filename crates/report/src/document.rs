@@ -22,6 +22,7 @@ use crate::launch::{Launch, MissingRank};
 use crate::matrix::Matrix;
 use crate::node::Node;
 use crate::rank::Rank;
+use crate::result::BlockSample;
 use crate::row::Row;
 use crate::settings::Settings;
 use crate::sweep_fit::SweepFit;
@@ -35,8 +36,10 @@ pub const SCHEMA_MAJOR: u32 = 1;
 pub const SCHEMA_MINOR: u32 = 3;
 
 /// One run of numabench.
+// `B` is what is kept of a block (`block`). No doc comment: those are the schema's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Document {
+#[schemars(rename = "Document")]
+pub struct Document<B = BlockSample> {
     /// Always `numabench.result`.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
@@ -87,7 +90,7 @@ pub struct Document {
     #[schemars(extend("since" = "1.1"))]
     pub missing: Vec<MissingRank>,
     /// The cases finished so far, in the order planned.
-    pub cases: Vec<Case>,
+    pub cases: Vec<Case<B>>,
     /// The figures of `cases` as a flat table, a row a rank and case.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]

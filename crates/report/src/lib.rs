@@ -2,10 +2,12 @@
 //!
 //! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`, `case`, `result`,
 //!   `contention`, `outlier_node`) are the result schema v1, `row` its figures as a flat table; `known` is a value or the reason there is none;
+//! * `block` less than the whole of a block, for readers of large documents;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
 //! * `matrix` figures in rows and columns, and what they say; `sweep_fit` time against size;
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `mpi` the document v1 of `numabench mpi`, `mpi_matrix` its figures by where the ranks run, `mpi_threads` those beside copies;
+//! * `imported` the document v1 of `numabench import`: another program's figures;
 //! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
 //! * `schema` their JSON Schemas, committed and compared;
@@ -16,12 +18,14 @@
 //! Nothing here measures, looks at the machine or prints.
 
 pub mod answer;
+pub mod block;
 pub mod case;
 pub mod contention;
 pub mod device;
 pub mod difference;
 pub mod document;
 pub mod environment;
+pub mod imported;
 pub mod launch;
 pub mod matrix;
 pub mod mpi;
@@ -45,10 +49,13 @@ pub mod twin;
 pub mod wire;
 
 mod finite;
+mod header;
 mod known;
 
 pub use document::Document;
 pub use finite::NonFinite;
+pub use header::schema_of;
+pub use imported::ImportedDocument;
 pub use known::Known;
 pub use mpi::MpiDocument;
 pub use place::PlaceDocument;

@@ -1,11 +1,12 @@
 //! A document from bytes. What is no document, or is newer than this program can know, is refused with a clear word.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::Document;
 use crate::device::DeviceKind;
 use crate::document;
+use crate::header::Header;
+use crate::imported::{self, ImportedDocument};
 use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
 use crate::row::rows;
@@ -114,12 +115,12 @@ const MPI: Wanted = Wanted {
     writer: "numabench mpi --json FILE",
 };
 
-/// The two fields that every version has.
-#[derive(Deserialize)]
-struct Header {
-    schema: Option<serde_json::Value>,
-    schema_version: Option<serde_json::Value>,
-}
+const IMPORTED: Wanted = Wanted {
+    schema: imported::SCHEMA,
+    major: imported::SCHEMA_MAJOR,
+    minor: imported::SCHEMA_MINOR,
+    writer: "numabench import PROGRAM FILE --json FILE",
+};
 
 impl Document {
     /// Reads a document of this major version, of an older or newer minor one too.
@@ -127,6 +128,16 @@ impl Document {
     /// # Errors
     /// [`ReadError`].
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        Self::with_blocks_of(bytes)
+    }
+}
+
+impl<B: DeserializeOwned> Document<B> {
+    /// The same, keeping of each block what `B` is.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn with_blocks_of(bytes: &[u8]) -> Result<Self, ReadError> {
         let (mut document, minor): (Self, u32) = read(bytes, RESULT)?;
         if minor == 0 {
             document.complete_from_1_0();
@@ -180,6 +191,16 @@ impl MpiDocument {
     }
 }
 
+impl ImportedDocument {
+    /// Reads a document of this major version, of an older or newer minor one too.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        read(bytes, IMPORTED).map(|(document, _)| document)
+    }
+}
+
 /// The number at this JSON pointer (RFC 6901) of any JSON text: what a program wrote of itself.
 ///
 /// # Errors
@@ -196,13 +217,7 @@ pub fn number_at(bytes: &[u8], pointer: &str) -> Result<f64, String> {
 /// # Errors
 /// [`ReadError`].
 pub fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), ReadError> {
-    // The header alone, over the bytes: a document of a thousand ranks is half a gigabyte, and several times that as a
-    // tree of values.
-    let header = match serde_json::from_slice::<Header>(bytes) {
-        Ok(header) => header,
-        Err(error) if error.is_data() => Header { schema: None, schema_version: None },
-        Err(fault) => return Err(ReadError::NotJson { wanted, fault }),
-    };
+    let header = Header::of(bytes).map_err(|fault| ReadError::NotJson { wanted, fault })?;
     let shown = |value: Option<serde_json::Value>| value.map_or("missing".into(), |value| value.to_string());
     if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(wanted.schema) {
         return Err(ReadError::NotADocument { wanted, found: shown(header.schema) });
@@ -214,9 +229,10 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32
     if major != wanted.major {
         return Err(ReadError::OtherMajor { wanted, found: version });
     }
-    let read = serde_json::from_slice(bytes).map_err(|fault| match minor > wanted.minor {
-        true => ReadError::NewerMinor { wanted, version, fault },
-        false => ReadError::Malformed { version, fault },
+    let read = serde_json::from_slice(bytes).map_err(|fault| match fault.is_data() {
+        false => ReadError::NotJson { wanted, fault },
+        true if minor > wanted.minor => ReadError::NewerMinor { wanted, version, fault },
+        true => ReadError::Malformed { version, fault },
     })?;
     Ok((read, minor))
 }

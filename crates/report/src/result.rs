@@ -13,8 +13,10 @@ use stats::summary::Summary;
 use crate::Known;
 
 /// What one case gave on one rank.
+// `B` is what is kept of a block (`block`). No doc comment: those are the schema's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RankResult {
+#[schemars(rename = "RankResult")]
+pub struct RankResult<B = BlockSample> {
     /// The rank.
     pub rank: u32,
     /// Numbers, or the reason there are none.
@@ -26,10 +28,10 @@ pub struct RankResult {
     /// Whether the bytes that arrived were those that were sent.
     pub verification: Verification,
     /// The blocks, in the order they were measured.
-    pub blocks: Vec<BlockSample>,
+    pub blocks: Vec<B>,
 }
 
-impl RankResult {
+impl<B> RankResult<B> {
     /// The numbers, where there are some.
     pub fn summary(&self) -> Option<&Summary> {
         match &self.outcome {

@@ -85,7 +85,7 @@ pub enum RowStatus {
 
 impl RowStatus {
     /// How a case went on a rank, and the reason where there are no figures.
-    pub fn of(case: &Case, result: &RankResult) -> (Self, Option<String>) {
+    pub fn of<B>(case: &Case<B>, result: &RankResult<B>) -> (Self, Option<String>) {
         let (status, reason) = match &result.outcome {
             Outcome::Measured { .. } if case.status == CaseStatus::Invalid => (Self::Invalid, &case.reason),
             Outcome::Measured { .. } => return (Self::Measured, None),
@@ -101,12 +101,12 @@ impl RowStatus {
 }
 
 /// The rows of a document's cases, case by case and rank by rank. A result of a rank that the document does not know has none.
-pub fn rows(document: &Document) -> Vec<Row> {
+pub fn rows<B>(document: &Document<B>) -> Vec<Row> {
     let ranks: BTreeMap<u32, _> = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
     let names: BTreeMap<&str, &str> =
         document.devices.iter().map(|device| (&device.id[..], &device.name[..])).collect();
     let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
-    let row = |(case, result): (&Case, &RankResult)| {
+    let row = |(case, result): (&Case<B>, &RankResult<B>)| {
         let rank = ranks.get(&result.rank)?;
         let (status, reason) = RowStatus::of(case, result);
         let summary = result.summary().filter(|_| status == RowStatus::Measured);

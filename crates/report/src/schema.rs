@@ -1,4 +1,4 @@
-//! The JSON Schemas of the result, the placement, the trial and the MPI document, generated from their types.
+//! The JSON Schemas of the result, the placement, the trial, the MPI and the imported document, generated from their types.
 //!
 //! They are committed in `crates/report/schema`, so that a change of the interface is a line in a diff and a reader needs no
 //! build. `cargo xtask schema` writes them; a test here and `cargo xtask tidy` compare them with [`all`].
@@ -8,12 +8,13 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::document::{self, Document};
+use crate::imported::{self, ImportedDocument};
 use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
 use crate::trial::{self, TrialDocument};
 
 /// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
-pub fn all() -> [(&'static str, String); 4] {
+pub fn all() -> [(&'static str, String); 5] {
     let place = text::<PlaceDocument>(place::SCHEMA, place::SCHEMA_MAJOR, "places for the ranks of a node");
     let trial = text::<TrialDocument>(trial::SCHEMA, trial::SCHEMA_MAJOR, "a program under several placements");
     let mpi = text::<MpiDocument>(
@@ -21,7 +22,15 @@ pub fn all() -> [(&'static str, String); 4] {
         mpi::SCHEMA_MAJOR,
         "messages between ranks, and what MPI does with device memory",
     );
-    [("result-v1.json", result()), ("place-v1.json", place), ("trial-v1.json", trial), ("mpi-v1.json", mpi)]
+    let imported =
+        text::<ImportedDocument>(imported::SCHEMA, imported::SCHEMA_MAJOR, "figures that another program measured");
+    [
+        ("result-v1.json", result()),
+        ("place-v1.json", place),
+        ("trial-v1.json", trial),
+        ("mpi-v1.json", mpi),
+        ("imported-v1.json", imported),
+    ]
 }
 
 /// The schema of the result document.
@@ -38,6 +47,14 @@ pub fn text<T: JsonSchema>(name: &str, major: u32, what: &str) -> String {
     if let Some(root) = schema.as_object_mut() {
         root.insert("$id".into(), format!("urn:{name}:{major}").into());
         root.insert("title".into(), format!("{name} {major}: {what}").into());
+        // A type that serves several schemas cannot say which.
+        let mut named = |field: &str, rule: &str, value: String| {
+            if let Some(field) = root.get_mut("properties").and_then(|fields| fields.get_mut(field)?.as_object_mut()) {
+                field.entry(rule).or_insert(value.into());
+            }
+        };
+        named("schema", "const", name.to_owned());
+        named("schema_version", "pattern", format!("^{major}\\.[0-9]+$"));
     }
     later_fields_are_not_required(&mut schema);
     format!("{:#}\n", sorted(schema))

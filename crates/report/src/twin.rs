@@ -71,11 +71,11 @@ struct Twin<'d> {
 }
 
 /// The GPUs of a document that are slower than their twins, in the order of its devices.
-pub fn slower_twins(document: &Document) -> Vec<SlowerTwin> {
+pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
     let places = places(document);
     let mut found: BTreeMap<usize, SlowerTwin> = BTreeMap::new();
     let mut judged: BTreeMap<&str, u32> = BTreeMap::new();
-    let wanted = |case: &&Case| {
+    let wanted = |case: &&Case<B>| {
         case.status != CaseStatus::Invalid
             && case.bytes >= LEAST_BYTES
             && matches!(case.memory, MemoryKind::Pinned | MemoryKind::PinnedDriver)
@@ -113,7 +113,7 @@ pub fn slower_twins(document: &Document) -> Vec<SlowerTwin> {
 }
 
 /// Each rank that has a GPU to itself, with that GPU and its position.
-fn places(document: &Document) -> BTreeMap<u32, (usize, &Device, &Rank)> {
+fn places<B>(document: &Document<B>) -> BTreeMap<u32, (usize, &Device, &Rank)> {
     let devices: BTreeMap<&str, (usize, &Device)> =
         document.devices.iter().enumerate().map(|(at, device)| (&device.id[..], (at, device))).collect();
     let mut users: BTreeMap<&str, u32> = BTreeMap::new();
@@ -130,7 +130,10 @@ fn places(document: &Document) -> BTreeMap<u32, (usize, &Device, &Rank)> {
 }
 
 /// The measured GPUs of a case, by what twins have in common.
-fn groups<'d>(places: &BTreeMap<u32, (usize, &'d Device, &'d Rank)>, case: &Case) -> BTreeMap<Kind<'d>, Vec<Twin<'d>>> {
+fn groups<'d, B>(
+    places: &BTreeMap<u32, (usize, &'d Device, &'d Rank)>,
+    case: &Case<B>,
+) -> BTreeMap<Kind<'d>, Vec<Twin<'d>>> {
     let mut groups: BTreeMap<Kind<'_>, Vec<Twin<'_>>> = BTreeMap::new();
     for result in &case.ranks {
         let Some((at, device, rank)) = places.get(&result.rank).copied() else { continue };
@@ -141,7 +144,7 @@ fn groups<'d>(places: &BTreeMap<u32, (usize, &'d Device, &'d Rank)>, case: &Case
     groups
 }
 
-fn twin<'d>(at: usize, device: &'d Device, result: &RankResult) -> Option<Twin<'d>> {
+fn twin<'d, B>(at: usize, device: &'d Device, result: &RankResult<B>) -> Option<Twin<'d>> {
     let summary = result.summary()?;
     let rate = summary.median_bytes_per_s;
     let at_most = summary.median_interval_ns.map_or(rate, |interval| rate * summary.median_ns / interval.low);
