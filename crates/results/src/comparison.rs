@@ -15,7 +15,7 @@ pub const SCHEMA: &str = "numabench.comparison";
 /// The schema's major version.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 1;
+pub const SCHEMA_MINOR: u32 = 2;
 
 /// Two sides of runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

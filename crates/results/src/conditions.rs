@@ -42,7 +42,7 @@ pub struct Differing {
 const NOT_KNOWN: &str = "not known";
 
 /// What a document's run was under.
-pub fn conditions(document: &Document) -> Vec<Condition> {
+pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     let mut all = Vec::new();
     let mut add = |essential: bool, fact: &str, value: String| {
         all.push(Condition { fact: fact.to_owned(), value, essential });
@@ -128,12 +128,12 @@ pub fn differing<'c>(
         .collect()
 }
 
-fn names(document: &Document) -> String {
+fn names<B>(document: &Document<B>) -> String {
     let names: BTreeSet<&str> = document.devices.iter().map(|device| &device.name[..]).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn hosts(document: &Document) -> String {
+fn hosts<B>(document: &Document<B>) -> String {
     let hosts: BTreeSet<&str> = document.nodes.iter().map(|node| &node.host[..]).collect();
     match hosts.len() {
         0 => document.environment.hostname.clone(),
@@ -150,7 +150,7 @@ fn link(device: &Device) -> String {
     format!("PCIe {} x{}", part(loaded.or(link.max_generation)), part(link.width.or(link.max_width)))
 }
 
-fn device_name(document: &Document, device: &Device) -> String {
+fn device_name<B>(document: &Document<B>, device: &Device) -> String {
     let name = name_on_node(&device.id);
     match document.nodes.get(device.node as usize).filter(|_| document.nodes.len() > 1) {
         Some(node) => format!("{name} of {}", node.host),

@@ -3,19 +3,17 @@
 //! The place is told by what stays the same from run to run: PU, memory node and the device's address on its node. Ranks are numbered by
 //! the launcher and hosts are named by the scheduler, so neither belongs to it, except that hosts tell the nodes of one run apart.
 
+use report::block::BlockTime;
 use report::case::Case;
 use report::device::name_on_node;
 use report::rank::Rank;
-use report::result::{BlockSample, RankResult};
+use report::result::RankResult;
 use report::row::RowStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Copies of up to this many bytes are judged by their time: what they cost is latency, and a rate of them says nothing.
 pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
-
-/// What the device of a trial's figure begins with: its place is a variant, and no PU.
-pub const VARIANT: &str = "variant ";
 
 /// One case in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -24,12 +22,16 @@ pub struct Key {
     pub case: String,
     /// The host, where the runs were on several nodes; null otherwise.
     pub host: Option<String>,
-    /// The device on its node: a PCI address, or `node N`.
+    /// The device on its node: a PCI address, or `node N`; the whole place in words where `place` has it.
     pub device: String,
-    /// The PU asked (OS index).
+    /// The PU asked (OS index); 0, and no PU, where `place` has the place in words.
     pub pu: u32,
     /// The NUMA node of the host memory asked (OS index); null when it was left to the kernel.
     pub memory_node: Option<u32>,
+    /// The place in words, where it is not a PU with a device: a trial's variant, two ranks of an MPI run, an imported figure's own words.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.2"))]
+    pub place: Option<String>,
 }
 
 /// What a figure counts.
@@ -76,19 +78,22 @@ impl Figure {
     ///
     /// # Errors
     /// Why there is none, in words.
-    pub fn of(case: &Case, result: &RankResult) -> Result<Self, String> {
+    pub fn of<B>(case: &Case<B>, result: &RankResult<B>) -> Result<Self, String>
+    where
+        for<'b> BlockTime: From<&'b B>,
+    {
         let (status, reason) = RowStatus::of(case, result);
         let summary = match (result.summary(), status) {
             (Some(summary), RowStatus::Measured) => summary,
             _ => return Err(format!("{}: {}", said(status), reason.unwrap_or_default())),
         };
         let unit = Unit::of(case.bytes);
-        let value = |block: &BlockSample| match unit {
+        let value = |block: BlockTime| match unit {
             Unit::BytesPerS => block.bytes as f64 / block.elapsed_ns * 1e9,
             _ => block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
         };
         let median = if unit.more_is_better() { summary.median_bytes_per_s } else { summary.median_ns };
-        let blocks: Vec<f64> = result.blocks.iter().map(value).collect();
+        let blocks: Vec<f64> = result.blocks.iter().map(|block| value(block.into())).collect();
         let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
         if !is_figure(&median) || !blocks.iter().all(is_figure) {
             return Err("its figures are not all positive, finite numbers".to_owned());
@@ -111,20 +116,26 @@ pub fn said(status: RowStatus) -> &'static str {
 
 impl Key {
     /// The key of a case on a rank of a run on one or `several` nodes.
-    pub fn of(case: &Case, rank: &Rank, several: bool) -> Self {
+    pub fn of<B>(case: &Case<B>, rank: &Rank, several: bool) -> Self {
         Self {
             case: case.id.clone(),
             host: several.then(|| rank.host.clone()),
             device: name_on_node(&rank.asked.device).to_owned(),
             pu: rank.asked.pu,
             memory_node: rank.asked.memory_node,
+            place: None,
         }
+    }
+
+    /// The key of a case whose place is no PU with a device.
+    pub fn in_words(case: &str, place: String) -> Self {
+        Self { case: case.to_owned(), host: None, device: place.clone(), pu: 0, memory_node: None, place: Some(place) }
     }
 
     /// The place in few words: `0000:c1:00.0 from PU 49, node 3`.
     pub fn place(&self) -> String {
-        if self.device.starts_with(VARIANT) {
-            return self.device.clone();
+        if let Some(place) = &self.place {
+            return self.host.as_ref().map_or(place.clone(), |host| format!("{host} {place}"));
         }
         let host = self.host.as_ref().map_or(String::new(), |host| format!("{host} "));
         let node = self.memory_node.map_or(String::new(), |node| format!(", node {node}"));

@@ -21,7 +21,7 @@ pub const SCHEMA: &str = "numabench.history";
 /// The schema's major version.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 1;
+pub const SCHEMA_MINOR: u32 = 2;
 
 /// The chance of any change in a folder where there is none.
 const LEVEL: f64 = 0.01;

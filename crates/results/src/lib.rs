@@ -5,7 +5,8 @@
 //! * `export` documents in the forms of dashboards and pipelines;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it;
 //! * `history` step changes over many documents; `html` a report for people who were not there;
-//! * `trial` trial documents as runs to compare, and in the same forms;
+//! * `trial` trial documents as runs to compare, and in the same forms; `mpi` and `imported` documents of `numabench mpi` and `import`;
+//! * `kept` a document of any kind that holds figures; `import` the outputs of other programs as documents;
 //! * `schema` the JSON Schemas of the documents made here.
 //!
 //! Reading files is the caller's: knowledge of results is here, and of the file system in the binary.
@@ -19,7 +20,11 @@ pub mod figure;
 pub mod gate;
 pub mod history;
 pub mod html;
+pub mod import;
+pub mod imported;
 pub mod judge;
+pub mod kept;
+pub mod mpi;
 pub mod render;
 pub mod run;
 pub mod schema;

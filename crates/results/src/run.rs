@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use report::Document;
+use report::block::BlockTime;
 
 use crate::conditions::{Condition, conditions};
 use crate::figure::{Figure, Key};
@@ -47,7 +48,10 @@ impl Run {
     ///
     /// # Errors
     /// [`NoRun`]: there is nothing in it to compare.
-    pub fn of(name: &str, document: &Document) -> Result<Self, NoRun> {
+    pub fn of<B>(name: &str, document: &Document<B>) -> Result<Self, NoRun>
+    where
+        for<'b> BlockTime: From<&'b B>,
+    {
         if document.status == report::document::Status::Running {
             return Err(NoRun::Unfinished { name: name.to_owned() });
         }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::conditions::Condition;
 use crate::export::Form;
-use crate::figure::{Figure, Key, Unit, VARIANT};
+use crate::figure::{Figure, Key, Unit};
 use crate::run::{NoRun, Run};
 
 /// A trial as comparisons see it.
@@ -42,7 +42,7 @@ pub fn run(name: &str, document: &TrialDocument) -> Result<Run, NoRun> {
 }
 
 fn key(row: &TrialRow) -> Key {
-    Key { case: row.metric.clone(), host: None, device: format!("{VARIANT}{}", row.variant), pu: 0, memory_node: None }
+    Key::in_words(&row.metric, format!("variant {}", row.variant))
 }
 
 fn figure(document: &TrialDocument, row: &TrialRow) -> Result<Figure, String> {

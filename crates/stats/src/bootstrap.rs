@@ -142,6 +142,10 @@ fn quantile(first: &[Mass], second: &[Mass], q: f64) -> Option<f64> {
     }
     for _ in 0..HALVINGS {
         let middle = below + (at_least - below) / 2.0;
+        if middle <= below || middle >= at_least {
+            // No float lies between.
+            break;
+        }
         match reached(first, second, middle) >= q * all * all {
             true => at_least = middle,
             false => below = middle,

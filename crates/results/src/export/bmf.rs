@@ -19,7 +19,7 @@ struct Metric {
     upper_value: Option<f64>,
 }
 
-pub(super) fn bmf(document: &Document) -> Result<Vec<u8>, JsonError> {
+pub(super) fn bmf<B>(document: &Document<B>) -> Result<Vec<u8>, JsonError> {
     let names = Names::of(document);
     let mut benchmarks: BTreeMap<String, BTreeMap<&str, Metric>> = BTreeMap::new();
     for row in &document.rows {

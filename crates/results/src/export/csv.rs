@@ -37,7 +37,7 @@ const HEADER: [&str; 29] = [
     "link",
 ];
 
-pub(super) fn csv(document: &Document) -> String {
+pub(super) fn csv<B>(document: &Document<B>) -> String {
     let mut text = format!("{}\r\n", HEADER.join(","));
     for row in &document.rows {
         let fields: Vec<String> = fields(document, row).into_iter().map(|field| quoted(&field)).collect();
@@ -46,7 +46,7 @@ pub(super) fn csv(document: &Document) -> String {
     text
 }
 
-fn fields(document: &Document, row: &Row) -> [String; HEADER.len()] {
+fn fields<B>(document: &Document<B>, row: &Row) -> [String; HEADER.len()] {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let link =
         document.devices.iter().find(|device| device.id == row.device).and_then(|device| device.link.value.as_ref());
@@ -85,7 +85,7 @@ fn fields(document: &Document, row: &Row) -> [String; HEADER.len()] {
 }
 
 /// RFC 4180: quotes where a comma, a quote or a line break needs them.
-fn quoted(field: &str) -> String {
+pub(super) fn quoted(field: &str) -> String {
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field.to_owned(),

@@ -20,17 +20,17 @@ struct Benchmark {
 }
 
 /// Rates, GB/s.
-pub(super) fn bigger(document: &Document) -> Result<Vec<u8>, JsonError> {
+pub(super) fn bigger<B>(document: &Document<B>) -> Result<Vec<u8>, JsonError> {
     listed(document, "GB/s", 1e9, rate)
 }
 
 /// Times, µs.
-pub(super) fn smaller(document: &Document) -> Result<Vec<u8>, JsonError> {
+pub(super) fn smaller<B>(document: &Document<B>) -> Result<Vec<u8>, JsonError> {
     listed(document, "µs", 1e3, time_ns)
 }
 
-fn listed(
-    document: &Document,
+fn listed<B>(
+    document: &Document<B>,
     unit: &'static str,
     scale: f64,
     figure: fn(&report::row::Row) -> Option<Figure>,

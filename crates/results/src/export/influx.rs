@@ -7,7 +7,7 @@ use report::timestamp::unix_ns;
 
 use super::words::word;
 
-pub(super) fn influx(document: &Document) -> String {
+pub(super) fn influx<B>(document: &Document<B>) -> String {
     let at = unix_ns(&document.started_at);
     let line = |row: &Row| {
         let fields = [
@@ -27,7 +27,7 @@ pub(super) fn influx(document: &Document) -> String {
     document.rows.iter().filter_map(line).collect()
 }
 
-fn tags(document: &Document, row: &Row) -> String {
+fn tags<B>(document: &Document<B>, row: &Row) -> String {
     let tags = [
         ("host", row.host.clone()),
         ("platform", word(&document.platform.kind)),
@@ -46,7 +46,7 @@ fn tags(document: &Document, row: &Row) -> String {
 }
 
 /// Tag values: commas, equals signs and spaces are escaped; a line break or a backslash at the end has no spelling.
-fn escaped(value: &str) -> String {
+pub(super) fn escaped(value: &str) -> String {
     let mut escaped = String::new();
     for c in value.chars() {
         match c {

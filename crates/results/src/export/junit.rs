@@ -11,9 +11,9 @@ use report::row::{Row, RowStatus};
 use super::name::Names;
 use crate::figure::said;
 
-pub(super) fn junit(document: &Document) -> String {
+pub(super) fn junit<B>(document: &Document<B>) -> String {
     let names = Names::of(document);
-    let results: BTreeMap<(&str, u32), &RankResult> = document
+    let results: BTreeMap<(&str, u32), &RankResult<B>> = document
         .cases
         .iter()
         .flat_map(|case| case.ranks.iter().map(move |result| ((&case.id[..], result.rank), result)))
@@ -65,7 +65,7 @@ impl Counts {
     }
 }
 
-fn suite(document: &Document, case: &Case, counts: &Counts, tests: &str) -> String {
+fn suite<B>(document: &Document<B>, case: &Case<B>, counts: &Counts, tests: &str) -> String {
     // RFC 3339 less its fraction and zone: the schemas want xs:dateTime without them.
     let started = document.started_at.split(['.', 'Z']).next().unwrap_or_default();
     let Counts { tests: count, failures, errors, skipped } = counts;
@@ -77,7 +77,7 @@ fn suite(document: &Document, case: &Case, counts: &Counts, tests: &str) -> Stri
     )
 }
 
-fn test(case: &Case, name: &str, row: &Row, result: &RankResult) -> String {
+fn test<B>(case: &Case<B>, name: &str, row: &Row, result: &RankResult<B>) -> String {
     let open = format!(
         "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6}\">\n",
         escaped(&case.id),
@@ -100,12 +100,12 @@ fn test(case: &Case, name: &str, row: &Row, result: &RankResult) -> String {
 }
 
 /// How long a rank's blocks took.
-fn seconds(result: &RankResult) -> f64 {
+fn seconds<B>(result: &RankResult<B>) -> f64 {
     result.summary().map_or(0.0, |summary| summary.elapsed_ns / 1e9)
 }
 
 /// Text in XML: markup and quotes escaped, what XML 1.0 has no character for replaced by a space.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
         match c {

@@ -3,7 +3,8 @@
 //! * `csv` a row a rank and case, for spreadsheets and data frames;
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
-//! * `junit` for CI servers; `influx` line protocol.
+//! * `junit` for CI servers; `influx` line protocol;
+//! * `points` documents whose places are words (MPI runs, imported ones) in all of these.
 //!
 //! Formats that key on names get names that stay the same from run to run : no host, no date, no rank number. What a case of
 //! small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
@@ -15,10 +16,13 @@ mod influx;
 mod junit;
 mod name;
 mod openmetrics;
+mod points;
 mod words;
 
 use report::Document;
 use report::render::JsonError;
+
+pub use points::{Point, Points, Value};
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +47,7 @@ pub enum Form {
 ///
 /// # Errors
 /// [`JsonError`]: a figure is not finite, which no document that was read has.
-pub fn export(document: &Document, form: Form) -> Result<Vec<u8>, JsonError> {
+pub fn export<B>(document: &Document<B>, form: Form) -> Result<Vec<u8>, JsonError> {
     match form {
         Form::Csv => Ok(csv::csv(document).into_bytes()),
         Form::Bmf => bmf::bmf(document),

@@ -13,7 +13,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(document: &Document) -> Self {
+    pub(super) fn of<B>(document: &Document<B>) -> Self {
         let several = document.nodes.len() > 1;
         let nodes = document.ranks.iter().filter(|_| several).map(|rank| (rank.rank, rank.node)).collect();
         Self { nodes }

@@ -11,7 +11,7 @@ use report::timestamp::unix_ns;
 use super::name::{Figure, Names, rate, time_ns};
 use super::words::word;
 
-pub(super) fn openmetrics(document: &Document) -> String {
+pub(super) fn openmetrics<B>(document: &Document<B>) -> String {
     let mut text = String::new();
     let names = Names::of(document);
     let rows =
@@ -55,7 +55,7 @@ fn single(text: &mut String, name: &str, unit: &str, help: &str, value: impl Fn(
     }
 }
 
-fn labels(document: &Document, names: &Names, row: &Row) -> String {
+fn labels<B>(document: &Document<B>, names: &Names, row: &Row) -> String {
     let mut labels = vec![
         ("order", word(&row.order)),
         ("memory", word(&row.memory)),

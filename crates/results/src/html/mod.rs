@@ -8,13 +8,15 @@
 //! * `verdict` what the runs come to; `place` where ranks were asked to be and were seen, with `picture` of the node;
 //! * `figures` the table of figures; `heat`, `bars`, `curves` and `strips` the same seen otherwise;
 //! * `surroundings` environment and penalties; `several` differences and history of more than one document;
-//! * `trial` the same of trials;
+//! * `trial` the same of trials, `mpi` of MPI runs, `imported` of other programs' figures;
 //! * `write` elements, escaped; `scale` axes.
 
 mod bars;
 mod curves;
 mod figures;
 mod heat;
+mod imported;
+mod mpi;
 mod picture;
 mod place;
 mod scale;
@@ -27,6 +29,9 @@ mod write;
 
 use report::Document;
 
+use crate::run::Run;
+pub use imported::imported;
+pub use mpi::mpi;
 pub use trial::trials;
 use write::{Page, escaped};
 
@@ -37,8 +42,9 @@ pub fn html(runs: &[(String, Document)]) -> String {
         several => format!("numabench: {} runs", several.len()),
     };
     let mut page = begin(&title);
-    if runs.len() > 1 {
-        several::draw(runs, &mut page);
+    if let [(_, first), _, ..] = runs {
+        let taken: Vec<Run> = runs.iter().filter_map(|(name, document)| Run::of(name, document).ok()).collect();
+        several::draw(&taken, &first.tool, &mut page);
     }
     for (name, document) in runs {
         if runs.len() > 1 {

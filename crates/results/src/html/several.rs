@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use report::Document;
+use report::document::Tool;
 use report::timestamp::unix_ns;
 
 use super::scale::{Scale, rates};
@@ -22,17 +22,13 @@ const LEFT: f64 = 60.0;
 const RIGHT: f64 = 700.0;
 const BOTTOM: f64 = 160.0;
 
-pub(super) fn draw(runs: &[(String, Document)], page: &mut Page) {
+pub(super) fn draw(taken: &[Run], tool: &Tool, page: &mut Page) {
     page.level = 2;
-    let taken: Vec<Run> = runs.iter().filter_map(|(name, document)| Run::of(name, document).ok()).collect();
     let (Some(first), Some(last)) = (taken.first(), taken.last()) else { return };
     page.heading(0, "Differences");
-    let tool = runs.first().map(|(_, document)| document.tool.clone());
-    let compared = tool.map(|tool| {
-        compare(tool, std::slice::from_ref(first), std::slice::from_ref(last), Thresholds::default(), true)
-    });
-    match compared {
-        Some(Ok(comparison)) => {
+    let (first_side, last_side) = (std::slice::from_ref(first), std::slice::from_ref(last));
+    match compare(tool.clone(), first_side, last_side, Thresholds::default(), true) {
+        Ok(comparison) => {
             let is_well = comparison.counts.regressed + comparison.counts.missing + comparison.counts.inconclusive == 0;
             let class = if is_well { "verdict" } else { "verdict finding" };
             let summary =
@@ -62,11 +58,10 @@ pub(super) fn draw(runs: &[(String, Document)], page: &mut Page) {
                 page.table("Cases that changed or are not decided", &header, rows);
             }
         }
-        Some(Err(error)) => page.element("p", &error.to_string()),
-        None => {}
+        Err(error) => page.element("p", &error.to_string()),
     }
     if taken.len() > 2 {
-        history(&taken, page);
+        history(taken, page);
     }
 }
 

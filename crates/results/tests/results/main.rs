@@ -3,11 +3,14 @@
 //! * `made` documents with figures of a test's choosing;
 //! * `consumers` what is exported, read by those that it is for;
 //! * `fleet` the gate on a simulated fleet;
-//! * `html` the report;
+//! * `old` documents of every schema version; `html` the report; `imports` outputs of other programs as documents; `exchanges` documents of `numabench mpi`;
 //! * `compared` verdicts, what is missing, what is refused, what differs.
 
 mod compared;
 mod consumers;
+mod exchanges;
 mod fleet;
 mod html;
+mod imports;
 mod made;
+mod old;

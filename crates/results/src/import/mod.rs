@@ -1,0 +1,238 @@
+//! Outputs of the field's programs, taken apart: pure functions of text, one file a format.
+//!
+//! * `nvbandwidth_text`, `nvbandwidth_json` what nvbandwidth prints, and what it prints with `-j`;
+//! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or as CSV;
+//! * `osu` the OSU micro-benchmarks osu_latency, osu_bw and osu_bibw;
+//! * `numbers` a figure as such programs write it; `fault` why a text cannot be read, with the line.
+//!
+//! A text is read whole or refused: a line that looks like a figure and cannot be read is an error with its number, never left out. What the
+//! program itself says it did not measure is a case without a figure. Figures are taken as printed, with the digits that the program gives.
+
+mod fault;
+mod numbers;
+mod nvbandwidth_json;
+mod nvbandwidth_text;
+mod osu;
+mod transferbench;
+
+use std::collections::BTreeMap;
+
+use report::document::{Status, Tool};
+use report::imported::{
+    ImportedCase, ImportedDocument, ImportedFact, ImportedFile, ImportedStatus, ImportedUnit, NOT_VERIFIED, SCHEMA,
+    schema_version,
+};
+
+pub use fault::{Fault, Refused};
+
+/// The programs whose outputs are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// NVIDIA's nvbandwidth.
+    Nvbandwidth,
+    /// AMD's TransferBench.
+    TransferBench,
+    /// The OSU micro-benchmarks.
+    Osu,
+}
+
+impl Program {
+    /// As its makers write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nvbandwidth => "nvbandwidth",
+            Self::TransferBench => "TransferBench",
+            Self::Osu => "OSU micro-benchmarks",
+        }
+    }
+}
+
+/// What a text holds.
+#[derive(Debug, Default)]
+pub struct Taken {
+    version: Option<String>,
+    host: Option<String>,
+    facts: Vec<ImportedFact>,
+    cases: Vec<Case>,
+    notes: Vec<String>,
+}
+
+/// A case of a text.
+#[derive(Debug)]
+struct Case {
+    id: String,
+    place: String,
+    bytes: Option<u64>,
+    unit: ImportedUnit,
+    /// The figure, or that there is none, and why.
+    figure: Result<f64, (ImportedStatus, String)>,
+    line: Option<u64>,
+}
+
+impl Taken {
+    fn fact(&mut self, name: &str, value: impl Into<String>, essential: bool) {
+        let value = value.into();
+        if !self.facts.iter().any(|fact| fact.name == name && fact.value == value) {
+            self.facts.push(ImportedFact { name: name.to_owned(), value, essential });
+        }
+    }
+}
+
+/// A file with an output.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// As it was named.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// What the output itself does not say, and whoever imports it does.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The importer.
+    pub tool: Tool,
+    /// The command line.
+    pub argv: Vec<String>,
+    /// When the run was, RFC 3339 in UTC, and who says so.
+    pub started_at: (String, String),
+    /// The host.
+    pub host: Option<String>,
+}
+
+/// One text of a program.
+///
+/// # Errors
+/// [`Fault`]: where it cannot be read, and why.
+pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, Fault> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        Fault::at(1 + before.iter().filter(|byte| **byte == b'\n').count() as u64, Refused::NotText)
+    })?;
+    if text.trim().is_empty() {
+        return Err(Fault::whole(Refused::Empty));
+    }
+    let taken = match program {
+        Program::Nvbandwidth if text.trim_start().starts_with('{') => nvbandwidth_json::take(text),
+        Program::Nvbandwidth => nvbandwidth_text::take(text),
+        Program::TransferBench => transferbench::take(text),
+        Program::Osu => osu::take(text),
+    }?;
+    let mut lines: BTreeMap<(&str, &str), Option<u64>> = BTreeMap::new();
+    for case in &taken.cases {
+        if let Some(first) = lines.insert((&case.id, &case.place), case.line) {
+            let fault = Refused::Twice { case: format!("{}, {}", case.id, case.place), first };
+            return Err(Fault { line: case.line, refused: fault });
+        }
+    }
+    Ok(taken)
+}
+
+/// The outputs of one run as one document.
+///
+/// # Errors
+/// The name of the file, and why it cannot be read, or does not belong to the others.
+pub fn import(program: Program, outputs: &[Output], about: About) -> Result<ImportedDocument, (String, Fault)> {
+    let mut all = Taken::default();
+    let (mut cases, mut files, mut files_of) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for (at, output) in outputs.iter().enumerate() {
+        let named = |fault: Fault| (output.name.clone(), fault);
+        let taken = take(program, &output.bytes).map_err(named)?;
+        join(&mut all, &taken, outputs.first().map_or("", |first| &first.name), at == 0).map_err(named)?;
+        for case in taken.cases {
+            let case = of(case, at as u32);
+            if let Some(first) = files_of.insert((case.id.clone(), case.place.clone()), at) {
+                let first = outputs.get(first).map_or(String::new(), |output| output.name.clone());
+                let refused = Refused::InTwoFiles { case: format!("{}, {}", case.id, case.place), first };
+                return Err((output.name.clone(), Fault { line: case.line, refused }));
+            }
+            cases.push(case);
+        }
+        files.push(ImportedFile { name: output.name.clone(), bytes: output.bytes.len() as u64 });
+    }
+    let (started_at, started_at_source) = about.started_at;
+    let mut document = ImportedDocument {
+        schema: SCHEMA.to_owned(),
+        schema_version: schema_version(),
+        tool: about.tool,
+        argv: about.argv,
+        program: program.name().to_owned(),
+        program_version: all.version,
+        files,
+        started_at,
+        started_at_source,
+        host: about.host.or(all.host),
+        status: Status::Complete,
+        status_reason: None,
+        verdict: Vec::new(),
+        facts: all.facts,
+        cases,
+        notes: all.notes,
+    };
+    conclude(&mut document);
+    Ok(document)
+}
+
+/// Adds what a further file says of the run; it must be the same run.
+fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(), Fault> {
+    let differs = |what: &str, here: &Option<String>, there: &Option<String>| {
+        let said = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
+        let (here, there) = (said(here), said(there));
+        Fault::whole(Refused::OtherRun { what: what.to_owned(), here, there, first: first.to_owned() })
+    };
+    if !is_first && all.version != taken.version {
+        return Err(differs("version", &taken.version, &all.version));
+    }
+    if !is_first && all.host.is_some() && taken.host.is_some() && all.host != taken.host {
+        return Err(differs("host", &taken.host, &all.host));
+    }
+    all.version.clone_from(&taken.version);
+    all.host = all.host.take().or_else(|| taken.host.clone());
+    for fact in &taken.facts {
+        match all.facts.iter().find(|known| known.name == fact.name) {
+            Some(known) if known.value != fact.value => {
+                return Err(differs(&fact.name, &Some(fact.value.clone()), &Some(known.value.clone())));
+            }
+            Some(_) => {}
+            None => all.facts.push(fact.clone()),
+        }
+    }
+    all.notes.extend(taken.notes.iter().cloned());
+    Ok(())
+}
+
+fn of(case: Case, file: u32) -> ImportedCase {
+    let (status, value, reason) = match case.figure {
+        Ok(value) => (ImportedStatus::Measured, Some(value), None),
+        Err((status, reason)) => (status, None, Some(reason)),
+    };
+    let Case { id, place, bytes, unit, line, .. } = case;
+    ImportedCase { id, place, bytes, unit, status, value, reason, file, line }
+}
+
+/// What it comes to: a program's own failure makes it partial, what it waived does not.
+fn conclude(document: &mut ImportedDocument) {
+    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let (measured, waived, failed) = (
+        document.count(ImportedStatus::Measured),
+        document.count(ImportedStatus::Waived),
+        document.count(ImportedStatus::Failed),
+    );
+    let version = document.program_version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+    let mut first = format!(
+        "{} of {}{version}, imported from {}.",
+        count(measured, "figure"),
+        document.program,
+        count(document.files.len(), "file")
+    );
+    if waived > 0 {
+        first += &format!(" {} waived by the program.", count(waived, "test"));
+    }
+    if failed > 0 {
+        first += &format!(" {} FAILED in the program's own words.", count(failed, "test"));
+        document.status = if measured > 0 { Status::Partial } else { Status::Failed };
+        let reason = document.cases.iter().find(|case| case.status == ImportedStatus::Failed);
+        document.status_reason = reason.and_then(|case| Some(format!("{}: {}", case.id, case.reason.as_ref()?)));
+    }
+    document.verdict = vec![first, NOT_VERIFIED.to_owned()];
+}

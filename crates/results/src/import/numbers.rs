@@ -1,0 +1,54 @@
+//! A number as these programs print it: digits and a point. `nan`, `inf` and signs are none, nor is what no machine does; a comma is told by its name.
+
+use super::fault::{Fault, Refused, short};
+
+/// No rate in MB/s and no time in ns is as large: it would be ten days, or the memory of the world in a second.
+const MOST: f64 = 1e15;
+
+/// The number at this line; `wanted` says what is to be there.
+pub(super) fn number(text: &str, line: u64, wanted: &'static str) -> Result<f64, Fault> {
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
+    let plain = Some(text).filter(|text| text.starts_with(|first: char| first.is_ascii_digit()) && is_plain(text));
+    let number: Option<f64> = plain.and_then(|text| text.parse().ok()).filter(|value: &f64| *value < MOST);
+    number.ok_or_else(|| Fault::at(line, refused(text, wanted)))
+}
+
+/// The whole number at this line.
+pub(super) fn whole(text: &str, line: u64, wanted: &'static str) -> Result<u64, Fault> {
+    let plain = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    plain.and_then(|text| text.parse().ok()).ok_or_else(|| Fault::at(line, refused(text, wanted)))
+}
+
+fn refused(text: &str, wanted: &'static str) -> Refused {
+    let text = short(text);
+    let is_comma = text.contains(',') && text.bytes().all(|byte| byte.is_ascii_digit() || b",.".contains(&byte));
+    if is_comma { Refused::Comma { text, wanted } } else { Refused::NoNumber { text, wanted } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_and_a_point_are_a_number_and_nothing_else_is() {
+        for (text, value) in [("55.33", 55.33), ("0", 0.0), ("1.5e-05", 1.5e-5), ("4194304", 4_194_304.0)] {
+            assert_eq!(number(text, 1, "a rate"), Ok(value));
+        }
+        for text in ["", "nan", "inf", "-1.0", "N/A", "1.2.3", "1e999", "1e300", "5x", ".5", "٣"] {
+            assert!(number(text, 1, "a rate").is_err(), "{text}");
+        }
+        assert_eq!(whole("8", 1, "a size"), Ok(8));
+        for text in ["", "8.0", "-8", "18446744073709551616"] {
+            assert!(whole(text, 1, "a size").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comma_is_told_with_the_line_and_the_way_out() {
+        let said = number("55,33", 7, "a rate").map_or_else(|fault| fault.to_string(), |_| String::new());
+        assert_eq!(
+            said,
+            "line 7: \"55,33\" has a comma where a rate is to be: run the program with LC_ALL=C, which writes a point"
+        );
+    }
+}

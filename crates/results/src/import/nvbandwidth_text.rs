@@ -1,0 +1,246 @@
+//! What nvbandwidth prints, versions 0.4 to 0.9: a preamble, and for each test a heading, a matrix and its sum.
+//!
+//! The sum is what tells a whole matrix from one that was cut off, and a damaged one from a sound one. Samples of `-v` are passed over: they are repetitions of
+//! one figure and no blocks. `N/A` is a pair that the test does not have. `Waived` without a test before it is what nvbandwidth 0.8 prints of a
+//! test that it leaves out: the name is not in the text (it is in the JSON).
+
+use report::imported::{ImportedStatus, ImportedUnit};
+
+use super::fault::{Fault, Refused, short};
+use super::numbers::number;
+use super::{Case, Program, Taken};
+
+/// What stands at the end of a run, and in it.
+const ASIDE: [&str; 8] =
+    ["NOTE:", "Additional ", "Performance can", "Built from", "CUDA ", "MPI version", "MIN ", "Warning"];
+
+/// What the program's maker calls a case, wherever it is told.
+pub(super) fn id(test: &str) -> String {
+    format!("nvbandwidth/{}", test.trim())
+}
+
+/// A test under way.
+struct Test {
+    name: String,
+    line: u64,
+    matrix: Option<Matrix>,
+}
+
+/// A matrix: what its title says, its columns, and its figures.
+struct Matrix {
+    title: Title,
+    columns: Vec<u32>,
+    cells: Vec<(u32, u32, f64, u64)>,
+}
+
+/// What a matrix's title says: what rows and columns are, and what its figures count.
+pub(super) struct Title {
+    row: Option<String>,
+    between: String,
+    column: String,
+    pub(super) unit: ImportedUnit,
+    pub(super) scale: f64,
+}
+
+impl Title {
+    /// `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`, `memory latency SM CPU(row) <-> GPU(column) (ns)`, `memcpy local GPU(column) bandwidth (GB/s)`.
+    pub(super) fn of(words: &str) -> Option<Self> {
+        let (before, after) = words.split_once("(column)")?;
+        let (unit, scale) = match after.trim().trim_start_matches("bandwidth").trim() {
+            "(GB/s)" => (ImportedUnit::BytesPerS, 1e9),
+            "(ns)" => (ImportedUnit::Ns, 1.0),
+            _ => return None,
+        };
+        let last = |text: &str| text.split_whitespace().next_back().map(str::to_owned);
+        let column = last(before)?;
+        let Some((rows, between)) = before.split_once("(row)") else {
+            return Some(Self { row: None, between: String::new(), column, unit, scale });
+        };
+        let between = between.split_whitespace().next()?.to_owned();
+        Some(Self { row: last(rows), between, column, unit, scale })
+    }
+
+    /// `CPU 0 -> GPU 1`; `GPU 1` where the row says nothing.
+    pub(super) fn place(&self, row: u32, column: u32) -> String {
+        match &self.row {
+            Some(name) => format!("{name} {row} {} {} {column}", self.between, self.column),
+            None => format!("{} {column}", self.column),
+        }
+    }
+}
+
+/// `0: NVIDIA H200 (00000000:00:06)`, as text and JSON name a GPU.
+pub(super) fn device(taken: &mut Taken, words: &str) {
+    let Some((index, rest)) = words.split_once(':') else { return };
+    let name = rest.rsplit_once(" (").map_or(rest, |(name, _)| name).trim();
+    taken.fact(&format!("GPU {}", index.trim()), rest.trim(), false);
+    // Devices of one model are one fact; others make another.
+    let model = taken.facts.iter().position(|fact| fact.name == "GPU model");
+    match model.and_then(|at| taken.facts.get_mut(at)) {
+        Some(fact) if !fact.value.split(", ").any(|known| known == name) => fact.value += &format!(", {name}"),
+        Some(_) => {}
+        None => taken.fact("GPU model", name, true),
+    }
+}
+
+pub(super) fn take(text: &str) -> Result<Taken, Fault> {
+    let mut taken = Taken::default();
+    let (mut test, mut last_said): (Option<Test>, Option<String>) = (None, None);
+    let lines = (1_u64..).zip(text.lines());
+    let (mut begun, mut host_line) = (false, None);
+    for (line, words) in lines {
+        let words = words.trim_end();
+        if let Some(version) = words.trim_start().strip_prefix("nvbandwidth Version:") {
+            begun = true;
+            taken.version = Some(version.trim().to_owned());
+            continue;
+        }
+        if !begun || words.trim().is_empty() {
+            continue;
+        }
+        if let Some(name) = words.strip_prefix("Running ") {
+            ended(&mut taken, test.take())?;
+            test = Some(Test { name: name.trim_end_matches('.').to_owned(), line, matrix: None });
+        } else if let Some(waived) = words.strip_prefix("Waived:") {
+            match test.take() {
+                Some(test) if test.matrix.is_none() => {
+                    let reason = if waived.trim().is_empty() { "waived".to_owned() } else { waived.trim().to_owned() };
+                    taken.cases.push(without_figure(&test.name, ImportedStatus::Waived, reason, test.line));
+                }
+                other => {
+                    ended(&mut taken, other)?;
+                    taken.notes.push(format!(
+                        "line {line}: nvbandwidth waived a test and does not say which; its JSON (-j) does"
+                    ));
+                }
+            }
+        } else if let Some(said) = words.strip_prefix("ERROR:") {
+            last_said = Some(short(words));
+            let name = said.trim().strip_prefix("Testcase ").and_then(|rest| rest.split_whitespace().next());
+            if let Some(name) = name {
+                taken.cases.push(without_figure(name, ImportedStatus::Failed, short(said), line));
+            } else if let Some(test) = test.take() {
+                taken.cases.push(without_figure(&test.name, ImportedStatus::Failed, short(said), test.line));
+            }
+        } else if let Some(open) = &mut test {
+            if let Some(sum) = words.strip_prefix("SUM ").and_then(|rest| rest.strip_prefix(&open.name[..])) {
+                sound(open, sum.trim(), line)?;
+                ended_well(&mut taken, test.take());
+            } else {
+                let said = within(open, &mut taken, words, line)?;
+                if said.is_some() {
+                    (test, last_said) = (None, said);
+                }
+            }
+        } else if let Some(driver) = words.strip_prefix("Driver Version:") {
+            taken.fact("driver version", driver.trim(), false);
+        } else if let Some(runtime) = words.strip_prefix("CUDA Runtime Version:") {
+            taken.fact("CUDA runtime", runtime.trim(), false);
+        } else if let Some(gpu) = words.strip_prefix("Device ") {
+            // The host stands alone in the line before the first device.
+            taken.host = taken.host.or(host_line.take());
+            device(&mut taken, gpu);
+        } else if words.starts_with('[') {
+            last_said = Some(short(words));
+        } else {
+            host_line = Some(words.trim()).filter(|words| !words.contains([' ', ':'])).map(str::to_owned);
+        }
+    }
+    if !begun {
+        let missing = "it has no line \"nvbandwidth Version: …\"";
+        return Err(Fault::whole(Refused::NotThis { program: Program::Nvbandwidth.name(), missing }));
+    }
+    ended(&mut taken, test)?;
+    if taken.cases.is_empty() {
+        let said = last_said.unwrap_or("nothing of a test".to_owned());
+        return Err(Fault::whole(Refused::NoFigures { said }));
+    }
+    Ok(taken)
+}
+
+/// A line within a test. What it is neither a matrix nor an aside is the program's word on why there is none, which ends the test.
+fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<Option<String>, Fault> {
+    let is_sample = words.starts_with('\t') || words.trim_start().starts_with("Sample ");
+    if is_sample || ASIDE.iter().any(|aside| words.starts_with(aside)) {
+        return Ok(None);
+    }
+    if let Some(title) = Title::of(words) {
+        test.matrix = Some(Matrix { title, columns: Vec::new(), cells: Vec::new() });
+        return Ok(None);
+    }
+    let numbers: Vec<&str> = words.split_whitespace().collect();
+    let is_row = numbers.first().is_some_and(|first| first.starts_with(|first: char| first.is_ascii_digit()));
+    let Some(matrix) = test.matrix.as_mut() else {
+        let said = short(words);
+        taken.cases.push(without_figure(&test.name, ImportedStatus::Failed, said.clone(), test.line));
+        return Ok(Some(said));
+    };
+    if !is_row {
+        return Err(Fault::at(line, Refused::Line { text: short(words), of: "a matrix of nvbandwidth" }));
+    }
+    let index = |text: &str| {
+        let found: Option<u32> = text.parse().ok();
+        found.ok_or_else(|| {
+            Fault::at(line, Refused::NoNumber { text: short(text), wanted: "the number of a row or column" })
+        })
+    };
+    if matrix.columns.is_empty() {
+        matrix.columns = numbers.into_iter().map(index).collect::<Result<_, _>>()?;
+        return Ok(None);
+    }
+    if numbers.len() != matrix.columns.len() + 1 {
+        return Err(Fault::at(line, Refused::Columns { found: numbers.len(), wanted: matrix.columns.len() + 1 }));
+    }
+    let row = index(numbers[0])?;
+    for (column, text) in matrix.columns.iter().zip(&numbers[1..]) {
+        if *text != "N/A" {
+            matrix.cells.push((row, *column, number(text, line, "a figure")?, line));
+        }
+    }
+    Ok(None)
+}
+
+/// The sum must be that of the cells, each of which is rounded to a hundredth.
+fn sound(test: &Test, sum: &str, line: u64) -> Result<(), Fault> {
+    let said = number(sum, line, "the sum")?;
+    let cells = test.matrix.as_ref().map_or(&[][..], |matrix| &matrix.cells);
+    let added: f64 = cells.iter().map(|cell| cell.2).sum();
+    let rounding = 0.005 * (cells.len() + 1) as f64 + 1e-9 * said;
+    if (added - said).abs() > rounding {
+        return Err(Fault::at(line, Refused::Sum { sum: sum.to_owned(), added: format!("{added:.2}") }));
+    }
+    Ok(())
+}
+
+/// A test whose sum was met.
+fn ended_well(taken: &mut Taken, test: Option<Test>) {
+    let Some(Test { name, matrix: Some(Matrix { title, cells, .. }), .. }) = test else { return };
+    for (row, column, value, line) in cells {
+        let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
+        let figure = if value > 0.0 { Ok(value * title.scale) } else { Err(failed) };
+        let place = title.place(row, column);
+        taken.cases.push(Case { id: id(&name), place, bytes: None, unit: title.unit, figure, line: Some(line) });
+    }
+}
+
+/// A test that was still open when another began, or the text ended.
+fn ended(taken: &mut Taken, test: Option<Test>) -> Result<(), Fault> {
+    match test {
+        Some(Test { name, line, matrix: Some(_) }) => {
+            let missing = format!("the matrix of {name} has no SUM after it");
+            Err(Fault::at(line, Refused::Truncated { missing }))
+        }
+        Some(Test { name, line, matrix: None }) => {
+            taken.cases.push(without_figure(&name, ImportedStatus::Failed, "it has no figures".to_owned(), line));
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// A test without figures.
+pub(super) fn without_figure(test: &str, status: ImportedStatus, reason: String, line: u64) -> Case {
+    let line = Some(line).filter(|line| *line > 0);
+    let figure = Err((status, reason));
+    Case { id: id(test), place: "all".to_owned(), bytes: None, unit: ImportedUnit::BytesPerS, figure, line }
+}

@@ -1,0 +1,167 @@
+//! The OSU micro-benchmarks' osu_latency, osu_bw and osu_bibw: a heading, a line of columns, and a row a size.
+//!
+//! Texts of several of them one after the other are read; a blank line ends a table. The MB of these programs are 10^6 bytes. Columns beyond the figure
+//! (percentiles of `-z`) are passed over, but for `Validation` of `-c`: a size that failed it has no figure. Left out: all other tests of the suite, and
+//! per-iteration output (`-G`).
+
+use report::imported::{ImportedStatus, ImportedUnit};
+
+use super::fault::{Fault, Refused, short};
+use super::numbers::{number, whole};
+use super::{Case, Program, Taken};
+
+const KNOWN: &str = "osu_latency, osu_bw and osu_bibw are";
+
+/// A test of the suite: its title, its program, what is between its ranks, and what its figures count.
+struct Test {
+    title: &'static str,
+    name: &'static str,
+    between: &'static str,
+    unit: ImportedUnit,
+    scale: f64,
+}
+
+const TESTS: [Test; 3] = [
+    Test { title: "Latency", name: "osu_latency", between: "<->", unit: ImportedUnit::Ns, scale: 1e3 },
+    Test { title: "Bandwidth", name: "osu_bw", between: "->", unit: ImportedUnit::BytesPerS, scale: 1e6 },
+    Test {
+        title: "Bi-Directional Bandwidth",
+        name: "osu_bibw",
+        between: "<->",
+        unit: ImportedUnit::BytesPerS,
+        scale: 1e6,
+    },
+];
+
+/// Where reading stands.
+struct Table {
+    test: &'static Test,
+    /// `host`, or `D-D` and its like: where the buffers of sender and receiver are.
+    memory: String,
+    /// The columns, once their line was met.
+    columns: Option<Columns>,
+    rows: usize,
+    line: u64,
+}
+
+struct Columns {
+    count: usize,
+    validation: Option<usize>,
+}
+
+pub(super) fn take(text: &str) -> Result<Taken, Fault> {
+    let mut taken = Taken::default();
+    let mut table: Option<Table> = None;
+    let mut is_open = false;
+    for (line, words) in (1_u64..).zip(text.lines()) {
+        if let Some((test, version)) = heading(words, line)? {
+            ended(table.take())?;
+            if taken.version.as_ref().is_some_and(|known| *known != version) {
+                return Err(Fault::at(line, Refused::Line { text: short(words), of: "the same version" }));
+            }
+            taken.version = Some(version);
+            table = Some(Table { test, memory: "host".to_owned(), columns: None, rows: 0, line });
+            is_open = true;
+            continue;
+        }
+        let Some(table) = table.as_mut().filter(|_| is_open) else { continue };
+        if words.trim().is_empty() {
+            is_open = table.rows == 0;
+        } else if let Some(comment) = words.strip_prefix('#') {
+            note(table, &mut taken, comment.trim());
+        } else {
+            let case = row(table, words, line)?;
+            taken.cases.push(case);
+            table.rows += 1;
+        }
+    }
+    if table.is_none() {
+        let missing = "it has no heading \"# OSU MPI … Test v…\"";
+        return Err(Fault::whole(Refused::NotThis { program: Program::Osu.name(), missing }));
+    }
+    if is_open && !text.ends_with('\n') {
+        let missing = "its last line has no end".to_owned();
+        return Err(Fault::at(text.lines().count() as u64, Refused::Truncated { missing }));
+    }
+    ended(table)?;
+    Ok(taken)
+}
+
+/// A table must have rows.
+fn ended(table: Option<Table>) -> Result<(), Fault> {
+    match table {
+        Some(Table { test, rows: 0, line, .. }) => {
+            Err(Fault::at(line, Refused::Truncated { missing: format!("{} has no figures", test.name) }))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
+fn heading(words: &str, line: u64) -> Result<Option<(&'static Test, String)>, Fault> {
+    let Some((title, version)) = words.strip_prefix("# OSU ").and_then(|words| words.rsplit_once(" Test v")) else {
+        return Ok(None);
+    };
+    // `MPI`, `MPI-CUDA`, `MPI-ROCM`.
+    let title = title.split_once(' ').map_or("", |(_, title)| title);
+    let test = TESTS.iter().find(|test| test.title == title);
+    let unknown = || Fault::at(line, Refused::UnknownTest { test: short(words), known: KNOWN });
+    let test = test.ok_or_else(unknown)?;
+    Ok(Some((test, version.trim().to_owned())))
+}
+
+/// What a comment below a heading says: the columns, the buffers, the type.
+fn note(table: &mut Table, taken: &mut Taken, comment: &str) {
+    if comment.starts_with("Size ") && table.columns.is_none() {
+        table.columns = Some(columns(comment));
+    } else if let Some(kind) = comment.strip_prefix("Datatype:") {
+        taken.fact("datatype", kind.trim().trim_end_matches('.'), true);
+    } else if comment.starts_with("Send Buffer on ") {
+        // `Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)`.
+        let letters: Vec<&str> =
+            comment.split('(').skip(1).filter_map(|part| part.split_once(')').map(|(letter, _)| letter)).collect();
+        if let [from, to] = letters[..] {
+            table.memory = format!("{from}-{to}");
+        }
+    }
+}
+
+/// Columns are as many as their names, which are apart by two spaces or more: `Size      Avg Latency(us)`.
+fn columns(comment: &str) -> Columns {
+    let names: Vec<&str> = comment.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
+    Columns { count: names.len(), validation: names.iter().position(|name| *name == "Validation") }
+}
+
+fn row(table: &Table, words: &str, line: u64) -> Result<Case, Fault> {
+    let test = table.test;
+    let Some(columns) = &table.columns else {
+        return Err(Fault::at(
+            line,
+            Refused::Line { text: short(words), of: "a table, whose columns are not named yet" },
+        ));
+    };
+    let cells: Vec<&str> = words.split_whitespace().collect();
+    if !cells.first().is_some_and(|first| first.starts_with(|first: char| first.is_ascii_digit())) {
+        return Err(Fault::at(line, Refused::Line { text: short(words), of: "a table of the OSU micro-benchmarks" }));
+    }
+    if cells.len() != columns.count {
+        return Err(Fault::at(line, Refused::Columns { found: cells.len(), wanted: columns.count }));
+    }
+    let bytes = whole(cells[0], line, "a size in bytes")?;
+    let value = number(cells.get(1).copied().unwrap_or_default(), line, "a figure")? * test.scale;
+    let validation = columns.validation.and_then(|at| cells.get(at));
+    let failed = |reason: String| Err((ImportedStatus::Failed, reason));
+    let figure = match validation {
+        Some(said) if *said != "Pass" => failed(format!("validation: {said}")),
+        _ if value > 0.0 => Ok(value),
+        _ => failed("the program printed 0".to_owned()),
+    };
+    Ok(Case {
+        id: format!("{}/{}/{bytes}", test.name, table.memory),
+        place: format!("rank 0 {} rank 1", test.between),
+        bytes: Some(bytes),
+        unit: test.unit,
+        figure,
+        line: Some(line),
+    })
+}

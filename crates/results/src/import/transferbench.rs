@@ -1,0 +1,272 @@
+//! What TransferBench prints: the tables of a configuration file's tests, and the matrices of its preset `p2p`; with borders, without, and as CSV (`OUTPUT_TO_CSV=1`).
+//!
+//! A test is known by its number, for that is what its configuration file gives it; a transfer by its number in the test, and its place by what it
+//! copies through what (`G0 -> G0:4 -> G1`). All rates are averages over the program's iterations. Left out: single iterations (`SHOW_ITERATIONS`), the tables of
+//! other presets, and the CSV of versions before 1.5, which had other columns.
+
+use std::collections::BTreeMap;
+
+use report::imported::{ImportedStatus, ImportedUnit};
+
+use super::fault::{Fault, Refused, short};
+use super::numbers::{number, whole};
+use super::{Case, Program, Taken};
+
+/// A test under way: its number, and where it began.
+struct Test {
+    number: u64,
+    line: u64,
+}
+
+/// A matrix of `p2p` under way.
+struct Peers {
+    name: &'static str,
+    line: u64,
+    columns: Vec<String>,
+    /// The rows that came.
+    rows: BTreeMap<String, u32>,
+}
+
+#[derive(Default)]
+struct Reader {
+    taken: Taken,
+    tests: u64,
+    test: Option<Test>,
+    peers: Option<Peers>,
+    bytes: Option<u64>,
+    said: Option<String>,
+}
+
+pub(super) fn take(text: &str) -> Result<Taken, Fault> {
+    let mut reader = Reader::default();
+    for (line, words) in (1_u64..).zip(text.lines()) {
+        reader.line(words.trim(), line)?;
+    }
+    reader.ended()?;
+    let Reader { taken, said, .. } = reader;
+    if taken.cases.is_empty() {
+        let program = Program::TransferBench.name();
+        let missing = "it has no rows \"Executor: …\" or \"GPU 00 -> …\"";
+        return Err(Fault::whole(match said {
+            Some(said) if taken.version.is_some() => Refused::NoFigures { said },
+            _ => Refused::NotThis { program, missing },
+        }));
+    }
+    Ok(taken)
+}
+
+impl Reader {
+    fn line(&mut self, words: &str, line: u64) -> Result<(), Fault> {
+        if let Some((_, rest)) = words.split_once("TransferBench v").filter(|_| self.taken.version.is_none()) {
+            let version = rest.split(|c: char| c.is_whitespace() || ",)".contains(c)).next().unwrap_or_default();
+            self.taken.version = Some(version.to_owned());
+        }
+        // CSV has a comma behind each cell; elsewhere a comma is no separator, so that one in a number is seen.
+        let is_csv = words.ends_with(',');
+        let spaced = words.replace(['|', '│'], " ");
+        let spaced = if is_csv { spaced.replace(',', " ") } else { spaced };
+        let cells: Vec<&str> = spaced.split_whitespace().collect();
+        match cells[..] {
+            ["Test", number, ..] if words.starts_with("Test ") && words.ends_with(':') => {
+                self.ended()?;
+                self.tests = whole(number.trim_end_matches(':'), line, "the number of a test")?;
+                self.test = Some(Test { number: self.tests, line });
+            }
+            ["Executor:", ..] => self.executor(&cells, line)?,
+            ["Transfer", number, ..] if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.within(words, line)?;
+                let number = whole(number, line, "the number of a transfer")?;
+                let row = Row::of(&cells[2..], line)?;
+                let place = row.rest.iter().map(|part| plain(part)).collect::<Vec<_>>().join(" ");
+                self.rate(&format!("transfer {number}"), place, &row, line);
+            }
+            ["Aggregate", "(CPU)", ..] => {
+                self.within(words, line)?;
+                let row = Row::of(&cells[2..], line)?;
+                self.rate("aggregate", "all transfers".to_owned(), &row, line);
+                self.test = None;
+            }
+            ["Bytes", "Per", "Direction", bytes, ..] => self.bytes = Some(whole(bytes, line, "a size in bytes")?),
+            ["Unidirectional" | "Bidirectional", "copy", ..] => {
+                self.ended()?;
+                let name = if cells[0] == "Unidirectional" { "p2p-unidirectional" } else { "p2p-bidirectional" };
+                self.peers = Some(Peers { name, line, columns: Vec::new(), rows: BTreeMap::new() });
+            }
+            [first, ..] if first.starts_with("SRC") && first.contains("DST") => self.columns(&cells[1..]),
+            ["CPU" | "GPU", index, arrow, ..] if self.peers.is_some() => {
+                self.peer(cells[0], index, arrow, &cells[3..], line)?;
+            }
+            [first, ..] if first.starts_with("[ERROR]") || first.starts_with("ERROR") => {
+                self.said = Some(short(words));
+                // The program ends at an error: what was under way has no figures.
+                if let Some(Test { number, line }) = self.test.take() {
+                    let (id, place) = (format!("transferbench/test {number}"), "all transfers".to_owned());
+                    self.without(id, place, short(words), line);
+                } else if let Some(Peers { name, line, .. }) = self.peers.take() {
+                    self.without(
+                        format!("transferbench/{name}"),
+                        "the rows that are missing".to_owned(),
+                        short(words),
+                        line,
+                    );
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `Executor: GPU 00 56.299 GB/s 4.768 ms 268435456 bytes 56.309 GB/s (sum)`, with `Rank 0` before it on several nodes.
+    fn executor(&mut self, cells: &[&str], line: u64) -> Result<(), Fault> {
+        if self.test.is_none() {
+            // CSV has no line that begins a test.
+            self.tests += 1;
+            self.test = Some(Test { number: self.tests, line });
+        }
+        let (rank, rest) = match cells {
+            [_, "Rank", rank, rest @ ..] => (format!("rank {rank} "), rest),
+            [_, rest @ ..] => (String::new(), rest),
+            [] => (String::new(), cells),
+        };
+        let [kind, index, rest @ ..] = rest else {
+            return Err(Fault::at(line, Refused::Columns { found: cells.len(), wanted: 11 }));
+        };
+        let index = whole(index, line, "the number of an executor")?;
+        let row = Row::of(rest, line)?;
+        self.rate("executor", format!("{rank}{kind} {index}"), &row, line);
+        Ok(())
+    }
+
+    /// A row of a test must be in one: without its beginning nobody knows of which.
+    fn within(&self, words: &str, line: u64) -> Result<(), Fault> {
+        let of = "a test of TransferBench that has begun";
+        let stray = || Fault::at(line, Refused::Line { text: short(words), of });
+        self.test.as_ref().map(|_| ()).ok_or_else(stray)
+    }
+
+    fn rate(&mut self, what: &str, place: String, row: &Row<'_>, line: u64) {
+        let Some(test) = &self.test else { return };
+        let id = format!("transferbench/test {}/{what}/{}", test.number, row.bytes);
+        self.figure(id, place, Some(row.bytes), row.rate, line);
+    }
+
+    /// `CPU 00 CPU 01 GPU 00`.
+    fn columns(&mut self, cells: &[&str]) {
+        let Some(peers) = self.peers.as_mut().filter(|peers| peers.columns.is_empty()) else { return };
+        peers.columns =
+            cells.chunks(2).map(|pair| pair.iter().map(|part| plain(part)).collect::<Vec<_>>().join(" ")).collect();
+    }
+
+    /// `CPU 00 -> 24.37 25.62`; rows of `min`, `max` and `sd` are of iterations.
+    fn peer(&mut self, kind: &str, index: &str, arrow: &str, cells: &[&str], line: u64) -> Result<(), Fault> {
+        let bytes = self.bytes;
+        let Some(peers) = self.peers.as_mut() else { return Ok(()) };
+        if !matches!(arrow, "->" | "<-" | "<->") {
+            return Ok(());
+        }
+        if cells.len() != peers.columns.len() {
+            return Err(Fault::at(line, Refused::Columns { found: cells.len(), wanted: peers.columns.len() }));
+        }
+        let row = format!("{kind} {}", plain(index));
+        let name = bytes.map_or(peers.name.to_owned(), |bytes| format!("{}/{bytes}", peers.name));
+        *peers.rows.entry(row.clone()).or_default() += 1;
+        let mut rates = Vec::new();
+        for (column, text) in peers.columns.iter().zip(cells).filter(|(_, text)| **text != "N/A") {
+            rates.push((format!("{row} {arrow} {column}"), number(text, line, "a rate in GB/s")?));
+        }
+        for (place, rate) in rates {
+            self.figure(format!("transferbench/{name}"), place, bytes, rate, line);
+        }
+        Ok(())
+    }
+
+    fn figure(&mut self, id: String, place: String, bytes: Option<u64>, rate: f64, line: u64) {
+        let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
+        let figure = if rate > 0.0 { Ok(rate * 1e9) } else { Err(failed) };
+        let unit = ImportedUnit::BytesPerS;
+        self.taken.cases.push(Case { id, place, bytes, unit, figure, line: Some(line) });
+    }
+
+    fn without(&mut self, id: String, place: String, reason: String, line: u64) {
+        let figure = Err((ImportedStatus::Failed, reason));
+        let unit = ImportedUnit::BytesPerS;
+        self.taken.cases.push(Case { id, place, bytes: None, unit, figure, line: Some(line) });
+    }
+
+    /// Another part begins, or the text ends: what was under way must be whole.
+    fn ended(&mut self) -> Result<(), Fault> {
+        if let Some(Test { number, line }) = self.test.take() {
+            let missing = format!("test {number} has no row \"Aggregate (CPU)\"");
+            return Err(Fault::at(line, Refused::Truncated { missing }));
+        }
+        let Some(Peers { name, line, columns, rows }) = self.peers.take() else { return Ok(()) };
+        // Bidirectional matrices have three rows for each device.
+        let wanted = if name == "p2p-bidirectional" { 3 } else { 1 };
+        let lacking = columns.iter().find(|device| rows.get(&device[..]).copied().unwrap_or(0) < wanted);
+        match lacking {
+            Some(device) => {
+                let missing = format!("the matrix {name} has not all rows of {device}");
+                Err(Fault::at(line, Refused::Truncated { missing }))
+            }
+            None if columns.is_empty() => {
+                Err(Fault::at(line, Refused::Truncated { missing: format!("the matrix {name} has no columns") }))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The figures of a row: `56.299 GB/s 4.768 ms 268435456 bytes`, and what comes after.
+struct Row<'w> {
+    rate: f64,
+    bytes: u64,
+    rest: Vec<&'w str>,
+}
+
+impl<'w> Row<'w> {
+    fn of(cells: &[&'w str], line: u64) -> Result<Self, Fault> {
+        let [rate, "GB/s", ms, "ms", bytes, "bytes", rest @ ..] = cells else {
+            // The first of its words that is not as it is to be is the one to name.
+            let commas = cells.iter().find(|cell| cell.contains(','));
+            if let Some(comma) = commas {
+                number(comma, line, "a figure")?;
+            }
+            return Err(Fault::at(
+                line,
+                Refused::Line {
+                    text: short(&cells.join(" ")),
+                    of: "a table of TransferBench (RATE GB/s, TIME ms, SIZE bytes)",
+                },
+            ));
+        };
+        number(ms, line, "a time in ms")?;
+        Ok(Self {
+            rate: number(rate, line, "a rate in GB/s")?,
+            bytes: whole(bytes, line, "a size in bytes")?,
+            rest: rest.to_vec(),
+        })
+    }
+}
+
+/// Numbers without the zeroes that versions before 1.63 put before them: `G000:004` is `G0:4`.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut digits = String::new();
+    let flush = |digits: &mut String, plain: &mut String| {
+        if !digits.is_empty() {
+            let kept = digits.trim_start_matches('0');
+            plain.push_str(if kept.is_empty() { "0" } else { kept });
+            digits.clear();
+        }
+    };
+    for c in text.chars() {
+        if c.is_ascii_digit() {
+            digits.push(c);
+        } else {
+            flush(&mut digits, &mut plain);
+            plain.push(c);
+        }
+    }
+    flush(&mut digits, &mut plain);
+    plain
+}
