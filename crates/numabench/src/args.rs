@@ -8,6 +8,7 @@ pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
+pub mod import;
 pub mod latency;
 pub mod man;
 pub mod matrix;
@@ -99,6 +100,9 @@ pub enum Command {
     /// Write a result document in the form of a dashboard or a pipeline: CSV, Bencher, GitHub, Prometheus, JUnit, InfluxDB
     #[command(after_help = exit::TABLE)]
     Export(export::Export),
+    /// Read what nvbandwidth, TransferBench or the OSU micro-benchmarks printed, as a document to compare, export and report
+    #[command(after_help = exit::TABLE)]
+    Import(import::Import),
     /// Write a report of one run or several as one HTML file
     #[command(after_help = exit::TABLE)]
     Report(report::Report),

@@ -1,4 +1,4 @@
-//! Result documents from files and folders, for the commands that read what others wrote.
+//! Documents with figures from files and folders, for the commands that read what others wrote.
 //!
 //! A folder stands for the documents in it, in the order of their names; what is in it besides (a log, a comparison) is left out and
 //! said. A file that was named must be a document. Each is taken apart before the next is read: a folder of large ones fits the memory of one.
@@ -7,37 +7,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use report::Document;
 use report::read::ReadError;
-use report::{Document, TrialDocument};
+use results::kept::Kept;
+use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
 use crate::terminal;
 
-/// A document of either kind that holds figures.
-pub enum Kept {
-    /// What pingpong measured.
-    Result(Box<Document>),
-    /// What trial found.
-    Trial(Box<TrialDocument>),
-}
-
-/// Reads each result document of these files and folders and keeps what `take` makes of it.
-pub fn each<T>(
+/// Reads each document of these files and folders, keeps of its blocks what `B` is, and of it what `take` makes of it.
+pub fn each<B: DeserializeOwned, T>(
     paths: &[PathBuf],
-    mut take: impl FnMut(&str, Document) -> Result<T, anyhow::Error>,
-) -> Result<Vec<T>, Fault> {
-    each_kept(paths, |name, kept| match kept {
-        Kept::Result(document) => take(name, *document),
-        Kept::Trial(_) => {
-            Err(anyhow!("{name} is a trial document: give documents that `numabench pingpong --json` wrote"))
-        }
-    })
-}
-
-/// Reads each document of either kind.
-pub fn each_kept<T>(
-    paths: &[PathBuf],
-    mut take: impl FnMut(&str, Kept) -> Result<T, anyhow::Error>,
+    mut take: impl FnMut(&str, Kept<B>) -> Result<T, anyhow::Error>,
 ) -> Result<Vec<T>, Fault> {
     let mut taken = Vec::new();
     for path in paths {
@@ -48,7 +29,7 @@ pub fn each_kept<T>(
         let before = taken.len();
         for file in in_folder(path)? {
             let name = file.display().to_string();
-            match document(&file)? {
+            match Kept::from_json(&bytes(&file)?) {
                 Ok(document) => taken.push(take(&name, document).map_err(Fault::usage)?),
                 Err(ReadError::NotADocument { .. }) => {
                     terminal::say(&format!("note: {name} is left out: it is no result document"));
@@ -67,6 +48,20 @@ pub fn each_kept<T>(
     Ok(taken)
 }
 
+/// The same of result documents alone.
+pub fn each_result<B: DeserializeOwned, T>(
+    paths: &[PathBuf],
+    mut take: impl FnMut(&str, Document<B>) -> Result<T, anyhow::Error>,
+) -> Result<Vec<T>, Fault> {
+    each(paths, |name, kept| match kept {
+        Kept::Result(document) => take(name, *document),
+        other => {
+            let kind = other.kind().name();
+            Err(anyhow!("{name} is a document of kind {kind}: give documents that `numabench pingpong --json` wrote"))
+        }
+    })
+}
+
 /// Longer than any document: a thousand ranks with a hundred blocks of twenty cases are 665 MiB.
 const MOST_BYTES: u64 = 8 << 30;
 
@@ -80,25 +75,16 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Fault> {
 pub fn read(path: &Path) -> Result<Document, Fault> {
     match read_kept(path)? {
         Kept::Result(document) => Ok(*document),
-        Kept::Trial(_) => Err(Fault::usage(anyhow!("{} is a trial document, and no result", path.display()))),
+        other => {
+            let kind = other.kind().name();
+            Err(Fault::usage(anyhow!("{} is a document of kind {kind}, and no result", path.display())))
+        }
     }
 }
 
-/// Reads one document of either kind.
-pub fn read_kept(path: &Path) -> Result<Kept, Fault> {
-    document(path)?.map_err(|error| refused(path, error))
-}
-
-fn document(path: &Path) -> Result<Result<Kept, ReadError>, Fault> {
-    let bytes = bytes(path)?;
-    Ok(match Document::from_json(&bytes) {
-        // What is no result may be a trial; what is neither is told as the one that it was taken for first.
-        Err(error @ ReadError::NotADocument { .. }) => match TrialDocument::from_json(&bytes) {
-            Err(ReadError::NotADocument { .. }) => Err(error),
-            trial => trial.map(|trial| Kept::Trial(Box::new(trial))),
-        },
-        result => result.map(|result| Kept::Result(Box::new(result))),
-    })
+/// Reads one document of any kind.
+pub fn read_kept<B: DeserializeOwned>(path: &Path) -> Result<Kept<B>, Fault> {
+    Kept::from_json(&bytes(path)?).map_err(|error| refused(path, error))
 }
 
 fn refused(path: &Path, error: ReadError) -> Fault {

@@ -144,6 +144,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("numabench export --to openmetrics -o numabench.prom result.json", "for node_exporter"),
         ],
     ),
+    (
+        "numabench import",
+        &[
+            (
+                "numabench import nvbandwidth nvbandwidth.json -o imported.json",
+                "then compare, export, report and history read it",
+            ),
+            ("numabench import osu latency.txt bw.txt bibw.txt -o osu.json", "several tests of one run"),
+        ],
+    ),
     ("numabench report", &[("numabench report -o report.html results/", "one file to open in a browser")]),
     ("numabench schema", &[("numabench schema result", "what a result document may hold")]),
     (

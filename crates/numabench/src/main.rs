@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Command::Baseline(baseline) => cmd::baseline::run(baseline),
         Command::History(history) => cmd::history::run(history),
         Command::Export(export) => cmd::export::run(export),
+        Command::Import(import) => cmd::import::run(import),
         Command::Report(report) => cmd::report::run(report),
         Command::Schema(schema) => cmd::schema::run(schema),
         Command::Completions(completions) => cmd::completions::run(completions),

@@ -12,7 +12,7 @@ use crate::terminal;
 /// Runs the command.
 pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let sink = Sink::open(&args.output).map_err(Fault::usage)?;
-    let taken = documents::each(&args.results, |_, document| Ok(values(&document)))?;
+    let taken = documents::each_result(&args.results, |_, document| Ok(values(&document)))?;
     let tool = crate::version::tool();
     let values: Vec<Value> = taken.iter().flatten().cloned().collect();
     let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use report::block::BlockTime;
 use report::sink::Sink;
 use results::compare::compare;
 use results::comparison::{Comparison, Counts};
+use results::kept::Kept;
 use results::run::Run;
 
 use crate::args::compare::{Compare, FailOn};
-use crate::documents::{self, Kept};
+use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
@@ -17,7 +19,14 @@ use crate::terminal;
 pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
     let sink = file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()?;
-    let (base, new) = (side(&args.base, &args.more_base)?, side(&args.new, &args.more_new)?);
+    // At once: reading is most of the work where documents are large.
+    let (base, new) = std::thread::scope(|scope| {
+        let new = scope.spawn(|| side(&args.new, &args.more_new));
+        let base = side(&args.base, &args.more_base);
+        // A reader that panicked is asked again here, where a panic ends the program.
+        (base, new.join().unwrap_or_else(|_| side(&args.new, &args.more_new)))
+    });
+    let (base, new) = (base?, new?);
     let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
     let comparison = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
@@ -38,10 +47,7 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
 
 fn side(first: &Path, more: &[PathBuf]) -> Result<Vec<Run>, Fault> {
     let paths: Vec<PathBuf> = std::iter::once(first.to_path_buf()).chain(more.iter().cloned()).collect();
-    documents::each_kept(&paths, |name, kept| match kept {
-        Kept::Result(document) => Ok(Run::of(name, &document)?),
-        Kept::Trial(trial) => Ok(results::trial::run(name, &trial)?),
-    })
+    documents::each(&paths, |name, kept: Kept<BlockTime>| Ok(kept.run(name)?))
 }
 
 /// A finding that was asked for, else undecided where a case is, else well.

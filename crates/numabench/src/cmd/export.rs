@@ -1,10 +1,12 @@
 //! `numabench export`: read a document, write it in another form.
 
+use report::block::NoBlock;
 use report::sink::Sink;
-use results::export::{Form, export};
+use results::export::Form;
+use results::kept::Kept;
 
 use crate::args::export::{Export, To};
-use crate::documents::{self, Kept};
+use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
@@ -12,7 +14,8 @@ use crate::terminal;
 /// Runs the command.
 pub fn run(args: &Export) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(Sink::open).transpose().map_err(Fault::usage)?;
-    let document = documents::read_kept(&args.result)?;
+    // No form has blocks.
+    let document: Kept<NoBlock> = documents::read_kept(&args.result)?;
     let form = match args.to {
         To::Csv => Form::Csv,
         To::Bmf => Form::Bmf,
@@ -22,11 +25,7 @@ pub fn run(args: &Export) -> Result<Exit, Fault> {
         To::Junit => Form::Junit,
         To::Influx => Form::Influx,
     };
-    let bytes = match document {
-        Kept::Result(document) => export(&document, form),
-        Kept::Trial(trial) => results::trial::export(&trial, form),
-    };
-    let bytes = bytes.map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let bytes = document.export(form).map_err(|error| Fault::new(Exit::NoResult, error))?;
     match sink {
         Some(sink) => sink.write(&bytes).map_err(|error| Fault::new(Exit::NoResult, error))?,
         None => terminal::print(&bytes)?,

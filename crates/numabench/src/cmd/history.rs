@@ -1,7 +1,8 @@
 //! `numabench history`: read many documents, say when figures changed their level and what changed with them.
 
+use report::block::BlockTime;
 use results::history::history;
-use results::run::Run;
+use results::kept::Kept;
 
 use crate::args::history::History;
 use crate::documents;
@@ -11,7 +12,7 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &History) -> Result<Exit, Fault> {
-    let runs = documents::each(&args.results, |name, document| Ok(Run::of(name, &document)?))?;
+    let runs = documents::each(&args.results, |name, kept: Kept<BlockTime>| Ok(kept.run(name)?))?;
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     if args.json {

@@ -8,6 +8,7 @@ pub mod contend;
 pub mod exec;
 pub mod export;
 pub mod history;
+pub mod import;
 pub mod latency;
 pub mod man;
 pub mod matrix;

@@ -2,29 +2,45 @@
 
 use anyhow::anyhow;
 use report::sink::Sink;
+use results::html;
+use results::kept::Kept;
 
 use crate::args::report::Report;
-use crate::documents::{self, Kept};
+use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
 /// Runs the command.
 pub fn run(args: &Report) -> Result<Exit, Fault> {
     let sink = Sink::open(&args.output).map_err(Fault::usage)?;
-    let (mut runs, mut trials) = (Vec::new(), Vec::new());
-    documents::each_kept(&args.results, |name, kept| {
+    let (mut results, mut trials, mut mpi, mut imported) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut kinds = Vec::new();
+    documents::each(&args.results, |name, kept| {
+        let name = name.to_owned();
+        kinds.push(kept.kind());
         match kept {
-            Kept::Result(document) => runs.push((name.to_owned(), *document)),
-            Kept::Trial(trial) => trials.push((name.to_owned(), *trial)),
+            Kept::Result(document) => results.push((name, *document)),
+            Kept::Trial(trial) => trials.push((name, *trial)),
+            Kept::Mpi(document) => mpi.push((name, *document)),
+            Kept::Imported(document) => imported.push((name, *document)),
         }
         Ok(())
     })?;
-    if !runs.is_empty() && !trials.is_empty() {
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.len() > 1 {
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
         return Err(Fault::usage(anyhow!(
-            "a report is of runs or of trials: give the trial documents to a report of their own"
+            "a report is of documents of one kind, and these are of {}: give each kind to a report of its own",
+            names.join(", ")
         )));
     }
-    let html = if trials.is_empty() { results::html::html(&runs) } else { results::html::trials(&trials) };
+    let html = match (trials.is_empty(), mpi.is_empty(), imported.is_empty()) {
+        (false, ..) => html::trials(&trials),
+        (_, false, _) => html::mpi(&mpi),
+        (.., false) => html::imported(&imported),
+        _ => html::html(&results),
+    };
     sink.write(html.as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
     Ok(Exit::Ok)
 }

@@ -40,6 +40,15 @@ fn resumed(file: &Path) -> Result<Exit, Fault> {
     let bytes = documents::bytes(file)?;
     let document =
         TrialDocument::from_json(&bytes).with_context(|| file.display().to_string()).map_err(Fault::usage)?;
+    let minor = document.schema_version.split_once('.').and_then(|(_, minor)| minor.parse::<u32>().ok());
+    if minor.is_some_and(|minor| minor > report::trial::SCHEMA_MINOR) {
+        return Err(Fault::usage(anyhow!(
+            "{}: a newer numabench wrote it (schema {}, this one writes {}), and what only that one knows would be lost: take it up with that one",
+            file.display(),
+            document.schema_version,
+            report::trial::schema_version()
+        )));
+    }
     let parsed = Args::try_parse_from(&document.argv).map(|args| args.command);
     let Ok(Command::Trial(mut args)) = parsed else {
         let text = format!(

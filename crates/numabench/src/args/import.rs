@@ -1,0 +1,47 @@
+//! `numabench import` as typed.
+
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+use clap::ValueEnum;
+use report::timestamp::{rfc3339_utc, unix_ns};
+
+/// `numabench import`.
+#[derive(Debug, clap::Args)]
+pub struct Import {
+    /// The program whose output it is
+    #[arg(value_enum, value_name = "PROGRAM")]
+    pub program: Program,
+    /// What the program printed: files of one run (osu_latency's and osu_bw's, say); - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the document to FILE, whole or not at all, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// When the run was, as 2026-11-22T14:01:28Z, which the programs do not write [default: when the first file was last changed]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub started_at: Option<String>,
+    /// The host, where the output does not say
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+}
+
+/// Programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Program {
+    /// nvbandwidth, as text or JSON (-j)
+    Nvbandwidth,
+    /// TransferBench: tests of a configuration file, and p2p; as tables or CSV
+    Transferbench,
+    /// The OSU micro-benchmarks osu_latency, osu_bw and osu_bibw
+    Osu,
+}
+
+/// RFC 3339 in UTC.
+fn moment(text: &str) -> Result<String, String> {
+    // With as many digits as other documents have, which are sorted by it.
+    match unix_ns(text) {
+        Some(ns) => Ok(rfc3339_utc(UNIX_EPOCH + Duration::from_nanos(ns))),
+        None => Err(format!("\"{text}\" is no time in UTC: give one as 2026-11-22T14:01:28Z (`date -u +%FT%TZ`)")),
+    }
+}

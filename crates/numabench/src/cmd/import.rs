@@ -1,0 +1,60 @@
+//! `numabench import`: read what another program printed, write it as a document that says so.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::anyhow;
+use report::document::Status;
+use report::sink::Sink;
+use report::timestamp::rfc3339_utc;
+use results::import::{About, Output, Program, import};
+
+use crate::args::import::{self, Import};
+use crate::documents;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::terminal;
+
+/// Runs the command.
+pub fn run(args: &Import) -> Result<Exit, Fault> {
+    let sink = args.output.as_deref().map(Sink::open).transpose().map_err(Fault::usage)?;
+    let program = match args.program {
+        import::Program::Nvbandwidth => Program::Nvbandwidth,
+        import::Program::Transferbench => Program::TransferBench,
+        import::Program::Osu => Program::Osu,
+    };
+    let output = |path: &PathBuf| Ok(Output { name: path.display().to_string(), bytes: documents::bytes(path)? });
+    let outputs = args.files.iter().map(output).collect::<Result<Vec<_>, Fault>>()?;
+    let about = About {
+        tool: crate::version::tool(),
+        argv: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        started_at: started_at(args),
+        host: args.host.clone(),
+    };
+    let document =
+        import(program, &outputs, about).map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
+    let json = report::render::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    match sink {
+        Some(sink) => sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))?,
+        None => terminal::print(&json)?,
+    }
+    for line in document.verdict.iter().chain(&document.notes) {
+        terminal::say(line);
+    }
+    Ok(match document.status {
+        Status::Complete => Exit::Ok,
+        Status::Partial => Exit::Partial,
+        _ => Exit::NoResult,
+    })
+}
+
+/// When the run was, and who says so.
+fn started_at(args: &Import) -> (String, String) {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let first = args.files.first().filter(|path| *path != Path::new("-"));
+    match (&args.started_at, first.and_then(|path| Some((path, changed(path)?)))) {
+        (Some(told), _) => (told.clone(), "--started-at".to_owned()),
+        (None, Some((path, changed))) => (rfc3339_utc(changed), format!("the time of {}", path.display())),
+        (None, None) => (rfc3339_utc(SystemTime::now()), "the time of the import".to_owned()),
+    }
+}
