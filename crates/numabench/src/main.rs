@@ -23,12 +23,14 @@ mod plan;
 mod plugins;
 mod progress;
 mod run_setup;
+mod schemas;
 mod scratch;
 mod signals;
 mod suite;
 mod terminal;
 mod trial;
 mod version;
+mod versioned;
 mod watchdog;
 
 use std::process::ExitCode;

@@ -5,6 +5,7 @@
 //! PCIe generation now (idle links train down; the width and what the link can do are compared), and memory sizes by less
 //! than [`MEMORY_STEP_PERCENT`].
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::IdSet;
 use stats::units::rounded_size;
@@ -22,7 +23,7 @@ pub const MEMORY_STEP_PERCENT: u64 = 2;
 const MOST_DISTANCES: usize = 8;
 
 /// One thing that is different.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// What it is about.
     pub what: What,
@@ -31,7 +32,7 @@ pub struct Difference {
 }
 
 /// What a difference is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     /// Packages and their CPU models.

@@ -21,6 +21,8 @@ pub enum Kind {
     Trial,
     /// What mpi found
     Mpi,
+    /// What import read of another program
+    Imported,
     /// What compare found
     Comparison,
     /// What baseline learned
@@ -29,4 +31,10 @@ pub enum Kind {
     Gate,
     /// What history found
     History,
+    /// What topo --json shows
+    Topology,
+    /// What topo diff --json found
+    TopologyDiff,
+    /// What check --json found
+    Check,
 }

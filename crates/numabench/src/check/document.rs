@@ -2,16 +2,19 @@
 //!
 //! A form of its own and not the judge's types: names here stay as they are when those change.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::IdSet;
 use topo::running::Running;
 
 use super::seen::Seen;
 use super::table::Shown;
+use crate::versioned::CHECK;
 
 /// One node.
-#[derive(Serialize)]
-struct Document<'s> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Node")]
+pub struct Document<'s> {
     host: &'s str,
     launch: &'s str,
     /// `well placed`, `unknown` or `misplaced`.
@@ -25,7 +28,8 @@ struct Document<'s> {
     fix: &'s [String],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Rank")]
 struct Rank<'s> {
     name: String,
     rank: Option<usize>,
@@ -36,7 +40,8 @@ struct Rank<'s> {
     seen: &'s Running,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Finding")]
 struct Finding<'s> {
     kind: &'static str,
     /// `well placed` for a remark.
@@ -63,7 +68,7 @@ pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
         ranks: finding.ranks.iter().filter_map(|rank| shown.seen.get(*rank)).map(Seen::name).collect(),
         text: &finding.text,
     });
-    report::render::json_value(&Document {
+    report::render::json_value(&CHECK.of(Document {
         host: shown.host,
         launch: shown.launch,
         placed: shown.placed.name(),
@@ -73,5 +78,5 @@ pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
         findings: findings.collect(),
         ipc: shown.judgement.ipc.name(),
         fix: shown.fix,
-    })
+    }))
 }

@@ -12,12 +12,16 @@ pub fn run(args: &Schema) -> Result<Exit, Fault> {
         Kind::Place => "place-v1.json",
         Kind::Trial => "trial-v1.json",
         Kind::Mpi => "mpi-v1.json",
+        Kind::Imported => "imported-v1.json",
         Kind::Comparison => "comparison-v1.json",
         Kind::Baseline => "baseline-v1.json",
         Kind::Gate => "gate-v1.json",
         Kind::History => "history-v1.json",
+        Kind::Topology => "topology-v1.json",
+        Kind::TopologyDiff => "topology-diff-v1.json",
+        Kind::Check => "check-v1.json",
     };
-    let all = report::schema::all().into_iter().chain(results::schema::all());
+    let all = report::schema::all().into_iter().chain(results::schema::all()).chain(crate::schemas::all());
     for (_, text) in all.filter(|(name, _)| *name == file) {
         terminal::print(text.as_bytes())?;
     }

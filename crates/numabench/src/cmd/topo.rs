@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::args::{self, TopoAction};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::schemas::Differences;
 use crate::terminal;
+use crate::versioned::{DIFFERENCES, TOPOLOGY};
 
 /// Runs the command.
 pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
@@ -45,7 +47,7 @@ pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
     }
     let width = terminal::width();
     if args.json {
-        print_json(&survey)?;
+        print_json(&TOPOLOGY.of(&survey))?;
     } else if args.numa {
         terminal::print(topo::text::numa(&survey, width).as_bytes())?;
     } else if args.tree {
@@ -89,12 +91,13 @@ fn diff(old: &Path, new: &Path, json: bool) -> Result<Exit, Fault> {
     let old = topo::survey_xml(old).map_err(Fault::usage)?;
     let new = topo::survey_xml(new).map_err(Fault::usage)?;
     let differences = topo::difference::differences(&old, &new);
+    let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
     if json {
-        print_json(&differences)?;
+        print_json(&DIFFERENCES.of(Differences { differences }))?;
     } else {
         terminal::print(topo::text::changes(&old, &new, &differences, terminal::width()).as_bytes())?;
     }
-    Ok(if differences.is_empty() { Exit::Ok } else { Exit::Finding })
+    Ok(exit)
 }
 
 fn print_json<T: Serialize>(value: &T) -> Result<(), Fault> {

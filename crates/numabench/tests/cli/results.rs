@@ -204,11 +204,85 @@ fn a_report_is_one_file_that_asks_for_nothing() -> Done {
 
 #[test]
 fn every_schema_is_printed_and_is_one() -> Done {
-    for kind in ["result", "place", "comparison", "baseline", "gate", "history"] {
+    let kinds = ["result", "place", "trial", "mpi", "imported", "comparison", "baseline", "gate", "history"];
+    for kind in kinds.into_iter().chain(["topology", "topology-diff", "check"]) {
         let schema = run(&["schema", kind]).well().json()?;
         assert!(jsonschema::meta::is_valid(&schema), "{kind}");
         assert_eq!(schema["properties"]["schema"]["const"], format!("numabench.{kind}"));
     }
+    Ok(())
+}
+
+#[test]
+fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
+    for (kind, args) in [
+        ("topology", &["topo", "--json"][..]),
+        ("topology", &["topo", "--json", "--input", &machine]),
+        ("topology-diff", &["topo", "diff", "--json", &machine, &machine]),
+        ("check", &["check", "--json"]),
+    ] {
+        let document = run(args).json()?;
+        let schema = run(&["schema", kind]).well().json()?;
+        let faults: Vec<String> =
+            jsonschema::validator_for(&schema)?.iter_errors(&document).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{args:?}: {faults:?}");
+        assert_eq!(
+            (&document["schema"], &document["schema_version"]),
+            (&json!(format!("numabench.{kind}")), &json!("1.0"))
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
+    let folder = tempfile::tempdir()?;
+    let outputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/tests/results/outputs");
+    let path = |name: &str| outputs.join(name).display().to_string();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let import = |program: &str, from: &[String], to: &str| {
+        end(numabench().args(["import", program]).args(from), ["-o", &file(to), "--started-at", "2026-11-22T14:01:28Z"])
+    };
+    let ended = import("nvbandwidth", &[path("nvbandwidth.json")], "nv.json").well();
+    assert!(ended.err.contains("Not verified by numabench"), "{}", ended.err);
+    import("osu", &[path("osu_latency.txt"), path("osu_bw.txt")], "osu.json").well();
+    import("transferbench", &[path("transferbench-config.txt")], "tb.json").well();
+    for name in ["nv.json", "osu.json", "tb.json"] {
+        let document: Value = serde_json::from_slice(&fs::read(file(name))?)?;
+        crate::proof::follows(&document, "imported-v1.json")?;
+        assert_eq!(run(&["compare", &file(name), &file(name)]).code, Some(6), "single figures do not decide");
+        assert!(run(&["export", &file(name), "--to", "csv"]).well().out.contains(",imported,"));
+        run(&["report", &file(name), "-o", &file("report.html")]).well();
+        assert!(fs::read_to_string(file("report.html"))?.contains("Not verified by numabench"));
+    }
+    let failed = import("nvbandwidth", &[path("nvbandwidth-out-of-memory.txt")], "failed.json");
+    assert_eq!(failed.code, Some(1), "{}", failed.err);
+    run(&["import", "osu", &path("nvbandwidth.txt")]).refused(2, &["nvbandwidth.txt", "not the output of OSU"]);
+    run(&["import", "osu", &path("osu_bw.txt"), "--started-at", "today"]).refused(2, &["today", "no time in UTC"]);
+    run(&["report", &file("nv.json"), &file("tb.json"), "-o", &file("both.html")]).well();
+    let ours = measured(folder.path())?.display().to_string();
+    run(&["report", &file("nv.json"), &ours, "-o", &file("both.html")]).refused(2, &["one kind", "result, imported"]);
+    run(&["compare", &ours, &file("nv.json")]).refused(2, &["no case in common"]);
+    Ok(())
+}
+
+#[test]
+fn an_mpi_document_is_compared_exported_and_shown() -> Done {
+    let folder = tempfile::tempdir()?;
+    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/tests/results/documents");
+    let path = |name: &str| documents.join(name).display().to_string();
+    let found = run(&["compare", &path("mpi-1.0-aware.json"), &path("mpi-1.0-not-aware.json")]);
+    assert_eq!(found.code, Some(5), "{}{}", found.out, found.err);
+    assert!(found.out.contains("MISSING") && found.out.contains("send of 1024 B on device memory"), "{}", found.out);
+    assert!(
+        run(&["export", &path("mpi-1.0-aware.json"), "--to", "csv"]).well().out.contains("gpu-aware/ping-pong/8388608")
+    );
+    let file = folder.path().join("mpi.html").display().to_string();
+    run(&["report", &path("mpi-1.0-aware.json"), "-o", &file]).well();
+    assert!(fs::read_to_string(file)?.contains("Operations that device memory was given to"));
+    run(&["baseline", &path("mpi-1.0-aware.json"), "-o", "x.json"])
+        .refused(2, &["of kind MPI", "numabench pingpong --json"]);
     Ok(())
 }
 

@@ -1,0 +1,52 @@
+//! The documents that commands print and that no other crate knows: what `topo --json`, `topo diff --json` and `check --json` say, with a version each, and their
+//! JSON Schemas.
+//!
+//! Their contents are the types that those commands work with, so a field that is renamed there is a new major version here: the schemas are committed in
+//! `crates/numabench/schema`, and a test compares them. Left out: reading them back, which no command does (`topo --input` reads hwloc's XML).
+
+use report::schema::text;
+use schemars::JsonSchema;
+use serde::Serialize;
+use topo::difference::Difference;
+
+use crate::check::document::Document as Check;
+use crate::versioned::{CHECK, DIFFERENCES, TOPOLOGY, Version, Versioned};
+
+/// What `topo diff --json` says.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Differences {
+    /// What is different in the second file from the first; empty where nothing is.
+    pub differences: Vec<Difference>,
+}
+
+/// The schema of a document of this version.
+fn schema_of<T: JsonSchema>(version: Version, what: &str) -> String {
+    text::<Versioned<T>>(version.schema, version.major, what)
+}
+
+/// The name of each schema's file, and its text.
+pub fn all() -> [(&'static str, String); 3] {
+    [
+        ("topology-v1.json", schema_of::<topo::Survey>(TOPOLOGY, "a machine: what topo shows of it")),
+        ("topology-diff-v1.json", schema_of::<Differences>(DIFFERENCES, "what is different between two machines")),
+        ("check-v1.json", schema_of::<Check<'static>>(CHECK, "whether ranks of a node are well placed")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_schemas_are_the_generated_ones() -> Result<(), std::io::Error> {
+        for (name, text) in all() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + name;
+            let committed = std::fs::read_to_string(&path)?;
+            assert!(
+                committed == text,
+                "{path} is not what the types say: run `cargo xtask schema` and look at the diff"
+            );
+        }
+        Ok(())
+    }
+}
