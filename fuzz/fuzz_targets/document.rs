@@ -1,4 +1,4 @@
-//! Any bytes as a result document: read, and whatever is read taken through everything that reads documents.
+//! Any bytes as a document with figures (a result, an MPI run, a trial, an imported one): read, and whatever is read taken through everything that reads documents.
 //!
 //! A finding is a panic, an export that is not what its format is, or a document that does not read back as it was written. Left out: baselines from
 //! several documents, whose values are made up better than fuzzed (`results`' own tests).
@@ -7,16 +7,34 @@
 
 use libfuzzer_sys::fuzz_target;
 use report::Document;
+use report::block::{BlockTime, NoBlock};
+use report::document::Tool;
 use results::baseline::values;
 use results::compare::{Thresholds, compare};
 use results::export::{Form, export};
 use results::html::html;
+use results::kept::Kept;
 use results::run::Run;
 
 const FORMS: [Form; 7] =
     [Form::Csv, Form::Bmf, Form::GhaBigger, Form::GhaSmaller, Form::OpenMetrics, Form::Junit, Form::Influx];
 
 fuzz_target!(|bytes: &[u8]| {
+    if let Ok(kept) = Kept::<NoBlock>::from_json(bytes) {
+        for form in FORMS {
+            drop(kept.export(form));
+        }
+    }
+    if let Ok(kept) = Kept::<BlockTime>::from_json(bytes) {
+        if let Ok(run) = kept.run("fuzzed") {
+            let side = std::slice::from_ref(&run);
+            let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
+            drop(compare(tool, side, side, Thresholds::default(), true));
+        }
+        if let Kept::Mpi(document) = kept {
+            assert!(results::html::mpi(&[("fuzzed".to_owned(), *document)]).ends_with("</html>\n"));
+        }
+    }
     let Ok(document) = Document::from_json(bytes) else { return };
     for form in FORMS {
         drop(export(&document, form));

@@ -1,0 +1,45 @@
+//! Any bytes as the output of another program: taken or refused, and what is taken is a document that goes through everything that reads documents.
+//!
+//! A finding is a panic, a figure that is none, two cases of one name, or a document that does not read back as it was written. The first byte chooses the program.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use report::ImportedDocument;
+use report::document::Tool;
+use results::compare::{Thresholds, compare};
+use results::export::Form;
+use results::import::{About, Output, Program, import};
+use results::imported::{points, run};
+
+const FORMS: [Form; 7] =
+    [Form::Csv, Form::Bmf, Form::GhaBigger, Form::GhaSmaller, Form::OpenMetrics, Form::Junit, Form::Influx];
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, text)) = bytes.split_first() else { return };
+    let program = match first % 3 {
+        0 => Program::Nvbandwidth,
+        1 => Program::TransferBench,
+        _ => Program::Osu,
+    };
+    let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
+    let started_at = ("2026-11-22T00:00:00Z".to_owned(), "nobody".to_owned());
+    let about = About { tool: tool.clone(), argv: Vec::new(), started_at, host: None };
+    let Ok(document) = import(program, &[Output { name: "fuzzed".to_owned(), bytes: text.to_vec() }], about) else { return };
+    let names: std::collections::BTreeSet<_> = document.cases.iter().map(|case| (&case.id, &case.place)).collect();
+    assert_eq!(names.len(), document.cases.len(), "a case is there twice");
+    assert!(document.cases.iter().all(|case| case.value.is_none_or(|value| value.is_finite() && value > 0.0)));
+    let json = report::render::json_value(&document).expect("every figure is a number");
+    assert_eq!(ImportedDocument::from_json(&json).expect("it reads back"), document);
+    for form in FORMS {
+        drop(points(&document).export(form));
+    }
+    let page = results::html::imported(&[("fuzzed".to_owned(), document.clone())]);
+    assert!(page.ends_with("</html>\n") && !page.contains("<script"));
+    if let Ok(run) = run("fuzzed", &document) {
+        let side = std::slice::from_ref(&run);
+        if let Ok(found) = compare(tool, side, side, Thresholds::default(), false) {
+            assert_eq!(found.counts.regressed + found.counts.improved, 0, "a run differs from itself");
+        }
+    }
+});
