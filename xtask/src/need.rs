@@ -14,7 +14,7 @@ use crate::step;
 pub enum Probe {
     /// A program of this name on the PATH.
     Program(&'static str),
-    /// A library that pkg-config finds, in pkg-config's own syntax (`hwloc >= 2.3.0`).
+    /// A library that pkg-config finds, in pkg-config's own syntax (`hwloc >= 2.4.0`).
     Library(&'static str),
     /// The library of clang that bindgen opens. No program and no pkg-config file tells of it.
     Libclang,
@@ -41,7 +41,7 @@ const fn need(probe: Probe, apt: &'static str, dnf: &'static str, zypper: &'stat
 pub const BUILD: &[Need] = &[
     need(Probe::Program("cc"), "build-essential", "gcc", "gcc"),
     need(Probe::Program("pkg-config"), "pkg-config", "pkgconf-pkg-config", "pkg-config"),
-    need(Probe::Library("hwloc >= 2.3.0"), "libhwloc-dev", "hwloc-devel", "hwloc-devel"),
+    need(Probe::Library("hwloc >= 2.4.0"), "libhwloc-dev", "hwloc-devel", "hwloc-devel"),
     need(Probe::Library("libudev"), "libudev-dev", "pkgconfig(libudev)", "pkgconfig(libudev)"),
 ];
 

@@ -60,6 +60,7 @@ pub fn machine() -> Topology {
         pus: (0..16).map(pu).collect(),
         allowed: Allowed { pus: set("0-15"), nodes: set("0-1"), ..Allowed::default() },
         gpus: (0..4).map(|index| gpu(index, NVIDIA)).collect(),
+        slow: None,
     }
 }
 

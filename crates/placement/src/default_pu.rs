@@ -43,8 +43,8 @@ pub(crate) fn local_pus(topology: &Topology, target: TargetId) -> Option<IdSet> 
     }
 }
 
-/// The PU of `usable` with the fewest ranks on it, then with the fewest on its core, then the smallest; and whether its core
-/// is free.
+/// The PU of `usable` with the fewest ranks on it, then with the fewest on its core, then none of a slow core, then the smallest; and
+/// whether its core is free.
 fn least_taken(topology: &Topology, usable: &IdSet, taken: &[u32]) -> Option<(u32, bool)> {
     let ranks = |on: &dyn Fn(u32) -> bool| taken.iter().filter(|pu| on(**pu)).count();
     let on_core = |pu: u32| {
@@ -52,7 +52,7 @@ fn least_taken(topology: &Topology, usable: &IdSet, taken: &[u32]) -> Option<(u3
         let core = topology.core_of(pu);
         ranks(&|other| other == pu || core.is_some_and(|core| core.pus.contains(other)))
     };
-    let pu = usable.iter().min_by_key(|pu| (ranks(&|other| other == *pu), on_core(*pu), *pu))?;
+    let pu = usable.iter().min_by_key(|pu| (ranks(&|other| other == *pu), on_core(*pu), topology.is_slow(*pu), *pu))?;
     Some((pu, on_core(pu) == 0))
 }
 
@@ -65,6 +65,14 @@ mod tests {
 
     fn chosen(topology: &Topology, target: TargetId, taken: &[u32]) -> Option<(u32, ChosenBy)> {
         default_pu(topology, &topology.allowed.pus, target, taken)
+    }
+
+    #[test]
+    fn small_cores_are_given_after_the_others_and_before_a_core_is_shared() {
+        let mut topology = machine();
+        let slow = Some(topo::model::SlowCores { pus: set("0,8,1,9"), reason: "small".to_owned() });
+        topology.slow = slow;
+        assert_eq!(given(&topology, TargetId::Node(0), 5).0, [2, 3, 0, 1, 10]);
     }
 
     /// The PUs that `ranks` ranks on one target get one after the other, and how the last one's was chosen.

@@ -86,6 +86,7 @@ pub(crate) fn machine() -> Topology {
             at(3, Rung::Unknown, "", "", None),
             at(4, Rung::PciLocalCpus, "", "2", None),
         ],
+        slow: None,
     }
 }
 

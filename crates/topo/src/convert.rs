@@ -32,6 +32,7 @@ use crate::nodes;
 use crate::nvml::{self, Nvml};
 use crate::printable;
 use crate::process::process;
+use crate::slow_cores;
 use crate::survey::Survey;
 use crate::visibility;
 
@@ -109,6 +110,7 @@ pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: 
         cores: cores(hwloc),
         allowed,
         gpus: Vec::new(),
+        slow: slow_cores::slow_cores(hwloc),
     };
     topology.gpus = devices::listed(found, &surroundings(hwloc, &topology, root), root);
     topology

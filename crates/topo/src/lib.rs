@@ -66,6 +66,7 @@ mod printable;
 mod query;
 mod read;
 mod save;
+mod slow_cores;
 mod start;
 mod survey;
 mod wide_domain;

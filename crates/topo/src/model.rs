@@ -36,6 +36,18 @@ pub struct Topology {
     pub allowed: Allowed,
     /// GPUs, in PCI order: a user's GPU index counts along this list.
     pub gpus: Vec<Gpu>,
+    /// The small cores of a hybrid CPU; absent where all cores are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow: Option<SlowCores>,
+}
+
+/// Cores that are slower than the others by design.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowCores {
+    /// Their PUs.
+    pub pus: IdSet,
+    /// How that is known.
+    pub reason: String,
 }
 
 /// Where a topology was read from.

@@ -87,8 +87,14 @@ impl Topology {
 
     /// The first allowed PU of the GPU's first local core: where its rank goes when nobody says otherwise.
     pub fn first_local_pu(&self, gpu: &Gpu) -> Option<u32> {
-        let core = self.local_cores(gpu).into_iter().next()?;
+        let cores = self.local_cores(gpu);
+        let core = cores.iter().find(|core| !core.pus.iter().any(|pu| self.is_slow(pu))).or(cores.first())?;
         core.pus.and(&self.allowed.pus).first()
+    }
+
+    /// Whether this is a PU of a small core, of a machine that has larger ones.
+    pub fn is_slow(&self, pu: u32) -> bool {
+        self.slow.as_ref().is_some_and(|slow| slow.pus.contains(pu))
     }
 
     /// The GPU's local nodes that host memory belongs on: with memory, and not a GPU's.

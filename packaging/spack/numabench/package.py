@@ -25,7 +25,7 @@ class Numabench(CargoPackage):
     depends_on("c", type="build")
     depends_on("rust@1.89:", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("hwloc@2.3:2", type=("build", "link"))
+    depends_on("hwloc@2.4:2", type=("build", "link"))
     # hwlocality's build asks pkg-config for all that hwloc was built with.
     depends_on("libpciaccess", type="build", when="^hwloc+pci")
     depends_on("mpi", when="+mpi")

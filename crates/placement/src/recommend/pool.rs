@@ -16,7 +16,7 @@ pub(super) struct PoolCore {
     pub(super) l3: Option<u32>,
 }
 
-/// The cores that can be given, by smallest PU.
+/// The cores that can be given, by smallest PU; those of small cores after the others.
 pub(super) struct Pool<'t> {
     pub(super) topology: &'t Topology,
     pub(super) cores: Vec<PoolCore>,
@@ -26,6 +26,8 @@ pub(super) struct Pool<'t> {
     pub(super) kept_by_site: IdSet,
     /// PUs of the cores that no rank gets because that was asked.
     pub(super) kept_as_asked: IdSet,
+    /// PUs of the small cores of a hybrid CPU that no rank gets, since there are enough others.
+    pub(super) left_slow: IdSet,
 }
 
 impl<'t> Pool<'t> {
@@ -38,9 +40,11 @@ impl<'t> Pool<'t> {
         let kept_as_asked = cores.fold(ask.reserve.clone(), |kept, core| kept.or(&core.pus));
         let kept_by_site = topology.reserved_cores().iter().fold(IdSet::default(), |kept, core| kept.or(&core.pus));
         let usable = asked.and(&online).minus(&kept_as_asked);
+        let (cores, left_slow) = fast_first(topology, usable_cores(topology, &usable), ask);
         Self {
             topology,
-            cores: usable_cores(topology, &usable),
+            cores,
+            left_slow,
             missing: asked.minus(&online),
             kept_by_site: kept_by_site.minus(&usable),
             kept_as_asked,
@@ -74,6 +78,21 @@ impl<'t> Pool<'t> {
     pub(super) fn first(&self, core: usize) -> u32 {
         self.cores[core].pus.first().unwrap_or_default()
     }
+}
+
+/// The cores without the small ones of a hybrid CPU, and the PUs of these, as long as the others are enough for what is asked and are on the same nodes; else all, the
+/// small ones last. A rank with cores of both kinds waits for the small ones at each barrier.
+fn fast_first(topology: &Topology, cores: Vec<PoolCore>, ask: &Ask) -> (Vec<PoolCore>, IdSet) {
+    let is_slow = |core: &PoolCore| core.pus.iter().any(|pu| topology.is_slow(pu));
+    let (slow, fast): (Vec<PoolCore>, Vec<PoolCore>) = cores.into_iter().partition(is_slow);
+    let ranks = ask.ranks.unwrap_or(topology.gpus.len()).max(1);
+    let is_enough = fast.len() >= ranks.saturating_mul(ask.cores_per_rank.unwrap_or(1));
+    let has_others = |core: &PoolCore| fast.iter().any(|other| other.node == core.node);
+    if is_enough && slow.iter().all(has_others) {
+        let left = slow.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
+        return (fast, left);
+    }
+    (fast.into_iter().chain(slow).collect(), IdSet::default())
 }
 
 /// The usable PUs core by core; a PU of which the firmware names no core is one of its own.

@@ -158,3 +158,23 @@ fn halves_of_small_l3s_are_as_even_as_cores_go() {
     let sizes: Vec<usize> = split(&pool, &[0, 1, 2, 3, 4], 3).iter().map(Vec::len).collect();
     assert_eq!(sizes, [2, 2, 1], "one L3 each stays one L3 each");
 }
+
+#[test]
+fn small_cores_are_left_out_while_there_are_enough_others_and_else_are_given_last() -> Result<(), RecommendError> {
+    let mut topology = machine();
+    topology.slow = Some(topo::model::SlowCores { pus: set("0-1,8-9"), reason: "small".to_owned() });
+    let of = |ranks: usize| {
+        let ask = Ask { ranks: Some(ranks), gpus: GpuChoice::None, strategy: Strategy::Compact, ..Ask::default() };
+        recommend(&topology, &Ask { cores_per_rank: Some(1), ..ask })
+    };
+    let pus = |places: &NodePlaces| places.places.iter().map(|place| place.first).collect::<Vec<u32>>();
+    let few = of(2)?;
+    assert_eq!(pus(&few), [2, 3]);
+    assert!(few.notes.iter().any(|note| note.starts_with("PUs 0-1,8-9 are slower cores (small)")), "{:?}", few.notes);
+    let cores = topology.cores.len();
+    let all = of(cores)?;
+    assert_eq!(pus(&all)[cores - 2..], [0, 1]);
+    let told = format!("ranks {}-{} have slower cores, of PUs 0-1,8-9 (small)", cores - 2, cores - 1);
+    assert!(all.notes.contains(&told), "{:?}", all.notes);
+    Ok(())
+}

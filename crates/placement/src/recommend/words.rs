@@ -108,6 +108,17 @@ pub(super) fn notes(
         )
     });
     say(!pool.kept_as_asked.is_empty(), &|| format!("PUs {} are reserved as asked", pool.kept_as_asked));
+    if let Some(slow) = &pool.topology.slow {
+        say(!pool.left_slow.is_empty(), &|| {
+            format!(
+                "PUs {} are slower cores ({}) and are left out: ask for more --cores-per-rank than the others give to use them",
+                pool.left_slow, slow.reason
+            )
+        });
+        let on_slow = |place: &&Place| place.pus.iter().any(|pu| pool.topology.is_slow(pu));
+        let who = ranks(places.iter().filter(on_slow).map(|place| place.rank));
+        say(!who.is_empty(), &|| format!("ranks {who} have slower cores, of PUs {} ({})", slow.pus, slow.reason));
+    }
     say(!pool.missing.is_empty(), &|| format!("PUs {} were asked for and are not online here", pool.missing));
     say(gpus > 0 && count > gpus, &|| {
         format!("{count} ranks share {}, neighbours in rank the same one", counted(gpus, "GPU"))

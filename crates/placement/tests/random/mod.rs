@@ -151,6 +151,7 @@ pub fn build(seed: &Seed) -> Topology {
             nodes: ids.iter().copied().collect(),
         }],
         distances,
+        slow: None,
         l3s: cores
             .chunks(seed.cores_per_l3)
             .map(|cores| L3 { os_index: None, size_bytes: None, pus: union(cores) })

@@ -31,6 +31,10 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
             }
         }
         lines.extend(l3_line(topology, "  L3", width, |l3| l3.is_subset(&package.pus) && !in_one_node(topology, l3)));
+        if let Some(slow) = topology.slow.as_ref().filter(|slow| !slow.pus.and(&package.pus).is_empty()) {
+            let text = format!("{} ({})", ids(&slow.pus.and(&package.pus)), slow.reason);
+            lines.extend(wrapped("  slower cores: PUs ", &text, width));
+        }
         if package.nodes.is_empty() && !package.pus.is_empty() {
             lines.extend(wrapped("  PUs ", &pus(topology, &package.pus), width));
         }

@@ -148,13 +148,15 @@ pub struct Machine {
     /// What may be used, where that is not all.
     pub allowed_pus: Option<Vec<u32>>,
     pub allowed_nodes: Option<Vec<u32>>,
+    /// Kinds of cores: the PUs of each, and an info.
+    kinds: Vec<(Ids, [&'static str; 2])>,
 }
 
 impl Machine {
     /// A machine that may be used whole.
     pub fn new(name: &'static str, inside: impl IntoIterator<Item = Object>) -> Self {
         let root = Object::new("Machine").holding(inside);
-        Self { name, root, distances: None, allowed_pus: None, allowed_nodes: None }
+        Self { name, root, distances: None, allowed_pus: None, allowed_nodes: None, kinds: Vec::new() }
     }
 
     /// With an info of the whole machine.
@@ -173,6 +175,12 @@ impl Machine {
         let nodes: Vec<u32> = nodes.into_iter().collect();
         let rows = nodes.iter().flat_map(|from| nodes.iter().map(|to| rule(*from, *to))).collect();
         self.distances = Some((nodes, rows));
+        self
+    }
+
+    /// With cores of a kind, as hwloc 2.4 and later tell of them.
+    pub fn kind(mut self, pus: impl IntoIterator<Item = u32>, info: [&'static str; 2]) -> Self {
+        self.kinds.push((pus.into_iter().collect(), info));
         self
     }
 
@@ -204,6 +212,13 @@ impl Machine {
                 nodes.len(),
                 indexes.len(),
                 values.len()
+            );
+        }
+        for (pus, [name, value]) in &self.kinds {
+            let _ = writeln!(
+                out,
+                " <cpukind cpuset=\"{}\">\n  <info name=\"{name}\" value=\"{value}\"/>\n </cpukind>",
+                mask(pus)
             );
         }
         out + "</topology>\n"

@@ -152,6 +152,8 @@ pub fn hybrid() -> Machine {
     Machine::new("hybrid", [package(0, "13th Gen Intel(R) Core(TM) i9-13900HX", inside), devices])
         .info("Architecture", "x86_64")
         .info("HostName", "hybrid")
+        .kind(16..24, ["CoreType", "IntelAtom"])
+        .kind(0..16, ["CoreType", "IntelCore"])
 }
 
 /// Twenty-four packages of one node each in a ring, node numbers running backwards, a GPU on two of them.
