@@ -171,6 +171,9 @@ fn small_cores_are_left_out_while_there_are_enough_others_and_else_are_given_las
     let few = of(2)?;
     assert_eq!(pus(&few), [2, 3]);
     assert!(few.notes.iter().any(|note| note.starts_with("PUs 0-1,8-9 are slower cores (small)")), "{:?}", few.notes);
+    let one =
+        recommend(&topology, &Ask { ranks: Some(1), cores_per_rank: Some(topology.cores.len()), ..Ask::default() })?;
+    assert!(one.notes.iter().any(|note| note.starts_with("rank 0 has slower cores")), "{:?}", one.notes);
     let cores = topology.cores.len();
     let all = of(cores)?;
     assert_eq!(pus(&all)[cores - 2..], [0, 1]);

@@ -117,7 +117,10 @@ pub(super) fn notes(
         });
         let on_slow = |place: &&Place| place.pus.iter().any(|pu| pool.topology.is_slow(pu));
         let who = ranks(places.iter().filter(on_slow).map(|place| place.rank));
-        say(!who.is_empty(), &|| format!("ranks {who} have slower cores, of PUs {} ({})", slow.pus, slow.reason));
+        let have = if places.iter().filter(on_slow).count() == 1 { "rank {} has" } else { "ranks {} have" };
+        say(!who.is_empty(), &|| {
+            format!("{} slower cores, of PUs {} ({})", have.replace("{}", &who.to_string()), slow.pus, slow.reason)
+        });
     }
     say(!pool.missing.is_empty(), &|| format!("PUs {} were asked for and are not online here", pool.missing));
     say(gpus > 0 && count > gpus, &|| {
