@@ -214,6 +214,7 @@ fn a_rank_without_a_place_is_told_so_and_runs_nothing() -> Outcome {
         (format!("{script} echo ran"), 1, "none of JSM_NAMESPACE_LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, "),
         (format!("SLURM_LOCALID=99 {script} echo ran"), 1, "no place for rank 99 of this node"),
         (format!("SLURM_LOCALID=0 OMPI_COMM_WORLD_LOCAL_RANK=98 {script} echo ran"), 1, "no place for rank 98"),
+        (format!("LOCAL_RANK=97 {script} echo ran"), 1, "no place for rank 97"),
         (format!("SLURM_LOCALID=0 {script}"), 2, "usage: "),
     ] {
         let output = pasted(folder.path(), &line)?;

@@ -10,14 +10,16 @@ use super::{Dialect, Saying, Situation, Visible, visible};
 use crate::{NodePlaces, Place};
 
 /// Variables that tell a rank's number on its node, the innermost launcher's first: `mpirun` and Flux start their daemons with `srun` where there is
-/// Slurm, so theirs come before Slurm's.
-pub const LOCAL_RANK_VARIABLES: [&str; 6] = [
+/// Slurm, so theirs come before Slurm's. torchrun's has no name of its own, and
+/// so comes last.
+pub const LOCAL_RANK_VARIABLES: [&str; 7] = [
     "JSM_NAMESPACE_LOCAL_RANK",
     "OMPI_COMM_WORLD_LOCAL_RANK",
     "MPI_LOCALRANKID",
     "FLUX_TASK_LOCAL_ID",
     "SLURM_LOCALID",
     "PALS_LOCAL_RANKID",
+    "LOCAL_RANK",
 ];
 
 pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
