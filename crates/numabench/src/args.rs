@@ -22,6 +22,7 @@ pub mod suite;
 pub mod sweep;
 pub mod trial;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -185,6 +186,12 @@ pub struct Pingpong {
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
     pub backend: Backend,
+    /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know; MPI then brings them together
+    #[arg(long, value_name = "N", requires = "ranks", help_heading = "Placement")]
+    pub rank: Option<usize>,
+    /// How many ranks this node has, where the launcher does not say it
+    #[arg(long, value_name = "M", help_heading = "Placement")]
+    pub ranks: Option<NonZeroUsize>,
 
     /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB]
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "floats", help_heading = "What is copied")]

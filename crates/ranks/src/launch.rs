@@ -50,7 +50,7 @@ impl Launcher {
     /// As a sentence names it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Nobody => "nobody",
+            Self::Nobody => "an unknown launcher",
             Self::Mpirun => "Open MPI's mpirun",
             Self::Hydra => "Hydra's mpiexec",
             Self::Srun => "srun",
@@ -112,6 +112,16 @@ impl Interface {
     }
 }
 
+/// A number that no rank has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rank {rank} of {size}: ranks are numbered from 0, so --rank is 0 to {}", size - 1)]
+pub struct NoSuchRank {
+    /// The number as given.
+    pub rank: usize,
+    /// How many ranks there are.
+    pub size: usize,
+}
+
 /// The launch that this process belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -154,6 +164,27 @@ impl Launch {
         Self { pseudo_terminal: sensed.pseudo_terminal && has_terminal, ..sensed }
     }
 
+    /// The same with what the user says of this process's place on its node, where the launcher is not known or does not say it.
+    ///
+    /// # Errors
+    /// [`NoSuchRank`].
+    pub fn told(self, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, NoSuchRank> {
+        let (local_rank, local_size) = (rank.or(self.local_rank), ranks.or(self.local_size));
+        if let (Some(rank), Some(size)) = (rank, local_size)
+            && rank >= size
+        {
+            return Err(NoSuchRank { rank, size });
+        }
+        let is_unknown = self.launcher == Launcher::Nobody;
+        let size = match ranks {
+            // Of this node; whether there are others nobody says.
+            Some(ranks) if is_unknown && ranks > 1 => Size::AtLeast(ranks),
+            _ => self.size,
+        };
+        let rank = if is_unknown { rank.or(self.rank) } else { self.rank };
+        Ok(Self { local_rank, local_size, rank, size, ..self })
+    }
+
     /// Whether this is the launch's only process, and so needs no MPI: started by hand, by a batch script, or with `-n 1`.
     pub fn is_alone(&self) -> bool {
         self.size == Size::Known(1)
@@ -169,5 +200,23 @@ impl Launch {
             (Some(rank), Size::Known(_)) => rank == 0,
             (None, _) => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_says_of_the_launch_fills_in_what_no_launcher_says() -> Result<(), NoSuchRank> {
+        let told = Launch::ALONE.told(Some(1), Some(2))?;
+        assert_eq!((told.local_rank, told.local_size, told.rank), (Some(1), Some(2), Some(1)));
+        assert!(!told.is_alone() && told.size == Size::AtLeast(2), "so that it is never one run of several");
+        assert_eq!(Launch::ALONE.told(None, None)?, Launch::ALONE);
+        let of_srun = Launch { launcher: Launcher::Srun, size: Size::Known(8), rank: Some(5), ..Launch::ALONE };
+        let told = of_srun.told(Some(1), Some(4))?;
+        assert_eq!((told.size, told.rank, told.local_rank), (Size::Known(8), Some(5), Some(1)), "srun knows the whole");
+        assert_eq!(Launch::ALONE.told(Some(2), Some(2)), Err(NoSuchRank { rank: 2, size: 2 }));
+        Ok(())
     }
 }

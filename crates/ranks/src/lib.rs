@@ -35,7 +35,7 @@ mod world;
 pub use communicator::{Communicator, ExchangeError};
 pub use deadline::Deadline;
 pub use exchange::{Exchange, Operation};
-pub use launch::{Interface, Launch, Launcher, Refusal, Size};
+pub use launch::{Interface, Launch, Launcher, NoSuchRank, Refusal, Size};
 pub use library::{Flavour, Library};
 pub use liveness::{Identity, Liveness};
 pub use local_world::LocalWorld;

@@ -1,6 +1,8 @@
 //! `numabench pingpong`: read the machine, plan, open the output, run, report. Here for a process on its own, whose ranks are its
 //! threads; `launched` does the same with processes as ranks.
 
+use std::num::NonZeroUsize;
+
 use ::pingpong::RunState;
 use ranks::Launch;
 use ranks::{Communicator, Single};
@@ -21,7 +23,7 @@ use crate::{config, dry_run, launched};
 
 /// Runs the command.
 pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
-    let launch = Launch::here();
+    let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     if args.dry_run {
         return if launch.speaks() { dry_run::show(args, &read()?) } else { Ok(Exit::Ok) };
     }

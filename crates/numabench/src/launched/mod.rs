@@ -10,7 +10,9 @@
 
 mod agreement;
 mod handshake;
+mod witness;
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use pingpong::{Followed, RunConfig, RunState, Workers};
@@ -36,6 +38,7 @@ use crate::watchdog::Watchdog;
 use crate::{config, plugins, terminal};
 pub use agreement::{Agreement, Refusal};
 use handshake::{Handshake, LaunchLayout, layouts};
+use witness::Witness;
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
@@ -50,7 +53,13 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 /// Runs the command as one process of several.
 pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
     let limit = args.timeout.unwrap_or(STARTING);
-    let (world, library) = start(launch, limit, None, &mut |_| {}).map_err(|fault| said_once(fault, launch))?;
+    let mut witness = None;
+    let started = start(launch, limit, None, &mut |library| {
+        let words = || witness::words(launch, library);
+        witness = launch.speaks().then(|| Witness::set(&words(), Stdio::inherit())).flatten();
+    });
+    witness.into_iter().for_each(Witness::dismiss);
+    let (world, library) = started.map_err(|fault| said_once(fault, launch))?;
     let told = report::launch::Launch {
         launcher: launch.launcher.name().to_owned(),
         tasks: world.place().size as u32,

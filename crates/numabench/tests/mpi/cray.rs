@@ -46,3 +46,23 @@ fn the_stand_in_ends_a_process_that_does_not_have_it() -> Done {
     }
     Ok(())
 }
+
+#[test]
+fn an_mpi_that_ends_pingpong_while_it_starts_is_named_once_with_what_to_try() -> Done {
+    for mpi in all() {
+        let other = driver::fake_mpi()?.display().to_string();
+        let told = [
+            ("FAKE_MPI", "cray".to_owned()),
+            ("LD_PRELOAD", other.clone()),
+            (ASKS.0, ASKS.1.to_owned()),
+            ("NUMABENCH_GTL", other),
+        ];
+        let died = mpi.pingpong(&told);
+        assert_eq!(died.err.matches("ended inside of MPI_Init of ").count(), 1, "{}: {}", mpi.name, died.err);
+        assert!(died.err.contains("the mpirun or mpiexec that belongs to this MPI"), "{}", died.err);
+        assert_ne!(died.code, Some(0));
+        let lived = mpi.pingpong(&[]);
+        assert!(lived.code == Some(0) && !lived.err.contains("MPI_Init"), "{:?} {}", lived.code, lived.err);
+    }
+    Ok(())
+}

@@ -68,7 +68,29 @@ impl Mpi {
         }
     }
 
+    /// `numabench pingpong` of a megabyte as two ranks, with these variables.
+    #[track_caller]
+    pub fn pingpong(&self, told: &[(&str, String)]) -> Ended {
+        let args = ["--backend", "host", "--gpus", "0,0", "--size", "1MiB", "--max-time", "1s"];
+        let mut command = Command::from_std(self.command_of("pingpong", &no_driver(), 2, told, &args));
+        match command.timeout(LIMIT).output() {
+            Ok(output) => Ended::of(&output),
+            Err(error) => panic!("{} does not start: {error}", self.program),
+        }
+    }
+
     fn command(&self, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> process::Command {
+        self.command_of("mpi", driver, ranks, told, args)
+    }
+
+    fn command_of(
+        &self,
+        name: &str,
+        driver: &Path,
+        ranks: usize,
+        told: &[(&str, String)],
+        args: &[&str],
+    ) -> process::Command {
         let mut command = process::Command::new(self.program);
         let ranks = ranks.to_string();
         command.args(self.options).arg(ranks).envs(variables(driver)).env("NUMABENCH_MPI", &self.plugin);
@@ -76,7 +98,7 @@ impl Mpi {
         let (preloaded, others): (Vec<_>, Vec<_>) = told.iter().partition(|(name, _)| *name == "LD_PRELOAD");
         command.envs(others.into_iter().map(|(name, value)| (*name, value)));
         command.arg("env").args(preloaded.into_iter().map(|(name, value)| format!("{name}={value}")));
-        command.args([BINARY, "mpi"]).args(args);
+        command.args([BINARY, name]).args(args);
         command
     }
 }
