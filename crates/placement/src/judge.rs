@@ -11,7 +11,7 @@
 //!   nearer;
 //! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is fastest there: a measurement says that.
 //!
-//! The rest is remarks, which decide nothing: a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup
+//! The rest is remarks, which decide nothing: a GPU that the user may not open, a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup
 //! cuts. `near` judges a rank's PUs and GPUs, `memory` its memory, `apart` whether ranks share PUs or cores, `devices` whether they share
 //! GPUs. Left out: what a program does with several GPUs, caches other than L3, and network adapters.
 
@@ -52,6 +52,8 @@ pub struct Observed {
     pub gpus: Result<Vec<Visible>, String>,
     /// What it asks for by a variable or an option and is not there, in words.
     pub absent: Option<String>,
+    /// GPUs that are here and that its user may not open, in words with the reason.
+    pub closed: Option<String>,
     /// GPUs that a device cgroup refuses it; `None` where that is not known.
     pub refused: Option<Vec<PciAddress>>,
 }
@@ -96,6 +98,8 @@ pub enum Kind {
     FarFromGpu,
     /// A GPU that a rank is to use is not there.
     GpuAbsent,
+    /// A GPU is there that a rank's user may not open.
+    GpuClosed,
     /// A rank may run inside and outside of its GPU's domain.
     NotBound,
     /// A rank's GPUs are not known, or are of several domains.
@@ -129,6 +133,7 @@ impl Kind {
             Self::NotSeen => "not-seen",
             Self::FarFromGpu => "far-from-gpu",
             Self::GpuAbsent => "gpu-absent",
+            Self::GpuClosed => "gpu-closed",
             Self::NotBound => "not-bound",
             Self::GpuNotKnown => "gpu-not-known",
             Self::LocalityNotKnown => "locality-not-known",
@@ -190,8 +195,12 @@ pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement 
     let mut judged = Vec::new();
     for (number, rank) in ranks.iter().enumerate() {
         let (own, found) = near::near(topology, pool, rank);
-        let found =
-            found.into_iter().chain(memory::memory(topology, rank)).chain(reserved(topology, rank)).chain(absent(rank));
+        let found = found
+            .into_iter()
+            .chain(memory::memory(topology, rank))
+            .chain(reserved(topology, rank))
+            .chain(absent(rank))
+            .chain(closed(rank));
         findings.extend(found.map(|(kind, weight, text)| Finding { kind, weight, ranks: vec![number], text }));
         judged.push(own);
     }
@@ -236,6 +245,12 @@ type Found = (Kind, Placed, String);
 fn absent(rank: &Observed) -> Option<Found> {
     let what = rank.absent.as_ref()?;
     Some((Kind::GpuAbsent, Placed::Misplaced, format!("{} asks for a GPU that is not there: {what}", rank.name)))
+}
+
+/// A GPU that is there and may not be opened: the program will say that there is none.
+fn closed(rank: &Observed) -> Option<Found> {
+    let which = rank.closed.as_ref()?;
+    Some((Kind::GpuClosed, Placed::Well, format!("{} cannot open {which}", rank.name)))
 }
 
 /// Cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.

@@ -5,10 +5,13 @@
 //! (`KFD_CRAT_XGMI_WEIGHT` in the kernel's amdkfd/kfd_crat.c), or 13 inside one socket. Several nodes may have one PCI address:
 //! the partitions of a GPU, which are given functions of their own (`partition`).
 
+mod users;
+
 use stats::PciAddress;
 
 use crate::fs_root::FsRoot;
 use crate::partition::LAST;
+pub(crate) use users::uses;
 
 const NODES: &str = "/sys/class/kfd/kfd/topology/nodes";
 /// HSA_IOLINKTYPE_XGMI (hsakmttypes.h).

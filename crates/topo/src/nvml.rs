@@ -10,6 +10,7 @@ mod facts;
 mod link_bytes;
 #[cfg(test)]
 mod tests;
+mod users;
 
 use std::ffi::OsStr;
 
@@ -26,6 +27,7 @@ use crate::fs_root::FsRoot;
 use crate::pci_path::PciLevel;
 pub(crate) use facts::{Facts, Link, NvGpu, Remote};
 pub use link_bytes::{LinkBytes, LinkCounters};
+pub(crate) use users::uses;
 
 /// The name that every driver installs; without the version only its development package does.
 const LIBRARY: &str = "libnvidia-ml.so.1";
@@ -81,14 +83,20 @@ fn read(text: &str) -> Nvml {
     }
 }
 
+/// Opens the library; or why not.
+fn opened(library: &OsStr) -> Result<Library, String> {
+    let name = library.to_string_lossy();
+    // NO_GPUS: that there is none is an answer, not an error.
+    Library::builder().lib_path(library).flags(InitFlags::NO_GPUS).init().map_err(|error| match error {
+        NvmlError::LibloadingError(error) => format!("{name} cannot be loaded ({error})"),
+        error => format!("{name} does not start: {error}"),
+    })
+}
+
 /// Opens the library and asks it everything.
 fn asked_of(library: &OsStr) -> Result<Facts, String> {
     let name = library.to_string_lossy();
-    // NO_GPUS: that there is none is an answer, not an error.
-    let nvml = Library::builder().lib_path(library).flags(InitFlags::NO_GPUS).init().map_err(|error| match error {
-        NvmlError::LibloadingError(error) => format!("{name} cannot be loaded ({error})"),
-        error => format!("{name} does not start: {error}"),
-    })?;
+    let nvml = opened(library)?;
     let failed = |what: &str, error: NvmlError| format!("{name} does not say {what}: {error}");
     let count = nvml.device_count().map_err(|error| failed("how many GPUs there are", error))?;
     let devices: Vec<Device<'_>> = (0..count).filter_map(|index| nvml.device_by_index(index).ok()).collect();

@@ -2,11 +2,13 @@
 //!
 //! Read from its folder in `/proc` (proc(5)) and never asked of it: a program that is judged need not know. The PUs are those of all
 //! its threads together, because a program may bind its threads after it was started (OpenMP does), and then its first thread tells of
-//! one core only. What may not be read of another user's process is a value with the reason. `pages` counts memory, `gpus` finds the GPUs.
-//! Left out: when a thread last ran where, and which thread uses what memory.
+//! one core only. What may not be read of another user's process is a value with the reason. `pages` counts memory, `gpus` finds the GPUs, `closed` those
+//! that it may not open, `threads` says who its threads are. Left out: when a thread last ran where, and which thread uses what memory.
 
+mod closed;
 mod gpus;
 mod pages;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +23,10 @@ use crate::model::Topology;
 use crate::printable;
 use crate::process::{MemoryPolicy, in_folder};
 
-pub use gpus::UsableGpus;
+pub use closed::ClosedGpu;
+pub use gpus::{UsableGpus, having_open};
 pub use pages::{NodePages, Pages};
+pub use threads::{ThreadGroup, Threads, threads};
 
 /// A running process as it was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,7 +110,7 @@ fn under(root: &FsRoot, topology: &Topology, who: Who) -> Result<Running, NoProc
     Ok(Running {
         pid,
         program: status.ok().and_then(|lines| value_of(&lines, "Name").map(printable::name)),
-        pus: threads(root, &folder).or_else(|| own.affinity.clone()),
+        pus: pus(root, &folder).or_else(|| own.affinity.clone()),
         first_thread_pus: own.affinity,
         memory_nodes: own.memory_nodes,
         policy: own.policy,
@@ -117,7 +121,7 @@ fn under(root: &FsRoot, topology: &Topology, who: Who) -> Result<Running, NoProc
 }
 
 /// The PUs of all threads; nothing where no thread's file can be read. One that ends meanwhile is left out.
-fn threads(root: &FsRoot, folder: &str) -> Option<IdSet> {
+fn pus(root: &FsRoot, folder: &str) -> Option<IdSet> {
     let tasks = format!("{folder}/task");
     let affinity = |thread: &String| -> Option<IdSet> {
         let line = root.lines(&format!("{tasks}/{thread}/status"), &["Cpus_allowed_list"]).ok()?;

@@ -13,6 +13,14 @@ pub struct Check {
     /// Look at these running processes instead of this one and the ranks started with it
     #[arg(long, value_name = "PID[,PID...]", value_delimiter = ',', conflicts_with = "program")]
     pub pid: Vec<u32>,
+    /// Look at every process here that uses a GPU: those of the drivers' lists (NVML's, amdkfd's), else those that have a GPU's device file
+    /// open
+    #[arg(long, conflicts_with_all = ["pid", "program", "input", "rank", "ranks"])]
+    pub all: bool,
+    /// Show the threads of each too, and the processes that it started: how many of which name may run where. Else one line says it where
+    /// they are not bound alike
+    #[arg(long, conflicts_with_all = ["launch", "bandwidth"])]
+    pub threads: bool,
     /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) what is seen here: whether it would be right there
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
@@ -24,11 +32,11 @@ pub struct Check {
     pub ranks: Option<NonZeroUsize>,
     /// Judge this line as if it were run, and run nothing: "srun -n8 --cpu-bind=map_cpu:… --gpus-per-task=1 PROGRAM", of mpirun, mpiexec,
     /// numactl or taskset, or with a wrapper whose script is here
-    #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "program", "rank", "ranks"])]
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "all", "program", "rank", "ranks"])]
     pub launch: Option<String>,
     /// Measure instead whether this node's GPUs copy as fast as those like them: against each other, and against a baseline. Takes
     /// seconds; as a prologue run it once a node, while nothing else runs
-    #[arg(long, conflicts_with_all = ["pid", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]
+    #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]
     pub bandwidth: bool,
     /// What is normal for this class of hardware, as `numabench baseline` learned it
     #[arg(long, value_name = "BASELINE.json", requires = "bandwidth", help_heading = "Bandwidth")]

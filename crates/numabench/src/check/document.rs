@@ -2,10 +2,13 @@
 //!
 //! A form of its own and not the judge's types: names here stay as they are when those change.
 
+use std::collections::BTreeMap;
+
+use report::place::PlacedNic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::IdSet;
-use topo::running::Running;
+use topo::running::{Running, Threads};
 
 use super::seen::Seen;
 use super::table::Shown;
@@ -25,6 +28,7 @@ pub struct Document<'s> {
     missing: &'s IdSet,
     findings: Vec<Finding<'s>>,
     ipc: &'static str,
+    notes: &'s [String],
     fix: &'s [String],
 }
 
@@ -37,6 +41,13 @@ struct Rank<'s> {
     numa_nodes: &'s IdSet,
     closeness: Option<&'static str>,
     reason: &'s str,
+    /// How much of its memory is on NUMA nodes that are not its PUs', from 0 to 1.
+    remote_share: Option<f64>,
+    /// The adapter near its GPU.
+    nic: Option<&'s PlacedNic>,
+    /// The variables that tell it of an adapter.
+    nic_variables: &'s BTreeMap<String, String>,
+    threads: &'s Threads,
     seen: &'s Running,
 }
 
@@ -52,14 +63,18 @@ struct Finding<'s> {
 
 /// The document's bytes.
 pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
-    let both = shown.seen.iter().zip(&shown.judgement.ranks);
-    let ranks = both.map(|(seen, judged)| Rank {
+    let both = shown.seen.iter().zip(&shown.judgement.ranks).enumerate();
+    let ranks = both.map(|(at, (seen, judged))| Rank {
         name: seen.name(),
         rank: seen.rank,
         placed: judged.placed.name(),
         numa_nodes: &judged.nodes,
         closeness: judged.closeness.map(|closeness| closeness.name()),
         reason: &judged.why,
+        remote_share: shown.remote_share(at),
+        nic: shown.nics.get(at).and_then(Option::as_ref),
+        nic_variables: &seen.nic_variables,
+        threads: &seen.threads,
         seen: &seen.running,
     });
     let findings = shown.judgement.findings.iter().map(|finding| Finding {
@@ -77,6 +92,7 @@ pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
         missing: shown.missing,
         findings: findings.collect(),
         ipc: shown.judgement.ipc.name(),
+        notes: shown.notes,
         fix: shown.fix,
     }))
 }

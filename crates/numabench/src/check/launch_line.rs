@@ -15,7 +15,7 @@ use placement::{parse_map_cpu, parse_mask_cpu};
 use ranks::Launcher;
 use stats::IdSet;
 use topo::process::{MemoryPolicy, PolicyMode};
-use topo::running::{Pages, Running, UsableGpus};
+use topo::running::{Pages, Running, Threads, UsableGpus};
 use topo::visibility::Visible;
 use topo::{Cgroup, Topology};
 
@@ -277,6 +277,9 @@ impl Said {
                 running: running(rank, pus_of(rank), gpus, memory),
                 pool_pus: all.clone(),
                 pool_gpus: all_gpus(topology),
+                threads: Threads::default(),
+                nic_variables: BTreeMap::new(),
+                omp_threads: None,
             }
         };
         Ok((0..count).map(seen).collect())
@@ -301,7 +304,16 @@ impl Said {
         let missing: Vec<String> =
             asked.iter().filter(|index| device(index).is_none()).map(ToString::to_string).collect();
         let absent = (!missing.is_empty()).then(|| format!("GPU {} of {}", missing.join(","), topology.gpus.len()));
-        UsableGpus { devices: Some(devices), reason, variables: BTreeMap::new(), open: None, refused: None, absent }
+        UsableGpus {
+            devices: Some(devices),
+            reason,
+            variables: BTreeMap::new(),
+            open: None,
+            refused: None,
+            absent,
+            closed: Vec::new(),
+            in_use: None,
+        }
     }
 }
 

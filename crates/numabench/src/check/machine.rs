@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use topo::{Start, Topology};
+use topo::interconnect::Interconnect;
+use topo::{Start, Survey, Topology};
 
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -15,19 +16,27 @@ pub struct Machine {
     /// This machine.
     pub here: Start,
     /// The saved one that is judged by; `None`: this one.
-    pub saved: Option<Topology>,
+    pub saved: Option<Survey>,
 }
 
 impl Machine {
     /// Reads this machine, and the saved one where there is one.
     pub fn read(input: Option<&Path>) -> Result<Self, Fault> {
-        let saved = input.map(topo::from_xml).transpose().map_err(Fault::usage)?;
+        let saved = input.map(topo::survey_xml).transpose().map_err(Fault::usage)?;
         let here = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
         Ok(Self { here, saved })
     }
 
     /// The machine that is judged by.
     pub fn judged_by(&self) -> &Topology {
-        self.saved.as_ref().unwrap_or(&self.here.topology)
+        self.saved.as_ref().map_or(&self.here.topology, |saved| &saved.topology)
+    }
+
+    /// What lies between its GPUs and network adapters. Of this machine it is read now: only who shows the table needs it, and not each rank.
+    pub fn interconnect(&self) -> Option<Interconnect> {
+        match &self.saved {
+            Some(saved) => Some(saved.interconnect.clone()),
+            None => topo::survey().ok().map(|survey| survey.interconnect),
+        }
     }
 }

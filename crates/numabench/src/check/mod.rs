@@ -10,6 +10,7 @@
 //! * `launch_line` the ranks of a line that was pasted and not run;
 //! * `key` what the ranks of a node have in common, `rendezvous` how they find one another there, without MPI;
 //! * `bandwidth` measures instead (`--bandwidth`);
+//! * `threads` who works for a rank, and where;
 //! * `fix` the line that would put it right, `table` and `document` what is shown.
 //!
 //! Whether a placement is good is `placement::judge`'s to say. A node is judged by itself: ranks on other nodes share nothing with it.
@@ -25,6 +26,7 @@ pub mod seen;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod threads;
 #[cfg(test)]
 #[path = "../../../exec/src/machine.rs"]
 #[expect(dead_code, reason = "what exec's own tests use of it")]

@@ -7,12 +7,14 @@ use placement::judge::{Observed, Pool};
 use ranks::{Launch, Launcher};
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
+use topo::gpu_users::GpuUsers;
 use topo::model::Source;
 use topo::process::PolicyMode;
-use topo::running::{NoProcess, Running, Who, environment, running};
+use topo::running::{NoProcess, Running, Threads, UsableGpus, Who, environment, running, threads};
 use topo::{Topology, ancestor};
 
 use super::machine::Machine;
+use crate::place::nic;
 
 /// Where a policy is from that a pasted launch line gives.
 pub const LAUNCH_LINE: &str = "the launch line";
@@ -28,31 +30,61 @@ pub struct Seen {
     pub pool_pus: IdSet,
     /// GPUs that it could have had.
     pub pool_gpus: Vec<PciAddress>,
+    /// Its threads, and the processes that it started.
+    pub threads: Threads,
+    /// The variables by which it is told of a network adapter.
+    pub nic_variables: BTreeMap<String, String>,
+    /// How many threads OpenMP is told to have (the outermost level); `None` where it is not told.
+    pub omp_threads: Option<u32>,
 }
 
 impl Seen {
     /// This process.
     pub fn of_this(machine: &Machine, launch: &Launch) -> Result<Self, NoProcess> {
+        let variables = environment(Who::This).unwrap_or_default();
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
         let seen = Self {
             rank,
             running: running(machine.judged_by(), Who::This)?,
             pool_pus: pus(machine, launch.launcher),
             pool_gpus: gpus(machine),
+            // Of this program, which is none that matters.
+            threads: Threads::default(),
+            omp_threads: omp_threads(&variables),
+            nic_variables: nic::of_adapters(variables),
         };
         Ok(seen)
     }
 
-    /// Another process.
-    pub fn of_pid(machine: &Machine, pid: u32) -> Result<Self, NoProcess> {
-        let running = running(machine.judged_by(), Who::Pid(pid))?;
+    /// Another process, whose GPUs are those on which `users` has it.
+    pub fn of_pid(machine: &Machine, pid: u32, users: &GpuUsers) -> Result<Self, NoProcess> {
+        let mut running = running(machine.judged_by(), Who::Pid(pid))?;
+        running.gpus = running.gpus.by_use(pid, users);
         let variables = environment(Who::Pid(pid)).unwrap_or_default();
         let launch = Launch::sensed(|name| variables.get(name).cloned());
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
         // Its affinity may be widened to its cpuset by whoever may change it at all.
         let cpuset = running.cgroup.pus.clone().unwrap_or_else(|| of_cpuset(&machine.here.topology));
         let online = cpuset.minus(&machine.here.topology.allowed.offline_pus);
-        Ok(Self { rank, running, pool_pus: online, pool_gpus: Vec::new() })
+        Ok(Self {
+            rank,
+            running,
+            pool_pus: online,
+            pool_gpus: Vec::new(),
+            threads: threads(Who::Pid(pid)),
+            omp_threads: omp_threads(&variables),
+            nic_variables: nic::of_adapters(variables),
+        })
+    }
+
+    /// How much of its memory is on none of these nodes, from 0 to 1; `None` where it is not known, or there is none.
+    pub fn remote_share(&self, near: &IdSet) -> Option<f64> {
+        let nodes = self.running.pages.nodes.as_ref().filter(|_| !near.is_empty())?;
+        let bytes = |is_counted: &dyn Fn(u32) -> bool| -> u64 {
+            nodes.iter().filter(|pages| is_counted(pages.node)).map(|pages| pages.bytes).sum()
+        };
+        let all = bytes(&|_| true);
+        (all > 0).then(|| bytes(&|node| !near.contains(node)) as f64 / all as f64)
     }
 
     /// What messages call it.
@@ -93,6 +125,7 @@ impl Seen {
             pages: seen.pages.nodes.iter().flatten().map(|pages| (pages.node, pages.bytes)).collect::<BTreeMap<_, _>>(),
             gpus: seen.gpus.devices.clone().ok_or_else(|| seen.gpus.reason.clone()),
             absent: seen.gpus.absent.clone(),
+            closed: closed(&seen.gpus),
             refused: seen.gpus.refused.clone(),
         }
     }
@@ -144,4 +177,15 @@ fn gpus(machine: &Machine) -> Vec<PciAddress> {
     let of_step = step.gpus.share.usable.or(&step.gpus.share.other_tasks);
     let gpus = machine.here.topology.gpus.iter().filter(|gpu| of_step.contains(gpu.index));
     gpus.map(|gpu| gpu.pci).collect()
+}
+
+fn omp_threads(variables: &BTreeMap<String, String>) -> Option<u32> {
+    variables.get("OMP_NUM_THREADS")?.split(',').next()?.trim().parse().ok()
+}
+
+/// `GPUs 0000:c1:00.0, 0000:c6:00.0: /dev/kfd is of …`; nothing where all may be opened.
+fn closed(gpus: &UsableGpus) -> Option<String> {
+    let why = gpus.closed.first().map(|gpu| &gpu.why)?;
+    let which: Vec<String> = gpus.closed.iter().map(|gpu| gpu.pci.to_string()).collect();
+    Some(format!("{} {}: {why}", if which.len() == 1 { "GPU" } else { "GPUs" }, which.join(", ")))
 }

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use placement::judge::{Finding, Ipc, Judgement, Placed};
+use report::place::PlacedNic;
 use stats::{IdSet, PciAddress};
 use topo::Topology;
 use topo::model::Source;
 
 use super::seen::Seen;
+use super::threads;
+use crate::place::nic;
 
 /// What is shown of a node.
 pub struct Shown<'s> {
@@ -28,11 +31,23 @@ pub struct Shown<'s> {
     pub waited: Duration,
     /// The code's meaning.
     pub placed: Placed,
+    /// The adapter near the GPU of each rank; none where it has no GPU or several.
+    pub nics: &'s [Option<PlacedNic>],
+    /// Whether each group of threads has a row.
+    pub threads: bool,
+    /// What is to be known beside what was found.
+    pub notes: &'s [String],
     /// The lines that put it right.
     pub fix: &'s [String],
 }
 
 impl Shown<'_> {
+    /// How much of a rank's memory is on nodes that are not its PUs', from 0 to 1. Not by a saved machine, whose nodes are others.
+    pub fn remote_share(&self, rank: usize) -> Option<f64> {
+        let near = &self.judgement.ranks[rank].nodes;
+        (self.topology.source == Source::ThisSystem).then(|| self.seen[rank].remote_share(near))?
+    }
+
     fn index(&self, pci: PciAddress) -> Option<u32> {
         self.topology.gpu_at(pci).map(|gpu| gpu.index)
     }
@@ -49,31 +64,37 @@ pub fn table(shown: &Shown<'_>) -> String {
     if let Source::XmlFile { path } = &shown.topology.source {
         line(&mut text, &format!("judged by the saved machine {path}, not by this one; memory is not judged"));
     }
-    let heads = ["who", "PUs", "NUMA", "memory", "pages", "GPU", "locality"].map(str::to_owned);
+    if shown.seen.is_empty() {
+        in_notes(&mut text, shown);
+        return text + "unknown: nobody was seen\n";
+    }
+    let has_nic = shown.nics.iter().any(Option::is_some);
+    let heads = ["who", "PUs", "NUMA", "memory", "pages", "GPU", "locality", "NIC"].map(str::to_owned);
     let (told, folded) = told(shown);
     let rows = told.iter().map(|rank| {
         let (seen, judged) = (&shown.seen[*rank], &shown.judgement.ranks[*rank]);
+        let nic = shown.nics.get(*rank).and_then(Option::as_ref);
         [
             seen.name(),
             seen.running.pus.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string),
             if judged.nodes.is_empty() { "?".to_owned() } else { judged.nodes.to_string() },
             policy(seen),
-            pages(seen),
+            pages(seen, shown.remote_share(*rank)),
             gpus(shown, seen),
             judged.closeness.map_or("-", |closeness| closeness.text()).to_owned(),
+            nic.map_or_else(|| "-".to_owned(), |nic| format!("{} {}", nic.name, nic.level)),
         ]
     });
-    let rows: Vec<[String; 7]> = std::iter::once(heads).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    for row in &rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        line(&mut text, format!("  {}", cells.join("  ")).trim_end());
-    }
+    let rows: Vec<[String; 8]> = std::iter::once(heads).chain(rows).collect();
+    in_columns(&mut text, &rows, if has_nic { 8 } else { 7 });
     if let Some(folded) = folded {
         line(&mut text, &format!("  {folded}"));
     }
+    threads_of(&mut text, shown, &told);
     findings(&mut text, shown);
+    adapters(&mut text, shown);
+    openmp(&mut text, shown);
+    in_notes(&mut text, shown);
     if !shown.missing.is_empty() {
         let (missing, waited) = (shown.missing, shown.waited.as_secs_f64());
         let who = if missing.len() == 1 { "rank" } else { "ranks" };
@@ -93,6 +114,65 @@ pub fn table(shown: &Shown<'_>) -> String {
         line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
     }
     text
+}
+
+fn in_notes(text: &mut String, shown: &Shown<'_>) {
+    shown.notes.iter().for_each(|note| line(text, &format!("note: {note}")));
+}
+
+/// Rows as wide as their cells; only the first columns of each.
+fn in_columns<const N: usize>(text: &mut String, rows: &[[String; N]], columns: usize) {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        line(text, format!("  {}", cells.join("  ")).trim_end());
+    }
+}
+
+/// The threads of the ranks that have a row: a line for those that are not bound alike, or a row a group.
+fn threads_of(text: &mut String, shown: &Shown<'_>, told: &[usize]) {
+    for seen in told.iter().map(|rank| &shown.seen[*rank]) {
+        if !shown.threads {
+            if let Some(folded) = threads::folded(&seen.threads) {
+                line(text, &format!("{}: {folded}", seen.name()));
+            }
+        } else if !seen.threads.own.is_empty() {
+            line(text, &format!("{}: threads, and processes that it started", seen.name()));
+            in_columns(text, &threads::rows(&seen.threads), 4);
+        }
+    }
+}
+
+/// Ranks whose OpenMP is told to have more threads than they have PUs; those that are told the same are one line.
+fn openmp(text: &mut String, shown: &Shown<'_>) {
+    let mut crowded: BTreeMap<(u32, usize), Vec<String>> = BTreeMap::new();
+    for seen in shown.seen {
+        let both = seen.omp_threads.zip(seen.running.pus.as_ref().map(IdSet::len));
+        if let Some((threads, pus)) = both.filter(|(threads, pus)| *threads as usize > *pus) {
+            crowded.entry((threads, pus)).or_default().push(seen.name());
+        }
+    }
+    for ((threads, pus), names) in crowded {
+        let who = match &names[..] {
+            [one] => format!("{one} has"),
+            [first, ..] => format!("{} ranks ({first}, …) have", names.len()),
+            [] => continue,
+        };
+        let pus = format!("{pus} {}", if pus == 1 { "PU" } else { "PUs" });
+        line(text, &format!("note: {who} OMP_NUM_THREADS={threads} and {pus}: threads take turns"));
+    }
+}
+
+/// Ranks that a variable sends to another adapter than the one near their GPU.
+fn adapters(text: &mut String, shown: &Shown<'_>) {
+    for (rank, seen) in shown.seen.iter().enumerate() {
+        let Some(near) = shown.nics.get(rank).and_then(Option::as_ref) else { continue };
+        for variable in nic::elsewhere(near, &seen.nic_variables) {
+            let name = seen.name();
+            line(text, &format!("note: {name} is told {variable}, and the adapter near its GPU is {}", near.name));
+        }
+    }
 }
 
 /// The ranks that have a row, the wrong ones first, and the line that stands for the others.
@@ -153,8 +233,14 @@ fn policy(seen: &Seen) -> String {
     }
 }
 
-/// `3: 12 MiB`, the node with most of it first; two nodes at most.
-fn pages(seen: &Seen) -> String {
+/// `3: 12 MiB`, the node with most of it first; two nodes at most. And how much is on nodes that are not its PUs', where some is.
+fn pages(seen: &Seen, remote: Option<f64>) -> String {
+    let percent = (remote.unwrap_or(0.0) * 100.0).round();
+    let remote = if percent >= 1.0 { format!(" ({percent:.0} % remote)") } else { String::new() };
+    by_node(seen) + &remote
+}
+
+fn by_node(seen: &Seen) -> String {
     let Some(nodes) = &seen.running.pages.nodes else { return "?".to_owned() };
     let mut nodes: Vec<(u32, u64)> = nodes.iter().map(|pages| (pages.node, pages.bytes)).collect();
     nodes.sort_by_key(|(node, bytes)| (std::cmp::Reverse(*bytes), *node));
@@ -192,23 +278,16 @@ fn gpus(shown: &Shown<'_>, seen: &Seen) -> String {
     }
 }
 
+/// `WRONG: 1 of 8 ranks, 2 unknown`, `unknown: 2 of 8 ranks`, `well placed: 8 of 8 ranks`. Ranks that did not answer are unknown ones.
 fn sum(shown: &Shown<'_>) -> String {
     let count = |wanted: Placed| shown.judgement.ranks.iter().filter(|rank| rank.placed == wanted).count();
-    let parts = [Placed::Well, Placed::Unknown, Placed::Misplaced]
-        .map(|placed| (count(placed), placed.name()))
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"));
-    let parts: Vec<String> = parts.collect();
-    if shown.placed == Placed::Misplaced {
-        let (wrong, all) = (count(Placed::Misplaced), shown.judgement.ranks.len());
-        let unknown = count(Placed::Unknown);
-        let unknown = if unknown == 0 { String::new() } else { format!(", {unknown} unknown") };
-        return format!("WRONG: {wrong} of {all} {}{unknown}", if all == 1 { "rank" } else { "ranks" });
+    let all = shown.seen.len() + shown.missing.len();
+    let unknown = count(Placed::Unknown) + shown.missing.len();
+    let of_all = format!("of {all} {}", if all == 1 { "rank" } else { "ranks" });
+    match shown.placed {
+        Placed::Misplaced if unknown > 0 => format!("WRONG: {} {of_all}, {unknown} unknown", count(Placed::Misplaced)),
+        Placed::Misplaced => format!("WRONG: {} {of_all}", count(Placed::Misplaced)),
+        Placed::Unknown => format!("unknown: {unknown} {of_all}"),
+        Placed::Well => format!("well placed: {all} {of_all}"),
     }
-    format!(
-        "{}: {}",
-        shown.placed.name(),
-        if parts.is_empty() { "nobody was seen".to_owned() } else { parts.join(", ") }
-    )
 }

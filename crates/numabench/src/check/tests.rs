@@ -1,13 +1,16 @@
 //! Fixes in each launcher's words, the pool, and the table, of ranks made by hand on the small machine of `exec`'s tests: GPUs 2 and 3
 //! on node 0 with PUs 0-3 and 8-11, GPUs 0 and 1 on node 1 with PUs 4-7 and 12-15.
 
+use std::collections::BTreeMap;
+
 use placement::Situation;
 use placement::judge::{Kind, Placed, judge};
 use ranks::Launcher;
+use report::place::PlacedNic;
 use stats::IdSet;
 use topo::Cgroup;
 use topo::process::{MemoryPolicy, PolicyMode};
-use topo::running::{NodePages, Pages, Running, UsableGpus};
+use topo::running::{ClosedGpu, NodePages, Pages, Running, ThreadGroup, Threads, UsableGpus};
 use topo::visibility::Visible;
 
 use super::fix::{Case, lines};
@@ -42,9 +45,19 @@ fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
             open: None,
             refused: Some(Vec::new()),
             absent: None,
+            closed: Vec::new(),
+            in_use: None,
         },
     };
-    Seen { rank: Some(rank), running, pool_pus: set("0-15"), pool_gpus: Vec::new() }
+    Seen {
+        rank: Some(rank),
+        running,
+        pool_pus: set("0-15"),
+        pool_gpus: Vec::new(),
+        threads: Threads::default(),
+        nic_variables: BTreeMap::new(),
+        omp_threads: None,
+    }
 }
 
 /// The fix for these ranks, which this launcher started.
@@ -109,9 +122,74 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
         waited: std::time::Duration::from_secs(2),
         judgement: &judgement,
         placed: Placed::Misplaced,
+        nics: &[],
+        threads: false,
+        notes: &[],
         fix: &["srun --cpu-bind=map_cpu:4,0".to_owned()],
     };
     insta::assert_snapshot!(table(&shown));
+}
+
+/// What the table says of these on the small machine, with these adapters.
+fn shown(seen: &[Seen], nics: &[Option<PlacedNic>], threads: bool, missing: &str) -> String {
+    let topology = machine();
+    let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
+    let judgement = judge(&topology, &pool(seen), &observed);
+    let complete = missing.is_empty();
+    table(&Shown {
+        host: "n7",
+        launch: "processes looked at from outside",
+        topology: &topology,
+        seen,
+        missing: &set(missing),
+        waited: std::time::Duration::from_secs(2),
+        judgement: &judgement,
+        placed: if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) },
+        nics,
+        threads,
+        notes: &["NVML is not here".to_owned()],
+        fix: &[],
+    })
+}
+
+#[test]
+fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
+    let mut one = rank(0, "4-7", &[0]);
+    one.running.pages.nodes = Some(vec![NodePages { node: 0, bytes: 1 << 20 }, NodePages { node: 1, bytes: 3 << 20 }]);
+    let group = |pus: &str, count| ThreadGroup { name: "a.out".to_owned(), pus: set(pus), count };
+    one.threads.own = vec![group("4-7", 1), group("5", 1), group("6", 1)];
+    one.nic_variables = BTreeMap::from([("UCX_NET_DEVICES".to_owned(), "mlx5_3:1".to_owned())]);
+    one.omp_threads = Some(8);
+    one.running.gpus.closed = vec![ClosedGpu { pci: address(3), why: "/dev/kfd is of user 0".to_owned() }];
+    let near = PlacedNic {
+        name: "mlx5_0".to_owned(),
+        pci_address: address(0),
+        level: "PIX".to_owned(),
+        source: "PCI".to_owned(),
+        variables: Vec::new(),
+    };
+    let told = shown(&[one.clone()], &[Some(near)], false, "");
+    for words in [
+        "1: 3 MiB, 0: 1 MiB (25 % remote)  0 0000:01:00.0  NUMA-local  mlx5_0 PIX\n",
+        "\nrank 0: 3 threads: 2 on one PU each (5-6), 1 on 4-7 (a.out)\n",
+        "note: rank 0 is told UCX_NET_DEVICES=mlx5_3:1, and the adapter near its GPU is mlx5_0\n",
+        "note: rank 0 cannot open GPU 0000:04:00.0: /dev/kfd is of user 0\n",
+        "note: rank 0 has OMP_NUM_THREADS=8 and 4 PUs: threads take turns\n",
+        "note: NVML is not here\n",
+        "well placed: 1 of 1 rank\n",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let rows = shown(&[one], &[], true, "");
+    assert!(rows.contains("\n  1 thread  a.out  4-7\n  1 thread  a.out  5\n") && !rows.contains("NIC"), "{rows}");
+}
+
+#[test]
+fn ranks_that_did_not_answer_are_counted_and_nobody_is_no_table() {
+    let missing = shown(&[rank(0, "4-7", &[0])], &[], false, "1");
+    assert!(missing.ends_with("\nunknown: 1 of 2 ranks\n"), "{missing}");
+    let nobody = shown(&[], &[], false, "");
+    assert_eq!(nobody, "n7: processes looked at from outside\nnote: NVML is not here\nunknown: nobody was seen\n");
 }
 
 #[test]
@@ -139,6 +217,9 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
         waited: std::time::Duration::from_secs(2),
         judgement: &judgement,
         placed: Placed::Misplaced,
+        nics: &[],
+        threads: false,
+        notes: &[],
         fix: &[],
     };
     let text = table(&shown);

@@ -10,7 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use placement::judge::{Finding, Judgement, Kind, Placed, Pool, judge};
 use ranks::{Launch, Launcher};
-use stats::IdSet;
+use report::place::PlacedNic;
+use stats::{IdSet, PciAddress};
+use topo::gpu_users::gpu_users;
+use topo::running::having_open;
 
 use crate::args::check::Check;
 use crate::check::launch_line::{self, LineError};
@@ -23,6 +26,7 @@ use crate::cmd::exec::not_started;
 use crate::document::hostname;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::place::nic;
 use crate::terminal;
 
 /// Runs the command.
@@ -51,30 +55,13 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
 
 /// Looks, judges and shows.
 fn look(args: &Check) -> Result<Exit, Fault> {
-    let launch = told(Launch::here(), args)?;
+    let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let machine = Machine::read(args.input.as_deref())?;
     match &args.launch {
         Some(line) => of_line(args, line, &machine),
-        None if args.pid.is_empty() => of_launch(args, &launch, &machine),
+        None if args.pid.is_empty() && !args.all => of_launch(args, &launch, &machine),
         None => of_processes(args, &machine),
     }
-}
-
-/// The launch, with what the user says of this process's place on its node.
-fn told(launch: Launch, args: &Check) -> Result<Launch, Fault> {
-    let local_size = args.ranks.map(NonZeroUsize::get).or(launch.local_size);
-    let local_rank = args.rank.or(launch.local_rank);
-    if let (Some(rank), Some(size), Some(_)) = (local_rank, local_size, args.rank)
-        && rank >= size
-    {
-        return Err(Fault::usage(anyhow::anyhow!(
-            "rank {rank} of {size}: ranks are numbered from 0, so --rank is 0 to {}",
-            size - 1
-        )));
-    }
-    let is_alone = launch.launcher == Launcher::Nobody;
-    let rank = if is_alone { args.rank.or(launch.rank) } else { launch.rank };
-    Ok(Launch { local_rank, local_size, rank, ..launch })
 }
 
 /// The ranks that a line would start.
@@ -88,16 +75,43 @@ fn of_line(args: &Check, line: &str, machine: &Machine) -> Result<Exit, Fault> {
     show(
         args,
         machine,
-        &Group { seen: launched.ranks, missing: IdSet::default(), launcher: Some(launched.launcher), words },
+        &Group {
+            seen: launched.ranks,
+            missing: IdSet::default(),
+            launcher: Some(launched.launcher),
+            words,
+            notes: Vec::new(),
+        },
     )
 }
 
-/// Running processes, looked at from outside.
+/// Running processes, looked at from outside: those that were named, or all that use a GPU.
 fn of_processes(args: &Check, machine: &Machine) -> Result<Exit, Fault> {
-    let all = args.pid.iter().map(|pid| Seen::of_pid(machine, *pid).map_err(Fault::usage));
-    let all = all.collect::<Result<Vec<_>, _>>()?;
-    let words = format!("{} looked at from outside", if all.len() == 1 { "a process" } else { "processes" });
-    show(args, machine, &Group { seen: all, missing: IdSet::default(), launcher: None, words })
+    let topology = machine.judged_by();
+    let users = gpu_users(topology);
+    let pids = match (args.all, users.asked.is_empty()) {
+        (false, _) => args.pid.clone(),
+        (true, false) => users.pids(),
+        (true, true) => having_open(topology),
+    };
+    let how = match &users.asked[..] {
+        [] => "GPUs by device files and variables".to_owned(),
+        asked => format!("GPUs by the list of processes of {}", asked.join(" and ")),
+    };
+    let how = if topology.gpus.is_empty() { String::new() } else { format!(", {how}") };
+    // Of those that nobody named one may have ended meanwhile.
+    let seen = pids.iter().map(|pid| Seen::of_pid(machine, *pid, &users));
+    let all: Vec<Seen> = match args.all {
+        true => seen.filter_map(Result::ok).collect(),
+        false => seen.collect::<Result<_, _>>().map_err(Fault::usage)?,
+    };
+    let words = match all.len() {
+        0 => format!("no process that uses a GPU is seen here{how}"),
+        1 => format!("a process looked at from outside{how}"),
+        count => format!("{count} processes looked at from outside{how}"),
+    };
+    let notes = users.silent;
+    show(args, machine, &Group { seen: all, missing: IdSet::default(), launcher: None, words, notes })
 }
 
 /// This process, or all ranks of this launch on this node.
@@ -109,12 +123,20 @@ fn of_launch(args: &Check, launch: &Launch, machine: &Machine) -> Result<Exit, F
         _ => {
             let words =
                 format!("one process of {}, which does not say how many are on this node", launch.launcher.name());
-            return show(args, machine, &Group { seen: vec![own], missing: IdSet::default(), launcher, words });
+            return show(
+                args,
+                machine,
+                &Group { seen: vec![own], missing: IdSet::default(), launcher, words, notes: Vec::new() },
+            );
         }
     };
     if size == 1 {
         let words = in_words(launch, machine, 1);
-        return show(args, machine, &Group { seen: vec![own], missing: IdSet::default(), launcher, words });
+        return show(
+            args,
+            machine,
+            &Group { seen: vec![own], missing: IdSet::default(), launcher, words, notes: Vec::new() },
+        );
     }
     let no_result = |error| Fault::new(Exit::Undecided, error);
     let place = rendezvous::Place::of(&key(launch), args.timeout);
@@ -126,7 +148,8 @@ fn of_launch(args: &Check, launch: &Launch, machine: &Machine) -> Result<Exit, F
     said.insert(rank, own);
     let missing = missing(&said, size);
     let words = in_words(launch, machine, size);
-    let shown = show(args, machine, &Group { seen: said.into_values().collect(), missing, launcher, words });
+    let shown =
+        show(args, machine, &Group { seen: said.into_values().collect(), missing, launcher, words, notes: Vec::new() });
     first.answer(shown.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code());
     shown
 }
@@ -137,6 +160,8 @@ struct Group {
     missing: IdSet,
     launcher: Option<Launcher>,
     words: String,
+    /// What is to be known beside what is found.
+    notes: Vec<String>,
 }
 
 /// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.
@@ -148,7 +173,7 @@ fn judged(machine: &Machine, seen: &[Seen]) -> (Pool, Judgement) {
     let is_open = |found: &Finding| found.kind == Kind::FarFromGpu && found.weight == Placed::Unknown;
     match &machine.saved {
         Some(saved) if judgement.findings.iter().any(is_open) => {
-            let pool = Pool { pus: pool.pus.or(&saved.allowed.pus), ..pool };
+            let pool = Pool { pus: pool.pus.or(&saved.topology.allowed.pus), ..pool };
             let judgement = judge(topology, &pool, &observed);
             (pool, judgement)
         }
@@ -161,7 +186,8 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
     let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
     let (pool, judgement) = judged(machine, seen);
     let complete = group.missing.is_empty();
-    let placed = if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
+    let nobody = seen.is_empty();
+    let placed = if complete && !nobody { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
     let host = hostname(&machine.here.topology);
     let (launcher, situation) = (group.launcher, seen::situation(machine, seen));
     let fix = fix::lines(&fix::Case {
@@ -175,8 +201,21 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
         complete,
     });
     let (launch, missing, judgement) = (group.words.as_str(), &group.missing, &judgement);
-    let waited = args.timeout;
-    let shown = Shown { host: &host, launch, topology, seen, missing, waited, judgement, placed, fix: &fix };
+    let (waited, threads, notes, nics) = (args.timeout, args.threads, group.notes.as_slice(), nics(machine, seen));
+    let shown = Shown {
+        host: &host,
+        launch,
+        topology,
+        seen,
+        missing,
+        waited,
+        judgement,
+        placed,
+        nics: &nics,
+        threads,
+        notes,
+        fix: &fix,
+    };
     let bytes = if args.json {
         document::bytes(&shown).map_err(|error| Fault::new(Exit::NoResult, error))?
     } else {
@@ -193,6 +232,20 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
         Placed::Misplaced => Exit::Finding,
         Placed::Unknown => Exit::Undecided,
     })
+}
+
+/// The adapter near the GPU of each that has one GPU.
+fn nics(machine: &Machine, seen: &[Seen]) -> Vec<Option<PlacedNic>> {
+    let only = |seen: &Seen| match seen.running.gpus.devices.as_deref() {
+        Some([one]) => one.pci,
+        _ => None,
+    };
+    let gpus: Vec<Option<PciAddress>> = seen.iter().map(only).collect();
+    if gpus.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let Some(interconnect) = machine.interconnect() else { return Vec::new() };
+    gpus.into_iter().map(|gpu| nic::near(&interconnect, gpu?)).collect()
 }
 
 /// `4 ranks of srun here, Slurm job 7, step 0`.

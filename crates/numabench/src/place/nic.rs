@@ -58,10 +58,41 @@ pub fn told(
     (unset, said)
 }
 
+/// The variables that name an adapter or say how one is chosen, as far as numabench knows them.
+const NAMING: [&str; 6] = [
+    "FI_CXI_DEVICE_NAME",
+    "MPICH_OFI_NIC_MAPPING",
+    "MPICH_OFI_NIC_POLICY",
+    "NCCL_IB_HCA",
+    "UCX_NET_DEVICES",
+    "OMPI_MCA_btl_openib_if_include",
+];
+
+/// Those of a process's variables that are of network adapters.
+pub fn of_adapters(variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    variables.into_iter().filter(|(name, _)| NAMING.contains(&name.as_str())).collect()
+}
+
+/// The variables that name other adapters than this one, as `NAME=value`. What excludes (`^`) or leaves the choice to the library names none.
+pub fn elsewhere(near: &PlacedNic, set: &BTreeMap<String, String>) -> Vec<String> {
+    let wanted = |(variable, value): &(&str, String)| {
+        let told = set.get(*variable).filter(|told| !told.trim().is_empty() && !told.starts_with('^'))?;
+        // `mlx5_0:1` and `=mlx5_0` name mlx5_0, and NCCL takes `mlx5` for all that begin with it.
+        let plain = |text: &str| text.trim().trim_start_matches('=').split(':').next().unwrap_or_default().to_owned();
+        let is_named = |one: &str| plain(one) == plain(value) || one == "all" || one == "any";
+        let is_all = *variable == "NCCL_IB_HCA"
+            && !told.starts_with('=')
+            && told.split(',').any(|one| plain(value).starts_with(&plain(one)));
+        let is_rule = *variable == "MPICH_OFI_NIC_POLICY";
+        (!is_rule && !is_all && !told.split(',').any(is_named)).then(|| format!("{variable}={told}"))
+    };
+    variables(&near.name).iter().filter_map(wanted).collect()
+}
+
 /// How each stack is told to take the adapter of this name.
 fn variables(name: &str) -> Vec<Variable> {
     let slingshot =
-        ["hsn", "cxi"].iter().find_map(|prefix| name.strip_prefix(prefix)).filter(|number| !number.is_empty());
+        ["hsn", "hsi", "cxi"].iter().find_map(|prefix| name.strip_prefix(prefix)).filter(|number| !number.is_empty());
     match slingshot {
         Some(number) => {
             vec![("FI_CXI_DEVICE_NAME", format!("cxi{number}")), ("MPICH_OFI_NIC_POLICY", "GPU".to_owned())]
@@ -106,8 +137,34 @@ mod tests {
             variables(name).into_iter().map(|(name, value)| format!("{name}={value}")).collect()
         };
         assert_eq!(said("mlx5_3"), ["UCX_NET_DEVICES=mlx5_3:1", "NCCL_IB_HCA=mlx5_3"]);
-        assert_eq!(said("hsn1"), ["FI_CXI_DEVICE_NAME=cxi1", "MPICH_OFI_NIC_POLICY=GPU"]);
+        for slingshot in ["hsn1", "hsi1", "cxi1"] {
+            assert_eq!(said(slingshot), ["FI_CXI_DEVICE_NAME=cxi1", "MPICH_OFI_NIC_POLICY=GPU"]);
+        }
         assert!(said("ib0").is_empty());
+    }
+
+    #[test]
+    fn a_variable_that_names_another_adapter_is_told_and_one_that_leaves_the_choice_is_not() {
+        let near = |name: &str| PlacedNic {
+            name: name.to_owned(),
+            pci_address: PciAddress { domain: 0, bus: 1, device: 0, function: 0 },
+            level: "PIX".to_owned(),
+            source: "PCI".to_owned(),
+            variables: Vec::new(),
+        };
+        let other = |name: &str, variable: &str, value: &str| {
+            elsewhere(&near(name), &BTreeMap::from([(variable.to_owned(), value.to_owned())])).len()
+        };
+        for (value, found) in [("mlx5_0:1", 0), ("mlx5_3:1,mlx5_0:1", 0), ("mlx5_3:1", 1), ("all", 0), ("", 0)] {
+            assert_eq!(other("mlx5_0", "UCX_NET_DEVICES", value), found, "{value}");
+        }
+        for (value, found) in [("mlx5", 0), ("=mlx5_0", 0), ("=mlx5_1", 1), ("mlx5_1:1", 1), ("^mlx5_0", 0)] {
+            assert_eq!(other("mlx5_0", "NCCL_IB_HCA", value), found, "{value}");
+        }
+        assert_eq!(other("hsn2", "FI_CXI_DEVICE_NAME", "cxi0"), 1);
+        assert_eq!(other("hsn2", "MPICH_OFI_NIC_POLICY", "NUMA"), 0);
+        let of = |name: &str| of_adapters(BTreeMap::from([(name.to_owned(), "x".to_owned())])).len();
+        assert_eq!((of("NCCL_IB_HCA"), of("AWS_SECRET")), (1, 0));
     }
 
     #[test]

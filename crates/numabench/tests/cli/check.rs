@@ -87,6 +87,58 @@ fn running_processes_are_judged_together_and_the_fix_moves_them() -> Done {
 }
 
 #[test]
+fn a_running_program_is_seen_with_its_bound_threads_and_what_it_started() -> Done {
+    if !has_two()? {
+        return Ok(());
+    }
+    // A shell on both PUs that has started a program on one of them.
+    let mut shell = Command::new("sh").args(["-c", "taskset -c 1 sleep 1000 & wait"]).stdin(Stdio::null()).spawn()?;
+    let pid = shell.id().to_string();
+    let children = format!("/proc/{pid}/task/{pid}/children");
+    let is_sleep = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
+    let child = loop {
+        match std::fs::read_to_string(&children)?.split_whitespace().find(|pid| is_sleep(pid)) {
+            Some(child) => break child.to_owned(),
+            None => thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let check = |options: &[&str]| run(&[&["check", "--pid", &pid][..], options].concat());
+    let (folded, rows, document) = (check(&[]), check(&["--threads"]), check(&["--json"]));
+    Command::new("kill").arg(&child).status()?;
+    shell.wait()?;
+    assert!(folded.out.contains("started 1 process: 1 sleep on 1\n"), "{}", folded.out);
+    assert!(rows.out.contains("\n  1 process  sleep  1\n"), "{}", rows.out);
+    let document = document.json()?;
+    assert_eq!(document["ranks"][0]["threads"]["children"][0]["name"], "sleep", "{document:#}");
+    assert_eq!(document["ranks"][0]["remote_share"], 0.0, "{document:#}");
+    Ok(())
+}
+
+#[test]
+fn of_all_that_use_a_gpu_there_is_nobody_where_no_gpu_is() -> Done {
+    let has_gpu = run(&["topo", "--json"]).well().json()?["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty());
+    if has_gpu {
+        skipped("check --all without a GPU: there is one here");
+        return Ok(());
+    }
+    let nobody = run(&["check", "--all"]);
+    assert_eq!(nobody.code, Some(6), "{}{}", nobody.out, nobody.err);
+    assert!(nobody.out.contains("no process that uses a GPU is seen here"), "{}", nobody.out);
+    run(&["check", "--all", "--pid", "1"]).refused(2, &["--all", "--pid"]);
+    Ok(())
+}
+
+#[test]
+fn the_adapter_near_a_ranks_gpu_is_named_and_a_variable_that_names_another_is_told() {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
+    let told =
+        end(numabench().env("CUDA_VISIBLE_DEVICES", "2").env("NCCL_IB_HCA", "=mlx5_9"), ["check", "--input", &input]);
+    for words in ["mlx5_2 ", "is told NCCL_IB_HCA==mlx5_9, and the adapter near its GPU is mlx5_2"] {
+        assert!(told.out.contains(words), "{words}: {}", told.out);
+    }
+}
+
+#[test]
 fn a_process_that_is_not_there_is_refused_by_its_number() {
     run(&["check", "--pid", "4194305"]).refused(2, &["no process 4194305", "ps"]);
     let both = run(&["check", "--pid", "1", "--", "true"]);
@@ -136,7 +188,7 @@ fn workers_of_torchrun_and_ranks_that_the_user_names_are_one_table() -> Done {
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{out}{err}");
         assert_eq!(out.matches(words).count(), 1, "{out}{err}");
-        assert!(out.contains("well placed: 2 well placed"), "{out}{err}");
+        assert!(out.contains("well placed: 2 of 2 ranks"), "{out}{err}");
     }
     run(&["check", "--rank", "2", "--ranks", "2"]).refused(2, &["rank 2 of 2", "0 to 1"]);
     Ok(())
@@ -224,10 +276,7 @@ fn ranks_of_mpirun_and_of_hydra_meet_without_mpi() -> Done {
         };
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{launcher}: {out}{err}");
-        assert!(
-            out.contains("well placed: 2 well placed") && out.matches("ranks of").count() == 1,
-            "{launcher}: {out}"
-        );
+        assert!(out.contains("well placed: 2 of 2 ranks") && out.matches("ranks of").count() == 1, "{launcher}: {out}");
     }
     Ok(())
 }

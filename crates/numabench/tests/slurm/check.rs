@@ -37,8 +37,7 @@ fn a_good_binding_is_0_a_swapped_one_is_5_and_the_fix_pasted_makes_it_0() -> Don
     let Some(lab) = lab()? else { return Ok(()) };
     let good = check(&lab, &["--cpu-bind=map_cpu:0,1"], &[]).well();
     assert!(good.out.contains("2 ranks of srun here, Slurm job 1, step 0"), "{}", good.out);
-    for words in ["rank 0  0    0", "rank 1  1    1", "0 0000:06:00.0", "1 0000:14:00.0", "well placed: 2 well placed"]
-    {
+    for words in ["rank 0  0    0", "rank 1  1    1", "0 0000:06:00.0", "1 0000:14:00.0", "well placed: 2 of 2 ranks"] {
         assert!(good.out.contains(words), "{words}: {}", good.out);
     }
     assert!(!good.out.contains("fix:"), "{}", good.out);

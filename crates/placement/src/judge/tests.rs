@@ -16,6 +16,7 @@ fn rank(number: usize, pus: &str, gpus: &[u8]) -> Observed {
         pages: BTreeMap::new(),
         gpus: Ok(gpus.iter().map(device).collect()),
         absent: None,
+        closed: None,
         refused: Some(Vec::new()),
     }
 }

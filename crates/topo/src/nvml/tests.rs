@@ -44,6 +44,17 @@ fn every_answer_is_taken_and_is_what_the_fixture_of_that_machine_keeps() -> Outc
 }
 
 #[test]
+fn the_processes_on_each_gpu_are_told_with_their_memory() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let uses = users::of(fake(folder.path())?.as_os_str())?;
+    let shown: Vec<_> = uses.iter().map(|one| (one.pid, one.pci.to_string(), one.bytes)).collect();
+    assert_eq!(shown, [(4711, "0000:19:00.0".to_owned(), Some(1 << 30)), (4711, "0000:82:00.0".to_owned(), None)]);
+    let missing = users::of("/nonexistent/libnvidia-ml.so.1".as_ref());
+    assert!(missing.is_err_and(|why| why.contains("cannot be loaded")));
+    Ok(())
+}
+
+#[test]
 fn what_is_kept_is_read_back_and_what_nobody_knows_stays_unknown() -> Outcome {
     let unknown = NvGpu {
         pci: "00000000:05:00.0".parse()?,

@@ -3,17 +3,21 @@
 //! No runtime is started: `visibility` predicts what the variables mean. Of this process it is asked which device files it may
 //! open, since the device cgroup of a job takes GPUs away before a runtime counts them; of another process, where that cannot be asked, it is
 //! seen which files it has open. CUDA opens the files of all GPUs that it lists, ROCm those of all that the kernel shows, so the
-//! open ones are an upper bound and the two together are what is known. Left out: MIG, which only NVML knows.
+//! open ones are an upper bound and the two together are what is known, unless a driver's list of processes was asked (`by_use`). Left out: MIG,
+//! which only NVML knows.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
 use super::Who;
+use super::closed::{self, ClosedGpu};
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
+use crate::gpu_users::{GpuUse, GpuUsers};
 use crate::kfd;
 use crate::model::{Source, Topology};
 use crate::nvml::Nvml;
@@ -35,6 +39,35 @@ pub struct UsableGpus {
     pub refused: Option<Vec<PciAddress>>,
     /// What its variables ask for and is not there, in words; null where all is there.
     pub absent: Option<String>,
+    /// GPUs of this machine whose device files the user of this process may not open.
+    #[serde(default)]
+    pub closed: Vec<ClosedGpu>,
+    /// GPUs that it uses now, as their drivers' process lists say; null where no list was asked or the lists are of other processes.
+    #[serde(default)]
+    pub in_use: Option<Vec<GpuUse>>,
+}
+
+impl UsableGpus {
+    /// The same for the process `pid`, by what the drivers' lists say: what it uses is certain, and goes before what it could use.
+    #[must_use]
+    pub fn by_use(mut self, pid: u32, users: &GpuUsers) -> Self {
+        self.in_use = users.of(pid, |pid| Path::new(&format!("/proc/{pid}")).exists());
+        let used = self.in_use.iter().flatten();
+        let devices: Vec<Visible> = used.clone().map(|one| Visible { pci: Some(one.pci), part: None }).collect();
+        if let Some(source) = used.map(|one| one.source.clone()).next() {
+            self.devices = Some(devices);
+            self.reason = format!("{source} lists the process on it");
+        }
+        self
+    }
+}
+
+/// The processes here, but this one, that have a GPU's device file open, as far as that may be seen.
+pub fn having_open(topology: &Topology) -> Vec<u32> {
+    let root = FsRoot::default();
+    let pids = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+    let has = |pid: &u32| open(&root, topology, &format!("/proc/{pid}")).is_some_and(|open| !open.is_empty());
+    pids.filter(|pid| *pid != std::process::id()).filter(has).collect()
 }
 
 /// The GPUs of `topology` that the process can use which was started with these variables.
@@ -46,6 +79,7 @@ pub(super) fn usable(
     variables: Result<BTreeMap<String, String>, String>,
 ) -> UsableGpus {
     let is_here = topology.source == Source::ThisSystem;
+    let closed = if is_here { closed::closed(root, topology, folder) } else { Vec::new() };
     let (open, refused, kept) = match who {
         Who::This if is_here => {
             let access = |pci| step::access(root, pci);
@@ -58,6 +92,7 @@ pub(super) fn usable(
         Who::Pid(_) if is_here => (open(root, topology, folder), None, Vec::new()),
         _ => (None, None, Vec::new()),
     };
+    let kept: Vec<PciAddress> = kept.into_iter().chain(closed.iter().map(|gpu| gpu.pci)).collect();
     let mut reachable = topology.clone();
     reachable.gpus.retain(|gpu| !kept.contains(&gpu.pci) && (!is_here || is_driven(root, gpu.vendor_id)));
     let set: Result<BTreeMap<String, String>, String> =
@@ -73,7 +108,8 @@ pub(super) fn usable(
         Some(open) if !open.is_empty() => with_open(devices, open, reason),
         _ => (devices, reason),
     };
-    UsableGpus { devices, reason, variables: set.unwrap_or_default(), open, refused, absent }
+    let variables = set.unwrap_or_default();
+    UsableGpus { devices, reason, variables, open, refused, absent, closed, in_use: None }
 }
 
 /// Whether the driver is there without which no program can use a vendor's GPUs.
@@ -220,6 +256,22 @@ mod tests {
         assert!(unread.reason.contains("has open (permission denied)"), "{}", unread.reason);
         let other = usable(&root, &topology, Who::Pid(8), "/proc/8", set(&[("CUDA_VISIBLE_DEVICES", "0")]));
         assert_eq!((buses(&other), other.open), (Some(vec![6]), None), "no list of files");
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_driver_lists_goes_before_what_variables_and_open_files_leave() -> Outcome {
+        let (folder, topology) = here()?;
+        let seven = usable(&FsRoot::at(folder.path()), &topology, Who::Pid(7), "/proc/7", set(&[]));
+        let first = topology.gpus.first().ok_or("no GPU")?.pci;
+        let own = std::process::id();
+        let listed = GpuUse { pid: own, pci: first, bytes: Some(1 << 30), source: "NVML".to_owned() };
+        let users = GpuUsers { uses: vec![listed], asked: vec!["NVML"], silent: Vec::new() };
+        let used = seven.clone().by_use(own, &users);
+        assert_eq!((buses(&used), used.reason.as_str()), (Some(vec![6]), "NVML lists the process on it"));
+        let none = seven.clone().by_use(4_194_305, &users);
+        assert_eq!((buses(&none), none.in_use), (Some(vec![0x14]), Some(Vec::new())), "it has no context yet");
+        assert_eq!(seven.by_use(own, &GpuUsers::default()).in_use, None, "nobody was asked");
         Ok(())
     }
 

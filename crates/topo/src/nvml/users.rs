@@ -1,0 +1,36 @@
+//! The processes that have a context on a GPU, with their memory there: the list at the end of `nvidia-smi`.
+
+use std::ffi::OsStr;
+
+use nvml_wrapper::enums::device::UsedGpuMemory;
+
+use super::{LIBRARY, opened};
+use crate::gpu_use::GpuUse;
+
+/// What NVML lists on this machine.
+///
+/// # Errors
+/// Why it lists nothing.
+pub(crate) fn uses() -> Result<Vec<GpuUse>, String> {
+    of(LIBRARY.as_ref())
+}
+
+pub(super) fn of(library: &OsStr) -> Result<Vec<GpuUse>, String> {
+    let nvml = opened(library)?;
+    let failed = |error| format!("{} does not say which processes use a GPU: {error}", library.to_string_lossy());
+    let mut uses = Vec::new();
+    for index in 0..nvml.device_count().map_err(failed)? {
+        let Ok(device) = nvml.device_by_index(index) else { continue };
+        let Some(pci) = device.pci_info().ok().and_then(|pci| pci.bus_id.parse().ok()) else { continue };
+        uses.extend(device.running_compute_processes().map_err(failed)?.into_iter().map(|one| GpuUse {
+            pid: one.pid,
+            pci,
+            bytes: match one.used_gpu_memory {
+                UsedGpuMemory::Used(bytes) => Some(bytes),
+                UsedGpuMemory::Unavailable => None,
+            },
+            source: "NVML".to_owned(),
+        }));
+    }
+    Ok(uses)
+}
