@@ -8,6 +8,7 @@
 //! * `stop` when a case has enough blocks;
 //! * `compare` (with `mann_whitney`) whether two cases differ, `kruskal_wallis` whether any of several does; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
+//! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
 //! * `random` the seeded generator behind everything that draws.
@@ -21,6 +22,7 @@ pub mod change_point;
 pub mod compare;
 pub mod figures;
 pub mod flag;
+pub mod grouping;
 pub mod holm;
 pub mod id_list;
 pub mod interval;
