@@ -2,20 +2,25 @@
 //!
 //! * `case` what is measured: an access, a range, a node, and the ranks that take part; each rank is one thread on one PU;
 //! * `suite` makes the engine's cases of it; `site` places one rank's ranges;
-//! * `traffic` is one block of reads, writes or copies; `chase` one block of dependent loads.
+//! * `traffic` is one block of reads, writes or copies; `chase` one block of dependent loads;
+//! * `core_pairs` is another suite, of two cores that hand a flag to each other: `handover` is one block of that, over `lines` that both share.
 //!
 //! Several threads of a node are several ranks of the engine, which starts them together and proves that they ran at once; there is no pool of
-//! threads here. All code is safe Rust: the compiler makes vector loads of the sum, and a bounds check does not delay a load that
+//! threads here. Reading and writing is safe Rust: the compiler makes vector loads of the sum, and a bounds check does not delay a load that
 //! takes 80 ns.
 //!
 //! Left out: non-temporal stores (a copy is the C library's, as a program's own would be), and everything that the engine does.
 
 mod case;
 mod chase;
+mod core_pairs;
+mod handover;
+mod lines;
 mod site;
 mod suite;
 mod traffic;
 
 pub use case::{Access, Case};
 pub use chase::{LINE_BYTES, LOADS_A_CALL};
+pub use core_pairs::{CorePair, CorePairs};
 pub use suite::MemorySuite;

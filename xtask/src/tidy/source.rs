@@ -23,6 +23,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/backend-host/",
     "crates/engine/src/sys",
     "crates/engine/src/placed_memory",
+    "crates/hostmem/src/lines",
     "crates/pingpong/src/host_range",
     "crates/pingpong/tests/",
     "crates/exchange/src/",
