@@ -23,4 +23,5 @@ mod traffic;
 pub use case::{Access, Case};
 pub use chase::{LINE_BYTES, LOADS_A_CALL};
 pub use core_pairs::{CorePair, CorePairs};
+pub use lines::RANGE_BYTES as PAIR_RANGE_BYTES;
 pub use suite::MemorySuite;

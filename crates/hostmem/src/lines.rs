@@ -15,7 +15,7 @@ use crate::chase::LINE_BYTES;
 /// The distance of two lines that are used.
 const APART: usize = 2 * LINE_BYTES;
 /// A range of so many lines.
-pub(crate) const RANGE_BYTES: usize = 2048 * APART;
+pub const RANGE_BYTES: usize = 2048 * APART;
 
 /// A range of lines.
 pub(crate) struct Lines {

@@ -20,6 +20,7 @@ pub mod report;
 pub mod schema;
 pub mod suite;
 pub mod sweep;
+pub mod topo;
 pub mod trial;
 
 use std::num::NonZeroUsize;
@@ -52,14 +53,14 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show which CPUs, memory and GPUs belong together, and what this process may use of them
-    Topo(Topo),
+    Topo(Box<topo::Topo>),
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
     #[command(after_help = exit::TABLE)]
     Pingpong(Box<Pingpong>),
     /// Measure every NUMA node (or L3, or core) against every GPU; without a GPU every node's cores against every node's memory
     #[command(after_help = exit::TABLE)]
     Matrix(Box<matrix::Matrix>),
-    /// Measure how long one load of each node's memory takes each GPU; without a GPU each node's core
+    /// Measure how long one load of each node's memory takes each GPU, or without a GPU each node's core; or a flag from core to core
     #[command(after_help = exit::TABLE)]
     Latency(Box<latency::Latency>),
     /// Measure copies from each GPU's memory to each other's: one way, both ways at once, and how long the smallest takes
@@ -113,60 +114,6 @@ pub enum Command {
     Completions(completions::Completions),
     /// Print the manual page, or write one for each command
     Man(man::Man),
-}
-
-/// `numabench topo`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = exit::TABLE, args_conflicts_with_subcommands = true)]
-pub struct Topo {
-    /// Something else than a view.
-    #[command(subcommand)]
-    pub action: Option<TopoAction>,
-    /// Read a saved hwloc XML file (of --save, or `lstopo FILE.xml`) instead of this machine
-    #[arg(long, value_name = "FILE.xml")]
-    pub input: Option<PathBuf>,
-    /// Save this machine as hwloc XML too, for --input and for lstopo; - is standard output, without a view
-    #[arg(long, value_name = "FILE.xml|-", conflicts_with = "input")]
-    pub save: Option<PathBuf>,
-    /// Draw the machine too, as a picture (SVG): NUMA nodes, L3s, cores, and each GPU and NIC where it belongs; - is standard output,
-    /// without a view
-    #[arg(long, value_name = "FILE.svg|-")]
-    pub svg: Option<PathBuf>,
-    /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
-    #[arg(long, conflicts_with = "json")]
-    pub numa: bool,
-    /// Show the machine as a tree, as lstopo does: packages, NUMA nodes, L3s, cores, and devices under what is local to them
-    #[arg(long, conflicts_with_all = ["json", "numa"])]
-    pub tree: bool,
-    /// Show what is between every two GPUs and fast network adapters, as nvidia-smi topo -m does: NVLinks, xGMI, PCIe bridges,
-    /// NUMA nodes. Asks NVIDIA's management library, where there is one
-    #[arg(long, conflicts_with_all = ["json", "numa", "tree"])]
-    pub matrix: bool,
-    /// Show what each GPU is called: PCI address, UUID, the index that CUDA or HIP would give it here (predicted from the
-    /// visible-devices variables; neither is started), nvidia-smi's index, device files
-    #[arg(long, conflicts_with_all = ["json", "numa", "tree", "matrix"])]
-    pub identity: bool,
-    /// Print the whole model as JSON, all that any view shows
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What `numabench topo` does besides showing.
-#[derive(Debug, Subcommand)]
-pub enum TopoAction {
-    /// Say in words what changed between two saved machines, or two days of one: exit 0 the same, 5 different
-    #[command(after_help = exit::TABLE)]
-    Diff {
-        /// The file with what was (of --save, or `lstopo FILE.xml`)
-        #[arg(value_name = "A.xml")]
-        old: PathBuf,
-        /// The file with what is
-        #[arg(value_name = "B.xml")]
-        new: PathBuf,
-        /// Print the differences as JSON
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// `numabench pingpong`.

@@ -26,6 +26,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("numabench topo", "packages, NUMA nodes, L3s, GPUs, and what is reserved"),
             ("numabench topo --matrix", "what is between every two GPUs and network adapters"),
+            ("numabench topo --measure", "which GPUs and cores belong together where nobody says"),
             ("numabench topo --save node.xml", "keep this machine, to look at it elsewhere"),
             ("numabench topo --input node.xml --svg node.svg", "draw a saved machine"),
         ],
@@ -52,7 +53,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("numabench matrix --backend host --access read,load", "memory only: bandwidth and latency"),
         ],
     ),
-    ("numabench latency", &[("numabench latency", "the time of one load from each node's memory")]),
+    (
+        "numabench latency",
+        &[
+            ("numabench latency", "the time of one load from each node's memory"),
+            ("numabench latency --between cores", "the time that a flag takes from each core to each other"),
+        ],
+    ),
     ("numabench peer", &[("numabench peer", "every GPU's memory to every other's")]),
     (
         "numabench mpi",

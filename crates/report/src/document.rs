@@ -20,6 +20,7 @@ use crate::device::Device;
 use crate::environment::Environment;
 use crate::launch::{Launch, MissingRank};
 use crate::matrix::Matrix;
+use crate::measured_groups::MeasuredGroups;
 use crate::node::Node;
 use crate::rank::Rank;
 use crate::result::BlockSample;
@@ -33,7 +34,7 @@ pub const SCHEMA: &str = "numabench.result";
 /// The schema's major version: a reader refuses a larger one.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 3;
+pub const SCHEMA_MINOR: u32 = 4;
 
 /// One run of numabench.
 // `B` is what is kept of a block (`block`). No doc comment: those are the schema's.
@@ -99,6 +100,10 @@ pub struct Document<B = BlockSample> {
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub matrices: Vec<Matrix>,
+    /// Which GPUs and cores belong together by measurement; empty where that was not asked for.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub groups: Vec<MeasuredGroups>,
     /// Time against size, of each rank, kind of memory and direction; empty where there are too few sizes.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
@@ -130,7 +135,8 @@ pub struct Tool {
 pub enum Status {
     /// Under way, or killed so hard that nothing could be written any more.
     Running,
-    /// Every case planned was measured. The exit code is 0, or 5 where a finding was asked to fail the run (`--fail-on`).
+    /// Every case planned was measured. The exit code is 0, 5 where a finding was asked to fail the run (`--fail-on`), or 6 where the figures do not
+    /// decide what was asked (`topo --measure`).
     Complete,
     /// Some cases were measured and some were skipped, failed or are invalid.
     Partial,

@@ -48,6 +48,14 @@ pub enum Compares {
     Load,
     /// All cells with each other: GPUs against GPUs.
     Pairs,
+    /// Cores with each other: each row's core asks, each column's answers.
+    Cores,
+    /// Each row's GPU beside each column's; with itself, alone.
+    Beside,
+    /// Each row's GPU with all others at it but the column's; with itself, with all others.
+    ButOne,
+    /// The GPUs of each row at once.
+    Together,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
@@ -111,7 +119,8 @@ impl Plane {
 
     /// Whether its figures are times, of which less is better, and not rates.
     pub fn is_time(&self) -> bool {
-        self.direction == Direction::Load || (self.direction == Direction::Peer && self.bytes < LEAST_FOR_RATES)
+        matches!(self.direction, Direction::Load | Direction::CoreToCore)
+            || (self.direction == Direction::Peer && self.bytes < LEAST_FOR_RATES)
     }
 }
 

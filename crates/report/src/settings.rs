@@ -40,7 +40,8 @@ pub struct Settings {
     pub verify: bool,
 }
 
-/// Which way bytes move in one round: between host memory and a device, or by the CPU itself (`read`, `write`, `copy`, `load`).
+/// Which way bytes move in one round: between host memory and a device, or by the CPU itself (`read`, `write`, `copy`,
+/// `load`, `core-to-core`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Direction {
     /// Host to device.
@@ -67,6 +68,9 @@ pub enum Direction {
     /// The CPU loads lines in random order, each address from the line before: a time is that of one load.
     #[serde(rename = "load")]
     Load,
+    /// Two cores hand a flag to each other: a time is that of one handover, half of a round trip.
+    #[serde(rename = "core-to-core")]
+    CoreToCore,
     /// From one device's memory to another's.
     #[serde(rename = "d2d")]
     Peer,

@@ -110,15 +110,9 @@ type Distances = Vec<Vec<f64>>;
 /// The symmetric distances of all items, by some of the blocks.
 fn distances(pairs: &Pairs, some: impl Fn(&[f64]) -> Vec<f64>) -> Option<Distances> {
     let items = pairs.blocks.len();
-    let mut all = vec![vec![0.0; items]; items];
-    for i in 0..items {
-        for j in 0..i {
-            let of = |i: usize, j: usize| Some(median(&some(&pairs.blocks[i][j]))? / pairs.scale[i]);
-            let both = (of(i, j)? + of(j, i)?) / 2.0;
-            (all[i][j], all[j][i]) = (both, both);
-        }
-    }
-    Some(all)
+    let of = |i: usize, j: usize| Some(median(&some(&pairs.blocks[i][j]))? / pairs.scale[i]);
+    let both = |i: usize, j: usize| if i == j { Some(0.0) } else { Some((of(i, j)? + of(j, i)?) / 2.0) };
+    (0..items).map(|i| (0..items).map(|j| both(i, j)).collect()).collect()
 }
 
 /// The partition into cliques with the widest gap, if one is as wide as the margin.

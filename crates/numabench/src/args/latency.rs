@@ -1,6 +1,8 @@
 //! `numabench latency` as typed.
 
+use clap::ValueEnum;
 use placement::RowsBy;
+use stats::IdList;
 
 use crate::args::measuring::Measuring;
 
@@ -13,7 +15,26 @@ pub struct Latency {
     /// The range that is loaded from, larger than the cache before the memory [default: 64 MiB for a GPU, four times the L3 for a core]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
+    /// Measure how long a flag takes from each core to each other one, half of a round trip, instead of loads of memory
+    #[arg(
+        long,
+        value_enum,
+        value_name = "cores",
+        conflicts_with_all = ["rows", "range", "gpus", "backend"],
+        help_heading = "What is measured"
+    )]
+    pub between: Option<Between>,
+    /// The PUs of --between cores, OS ids as taskset writes them [default: the first of each core]
+    #[arg(long, value_name = "LIST", requires = "between", help_heading = "What is measured")]
+    pub cpus: Option<IdList>,
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,
+}
+
+/// Between what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Between {
+    /// Cores
+    Cores,
 }

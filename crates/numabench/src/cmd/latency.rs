@@ -1,19 +1,21 @@
 //! `numabench latency`: how long one load of host memory takes, from each GPU to the memory of each row; where no GPU takes part, from each row's
-//! core to the memory of each node.
+//! core to the memory of each node; or how long a flag takes from each core to each other one.
 
 use device::PlatformKind;
 use placement::rows;
 use topo::Topology;
 
+use crate::args::Backend;
 use crate::args::latency::Latency;
 use crate::args::matrix::{Access, Matrix};
-use crate::backends::{self, Untouched};
+use crate::backends::{self, Found, Untouched};
 use crate::began::Began;
 use crate::cmd::matrix;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
 use crate::run_setup::read;
+use crate::suite::core_pairs::CorePairs;
 use crate::suite::document::name_of;
 use crate::suite::gpu_loads::GpuLoads;
 use crate::suite::{defaults, plan, run};
@@ -23,6 +25,9 @@ pub fn run(args: &Latency) -> Result<Exit, Fault> {
     let began = Began::now();
     run::one_process()?;
     let topology = read()?;
+    if args.between.is_some() {
+        return between_cores(args, &topology, began);
+    }
     let named = args.measuring.gpus.is_some();
     if args.measuring.dry_run {
         return dry_run(args, &topology, named);
@@ -36,6 +41,18 @@ pub fn run(args: &Latency) -> Result<Exit, Fault> {
     // Before anything is measured: a run whose result cannot be kept must not begin.
     let sink = run::open(&args.measuring)?;
     run::run(&args.measuring, &loads.experiment(args, &topology, &found), &topology, &found, sink.as_ref(), began)
+}
+
+fn between_cores(args: &Latency, topology: &Topology, began: Began) -> Result<Exit, Fault> {
+    let pairs = CorePairs::new(&args.measuring, topology, args.cpus.as_ref(), None)?;
+    if args.measuring.dry_run {
+        let source = "this machine's cores: no GPU takes part";
+        return plan::show(source, &[], &pairs.names(), &pairs.said(), pairs.max_time());
+    }
+    let sink = run::open(&args.measuring)?;
+    let found = backends::find(Backend::Host, false, topology)?;
+    let found = Found { why_host: Some("cores were asked for: --between cores".to_owned()), ..found };
+    run::run(&args.measuring, &pairs.experiment("latency", topology), topology, &found, sink.as_ref(), began)
 }
 
 fn dry_run(args: &Latency, topology: &Topology, named: bool) -> Result<Exit, Fault> {

@@ -21,4 +21,5 @@ pub mod schema;
 pub mod suite;
 pub mod sweep;
 pub mod topo;
+pub mod topo_measure;
 pub mod trial;

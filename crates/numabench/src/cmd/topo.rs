@@ -1,11 +1,13 @@
-//! `numabench topo`: read, save, draw, render; `topo diff`: read two, compare. No GPU runtime is started.
+//! `numabench topo`: read, save, draw, render; `topo diff`: read two, compare. No GPU runtime is started but for
+//! `topo --measure`, which is `topo_measure`.
 
 use std::path::Path;
 
 use report::sink::Sink;
 use serde::Serialize;
 
-use crate::args::{self, TopoAction};
+use crate::args::topo::{Topo, TopoAction};
+use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::schemas::Differences;
@@ -13,9 +15,12 @@ use crate::terminal;
 use crate::versioned::{DIFFERENCES, TOPOLOGY};
 
 /// Runs the command.
-pub fn run(args: &args::Topo) -> Result<Exit, Fault> {
+pub fn run(args: &Topo) -> Result<Exit, Fault> {
     if let Some(TopoAction::Diff { old, new, json }) = &args.action {
         return diff(old, new, *json);
+    }
+    if !args.measure.is_empty() {
+        return topo_measure::run(args);
     }
     let no_result = |error| Fault::new(Exit::NoResult, error);
     if args.save.as_deref().is_some_and(is_stdout) && args.svg.as_deref().is_some_and(is_stdout) {

@@ -105,6 +105,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         cases,
         rows: Vec::new(),
         matrices: matrices.clone(),
+        groups: Vec::new(),
         fits: Vec::new(),
         slower_twins: Vec::new(),
         messages: messages(facts),
@@ -115,6 +116,8 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         document.fits = report::sweep_fit::sweep_fits(&document);
         document.verdict = report::matrix::verdict(&document);
         document.verdict.extend(report::sweep_fit::verdict(&document));
+        document.groups = report::groups::groups(&document);
+        document.verdict.extend(report::groups::verdict(&document));
     }
     document
 }

@@ -51,7 +51,8 @@ fn empty(command: &'static str, first: &Experiment) -> Experiment {
     }
 }
 
-fn moved_by(matrix: Matrix, by: u32) -> Matrix {
+/// The matrix with its ranks numbered from `by` on.
+pub fn moved_by(matrix: Matrix, by: u32) -> Matrix {
     let moved = |ranks: IdSet| ranks.iter().map(|rank| rank + by).collect();
     let row = |row: MatrixRow| MatrixRow { ranks: moved(row.ranks), ..row };
     let column = |column: MatrixColumn| MatrixColumn { ranks: moved(column.ranks), ..column };

@@ -5,15 +5,19 @@
 //! ```
 //!
 //! * `experiment` what all of them are made of: a suite of the engine and, for each of its figures, the case and the place in the document;
-//! * `gpu_matrix`, `gpu_loads`, `peers`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
+//! * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
+//! * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
 //! * `beside` one of copies and CPU traffic at once, `merged` one of several;
 //! * `run` measures and keeps; `document` fills the schema; `plan` is what `--dry-run` prints.
 
+pub mod appended;
 pub mod beside;
 pub mod contend;
+pub mod core_pairs;
 mod defaults;
 pub mod document;
 pub mod experiment;
+pub mod gpu_groups;
 pub mod gpu_loads;
 pub mod gpu_matrix;
 pub mod memory_matrix;

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{PerCase, Suite, Workers};
+use engine::{Journal, PerCase, RunState, Suite, Workers};
 use ranks::{Communicator, Launch, Single};
+use report::Document;
 use report::sink::Sink;
 use topo::Topology;
 
@@ -66,7 +67,7 @@ pub fn run(
     let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
     let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
     let facts = Facts { args, experiment, parts: &parts, platform: &platform, environment: &environment, began };
-    let build = |state: &engine::RunState, exit| document::build(&facts, state, exit);
+    let build = |state: &RunState, exit| document::build(&facts, state, exit);
     let output =
         Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, fail_on_slower_twin: false };
     let progress = Progress::new(experiment.suite.cases().len(), args.quiet);
@@ -80,4 +81,49 @@ pub fn run(
     let state = engine::lead(&experiment.engine, workers, &suite, &mut comm, interrupted, &mut enough, &mut journal);
     let exit = verdict::exit(&state, signals.exit());
     journal.conclude(&state, exit)
+}
+
+/// Measures, and makes the document of it, which is neither kept nor shown: more is to come.
+pub fn documented(
+    args: &Measuring,
+    experiment: &Experiment,
+    topology: &Topology,
+    found: &Found,
+    signals: &Signals,
+    began: Began,
+) -> (Document, Exit) {
+    let machine = topo::environment::probe();
+    let timer = engine::clock::measure();
+    let hosts = [hostname(topology)];
+    let plan = &experiment.places;
+    let local = Local { topology, found, machine: &machine, timer, plan, node: 0, hosts: &hosts };
+    let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
+    let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
+    let facts = Facts { args, experiment, parts: &parts, platform: &platform, environment: &environment, began };
+    let mut watched = Watched(Progress::new(experiment.suite.cases().len(), args.quiet));
+    let suite: Arc<dyn Suite> = Arc::clone(&experiment.suite);
+    let world = Single::default();
+    let state = engine::lead(
+        &experiment.engine,
+        Workers::threads(experiment.workers.clone(), timer),
+        &suite,
+        &mut Communicator::new(&world),
+        &signals.interrupted,
+        &mut PerCase(experiment.engine.amount),
+        &mut watched,
+    );
+    watched.0.clear();
+    let exit = verdict::exit(&state, signals.exit());
+    (document::build(&facts, &state, Some(exit)), exit)
+}
+
+/// Shows how far a run is, and keeps nothing.
+struct Watched(Progress);
+
+impl Journal for Watched {
+    fn pass_ended(&mut self, state: &RunState) {
+        self.0.show(state);
+    }
+
+    fn signalled(&mut self, _: &RunState) {}
 }

@@ -1,10 +1,10 @@
-//! `numabench latency`: a GPU's loads on stand-in devices of described latencies, a core's where no GPU takes part.
+//! `numabench latency`: a GPU's loads on stand-in devices of described latencies, a core's where no GPU takes part, and handovers between cores.
 
 use serde_json::Value;
 
 use crate::driver::{self, Driver};
 use crate::proof::{self, list, number, text};
-use crate::run::{Done, Ended, end, run, with_driver};
+use crate::run::{Done, Ended, end, run, skipped, with_driver};
 
 /// Every PU of this machine stands for node 0: the second device is elsewhere.
 const DEVICES: &str = "node 0 0-1023; device 0000:05:00.0; host-node 0; loads 700ns 1100ns; \
@@ -77,4 +77,48 @@ fn without_a_gpu_each_core_loads_from_each_nodes_memory() -> Done {
     assert_eq!(text(&document, "/cases/0/direction"), "load", "{}", document["cases"]);
     assert!(run(&args).out.contains("ns a load"));
     Ok(())
+}
+
+#[test]
+fn between_cores_every_two_are_measured_once_placed_and_counted() -> Done {
+    let plan = run(&["latency", "--between", "cores", "--dry-run"]);
+    if plan.code != Some(0) {
+        skipped("handovers between cores: this process may use one core only");
+        return Ok(());
+    }
+    let args = ["latency", "--between", "cores", "--reps", "12"];
+    let document = proof::document(&run(&[&args[..], &["--json", "-"]].concat()))?;
+    let rows = list(&document, "/matrices/0/rows").len();
+    let cases = list(&document, "/cases");
+    assert_eq!((text(&document, "/matrices/0/compares"), cases.len()), ("cores", rows * (rows - 1) / 2));
+    for case in cases {
+        let [result] = list(case, "/ranks") else { return Err(format!("{case:#}").into()) };
+        assert_eq!(
+            (text(case, "/direction"), text(result, "/outcome/status")),
+            ("core-to-core", "measured"),
+            "{case:#}"
+        );
+        assert_eq!(result["verification"]["checked"], true);
+        let asked = &document["ranks"][number(result, "/rank") as usize]["asked"];
+        let pus = text(case, "/group").strip_prefix("PUs ").ok_or("no PUs")?;
+        assert!(pus.ends_with(&format!(",{}", asked["pu"])), "{pus}: the one that asks is named last");
+        for moment in ["seen_before", "seen_after"] {
+            assert_eq!(result[moment]["pu"]["value"], asked["pu"], "{moment}");
+            assert_eq!(result[moment]["host_pages"]["value"][0]["node"], asked["memory_node"], "{moment}");
+        }
+    }
+    assert_eq!(list(&document, "/rows").len(), cases.len());
+    let shown = run(&args).out;
+    assert!(shown.contains("ns a handover (half of a round trip)") && shown.contains("p50 ± "), "{shown}");
+    Ok(())
+}
+
+#[test]
+fn cores_that_cannot_hand_over_are_refused_with_what_is_allowed() {
+    run(&["latency", "--between", "cores", "--cpus", "0,0"]).refused(2, &["PU 0, twice", "each once"]);
+    run(&["latency", "--between", "cores", "--cpus", "0,4711"]).refused(2, &["PU 4711", "may use PUs"]);
+    run(&["latency", "--between", "cores", "--cpus", "0"]).refused(2, &["needs two cores", "there is one (PU 0"]);
+    run(&["latency", "--cpus", "0,1"]).refused(2, &["--between"]);
+    run(&["latency", "--between", "gpus"]).refused(2, &["cores"]);
+    run(&["latency", "--between", "cores", "--range", "1MiB"]).refused(2, &["cannot be used with"]);
 }

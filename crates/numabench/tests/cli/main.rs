@@ -20,6 +20,7 @@
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `results`    comparisons and exports of documents;
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
+//! * `groups`     topo --measure on GPUs whose links are described;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
 //! * `installed`  version, manual pages and completions, as tools and shells read them;
 //! * `contrib`    the examples to take along, run; `docs` the pages' commands;
@@ -40,6 +41,7 @@ mod dry_run;
 mod faults;
 mod figures;
 mod goldens;
+mod groups;
 mod guest;
 mod guest_check;
 mod installed;

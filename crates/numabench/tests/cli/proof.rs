@@ -48,7 +48,7 @@ pub fn agrees(document: &Value, code: Option<i32>) -> Result<(), String> {
         return Err(format!("the process ended with {code:?}, the document says {noted:?}"));
     }
     let fits = match code {
-        Some(0) => status == "complete",
+        Some(0 | 6) => status == "complete",
         Some(1) => status == "failed",
         Some(3 | 5) => status == "partial",
         Some(4) => status == "data-corrupt",

@@ -49,7 +49,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Rows | Compares::Columns => places(document, matrix, seed),
         Compares::Load => load(document, matrix, seed),
         Compares::Pairs => pairs::said(document, matrix),
-        Compares::Newer => Vec::new(),
+        // What these say is said of all of them together (`groups`).
+        Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Together | Compares::Newer => Vec::new(),
     };
     document.matrices.iter().flat_map(of).collect()
 }

@@ -2,18 +2,12 @@
 //!
 //! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern before the numbers, also without colour.
 
-use stats::units;
-
+use super::bands;
 use super::grid::Grid;
 use super::page::{Page, Tone};
-use super::words;
+use super::plane::{LEGEND, caption, interval, shade, show};
 use crate::Document;
 use crate::matrix::{Cell, Compares, Matrix, Plane};
-use crate::settings::{CopyEngine, MemoryKind};
-
-/// From this part of the best on: nothing lost, up to a fifth, up to a half, more.
-const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.0, "░")];
-pub(super) const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, ▒ within half, ░ below";
 
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     let planes = matrix.planes(document);
@@ -21,7 +15,11 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
         page.words(Tone::Title, "", &matrix.title);
     }
     for plane in &planes {
-        table(document, matrix, plane, page);
+        if matrix.compares == Compares::Cores && matrix.rows.len() > bands::MOST {
+            bands::draw(document, matrix, plane, page);
+        } else {
+            table(document, matrix, plane, page);
+        }
         page.blank();
     }
     let cells = matrix.rows.len() * matrix.columns.len();
@@ -54,7 +52,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     let columns: Vec<usize> = (0..matrix.columns.len()).filter(is_used).collect();
     let medians = || all.iter().flat_map(|(_, cells)| cells).flatten().flatten().map(|cell| cell.median);
     let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
-    let with_sum = matrix.compares == Compares::Load && columns.len() > 1;
+    let with_sum = matches!(matrix.compares, Compares::Load | Compares::Together) && columns.len() > 1;
     let mut header = vec![String::new()];
     let mut marks = Vec::new();
     for column in &columns {
@@ -67,7 +65,8 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     }
     let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
-    grid.caption(caption(plane, document.settings.engine));
+    let cells = all.iter().flat_map(|(_, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
+    grid.caption(caption(plane, document.settings.engine) + &interval(plane, cells));
     for (name, cells) in &all {
         let mut shown = vec![(*name).to_owned()];
         let mut notes: Vec<(Tone, String)> = Vec::new();
@@ -94,51 +93,6 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
         grid.row(shown, notes);
     }
     grid.draw(page);
-}
-
-/// `H2D, 128 MiB, pinned memory, GB/s (± 0.4 % at most)`.
-fn caption(plane: &Plane, engine: CopyEngine) -> String {
-    let direction = words::direction(plane.direction);
-    let (size, unit) = match plane.range_bytes {
-        Some(range) if plane.is_time() => (format!("random order over {}", units::size(range)), "ns a load"),
-        Some(range) => (format!("{} a thread", units::size(range)), "GB/s"),
-        None if plane.is_time() => (units::size(plane.bytes), "ns a copy"),
-        None => (units::size(plane.bytes), "GB/s"),
-    };
-    match plane.range_bytes {
-        // A GPU reaches pinned memory only, and the CPU's own accesses need none.
-        Some(_) if plane.memory == MemoryKind::Pinned => format!("{direction} by the GPU, {size}, {unit}"),
-        Some(_) => format!("{direction} by the CPU, {size}, {unit}"),
-        None => format!("{direction}, {size}, {} memory{}, {unit}", words::memory(plane.memory), words::by(engine)),
-    }
-}
-
-fn show(plane: &Plane, value: f64) -> String {
-    if plane.is_time() {
-        return format!("{value:.1}");
-    }
-    // Three digits at least, also for what an emulator gives.
-    let rate = value / 1e9;
-    format!(
-        "{rate:.*}",
-        if rate >= 100.0 {
-            1
-        } else if rate >= 1.0 {
-            2
-        } else {
-            4
-        }
-    )
-}
-
-fn shade(plane: &Plane, value: f64, best: Option<f64>) -> &'static str {
-    let Some(best) = best else { return "" };
-    part_shade(if plane.is_time() { best / value } else { value / best })
-}
-
-/// The shade of a figure that is this part of the best.
-pub(super) fn part_shade(part: f64) -> &'static str {
-    SHADES.iter().find(|(from, _)| part >= *from).map_or("", |(_, shade)| shade)
 }
 
 /// The rows that were not measured, those with one reason together.

@@ -1,9 +1,9 @@
 //! Messages by place: a table for each path, pattern and size, with the shades of a matrix.
 
 use super::grid::Grid;
-use super::matrix::{LEGEND, part_shade};
 use super::mpi_figure::mpi_figure;
 use super::page::{Page, Tone};
+use super::plane::{LEGEND, part_shade};
 use crate::MpiDocument;
 use crate::mpi::MpiMatrix;
 use crate::mpi_matrix::MpiPlane;

@@ -29,6 +29,7 @@ pub(crate) fn direction(direction: Direction) -> &'static str {
         Direction::Write => "write",
         Direction::Copy => "copy",
         Direction::Load => "load",
+        Direction::CoreToCore => "core to core",
         Direction::Peer => "D2D",
         Direction::Newer => NEWER,
     }

@@ -2,6 +2,7 @@
 //!
 //! * `samples` documents as runs would give them;
 //! * `documents` they follow the committed schema, and read back as they were written;
+//! * `groups` what measured groups say and show;
 //! * `matrices` what a matrix says and shows;
 //! * `nodes` what is worked out of them;
 //! * `twins` GPUs slower than those like them;
@@ -9,6 +10,7 @@
 //! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
 mod documents;
+mod groups;
 mod many;
 mod matrices;
 mod nodes;

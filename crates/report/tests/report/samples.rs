@@ -216,6 +216,7 @@ pub fn empty() -> Document {
         slower_twins: Vec::new(),
         verdict: Vec::new(),
         matrices: Vec::new(),
+        groups: Vec::new(),
         fits: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),

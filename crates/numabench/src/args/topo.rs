@@ -1,0 +1,109 @@
+//! `numabench topo` as typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Subcommand, ValueEnum};
+use placement::Selection;
+
+use super::{Backend, duration};
+use crate::exit;
+
+/// `numabench topo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::TABLE, args_conflicts_with_subcommands = true)]
+pub struct Topo {
+    /// Something else than a view.
+    #[command(subcommand)]
+    pub action: Option<TopoAction>,
+    /// Read a saved hwloc XML file (of --save, or `lstopo FILE.xml`) instead of this machine
+    #[arg(long, value_name = "FILE.xml")]
+    pub input: Option<PathBuf>,
+    /// Save this machine as hwloc XML too, for --input and for lstopo; - is standard output, without a view
+    #[arg(long, value_name = "FILE.xml|-", conflicts_with = "input")]
+    pub save: Option<PathBuf>,
+    /// Draw the machine too, as a picture (SVG): NUMA nodes, L3s, cores, and each GPU and NIC where it belongs; - is standard output,
+    /// without a view
+    #[arg(long, value_name = "FILE.svg|-")]
+    pub svg: Option<PathBuf>,
+    /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
+    #[arg(long, conflicts_with = "json")]
+    pub numa: bool,
+    /// Show the machine as a tree, as lstopo does: packages, NUMA nodes, L3s, cores, and devices under what is local to them
+    #[arg(long, conflicts_with_all = ["json", "numa"])]
+    pub tree: bool,
+    /// Show what is between every two GPUs and fast network adapters, as nvidia-smi topo -m does: NVLinks, xGMI, PCIe bridges,
+    /// NUMA nodes. Asks NVIDIA's management library, where there is one
+    #[arg(long, conflicts_with_all = ["json", "numa", "tree"])]
+    pub matrix: bool,
+    /// Show what each GPU is called: PCI address, UUID, the index that CUDA or HIP would give it here (predicted from the
+    /// visible-devices variables; neither is started), nvidia-smi's index, device files
+    #[arg(long, conflicts_with_all = ["json", "numa", "tree", "matrix"])]
+    pub identity: bool,
+    /// Print the whole model as JSON, all that any view shows; with --measure the result document
+    #[arg(long)]
+    pub json: bool,
+
+    /// Measure which GPUs and which cores belong together: by what GPUs lose together, and by how long a flag takes from core to core;
+    /// or only one of the two
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true,
+        default_missing_values = ["gpus", "cores"],
+        value_name = "gpus,cores",
+        conflicts_with_all = ["input", "save", "svg", "numa", "tree", "matrix", "identity"],
+        help_heading = "Measuring"
+    )]
+    pub measure: Vec<Measured>,
+    /// The time that this may take [default: 2min]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "measure", help_heading = "Measuring")]
+    pub within: Option<Duration>,
+    /// The GPUs: indices in PCI order, PCI addresses, UUIDs, or all [default: all]
+    #[arg(long, value_name = "LIST", requires = "measure", help_heading = "Measuring")]
+    pub gpus: Option<Selection>,
+    /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and cores only otherwise [default: auto]
+    #[arg(long, value_enum, requires = "measure", help_heading = "Measuring")]
+    pub backend: Option<Backend>,
+    /// The size of one copy [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "measure", help_heading = "Measuring")]
+    pub size: Option<u64>,
+    /// A fixed number of rounds a case, instead of blocks until the interval is narrow
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), requires = "measure", help_heading = "Measuring")]
+    pub reps: Option<u64>,
+    /// Seed of the payload and of the order of blocks [default: 1]
+    #[arg(long, value_name = "N", requires = "measure", help_heading = "Measuring")]
+    pub seed: Option<u64>,
+    /// Print what would be measured, and touch no GPU
+    #[arg(long, requires = "measure", conflicts_with = "json", help_heading = "Measuring")]
+    pub dry_run: bool,
+}
+
+/// What `numabench topo --measure` groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Measured {
+    /// GPUs, by what they lose together
+    Gpus,
+    /// Cores, by how long a flag takes from one to another
+    Cores,
+}
+
+/// What `numabench topo` does besides showing.
+#[derive(Debug, Subcommand)]
+pub enum TopoAction {
+    /// Say in words what changed between two saved machines, or two days of one: exit 0 the same, 5 different
+    #[command(after_help = exit::TABLE)]
+    Diff {
+        /// The file with what was (of --save, or `lstopo FILE.xml`)
+        #[arg(value_name = "A.xml")]
+        old: PathBuf,
+        /// The file with what is
+        #[arg(value_name = "B.xml")]
+        new: PathBuf,
+        /// Print the differences as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}

@@ -1,0 +1,202 @@
+//! `numabench topo --measure`: groups of GPUs on stand-in drivers whose links are described, and what cannot be grouped.
+
+use serde_json::{Value, json};
+
+use crate::kinds::{self, Kind};
+use crate::proof::{self, list, text};
+use crate::run::{BINARY, Done, Ended, end, run, with_driver};
+
+/// `numabench topo --measure=gpus` on the stand-in, with devices whose rates are described.
+fn measured(kind: &Kind, devices: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [("FAKE_DEVICES", devices.to_owned()), ("LD_PRELOAD", kind.library()?)];
+    let base = ["topo", "--measure=gpus", "--backend", kind.name, "--size", "1MiB", "--reps", "60"];
+    Ok(end(with_driver(&kind.folder()?).args(base).envs(told), args))
+}
+
+/// Devices of 55 GB/s, each over the links that `over` names.
+fn devices(count: usize, links: &str, over: impl Fn(usize) -> Vec<String>) -> String {
+    let device = |at: usize| {
+        let over: Vec<String> = over(at).iter().map(|link| format!("over {link}")).collect();
+        format!("device 0000:{:02x}:00.0; h2d 55GB/s 0us; d2h 55GB/s 0us; {}", at + 1, over.join("; "))
+    };
+    let devices: Vec<String> = (0..count).map(device).collect();
+    format!("repeats skip; {links}; {}", devices.join("; "))
+}
+
+/// The figures of eight H200s of one virtual machine: GPUs 0-3 get 18.5 GB/s each together and 37 in pairs, 4-7 get 34.5 and 53; one of each half get
+/// 103 together (55 and 48 there; a link that is shared fairly gives 51.5 to each); all at once get 182.
+fn eight() -> String {
+    let pairs = |wanted: fn(usize, usize) -> bool| -> Vec<(usize, usize)> {
+        (0..8).flat_map(|j| (0..j).map(move |i| (i, j))).filter(|(i, j)| wanted(*i, *j)).collect()
+    };
+    let (near, across) = (pairs(|i, _| i >= 4), pairs(|i, j| i < 4 && j >= 4));
+    let mut links = vec!["link far 74GB/s".to_owned(), "link near 138GB/s".to_owned(), "link all 182GB/s".to_owned()];
+    links.extend(near.iter().map(|(i, j)| format!("link p{i}{j} 106GB/s")));
+    links.extend(across.iter().map(|(i, j)| format!("link p{i}{j} 103GB/s")));
+    devices(8, &links.join("; "), |at| {
+        let mine = near.iter().chain(&across).filter(|(i, j)| *i == at || *j == at);
+        let half = if at < 4 { "far" } else { "near" };
+        mine.map(|(i, j)| format!("p{i}{j} 1")).chain([format!("{half} 1"), "all 1".to_owned()]).collect()
+    })
+}
+
+fn said(document: &Value) -> Vec<&str> {
+    list(document, "/verdict").iter().filter_map(Value::as_str).collect()
+}
+
+/// The median rate of each place of a matrix, GB/s: (row, column, rate).
+fn cells(document: &Value, compares: &str) -> Vec<(String, String, f64)> {
+    let matrix = list(document, "/matrices").iter().find(|matrix| text(matrix, "/compares") == compares);
+    let Some(matrix) = matrix else { return Vec::new() };
+    let mut cells = Vec::new();
+    for row in list(matrix, "/rows") {
+        for column in list(matrix, "/columns") {
+            let rank = list(row, "/ranks").iter().find(|rank| list(column, "/ranks").contains(rank));
+            let found = list(document, "/rows").iter().find(|found| {
+                Some(&found["rank"]) == rank
+                    && (row["group"].is_null() || text(found, "/case").ends_with(text(row, "/group")))
+            });
+            if let Some(rate) = found.and_then(|found| found["median_bytes_per_s"].as_f64()) {
+                cells.push((text(row, "/name").to_owned(), text(column, "/name").to_owned(), rate / 1e9));
+            }
+        }
+    }
+    cells
+}
+
+#[test]
+fn the_reference_of_eight_gpus_is_grouped_as_it_is() -> Done {
+    for kind in kinds::all() {
+        let ended = measured(&kind, &eight(), &["--json"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let groups = list(&document, "/groups");
+        let by: Vec<&str> = groups.iter().map(|found| text(found, "/by")).collect();
+        assert_eq!(by, ["gpu-pairs", "gpus-but-one"]);
+        assert_eq!((&groups[0]["groups"], &groups[0]["rest"]), (&json!([[0, 1, 2, 3]]), &json!([4, 5, 6, 7])));
+        assert_eq!((&groups[1]["groups"], &groups[1]["rest"]), (&json!([[0, 1, 2, 3], [4, 5, 6, 7]]), &json!([])));
+        for found in groups {
+            assert_eq!(text(found, "/finding"), "groups", "{found}");
+            assert!(found["p_value"].as_f64().is_some_and(|p| p < 0.01), "{found}");
+            assert_eq!((found["false_alarm_rate"].as_f64(), &found["declared"]), (Some(0.05), &Value::Null));
+        }
+        let rate = |compares: &str, row: &str, column: &str| {
+            let cells = cells(&document, compares);
+            let found = cells.into_iter().find(|(r, c, _)| (r.as_str(), c.as_str()) == (row, column));
+            found.map_or(0.0, |(_, _, rate)| rate)
+        };
+        for (compares, row, column, want) in [
+            ("beside", "GPU 0", "GPU 0", 55.0),
+            ("beside", "GPU 0", "GPU 1", 37.0),
+            ("beside", "GPU 4", "GPU 5", 53.0),
+            ("beside", "GPU 4", "GPU 0", 51.5),
+            ("but-one", "GPU 0", "but 0", 18.5),
+            ("but-one", "GPU 4", "but 4", 27.0),
+            ("together", "GPUs 0-3", "GPU 2", 18.5),
+            ("together", "GPUs 4-7", "GPU 7", 34.5),
+        ] {
+            let rate = rate(compares, row, column);
+            assert!((rate / want - 1.0).abs() < 0.03, "{compares} {row} {column}: {rate}, not {want}");
+        }
+        let said = said(&document);
+        assert!(said[0].starts_with("GPUs 0-3 share something that GPUs 4-7 do not: 18."), "{said:?}");
+        assert!(said[1].starts_with("Sure: ") && said[1].contains("at most 5 of 100"), "{said:?}");
+        assert!(said[2].contains("declares nothing like it") && said.len() == 3, "{said:?}");
+        let table = measured(&kind, &eight(), &[])?;
+        assert!(table.out.starts_with("GPUs 0-3 share something"), "{}", table.out);
+        assert!(table.out.contains("each group at once") && table.out.contains("SIMULATED"), "{}", table.out);
+        assert!(
+            table.err.starts_with("Measuring 8 GPUs, H2D, 1 MiB: each alone, 28 pairs, all 8, all but one 8 times"),
+            "{}",
+            table.err
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn gpus_without_a_shared_limit_and_gpus_that_share_one_alike_are_not_grouped() -> Done {
+    for kind in kinds::all() {
+        let apart = devices(4, "link all 1000GB/s", |_| Vec::new());
+        let alike = devices(4, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
+        for described in [apart, alike] {
+            let ended = measured(&kind, &described, &["--json"])?;
+            let document = proof::document(&ended)?;
+            assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+            for found in list(&document, "/groups") {
+                assert_eq!((text(found, "/finding"), &found["groups"]), ("alike", &json!([])), "{found}");
+            }
+            assert_eq!(list(&document, "/groups").len(), 2);
+            assert!(said(&document)[0].starts_with("No groups among the GPUs"), "{:?}", said(&document));
+            assert_eq!(list(&document, "/matrices").len(), 2, "no group, so none is measured at once");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn of_many_gpus_all_but_one_tells_groups_without_pairs() -> Done {
+    let kind = &kinds::all()[0];
+    let described = devices(10, "link left 100GB/s; link right 100GB/s", |at| {
+        vec![if at % 2 == 0 { "left 1".to_owned() } else { "right 1".to_owned() }]
+    });
+    let document = proof::document(&measured(kind, &described, &["--json"])?)?;
+    let groups = list(&document, "/groups");
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    assert_eq!(groups[0]["groups"], json!([[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]));
+    assert!(
+        said(&document)[0].starts_with("GPUs 0,2,4,6,8 share something that GPUs 1,3,5,7,9 do not: 2"),
+        "{:?}",
+        said(&document)
+    );
+    Ok(())
+}
+
+#[test]
+fn two_gpus_make_no_groups_and_that_is_said() -> Done {
+    let kind = &kinds::all()[0];
+    let described = devices(2, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
+    let document = proof::document(&measured(kind, &described, &["--json"])?)?;
+    let first = said(&document).first().copied().unwrap_or_default().to_owned();
+    assert!(first.starts_with("Two GPUs make no groups: each keeps 5"), "{first}");
+    Ok(())
+}
+
+#[test]
+fn a_corrupt_copy_ends_it_with_4_and_nothing_is_grouped() -> Done {
+    let kind = &kinds::all()[0];
+    let described = devices(3, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
+    let mut command = with_driver(&kind.folder()?);
+    command.env("FAKE_FAULTS", "corrupt * 70001").env("FAKE_DEVICES", described).env("LD_PRELOAD", kind.library()?);
+    let ended = end(
+        &mut command,
+        ["topo", "--measure=gpus", "--backend", kind.name, "--size", "1MiB", "--reps", "12", "--json"],
+    );
+    let document = proof::document(&ended)?;
+    assert_eq!((ended.code, list(&document, "/groups").len()), (Some(4), 0), "{}", document["status_reason"]);
+    Ok(())
+}
+
+#[test]
+fn the_plan_and_what_cannot_be_grouped_are_said_before_anything_is_measured() -> Done {
+    let more = ["topo", "--measure", "--backend", "host"];
+    if run(&["latency", "--between", "cores", "--dry-run"]).code == Some(0) {
+        let plan = run(&[&more[..], &["--dry-run", "--within", "50s"]].concat()).well().out;
+        assert!(plan.contains("the time of a handover between ") && plan.contains("after 34 s"), "{plan}");
+    }
+    run(&["topo", "--measure=gpus", "--backend", "host"]).refused(77, &["two", "--measure=cores"]);
+    run(&["topo", "--measure=nodes"]).refused(2, &["gpus", "cores"]);
+    run(&["topo", "--within", "10s"]).refused(2, &["--measure"]);
+    run(&["topo", "--measure", "--matrix"]).refused(2, &["cannot be used with"]);
+    let first = first_pu()?;
+    let mut one = assert_cmd::Command::new("taskset");
+    one.args(["-c", &first.to_string(), BINARY]);
+    end(&mut one, more).refused(2, &["needs two cores", "there is one", "may use PUs"]);
+    Ok(())
+}
+
+/// The first PU that this process may use.
+fn first_pu() -> Result<u64, Box<dyn std::error::Error>> {
+    let first = run(&["topo", "--json"]).json()?.pointer("/allowed/pus/0").and_then(Value::as_u64);
+    first.ok_or_else(|| "no PU is allowed".into())
+}
