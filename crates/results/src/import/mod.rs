@@ -132,11 +132,11 @@ pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, Fault> {
 ///
 /// # Errors
 /// The name of the file, and why it cannot be read, or does not belong to the others.
-pub fn import(program: Program, outputs: &[Output], about: About) -> Result<ImportedDocument, (String, Fault)> {
+pub fn import(program: Program, outputs: &[Output], about: About) -> Result<ImportedDocument, (String, Box<Fault>)> {
     let mut all = Taken::default();
     let (mut cases, mut files, mut files_of) = (Vec::new(), Vec::new(), BTreeMap::new());
     for (at, output) in outputs.iter().enumerate() {
-        let named = |fault: Fault| (output.name.clone(), fault);
+        let named = |fault: Fault| (output.name.clone(), Box::new(fault));
         let taken = take(program, &output.bytes).map_err(named)?;
         join(&mut all, &taken, outputs.first().map_or("", |first| &first.name), at == 0).map_err(named)?;
         for case in taken.cases {
@@ -144,7 +144,7 @@ pub fn import(program: Program, outputs: &[Output], about: About) -> Result<Impo
             if let Some(first) = files_of.insert((case.id.clone(), case.place.clone()), at) {
                 let first = outputs.get(first).map_or(String::new(), |output| output.name.clone());
                 let refused = Refused::InTwoFiles { case: format!("{}, {}", case.id, case.place), first };
-                return Err((output.name.clone(), Fault { line: case.line, refused }));
+                return Err(named(Fault { line: case.line, refused }));
             }
             cases.push(case);
         }
