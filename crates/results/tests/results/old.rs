@@ -1,6 +1,6 @@
 //! Documents that earlier versions wrote are read for ever: one of every schema version, as it was written then.
 //!
-//! A new minor version adds the last document of the one before. What they follow is checked by the binary's tests, which have a validator.
+//! A new minor version adds the last document of the one before. Left out: whether they follow the committed schemas, for which this crate has no validator.
 
 use report::PlaceDocument;
 use report::block::BlockTime;
