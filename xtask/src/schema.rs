@@ -1,14 +1,16 @@
 //! `cargo xtask schema`: the JSON Schemas of the documents, from the types that write them.
 //!
-//! The binary's own (`topo --json` and its like) are known to it alone, so it prints them. The schemas are committed, so that a reader needs no build; `tidy` fails when they are not what the types say.
+//! The binary's own (`topo --json` and its like) are known to it alone, so a test of it writes them. The schemas are committed, so that a reader needs no build; `tidy` fails when they are not what the types say.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The kinds of documents that only the binary knows.
-const OF_THE_BINARY: [&str; 3] = ["topology", "topology-diff", "check"];
+use crate::step;
+
+/// The test of the binary that writes the schemas of documents that only it knows.
+const OF_THE_BINARY: &str = "schemas::tests::the_committed_schemas_are_the_generated_ones";
 
 /// Every schema of the libraries: where its file lies in the repository, and its text.
 pub fn all() -> Vec<(PathBuf, String)> {
@@ -31,15 +33,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         println!("wrote {}", file.display());
     }
-    for kind in OF_THE_BINARY {
-        let file = Path::new("crates/numabench/schema").join(format!("{kind}-v1.json"));
-        let words = ["run", "--quiet", "--package", "numabench", "--bin", "numabench", "--", "schema", kind];
-        let output = Command::new("cargo").args(words).current_dir(root).output().context("cannot run cargo")?;
-        if !output.status.success() {
-            bail!("numabench schema {kind} failed: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        std::fs::write(root.join(&file), output.stdout).with_context(|| format!("cannot write {}", file.display()))?;
-        println!("wrote {}", file.display());
-    }
+    // The test that compares them knows the types.
+    let mut test = Command::new("cargo");
+    test.args(["test", "--quiet", "--package", "numabench", "--bin", "numabench", "--", "--exact", OF_THE_BINARY]);
+    step::run(test.current_dir(root).env("NUMABENCH_WRITE_SCHEMAS", "1"))?;
+    println!("wrote those of crates/numabench/schema");
     Ok(())
 }

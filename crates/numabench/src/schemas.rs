@@ -4,13 +4,9 @@
 //! Their contents are the types that those commands work with, so a field that is renamed there is a new major version here: the schemas are committed in
 //! `crates/numabench/schema`, and a test compares them. Left out: reading them back, which no command does (`topo --input` reads hwloc's XML).
 
-use report::schema::text;
 use schemars::JsonSchema;
 use serde::Serialize;
 use topo::difference::Difference;
-
-use crate::check::document::Document as Check;
-use crate::versioned::{CHECK, DIFFERENCES, TOPOLOGY, Version, Versioned};
 
 /// What `topo diff --json` says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -19,28 +15,38 @@ pub struct Differences {
     pub differences: Vec<Difference>,
 }
 
-/// The schema of a document of this version.
-fn schema_of<T: JsonSchema>(version: Version, what: &str) -> String {
-    text::<Versioned<T>>(version.schema, version.major, what)
-}
-
-/// The name of each schema's file, and its text.
-pub fn all() -> [(&'static str, String); 3] {
-    [
-        ("topology-v1.json", schema_of::<topo::Survey>(TOPOLOGY, "a machine: what topo shows of it")),
-        ("topology-diff-v1.json", schema_of::<Differences>(DIFFERENCES, "what is different between two machines")),
-        ("check-v1.json", schema_of::<Check<'static>>(CHECK, "whether ranks of a node are well placed")),
-    ]
-}
+/// The name of each schema's file, and its text as committed.
+pub const COMMITTED: [(&str, &str); 3] = [
+    ("topology-v1.json", include_str!("../schema/topology-v1.json")),
+    ("topology-diff-v1.json", include_str!("../schema/topology-diff-v1.json")),
+    ("check-v1.json", include_str!("../schema/check-v1.json")),
+];
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use report::schema::text;
 
+    use super::*;
+    use crate::check::document::Document as Check;
+    use crate::versioned::{CHECK, DIFFERENCES, TOPOLOGY, Version, Versioned};
+
+    /// The schema of a document of this version.
+    fn schema_of<T: JsonSchema>(version: Version, what: &str) -> String {
+        text::<Versioned<T>>(version.schema, version.major, what)
+    }
+
+    /// Writes them where `cargo xtask schema` asks for that.
     #[test]
     fn the_committed_schemas_are_the_generated_ones() -> Result<(), std::io::Error> {
-        for (name, text) in all() {
+        for (name, text) in [
+            ("topology-v1.json", schema_of::<topo::Survey>(TOPOLOGY, "a machine: what topo shows of it")),
+            ("topology-diff-v1.json", schema_of::<Differences>(DIFFERENCES, "what is different between two machines")),
+            ("check-v1.json", schema_of::<Check<'static>>(CHECK, "whether ranks of a node are well placed")),
+        ] {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + name;
+            if std::env::var_os("NUMABENCH_WRITE_SCHEMAS").is_some() {
+                std::fs::write(&path, &text)?;
+            }
             let committed = std::fs::read_to_string(&path)?;
             assert!(
                 committed == text,

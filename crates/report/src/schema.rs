@@ -13,6 +13,15 @@ use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
 use crate::trial::{self, TrialDocument};
 
+/// The name of each schema's file, and its text as committed: what [`all`] gives, without the code that makes it.
+pub const COMMITTED: [(&str, &str); 5] = [
+    ("result-v1.json", include_str!("../schema/result-v1.json")),
+    ("place-v1.json", include_str!("../schema/place-v1.json")),
+    ("trial-v1.json", include_str!("../schema/trial-v1.json")),
+    ("mpi-v1.json", include_str!("../schema/mpi-v1.json")),
+    ("imported-v1.json", include_str!("../schema/imported-v1.json")),
+];
+
 /// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
 pub fn all() -> [(&'static str, String); 5] {
     let place = text::<PlaceDocument>(place::SCHEMA, place::SCHEMA_MAJOR, "places for the ranks of a node");

@@ -7,6 +7,14 @@ use crate::comparison::{self, Comparison};
 use crate::gate::{self, Checked};
 use crate::history::{self, History};
 
+/// The name of each schema's file, and its text as committed.
+pub const COMMITTED: [(&str, &str); 4] = [
+    ("comparison-v1.json", include_str!("../schema/comparison-v1.json")),
+    ("baseline-v1.json", include_str!("../schema/baseline-v1.json")),
+    ("gate-v1.json", include_str!("../schema/gate-v1.json")),
+    ("history-v1.json", include_str!("../schema/history-v1.json")),
+];
+
 /// The name of each schema's file, and its text.
 pub fn all() -> [(&'static str, String); 4] {
     let comparison = text::<Comparison>(comparison::SCHEMA, comparison::SCHEMA_MAJOR, "two sides of runs, compared");

@@ -21,8 +21,9 @@ pub fn run(args: &Schema) -> Result<Exit, Fault> {
         Kind::TopologyDiff => "topology-diff-v1.json",
         Kind::Check => "check-v1.json",
     };
-    let all = report::schema::all().into_iter().chain(results::schema::all()).chain(crate::schemas::all());
-    for (_, text) in all.filter(|(name, _)| *name == file) {
+    // The committed texts, which tests hold against the types: the code that makes them is three times as large.
+    let all = [&report::schema::COMMITTED[..], &results::schema::COMMITTED, &crate::schemas::COMMITTED].concat();
+    for (_, text) in all.into_iter().filter(|(name, _)| *name == file) {
         terminal::print(text.as_bytes())?;
     }
     Ok(Exit::Ok)

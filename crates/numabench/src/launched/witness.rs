@@ -4,6 +4,7 @@
 //! process that speaks for the launch has one. Left out: an MPI that ends another process alone; the launcher says that.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use ranks::{Launch, Launcher};
@@ -22,7 +23,8 @@ impl Witness {
     pub fn set(words: &str, to: Stdio) -> Option<Self> {
         let mut shell = Command::new("sh");
         shell.args(["-c", WAIT, "sh", words]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(to);
-        let mut shell = shell.spawn().ok()?;
+        // Hydra ends what is left of a rank by its process group.
+        let mut shell = shell.process_group(0).spawn().ok()?;
         Some(Self { line: shell.stdin.take(), shell })
     }
 

@@ -244,10 +244,11 @@ fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
     let import = |program: &str, from: &[String], to: &str| {
         end(numabench().args(["import", program]).args(from), ["-o", &file(to), "--started-at", "2026-11-22T14:01:28Z"])
     };
-    let ended = import("nvbandwidth", &[path("nvbandwidth.json")], "nv.json").well();
+    let ended = import("nvbandwidth", &[path("nvbandwidth.json")], "nv.json");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.err.contains("Not verified by numabench"), "{}", ended.err);
-    import("osu", &[path("osu_latency.txt"), path("osu_bw.txt")], "osu.json").well();
-    import("transferbench", &[path("transferbench-config.txt")], "tb.json").well();
+    assert_eq!(import("osu", &[path("osu_latency.txt"), path("osu_bw.txt")], "osu.json").code, Some(0));
+    assert_eq!(import("transferbench", &[path("transferbench-config.txt")], "tb.json").code, Some(0));
     for name in ["nv.json", "osu.json", "tb.json"] {
         let document: Value = serde_json::from_slice(&fs::read(file(name))?)?;
         crate::proof::follows(&document, "imported-v1.json")?;

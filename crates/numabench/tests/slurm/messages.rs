@@ -10,13 +10,25 @@ use crate::mpi::{self, Mpi, step};
 use crate::run::{BINARY, Done, Ended, skipped};
 use crate::{driver, proof};
 
+/// A lab whose nodes are told apart: ranks of two nodes that call themselves the same would be on the same PU.
+fn two_hosts() -> Result<Option<Lab>, Box<dyn Error>> {
+    let Some(lab) = Lab::start()? else { return Ok(None) };
+    if !lab.has_host_names()? {
+        skipped(
+            "messages between two nodes: those of this lab have no host names of their own (unshare --uts --mount is refused)",
+        );
+        return Ok(None);
+    }
+    Ok(Some(lab))
+}
+
 #[test]
 fn two_tasks_of_one_node_or_of_two_send_each_other_messages_under_both_mpis() -> Done {
     if std::thread::available_parallelism()?.get() < 2 {
         skipped("two ranks on two CPUs: this machine has one");
         return Ok(());
     }
-    let Some(lab) = Lab::start()? else { return Ok(()) };
+    let Some(lab) = two_hosts()? else { return Ok(()) };
     for mpi in mpi::all() {
         for nodes in ["-N1", "-N2"] {
             let common = [nodes, "-n2", "-c1", mpi.option, BINARY, "mpi", "--backend", "host", "--size", "8B,4KiB"];
@@ -57,7 +69,7 @@ fn an_mpi_that_crashes_in_one_task_or_in_both_costs_nothing_that_was_measured() 
         skipped("two ranks on two CPUs: this machine has one");
         return Ok(());
     }
-    let Some(lab) = Lab::start()? else { return Ok(()) };
+    let Some(lab) = two_hosts()? else { return Ok(()) };
     for mpi in mpi::all() {
         for (nodes, told) in [("-N1", "crash@1 allreduce"), ("-N2", "crash@1 allreduce"), ("-N2", "crash@0 allreduce")]
         {
@@ -76,7 +88,7 @@ fn a_task_that_has_nothing_to_do_leaves_when_the_first_ones_mpi_has_died() -> Do
         skipped("two ranks on two CPUs: this machine has one");
         return Ok(());
     }
-    let (Some(lab), Some(mpi)) = (Lab::start()?, mpi::mpich()) else { return Ok(()) };
+    let (Some(lab), Some(mpi)) = (two_hosts()?, mpi::mpich()) else { return Ok(()) };
     // Ranks 0 and 1 are on one node: it sees that the other is gone. Rank 2 is on another: it hears nothing any more.
     for (idle, pairs, limit) in [(1, "0-2", Duration::from_secs(20)), (2, "0-1", Duration::from_secs(50))] {
         let began = Instant::now();
@@ -95,7 +107,7 @@ fn under_matrix_the_places_of_one_node_are_held_against_those_of_the_other() -> 
         skipped("two ranks on two CPUs: this machine has one");
         return Ok(());
     }
-    let (Some(lab), Some(mpi)) = (Lab::start()?, mpi::mpich()) else { return Ok(()) };
+    let (Some(lab), Some(mpi)) = (two_hosts()?, mpi::mpich()) else { return Ok(()) };
     let task = ["-N2", "-n2", "-c1", mpi.option, BINARY, "mpi", "--backend", "host"];
     let args = [&task[..], &["--matrix", "--size", "8B", "--max-time", "1s", "--json", "-"]].concat();
     let document = step(&lab, Some(&mpi.plugin), &args).json()?;
