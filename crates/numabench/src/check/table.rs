@@ -58,15 +58,22 @@ const ROWS: usize = 16;
 /// Of more findings of one kind than this the first are told, and of the rest whose they are.
 const ALIKE: usize = 4;
 
-/// The table, with a newline at its end.
+/// The finding and what puts it right, then the table and the reasons, with a newline at its end.
 pub fn table(shown: &Shown<'_>) -> String {
-    let mut text = format!("{}: {}\n", shown.host, shown.launch);
+    let nobody = shown.seen.is_empty();
+    let found = if nobody { "unknown: nobody was seen".to_owned() } else { sum(shown) };
+    let mut text = format!("{}: {found}\n", shown.host);
+    for fix in shown.fix {
+        // What has several lines stands by itself, so that it can be pasted.
+        line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
+    }
+    line(&mut text, &format!("judged: {}", shown.launch));
     if let Source::XmlFile { path } = &shown.topology.source {
         line(&mut text, &format!("judged by the saved machine {path}, not by this one; memory is not judged"));
     }
-    if shown.seen.is_empty() {
+    if nobody {
         in_notes(&mut text, shown);
-        return text + "unknown: nobody was seen\n";
+        return text;
     }
     let has_nic = shown.nics.iter().any(Option::is_some);
     let heads = ["who", "PUs", "NUMA", "memory", "pages", "GPU", "locality", "NIC"].map(str::to_owned);
@@ -107,11 +114,6 @@ pub fn table(shown: &Shown<'_>) -> String {
             line(&mut text, "note: IPC between the ranks' GPUs: whether device files are refused is not known");
         }
         Ipc::NotKnown | Ipc::NoPair | Ipc::Cut { .. } => {}
-    }
-    line(&mut text, &sum(shown));
-    for fix in shown.fix {
-        // What has several lines stands by itself, so that it can be pasted.
-        line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
     }
     text
 }

@@ -187,9 +187,12 @@ fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
 #[test]
 fn ranks_that_did_not_answer_are_counted_and_nobody_is_no_table() {
     let missing = shown(&[rank(0, "4-7", &[0])], &[], false, "1");
-    assert!(missing.ends_with("\nunknown: 1 of 2 ranks\n"), "{missing}");
+    assert!(missing.starts_with("n7: unknown: 1 of 2 ranks\n"), "{missing}");
     let nobody = shown(&[], &[], false, "");
-    assert_eq!(nobody, "n7: processes looked at from outside\nnote: NVML is not here\nunknown: nobody was seen\n");
+    assert_eq!(
+        nobody,
+        "n7: unknown: nobody was seen\njudged: processes looked at from outside\nnote: NVML is not here\n"
+    );
 }
 
 #[test]
@@ -224,7 +227,11 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
     };
     let text = table(&shown);
     assert!(text.lines().count() < 10, "{text}");
-    assert!(text.lines().nth(2).is_some_and(|row| row.trim_start().starts_with("rank 200")), "{text}");
+    assert!(
+        text.starts_with("n7: WRONG: 1 of 256 ranks\n")
+            && text.lines().nth(3).is_some_and(|row| row.trim_start().starts_with("rank 200")),
+        "{text}"
+    );
     for words in ["255 well placed: ranks 0-199,201-255 on PUs 4-7", "WRONG: 1 of 256 ranks"] {
         assert!(text.contains(words), "{words}: {text}");
     }
