@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use regex::bytes::Regex;
+use regex_lite::Regex;
 use report::read::number_at;
 use stats::interval::median;
 
@@ -102,14 +102,14 @@ impl Source {
 }
 
 fn in_output(pattern: &Regex, all: bool, output: &[u8]) -> Result<f64, String> {
-    let number = |found: regex::bytes::Captures<'_>| {
-        let text = found.get(1).or(found.get(0)).map(|text| String::from_utf8_lossy(text.as_bytes()).trim().to_owned());
-        let text = text.unwrap_or_default();
+    let number = |found: regex_lite::Captures<'_>| {
+        let text = found.get(1).or(found.get(0)).map_or("", |text| text.as_str().trim());
         text.parse::<f64>().map_err(|_| {
             format!("the pattern {pattern} matches \"{text}\", which is no number: put ( ) around the number")
         })
     };
-    let figures: Vec<f64> = pattern.captures_iter(output).map(number).collect::<Result<_, _>>()?;
+    let figures: Vec<f64> =
+        pattern.captures_iter(&String::from_utf8_lossy(output)).map(number).collect::<Result<_, _>>()?;
     let figure = if all { median(&figures) } else { figures.last().copied() };
     figure.ok_or_else(|| format!("the pattern {pattern} matches nothing in the output"))
 }
