@@ -4,7 +4,7 @@
 //! "coherent driver-based memory management"); which one, the nodes say, and in a file of lstopo's, where hwloc hides such nodes, nobody.
 
 use crate::gpu_class::{AMD, NVIDIA};
-use crate::model::{Gpu, NodeKind, Source, Topology};
+use crate::model::{Gpu, NodeKind, Rung, Source, Topology};
 
 /// PCI device ids of NVIDIA superchips (GH200 in three memory sizes, GB200): their memory is NUMA nodes on Linux.
 pub(crate) const SUPERCHIPS: [u16; 4] = [0x2342, 0x2345, 0x2348, 0x2941];
@@ -21,11 +21,29 @@ pub enum Coherence {
 }
 
 impl Coherence {
+    /// What connects the GPU to its CPU, where other GPUs have a PCIe link.
+    pub fn link(self) -> &'static str {
+        match self {
+            Self::C2c => "NVLink-C2C",
+            Self::Hbm => "in one package",
+        }
+    }
+
+    /// What this link carries in one direction by its maker's word, bytes/s; `None` where no copy goes over a link.
+    pub fn published_bytes_per_s(self) -> Option<u64> {
+        match self {
+            // NVIDIA Grace Hopper Superchip Architecture: 900 GB/s in both directions together; GB200 and GB300 have the same.
+            Self::C2c => Some(450_000_000_000),
+            // The HBM's 5.3 TB/s is no bound of a copy, which reads and writes the same memory.
+            Self::Hbm => None,
+        }
+    }
+
     /// Why the PCIe link bounds no copy.
     pub fn no_pcie_bound(self) -> &'static str {
         match self {
-            Self::C2c => "copies go over NVLink-C2C and not over the PCIe link",
-            Self::Hbm => "CPU and GPU share one memory: a copy is from HBM to HBM, and the PCIe link bounds none",
+            Self::C2c => "copies go over NVLink-C2C, not over the PCIe link",
+            Self::Hbm => "CPU and GPU share one memory: H2D and D2H copy from HBM to HBM, not over the PCIe link",
         }
     }
 }
@@ -47,17 +65,26 @@ impl Topology {
     /// In which mode a GPU's memory is shown, in words; `None` for a GPU behind a PCIe link.
     pub fn memory_mode(&self, gpu: &Gpu) -> Option<String> {
         Some(match (gpu.coherence()?, self.nodes.iter().find(|node| self.is_memory_of(node.os_index, gpu))) {
-            (Coherence::Hbm, _) => "CPU and GPU share the HBM of the package (APU)".to_owned(),
-            (Coherence::C2c, Some(node)) => {
-                format!("its memory is NUMA node {} (NUMA mode); NVLink-C2C to its CPU", node.os_index)
+            (Coherence::Hbm, _) => {
+                "CPU and GPU share the HBM of the package (APU): H2D and D2H copy from HBM to HBM".to_owned()
             }
+            (Coherence::C2c, Some(node)) => format!("its memory is NUMA node {} (NUMA mode)", node.os_index),
             (Coherence::C2c, None) if matches!(self.source, Source::ThisSystem) => {
-                "its memory is no NUMA node (CDMM mode); NVLink-C2C to its CPU".to_owned()
+                "its memory is not a NUMA node (CDMM mode)".to_owned()
             }
             (Coherence::C2c, None) => {
-                "its memory is no NUMA node of this file (CDMM mode, or a file without such nodes); NVLink-C2C to its CPU".to_owned()
+                "this file shows no NUMA node of its memory: the machine is in CDMM mode, or the file leaves such nodes out"
+                    .to_owned()
             }
         })
+    }
+
+    /// The NUMA node that a GPU's own memory is, where the host sees it as one: in NUMA mode its own, of an APU that of the package.
+    pub fn memory_node(&self, gpu: &Gpu) -> Option<u32> {
+        match gpu.coherence()? {
+            Coherence::C2c => self.nodes.iter().map(|node| node.os_index).find(|node| self.is_memory_of(*node, gpu)),
+            Coherence::Hbm => self.host_nodes(gpu).first().filter(|_| gpu.locality.rung != Rung::Unknown),
+        }
     }
 
     fn is_memory_of(&self, node: u32, gpu: &Gpu) -> bool {

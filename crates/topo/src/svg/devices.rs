@@ -39,7 +39,10 @@ fn gpu_card(topology: &Topology, gpu: &Gpu) -> Block {
         Line::new(Font::BODY, name.clone()).asking_at_most(NAME),
         Line::new(Font::STRONG, near(topology, gpu)).asking_at_most(NAME),
     ];
-    let mut ways: Vec<String> = gpu.link.iter().map(|now| format!("PCIe {}", link(now))).collect();
+    let mut ways: Vec<String> = match gpu.coherence() {
+        Some(shared) => vec![shared.link().to_owned()],
+        None => gpu.link.iter().map(|now| format!("PCIe {}", link(now))).collect(),
+    };
     ways.extend((!gpu.os_devices.is_empty()).then(|| gpu.os_devices.join(", ")));
     if !ways.is_empty() {
         lines.push(Line::new(Font::SMALL, ways.join(" · ")).asking_at_most(NAME));

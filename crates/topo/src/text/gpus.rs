@@ -6,12 +6,17 @@ use stats::units::rate;
 use super::layout::{cut, fitted, ids, wrapped};
 use crate::model::{Gpu, Link, Locality, NodeKind, Rung, Topology};
 
+/// The column of links where all of them are PCIe's.
+const PCIE: &str = "PCIe link";
+
 /// The table and its notes.
 pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     if topology.gpus.is_empty() {
         return vec!["no GPU among the PCI devices".to_owned()];
     }
-    let links = topology.gpus.iter().any(|gpu| gpu.link.is_some());
+    let coherent = topology.gpus.iter().any(|gpu| gpu.coherence().is_some());
+    let pcie = topology.gpus.iter().any(|gpu| gpu.link.is_some());
+    let links = if coherent { Some("link to its CPU") } else { pcie.then_some(PCIE) };
     let longest = topology.gpus.iter().map(|gpu| name(gpu).chars().count()).max().unwrap_or(0);
     let mut lines = fitted(width, longest, |name_columns| {
         let mut rows = vec![head(links)];
@@ -24,15 +29,13 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     lines
 }
 
-fn head(links: bool) -> Vec<String> {
+fn head(links: Option<&'static str>) -> Vec<String> {
     let mut head = vec!["#", "PCI address", "name", "node", "known from"];
-    if links {
-        head.push("PCIe link");
-    }
+    head.extend(links);
     head.into_iter().map(str::to_owned).collect()
 }
 
-fn row(topology: &Topology, gpu: &Gpu, links: bool, name_columns: usize) -> Vec<String> {
+fn row(topology: &Topology, gpu: &Gpu, links: Option<&str>, name_columns: usize) -> Vec<String> {
     let mut row = vec![
         gpu.index.to_string(),
         gpu.pci.to_string(),
@@ -40,9 +43,7 @@ fn row(topology: &Topology, gpu: &Gpu, links: bool, name_columns: usize) -> Vec<
         node_cell(topology, &gpu.locality),
         rung(gpu.locality.rung).to_owned(),
     ];
-    if links {
-        row.push(gpu.link.as_ref().map_or_else(|| "-".to_owned(), link));
-    }
+    row.extend(links.map(|title| link_to_cpu(gpu, title)));
     row
 }
 
@@ -70,6 +71,16 @@ pub(crate) fn rung(rung: Rung) -> &'static str {
     }
 }
 
+/// What copies between host memory and the GPU go over. The PCIe link of a GPU that shares memory with its CPU carries none of them.
+fn link_to_cpu(gpu: &Gpu, title: &str) -> String {
+    match (gpu.coherence(), &gpu.link) {
+        (Some(shared), _) => shared.link().to_owned(),
+        (None, Some(found)) if title == PCIE => link(found),
+        (None, Some(found)) => format!("PCIe {}", link(found)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
 /// `gen5 x16`, and what it can be where it is less now; `63.015 GB/s` where that is all that is known.
 pub(crate) fn link(link: &Link) -> String {
     if let Some(bytes_per_s) = link.bytes_per_s {
@@ -87,13 +98,22 @@ pub(crate) fn link(link: &Link) -> String {
 /// How GPUs share memory with their CPU, where they do: one entry per mode.
 fn modes(topology: &Topology, width: usize) -> Vec<String> {
     let mut modes: Vec<(String, IdSet)> = Vec::new();
-    for (gpu, mode) in topology.gpus.iter().filter_map(|gpu| Some((gpu, topology.memory_mode(gpu)?))) {
+    let memory = topology.gpus.iter().filter_map(|gpu| Some((gpu, topology.memory_mode(gpu)?)));
+    let links = topology.gpus.iter().filter_map(|gpu| Some((gpu, published(gpu)?)));
+    for (gpu, mode) in memory.chain(links) {
         match modes.iter_mut().find(|(known, _)| *known == mode) {
             Some((_, indices)) => indices.0.extend([gpu.index]),
             None => modes.push((mode, [gpu.index].into_iter().collect())),
         }
     }
     modes.iter().flat_map(|(mode, indices)| wrapped(&format!("  GPU {}: ", ids(indices)), mode, width)).collect()
+}
+
+/// What the link to the CPU carries by its maker's word.
+fn published(gpu: &Gpu) -> Option<String> {
+    let shared = gpu.coherence()?;
+    let figure = rate(shared.published_bytes_per_s()? as f64);
+    Some(format!("{} carries {figure} a direction by its maker's figure", shared.link()))
 }
 
 /// Why each locality is what it is, one entry per reason.

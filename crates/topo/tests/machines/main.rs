@@ -159,17 +159,27 @@ fn a_gpu_that_shares_memory_with_its_cpu_says_in_which_mode() -> Outcome {
         let topology = load(name)?;
         Ok(topology.gpus.iter().map(|gpu| topology.memory_mode(gpu)).collect())
     };
-    let node = |node: u32| Some(format!("its memory is NUMA node {node} (NUMA mode); NVLink-C2C to its CPU"));
+    let node = |node: u32| Some(format!("its memory is NUMA node {node} (NUMA mode)"));
     assert_eq!(modes("gh200-quad")?, [4, 12, 20, 28].map(node));
-    assert_eq!(modes("mi300a")?, vec![Some("CPU and GPU share the HBM of the package (APU)".to_owned()); 4]);
+    assert_eq!(
+        modes("mi300a")?,
+        vec![Some("CPU and GPU share the HBM of the package (APU): H2D and D2H copy from HBM to HBM".to_owned()); 4]
+    );
     assert!(modes("hgx-h100")?.iter().all(Option::is_none) && modes("power9")?.iter().all(Option::is_none));
+    let memory = |name: &str| -> Result<Vec<Option<u32>>, topo::TopoError> {
+        let topology = load(name)?;
+        Ok(topology.gpus.iter().map(|gpu| topology.memory_node(gpu)).collect())
+    };
+    assert_eq!(memory("gh200-quad")?, [4, 12, 20, 28].map(Some));
+    assert_eq!(memory("mi300a")?, [0, 1, 2, 3].map(Some), "an APU's memory is that of its package");
+    assert_eq!(memory("hgx-h100")?, vec![None; 8]);
     // The same machine in CDMM mode: the GPUs' nodes are not there.
     let mut cdmm = load("gh200-quad")?;
     cdmm.nodes.retain(|node| node.kind != NodeKind::GpuMemory);
     cdmm.source = topo::model::Source::ThisSystem;
     let mode = cdmm.memory_mode(&cdmm.gpus[0]).ok_or("no mode")?;
     assert!(mode.contains("(CDMM mode)"), "{mode}");
-    assert_eq!(cdmm.host_nodes(&cdmm.gpus[0]).to_string(), "0");
+    assert_eq!((cdmm.host_nodes(&cdmm.gpus[0]).to_string().as_str(), cdmm.memory_node(&cdmm.gpus[0])), ("0", None));
     Ok(())
 }
 
