@@ -6,7 +6,7 @@ use std::ptr;
 
 use backend_gpu::{Driver, Kernel, given};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
-use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind};
 
 use crate::api::Api;
 use crate::kernels::{self, Kernels};
@@ -14,6 +14,13 @@ use crate::spin_kernel::{self, SpinKernel};
 
 /// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`, since CUDA 12.2; older drivers refuse it.
 const HOST_NUMA_ID: c_int = 134;
+/// `CU_DEVICE_ATTRIBUTE_NUMA_CONFIG`, since CUDA 12.2, and its value for memory that is a NUMA node of the host.
+const NUMA_CONFIG: c_int = 130;
+const NUMA_CONFIG_NUMA_NODE: c_int = 1;
+/// `CU_DEVICE_ATTRIBUTE_NUMA_ID`: that node.
+const NUMA_ID: c_int = 131;
+/// `CU_DEVICE_ATTRIBUTE_INTEGRATED`: CPU and GPU share one memory.
+const INTEGRATED: c_int = 18;
 /// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`.
 const PEER_ACCESS_ALREADY_ENABLED: i64 = 704;
 /// `CU_STREAM_NON_BLOCKING`.
@@ -91,6 +98,17 @@ unsafe impl Driver for Api {
         // SAFETY: as above. A driver that does not know the attribute leaves nothing to say.
         let node = given(-1, |node| unsafe { self.device_get_attribute(node, HOST_NUMA_ID, device) });
         node.ok().and_then(|node| u32::try_from(node).ok())
+    }
+
+    fn device_memory_home(&self, device: CUdevice) -> MemoryHome {
+        // SAFETY: as above.
+        let attribute = |what| given(-1, |value| unsafe { self.device_get_attribute(value, what, device) }).ok();
+        let node = || u32::try_from(attribute(NUMA_ID)?).ok();
+        match attribute(NUMA_CONFIG) {
+            Some(NUMA_CONFIG_NUMA_NODE) => node().map_or(MemoryHome::Device, MemoryHome::Node),
+            _ if attribute(INTEGRATED) == Some(1) => MemoryHome::Shared,
+            _ => MemoryHome::Device,
+        }
     }
 
     fn device_uuid(&self, device: CUdevice) -> Option<String> {

@@ -1,5 +1,7 @@
 //! A copier's memory on the device, and what one queued round moves between it and the host ranges.
 
+use std::ops::Range;
+
 use device::{Area, CallError, DeviceError, Direction, HostPair};
 
 use crate::device_memory::DeviceMemory;
@@ -64,6 +66,15 @@ impl<D: Driver> Areas<D> {
             return Err(unsupported("this copy", reason));
         }
         Ok(())
+    }
+
+    /// Where the areas lie, as addresses of this process: drivers give both sides one address space.
+    pub(crate) fn addresses(&self) -> Vec<Range<usize>> {
+        let range = |memory: &DeviceMemory<D>| {
+            let start = usize::try_from(D::word(memory.address())).ok()?;
+            Some(start..start.checked_add(self.len)?)
+        };
+        [&self.a, &self.b].into_iter().flatten().filter_map(range).collect()
     }
 
     /// The copies of one queued round, as long as an area at most.

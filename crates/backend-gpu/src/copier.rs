@@ -8,6 +8,7 @@
 //! host ranges and the latch's words are then leaked, because nothing tells when they could be freed.
 
 use std::mem;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -166,6 +167,10 @@ impl<D: Driver> Copier for GpuCopier<D> {
             // As in `source`.
             _ => &mut [],
         }
+    }
+
+    fn device_addresses(&self) -> Vec<Range<usize>> {
+        self.areas.addresses()
     }
 
     fn take_turns(&mut self) {

@@ -7,7 +7,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind};
 use stats::PciAddress;
 
 use crate::kernel::Kernel;
@@ -92,6 +92,9 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
 
     /// The NUMA node the driver names as the device's own, where it names one.
     fn device_host_node(&self, device: Self::Device) -> Option<u32>;
+
+    /// Where the driver says that the device's memory is.
+    fn device_memory_home(&self, device: Self::Device) -> MemoryHome;
 
     /// The device's UUID in the vendor's spelling, where the driver tells.
     fn device_uuid(&self, device: Self::Device) -> Option<String>;

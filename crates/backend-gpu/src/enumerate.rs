@@ -53,6 +53,7 @@ fn facts<D: Driver>(driver: &D, ordinal: c_int, handle: D::Device, pci: PciAddre
         runtime_index: u32::try_from(ordinal).ok(),
         total_bytes: driver.device_total_bytes(handle)? as u64,
         host_node: driver.device_host_node(handle),
+        memory_home: driver.device_memory_home(handle),
     })
 }
 

@@ -8,16 +8,16 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use backend_gpu::{Driver, Kernel, given};
-use device::{CallError, DeviceError, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind};
 use stats::PciAddress;
 
 use crate::api::Api;
 use crate::bindings::{
     hipDevice_t, hipDeviceAttribute_t_hipDeviceAttributeCanUseStreamWaitValue as CAN_USE_STREAM_WAIT_VALUE,
-    hipDeviceptr_t, hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory,
-    hipError_t_hipErrorPeerAccessAlreadyEnabled, hipEvent_t, hipEventDefault, hipHostMallocNumaUser,
-    hipHostMallocPortable, hipHostRegisterPortable, hipMallocSignalMemory, hipStream_t, hipStreamNonBlocking,
-    hipStreamWaitValueGte,
+    hipDeviceAttribute_t_hipDeviceAttributeIntegrated as INTEGRATED, hipDeviceptr_t,
+    hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory, hipError_t_hipErrorPeerAccessAlreadyEnabled,
+    hipEvent_t, hipEventDefault, hipHostMallocNumaUser, hipHostMallocPortable, hipHostRegisterPortable,
+    hipMallocSignalMemory, hipStream_t, hipStreamNonBlocking, hipStreamWaitValueGte,
 };
 use crate::{NO_DEVICE, absence, partition};
 
@@ -91,6 +91,14 @@ unsafe impl Driver for Api {
     fn device_host_node(&self, _device: hipDevice_t) -> Option<u32> {
         // The attribute is newer than the versions whose numbers of attributes are known to agree.
         None
+    }
+
+    fn device_memory_home(&self, device: hipDevice_t) -> MemoryHome {
+        // SAFETY: the out-parameter is valid to write.
+        match given(0, |value| unsafe { self.device_get_attribute(value, INTEGRATED, device) }) {
+            Ok(1) => MemoryHome::Shared,
+            _ => MemoryHome::Device,
+        }
     }
 
     fn device_uuid(&self, device: hipDevice_t) -> Option<String> {

@@ -3,8 +3,8 @@
 use std::fs;
 
 use device::{
-    Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HostMemory, HostPair, Latch, MemoryInfo,
-    MemoryKind, Platform, PlatformFacts, PlatformKind,
+    Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HostMemory, HostPair, Latch, MemoryHome,
+    MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
 use stats::IdSet;
 
@@ -41,6 +41,7 @@ pub fn platform(nodes: &[NodeFacts]) -> HostPlatform {
         runtime_index: None,
         total_bytes: node.total_bytes,
         host_node: Some(node.node),
+        memory_home: MemoryHome::Node(node.node),
     };
     HostPlatform {
         facts: PlatformFacts { kind: PlatformKind::Host, api_version: None, simulated: None },

@@ -17,6 +17,7 @@
 //! when both directions move at once, so that the two directions share no byte.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::pattern::Pattern;
 use crate::{DeviceError, HostPair};
@@ -116,6 +117,12 @@ pub trait Copier {
     /// The device's side, where it is host memory whose pages can be looked up; `None` for a GPU's own.
     fn device_area(&self) -> Option<&[u8]> {
         None
+    }
+
+    /// The addresses of the device's areas in this process: on coherent machines the kernel can be asked where their pages lie. Nothing may be
+    /// read or written there. Empty where [`Copier::device_area`] lends the bytes themselves.
+    fn device_addresses(&self) -> Vec<Range<usize>> {
+        Vec::new()
     }
 
     /// Says that another rank of this process uses the same device. Blocking rounds from pinned memory then wait on a queue of

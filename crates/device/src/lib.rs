@@ -33,4 +33,4 @@ pub use host_memory::{HeapMemory, HostMemory};
 pub use host_pair::HostPair;
 pub use pattern::{Difference, Pattern};
 pub use peer::{PeerCopier, PeerEnd, PeerPath};
-pub use platform::{Device, DeviceFacts, DeviceId, MemoryInfo, Platform, PlatformFacts, PlatformKind};
+pub use platform::{Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind};

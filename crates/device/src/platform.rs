@@ -58,6 +58,18 @@ impl fmt::Display for DeviceId {
     }
 }
 
+/// Where a device's memory is, as far as its driver says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryHome {
+    /// On the device, where the host's kernel knows no page of it.
+    #[default]
+    Device,
+    /// It is a NUMA node of the host, of this OS index (Grace in NUMA mode).
+    Node(u32),
+    /// CPU and device share one memory (an APU).
+    Shared,
+}
+
 /// What a platform says of a device without opening it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFacts {
@@ -73,6 +85,8 @@ pub struct DeviceFacts {
     pub total_bytes: u64,
     /// The NUMA node the driver names as the device's host node, where it names one (never -1).
     pub host_node: Option<u32>,
+    /// Where its memory is.
+    pub memory_home: MemoryHome,
 }
 
 /// A device's memory at one moment.

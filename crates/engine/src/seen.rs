@@ -2,6 +2,7 @@
 //! what was asked.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
@@ -46,7 +47,7 @@ pub struct Seen {
     pub affinity: IdSet,
     /// Where its host memory lies.
     pub pages: Pages,
-    /// Where its device's memory lies, when the device is a node.
+    /// Where its device's memory lies, when the device is a node or its memory may be one.
     pub device_pages: Option<Pages>,
 }
 
@@ -85,7 +86,16 @@ impl Pages {
     pub fn of(range: &[u8], look: Look, movable: bool) -> Self {
         let one_in = if look == Look::First || movable { 1 } else { SAMPLED };
         let mut pages = Self { one_in: one_in as u64, ..Self::default() };
-        pages.count(range, one_in);
+        let start = range.as_ptr().addr();
+        pages.count(start..start + range.len(), one_in);
+        pages
+    }
+
+    /// Where the pages of a device's areas lie, a few of them. On a coherent machine the kernel may know; of a GPU's own memory it knows
+    /// nothing (EFAULT, ENOENT), and then these pages are unknown.
+    pub fn of_device(areas: &[Range<usize>]) -> Self {
+        let mut pages = Self { one_in: SAMPLED as u64, ..Self::default() };
+        areas.iter().for_each(|area| pages.count(area.clone(), SAMPLED));
         pages
     }
 
@@ -105,16 +115,15 @@ impl Pages {
         (!others.is_empty()).then(|| format!("found {there} pages there and {}", others.join(", ")))
     }
 
-    /// Looks up one base page in so many of `range`.
-    fn count(&mut self, range: &[u8], one_in: usize) {
+    /// Looks up one base page in so many of these addresses, which are never read.
+    fn count(&mut self, range: Range<usize>, one_in: usize) {
         if range.is_empty() {
             return;
         }
         let size = sys::page_bytes();
-        let first = range.as_ptr() as usize / size * size;
-        let last = range.as_ptr() as usize + range.len();
+        let first = range.start / size * size;
         let addresses: Vec<*const u8> =
-            (first..last).step_by(size * one_in).map(|address| address as *const u8).collect();
+            (first..range.end).step_by(size * one_in).map(|address| address as *const u8).collect();
         for batch in addresses.chunks(BATCH) {
             match sys::page_nodes(batch) {
                 Ok(nodes) => self.add(batch, &nodes),
@@ -193,6 +202,18 @@ mod tests {
     fn a_range_that_is_not_there_has_no_pages() {
         let none = Pages::of(&[], Look::First, true);
         assert_eq!((none.per_node.len(), none.unknown), (0, 0));
+    }
+
+    #[test]
+    fn a_devices_pages_are_located_by_address_and_what_the_kernel_does_not_know_is_unknown() {
+        let memory = vec![1_u8; 8 << 20];
+        let start = memory.as_ptr().addr();
+        let located = Pages::of_device(&[start..start + memory.len()]);
+        assert!((4..=8).contains(&(located.per_node.values().sum::<u64>() + located.unknown)), "{located:?}");
+        // No process has a page there: x86-64 and arm64 keep the first page of an address space free.
+        let nowhere = Pages::of_device(&[0..4096, 0..0]);
+        assert_eq!((nowhere.per_node.len(), nowhere.unknown), (0, 1));
+        assert!(nowhere.unknown_reason.is_some_and(|reason| reason.starts_with("move_pages: ")));
     }
 
     #[test]

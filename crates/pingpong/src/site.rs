@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use device::{Copier, CopyBy, DeviceError, HostPair, MemoryKind};
+use device::{Copier, CopyBy, DeviceError, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker};
 use placement::{RankPlan, TargetId};
+use topo::coherence::Coherence;
 use topo::model::Link;
 
 use crate::case::Case;
@@ -103,6 +104,11 @@ impl CopySite {
     }
 }
 
+/// Whether the kernel may know where a GPU's memory lies: it shares memory with its CPU.
+fn may_be_located(device: &DeviceFacts) -> bool {
+    device.memory_home != MemoryHome::Device || Coherence::by_name(&device.name).is_some()
+}
+
 impl Suite for CopySuite {
     fn cases(&self) -> Vec<engine::Case> {
         let case = |(case, setup): (&Case, &usize)| engine::Case {
@@ -188,7 +194,12 @@ impl Site for CopySite {
             let movable = held.ranges.kind == MemoryKind::Pageable;
             seen.pages = Pages::of(held.copier.source(), how, movable);
             seen.pages.merge(Pages::of(held.copier.destination(), how, movable));
-            seen.device_pages = held.copier.device_area().map(|area| Pages::of(area, how, true));
+            let device = self.devices.get(held.cell.target).map(|device| device.facts());
+            seen.device_pages = match held.copier.device_area() {
+                Some(area) => Some(Pages::of(area, how, true)),
+                None if device.is_some_and(may_be_located) => Some(Pages::of_device(&held.copier.device_addresses())),
+                None => None,
+            };
         }
         Ok(seen)
     }

@@ -11,6 +11,7 @@ use stats::units;
 use crate::Document;
 use crate::case::{Case, CaseStatus, Order};
 use crate::contention::Penalty;
+use crate::device_memory;
 use crate::document::{PlatformKind, Status};
 use crate::render::{is_otherwise, is_unseen, status, words};
 use crate::result::RankResult;
@@ -23,8 +24,15 @@ const APART: f64 = 0.05;
 /// The sentences; none for a document without cases.
 pub fn answer(document: &Document) -> Vec<String> {
     let cases = headline(document);
-    let parts = [trouble(document), figures(document, &cases), cost(document, &cases), proof(document)];
-    parts.into_iter().flatten().collect()
+    let mut said: Vec<String> = trouble(document).into_iter().collect();
+    if let Some(figures) = figures(document, &cases) {
+        said.push(figures);
+        said.extend(device_memory::one_memory(document));
+    }
+    said.extend(cost(document, &cases));
+    said.extend(device_memory::elsewhere(document));
+    said.extend(proof(document));
+    said
 }
 
 /// The cases that the answer is given by: one size, one kind of memory, one order.

@@ -36,6 +36,14 @@ pub struct Device {
     pub numa_node: Known<u32>,
     /// How it is attached to the host.
     pub link: Known<Link>,
+    /// How it shares memory with its CPU, where copies do not go over PCIe; null for a GPU behind PCIe and for a node's memory.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub coherence: Option<Coherence>,
+    /// The NUMA node that its own memory is, where its CPU shares it; null for a GPU behind PCIe and for a node's memory.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub memory_node: Option<Known<u32>>,
     /// The most that one direction of the link can carry, bytes/s, before packet overhead.
     pub bound_bytes_per_s: Known<f64>,
     /// What holds queued copies back for device timing; null with a reason where only host timing is possible.
@@ -50,6 +58,22 @@ pub enum DeviceKind {
     Gpu,
     /// The memory of a NUMA node, standing in where no GPU takes part.
     HostMemory,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
+}
+
+/// How a GPU and its CPU share memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coherence {
+    /// Each has its own, and NVLink-C2C is between them (Grace).
+    NvlinkC2c,
+    /// The HBM of the package is the memory of both (MI300A).
+    SharedHbm,
+    /// Another memory is that of both, as the driver says.
+    SharedMemory,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]

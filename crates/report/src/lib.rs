@@ -8,6 +8,7 @@
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `mpi` the document v1 of `numabench mpi`, `mpi_matrix` its figures by where the ranks run, `mpi_threads` those beside copies;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
+//! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU;
 //! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
 //! * `schema` their JSON Schemas, committed and compared;
@@ -50,6 +51,7 @@ pub mod trial;
 pub mod twin;
 pub mod wire;
 
+mod device_memory;
 mod finite;
 mod header;
 mod known;

@@ -121,7 +121,8 @@ pub struct PlacementSeen {
     pub affinity: Known<IdSet>,
     /// Where the pages of the host buffers lie.
     pub host_pages: Known<Vec<NodePages>>,
-    /// Where the pages of the device's buffers lie, on the host platform; unknown for a GPU's own memory.
+    /// Where the pages of the device's buffers lie: on the host platform, and where the kernel knows it of a GPU that shares memory with its
+    /// CPU (some of the pages are looked up then); unknown for other GPUs.
     pub device_pages: Known<Vec<NodePages>>,
 }
 

@@ -21,6 +21,16 @@ pub enum Coherence {
 }
 
 impl Coherence {
+    /// What the GPU's name says; `None` for other GPUs.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let is_one_of = |names: &[&str]| names.iter().any(|known| name.contains(known));
+        match () {
+            () if is_one_of(&["GH200", "GB200", "GB300"]) => Some(Self::C2c),
+            () if is_one_of(&["MI300A"]) => Some(Self::Hbm),
+            () => None,
+        }
+    }
+
     /// What connects the GPU to its CPU, where other GPUs have a PCIe link.
     pub fn link(self) -> &'static str {
         match self {
@@ -51,11 +61,10 @@ impl Coherence {
 impl Gpu {
     /// How it shares memory with its CPU; `None` for a GPU behind a PCIe link.
     pub fn coherence(&self) -> Option<Coherence> {
-        let names = ["GH200", "GB200", "GB300"];
-        let is_named = || self.name.value.as_ref().is_some_and(|name| names.iter().any(|known| name.contains(known)));
         match self.vendor_id {
-            NVIDIA if SUPERCHIPS.contains(&self.device_id) || is_named() => Some(Coherence::C2c),
+            NVIDIA if SUPERCHIPS.contains(&self.device_id) => Some(Coherence::C2c),
             AMD if self.device_id == APU => Some(Coherence::Hbm),
+            NVIDIA | AMD => Coherence::by_name(self.name.value.as_deref()?),
             _ => None,
         }
     }

@@ -17,6 +17,11 @@ use crate::{code, context, hold, memory};
 const VERSION: c_int = 12040;
 /// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`.
 const HOST_NUMA_ID: c_int = 134;
+/// `CU_DEVICE_ATTRIBUTE_NUMA_CONFIG`, `_NUMA_ID`: whether its memory is a NUMA node, and which.
+const NUMA_CONFIG: c_int = 130;
+const NUMA_ID: c_int = 131;
+/// `CU_DEVICE_ATTRIBUTE_INTEGRATED`.
+const INTEGRATED: c_int = 18;
 /// `CU_MEMHOSTALLOC_WRITECOMBINED`.
 const WRITE_COMBINED: c_uint = 4;
 /// A context's handle is this often the device's place, from 1.
@@ -111,9 +116,16 @@ extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, handle: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, handle: c_int) -> c_int {
     outside("cuDeviceGetAttribute", || {
-        let node = device(handle)?.1.host_node;
-        let known = node.and_then(|node| c_int::try_from(node).ok()).unwrap_or(-1);
-        give(value, if attribute == HOST_NUMA_ID { Ok(known) } else { Err(INVALID_VALUE) })
+        let device = device(handle)?.1;
+        let number = |node: Option<u32>| node.and_then(|node| c_int::try_from(node).ok()).unwrap_or(-1);
+        let answer = match attribute {
+            HOST_NUMA_ID => Ok(number(device.host_node)),
+            NUMA_CONFIG => Ok(c_int::from(device.memory_node.is_some())),
+            NUMA_ID => Ok(number(device.memory_node)),
+            INTEGRATED => Ok(c_int::from(device.shared)),
+            _ => Err(INVALID_VALUE),
+        };
+        give(value, answer)
     })
 }
 

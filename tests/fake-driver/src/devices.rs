@@ -10,6 +10,8 @@
 //! memory SIZE               [256MiB]
 //! uuid HEX [part HEX]       16 bytes, and those of the part of it that the device is [none]
 //! host-node NUMBER          what the driver says is its NUMA node, and where it is for `local` and `remote` [unknown]
+//! memory-node NUMBER        what CUDA's driver says is the NUMA node that its memory is (Grace) [none]
+//! shared                    it shares one memory with the CPU (an APU)
 //! h2d RATE LATENCY          as `h2d 23.5GB/s 6us` [as fast as this machine copies]
 //! d2h RATE LATENCY
 //! over LINK [WEIGHT] [local|remote]   copies pass the link, WEIGHT times their bytes [1]; only those with memory of the same, or of
@@ -57,6 +59,8 @@ pub struct Device {
     pub uuid: Option<[u8; 16]>,
     pub part: Option<[u8; 16]>,
     pub host_node: Option<u32>,
+    pub memory_node: Option<u32>,
+    pub shared: bool,
     pub h2d: Option<Speed>,
     pub d2h: Option<Speed>,
     /// Copies between devices that it makes.
@@ -152,6 +156,8 @@ impl Device {
             ("uuid", [whole]) => self.uuid = Some(bytes(whole)?),
             ("uuid", [whole, "part", part]) => (self.uuid, self.part) = (Some(bytes(whole)?), Some(bytes(part)?)),
             ("host-node", [number]) => self.host_node = Some(parsed(number)?),
+            ("memory-node", [number]) => self.memory_node = Some(parsed(number)?),
+            ("shared", []) => self.shared = true,
             ("h2d", [rate, latency]) => self.h2d = speed(rate, latency)?,
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,
             ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,

@@ -24,6 +24,8 @@ use crate::{hold, memory};
 const VERSION: c_int = 60_400_003;
 /// `hipDeviceAttributeCanUseStreamWaitValue`.
 const CAN_WAIT_VALUE: c_int = 10013;
+/// `hipDeviceAttributeIntegrated`.
+const INTEGRATED: c_int = 16;
 /// `hipHostMallocWriteCombined`.
 const WRITE_COMBINED: c_uint = 4;
 /// `hipMallocSignalMemory`, and the only size there is of it.
@@ -168,8 +170,13 @@ extern "C" fn hipDeviceTotalMem(bytes: *mut usize, number: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn hipDeviceGetAttribute(value: *mut c_int, attribute: c_int, number: c_int) -> c_int {
     outside("hipDeviceGetAttribute", || {
-        device(number)?;
-        give(value, if attribute == CAN_WAIT_VALUE { Ok(1) } else { Err(INVALID_VALUE) })
+        let device = device(number)?;
+        let answer = match attribute {
+            CAN_WAIT_VALUE => Ok(1),
+            INTEGRATED => Ok(c_int::from(device.shared)),
+            _ => Err(INVALID_VALUE),
+        };
+        give(value, answer)
     })
 }
 

@@ -206,6 +206,7 @@ fn placement_seen(seen: &Seen) -> PlacementSeen {
         affinity: Known::value(seen.affinity.clone(), "sched_getaffinity(2)"),
         host_pages: pages(&seen.pages, source),
         device_pages: match &seen.device_pages {
+            Some(found) if found.one_in > 1 => device_pages(found, source),
             Some(found) => pages(found, source),
             None => Known::unknown("none", "a GPU's own memory is not on a NUMA node of the host"),
         },
@@ -224,6 +225,16 @@ fn pages(pages: &Pages, source: &str) -> Known<Vec<NodePages>> {
         more => format!("{source}, one page in {more}: pinned pages cannot move"),
     };
     Known::value(pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
+}
+
+/// Some pages of a GPU's memory; what the kernel does not locate is an absence, not a failure.
+fn device_pages(found: &Pages, source: &str) -> Known<Vec<NodePages>> {
+    if found.per_node.is_empty() {
+        let why = found.unknown_reason.as_deref().unwrap_or("it has no addresses");
+        return Known::unknown(source, format!("the kernel does not know where this GPU's memory lies ({why})"));
+    }
+    let source = format!("{source}, one page in {}", found.one_in);
+    Known::value(found.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
 }
 
 fn block_sample(index: u32, sample: &Sample) -> BlockSample {

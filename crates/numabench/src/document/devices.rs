@@ -2,17 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use device::{DeviceFacts, DeviceId};
+use device::{DeviceFacts, DeviceId, MemoryHome};
 use pingpong::{RankState, RunState};
 use placement::{RankPlan, TargetId};
 use report::Known;
-use report::device::{Device, DeviceKind, Latch, Link, ReadWhen};
+use report::device::{Coherence, Device, DeviceKind, Latch, Link, ReadWhen};
 use topo::model::Rung;
 
 use super::part::{Local, Part};
-
-/// Who says that a GPU's PCIe link is no bound.
-const COHERENT: &str = "the GPU's PCI device id";
 
 /// The device of one rank, as it is known before the run; `None` if the platform has no such device.
 pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
@@ -28,6 +25,7 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         TargetId::Gpu(pci) => local.topology.gpu_at(pci).and_then(|gpu| gpu.coherence()),
         TargetId::Node(_) => None,
     };
+    let coherence = coherence.or_else(|| topo::coherence::Coherence::by_name(&known.name));
     Some(Device {
         id: local.device_id(plan),
         node: local.node as u32,
@@ -42,8 +40,13 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         uuid: known.uuid.clone(),
         total_bytes: known.total_bytes,
         numa_node: numa_node(local, target, known),
-        bound_bytes_per_s: coherence
-            .map_or_else(|| bound(&link), |shared| Known::unknown(COHERENT, shared.no_pcie_bound())),
+        bound_bytes_per_s: match (coherence, known.memory_home) {
+            (Some(shared), _) => bound_of_shared(shared),
+            (None, MemoryHome::Shared) => Known::unknown("the driver", "CPU and GPU share one memory"),
+            (None, _) => bound(&link),
+        },
+        coherence: shares(coherence, known.memory_home),
+        memory_node: memory_node(local, target, known, coherence),
         link,
         latch: latch(None),
     })
@@ -64,8 +67,8 @@ pub(crate) fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
     let mut device = Device { latch: latch(rank.and_then(|rank| rank.latch.as_ref())), ..known.clone() };
     if let (Some(pci), Some(under_load)) = (device.pci_address, rank.and_then(|rank| rank.link.as_ref())) {
         device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
-        // The link of a GPU that does not copy over it stays no bound under load.
-        if device.bound_bytes_per_s.source != COHERENT {
+        // The PCIe link of a GPU that does not copy over it bounds nothing under load either.
+        if device.coherence.is_none() {
             device.bound_bytes_per_s = bound(&device.link);
         }
     }
@@ -97,6 +100,7 @@ fn memory_of_a_node(local: &Local, target: TargetId) -> Option<DeviceFacts> {
         runtime_index: None,
         total_bytes,
         host_node: Some(node),
+        memory_home: MemoryHome::Node(node),
     })
 }
 
@@ -121,6 +125,46 @@ fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32>
         (Some(node), _) => Known::value(node, gpu.locality.reason.clone()),
         (None, Some(node)) => Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)"),
         (None, None) => Known::unknown("hwloc, the kernel's PCI files, the driver", gpu.locality.reason.clone()),
+    }
+}
+
+/// How a GPU shares memory with its CPU: what is known of its kind, else what the driver says.
+fn shares(known: Option<topo::coherence::Coherence>, home: MemoryHome) -> Option<Coherence> {
+    match (known, home) {
+        (Some(topo::coherence::Coherence::C2c), _) => Some(Coherence::NvlinkC2c),
+        (Some(topo::coherence::Coherence::Hbm), _) => Some(Coherence::SharedHbm),
+        (None, MemoryHome::Shared) => Some(Coherence::SharedMemory),
+        (None, MemoryHome::Device | MemoryHome::Node(_)) => None,
+    }
+}
+
+/// The node that a GPU's own memory is: the driver says it, else the topology; `None` for a GPU behind PCIe.
+fn memory_node(
+    local: &Local,
+    target: TargetId,
+    known: &DeviceFacts,
+    coherence: Option<topo::coherence::Coherence>,
+) -> Option<Known<u32>> {
+    let TargetId::Gpu(pci) = target else { return None };
+    if let MemoryHome::Node(node) = known.memory_home {
+        return Some(Known::value(node, "the driver (CU_DEVICE_ATTRIBUTE_NUMA_ID)"));
+    }
+    let nearest = local.topology.gpu_at(pci).and_then(|gpu| local.topology.memory_node(gpu));
+    match (coherence, known.memory_home, nearest) {
+        (None, MemoryHome::Device, _) => None,
+        (.., Some(node)) => Some(Known::value(node, "hwloc and the kernel's PCI files")),
+        (Some(topo::coherence::Coherence::C2c), ..) => {
+            Some(Known::unknown("the driver, the kernel's NUMA nodes", "the machine is in CDMM mode"))
+        }
+        _ => Some(Known::unknown("hwloc, the kernel's PCI files", "which node is near the GPU is not known")),
+    }
+}
+
+/// What copies are bound by that do not go over PCIe.
+fn bound_of_shared(coherence: topo::coherence::Coherence) -> Known<f64> {
+    match coherence.published_bytes_per_s() {
+        Some(rate) => Known::value(rate as f64, format!("{} by its maker's figure", coherence.link())),
+        None => Known::unknown("the kind of GPU", coherence.no_pcie_bound()),
     }
 }
 

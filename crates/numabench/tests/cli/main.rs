@@ -9,6 +9,7 @@
 //! * `memory`     nodes, budgets and pinning;
 //! * `devices`    GPUs and drivers that are not there, broken, or named wrongly;
 //! * `simulated`  the way to a document on stand-in drivers: every memory and direction, sharing, corrupt data, a stuck device;
+//! * `coherent`   GPUs that share memory with their CPU: where their memory lies, and that PCIe bounds nothing;
 //! * `faults`     GPU drivers of every kind (`kinds`) that fail, hang, lose a device, corrupt data or give nonsense times;
 //! * `figures`    what a described device's links allow is what is measured;
 //! * `options`    what was asked for is what was done: rounds, sizes, orders, seeds, verification;
@@ -33,6 +34,7 @@
 mod arguments;
 mod captures;
 mod check;
+mod coherent;
 mod contrib;
 mod devices;
 mod docs;

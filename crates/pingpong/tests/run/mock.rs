@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use device::{
     CallError, Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, Direction, HeapMemory, HostMemory,
-    HostPair, Latch, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
+    HostPair, Latch, MemoryHome, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
 use stats::PciAddress;
 
@@ -121,6 +121,7 @@ impl Mock {
             runtime_index: None,
             total_bytes: 1 << 30,
             host_node: None,
+            memory_home: MemoryHome::Device,
         };
         let simulated = Some("a test double".to_owned());
         Self {

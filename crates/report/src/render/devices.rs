@@ -8,7 +8,7 @@ use super::alike::{self, alike};
 use super::grid::Grid;
 use super::page::{Page, Tone};
 use super::{hosts, words};
-use crate::device::{Device, DeviceKind, Link, ReadWhen, name_on_node};
+use crate::device::{Coherence, Device, DeviceKind, Link, ReadWhen, name_on_node};
 use crate::{Document, Known};
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
@@ -122,13 +122,22 @@ impl Columns {
         cells.extend(self.names.then(|| device.name.clone()));
         cells.push(name_on_node(&device.id).to_owned());
         cells.extend(with_uuid.then(|| device.uuid.clone().unwrap_or("none".into())));
-        cells.extend(self.gpus.then(|| device.link.value.as_ref().map_or("unknown".into(), link)));
+        cells.extend(self.gpus.then(|| link_to_cpu(device)));
         // No device has no memory: nobody told (a machine without /sys).
         let memory = Some(device.total_bytes).filter(|bytes| *bytes > 0);
         cells.push(memory.map_or("unknown".to_owned(), units::rounded_size));
         let node = || device.numa_node.value.map_or("unknown".into(), |node| node.to_string());
         cells.extend(self.gpus.then(node));
         cells
+    }
+}
+
+/// What copies between host memory and the device go over.
+fn link_to_cpu(device: &Device) -> String {
+    match device.coherence {
+        Some(Coherence::NvlinkC2c) => "NVLink-C2C".to_owned(),
+        Some(Coherence::SharedHbm | Coherence::SharedMemory) => "one memory".to_owned(),
+        Some(Coherence::Newer) | None => device.link.value.as_ref().map_or("unknown".into(), link),
     }
 }
 
@@ -186,6 +195,7 @@ fn notes_on(device: &Device) -> Vec<String> {
     let mut notes = Vec::new();
     if device.kind == DeviceKind::Gpu {
         match &device.link.value {
+            _ if device.coherence.is_some() => {}
             Some(link) => {
                 let when = match link.read_when {
                     ReadWhen::Idle => "while idle, so it may be trained down",
@@ -200,6 +210,10 @@ fn notes_on(device: &Device) -> Vec<String> {
             Some(_) => notes.push(format!("NUMA node from {}", device.numa_node.source)),
             None => notes.extend(unknown("NUMA node", &device.numa_node)),
         }
+        notes.extend(device.memory_node.as_ref().and_then(|known| match known.value {
+            Some(node) => Some(format!("its memory is NUMA node {node}, by {}", known.source)),
+            None => Some(format!("its memory is not a NUMA node: {}", known.reason.as_ref()?)),
+        }));
         notes.extend(unknown("latch for device timing", &device.latch));
     }
     match device.bound_bytes_per_s.value {

@@ -157,7 +157,7 @@ pub(super) fn device(device: &Device) -> String {
 }
 
 /// `GPU 0-3,6` for the indices of some devices.
-pub(super) fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> String {
+pub(crate) fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> String {
     let indices: IdSet = indices.collect();
     match kind {
         DeviceKind::HostMemory => format!("device {indices}"),

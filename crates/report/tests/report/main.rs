@@ -9,6 +9,7 @@
 //! * `size` rank 0 has room for the largest;
 //! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
+mod coherent;
 mod documents;
 mod groups;
 mod many;

@@ -121,6 +121,8 @@ pub fn host() -> Document {
         total_bytes: 16_000_000_000,
         numa_node: Known::value(0, "the device is the node"),
         link: Known::unknown("none asked", "memory of a node has no PCIe link"),
+        coherence: None,
+        memory_node: None,
         bound_bytes_per_s: Known::unknown("none asked", "nothing names the rate of this machine's memory"),
         latch: Known::unknown("host platform", "host copies are done by the calling thread itself"),
     }];

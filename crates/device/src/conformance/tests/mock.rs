@@ -13,7 +13,7 @@ use stats::PciAddress;
 
 use crate::{
     Buffer, Capabilities, Copier, Device, DeviceError, DeviceFacts, DeviceId, HeapMemory, HostMemory, HostPair, Latch,
-    MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
+    MemoryHome, MemoryInfo, MemoryKind, Platform, PlatformFacts, PlatformKind,
 };
 use buffer::MockBuffer;
 use copier::MockCopier;
@@ -108,6 +108,7 @@ impl Mock {
             runtime_index: None,
             total_bytes: TOTAL_BYTES,
             host_node: None,
+            memory_home: MemoryHome::Device,
         };
         let mut devices = vec![device(1), device(2)];
         match fault {
