@@ -10,6 +10,7 @@
 
 mod agreement;
 mod handshake;
+mod patience;
 mod witness;
 
 use std::process::Stdio;
@@ -38,6 +39,7 @@ use crate::watchdog::Watchdog;
 use crate::{config, plugins, terminal};
 pub use agreement::{Agreement, Refusal};
 use handshake::{Handshake, LaunchLayout, layouts};
+use patience::Patience;
 use witness::Witness;
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
@@ -53,11 +55,14 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 /// Runs the command as one process of several.
 pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
     let limit = args.timeout.unwrap_or(STARTING);
-    let mut witness = None;
+    let (mut witness, mut patience) = (None, None);
     let started = start(launch, limit, None, &mut |library| {
-        let words = || witness::words(launch, library);
-        witness = launch.speaks().then(|| Witness::set(&words(), Stdio::inherit())).flatten();
+        if launch.speaks() {
+            witness = Witness::set(&witness::words(launch, library), Stdio::inherit());
+            patience = Patience::begin(patience::LONG, patience::words(launch, library), terminal::say);
+        }
     });
+    patience.into_iter().for_each(Patience::end);
     witness.into_iter().for_each(Witness::dismiss);
     let (world, library) = started.map_err(|fault| said_once(fault, launch))?;
     let told = report::launch::Launch {

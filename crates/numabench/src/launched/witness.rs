@@ -40,19 +40,24 @@ impl Witness {
 
 /// What is said of a launch whose MPI ends its processes.
 pub fn words(launch: &Launch, library: &str) -> String {
-    let remedy = match launch.launcher {
+    format!(
+        "numabench: error: this process ended inside of MPI_Init of {library}, before anything was measured; {} offers it {}. What MPI said of it stands above.\n  \
+         {}. With MPICH_GPU_SUPPORT_ENABLED=1 the site's module for the GPU must be loaded.\n  \
+         On one node no MPI is needed: numabench pingpong without a launcher has a thread for each GPU.",
+        launch.launcher.name(),
+        launch.interface.name(),
+        remedy(launch.launcher)
+    )
+}
+
+/// What to try where this launcher and the MPI do not go together.
+pub fn remedy(launcher: Launcher) -> &'static str {
+    match launcher {
         Launcher::Srun => {
             "srun --mpi=list shows what this Slurm offers: Open MPI takes pmix, MPICH and Intel MPI take pmi2 (or what they were built with), Cray MPICH takes cray_shasta"
         }
         _ => "start it with the mpirun or mpiexec that belongs to this MPI",
-    };
-    format!(
-        "numabench: error: this process ended inside of MPI_Init of {library}, before anything was measured; {} offers it {}. What MPI said of it stands above.\n  \
-         {remedy}. With MPICH_GPU_SUPPORT_ENABLED=1 the site's module for the GPU must be loaded.\n  \
-         On one node no MPI is needed: numabench pingpong without a launcher has a thread for each GPU.",
-        launch.launcher.name(),
-        launch.interface.name()
-    )
+    }
 }
 
 #[cfg(test)]
