@@ -26,7 +26,7 @@
 #
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)
-#   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
+#   NUMABENCH_LAB   a file that sets the values below; with it the very same lines run on another machine
 set -euo pipefail
 
 gpus=all

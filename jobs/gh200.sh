@@ -28,8 +28,8 @@
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)
 #   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
-#   SLURM_MPI_TYPE  as srun's --mpi, where the site's own choice is not the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
-#   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
+#   SLURM_MPI_TYPE  as srun's --mpi, only where the site's own choice does not fit the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
+#   NUMABENCH_LAB   a file that sets the values below; with it the very same lines run on another machine
 set -euo pipefail
 
 tasks=4 gpus=0,1,2,3

@@ -24,15 +24,16 @@
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)
 #   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
-#   SLURM_MPI_TYPE  as srun's --mpi, where the site's own choice is not the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
-#   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
+#   SLURM_MPI_TYPE  as srun's --mpi, only where the site's own choice does not fit the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
+#   NUMABENCH_LAB   a file that sets the values below; with it the very same lines run on another machine
 set -euo pipefail
 
 tasks=8 gpus=0,1,2,3,4,5,6,7
 half_tasks=4 half_gpus=0,2,4,6
-modules=(craype-accel-amd-gfx90a rocm)
+modules=(craype-accel-amd-gfx90a rocm cray-mpich)
 # As the case study counts: 256 MiB, 100 rounds after 10. It copied pageable memory; pinned is what the link can do.
-options=(--floats 67108864 --reps 100 --warmup 10 --memory "pageable,pinned" --order both --timeout 10min)
+# Each of the four runs ends after 6 minutes of measuring with what it has then: all fit the job's time.
+options=(--floats 67108864 --reps 100 --warmup 10 --memory "pageable,pinned" --order both --max-time 6min --timeout 10min)
 # shellcheck source=/dev/null
 . "${NUMABENCH_LAB:-/dev/null}"
 

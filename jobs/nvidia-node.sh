@@ -25,18 +25,21 @@
 # Settings, from the environment:
 #   NUMABENCH       the program (default: numabench on the PATH)
 #   NUMABENCH_MPI   its MPI plug-in (default: libnumabench_mpi.so beside it, or in ../lib); `cargo xtask mpi-plugin` builds it
-#   SLURM_MPI_TYPE  as srun's --mpi, where the site's own choice is not the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
-#   NUMABENCH_LAB   a file that gives the values below anew; with it the very same lines run on another machine
+#   SLURM_MPI_TYPE  as srun's --mpi, only where the site's own choice does not fit the MPI of the plug-in (pmix: Open MPI; cray_shasta: Cray MPICH; pmi2: MPICH, Intel MPI)
+#   NUMABENCH_LAB   a file that sets the values below; with it the very same lines run on another machine
 set -euo pipefail
 
 tasks=${SLURM_NTASKS_PER_NODE:-1}
 gpus=all
+# The site's modules for the GPU and for the MPI that the plug-in was built with, as `module load` takes them: (cuda openmpi)
+modules=()
 options=(--order both --timeout 10min)
 # shellcheck source=/dev/null
 . "${NUMABENCH_LAB:-/dev/null}"
 
 numabench=${NUMABENCH:-numabench}
 status=0
+[ ${#modules[@]} = 0 ] || module load "${modules[@]}"
 
 # NAME BINDING. A rank that dies must not take the others along before they have written what they have.
 run() {
