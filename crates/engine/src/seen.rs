@@ -208,7 +208,8 @@ mod tests {
     fn a_devices_pages_are_located_by_address_and_what_the_kernel_does_not_know_is_unknown() {
         let memory = vec![1_u8; 8 << 20];
         let start = memory.as_ptr().addr();
-        let located = Pages::of_device(&[start..start + memory.len()]);
+        let area = start..start + memory.len();
+        let located = Pages::of_device(std::slice::from_ref(&area));
         assert!((4..=8).contains(&(located.per_node.values().sum::<u64>() + located.unknown)), "{located:?}");
         // No process has a page there: x86-64 and arm64 keep the first page of an address space free.
         let nowhere = Pages::of_device(&[0..4096, 0..0]);

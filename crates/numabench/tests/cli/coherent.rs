@@ -23,6 +23,7 @@ fn run(kind: &Kind, devices: &str, gpus: &str) -> Result<(Value, String), Box<dy
 /// The one node that all device pages of the first case were found on; `None` where this kernel or container does not tell.
 fn located(document: &Value) -> Option<u64> {
     let pages = &document["cases"][0]["ranks"][0]["seen_before"]["device_pages"];
+    assert!(text(pages, "/source").starts_with("move_pages"), "it was not looked for: {pages}");
     match list(pages, "/value") {
         [one] => one["node"].as_u64(),
         _ => {

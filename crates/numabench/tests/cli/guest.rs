@@ -261,3 +261,30 @@ fn in_a_guest_where_the_far_placement_is_the_faster_one_it_is_found_and_recommen
     assert_eq!(json!(pus), json!([6, 7]), "near the GPUs, as the platform says");
     Ok(())
 }
+
+#[test]
+fn in_a_guest_the_memory_of_a_gpu_is_found_on_the_node_where_the_driver_put_it() -> Done {
+    let library = format!("{}:/opt/libcuda.so.1", driver::stand_in(Driver::Cuda)?.join("libcuda.so.1").display());
+    // The stand-in's device memory is touched first by the rank that allocates it: it lies on that rank's node.
+    let run = |name: &str, pu: u32| {
+        format!(
+            "run {name} numabench pingpong --backend cuda --cpus {pu} --gpus 0 --size 4MiB --reps 6 --direction h2d --json -\n"
+        )
+    };
+    let script = format!(
+        "export LD_LIBRARY_PATH=/opt FAKE_DEVICES='device 0000:05:00.0; name NVIDIA GH200 120GB; memory-node 3'\n{}{}",
+        run("own", 6),
+        run("away", 0)
+    );
+    let Some(mut all) = guest_with("lumig", &[&library], &script)? else { return Ok(()) };
+    for (name, node) in [("own", 3), ("away", 0)] {
+        let document = proof::document(&take(&mut all, name)?)?;
+        assert_eq!(document["devices"][0]["memory_node"]["value"], 3);
+        for moment in ["seen_before", "seen_after"] {
+            let pages = &document["cases"][0]["ranks"][0][moment]["device_pages"];
+            let nodes: Vec<&Value> = list(pages, "/value").iter().map(|pages| &pages["node"]).collect();
+            assert_eq!(json!(nodes), json!([node]), "{name}: {pages}");
+        }
+    }
+    Ok(())
+}
