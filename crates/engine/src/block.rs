@@ -28,8 +28,8 @@ const WARM_NS: u64 = 10_000_000;
 
 const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the start, or later than now: \
                           try the other clock (--timing host)";
-const NEVER_AT_ONCE: &str = "no whole round of this rank lies in the time in which all ranks (and both directions) were at work: \
-                             device or driver served one after the other";
+const NEVER_AT_ONCE: &str = "this rank ended no whole round while all ranks (and both directions) were at work: \
+                             the device or driver served them one after the other";
 
 impl Rank {
     /// One block of one case, by all its ranks at once or one after the other; a rank that is `out` of it lets its turn pass.

@@ -114,7 +114,7 @@ pub fn follow(
         if contact.is_lost() {
             team.give_up();
             return Followed::Alone {
-                why: "nothing was heard of rank 0 for minutes: its node is down or cut off".to_owned(),
+                why: "rank 0 has sent nothing for minutes: its node is down or cut off".to_owned(),
             };
         }
         let flagged = interrupted.load(Ordering::Relaxed);

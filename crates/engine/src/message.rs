@@ -73,7 +73,7 @@ pub(crate) enum Order {
 
 /// A message that cannot be read: the two ends are not the same program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a message of rank {from} cannot be read ({why}): are all processes the same numabench?")]
+#[error("a message of rank {from} cannot be read ({why}): run the same numabench on all ranks")]
 pub struct Unreadable {
     /// The sender.
     pub from: usize,

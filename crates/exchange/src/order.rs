@@ -62,7 +62,7 @@ pub(crate) fn write(message: &impl Serialize) -> Vec<u8> {
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ExchangeFault> {
     postcard::from_bytes(bytes).map_err(|error| {
         ExchangeFault::Protocol(format!(
-            "a message of another rank cannot be read ({error}): is it the same numabench?"
+            "a message of another rank cannot be read ({error}): run the same numabench on all ranks"
         ))
     })
 }

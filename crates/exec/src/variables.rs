@@ -25,7 +25,7 @@ pub type Variable = (&'static str, String);
 /// GPUs cannot be named by a variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "several parts of the GPU at {pci} have its address, and {ROCR} or {HIP} is set already: which part is which cannot be told. \
+    "several parts of the GPU at {pci} have its address, and {ROCR} or {HIP} is set already: numabench cannot tell which part is which. \
      Start without these variables, or leave the choice to them with --gpus none"
 )]
 pub struct Nameless {

@@ -50,11 +50,10 @@ impl VisibleGpus {
         let runtime = visibility.runtime;
         let name = runtime.word();
         let Some(devices) = &visibility.devices else {
-            let why = visibility.reason.as_deref().unwrap_or("nobody says why");
+            let why = visibility.reason.as_deref().unwrap_or("no reason is given");
             if narrows(visibility) {
-                self.notes.push(format!(
-                    "which GPUs {name}'s variables leave is not known ({why}): they are left as they are"
-                ));
+                self.notes
+                    .push(format!("the effect of {name}'s variables is not known ({why}): they are left as they are"));
                 return;
             }
             // None is hidden; only the runtime's order is not known.

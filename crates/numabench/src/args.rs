@@ -37,7 +37,7 @@ use crate::{exit, version};
 /// More ranks or cores than this no node has: Linux counts up to 8,192 PUs.
 pub const MOST: u64 = 8192;
 
-/// Which CPUs, memory and GPUs of a node belong together, and what it costs when they are not used together.
+/// Show which CPUs, memory and GPUs of a node belong together, measure what a wrong placement costs, and start programs in the right one.
 #[derive(Debug, Parser)]
 #[command(name = "numabench", version = version::LINE, after_help = exit::TABLE, propagate_version = true, max_term_width = 110)]
 pub struct Args {
@@ -57,49 +57,49 @@ pub enum Command {
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
     #[command(after_help = exit::TABLE)]
     Pingpong(Box<Pingpong>),
-    /// Measure every NUMA node (or L3, or core) against every GPU; without a GPU every node's cores against every node's memory
+    /// Measure bandwidth from every NUMA node (or L3, or core) to every GPU; without a GPU from every node's cores to every node's memory
     #[command(after_help = exit::TABLE)]
     Matrix(Box<matrix::Matrix>),
-    /// Measure how long one load of each node's memory takes each GPU, or without a GPU each node's core; or a flag from core to core
+    /// Measure the latency of a load of each node's memory, by each GPU or (without a GPU) by each node's core; or from core to core
     #[command(after_help = exit::TABLE)]
     Latency(Box<latency::Latency>),
-    /// Measure copies from each GPU's memory to each other's: one way, both ways at once, and how long the smallest takes
+    /// Measure copies between the memory of every two GPUs: one way, both ways at once, and the time of the smallest
     #[command(after_help = exit::TABLE)]
     Peer(Box<peer::Peer>),
-    /// Measure messages between two ranks of a launch, and say whether MPI takes device memory, and which way it goes
+    /// Measure messages between ranks of a launch; say whether MPI takes device memory, and whether directly or through the host
     #[command(after_help = exit::TABLE)]
     Mpi(Box<mpi::Mpi>),
-    /// Measure bandwidth and time against size, with the latency and the rate that they come to
+    /// Measure bandwidth and time against size; give the latency and the peak rate that fit them
     #[command(after_help = exit::TABLE)]
     Sweep(Box<sweep::Sweep>),
     /// Measure what ranks lose when they copy at once: GPUs that share a link, ranks that share a GPU
     #[command(after_help = exit::TABLE)]
     Contend(Box<contend::Contend>),
-    /// Measure what is sensible on this node in a time given, as one document: memory, GPUs, and what they lose at once
+    /// Measure this node within a given time, as one document: its memory, its GPUs, and what these lose when they copy at once
     #[command(after_help = exit::TABLE)]
     Suite(Box<suite::Suite>),
-    /// Say which ranks belong where, in a table and in the words of srun, mpirun, numactl and others; or measure it
+    /// Recommend cores, memory and a GPU for each rank, with the line for srun, mpirun, numactl or others; or measure what is fastest
     #[command(after_help = exit::TABLE)]
     Place(Box<place::Place>),
     /// Start a program in its rank's place: bound to its cores and its memory, with its GPU
     #[command(after_help = exit::TABLE)]
     Exec(Box<exec::Exec>),
-    /// Say whether the ranks of this launch, this process or running programs are well placed: 0 yes, 5 no, 6 cannot be known
+    /// Say whether the ranks of this launch, this process or running programs are well placed: exit code 0 yes, 5 no, 6 unknown
     #[command(after_help = exit::TABLE)]
     Check(Box<check::Check>),
-    /// Run your own program under several placements, in turns, until it is decided which is the fastest and by how much
+    /// Run your own program under several placements in random order, until it is decided which is fastest and by how much
     #[command(after_help = exit::TABLE)]
     Trial(Box<trial::Trial>),
-    /// Say whether runs got worse than earlier ones: 0 no, 5 yes, 6 the data do not decide
+    /// Say whether runs got worse than earlier ones: exit code 0 no, 5 yes, 6 the data do not decide
     #[command(after_help = exit::TABLE)]
     Compare(Box<compare::Compare>),
     /// Learn from result documents of your own nodes what is normal for a class of hardware, for check --bandwidth
     #[command(after_help = exit::TABLE)]
     Baseline(baseline::Baseline),
-    /// Say when figures changed their level over many runs, and what changed with them: 0 no change, 5 changes
+    /// Say when figures changed over many runs, and what else changed then: exit code 0 no change, 5 changes
     #[command(after_help = exit::TABLE)]
     History(history::History),
-    /// Write a result document in the form of a dashboard or a pipeline: CSV, Bencher, GitHub, Prometheus, JUnit, InfluxDB
+    /// Convert a result document for dashboards and pipelines: CSV, Bencher, GitHub, Prometheus, JUnit, InfluxDB
     #[command(after_help = exit::TABLE)]
     Export(export::Export),
     /// Read what nvbandwidth, TransferBench or the OSU micro-benchmarks printed, as a document to compare, export and report
@@ -160,11 +160,11 @@ pub struct Pingpong {
     #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "What is copied")]
     pub huge_pages: Switch,
 
-    /// A fixed number of rounds a case, instead of blocks until the interval is narrow; with several ranks at once a block
-    /// has at least 40
+    /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow. With several ranks at
+    /// once a block has at least 40 rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
-    /// Rounds before them that do not count [default: 10]
+    /// Rounds before those of --reps, which do not count [default: 10]
     #[arg(long, value_name = "N", requires = "reps", value_parser = clap::value_parser!(u64).range(0..=1_000_000), help_heading = "How it is measured")]
     pub warmup: Option<u64>,
     /// Begin no further pass after this time of measuring [default: 3 s a case, at least 30 s]

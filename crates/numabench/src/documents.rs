@@ -32,7 +32,7 @@ pub fn each<B: DeserializeOwned, T>(
             match Kept::from_json(&bytes(&file)?) {
                 Ok(document) => taken.push(take(&name, document).map_err(Fault::usage)?),
                 Err(ReadError::NotADocument { .. }) => {
-                    terminal::say(&format!("note: {name} is left out: it is no result document"));
+                    terminal::say(&format!("note: {name} is left out: it is not a result document"));
                 }
                 Err(error) => return Err(refused(&file, error)),
             }
@@ -77,7 +77,7 @@ pub fn read(path: &Path) -> Result<Document, Fault> {
         Kept::Result(document) => Ok(*document),
         other => {
             let kind = other.kind().name();
-            Err(Fault::usage(anyhow!("{} is a document of kind {kind}, and no result", path.display())))
+            Err(Fault::usage(anyhow!("{} is a document of kind {kind}, not a result", path.display())))
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn show(args: &Pingpong, topology: &Topology) -> Result<Exit, Fault> {
             TargetId::Gpu(pci) => format!("GPU {} = {pci}", rank.target.index),
             TargetId::Node(node) => format!("memory of node {node}"),
         };
-        let closeness = rank.verdict.closeness.name();
+        let closeness = rank.verdict.closeness.text();
         let _ = writeln!(
             text,
             "rank {:<3} PU {:<4} memory on node {:<3} {device}  {closeness}",

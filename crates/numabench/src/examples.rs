@@ -26,7 +26,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("numabench topo", "packages, NUMA nodes, L3s, GPUs, and what is reserved"),
             ("numabench topo --matrix", "what is between every two GPUs and network adapters"),
-            ("numabench topo --measure", "which GPUs and cores belong together where nobody says"),
+            ("numabench topo --measure", "measure which GPUs and cores belong together"),
             ("numabench topo --save node.xml", "keep this machine, to look at it elsewhere"),
             ("numabench topo --input node.xml --svg node.svg", "draw a saved machine"),
         ],

@@ -65,7 +65,7 @@ fn opened(file: &Path, launch: &Launch) -> String {
 
 fn fits(plugin: &Plugin, launch: &Launch) -> String {
     if launch.is_alone() {
-        return "can be opened here; whether it fits a launch is known inside of one".to_owned();
+        return "can be opened here; run this inside a launch to see whether it fits".to_owned();
     }
     match launch.accepts(plugin.library()) {
         Ok(()) => format!("fits this launch by {}", launch.launcher.name()),

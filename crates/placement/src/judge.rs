@@ -5,7 +5,7 @@
 //! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its GPU's NUMA domain while the pool has
 //!   PUs inside; a rank with GPUs of one domain may run both in it and outside (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer
 //!   cores, between them than they are, while others are free; a memory policy names no node that is local to the rank; most of the memory
-//!   of a rank lies on nodes that are not; ranks share a GPU while another one is no rank's;
+//!   of a rank lies on nodes that are not; ranks share a GPU while no rank uses another one;
 //! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees GPUs of several domains, of which
 //!   its program chooses; it has no GPU and may run on several nodes; nothing in the pool is near its GPU, so that it is far and cannot be
 //!   nearer;

@@ -35,7 +35,7 @@ impl fmt::Display for RowsBy {
 
 /// The name of no kind of rows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no kind of rows: node, l3 or core")]
+#[error("\"{0}\" is not a kind of rows: write node, l3 or core")]
 pub struct RowsByError(String);
 
 impl FromStr for RowsBy {

@@ -147,7 +147,7 @@ impl fmt::Display for Selection {
 
 /// The devices there are, in words.
 fn present(targets: &[Target]) -> String {
-    if targets.is_empty() { "there is none at all".to_owned() } else { format!("there are {}", listed(targets)) }
+    if targets.is_empty() { "there are none".to_owned() } else { format!("there are {}", listed(targets)) }
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Closeness {
             Self::L3Local => "L3-local",
             Self::NumaLocal => "NUMA-local",
             Self::SamePackage => "same package",
-            Self::Remote => "remote",
+            Self::Remote => "REMOTE",
             Self::Unknown => "unknown",
         }
     }

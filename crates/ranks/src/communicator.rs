@@ -24,7 +24,7 @@ pub enum ExchangeError {
     #[error(transparent)]
     World(#[from] WorldError),
     /// No message came in time.
-    #[error("nothing came from rank {from} in time")]
+    #[error("rank {from} sent nothing in time")]
     Late {
         /// Who should have sent it.
         from: usize,

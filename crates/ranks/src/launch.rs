@@ -78,8 +78,8 @@ impl fmt::Display for Size {
         match self {
             Self::Known(1) => to.write_str("1 process"),
             Self::Known(size) => write!(to, "{size} processes"),
-            Self::AtLeast(1) => to.write_str("1 process or more (it does not say how many)"),
-            Self::AtLeast(size) => write!(to, "at least {size} processes (it does not say how many)"),
+            Self::AtLeast(1) => to.write_str("1 process or more"),
+            Self::AtLeast(size) => write!(to, "{size} or more processes"),
         }
     }
 }

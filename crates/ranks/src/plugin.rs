@@ -137,7 +137,7 @@ impl Plugin {
         let entry = unsafe { opened.get::<abi::Entry>(abi::SYMBOL.to_bytes_with_nul()) };
         let Ok(entry) = entry.map(|entry| *entry) else {
             let symbol = abi::SYMBOL.to_string_lossy();
-            return Err(Why::Foreign(format!("it has no `{symbol}`, so it is no plug-in for this numabench")));
+            return Err(Why::Foreign(format!("it has no `{symbol}`, so it is not a plug-in for this numabench")));
         };
         // SAFETY: the entry has no preconditions.
         let table = unsafe { entry() };

@@ -87,14 +87,14 @@ fn by_node(launch: Place, places: &[Option<Vec<u8>>]) -> Result<Nodes, String> {
     let missing: Vec<_> =
         places.iter().enumerate().filter(|(_, place)| place.is_none()).map(|(rank, _)| rank).collect();
     if !missing.is_empty() {
-        return Err(format!("{} did not come in time when the ranks met", listed(&missing)));
+        return Err(format!("{} did not answer in time when the ranks met", listed(&missing)));
     }
     let mut nodes = vec![Vec::new(); launch.nodes];
     let mut node_of = Vec::with_capacity(launch.size);
     let mut sizes = Vec::with_capacity(launch.size);
     for (rank, place) in places.iter().enumerate() {
         let [node, node_rank, node_size] = numbers(place.as_deref().unwrap_or_default())[..] else {
-            return Err(format!("rank {rank} speaks another language: run one numabench on all ranks"));
+            return Err(format!("rank {rank} runs another version of numabench: run the same one on all ranks"));
         };
         let Some(ranks) = nodes.get_mut(node).filter(|ranks| ranks.len() == node_rank) else {
             return Err(format!(
@@ -143,7 +143,7 @@ fn lead(
     }
     group.remove_name();
     if !missing.is_empty() {
-        troubles.push(format!("{} did not come in time to share memory", listed(&missing)));
+        troubles.push(format!("{} did not answer in time to share memory", listed(&missing)));
     }
     let message = if troubles.is_empty() { well(&[]) } else { ill(&troubles.join("; ")) };
     for &to in others {
@@ -196,9 +196,9 @@ fn read(answer: &[u8]) -> Result<&[u8], RendezvousError> {
     match answer.split_first() {
         Some((1, bytes)) => Ok(bytes),
         Some((_, why)) => Err(RendezvousError::Refused(String::from_utf8_lossy(why).into_owned())),
-        None => {
-            Err(RendezvousError::Refused("an empty answer when the ranks met: run one numabench on all ranks".into()))
-        }
+        None => Err(RendezvousError::Refused(
+            "the answer was empty when the ranks met: run the same numabench on all ranks".into(),
+        )),
     }
 }
 
@@ -240,9 +240,9 @@ mod tests {
         let why = |all: &[Option<Vec<u8>>]| by_node(launch, all).expect_err("refused");
         let mut all = places(&[[0, 0, 3], [0, 1, 3], [0, 2, 3]]);
         all[1] = None;
-        assert_eq!(why(&all), "rank 1 did not come in time when the ranks met");
+        assert_eq!(why(&all), "rank 1 did not answer in time when the ranks met");
         all[2] = None;
-        assert_eq!(why(&all), "ranks 1, 2 did not come in time when the ranks met");
+        assert_eq!(why(&all), "ranks 1, 2 did not answer in time when the ranks met");
         assert!(why(&places(&[[0, 0, 3], [1, 0, 3], [0, 1, 3]])).contains("rank 1 says that it is number 0 of node 1"));
         assert!(why(&places(&[[0, 0, 3], [0, 0, 3], [0, 1, 3]])).contains("rank 1 says that it is number 0 of node 0"));
         assert!(why(&places(&[[0, 0, 3], [0, 1, 4], [0, 2, 3]])).contains("its node has 4 ranks, but 3 came"));

@@ -52,12 +52,12 @@ impl fmt::Display for Untrusted {
         match self {
             Self::Foreign { path, user } => write!(
                 to,
-                "not opened, because {} belongs to user {user}: code is opened only from files and folders of yours, of root or of numabench's owner",
+                "not opened, because {} belongs to user {user}: numabench opens code only from files and folders of yours, of root or of its own owner",
                 path.display()
             ),
             Self::Writable { path, mode } => write!(
                 to,
-                "not opened, because others may write to {} (mode {:o}): code is opened only from where nobody else can put it",
+                "not opened, because others may write to {} (mode {:o}): numabench opens code only from where no other user can write",
                 path.display(),
                 mode & 0o7777
             ),

@@ -198,7 +198,7 @@ fn a_meeting_that_somebody_misses_fails_for_all_with_the_ranks_that_did_not_come
         2 => None,
         _ => Processes::rendezvous(&mut Communicator::new(&world), Deadline::until(deadline)).err(),
     });
-    let missed = RendezvousError::Refused("rank 2 did not come in time when the ranks met".into());
+    let missed = RendezvousError::Refused("rank 2 did not answer in time when the ranks met".into());
     assert_eq!(answers, [Some(missed.clone()), Some(missed.clone()), None, Some(missed)]);
 }
 

@@ -202,7 +202,7 @@ fn proof(document: &Document) -> Option<String> {
         (true, ..) => "NOT ALL WERE PLACED AS ASKED",
         (false, 0, false) => "Placed as asked, seen before and after",
         (false, 0, true) => "What could be seen is placed as asked, NOT ALL COULD BE SEEN",
-        (false, ..) => "Placement not seen to the end everywhere",
+        (false, ..) => "The placement of some ranks was not seen to the end",
     };
     let verified = if measured().all(|result| result.verification.checked && result.verification.mismatch.is_none()) {
         "every byte compared"

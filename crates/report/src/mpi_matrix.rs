@@ -167,7 +167,7 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
         None if all.iter().all(same) => {
             "No measurable difference: where the ranks run changes no figure by more than 1 %.".to_owned()
         }
-        None => "No difference is certain: where the ranks run did not show (more --max-time may decide).".to_owned(),
+        None => "No certain effect of where the ranks run (a longer --max-time may decide).".to_owned(),
     }];
     for at in &all {
         let (name, best) = (capital(&at.plane.name()), at.best.said());

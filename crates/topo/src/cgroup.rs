@@ -109,7 +109,7 @@ fn groups(root: &FsRoot, folder: &str, controller: &str) -> Result<Vec<String>, 
     {
         groups.push(above.to_owned());
     }
-    if root.exists(&groups[0]) { Ok(groups) } else { Err(format!("{}: the group is not to be seen here", groups[0])) }
+    if root.exists(&groups[0]) { Ok(groups) } else { Err(format!("{}: the group cannot be seen from here", groups[0])) }
 }
 
 /// Where systemd and its followers mount the two versions, for a machine whose list of mounts cannot be read.
@@ -273,7 +273,7 @@ mod tests {
             // A group's namespace began below what is mounted.
             ("0::/\n", UNIFIED.replace(" / /sys", " /.. /sys"), "not under what is mounted"),
             ("0::/../other\n", UNIFIED.to_owned(), "not under what is mounted"),
-            ("0::/docker/ab12\n", UNIFIED.to_owned(), "/sys/fs/cgroup/docker/ab12: the group is not to be seen"),
+            ("0::/docker/ab12\n", UNIFIED.to_owned(), "/sys/fs/cgroup/docker/ab12: the group cannot be seen"),
             ("0::/docker/ab12\n", UNIFIED.replace(" / /sys", " /docker/ab1 /sys"), "not under what is mounted"),
             ("0::/\n", String::new(), "not under what is mounted"),
             ("1:name=systemd:/\n", UNIFIED.to_owned(), "no group of cpuset"),

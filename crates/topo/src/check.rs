@@ -77,7 +77,7 @@ impl Topology {
         let parts = [("the cores have", in_cores), ("the allowed set has", self.allowed.pus.clone())];
         for (who, part) in parts {
             if !part.is_subset(&pus) {
-                return contradiction(format!("{who} PUs {} that the machine has not", part.minus(&pus)));
+                return contradiction(format!("{who} PUs {} that the machine does not have", part.minus(&pus)));
             }
         }
         Ok(())

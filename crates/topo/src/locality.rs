@@ -123,7 +123,7 @@ fn whole_machine(at: &Attachment, kernels_node: Option<i64>, around: &Surroundin
             _ if at.object == "Machine" => "hwloc attaches it to the whole machine",
             _ => "its local CPUs are those of the whole machine",
         };
-        return Err(format!("{said}: nothing says which of {} is near", places(nodes, packages)));
+        return Err(format!("{said}, and this machine has {}", places(nodes, packages)));
     }
     let told = matches!(kernels_node, Some(node) if node >= 0) || (kernels_node.is_none() && at.object != "Machine");
     if around.hidden_nodes && !told {
@@ -131,8 +131,12 @@ fn whole_machine(at: &Attachment, kernels_node: Option<i64>, around: &Surroundin
     }
     match &around.virtual_machine {
         Some(proof) if !told => Err(format!(
-            "a virtual machine ({proof}) that shows one NUMA node and {}: the platform does not tell what is near",
-            if kernels_node == Some(-1) { "says numa_node -1" } else { "attaches its devices to the whole of it" }
+            "virtual machine ({proof}) with one NUMA node; {}",
+            if kernels_node == Some(-1) {
+                "the kernel says numa_node -1"
+            } else {
+                "its devices are attached to the whole of it"
+            }
         )),
         _ => Ok("the machine has one NUMA node, so all of it is local".to_owned()),
     }
@@ -210,7 +214,7 @@ mod tests {
             let found = locality(&at("Machine", "0-7", "0-1"), kernels_node, None, &around(&machine));
             assert_eq!(found.rung, Rung::Unknown, "{kernels_node:?}");
             assert!(found.pus.is_empty() && found.nodes.is_empty());
-            assert!(found.reason.contains("which of 2 NUMA nodes"), "{}", found.reason);
+            assert!(found.reason.contains("this machine has 2 NUMA nodes"), "{}", found.reason);
         }
         Ok(())
     }
@@ -273,7 +277,7 @@ mod tests {
         let machine = machine("numa:1 pack:2 core:2 pu:1")?;
         let found = locality(&at("Machine", "0-3", "0"), Some(-1), None, &around(&machine));
         assert_eq!(found.rung, Rung::Unknown);
-        assert!(found.reason.contains("which of 2 packages"), "{}", found.reason);
+        assert!(found.reason.contains("this machine has 2 packages"), "{}", found.reason);
         Ok(())
     }
 

@@ -84,7 +84,9 @@ pub(crate) fn between(one: &PciPath, other: &PciPath, same_node: Option<bool>) -
         (Some(one), Some(other), _) if one == other => Ok(PciLevel::Phb),
         (_, _, Some(false)) => Ok(PciLevel::Sys),
         (Some(_), Some(_), Some(true)) => Ok(PciLevel::Node),
-        (Some(_), Some(_), None) => Err("they are under different host bridges, and nobody says near which NUMA nodes"),
+        (Some(_), Some(_), None) => {
+            Err("they are under different host bridges, and the NUMA nodes of these are not known")
+        }
         _ => Err("the bridges above them are not described"),
     }
 }
@@ -115,7 +117,7 @@ mod tests {
         let level = |same_node| between(&path(1, &[10]), &path(2, &[20]), same_node);
         assert_eq!(level(Some(true)), Ok(PciLevel::Node));
         assert_eq!(level(Some(false)), Ok(PciLevel::Sys));
-        assert!(level(None).is_err_and(|why| why.contains("nobody says")));
+        assert!(level(None).is_err_and(|why| why.contains("not known")));
     }
 
     #[test]

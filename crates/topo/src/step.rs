@@ -137,7 +137,7 @@ fn by_count(told: &Told, all: IdSet) -> Share {
             return Share { usable: all, reason, ..Share::default() };
         }
         (Some(numbers), _) => format!("Slurm's numbers {numbers} are not places among the {on_node} GPUs here"),
-        (None, Some(count)) => format!("SLURM_GPUS_ON_NODE={count}; which ones, Slurm does not say, and nothing hides the others"),
+        (None, Some(count)) => format!("SLURM_GPUS_ON_NODE={count}; Slurm does not say which ones, and nothing hides the others"),
         (None, None) => "Slurm names no GPU for this step, and nothing hides the node's: a site that does not count GPUs gives them all".to_owned(),
     };
     Share { untold: all, reason, ..Share::default() }
@@ -160,7 +160,7 @@ impl Share {
             }
             Some(count) => (
                 &mut share.untold,
-                format!("{variable}={count}: which {} of the others are in the step, nothing here says", count - own),
+                format!("{variable}={count}: this task cannot see which {} of the others are in the step", count - own),
             ),
         };
         *place = rest.clone();

@@ -70,7 +70,7 @@ fn which(
     match leader {
         Some(at) => format!("Placement matters for this program: {} is {best}.", variants[at + 1].name),
         None if !undecided.is_empty() => format!(
-            "Not decided: whether {} of {} variants differ from the {baseline} cannot be told from these runs.",
+            "Not decided: these runs do not show whether {} of {} variants differ from the {baseline}.",
             undecided.len(),
             comparisons.len()
         ),
@@ -270,7 +270,7 @@ mod tests {
         let found = of(&all, TrialStop::CannotDecide);
         assert_eq!(
             found.lines[0],
-            "Not decided: whether 1 of 2 variants differ from the baseline cannot be told from these runs."
+            "Not decided: these runs do not show whether 1 of 2 variants differ from the baseline."
         );
         assert!(
             found.lines[2].contains(

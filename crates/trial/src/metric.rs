@@ -53,7 +53,7 @@ impl Source {
     /// # Errors
     /// What is wrong with the pattern, in words.
     pub fn pattern(text: &str, all: bool) -> Result<Self, String> {
-        let pattern = Regex::new(text).map_err(|error| format!("\"{text}\" is no regular expression: {error}"))?;
+        let pattern = Regex::new(text).map_err(|error| format!("\"{text}\" is not a regular expression: {error}"))?;
         Ok(Self::Output { pattern, all })
     }
 
@@ -105,7 +105,7 @@ fn in_output(pattern: &Regex, all: bool, output: &[u8]) -> Result<f64, String> {
     let number = |found: regex_lite::Captures<'_>| {
         let text = found.get(1).or(found.get(0)).map_or("", |text| text.as_str().trim());
         text.parse::<f64>().map_err(|_| {
-            format!("the pattern {pattern} matches \"{text}\", which is no number: put ( ) around the number")
+            format!("the pattern {pattern} matches \"{text}\", which is not a number: put ( ) around the number")
         })
     };
     let figures: Vec<f64> =
@@ -154,8 +154,8 @@ mod tests {
     fn what_gives_no_figure_says_why() -> Done {
         let why = |pattern: &str| Source::pattern(pattern, false).and_then(|source| source.figure(&ended(OUTPUT)));
         assert!(why("GFLOPS ([0-9]+)").is_err_and(|why| why.contains("matches nothing")));
-        assert!(why("(Perf)ormance").is_err_and(|why| why.contains("which is no number")));
-        assert!(why("step ([0-9").is_err_and(|why| why.contains("no regular expression")));
+        assert!(why("(Perf)ormance").is_err_and(|why| why.contains("which is not a number")));
+        assert!(why("step ([0-9").is_err_and(|why| why.contains("not a regular expression")));
         let zero = Source::pattern("x=([0-9]+)", false)?.figure(&ended(b"x=0"));
         assert!(zero.is_err_and(|why| why.contains("must be positive")));
         Ok(())

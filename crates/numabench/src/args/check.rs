@@ -17,11 +17,11 @@ pub struct Check {
     /// open
     #[arg(long, conflicts_with_all = ["pid", "program", "input", "rank", "ranks"])]
     pub all: bool,
-    /// Show the threads of each too, and the processes that it started: how many of which name may run where. Else one line says it where
-    /// they are not bound alike
+    /// Show the threads of each process too, and the processes that it started, by name and PUs. Without it one line says where they
+    /// are not bound alike
     #[arg(long, conflicts_with_all = ["launch", "bandwidth"])]
     pub threads: bool,
-    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) what is seen here: whether it would be right there
+    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) whether what is seen here would be right there
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know

@@ -24,7 +24,7 @@ pub struct Compare {
     /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = thresholds)]
     pub threshold: Option<results::compare::Thresholds>,
-    /// What ends with exit code 5. Where it is not the case, and cases are inconclusive, the code is 6; with none it is 0
+    /// What ends with exit code 5. Otherwise the code is 6 where cases are inconclusive, else 0; with none it is always 0
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [FailOn::Regressed, FailOn::Missing], hide_default_value = true,
           value_name = "FINDINGS")]
     pub fail_on: Vec<FailOn>,
@@ -69,7 +69,7 @@ pub fn thresholds(text: &str) -> Result<results::compare::Thresholds, String> {
         let percent: Option<f64> = number.parse().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
         percent
             .map(|percent| percent / 100.0)
-            .ok_or(format!("\"{text}\" is no change in percent: give one above 0 and below 100, e.g. 3%"))
+            .ok_or(format!("\"{text}\" is not a change in percent: give one above 0 and below 100, e.g. 3%"))
     };
     let default = results::compare::Thresholds::default();
     match text.split_once(',') {

@@ -42,6 +42,6 @@ fn moment(text: &str) -> Result<String, String> {
     // With as many digits as other documents have, which are sorted by it.
     match unix_ns(text) {
         Some(ns) => Ok(rfc3339_utc(UNIX_EPOCH + Duration::from_nanos(ns))),
-        None => Err(format!("\"{text}\" is no time in UTC: give one as 2026-11-22T14:01:28Z (`date -u +%FT%TZ`)")),
+        None => Err(format!("\"{text}\" is not a time in UTC: give one as 2026-11-22T14:01:28Z (`date -u +%FT%TZ`)")),
     }
 }

@@ -20,7 +20,7 @@ pub struct Measuring {
     /// Whether host memory may use huge pages
     #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "How it is measured")]
     pub huge_pages: Switch,
-    /// A fixed number of rounds a case, instead of blocks until the interval is narrow
+    /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
     /// Begin no further pass after this time of measuring [default: 1 s a case, at least 30 s]

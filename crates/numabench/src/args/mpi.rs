@@ -20,8 +20,8 @@ pub struct Mpi {
     /// One GPU for each rank of a node: indices in PCI order, PCI addresses, UUIDs, or all [default: all that are visible, in turn]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
-    /// One PU for each rank of a node, for a thread that copies to and from its GPU while messages go: what that costs both there, and on a core near the thread that
-    /// calls MPI
+    /// One PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages: shows what copies and messages cost each other, there
+    /// and on a core near the thread that calls MPI
     #[arg(long, value_name = "LIST", requires = "cpus", help_heading = "Placement")]
     pub gpu_cpus: Option<IdList>,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
@@ -33,8 +33,8 @@ pub struct Mpi {
     /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
     #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
     pub pairs: Option<Pairs>,
-    /// Compare places: every rank of a host on a NUMA node, L3 or core of its own, and messages from each of them to each of the other host's; on one host to
-    /// each other, or with twice as many ranks also within a place
+    /// Compare places: each rank of a host runs on a NUMA node, L3 or core of its own and exchanges messages with each rank of the other host; on one host the ranks
+    /// do so with each other (with twice as many ranks also within a place)
     #[arg(long, value_name = "node|l3|core", num_args = 0..=1, require_equals = true, default_missing_value = "node",
           conflicts_with_all = ["cpus", "membind", "pairs"], help_heading = "Placement")]
     pub matrix: Option<RowsBy>,
@@ -63,7 +63,7 @@ pub struct Mpi {
     /// Begin no further pass over the cases of a phase after this time
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s", help_heading = "How it is measured")]
     pub max_time: Duration,
-    /// End an MPI that says nothing for so long: it hangs
+    /// End an MPI whose operation takes longer than this: it hangs
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s", help_heading = "How it is measured")]
     pub operation_timeout: Duration,
     /// Give up on ranks that do not start within this time
@@ -73,7 +73,7 @@ pub struct Mpi {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
 
-    /// Fail (exit code 5) unless MPI does this with device memory; 6 where it cannot be told. An operation that crashes, hangs or brings wrong
+    /// End with exit code 5 unless MPI does this with device memory, with 6 where that is not known. An operation that crashes, hangs or brings wrong
     /// bytes ends with 5 in any case
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub expect: Option<Expect>,

@@ -40,23 +40,23 @@ pub struct Place {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "ranks", "gpus", "cores_per_rank", "threads", "smt", "strategy", "reserve"], help_heading = "What is placed")]
     pub from: Option<PathBuf>,
 
-    /// Measure which placement is fastest here: close, spread, and what the topology cannot rank, with every rank copying at once
-    #[arg(long, conflicts_with = "strategy", help_heading = "Measured, not believed")]
+    /// Measure which placement is fastest here, with every rank copying at once: close, spread, and those that the topology cannot rank
+    #[arg(long, conflicts_with = "strategy", help_heading = "Measuring")]
     pub measure: bool,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
-    #[arg(long, value_enum, default_value_t = Backend::Auto, requires = "measure", help_heading = "Measured, not believed")]
+    #[arg(long, value_enum, default_value_t = Backend::Auto, requires = "measure", help_heading = "Measuring")]
     pub backend: Backend,
     /// The size of one copy
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", requires = "measure", help_heading = "Measured, not believed")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", requires = "measure", help_heading = "Measuring")]
     pub size: u64,
     /// The kind of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_enum, value_name = "KIND", requires = "measure", help_heading = "Measured, not believed")]
+    #[arg(long, value_enum, value_name = "KIND", requires = "measure", help_heading = "Measuring")]
     pub memory: Option<Memory>,
     /// Begin no further round of turns after this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", requires = "measure", help_heading = "Measured, not believed")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", requires = "measure", help_heading = "Measuring")]
     pub max_time: Duration,
     /// Seed of the order of turns, of the payload and of the intervals
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "measure", help_heading = "Measured, not believed")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "measure", help_heading = "Measuring")]
     pub seed: u64,
 
     /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the one that this process or job is under]
@@ -68,7 +68,7 @@ pub struct Place {
     /// Write the placement document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Leave out the line to paste; with --emit, what is to be known of them
+    /// Leave out the line to paste; with --emit, leave out the notes on the lines
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Whether the table is coloured

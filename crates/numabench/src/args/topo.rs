@@ -44,8 +44,8 @@ pub struct Topo {
     #[arg(long)]
     pub json: bool,
 
-    /// Measure which GPUs and which cores belong together: by what GPUs lose together, and by how long a flag takes from core to core;
-    /// or only one of the two
+    /// Measure which GPUs and which cores belong together: GPUs by what they lose when they copy at once, cores by how long a flag takes
+    /// from one to another; =gpus or =cores measures one of the two
     #[arg(
         long,
         value_enum,
@@ -70,7 +70,7 @@ pub struct Topo {
     /// The size of one copy [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "measure", help_heading = "Measuring")]
     pub size: Option<u64>,
-    /// A fixed number of rounds a case, instead of blocks until the interval is narrow
+    /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), requires = "measure", help_heading = "Measuring")]
     pub reps: Option<u64>,
     /// Seed of the payload and of the order of blocks [default: 1]
@@ -84,7 +84,7 @@ pub struct Topo {
 /// What `numabench topo --measure` groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Measured {
-    /// GPUs, by what they lose together
+    /// GPUs, by what they lose when they copy at once
     Gpus,
     /// Cores, by how long a flag takes from one to another
     Cores,
@@ -93,13 +93,13 @@ pub enum Measured {
 /// What `numabench topo` does besides showing.
 #[derive(Debug, Subcommand)]
 pub enum TopoAction {
-    /// Say in words what changed between two saved machines, or two days of one: exit 0 the same, 5 different
+    /// Say what differs between two saved files, of two machines or of one on two days: exit code 0 the same, 5 different
     #[command(after_help = exit::TABLE)]
     Diff {
-        /// The file with what was (of --save, or `lstopo FILE.xml`)
+        /// The earlier file (of `topo --save`, or `lstopo FILE.xml`)
         #[arg(value_name = "A.xml")]
         old: PathBuf,
-        /// The file with what is
+        /// The later file
         #[arg(value_name = "B.xml")]
         new: PathBuf,
         /// Print the differences as JSON

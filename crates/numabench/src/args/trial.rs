@@ -114,7 +114,7 @@ pub struct Vary {
 fn vary(text: &str) -> Result<Vary, String> {
     let wrong = || {
         format!(
-            "\"{text}\" is no list of values: write NAME=V1,V2, e.g. OMP_NUM_THREADS=7,14 or membind=local,interleave"
+            "\"{text}\" is not a list of values: write NAME=V1,V2, e.g. OMP_NUM_THREADS=7,14 or membind=local,interleave"
         )
     };
     let (name, values) = text.split_once('=').ok_or_else(wrong)?;
@@ -127,7 +127,7 @@ fn vary(text: &str) -> Result<Vary, String> {
 }
 
 fn json_metric(text: &str) -> Result<(PathBuf, String), String> {
-    let wrong = || format!("\"{text}\" is no FILE:POINTER: write for example result.json:/fom/rate");
+    let wrong = || format!("\"{text}\" is not FILE:POINTER: write for example result.json:/fom/rate");
     let (file, pointer) = text.rsplit_once(':').ok_or_else(wrong)?;
     if file.is_empty() || !pointer.starts_with('/') { Err(wrong()) } else { Ok((file.into(), pointer.to_owned())) }
 }
@@ -136,6 +136,6 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim().parse::<f64>();
     match number {
         Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
-        _ => Err(format!("\"{text}\" is no difference in percent: give one above 0 and below 100, e.g. 3%")),
+        _ => Err(format!("\"{text}\" is not a difference in percent: give one above 0 and below 100, e.g. 3%")),
     }
 }

@@ -31,7 +31,7 @@ pub enum LineError {
     #[error("--launch: {0}")]
     NotSaid(String),
     /// An option's value that is not one.
-    #[error("--launch: \"{value}\" is no value of {option}: {wanted}")]
+    #[error("--launch: \"{value}\" is not a value of {option}: {wanted}")]
     Value {
         /// The option.
         option: String,

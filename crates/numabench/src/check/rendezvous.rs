@@ -160,7 +160,7 @@ impl Place {
                 }
             }
             if last {
-                return no_first(&format!("did not come within {} s", self.limit.as_secs_f64()));
+                return no_first(&format!("did not answer within {} s", self.limit.as_secs_f64()));
             }
             thread::sleep(LOOK);
         }
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn without_a_first_rank_nobody_waits_for_ever() {
         let error = place("none", SHORT).join(1, &"").map_or_else(|error| error.to_string(), |code| format!("{code}"));
-        assert!(error.contains("did not come within 0.3 s"), "{error}");
+        assert!(error.contains("did not answer within 0.3 s"), "{error}");
     }
 
     #[test]

@@ -61,7 +61,7 @@ const ALIKE: usize = 4;
 /// The finding and what puts it right, then the table and the reasons, with a newline at its end.
 pub fn table(shown: &Shown<'_>) -> String {
     let nobody = shown.seen.is_empty();
-    let found = if nobody { "unknown: nobody was seen".to_owned() } else { sum(shown) };
+    let found = if nobody { "unknown: no process was found".to_owned() } else { sum(shown) };
     let mut text = format!("{}: {found}\n", shown.host);
     for fix in shown.fix {
         // What has several lines stands by itself, so that it can be pasted.
@@ -108,10 +108,10 @@ pub fn table(shown: &Shown<'_>) -> String {
         line(&mut text, &format!("unknown: {who} {missing} of this node did not answer within {waited} s"));
     }
     match shown.judgement.ipc {
-        Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs: no device file is refused"),
+        Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs is possible: no device file is refused"),
         // A saved machine has no device files.
         Ipc::NotKnown if shown.topology.source == Source::ThisSystem => {
-            line(&mut text, "note: IPC between the ranks' GPUs: whether device files are refused is not known");
+            line(&mut text, "note: IPC between the ranks' GPUs: not known whether device files are refused");
         }
         Ipc::NotKnown | Ipc::NoPair | Ipc::Cut { .. } => {}
     }
@@ -172,7 +172,10 @@ fn adapters(text: &mut String, shown: &Shown<'_>) {
         let Some(near) = shown.nics.get(rank).and_then(Option::as_ref) else { continue };
         for variable in nic::elsewhere(near, &seen.nic_variables) {
             let name = seen.name();
-            line(text, &format!("note: {name} is told {variable}, and the adapter near its GPU is {}", near.name));
+            line(
+                text,
+                &format!("note: {variable} of {name} names another adapter than the one near its GPU, {}", near.name),
+            );
         }
     }
 }

@@ -172,7 +172,7 @@ fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
     for words in [
         "1: 3 MiB, 0: 1 MiB (25 % remote)  0 0000:01:00.0  NUMA-local  mlx5_0 PIX\n",
         "\nrank 0: 3 threads: 2 on one PU each (5-6), 1 on 4-7 (a.out)\n",
-        "note: rank 0 is told UCX_NET_DEVICES=mlx5_3:1, and the adapter near its GPU is mlx5_0\n",
+        "note: UCX_NET_DEVICES=mlx5_3:1 of rank 0 names another adapter than the one near its GPU, mlx5_0\n",
         "note: rank 0 cannot open GPU 0000:04:00.0: /dev/kfd is of user 0\n",
         "note: rank 0 has OMP_NUM_THREADS=8 and 4 PUs: threads take turns\n",
         "note: NVML is not here\n",
@@ -191,7 +191,7 @@ fn ranks_that_did_not_answer_are_counted_and_nobody_is_no_table() {
     let nobody = shown(&[], &[], false, "");
     assert_eq!(
         nobody,
-        "n7: unknown: nobody was seen\njudged: processes looked at from outside\nnote: NVML is not here\n"
+        "n7: unknown: no process was found\njudged: processes looked at from outside\nnote: NVML is not here\n"
     );
 }
 

@@ -106,7 +106,7 @@ fn of_processes(args: &Check, machine: &Machine) -> Result<Exit, Fault> {
         false => seen.collect::<Result<_, _>>().map_err(Fault::usage)?,
     };
     let words = match all.len() {
-        0 => format!("no process that uses a GPU is seen here{how}"),
+        0 => format!("no process here uses a GPU{how}"),
         1 => format!("a process looked at from outside{how}"),
         count => format!("{count} processes looked at from outside{how}"),
     };
@@ -122,7 +122,7 @@ fn of_launch(args: &Check, launch: &Launch, machine: &Machine) -> Result<Exit, F
         (Some(rank), Some(size)) if rank < size => (rank, size),
         _ => {
             let words =
-                format!("one process of {}, which does not say how many are on this node", launch.launcher.name());
+                format!("one process of {}; how many it started on this node is not known", launch.launcher.name());
             return show(
                 args,
                 machine,

@@ -92,7 +92,7 @@ fn emit(
     if let Some(cannot) = saying.cannot {
         let text = saying.text.trim_end();
         return Err(Fault::usage(anyhow::anyhow!(
-            "{} cannot work here: {cannot} (it would be: {text})",
+            "{} is not possible here: {cannot} (its line would be: {text})",
             dialect.name()
         )));
     }

@@ -81,7 +81,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
         D: Serialize + DeserializeOwned,
     {
         let broken = |error: &dyn std::fmt::Display| {
-            Fault::new(Exit::NoResult, anyhow::anyhow!("the processes of this launch cannot hear each other: {error}"))
+            Fault::new(Exit::NoResult, anyhow::anyhow!("the processes of this launch cannot reach each other: {error}"))
         };
         // Who must still tell others how it ended waits a shorter time than they do.
         let deadline = self.deadline();
@@ -117,7 +117,7 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>]) -> Result<Vec<U>, Fault> 
             Some(Ok(Ok(said))) => well.push(said),
             Some(Ok(Err(trouble))) => refused.push((rank, trouble)),
             Some(Err(why)) => {
-                let message = format!("what it said cannot be read ({why}): is it the same numabench?");
+                let message = format!("its message cannot be read ({why}): run the same numabench on all ranks");
                 refused
                     .push((rank, Refusal { exit: Exit::NoResult.code(), message, host: "a host unknown".to_owned() }));
             }

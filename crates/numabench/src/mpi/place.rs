@@ -30,7 +30,7 @@ pub fn place(
     let available = targets(&*found.platform);
     let all = chosen(args.gpus.as_ref(), available.clone())?;
     if all.is_empty() {
-        return Err(Fault::new(Exit::Absent, anyhow!("there is no GPU and no node that a rank could have")));
+        return Err(Fault::new(Exit::Absent, anyhow!("this machine shows neither a GPU nor a NUMA node for a rank")));
     }
     if args.gpus.is_some() && all.len() != size && all.len() != 1 {
         let text = format!(

@@ -58,7 +58,7 @@ fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
     let way = match memory.transport.as_str() {
         "direct" => "goes directly from GPU to GPU",
         "staged" => "is staged through host memory by MPI",
-        _ => "goes a way that cannot be told here",
+        _ => "takes a path that could not be determined",
     };
     match memory.awareness.as_str() {
         "aware" => format!("MPI is GPU-aware: device memory works in all {} operations tried, and {way}.", tried(pair)),
@@ -85,14 +85,18 @@ fn turn(memory: &MpiDeviceMemory, pair: &MpiPair) -> Option<String> {
     }
     let size = stats::units::size;
     Some(match (memory.slower_than_staged_up_to_bytes, memory.faster_than_staged_from_bytes) {
-        (None, Some(from)) => format!("It is faster than staging by hand from {} on, and nowhere slower.", size(from)),
+        (None, Some(from)) => {
+            format!("It is faster than staging by hand from {} on, and at no size slower.", size(from))
+        }
         (Some(to), Some(from)) => format!(
-            "It is faster than staging by hand from {} on, and slower up to {}: the turn lies between.",
+            "It is faster than staging by hand from {} on, and slower up to {}; it changes between the two.",
             size(from),
             size(to)
         ),
-        (Some(to), None) => format!("It is slower than staging by hand up to {}, and nowhere surely faster.", size(to)),
-        (None, None) => "It is nowhere surely faster or slower than staging by hand.".to_owned(),
+        (Some(to), None) => {
+            format!("It is slower than staging by hand up to {}, and at no size surely faster.", size(to))
+        }
+        (None, None) => "At no size is it surely faster or slower than staging by hand.".to_owned(),
     })
 }
 

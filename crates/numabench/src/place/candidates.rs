@@ -159,7 +159,7 @@ pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<
     let mut add = |way: Way| match ways.iter().find(|other| pus_and_nodes(&other.places) == pus_and_nodes(&way.places))
     {
         Some(same) => {
-            notes.push(format!("{} comes to the same places as {} here: it is measured once", way.name, same.name))
+            notes.push(format!("{} gives the same placement as {} here: it is measured once", way.name, same.name))
         }
         None => ways.push(way),
     };

@@ -38,7 +38,7 @@ pub fn run(args: &Place, topology: &Topology, keep: &mut dyn FnMut(&Found)) -> R
         budget(&how.config(plan.ranks.len()), plan, topology, &found)?;
     }
     if ways.iter().any(|way| way.places.places.iter().any(|place| place.pus.len() > 1)) {
-        notes.push("a rank was measured on the first of its PUs".to_owned());
+        notes.push("each rank was measured on the first of its PUs".to_owned());
     }
     let signals = Signals::catch()?;
     let progress = Progress::new(0, args.quiet);

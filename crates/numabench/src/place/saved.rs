@@ -68,7 +68,10 @@ impl Saved {
 fn stranger(places: &[Place], topology: &Topology, pus: &IdSet) -> Option<String> {
     for place in places {
         if !place.pus.contains(place.first_pu) {
-            return Some(format!("rank {}'s first PU {} is none of its PUs {}", place.rank, place.first_pu, place.pus));
+            return Some(format!(
+                "rank {}'s first PU {} is not among its PUs {}",
+                place.rank, place.first_pu, place.pus
+            ));
         }
         let missing = place.pus.minus(pus);
         if !missing.is_empty() {

@@ -190,7 +190,7 @@ fn named(topology: &Topology, all: &[Core], asked: &IdList) -> Result<Vec<Core>,
             return Err(refused("which this process may not use"));
         }
         if cores.iter().any(|core| core.pu == *pu) {
-            return Err(refused("twice, and a PU hands nothing to itself"));
+            return Err(refused("twice: a handover needs two different PUs"));
         }
         let siblings = topology.core_of(*pu).map(|core| core.pus.clone()).unwrap_or_default();
         let own = all.iter().find(|core| core.pu == *pu || siblings.contains(core.pu));

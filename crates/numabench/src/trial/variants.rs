@@ -83,7 +83,7 @@ pub fn variants(args: &Trial, start: &Start) -> Result<Variants, Fault> {
         };
         match all.iter().find(same) {
             Some(other) => notes.push(format!(
-                "{} gives the same place as {} here: tried once",
+                "{} gives the same placement as {} here: tried once",
                 variant.described.name, other.described.name
             )),
             None => all.push(variant),
@@ -294,7 +294,7 @@ fn what(choice: &Choice<'_>, place: &Place) -> String {
 /// The command of this very program: what PATH has may be another.
 fn with_own_path(mut command: Vec<OsString>) -> Result<Vec<OsString>, Fault> {
     let own: PathBuf = std::env::current_exe()
-        .context("this program's own path cannot be had")
+        .context("the path of this program itself is not known")
         .map_err(|error| Fault::new(Exit::NoResult, error))?;
     command[0] = own.into_os_string();
     Ok(command)

@@ -104,7 +104,7 @@ fn the_reference_of_eight_gpus_is_grouped_as_it_is() -> Done {
     }
     let said = said(&document);
     assert!(said[0].starts_with("GPUs 0-3 share something that GPUs 4-7 do not: 18."), "{said:?}");
-    assert!(said[1].starts_with("Sure: ") && said[1].contains("at most 5 of 100"), "{said:?}");
+    assert!(said[1].starts_with("How sure: ") && said[1].contains("at most 5 of 100"), "{said:?}");
     assert!(said[2].contains("declares nothing like it") && said.len() == 3, "{said:?}");
     Ok(())
 }
@@ -174,7 +174,7 @@ fn two_gpus_make_no_groups_and_that_is_said() -> Done {
     let described = devices(2, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
     let document = proof::document(&measured(kind, &described, &["--json"])?)?;
     let first = said(&document).first().copied().unwrap_or_default().to_owned();
-    assert!(first.starts_with("Two GPUs make no groups: each keeps 5"), "{first}");
+    assert!(first.starts_with("Two GPUs cannot form groups: each keeps 5"), "{first}");
     Ok(())
 }
 

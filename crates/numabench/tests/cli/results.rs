@@ -107,7 +107,7 @@ fn what_cannot_be_compared_is_refused_with_the_way_out() -> Done {
     compare("broken.json").refused(2, &["broken.json", "not JSON", "numabench pingpong --json"]);
     compare("newer.json").refused(2, &["newer.json", "2.0", "this numabench reads 1.x"]);
     compare("empty").refused(2, &["holds no result document"]);
-    run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &["fast", "no change in percent"]);
+    run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &["fast", "not a change in percent"]);
     Ok(())
 }
 
@@ -260,7 +260,7 @@ fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
     let failed = import("nvbandwidth", &[path("nvbandwidth-out-of-memory.txt")], "failed.json");
     assert_eq!(failed.code, Some(1), "{}", failed.err);
     run(&["import", "osu", &path("nvbandwidth.txt")]).refused(2, &["nvbandwidth.txt", "not the output of OSU"]);
-    run(&["import", "osu", &path("osu_bw.txt"), "--started-at", "today"]).refused(2, &["today", "no time in UTC"]);
+    run(&["import", "osu", &path("osu_bw.txt"), "--started-at", "today"]).refused(2, &["today", "not a time in UTC"]);
     run(&["report", &file("nv.json"), &file("tb.json"), "-o", &file("both.html")]).well();
     let ours = measured(folder.path())?.display().to_string();
     run(&["report", &file("nv.json"), &ours, "-o", &file("both.html")]).refused(2, &["one kind", "result, imported"]);

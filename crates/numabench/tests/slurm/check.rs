@@ -64,7 +64,7 @@ fn ranks_that_nothing_binds_are_5_and_ranks_on_one_pu_are_5_with_a_fix() -> Done
     let Some(lab) = lab()? else { return Ok(()) };
     for (binding, words) in [
         ("--cpu-bind=none", "rank 0 is not bound to the PUs near to its GPU 0 at 0000:06:00.0: it may run on PU 1 too"),
-        ("--cpu-bind=map_cpu:0,0", "ranks 0-1 have only PU 0 between them, while nobody has PU 1"),
+        ("--cpu-bind=map_cpu:0,0", "ranks 0-1 have only PU 0 between them, while no rank has PU 1"),
     ] {
         let ended = check(&lab, &[binding], &[]);
         assert_eq!(ended.code, Some(5), "{binding}: {}{}", ended.out, ended.err);

@@ -24,8 +24,8 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
     for (args, words) in [
         (of(&["--placements", "closest"], &["true"]), "close, spread, compact or worst"),
         (of(&["--vary", "X"], &["true"]), "NAME=V1,V2"),
-        (of(&["--equivalence", "0"], &["true"]), "no difference in percent"),
-        (of(&["--metric-json", "file"], &["true"]), "no FILE:POINTER"),
+        (of(&["--equivalence", "0"], &["true"]), "not a difference in percent"),
+        (of(&["--metric-json", "file"], &["true"]), "not FILE:POINTER"),
     ] {
         let ended = run(&args);
         assert!(ended.code == Some(2) && ended.err.contains(words), "{}", ended.err);

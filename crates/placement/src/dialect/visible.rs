@@ -29,7 +29,7 @@ pub struct Visible {
 pub fn visible(topology: &Topology, target: &Target) -> Visible {
     let none = |why: String| Visible { remark: Some(why), ..Visible::default() };
     let TargetId::Gpu(pci) = target.id else {
-        return none(format!("{} is no GPU: no variable shows it", target.id));
+        return none(format!("{} is not a GPU: no variable selects it", target.id));
     };
     let Some(gpu) = topology.gpu_at(pci) else {
         return none(format!("this machine shows no GPU {pci}: no variable is set for it"));

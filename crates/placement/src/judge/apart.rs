@@ -36,13 +36,13 @@ fn shared(kind: Kind, ranks: &[Observed], sets: &[(usize, &IdSet)], crowd: &[usi
     let pus = crowd.iter().fold(IdSet::default(), |all, at| all.or(sets[*at].1));
     let who: Vec<usize> = crowd.iter().map(|at| sets[*at].0).collect();
     let what = match kind {
-        Kind::SharedCores => format!("{}, which are siblings of fewer cores", pus_in_words(&pus)),
+        Kind::SharedCores => format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus)),
         _ => pus_in_words(&pus),
     };
     let (weight, rest) = if free.is_empty() {
-        (Placed::Well, "and there are no more here".to_owned())
+        (Placed::Well, "and this job has no others".to_owned())
     } else {
-        (Placed::Misplaced, format!("while nobody has {}", pus_in_words(&free)))
+        (Placed::Misplaced, format!("while no rank has {}", pus_in_words(&free)))
     };
     let text = format!("{} have only {what} between them, {rest}", names(ranks, &who));
     Finding { kind, weight, ranks: who, text }

@@ -82,7 +82,7 @@ pub(super) fn shared(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Ve
         let (weight, text) = match idle.first() {
             Some(pci) => {
                 let other = gpu_in_words(topology, &Visible { pci: Some(*pci), part: None });
-                (Placed::Misplaced, format!("{base}, while {other} is no rank's"))
+                (Placed::Misplaced, format!("{base}, while no rank uses {other}"))
             }
             None => (Placed::Well, base),
         };

@@ -40,7 +40,7 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
         Ok(PolicyMode::Default | PolicyMode::Local) => {
             let may = may.filter(|may| !may.is_empty() && may.and(local).is_empty())?;
             let text = format!(
-                "{name} runs on {} and may allocate on {} only, which is not local to it",
+                "{name} runs on {} and may allocate memory on {} only, which is not local to it",
                 pus_in_words(pus),
                 nodes_in_words(may)
             );
@@ -53,7 +53,7 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "{name} runs on {}, to which memory of {} is local, and its policy is {} on {}",
+        "{name} runs on {}, whose local memory is {}, but its memory policy is {} on {}",
         pus_in_words(pus),
         nodes_in_words(local),
         asked.word(),

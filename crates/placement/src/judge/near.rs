@@ -22,7 +22,7 @@ pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed) -> (RankJu
     };
     let strange = pus.minus(&all);
     if pus.is_empty() || !strange.is_empty() {
-        let text = format!("{} may run on {}, which this machine has not", rank.name, pus_in_words(&strange));
+        let text = format!("{} may run on {}, which this machine does not have", rank.name, pus_in_words(&strange));
         return (own, vec![unknown(Kind::NotSeen, text)]);
     }
     own.nodes = homes(topology, &pus);
@@ -75,7 +75,7 @@ fn of_gpus(
         let Some(pci) = gpu.pci else {
             return Some(unknown(
                 Kind::GpuNotKnown,
-                format!("{name} uses {words}, and which GPU that is a part of is not known"),
+                format!("{name} uses {words}, and the GPU that it is part of is not known"),
             ));
         };
         let close = |pu: u32| verdict(topology, pu, TargetId::Gpu(pci));
@@ -122,7 +122,7 @@ fn of_gpus(
         return Some((Kind::NotBound, Placed::Misplaced, text));
     }
     let text = format!(
-        "{name} sees {} GPUs that are near to different PUs; which of them it uses, its program decides",
+        "{name} sees {} GPUs that are near to different PUs; its program decides which of them it uses",
         gpus.len()
     );
     Some(unknown(Kind::GpuNotKnown, text))

@@ -121,7 +121,7 @@ fn what_is_not_known_is_unknown_with_its_reason() {
         (silent, Kind::GpuNotKnown, "another user's"),
         (unseen, Kind::NotSeen, "no status"),
         (policy, Kind::NotSeen, "no numa_maps"),
-        (rank(0, "99", &[0]), Kind::NotSeen, "PU 99, which this machine has not"),
+        (rank(0, "99", &[0]), Kind::NotSeen, "PU 99, which this machine does not have"),
         (rank(0, "0", &[3]), Kind::LocalityNotKnown, "written by hand"),
         (rank(0, "0-7", &[]), Kind::SpansNodes, "NUMA nodes 0-1"),
     ] {
@@ -147,7 +147,7 @@ fn ranks_that_must_share_are_misplaced_only_while_others_are_free() {
     assert_eq!(found(&both), (Placed::Misplaced, vec![(Kind::SharedPus, Placed::Misplaced)]));
     let full = judge(&machine(), &pool("0", &[]), &both);
     assert_eq!((full.placed, full.findings[0].kind), (Placed::Well, Kind::SharedPus));
-    assert_eq!(text(&full), "ranks 0-1 have only PU 0 between them, and there are no more here");
+    assert_eq!(text(&full), "ranks 0-1 have only PU 0 between them, and this job has no others");
 
     let siblings = [rank(0, "0", &[]), rank(1, "8", &[])];
     assert_eq!(found(&siblings), (Placed::Misplaced, vec![(Kind::SharedCores, Placed::Misplaced)]));

@@ -75,7 +75,7 @@ impl fmt::Display for Strategy {
 
 /// Not the name of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no strategy: write close, spread, compact or worst")]
+#[error("\"{0}\" is not a strategy: write close, spread, compact or worst")]
 pub struct StrategyError(String);
 
 impl FromStr for Strategy {

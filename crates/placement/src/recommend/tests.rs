@@ -63,12 +63,12 @@ fn a_core_of_the_package_comes_before_a_thread_that_before_a_core_far_away_and_a
     assert_eq!(pus(&ranks(9)), ["0", "1", "2", "3", "8", "9", "10", "11", "4"]);
     why(&ranks(9).places[2], &["its GPU's local cores (0-1,8-9) are taken", "PU 2 (NUMA-local)"]);
     why(&ranks(9).places[4], &["a second hardware thread"]);
-    why(&ranks(9).places[8], &["placed on PU 4 (remote)"]);
+    why(&ranks(9).places[8], &["placed on PU 4 (REMOTE)"]);
     let all = ranks(19);
     why(&all.places[18], &["shared with another rank"]);
     assert_eq!(all.places.iter().filter(|place| place.why.contains("shared with")).count(), 1);
     assert!(all.notes.iter().any(|note| note.contains("19 ranks and 18 PUs: ranks 18 share")), "{:?}", all.notes);
-    assert!(all.notes.iter().any(|note| note.contains("19 ranks share 1 GPU,")), "{:?}", all.notes);
+    assert!(all.notes.iter().any(|note| note.contains("19 ranks share 1 GPU:")), "{:?}", all.notes);
 }
 
 #[test]

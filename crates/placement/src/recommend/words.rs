@@ -20,7 +20,7 @@ pub(super) struct Why<'w> {
 }
 
 impl Why<'_> {
-    /// `PUs 24-25 (remote)`.
+    /// `PUs 24-25 (REMOTE)`.
     fn placed(&self) -> String {
         let pus = &self.assignment.pus;
         let name = if pus.len() == 1 { "PU" } else { "PUs" };
@@ -124,7 +124,7 @@ pub(super) fn notes(
     }
     say(!pool.missing.is_empty(), &|| format!("PUs {} were asked for and are not online here", pool.missing));
     say(gpus > 0 && count > gpus, &|| {
-        format!("{count} ranks share {}, neighbours in rank the same one", counted(gpus, "GPU"))
+        format!("{count} ranks share {}: neighbouring ranks have the same one", counted(gpus, "GPU"))
     });
     say(gpus > count, &|| {
         let used: Vec<String> =

@@ -13,7 +13,7 @@ use crate::library::{Flavour, Library};
 pub enum Refusal {
     /// Several processes, and no plug-in to find one another with.
     #[error(
-        "{} started {size}, and numabench has no MPI to make one run of them ({tried}): each would be a run of its own. {remedy}",
+        "{} started {size}, and numabench has no MPI to join them into one run ({tried}): each process would measure alone. {remedy}",
         launcher.name()
     )]
     NoPlugin {
@@ -28,7 +28,7 @@ pub enum Refusal {
     },
     /// The library cannot use what the launcher offers.
     #[error(
-        "{} started {size} and offers them {}, but {library} needs {needs}: MPI_Init would abort, or every process see itself as rank 0 of 1. {remedy}",
+        "{} started {size} and offers them {}, but {library} needs {needs}: MPI_Init would abort, or each process would see itself as rank 0 of 1. {remedy}",
         launcher.name(), offered.name()
     )]
     Unheard {
@@ -47,7 +47,7 @@ pub enum Refusal {
     },
     /// MPI sees fewer processes than were launched.
     #[error(
-        "{} started {size}, but {library} sees {seen} in MPI_COMM_WORLD: they would be runs of their own that look like one. {remedy}",
+        "{} started {size}, but {library} sees {seen} in MPI_COMM_WORLD: each of those would measure alone. {remedy}",
         launcher.name()
     )]
     Apart {
@@ -64,9 +64,9 @@ pub enum Refusal {
     },
     /// Workers of a launcher that knows no MPI.
     #[error(
-        "{} started {size}, and they cannot find one another: MPI does not know that launcher, and each would be a run of its own. \
-         Start numabench once on each node, without it: its ranks are threads, one for each GPU. To see where the workers are, use \
-         numabench check; to place them, numabench exec",
+        "{} started {size}, and MPI cannot join processes of that launcher into one run: each process would measure alone. \
+         Start numabench once on each node, without the launcher: its ranks are threads, one for each GPU. numabench check \
+         shows where the workers are, and numabench exec places them",
         launcher.name()
     )]
     Workers {
@@ -185,6 +185,7 @@ impl Launch {
     fn one_process(&self) -> String {
         let how = match self.launcher {
             Launcher::Srun => "srun -N1 -n1 --cpu-bind=none …".to_owned(),
+            Launcher::Nobody | Launcher::Pmi | Launcher::Pmix => "without a launcher".to_owned(),
             launcher => format!("without {}", launcher.name()),
         };
         format!("start one process, whose ranks are threads ({how})")
@@ -322,9 +323,19 @@ mod tests {
         let text = text.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
         says(
             &text,
-            &["srun started 4 processes", "(no libnumabench_mpi.so beside /opt/numabench)", "a run of its own"],
+            &[
+                "srun started 4 processes",
+                "(no libnumabench_mpi.so beside /opt/numabench)",
+                "each process would measure alone",
+            ],
         );
         says(&text, &["cargo xtask mpi-plugin", "NUMABENCH_MPI", "srun -N1 -n1", "whose ranks are threads"]);
+        let unknown = Launch { size: Size::AtLeast(2), ..launch(Launcher::Nobody, Interface::None) };
+        let text = unknown.without_plugin("none").map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
+        says(
+            &text,
+            &["an unknown launcher started 2 or more processes", "whose ranks are threads (without a launcher)"],
+        );
         assert_eq!(Launch::ALONE.without_plugin(""), Ok(()));
         let one = Launch { size: Size::Known(1), ..launch(Launcher::Srun, Interface::None) };
         assert_eq!((one.without_plugin(""), one.accepts(&Library::from_version(OPEN_MPI))), (Ok(()), Ok(())));

@@ -29,21 +29,21 @@ fn of_gpus(document: &Document) -> Vec<String> {
     if let Some(first) = found.first() {
         let mut said = vec![shared(document, first), sure(first)];
         let others = found[1..].iter().filter(|other| !is_same(first, other));
-        said.extend(others.map(|other| format!("{} the groups are others: {}.", capital(how(other.by)), sets(other))));
+        said.extend(others.map(|other| format!("{} the groups differ: {}.", capital(how(other.by)), sets(other))));
         said.push(declared(first));
         return said;
     }
     let pairs =
         range(document, Compares::Beside).map(|pairs| format!("each keeps {pairs} of its own rate beside one other"));
     let leaves = range(document, Compares::ButOne)
-        .map(|rates| format!("with one of all gone each has {rates} of its rate with all"));
+        .map(|rates| format!("with one GPU fewer copying each has {rates} of its rate with all"));
     let figures = [pairs, leaves].into_iter().flatten().collect::<Vec<_>>().join("; ");
     if figures.is_empty() {
         return vec!["GPUs: undecided: a figure is missing; the tables say why.".to_owned()];
     }
     let gpus = tables(document, Compares::Beside).map(|table| table.matrix.rows.len()).max().unwrap_or(0);
     if gpus < LEAST_ITEMS {
-        return vec![format!("Two GPUs make no groups: {figures}.")];
+        return vec![format!("Two GPUs cannot form groups: {figures}.")];
     }
     if asked.is_empty() {
         let text = format!("a pair has fewer than {LEAST_BLOCKS} blocks ({figures})");
@@ -56,7 +56,7 @@ fn of_gpus(document: &Document) -> Vec<String> {
     }
     if asked.iter().any(|one| one.finding == Finding::NoGroups) {
         return vec![format!(
-            "GPUs differ, and make no groups: no set shares more among itself than with all others ({figures})."
+            "GPUs differ but form no groups: no set shares more among itself than with all others ({figures})."
         )];
     }
     vec![format!("No groups among the GPUs: every two are alike within 5 % ({figures}).")]
@@ -91,7 +91,10 @@ fn sure(found: &MeasuredGroups) -> String {
         .p_value
         .map_or(String::new(), |p| if p < 1e-12 { " (p < 1e-12)".to_owned() } else { format!(" (p = {p:.1e})") });
     let rate = found.false_alarm_rate * 100.0;
-    format!("Sure: a machine without groups is grouped in at most {rate:.0} of 100 runs{p}; {}.", basis(found))
+    format!(
+        "How sure: a machine without groups would be grouped in at most {rate:.0} of 100 runs{p}; {}.",
+        basis(found)
+    )
 }
 
 fn basis(found: &MeasuredGroups) -> String {
@@ -107,7 +110,7 @@ fn basis(found: &MeasuredGroups) -> String {
 fn how(by: GroupedBy) -> &'static str {
     match by {
         GroupedBy::GpuPairs => "by what each GPU gets beside one other",
-        GroupedBy::GpusButOne => "by what each GPU gets when one of all leaves",
+        GroupedBy::GpusButOne => "by what each GPU gets when another stops copying",
         GroupedBy::Handovers => "by the time of a handover",
         GroupedBy::Newer => "(known to a newer numabench)",
     }
@@ -235,7 +238,7 @@ fn of_cores(document: &Document) -> Vec<String> {
             let rest =
                 if found.rest.is_empty() { String::new() } else { format!(", and each of {} on its own", found.rest) };
             let first = format!(
-                "Cores make {} groups, PUs {}{rest}: a handover takes {} ns within one, {} ns to another.",
+                "Cores form {} groups, PUs {}{rest}: a handover takes {} ns within one, {} ns to another.",
                 found.groups.len(),
                 sets(found),
                 of(true),
@@ -245,7 +248,7 @@ fn of_cores(document: &Document) -> Vec<String> {
         }
         Finding::Alike => vec![format!("No groups among the cores: a handover takes {all} ns between any two.")],
         Finding::NoGroups => vec![format!(
-            "Core to core: {all} ns a handover; cores differ, and make no groups: no set is nearer to itself than to all others by a quarter."
+            "Core to core: {all} ns a handover; cores differ but form no groups: no set is nearer to itself than to all others by a quarter."
         )],
         Finding::Undecided => vec![format!(
             "Cores: undecided: {all} ns a handover, and the blocks scatter too much to tell groups. More time may tell."

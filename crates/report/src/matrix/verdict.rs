@@ -68,7 +68,7 @@ fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
             (true, _) => only(document, matrix),
             (false, 0) => format!("No measurable difference: {what} changes no figure by more than 1 %."),
             (false, some) => {
-                format!("No difference is certain: {what} did not show, and {some} comparisons stay undecided (more --max-time may decide).")
+                format!("No certain effect of {what}: {some} comparisons are undecided (a longer --max-time may decide them).")
             }
         });
         if by_rows {
@@ -245,7 +245,7 @@ fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, seed: u64) -> Ve
         let least = (1.0 - SHARED) * 100.0;
         if let Some(less) = rows.iter().find(|row| row.sum < row.alone * SHARED) {
             let percent = less.sum / less.alone * 100.0;
-            let text = "and the blocks do not tell that from chance: a longer --max-time may";
+            let text = "which may be chance: a longer --max-time may tell";
             return vec![format!(
                 "{direction}: undecided: {} get {percent:.0} % of what they get alone, {text}.",
                 less.row.name

@@ -64,8 +64,8 @@ fn on<'a>(missing: impl Iterator<Item = &'a MissingRank>) -> String {
     }
     let hosts = hosts::folded(known.iter().copied());
     match (known.is_empty(), unknown) {
-        (true, _) => "on a host that was never told".into(),
-        (false, true) => format!("on {hosts} and a host that was never told"),
+        (true, _) => "on an unknown host".into(),
+        (false, true) => format!("on {hosts} and an unknown host"),
         (false, false) => format!("on {hosts}"),
     }
 }

@@ -74,7 +74,7 @@ fn places(candidate: &Candidate, page: &mut Page) {
     for (gist, alike) in told {
         let all = alike.len() == candidate.places.len() && alike.len() > 1;
         let ranks = alike.iter().map(|place| place.rank).collect();
-        let ranks = if all { "all ranks".to_owned() } else { ranks_named(ranks) };
+        let ranks = if all { "each rank".to_owned() } else { ranks_named(ranks) };
         // What is in brackets differs from rank to rank, and is in the table or in the document.
         let same = alike.iter().all(|place| place.why == alike[0].why);
         page.words(Tone::Faint, &format!("    {ranks}: "), if same { &alike[0].why } else { &gist });
@@ -228,7 +228,7 @@ fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
                 !matches!(verdict, Some(Verdict::Lower | Verdict::NoMeasurableDifference))
             });
             let open: Vec<&str> = open.map(|other| other.name.as_str()).collect();
-            let text = format!("undecided: {leader} leads, but the turns do not tell it from {}", open.join(", "));
+            let text = format!("undecided: {leader} leads, but its lead over {} may be chance", open.join(", "));
             (Tone::Warning, text)
         }
         MeasuredFinding::Newer => (Tone::Warning, words::NEWER.to_owned()),

@@ -76,7 +76,7 @@ pub(super) fn on_several(document: &Document, quiet: bool, page: &mut Page) {
         }
         let rest: IdSet = of_key.iter().skip(MOST_OF_A_KEY).flat_map(|(_, ranks)| ranks.iter()).collect();
         if !rest.is_empty() {
-            page.key(Tone::Warning, key, &format!("{}: the like; it is in the document", words::ranks(&rest)));
+            page.key(Tone::Warning, key, &format!("{}: similar; the document has the details", words::ranks(&rest)));
         }
     }
     page.blank();
@@ -94,7 +94,7 @@ impl Remark {
 
 /// What is said of how a rank was placed, before it ran.
 fn on_choice(rank: &Rank) -> Vec<Remark> {
-    let locality = locality(rank).map(|(tone, text)| Remark { key: "locality", tone, text: text.to_owned() });
+    let locality = locality(rank).map(|(tone, text)| Remark { key: "locality", tone, text });
     let chosen = match &rank.chosen_by {
         ChosenBy::Automatic { rule } => Some(Remark { key: "PU chosen", tone: Tone::Plain, text: rule.clone() }),
         ChosenBy::User | ChosenBy::Newer => None,
@@ -113,10 +113,10 @@ fn on_results(document: &Document, rank: &Rank, results: &[&RankResult], in_full
 }
 
 /// Why a locality is what it is, where a reader would ask.
-fn locality(rank: &Rank) -> Option<(Tone, &str)> {
+fn locality(rank: &Rank) -> Option<(Tone, String)> {
     match rank.locality {
-        Locality::Remote | Locality::SamePackage => Some((Tone::Warning, &rank.locality_reason)),
-        Locality::Unknown => Some((Tone::Faint, &rank.locality_reason)),
+        Locality::Remote | Locality::SamePackage => Some((Tone::Warning, rank.locality_reason.clone())),
+        Locality::Unknown => Some((Tone::Faint, format!("unknown: {}", rank.locality_reason))),
         Locality::L3Local | Locality::NumaLocal | Locality::Newer => None,
     }
 }
@@ -173,13 +173,17 @@ fn counted(document: &Document) -> Option<(IdSet, String)> {
                 blocks += summary.blocks;
                 rounds += summary.rounds;
                 outliers += summary.outliers;
-                *stops.entry(stop_reason.name()).or_default() += 1;
+                *stops.entry(words::stopped(stop_reason)).or_default() += 1;
             }
         }
     }
-    let ended: Vec<String> = stops.iter().map(|(name, n)| format!("{name} {n}")).collect();
+    let ended = stops.iter().map(|(how, n)| format!("{} {how}", words::count(*n, "result")));
     let (blocks, rounds) = (words::count(blocks, "block"), words::count(rounds, "round"));
-    let far_out = format!("{outliers} far out (not dropped)");
-    let text = format!("{blocks}, {rounds}, {far_out}; ended by: {}", ended.join(", "));
+    let outliers = if outliers == 0 {
+        "no outliers".to_owned()
+    } else {
+        format!("{} (not dropped)", words::count(outliers, "outlier"))
+    };
+    let text = format!("{blocks}, {rounds}, {outliers}; {}", ended.collect::<Vec<_>>().join(", "));
     (!ranks.is_empty()).then(|| (ranks.into_iter().collect(), text))
 }

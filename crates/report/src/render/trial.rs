@@ -26,7 +26,7 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
     }
     if let Some(drift) = document.drift.filter(|drift| drift.is_found) {
         let text = format!(
-            "the machine changed over the trial: figures of the last block were {:.3} of the first's (p = {:.4}); pairs of one block hardly feel it, medians do",
+            "the machine changed over the trial: figures of the last block were {:.3} of the first's (p = {:.4}); comparisons within a block are hardly affected, medians are",
             drift.ratio, drift.p_value
         );
         page.words(Tone::Plain, "note: ", &text);

@@ -3,6 +3,7 @@
 use stats::IdSet;
 use stats::compare::Verdict;
 use stats::flag::Flag;
+use stats::stop::StopReason;
 
 use crate::case::{Order, Timing};
 use crate::device::{Device, DeviceKind};
@@ -92,7 +93,7 @@ pub(super) fn locality(locality: Locality) -> &'static str {
     match locality {
         Locality::L3Local => "L3-local",
         Locality::NumaLocal => "NUMA-local",
-        Locality::SamePackage => "same package, another NUMA node",
+        Locality::SamePackage => "same package",
         Locality::Remote => "REMOTE",
         Locality::Unknown => "locality unknown",
         Locality::Newer => NEWER,
@@ -102,9 +103,21 @@ pub(super) fn locality(locality: Locality) -> &'static str {
 /// How a PU lies to a device, in a column that is headed so.
 pub(super) fn locality_short(of: Locality) -> &'static str {
     match of {
-        Locality::SamePackage => "same package",
         Locality::Unknown => "unknown",
-        Locality::L3Local | Locality::NumaLocal | Locality::Remote | Locality::Newer => locality(of),
+        known => locality(known),
+    }
+}
+
+/// Why a result has no more blocks.
+pub(super) fn stopped(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Target => "reached the precision asked for",
+        StopReason::Plateau => "stopped where more blocks no longer narrowed the interval",
+        StopReason::MaxBlocks => "reached the most blocks allowed",
+        StopReason::MaxTime => "reached the time limit (--max-time)",
+        StopReason::Fixed => "had the rounds asked for (--reps)",
+        StopReason::Signal => "ended at a signal",
+        StopReason::Error => "ended because a rank failed",
     }
 }
 

@@ -73,17 +73,17 @@ fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
     assert_eq!((found.by, found.finding), (GroupedBy::Handovers, Finding::Groups));
     assert_eq!(found.groups, [IdSet::from_iter(0..4), IdSet::from_iter(4..8)]);
     let said = &document.verdict;
-    let want = "Cores make 2 groups, PUs 0-3 | 4-7: a handover takes 28.0 ns within one, 110.0 ns to another.";
+    let want = "Cores form 2 groups, PUs 0-3 | 4-7: a handover takes 28.0 ns within one, 110.0 ns to another.";
     assert_eq!(said[0], want);
     assert!(
-        said[1].starts_with("Sure: ") && said[1].contains("takes 29") && said[1].ends_with("within one."),
+        said[1].starts_with("How sure: ") && said[1].contains("takes 29") && said[1].ends_with("within one."),
         "{said:?}"
     );
     assert!(said[2].starts_with("The platform declares nothing like it"), "{said:?}");
     found.declared = Some("its L3 caches".into());
     assert_eq!(verdict(&document)[2], "The platform declares the same: its L3 caches.");
     let text = shown(&document);
-    assert!(text.starts_with("Cores make 2 groups") && text.contains("p50 ± 0."), "{text}");
+    assert!(text.starts_with("Cores form 2 groups") && text.contains("p50 ± 0."), "{text}");
     assert_eq!(text.matches("28.0 █").count(), 12, "each two once: {text}");
 }
 

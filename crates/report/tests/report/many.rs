@@ -126,7 +126,7 @@ fn with_missing_ranks() -> Document {
 #[test]
 fn missing_ranks_are_said_at_the_top_and_with_their_reasons_at_the_end() {
     let text = fitting(&with_missing_ranks());
-    let missing = "RANKS ARE MISSING: 3 of 24 ranks, on nid001003 and a host that was never told; see the end";
+    let missing = "RANKS ARE MISSING: 3 of 24 ranks, on nid001003 and an unknown host; see the end";
     assert!(text.starts_with("PARTIAL: 3 of 24 ranks are missing.\n"), "{text}");
     assert!(text.lines().take(8).any(|line| line == missing), "{text}");
     let last: Vec<&str> = text.lines().rev().take(6).collect();
@@ -135,7 +135,7 @@ fn missing_ranks_are_said_at_the_top_and_with_their_reasons_at_the_end() {
         "Total program time: 1.63923 s",
         "Status: PARTIAL: 3 of 24 ranks are missing (exit code 3)",
         "",
-        "missing: rank 20, on a host that was never told: it did not answer within --timeout",
+        "missing: rank 20, on an unknown host: it did not answer within --timeout",
         "missing: ranks 10-11, on nid001003: its process was killed by signal 9 (SIGKILL)",
     ];
     assert_eq!(last, want);

@@ -146,7 +146,7 @@ fn what_several_ranks_have_in_common_is_said_once_with_their_numbers() {
     document.ranks[4].locality_reason = "the PU is on package 1, the device on package 0".into();
     let text = table(&document, &style(120));
     let lines = |part: &str| text.lines().filter(|line| line.contains(part)).collect::<Vec<_>>();
-    assert_eq!(lines(reason), [format!("  locality    ranks 1-3,5-7: {reason}")]);
+    assert_eq!(lines(reason), [format!("  locality    ranks 1-3,5-7: unknown: {reason}")]);
     assert_eq!(lines("on package 1"), ["  locality    rank 4: the PU is on package 1, the device on package 0"]);
     assert_eq!(lines("share this device"), ["  note        ranks 1-7: 2 ranks share this device"]);
     assert_eq!(lines("PU chosen").len(), 1);

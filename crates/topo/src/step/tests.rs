@@ -149,7 +149,7 @@ fn without_pci_devices_slurms_numbers_are_all_there_is() -> Outcome {
     let far = shown(&[("SLURM_JOB_GPUS", "0,1"), ("SLURM_JOB_NUM_NODES", "2")])?;
     assert!(!far.contains("not in this step: 1 as"), "those are the batch script's node's: {far}");
     let unbound = shown(&[("SLURM_STEP_GPUS", "unset"), ("SLURM_GPUS_ON_NODE", "2")])?;
-    assert!(unbound.contains("2 in this step; which, Slurm does not say"), "{unbound}");
+    assert!(unbound.contains("2 in this step; Slurm does not say which"), "{unbound}");
     let task = shown(&[("SLURM_STEP_GPUS", "1"), ("SLURM_GPUS_ON_NODE", "2")])?;
     assert!(task.contains("this task has 1 as Slurm numbers them, of the step's 2"), "{task}");
     Ok(())

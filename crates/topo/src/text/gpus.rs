@@ -118,11 +118,13 @@ fn published(gpu: &Gpu) -> Option<String> {
 
 /// Why each locality is what it is, one entry per reason.
 pub(super) fn notes<'t>(gpus: impl IntoIterator<Item = &'t Gpu>, width: usize) -> Vec<String> {
-    let mut reasons: Vec<(&str, IdSet)> = Vec::new();
+    let mut reasons: Vec<(String, IdSet)> = Vec::new();
     for gpu in gpus {
-        match reasons.iter_mut().find(|(reason, _)| *reason == gpu.locality.reason) {
+        let unknown = if gpu.locality.rung == Rung::Unknown { "locality unknown: " } else { "" };
+        let text = format!("{unknown}{}", gpu.locality.reason);
+        match reasons.iter_mut().find(|(known, _)| *known == text) {
             Some((_, indices)) => indices.0.extend([gpu.index]),
-            None => reasons.push((&gpu.locality.reason, [gpu.index].into_iter().collect())),
+            None => reasons.push((text, [gpu.index].into_iter().collect())),
         }
     }
     let label = |indices: &IdSet| format!("  GPU {}: ", ids(indices));

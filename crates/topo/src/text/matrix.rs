@@ -78,7 +78,7 @@ pub(super) fn legend(interconnect: &Interconnect) -> Vec<String> {
         lines.push("  XGMI  AMD's links between GPUs (Infinity Fabric)".to_owned());
     }
     if cells.iter().chain(&affinities).any(|cell| cell.contains(UNKNOWN)) {
-        lines.push(format!("  {UNKNOWN}     nobody says"));
+        lines.push(format!("  {UNKNOWN}     not known"));
     }
     lines
 }
@@ -255,7 +255,7 @@ mod tests {
         }
         let text = super::super::matrix(&survey, 100);
         assert!(text.contains("  GPU0  X     ?     ?     NV18"), "{text}");
-        assert!(text.contains("  ?     nobody says\n"), "{text}");
+        assert!(text.contains("  ?     not known\n"), "{text}");
         assert!(text.contains("  ?, because nobody said so: GPU0-GPU1, GPU0-GPU2\n"), "{text}");
         survey.interconnect.pairs[0].fabric = Some(Fabric::Nvlink { links: None, bytes_per_s: Some(50_000_000_000) });
         assert!(super::super::matrix(&survey, 100).contains("  GPU0  X     NV?   ?"));

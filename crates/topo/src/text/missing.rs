@@ -23,7 +23,7 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     let missing_nodes: IdSet = allowed.missing_nodes.iter().filter(has_memory).collect();
     // The kernel's list of PUs that a process may run on does not say which of the two it was.
     let affinity = match survey.process.as_ref().map(|process| &process.cgroup.reason) {
-        Some(Some(_)) => "outside the affinity, or outside a cpuset that is not to be seen here",
+        Some(Some(_)) => "outside the affinity, or outside a cpuset that cannot be seen from here",
         _ => "outside the affinity",
     };
     let entries = [

@@ -47,7 +47,7 @@ fn gpus(topology: &Topology, gpus: &GpuShare) -> Vec<String> {
                 lines.push(format!("this task has {}, of the step's {all}", by_slurm(numbers)));
             }
             (Some(numbers), _) => lines.push(by_slurm(numbers)),
-            (None, Some(all)) => lines.push(format!("{all} in this step; which, Slurm does not say")),
+            (None, Some(all)) => lines.push(format!("{all} in this step; Slurm does not say which")),
             (None, None) => {}
         }
         if !gpus.other_numbers.is_empty() {

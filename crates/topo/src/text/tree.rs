@@ -143,9 +143,9 @@ impl<'t> Place<'t> {
     fn device(&mut self, locality: &Locality, mut words: String) {
         let local = locality.pus.or(&locality.outside_pus);
         if locality.rung == Rung::Unknown {
-            words += "  (nobody says what is near)";
+            words += "  (locality unknown)";
         } else if local.is_empty() {
-            words += &format!("  (near node {}, no PU is)", ids(&locality.nodes.or(&locality.outside_nodes)));
+            words += &format!("  (near node {}, which has no PUs)", ids(&locality.nodes.or(&locality.outside_nodes)));
         }
         self.innermost(&local).leaves.push(words);
     }

@@ -69,7 +69,7 @@ fn list(
         };
         let Some(found) = found else {
             let after = if value.trim().is_empty() { return Ok(Vec::new()) } else { entry };
-            notes.push(format!("\"{after}\" in {LIST} is no device here: CUDA ends the list there"));
+            notes.push(format!("\"{after}\" in {LIST} is not a device here: CUDA ends the list there"));
             break;
         };
         visible.push(found);
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn what_ends_a_list_or_fails_is_said() {
         let notes = |value: &str| seen_by(&Nvml::NotAsked, [0x2335; 2], &[(LIST, value)]).notes.join("; ");
-        assert!(notes("0,5,1").contains("\"5\" in CUDA_VISIBLE_DEVICES is no device here"), "{}", notes("0,5,1"));
+        assert!(notes("0,5,1").contains("\"5\" in CUDA_VISIBLE_DEVICES is not a device here"), "{}", notes("0,5,1"));
         assert!(notes("0,0").contains("names a device twice"));
         assert_eq!(notes("1,0"), "");
         assert_eq!(notes(""), "", "that is how one hides all");

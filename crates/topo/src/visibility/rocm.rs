@@ -47,7 +47,7 @@ fn list(agents: &[KfdGpu], variables: &BTreeMap<String, String>, notes: &mut Vec
 }
 
 fn ends(name: &str, entry: &str) -> String {
-    format!("\"{entry}\" in {name} is no device there, or one for the second time: the list ends there")
+    format!("\"{entry}\" in {name} is not a device there, or is there for the second time: the list ends there")
 }
 
 fn rocr<'a>(agents: &'a [KfdGpu], value: &str, notes: &mut Vec<String>) -> Vec<&'a KfdGpu> {

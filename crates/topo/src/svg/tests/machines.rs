@@ -74,7 +74,7 @@ pub(super) fn near(survey: &Survey, pus: &IdSet, rung: Rung) -> Locality {
 pub(super) fn nowhere() -> Locality {
     Locality {
         rung: Rung::Unknown,
-        reason: "the kernel says numa_node -1: nothing says which of 2 NUMA nodes is near".to_owned(),
+        reason: "the kernel says numa_node -1, and this machine has 2 NUMA nodes".to_owned(),
         attached_to: "Machine".to_owned(),
         pus: IdSet::default(),
         nodes: IdSet::default(),
