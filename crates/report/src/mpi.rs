@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "numabench.mpi";
 /// The schema's major version: a reader refuses another.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 0;
+pub const SCHEMA_MINOR: u32 = 1;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +56,7 @@ pub struct MpiDocument {
     /// The pairs of ranks, in the order measured.
     pub pairs: Vec<MpiPair>,
     /// How the figures stand by where the ranks run; null where that was not asked.
+    #[schemars(extend("since" = "1.1"))]
     pub matrix: Option<MpiMatrix>,
     /// The figures as a flat table: a row a pair and case.
     pub rows: Vec<MpiRow>,
@@ -112,6 +113,7 @@ pub struct MpiRank {
     pub locality: Option<String>,
     /// Its threads that copy to and from the GPU beside messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.1"))]
     pub gpu_threads: Vec<MpiGpuThread>,
 }
 
@@ -210,9 +212,11 @@ pub struct MpiCase {
     pub bytes_per_s: Option<f64>,
     /// What those threads copied beside the messages, there and back together: bytes a second of one rank, the mean of the two, the median of the blocks; null where
     /// none copied.
+    #[schemars(extend("since" = "1.1"))]
     pub gpu_bytes_per_s: Option<f64>,
     /// The same by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.1"))]
     pub gpu_block_bytes_per_s: Vec<f64>,
     /// Bytes that were compared with what was sent.
     pub verified_bytes: u64,

@@ -45,6 +45,7 @@ pub struct PlaceDocument {
     pub measured: Option<Measured>,
     /// The one line that starts a program's ranks in the recommended way, as its launcher has it; absent before schema 1.1.
     #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
     pub command: Option<Line>,
     /// The recommended way in the words of launchers and tools.
     pub lines: Vec<Line>,
@@ -107,6 +108,7 @@ pub struct Place {
     pub target_node: Option<u32>,
     /// The network adapter near its GPU; null without one, or where nobody says which is near. Absent before schema 1.1.
     #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
     pub nic: Option<PlacedNic>,
     /// How close its PUs and its GPU are; null without one.
     pub locality: Option<Locality>,

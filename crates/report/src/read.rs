@@ -119,7 +119,7 @@ const IMPORTED: Wanted = Wanted {
     schema: imported::SCHEMA,
     major: imported::SCHEMA_MAJOR,
     minor: imported::SCHEMA_MINOR,
-    writer: "numabench import PROGRAM FILE --json FILE",
+    writer: "numabench import PROGRAM FILE -o FILE",
 };
 
 impl Document {

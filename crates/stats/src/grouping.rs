@@ -52,6 +52,10 @@ pub enum Finding {
     NoGroups,
     /// The blocks scatter too much to tell.
     Undecided,
+    /// A value that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
 }
 
 /// The groups, and how sure they are.

@@ -59,6 +59,9 @@ fn of_gpus(document: &Document) -> Vec<String> {
             "GPUs differ but form no groups: no set shares more among itself than with all others ({figures})."
         )];
     }
+    if asked.iter().any(|one| one.finding == Finding::Newer) {
+        return vec![format!("GPUs: {figures}; what groups they make is known to a newer numabench.")];
+    }
     vec![format!("No groups among the GPUs: every two are alike within 5 % ({figures}).")]
 }
 
@@ -253,5 +256,8 @@ fn of_cores(document: &Document) -> Vec<String> {
         Finding::Undecided => vec![format!(
             "Cores: undecided: {all} ns a handover, and the blocks scatter too much to tell groups. More time may tell."
         )],
+        Finding::Newer => {
+            vec![format!("Cores: {all} ns a handover; what groups they make is known to a newer numabench.")]
+        }
     }
 }

@@ -106,3 +106,16 @@ fn many_cores_are_folded_into_bands_and_no_figure_is_lost_from_the_document() {
     assert_eq!((last.matches("110.0").count(), last.matches("28.0").count()), (5, 5), "{text}");
     assert!(text.lines().filter(|line| line.contains("PU")).all(|line| line.chars().count() <= 120), "{text}");
 }
+
+#[test]
+fn a_finding_that_only_a_newer_version_knows_is_read_and_said_to_be_one() -> Result<(), Box<dyn std::error::Error>> {
+    let mut written: serde_json::Value =
+        serde_json::from_slice(&report::render::json(&cores(8, |i, j| if i / 4 == j / 4 { 28.0 } else { 110.0 }))?)?;
+    written["groups"][0]["finding"] = "nested-groups".into();
+    let read = Document::from_json(&serde_json::to_vec(&written)?)?;
+    assert_eq!(
+        verdict(&read),
+        ["Cores: 28.0 to 110.0 ns a handover; what groups they make is known to a newer numabench."]
+    );
+    Ok(())
+}
