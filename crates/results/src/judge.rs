@@ -139,9 +139,11 @@ fn weighed(pairs: &[Pair]) -> Vec<Judged> {
     }
     std::thread::scope(|scope| {
         let parts = pairs.chunks(pairs.len().div_ceil(threads));
-        let under_way: Vec<_> = parts.map(|part| (part, scope.spawn(move || of(part)))).collect();
-        // A thread that cannot be joined has panicked, which `weigh` does not; its part is done here then, where a panic is told.
-        under_way.into_iter().flat_map(|(part, thread)| thread.join().unwrap_or_else(|_| of(part))).collect()
+        let under_way: Vec<_> = parts.map(|part| scope.spawn(move || of(part))).collect();
+        under_way
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     })
 }
 

@@ -23,8 +23,7 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let (base, new) = std::thread::scope(|scope| {
         let new = scope.spawn(|| side(&args.new, &args.more_new));
         let base = side(&args.base, &args.more_base);
-        // A reader that panicked is asked again here, where a panic ends the program.
-        (base, new.join().unwrap_or_else(|_| side(&args.new, &args.more_new)))
+        (base, new.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let (base, new) = (base?, new?);
     let tool = crate::version::tool();
