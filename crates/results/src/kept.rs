@@ -7,7 +7,7 @@ use report::result::BlockSample;
 use report::{Document, ImportedDocument, MpiDocument, TrialDocument, schema_of};
 use serde::de::DeserializeOwned;
 
-use crate::export::{Form, export};
+use crate::export::{self, Form};
 use crate::run::{NoRun, Run};
 use crate::{imported, mpi, trial};
 
@@ -103,8 +103,8 @@ impl Kept<NoBlock> {
     /// [`JsonError`]: a figure is not finite, which no document that was read has.
     pub fn export(&self, form: Form) -> Result<Vec<u8>, JsonError> {
         match self {
-            Self::Result(document) => export(document, form),
-            Self::Trial(document) => trial::export(document, form),
+            Self::Result(document) => export::export(document, form),
+            Self::Trial(document) => export::trial(document, form),
             Self::Mpi(document) => mpi::points(document).export(form),
             Self::Imported(document) => imported::points(document).export(form),
         }

@@ -1,18 +1,13 @@
-//! Trial documents for the commands that read result documents: as a run to compare, and in the forms of dashboards.
+//! Trial documents as runs to compare.
 //!
 //! A figure's case is its metric and its place the variant: hosts, dates and ranks do not belong to a series. Two trials are comparable where
 //! they ran the same program; everything else that differs is named.
 
-use std::collections::BTreeMap;
-
 use report::TrialDocument;
 use report::document::Status;
-use report::render::{JsonError, json_value};
 use report::trial::{TrialOutcome, TrialRow};
-use serde::Serialize;
 
 use crate::conditions::Condition;
-use crate::export::Form;
 use crate::figure::{Figure, Key, Unit};
 use crate::run::{NoRun, Run};
 
@@ -58,142 +53,4 @@ fn figure(document: &TrialDocument, row: &TrialRow) -> Result<Figure, String> {
     let blocks = counts.filter_map(|run| run.metrics.get(&row.metric).copied()).collect();
     let median = row.median.ok_or_else(|| format!("no run of {} counts", row.variant))?;
     Ok(Figure { unit, median, blocks })
-}
-
-#[derive(Serialize)]
-struct Measure {
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lower_value: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    upper_value: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    name: String,
-    unit: String,
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<String>,
-}
-
-/// A trial in one of the forms.
-///
-/// # Errors
-/// [`JsonError`]: a figure is not finite, which no document that was read has.
-pub fn export(document: &TrialDocument, form: Form) -> Result<Vec<u8>, JsonError> {
-    let rows = || document.rows.iter().filter_map(|row| Some((row, row.median?)));
-    let text = |lines: Vec<String>| lines.concat().into_bytes();
-    Ok(match form {
-        Form::Csv => csv(document).into_bytes(),
-        Form::Bmf => {
-            let mut benchmarks: BTreeMap<&str, BTreeMap<&str, Measure>> = BTreeMap::new();
-            for (row, value) in rows() {
-                let measure = Measure { value, lower_value: row.median_low, upper_value: row.median_high };
-                benchmarks.entry(&row.variant).or_default().insert(&row.metric, measure);
-            }
-            json_value(&benchmarks)?
-        }
-        Form::GhaBigger | Form::GhaSmaller => {
-            let wanted = rows().filter(|(row, _)| row.more_is_better == (form == Form::GhaBigger));
-            let entry = |(row, value): (&TrialRow, f64)| Entry {
-                name: format!("{} {}", row.variant, row.metric),
-                unit: row.unit.clone().unwrap_or_default(),
-                value,
-                range: row.median_low.zip(row.median_high).map(|(low, high)| format!("± {:.4}", (high - low) / 2.0)),
-            };
-            json_value(&wanted.map(entry).collect::<Vec<_>>())?
-        }
-        Form::OpenMetrics => {
-            let head = "# TYPE numabench_trial gauge\n# HELP numabench_trial The median of the runs that count.\n";
-            let line = |(row, value): (&TrialRow, f64)| {
-                format!(
-                    "numabench_trial{{variant=\"{}\",metric=\"{}\"}} {value}\n",
-                    quoted(&row.variant),
-                    quoted(&row.metric)
-                )
-            };
-            text([head.to_owned()].into_iter().chain(rows().map(line)).chain(["# EOF\n".to_owned()]).collect())
-        }
-        Form::Influx => {
-            let tag = |text: &str| text.replace('\\', "\\\\").replace([' ', ',', '='], "_");
-            let line = |(row, value): (&TrialRow, f64)| {
-                format!(
-                    "numabench_trial,variant={},metric={} median={value},counted={}i\n",
-                    tag(&row.variant),
-                    tag(&row.metric),
-                    row.counted
-                )
-            };
-            text(rows().map(line).collect())
-        }
-        Form::Junit => text(junit(document)),
-    })
-}
-
-fn csv(document: &TrialDocument) -> String {
-    let field = |text: &str| {
-        if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-    };
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let mut text =
-        "started_at,host,variant,metric,unit,more_is_better,counted,misplaced,failed,median,median_low,median_high,min,max,ratio,ratio_low,ratio_high,verdict\n"
-            .to_owned();
-    for row in &document.rows {
-        let found =
-            document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
-        let ends = found.and_then(|found| found.ratio_interval);
-        let fields = [
-            field(&document.started_at),
-            field(document.hostname.as_deref().unwrap_or_default()),
-            field(&row.variant),
-            field(&row.metric),
-            field(row.unit.as_deref().unwrap_or_default()),
-            row.more_is_better.to_string(),
-            row.counted.to_string(),
-            row.misplaced.to_string(),
-            row.failed.to_string(),
-            number(row.median),
-            number(row.median_low),
-            number(row.median_high),
-            number(row.min),
-            number(row.max),
-            number(found.and_then(|found| found.ratio)),
-            number(ends.map(|ends| ends.low)),
-            number(ends.map(|ends| ends.high)),
-            found.map_or("baseline", |found| found.verdict.name()).to_owned(),
-        ];
-        text.push_str(&fields.join(","));
-        text.push('\n');
-    }
-    text
-}
-
-/// A test a variant; it fails where runs were not where they were to be, or gave no figure.
-fn junit(document: &TrialDocument) -> Vec<String> {
-    let escaped =
-        |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    let metric = document.settings.metrics.first().map_or("", |metric| metric.name.as_str());
-    let rows: Vec<&TrialRow> = document.rows.iter().filter(|row| row.metric == metric).collect();
-    let is_bad = |row: &&&TrialRow| row.misplaced + row.failed > 0;
-    let head = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"numabench trial\" tests=\"{}\" failures=\"{}\">\n",
-        rows.len(),
-        rows.iter().filter(is_bad).count()
-    );
-    let case = |row: &&TrialRow| {
-        let name = escaped(&row.variant);
-        if is_bad(&row) {
-            let why = format!("{} runs misplaced, {} without a figure", row.misplaced, row.failed);
-            format!("  <testcase name=\"{name}\"><failure message=\"{why}\"/></testcase>\n")
-        } else {
-            format!("  <testcase name=\"{name}\"/>\n")
-        }
-    };
-    [head].into_iter().chain(rows.iter().map(case)).chain(["</testsuite>\n".to_owned()]).collect()
-}
-
-fn quoted(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -4,9 +4,10 @@
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
 //! * `junit` for CI servers; `influx` line protocol;
+//! * `trial` documents of `numabench trial` in all of these;
 //! * `points` documents whose places are words (MPI runs, imported ones) in all of these.
 //!
-//! Formats that key on names get names that stay the same from run to run : no host, no date, no rank number. What a case of
+//! Formats that key on names get names that stay the same from run to run: no host, no date, no rank number. What a case of
 //! small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
 
 mod bmf;
@@ -17,12 +18,14 @@ mod junit;
 mod name;
 mod openmetrics;
 mod points;
+mod trial;
 mod words;
 
 use report::Document;
 use report::render::JsonError;
 
 pub use points::{Point, Points, Value};
+pub use trial::trial;
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

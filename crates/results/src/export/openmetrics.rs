@@ -55,6 +55,11 @@ fn single(text: &mut String, name: &str, unit: &str, help: &str, value: impl Fn(
     }
 }
 
+/// A label's value as OpenMetrics escapes it.
+pub(super) fn label(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
 fn labels<B>(document: &Document<B>, names: &Names, row: &Row) -> String {
     let mut labels = vec![
         ("order", word(&row.order)),
@@ -70,7 +75,6 @@ fn labels<B>(document: &Document<B>, names: &Names, row: &Row) -> String {
     if names.node(row).is_some() {
         labels.push(("host", row.host.clone()));
     }
-    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
     labels.join(",")
 }

@@ -7,6 +7,7 @@ use report::render::{JsonError, json_value};
 use report::timestamp::unix_ns;
 use serde::Serialize;
 
+use super::openmetrics::label;
 use super::{Form, csv, influx, junit};
 
 /// The figures of a document.
@@ -241,9 +242,4 @@ impl Points {
         }
         text + "  </testsuite>\n</testsuites>\n"
     }
-}
-
-/// A label's value as OpenMetrics escapes it.
-fn label(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

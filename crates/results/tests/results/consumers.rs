@@ -7,10 +7,10 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use report::Document;
 use report::result::Outcome;
 use report::settings::Direction;
-use results::export::{Form, export};
+use report::{Document, TrialDocument};
+use results::export::{self, Form, export};
 
 use crate::made::{Done, document};
 
@@ -26,23 +26,25 @@ fn troubled() -> Result<Document, Box<dyn std::error::Error>> {
 }
 
 /// Runs a Python program over the exported bytes, unless a module that it needs is not there. It fails when the program does.
-#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
 fn python(module: &str, program: &str, form: Form) -> Done {
+    read_by(module, program, &export(&troubled()?, form)?)
+}
+
+/// The same over these bytes.
+#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+fn read_by(module: &str, program: &str, bytes: &[u8]) -> Done {
     let interpreter = std::env::var("NUMABENCH_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let there = Command::new(&interpreter).args(["-c", &format!("import {module}")]).output();
     if !there.is_ok_and(|output| output.status.success()) {
-        eprintln!(
-            "SKIPPED {form:?}: {interpreter} has no module {module}; NUMABENCH_TEST_PYTHON names another interpreter"
-        );
+        eprintln!("SKIPPED: {interpreter} has no module {module}; NUMABENCH_TEST_PYTHON names another interpreter");
         return Ok(());
     }
-    let bytes = export(&troubled()?, form)?;
     let mut child =
         Command::new(&interpreter).args(["-c", program]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    child.stdin.take().ok_or("a pipe")?.write_all(&bytes)?;
+    child.stdin.take().ok_or("a pipe")?.write_all(bytes)?;
     let output = child.wait_with_output()?;
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{error}\n{}", String::from_utf8_lossy(&bytes));
+    assert!(output.status.success(), "{error}\n{}", String::from_utf8_lossy(bytes));
     Ok(())
 }
 
@@ -142,4 +144,38 @@ for b in benches:
 ";
     python("json", program, Form::GhaBigger)?;
     python("json", program, Form::GhaSmaller)
+}
+
+/// A variant is named by the user, with whatever a command line holds.
+#[test]
+fn the_readers_find_a_trials_variants_by_their_names_however_they_are_spelled() -> Done {
+    let mut document = TrialDocument::from_json(include_bytes!("documents/trial-1.0.json"))?;
+    document.rows[1].variant = "a <b>, \"c\"\\\ng=1 \u{1}".to_owned();
+    let junit = r#"
+import sys
+from junitparser import JUnitXml
+names = [c.name for suite in JUnitXml.fromstring(sys.stdin.buffer.read()) for c in suite]
+assert names == ['baseline', 'a <b>, "c"\\ g=1  '], names
+"#;
+    read_by("junitparser", junit, &export::trial(&document, Form::Junit)?)?;
+    let influx = r#"
+import sys
+from line_protocol_parser import parse_line
+names = [parse_line(l)['tags']['variant'] for l in sys.stdin.read().splitlines()]
+assert names == ['baseline', 'a <b>, "c"/ g=1  '], names
+"#;
+    read_by("line_protocol_parser", influx, &export::trial(&document, Form::Influx)?)?;
+    let metrics = r#"
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as strict
+names = [s.labels['variant'] for f in strict(sys.stdin.read()) for s in f.samples]
+assert names == ['baseline', 'a <b>, "c"\\\ng=1 \x01'], names
+"#;
+    read_by("prometheus_client", metrics, &export::trial(&document, Form::OpenMetrics)?)?;
+    let table = r#"
+import csv, sys
+names = [row['variant'] for row in csv.DictReader(sys.stdin)]
+assert names == ['baseline', 'a <b>, "c"\\\ng=1 \x01'], names
+"#;
+    read_by("csv", table, &export::trial(&document, Form::Csv)?)
 }
