@@ -33,6 +33,8 @@ pub struct Facts<'a> {
     pub args: &'a Measuring,
     /// What is measured.
     pub experiment: &'a Experiment,
+    /// How long reading the clock takes, and its steps.
+    pub timer: stats::flag::TimerFacts,
     /// What is known of each place, by number.
     pub parts: &'a [Part],
     /// The platform.

@@ -59,28 +59,16 @@ pub fn run(
     began: Began,
 ) -> Result<Exit, Fault> {
     let signals = Signals::catch()?;
-    let machine = topo::environment::probe();
-    let timer = engine::clock::measure();
-    let hosts = [hostname(topology)];
-    let plan = &experiment.places;
-    let local = Local { topology, found, machine: &machine, timer, plan, node: 0, hosts: &hosts };
-    let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
-    let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
-    let facts = Facts { args, experiment, parts: &parts, platform: &platform, environment: &environment, began };
-    let build = |state: &RunState, exit| document::build(&facts, state, exit);
     let output =
         Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, fail_on_slower_twin: false };
     let progress = Progress::new(experiment.suite.cases().len(), args.quiet);
-    let mut journal = DocumentJournal::new(&build, output, sink, progress);
-    let workers = Workers::threads(experiment.workers.clone(), timer);
-    let suite: Arc<dyn Suite> = Arc::clone(&experiment.suite);
-    let world = Single::default();
-    let mut comm = Communicator::new(&world);
-    let mut enough = PerCase(experiment.engine.amount);
-    let interrupted = &signals.interrupted;
-    let state = engine::lead(&experiment.engine, workers, &suite, &mut comm, interrupted, &mut enough, &mut journal);
-    let exit = verdict::exit(&state, signals.exit());
-    journal.conclude(&state, exit)
+    with_facts(args, experiment, topology, found, began, |facts| {
+        let build = |state: &RunState, exit| document::build(facts, state, exit);
+        let mut journal = DocumentJournal::new(&build, output, sink, progress);
+        let state = lead(facts, &signals, &mut journal);
+        let exit = verdict::exit(&state, signals.exit());
+        journal.conclude(&state, exit)
+    })
 }
 
 /// Measures, and makes the document of it, which is neither kept nor shown: more is to come.
@@ -92,6 +80,24 @@ pub fn documented(
     signals: &Signals,
     began: Began,
 ) -> (Document, Exit) {
+    let mut watched = Watched(Progress::new(experiment.suite.cases().len(), args.quiet));
+    with_facts(args, experiment, topology, found, began, |facts| {
+        let state = lead(facts, signals, &mut watched);
+        watched.0.clear();
+        let exit = verdict::exit(&state, signals.exit());
+        (document::build(facts, &state, Some(exit)), exit)
+    })
+}
+
+/// Works out what is known before the run, and hands it on.
+fn with_facts<T>(
+    args: &Measuring,
+    experiment: &Experiment,
+    topology: &Topology,
+    found: &Found,
+    began: Began,
+    then: impl FnOnce(&Facts) -> T,
+) -> T {
     let machine = topo::environment::probe();
     let timer = engine::clock::measure();
     let hosts = [hostname(topology)];
@@ -99,22 +105,18 @@ pub fn documented(
     let local = Local { topology, found, machine: &machine, timer, plan, node: 0, hosts: &hosts };
     let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
     let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
-    let facts = Facts { args, experiment, parts: &parts, platform: &platform, environment: &environment, began };
-    let mut watched = Watched(Progress::new(experiment.suite.cases().len(), args.quiet));
+    then(&Facts { args, experiment, timer, parts: &parts, platform: &platform, environment: &environment, began })
+}
+
+/// The run itself, led in this process.
+fn lead(facts: &Facts, signals: &Signals, journal: &mut dyn Journal) -> RunState {
+    let experiment = facts.experiment;
+    let workers = Workers::threads(experiment.workers.clone(), facts.timer);
     let suite: Arc<dyn Suite> = Arc::clone(&experiment.suite);
     let world = Single::default();
-    let state = engine::lead(
-        &experiment.engine,
-        Workers::threads(experiment.workers.clone(), timer),
-        &suite,
-        &mut Communicator::new(&world),
-        &signals.interrupted,
-        &mut PerCase(experiment.engine.amount),
-        &mut watched,
-    );
-    watched.0.clear();
-    let exit = verdict::exit(&state, signals.exit());
-    (document::build(&facts, &state, Some(exit)), exit)
+    let mut comm = Communicator::new(&world);
+    let mut enough = PerCase(experiment.engine.amount);
+    engine::lead(&experiment.engine, workers, &suite, &mut comm, &signals.interrupted, &mut enough, journal)
 }
 
 /// Shows how far a run is, and keeps nothing.
