@@ -11,11 +11,14 @@ use statrs::function::factorial::ln_binomial;
 
 use crate::interval::{Interval, sorted};
 
-/// Medians less likely than this are left out: all of them together have less than a millionth.
-const NEGLIGIBLE: f64 = 1e-13;
+/// The least likely medians are left out: all of them together are at most so likely, and what is left stands for the whole.
+const NEGLIGIBLE: f64 = 1e-6;
 
-/// Halvings of the range in which an end of an interval lies: it is then known to the last bits.
-const HALVINGS: usize = 60;
+/// A middle value further from the other one than this is not looked for.
+const OUT_OF_REACH: f64 = 1e-13;
+
+/// So few ratios of medians are put in order to find an end of an interval among them; walking over all medians once more takes as long.
+const FEW_RATIOS: usize = 128;
 
 /// How likely each median of a resample of `n` values is: by the ranks of the two values that it lies between.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,13 +52,21 @@ impl MedianLaw {
                 let both = apart_by(n, rank, other);
                 apart += both;
                 pairs.push((rank as u32 - 1, other as u32 - 1, both));
-                if both < NEGLIGIBLE {
+                if both < OUT_OF_REACH {
                     break;
                 }
             }
             pairs.push((rank as u32 - 1, rank as u32 - 1, lower - apart));
         }
-        pairs.retain(|(_, _, probability)| *probability > NEGLIGIBLE);
+        // The least likely go, as many as together are negligible: of 100 values that is half of the pairs.
+        let mut likely: Vec<f64> = pairs.iter().map(|(.., probability)| *probability).collect();
+        likely.sort_unstable_by(f64::total_cmp);
+        let mut so_far = 0.0;
+        let least = likely.into_iter().find(|probability| {
+            so_far += probability;
+            so_far > NEGLIGIBLE
+        });
+        pairs.retain(|(.., probability)| least.is_some_and(|least| *probability >= least));
         Self { n, pairs }
     }
 
@@ -132,39 +143,79 @@ pub fn median_interval(medians: &[Mass], confidence: f64) -> Option<Interval> {
     Some(Interval { low: at(tail)?, high: at(1.0 - tail)?, confidence })
 }
 
-/// The smallest ratio that is reached with at least this probability.
+/// The smallest ratio that is reached with at least this probability: the range in which it lies is halved until few ratios are left, which are put in order.
 fn quantile(first: &[Mass], second: &[Mass], q: f64) -> Option<f64> {
     let mut below = second.first()?.value / first.last()?.value;
     let mut at_least = second.last()?.value / first.first()?.value;
     let all: f64 = first.iter().chain(second).map(|mass| mass.probability).sum::<f64>() / 2.0;
-    if reached(first, second, below) >= q * all * all {
+    let wanted = q * all * all;
+    let mut under = reached(first, second, below);
+    if under.probability >= wanted {
         return Some(below);
     }
-    for _ in 0..HALVINGS {
+    let mut over = reached(first, second, at_least);
+    while over.ratios - under.ratios > FEW_RATIOS {
         let middle = below + (at_least - below) / 2.0;
         if middle <= below || middle >= at_least {
             // No float lies between.
             break;
         }
-        match reached(first, second, middle) >= q * all * all {
-            true => at_least = middle,
-            false => below = middle,
+        let found = reached(first, second, middle);
+        if found.probability >= wanted {
+            (at_least, over) = (middle, found);
+        } else {
+            (below, under) = (middle, found);
         }
     }
-    Some(at_least)
+    let mut left = ratios_between(first, second, below, at_least);
+    left.sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
+    let mut so_far = under.probability;
+    let reaches = left.iter().find(|ratio| {
+        so_far += ratio.probability;
+        so_far >= wanted
+    });
+    // Rounding can leave the last one just short.
+    reaches.or(left.last()).map(|ratio| ratio.value).or(Some(at_least))
 }
 
-/// The probability that a ratio is at most `ratio`: one walk, because the medians ascend.
-fn reached(first: &[Mass], second: &[Mass], ratio: f64) -> f64 {
-    let (mut at, mut so_far, mut sum) = (0, 0.0, 0.0);
+/// How likely a ratio is at most so large, and how many pairs of medians have such a one.
+#[derive(Clone, Copy)]
+struct Reached {
+    probability: f64,
+    ratios: usize,
+}
+
+/// What is reached by `ratio`: one walk, because the medians ascend.
+fn reached(first: &[Mass], second: &[Mass], ratio: f64) -> Reached {
+    let (mut at, mut so_far, mut probability, mut ratios) = (0, 0.0, 0.0, 0);
     for mass in first {
         while let Some(next) = second.get(at).filter(|next| next.value <= ratio * mass.value) {
             so_far += next.probability;
             at += 1;
         }
-        sum += mass.probability * so_far;
+        probability += mass.probability * so_far;
+        ratios += at;
     }
-    sum
+    Reached { probability, ratios }
+}
+
+/// The ratios above `below` and up to `at_least`, in no order.
+fn ratios_between(first: &[Mass], second: &[Mass], below: f64, at_least: f64) -> Vec<Mass> {
+    let (mut from, mut to, mut found) = (0, 0, Vec::new());
+    let up_to = |mut at: usize, limit: f64| {
+        while second.get(at).is_some_and(|next| next.value <= limit) {
+            at += 1;
+        }
+        at
+    };
+    for mass in first {
+        from = up_to(from, below * mass.value);
+        to = up_to(to, at_least * mass.value);
+        let ratio =
+            |other: &Mass| Mass { value: other.value / mass.value, probability: other.probability * mass.probability };
+        found.extend(second[from..to.max(from)].iter().map(ratio));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -215,6 +266,38 @@ mod tests {
             (got.low - 1.0194174757281553).abs() < 1e-12 && (got.high - 1.090909090909091).abs() < 1e-12,
             "{got:?}"
         );
+        Ok(())
+    }
+
+    #[test]
+    fn its_ends_are_those_of_putting_every_ratio_in_order() -> Result<(), String> {
+        let mut random = SplitMix64::new(11);
+        for (n, spread) in [(7, 0.2), (20, 0.01), (100, 0.004), (100, 1e-14), (101, 0.0)] {
+            let law = MedianLaw::of(n);
+            let mut medians = |center: f64| {
+                let values: Vec<f64> = (0..n).map(|_| center * (1.0 + spread * noise::normal(&mut random))).collect();
+                law.medians(&values).ok_or("no medians")
+            };
+            let (first, second) = (medians(100.0)?, medians(97.0)?);
+            let mut all: Vec<(f64, f64)> = Vec::new();
+            for a in &first {
+                all.extend(second.iter().map(|b| (b.value / a.value, a.probability * b.probability)));
+            }
+            all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            let whole: f64 = all.iter().map(|(_, probability)| probability).sum();
+            let end = |q: f64| {
+                let mut so_far = 0.0;
+                let mut reaches = all.iter().skip_while(|(_, probability)| {
+                    so_far += probability;
+                    so_far < q * whole
+                });
+                reaches.next().map_or(f64::NAN, |(ratio, _)| *ratio)
+            };
+            let got = ratio_interval(&first, &second, 0.95).ok_or("no interval")?;
+            let (low, high) = (end(0.025), end(0.975));
+            let close = |got: f64, want: f64| (got / want - 1.0).abs() < 1e-9;
+            assert!(close(got.low, low) && close(got.high, high), "{n}: {got:?}, not {low} to {high}");
+        }
         Ok(())
     }
 
