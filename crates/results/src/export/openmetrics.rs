@@ -14,6 +14,7 @@ use super::words::word;
 pub(super) fn openmetrics<B>(document: &Document<B>) -> String {
     let mut text = String::new();
     let names = Names::of(document);
+    let labelled: Vec<(&Row, String)> = document.rows.iter().map(|row| (row, labels(document, &names, row))).collect();
     let rows =
         |text: &mut String, name: &str, unit: &str, help: &str, scale: f64, figure: fn(&Row) -> Option<Figure>| {
             type End = fn(&Figure) -> Option<f64>;
@@ -26,9 +27,9 @@ pub(super) fn openmetrics<B>(document: &Document<B>) -> String {
                 // The unit must be the last part of the name.
                 let name = format!("{name}{suffix}_{unit}");
                 *text += &format!("# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {help}{of_what}.\n");
-                for row in &document.rows {
+                for (row, labels) in &labelled {
                     if let Some(value) = figure(row).as_ref().and_then(end) {
-                        *text += &format!("{name}{{{}}} {:?}\n", labels(document, &names, row), value / scale);
+                        *text += &format!("{name}{{{labels}}} {:?}\n", value / scale);
                     }
                 }
             }
