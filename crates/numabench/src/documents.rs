@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use report::Document;
+use report::block::OfBlock;
 use report::read::ReadError;
 use results::kept::Kept;
-use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
 use crate::terminal;
 
 /// Reads each document of these files and folders, keeps of its blocks what `B` is, and of it what `take` makes of it.
-pub fn each<B: DeserializeOwned, T>(
+pub fn each<B: OfBlock, T>(
     paths: &[PathBuf],
     mut take: impl FnMut(&str, Kept<B>) -> Result<T, anyhow::Error>,
 ) -> Result<Vec<T>, Fault> {
@@ -49,7 +49,7 @@ pub fn each<B: DeserializeOwned, T>(
 }
 
 /// The same of result documents alone.
-pub fn each_result<B: DeserializeOwned, T>(
+pub fn each_result<B: OfBlock, T>(
     paths: &[PathBuf],
     mut take: impl FnMut(&str, Document<B>) -> Result<T, anyhow::Error>,
 ) -> Result<Vec<T>, Fault> {
@@ -83,7 +83,7 @@ pub fn read(path: &Path) -> Result<Document, Fault> {
 }
 
 /// Reads one document of any kind.
-pub fn read_kept<B: DeserializeOwned>(path: &Path) -> Result<Kept<B>, Fault> {
+pub fn read_kept<B: OfBlock>(path: &Path) -> Result<Kept<B>, Fault> {
     Kept::from_json(&bytes(path)?).map_err(|error| refused(path, error))
 }
 

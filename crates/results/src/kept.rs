@@ -1,11 +1,10 @@
 //! A document of any kind that holds figures: one way to read it, to compare it and to export it, whichever it is.
 
-use report::block::{BlockTime, NoBlock};
+use report::block::{BlockTime, NoBlock, OfBlock};
 use report::read::ReadError;
 use report::render::JsonError;
 use report::result::BlockSample;
 use report::{Document, ImportedDocument, MpiDocument, TrialDocument, schema_of};
-use serde::de::DeserializeOwned;
 
 use crate::export::{self, Form};
 use crate::run::{NoRun, Run};
@@ -49,7 +48,7 @@ impl Kind {
     }
 }
 
-impl<B: DeserializeOwned> Kept<B> {
+impl<B: OfBlock> Kept<B> {
     /// Reads a document, whichever it is.
     ///
     /// # Errors
@@ -61,7 +60,7 @@ impl<B: DeserializeOwned> Kept<B> {
             Some(report::imported::SCHEMA) => {
                 ImportedDocument::from_json(bytes).map(|imported| Self::Imported(Box::new(imported)))
             }
-            _ => Document::with_blocks_of(bytes).map(|document| Self::Result(Box::new(document))),
+            _ => B::document(bytes).map(|document| Self::Result(Box::new(document))),
         }
     }
 }

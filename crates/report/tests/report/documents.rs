@@ -131,6 +131,16 @@ fn what_is_no_document_is_refused_with_the_reason() -> Done {
 }
 
 #[test]
+fn text_that_is_not_utf_8_is_refused_with_its_place() -> Done {
+    let mut bytes = render::json(&samples::one_rank())?;
+    let at = bytes.len() - 10;
+    bytes[at] = 0xff;
+    let Err(error) = Document::from_json(&bytes) else { return Err("it was read".into()) };
+    assert!(error.to_string().contains(&format!("not UTF-8 at byte {at}")), "{error}");
+    Ok(())
+}
+
+#[test]
 fn a_newer_minor_with_fields_and_values_unknown_here_is_read() -> Done {
     let mut document: Value = serde_json::from_slice(&render::json(&samples::one_rank())?)?;
     document["schema_version"] = "1.7".into();
