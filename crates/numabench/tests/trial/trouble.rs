@@ -116,6 +116,23 @@ fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
 }
 
 #[test]
+fn a_trial_of_a_newer_minor_version_is_not_taken_up_and_stays_as_it_is() -> Done {
+    let folder = tempfile::tempdir()?;
+    let fixture = include_str!("../../../results/tests/results/documents/trial-1.0.json");
+    let head = "\"schema_version\": \"1.";
+    let at = fixture.find(head).ok_or("it has a version")? + head.len();
+    // A field that this version does not know would be lost when the file is written again.
+    let newer = format!("{}9{}", &fixture[..at], &fixture[at + 1..]);
+    let file = folder.path().join("trial.json");
+    std::fs::write(&file, &newer)?;
+    let mut command = numabench();
+    let ended = end(command.current_dir(folder.path()).arg("trial").arg("--resume"), ["trial.json"]);
+    ended.refused(2, &["trial.json", "schema 1.9", "with that one"]);
+    assert_eq!(std::fs::read_to_string(&file)?, newer);
+    Ok(())
+}
+
+#[test]
 fn a_trial_among_several_launched_ones_is_refused() -> Done {
     let mut command = assert_cmd::Command::new(BINARY);
     for (name, value) in [
