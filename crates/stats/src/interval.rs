@@ -7,6 +7,7 @@
 //! itself, not from its normal approximation, so the coverage is exact at small counts too.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 /// A confidence interval, in the unit of the values it was made from.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -29,6 +30,11 @@ impl Interval {
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
+}
+
+/// So many deviations on each side of its mean a normal law has with this probability: 1.96 with 0.95.
+pub fn deviations(probability: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + probability / 2.0)
 }
 
 /// The q-quantile of values in ascending order, R's type 7 (also numpy's default): linear between the two nearest ranks
