@@ -189,7 +189,7 @@ fn a_virtual_machine_that_does_not_tell_leaves_its_gpus_unknown() -> Outcome {
     for gpu in &topology.gpus {
         assert_eq!(gpu.locality.rung, Rung::Unknown);
         assert!(gpu.locality.pus.is_empty() && gpu.locality.nodes.is_empty());
-        assert!(gpu.locality.reason.contains("does not tell"), "{}", gpu.locality.reason);
+        assert!(gpu.locality.reason.contains("virtual machine"), "{}", gpu.locality.reason);
         assert!(topology.local_cores(gpu).is_empty());
     }
     Ok(())
