@@ -132,6 +132,7 @@ pub fn run(
             match told.recv_timeout(until) {
                 Ok(Told::Started(started)) => pid = Some(started),
                 Ok(Told::Ended(Ended { wall, status, used })) => {
+                    killed_at.into_iter().for_each(|asked| end_rest(task.mark, asked));
                     return Ok(Ran { began, wall, status, used, ended_by, seen });
                 }
                 Ok(Told::NotRun(why)) => return Err(why),
@@ -198,16 +199,43 @@ fn start(task: &Task<'_>) -> Result<(u32, Instant), NotRun> {
 
 /// Ends the program's group, and at the last all that bear its mark: a launcher's ranks may have groups of their own.
 fn end(pid: Option<u32>, mark: &str, signal: Signal) {
-    let of = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
-    if let Some(group) = pid.and_then(of) {
+    if let Some(group) = pid.and_then(signalled) {
         // It may have ended meanwhile.
         let _ended = kill_process_group(group, signal);
     }
     if signal == Signal::KILL {
-        for left in marked(mark).iter().filter_map(|one| of(one.pid)) {
-            let _ended = kill_process(left, signal);
-        }
+        end_marked(mark, signal);
     }
+}
+
+fn signalled(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+/// Ends what a program that was asked to end left behind: a launcher may be gone at once, its ranks in sessions of their own may not be, and would
+/// take cores from the runs that follow. They have what is left of the same grace.
+fn end_rest(mark: &str, asked: Instant) {
+    let mut left = end_marked(mark, Signal::TERM);
+    while left > 0 && asked.elapsed() < GRACE {
+        thread::sleep(ATTENTION);
+        left = marked(mark).len();
+    }
+    let killing = Instant::now();
+    // One that is killed may have started another a moment before.
+    while left > 0 && killing.elapsed() < GRACE {
+        left = end_marked(mark, Signal::KILL);
+        thread::sleep(ATTENTION);
+    }
+}
+
+/// Sends all that bear the mark a signal; returns how many there were.
+fn end_marked(mark: &str, signal: Signal) -> usize {
+    let found = marked(mark);
+    for pid in found.iter().filter_map(|one| signalled(one.pid)) {
+        // It may have ended meanwhile.
+        let _ended = kill_process(pid, signal);
+    }
+    found.len()
 }
 
 #[cfg(test)]
@@ -215,6 +243,10 @@ mod tests {
     use super::*;
 
     type Done = Result<(), Box<dyn std::error::Error>>;
+
+    fn mark() -> String {
+        format!("test-{}-{:?}", std::process::id(), thread::current().id())
+    }
 
     fn ran(
         command: &[&str],
@@ -224,7 +256,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let output = folder.path().join("out");
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
-        let mark = format!("test-{}-{:?}", std::process::id(), thread::current().id());
+        let mark = mark();
         let environment = [("GIVEN".to_owned(), "a value".to_owned())];
         let task = Task {
             command: &command,
@@ -262,6 +294,7 @@ mod tests {
         let (ran, _) = ran(&["setsid", "--wait", "sh", "-c", script], Some(Duration::from_millis(300)), &[])?;
         assert_eq!((ran.ended_by, ran.status.code()), (EndedBy::Timeout, None));
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+        assert_eq!(marked(&mark()).len(), 0);
         Ok(())
     }
 
