@@ -3,7 +3,7 @@
 use stats::IdSet;
 use stats::units::rate;
 
-use super::layout::{cut, fitted, ids, wrapped};
+use super::layout::{cut, fitted, grouped, ids};
 use crate::model::{Gpu, Link, Locality, NodeKind, Rung, Topology};
 
 /// The column of links where all of them are PCIe's.
@@ -97,16 +97,9 @@ pub(crate) fn link(link: &Link) -> String {
 
 /// How GPUs share memory with their CPU, where they do: one entry per mode.
 fn modes(topology: &Topology, width: usize) -> Vec<String> {
-    let mut modes: Vec<(String, IdSet)> = Vec::new();
-    let memory = topology.gpus.iter().filter_map(|gpu| Some((gpu, topology.memory_mode(gpu)?)));
-    let links = topology.gpus.iter().filter_map(|gpu| Some((gpu, published(gpu)?)));
-    for (gpu, mode) in memory.chain(links) {
-        match modes.iter_mut().find(|(known, _)| *known == mode) {
-            Some((_, indices)) => indices.0.extend([gpu.index]),
-            None => modes.push((mode, [gpu.index].into_iter().collect())),
-        }
-    }
-    modes.iter().flat_map(|(mode, indices)| wrapped(&format!("  GPU {}: ", ids(indices)), mode, width)).collect()
+    let memory = topology.gpus.iter().filter_map(|gpu| Some((gpu.index, topology.memory_mode(gpu)?)));
+    let links = topology.gpus.iter().filter_map(|gpu| Some((gpu.index, published(gpu)?)));
+    grouped(memory.chain(links), width)
 }
 
 /// What the link to the CPU carries by its maker's word.
@@ -118,15 +111,9 @@ fn published(gpu: &Gpu) -> Option<String> {
 
 /// Why each locality is what it is, one entry per reason.
 pub(super) fn notes<'t>(gpus: impl IntoIterator<Item = &'t Gpu>, width: usize) -> Vec<String> {
-    let mut reasons: Vec<(String, IdSet)> = Vec::new();
-    for gpu in gpus {
+    let reason = |gpu: &Gpu| {
         let unknown = if gpu.locality.rung == Rung::Unknown { "locality unknown: " } else { "" };
-        let text = format!("{unknown}{}", gpu.locality.reason);
-        match reasons.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, indices)) => indices.0.extend([gpu.index]),
-            None => reasons.push((text, [gpu.index].into_iter().collect())),
-        }
-    }
-    let label = |indices: &IdSet| format!("  GPU {}: ", ids(indices));
-    reasons.iter().flat_map(|(reason, indices)| wrapped(&label(indices), reason, width)).collect()
+        (gpu.index, format!("{unknown}{}", gpu.locality.reason))
+    };
+    grouped(gpus.into_iter().map(reason), width)
 }

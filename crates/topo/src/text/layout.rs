@@ -16,6 +16,24 @@ pub(crate) fn ids(set: &IdSet) -> String {
     if even { format!("{first}-{last}:{step}") } else { set.to_string() }
 }
 
+/// `GPU 3`, `GPUs 0-7`.
+pub(super) fn gpu_label(indices: &IdSet) -> String {
+    format!("GPU{} {}", if indices.0.len() == 1 { "" } else { "s" }, ids(indices))
+}
+
+/// `GPUs 0-3: text`, once per text.
+pub(super) fn grouped(entries: impl Iterator<Item = (u32, String)>, width: usize) -> Vec<String> {
+    let mut groups: Vec<(String, IdSet)> = Vec::new();
+    for (index, text) in entries {
+        match groups.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, indices)) => indices.0.extend([index]),
+            None => groups.push((text, [index].into_iter().collect())),
+        }
+    }
+    let lines = |(text, indices): &(String, IdSet)| wrapped(&format!("  {}: ", gpu_label(indices)), text, width);
+    groups.iter().flat_map(lines).collect()
+}
+
 /// `text` in lines of at most `width` columns, broken at spaces and after commas; the first begins with `lead`, the others
 /// are indented to match.
 pub(super) fn wrapped(lead: &str, text: &str, width: usize) -> Vec<String> {

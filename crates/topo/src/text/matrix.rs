@@ -7,7 +7,7 @@ use stats::IdSet;
 use stats::units::rate;
 
 use super::gpus::link;
-use super::layout::{columns, count, ids, wrapped};
+use super::layout::{columns, count, gpu_label, grouped, wrapped};
 use crate::interconnect::{Endpoint, Fabric, Interconnect, NvLinks, Pair, Told};
 use crate::model::{Gpu, Rung, Source, Topology};
 use crate::survey::Survey;
@@ -169,22 +169,9 @@ fn named(interconnect: &Interconnect, pairs: &[&Pair]) -> String {
     let ends: IdSet = pairs.iter().flat_map(of).flatten().filter_map(|place| u32::try_from(place).ok()).collect();
     // GPUs are the first devices, so that places are their indices.
     if ends.len() > 2 && pairs.len() == ends.len() * (ends.len() - 1) / 2 {
-        return format!("every two of GPU {}", ids(&ends));
+        return format!("every two of {}", gpu_label(&ends));
     }
     pairs.iter().map(|pair| format!("{}-{}", pair.from, pair.to)).collect::<Vec<_>>().join(", ")
-}
-
-/// `text: GPU 0-3`, once per text.
-fn grouped(entries: impl Iterator<Item = (u32, String)>, width: usize) -> Vec<String> {
-    let mut groups: Vec<(String, IdSet)> = Vec::new();
-    for (index, text) in entries {
-        match groups.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, indices)) => indices.0.extend([index]),
-            None => groups.push((text, [index].into_iter().collect())),
-        }
-    }
-    let lines = |(text, indices): &(String, IdSet)| wrapped(&format!("  GPU {}: ", ids(indices)), text, width);
-    groups.iter().flat_map(lines).collect()
 }
 
 /// What is not known, once per reason, and where numabench judges another way than the columns.
@@ -221,7 +208,7 @@ fn localities(topology: &Topology, interconnect: &Interconnect, width: usize) ->
     let Some(first) = unknown.first().and_then(|index| topology.gpus.get(index as usize)) else { return Vec::new() };
     let text =
         format!("the affinity columns are NVML's; numabench takes the locality as unknown: {}", first.locality.reason);
-    wrapped(&format!("  GPU {}: ", ids(&unknown)), &text, width)
+    wrapped(&format!("  {}: ", gpu_label(&unknown)), &text, width)
 }
 
 /// GPUs that nvidia-smi numbers another way, so that its GPU# is another.
