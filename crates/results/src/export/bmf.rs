@@ -10,13 +10,14 @@ use serde::Serialize;
 use super::name::{Figure, Names, rate, time_ns};
 use crate::figure::Unit;
 
+/// A figure with the ends of its interval.
 #[derive(Serialize)]
-struct Metric {
-    value: f64,
+pub(super) struct Metric {
+    pub value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    lower_value: Option<f64>,
+    pub lower_value: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    upper_value: Option<f64>,
+    pub upper_value: Option<f64>,
 }
 
 pub(super) fn bmf<B>(document: &Document<B>) -> Result<Vec<u8>, JsonError> {

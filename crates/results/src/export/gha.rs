@@ -7,16 +7,17 @@ use serde::Serialize;
 
 use super::name::{Figure, Names, rate, time_ns};
 
+/// A named value.
 #[derive(Serialize)]
-struct Benchmark {
-    name: String,
-    unit: &'static str,
-    value: f64,
+pub(super) struct Benchmark<'u> {
+    pub name: String,
+    pub unit: &'u str,
+    pub value: f64,
     /// What the action shows behind the value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<String>,
+    pub range: Option<String>,
     /// What it shows when one points at the value.
-    extra: String,
+    pub extra: String,
 }
 
 /// Rates, GB/s.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use report::render::{JsonError, json_value};
 use report::timestamp::unix_ns;
-use serde::Serialize;
 
+use super::bmf::Metric;
+use super::gha::Benchmark;
 use super::openmetrics::label;
 use super::{Form, csv, influx, junit};
 
@@ -63,25 +64,6 @@ pub struct Value {
     pub high: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct Measure {
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lower_value: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    upper_value: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Benchmark {
-    name: String,
-    unit: &'static str,
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<String>,
-    extra: String,
-}
-
 impl Point {
     /// `gpu-aware/ping-pong/8/from PU 0, node 0 to PU 1, node 0`.
     fn name(&self) -> String {
@@ -135,19 +117,19 @@ impl Points {
         text
     }
 
-    fn bmf(&self) -> BTreeMap<String, BTreeMap<&'static str, Measure>> {
-        let mut benchmarks: BTreeMap<String, BTreeMap<&str, Measure>> = BTreeMap::new();
+    fn bmf(&self) -> BTreeMap<String, BTreeMap<&'static str, Metric>> {
+        let mut benchmarks: BTreeMap<String, BTreeMap<&str, Metric>> = BTreeMap::new();
         for point in &self.points {
             let (measure, value) =
                 if point.by_time { ("latency", point.time_ns) } else { ("bandwidth", point.bytes_per_s) };
             let Some(Value { value, low, high }) = value else { continue };
-            let metric = Measure { value, lower_value: low, upper_value: high };
+            let metric = Metric { value, lower_value: low, upper_value: high };
             benchmarks.entry(point.name()).or_default().insert(measure, metric);
         }
         benchmarks
     }
 
-    fn gha(&self, unit: &'static str, scale: f64, of: fn(&Point) -> Option<Value>) -> Vec<Benchmark> {
+    fn gha(&self, unit: &'static str, scale: f64, of: fn(&Point) -> Option<Value>) -> Vec<Benchmark<'static>> {
         let benchmark = |point: &Point| {
             let Value { value, low, high } = of(point)?;
             let range = low.zip(high).map(|(low, high)| format!("± {:.2} %", (high - low) / 2.0 / value * 100.0));

@@ -5,28 +5,11 @@ use std::collections::BTreeMap;
 use report::TrialDocument;
 use report::render::{JsonError, json_value};
 use report::trial::TrialRow;
-use serde::Serialize;
 
+use super::bmf::Metric;
+use super::gha::Benchmark;
 use super::openmetrics::label;
 use super::{Form, csv, influx, junit};
-
-#[derive(Serialize)]
-struct Measure {
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lower_value: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    upper_value: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    name: String,
-    unit: String,
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<String>,
-}
 
 /// A trial in one of the forms.
 ///
@@ -38,22 +21,18 @@ pub fn trial(document: &TrialDocument, form: Form) -> Result<Vec<u8>, JsonError>
     Ok(match form {
         Form::Csv => table(document).into_bytes(),
         Form::Bmf => {
-            let mut benchmarks: BTreeMap<&str, BTreeMap<&str, Measure>> = BTreeMap::new();
+            let mut benchmarks: BTreeMap<&str, BTreeMap<&str, Metric>> = BTreeMap::new();
             for (row, value) in rows() {
-                let measure = Measure { value, lower_value: row.median_low, upper_value: row.median_high };
-                benchmarks.entry(&row.variant).or_default().insert(&row.metric, measure);
+                let metric = Metric { value, lower_value: row.median_low, upper_value: row.median_high };
+                benchmarks.entry(&row.variant).or_default().insert(&row.metric, metric);
             }
             json_value(&benchmarks)?
         }
         Form::GhaBigger | Form::GhaSmaller => {
             let wanted = rows().filter(|(row, _)| row.more_is_better == (form == Form::GhaBigger));
-            let entry = |(row, value): (&TrialRow, f64)| Entry {
-                name: format!("{} {}", row.variant, row.metric),
-                unit: row.unit.clone().unwrap_or_default(),
-                value,
-                range: row.median_low.zip(row.median_high).map(|(low, high)| format!("± {:.4}", (high - low) / 2.0)),
-            };
-            json_value(&wanted.map(entry).collect::<Vec<_>>())?
+            let host = document.hostname.as_deref().unwrap_or("unknown host");
+            let benchmark = |(row, value)| entry(row, value, host, &document.started_at);
+            json_value(&wanted.map(benchmark).collect::<Vec<_>>())?
         }
         Form::OpenMetrics => {
             let head = "# TYPE numabench_trial gauge\n# HELP numabench_trial The median of the runs that count.\n";
@@ -79,6 +58,17 @@ pub fn trial(document: &TrialDocument, form: Form) -> Result<Vec<u8>, JsonError>
         }
         Form::Junit => text(tests(document)),
     })
+}
+
+fn entry<'r>(row: &'r TrialRow, value: f64, host: &str, started_at: &str) -> Benchmark<'r> {
+    let half = |(low, high): (f64, f64)| format!("± {:.4}", (high - low) / 2.0);
+    Benchmark {
+        name: format!("{} {}", row.variant, row.metric),
+        unit: row.unit.as_deref().unwrap_or_default(),
+        value,
+        range: row.median_low.zip(row.median_high).map(half),
+        extra: format!("{} runs on {host}, {started_at}", row.counted),
+    }
 }
 
 fn table(document: &TrialDocument) -> String {
