@@ -60,7 +60,7 @@ pub use lead::{Journal, dismiss, lead};
 pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
 pub use sample::{Mismatch, Sample, SoFar, Trouble};
 pub use schedule::allocation;
-pub use seen::{Look, Pages, Seen};
+pub use seen::{DevicePages, Look, Pages, Seen};
 pub use state::{RankCase, RankState, RunEnd, RunState};
 pub use time_spent::TimeSpent;
 pub use timing::{Lanes, Latch, Timing};

@@ -38,6 +38,15 @@ pub struct Pages {
     pub unknown_reason: Option<String>,
 }
 
+/// Where the pages of a device's memory lie.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DevicePages {
+    /// Of a device that is a node of the host: as closely looked at as the host's.
+    OfNode(Pages),
+    /// Of a GPU that may share memory with its CPU: a few, as far as the kernel knows of them.
+    OfGpu(Pages),
+}
+
 /// A placement as seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
@@ -48,7 +57,7 @@ pub struct Seen {
     /// Where its host memory lies.
     pub pages: Pages,
     /// Where its device's memory lies, when the device is a node or its memory may be one.
-    pub device_pages: Option<Pages>,
+    pub device_pages: Option<DevicePages>,
 }
 
 impl Seen {
@@ -74,9 +83,11 @@ impl Seen {
             return Some(format!("asked for PU {pu}, ran on PU {} (affinity {})", self.pu, self.affinity));
         }
         let host = self.pages.elsewhere(node).map(|found| format!("asked for memory on node {node}, {found}"));
-        host.or_else(|| {
-            let found = self.device_pages.as_ref()?.elsewhere(device_node?)?;
-            Some(format!("the device is node {}, {found}", device_node?))
+        host.or_else(|| match (&self.device_pages, device_node) {
+            (Some(DevicePages::OfNode(pages)), Some(node)) => {
+                pages.elsewhere(node).map(|found| format!("the device is node {node}, {found}"))
+            }
+            _ => None,
         })
     }
 }
@@ -177,7 +188,7 @@ mod tests {
     #[test]
     fn a_device_that_is_a_node_must_lie_there() {
         let on = |node| Seen {
-            device_pages: Some(Pages { per_node: BTreeMap::from([(node, 5)]), ..Pages::default() }),
+            device_pages: Some(DevicePages::OfNode(Pages { per_node: [(node, 5)].into(), ..Pages::default() })),
             ..seen(&[(1, 10)])
         };
         assert_eq!(on(2).mismatch(3, 1, Some(2)), None);

@@ -33,9 +33,9 @@ pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cell, Cells};
 pub use config::{RunConfig, TimingChoice};
 pub use engine::{
-    Amount, Enough, Failure, Followed, Group, Helpers, Journal, Latch, Mismatch, Neighbours, Order, Pages, PerCase,
-    RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Stage, TimeSpent, Timing, Trouble, Worker, Workers,
-    clock, dismiss,
+    Amount, DevicePages, Enough, Failure, Followed, Group, Helpers, Journal, Latch, Mismatch, Neighbours, Order, Pages,
+    PerCase, RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Stage, TimeSpent, Timing, Trouble, Worker,
+    Workers, clock, dismiss,
 };
 pub use loads::{LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
 pub use peers::{PeerCase, PeerCopy, PeerSuite};

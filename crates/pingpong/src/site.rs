@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use device::{Copier, CopyBy, DeviceError, DeviceFacts, HostPair, MemoryHome, MemoryKind};
-use engine::{Bound, Failure, Latch, Look, Pages, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker};
+use engine::{
+    Bound, DevicePages, Failure, Latch, Look, Pages, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker,
+};
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
 use topo::model::Link;
@@ -196,8 +198,10 @@ impl Site for CopySite {
             seen.pages.merge(Pages::of(held.copier.destination(), how, movable));
             let device = self.devices.get(held.cell.target).map(|device| device.facts());
             seen.device_pages = match held.copier.device_area() {
-                Some(area) => Some(Pages::of(area, how, true)),
-                None if device.is_some_and(may_be_located) => Some(Pages::of_device(&held.copier.device_addresses())),
+                Some(area) => Some(DevicePages::OfNode(Pages::of(area, how, true))),
+                None if device.is_some_and(may_be_located) => {
+                    Some(DevicePages::OfGpu(Pages::of_device(&held.copier.device_addresses())))
+                }
                 None => None,
             };
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pingpong::{Pages, RankCase, RunState, Sample, Seen, SoFar, Stage, Trouble};
+use pingpong::{DevicePages, Pages, RankCase, RunState, Sample, Seen, SoFar, Stage, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::contention::{Aggregate, NodeAggregate, Together};
@@ -206,8 +206,8 @@ fn placement_seen(seen: &Seen) -> PlacementSeen {
         affinity: Known::value(seen.affinity.clone(), "sched_getaffinity(2)"),
         host_pages: pages(&seen.pages, source),
         device_pages: match &seen.device_pages {
-            Some(found) if found.one_in > 1 => device_pages(found, source),
-            Some(found) => pages(found, source),
+            Some(DevicePages::OfGpu(found)) => device_pages(found, source),
+            Some(DevicePages::OfNode(found)) => pages(found, source),
             None => Known::unknown("none", "a GPU's own memory is not on a NUMA node of the host"),
         },
     }
