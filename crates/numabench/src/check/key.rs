@@ -10,6 +10,7 @@ use std::os::unix::process::parent_id;
 
 use ranks::{Launch, Launcher};
 use topo::ancestor;
+use topo::running::{Who, environment};
 
 /// The processes that start ranks on a node, as the kernel names them.
 const STARTERS: [&str; 15] = [
@@ -37,8 +38,18 @@ pub fn key(launch: &Launch) -> String {
 }
 
 /// The process that started this launch's ranks on this node, where it can be seen.
-pub fn starter() -> Option<u32> {
+fn starter() -> Option<u32> {
     ancestor::nearest(&STARTERS).ok().map(|found| found.pid)
+}
+
+/// Whether a launcher that can be seen started this process, and the others beside it: then the first of them can speak for all. torchrun is a Python
+/// of any name, and is known by having none of the variables that it gives its workers; a process that a worker started inherits them.
+pub fn is_started(launch: &Launch) -> bool {
+    let is_of_torchrun = || {
+        let parents = environment(Who::Pid(parent_id()));
+        parents.is_ok_and(|variables| !variables.contains_key("LOCAL_RANK"))
+    };
+    starter().is_some() || (launch.launcher == Launcher::Torchrun && is_of_torchrun())
 }
 
 /// The number of the socket to Hydra's proxy, which all that it starts inherit.

@@ -32,4 +32,4 @@ mod threads;
 #[expect(dead_code, reason = "what exec's own tests use of it")]
 mod written_machine;
 
-pub use key::{key, starter};
+pub use key::{is_started, key};

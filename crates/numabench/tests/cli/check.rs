@@ -256,6 +256,22 @@ fn pingpong_under_torchrun_is_refused_and_not_run_by_every_worker() {
 }
 
 #[test]
+fn what_all_workers_of_torchrun_would_say_the_first_one_says_and_a_process_of_a_worker_says_it_itself() -> Done {
+    let variables = "export TORCHELASTIC_RUN_ID=none RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r LOCAL_WORLD_SIZE=2";
+    let said = |script: &str| -> Result<usize, std::io::Error> {
+        let mut shell = assert_cmd::Command::new("sh");
+        shell.timeout(Duration::from_secs(60)).envs(crate::run::variables(&no_driver()));
+        let output = shell.args(["-c", script]).output()?;
+        Ok(String::from_utf8_lossy(&output.stderr).matches("torchrun or its like started 2 processes").count())
+    };
+    let workers = format!("for r in 0 1; do ({variables}; exec {BINARY} pingpong --backend host) & done; wait");
+    assert_eq!(said(&workers)?, 1);
+    let of_a_worker = format!("r=1; {variables}; sh -c '{BINARY} pingpong --backend host; exit 0'");
+    assert_eq!(said(&of_a_worker)?, 1);
+    Ok(())
+}
+
+#[test]
 fn ranks_of_mpirun_and_of_hydra_meet_without_mpi() -> Done {
     if !has_two()? {
         return Ok(());
