@@ -17,7 +17,7 @@ const NEGLIGIBLE: f64 = 1e-6;
 /// A middle value further from the other one than this is not looked for.
 const OUT_OF_REACH: f64 = 1e-13;
 
-/// So few ratios of medians are put in order to find an end of an interval among them; walking over all medians once more takes as long.
+/// So few ratios of medians are put in order to find an end of an interval among them, instead of walking over all medians once more.
 const FEW_RATIOS: usize = 128;
 
 /// How likely each median of a resample of `n` values is: by the ranks of the two values that it lies between.

@@ -38,7 +38,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         .collect();
     let mut boxes = shown;
     if !elsewhere.is_empty() {
-        boxes.push(("Nobody says where these are".to_owned(), elsewhere));
+        boxes.push(("Place unknown".to_owned(), elsewhere));
     }
     if boxes.is_empty() {
         return;
