@@ -35,6 +35,19 @@ pub fn stand_in(driver: Driver) -> Made {
     under_its_name(&whole()?, driver.library(), "whole", Ok)
 }
 
+/// The folder of a stand-in of CUDA's driver with the management library beside it, which knows the same devices.
+pub fn stand_in_with_nvml() -> Made {
+    let folder = under_its_name(&whole()?, Driver::Cuda.library(), "with nvml", Ok)?;
+    let nvml = folder.join("libnvidia-ml.so.1");
+    if !nvml.exists() {
+        // Under a name of its own first: another test may look for it now.
+        let making = tempfile::NamedTempFile::new_in(&folder)?;
+        fs::copy(folder.join(Driver::Cuda.library()), making.path())?;
+        making.persist(nvml)?;
+    }
+    Ok(folder)
+}
+
 /// The same without these functions.
 pub fn lacking(driver: Driver, functions: &[&str]) -> Made {
     under_its_name(&whole()?, driver.library(), &functions.join("-"), |mut library| {

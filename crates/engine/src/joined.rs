@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use topo::model::Link;
+use topo::gpu_condition::GpuConditions;
 
 use crate::bound::Bound;
 use crate::case::{Case, Order};
@@ -129,8 +129,8 @@ impl Site for JoinedSite {
         self.inner.latch()
     }
 
-    fn link(&self) -> Option<Link> {
-        self.inner.link()
+    fn conditions(&mut self) -> Vec<GpuConditions> {
+        self.inner.conditions()
     }
 
     fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {

@@ -322,8 +322,8 @@ impl Lead<'_, '_> {
             // An answer that came too late to be of use; a word that says no more than that it came.
             Report::Waits { .. } | Report::Here { .. } => {}
             Report::Started { thread_id, latch, .. } => self.state.started(rank, thread_id, latch),
-            Report::Pass { outcomes, link, spent, signalled, .. } => {
-                self.state.add(rank, outcomes, link, spent);
+            Report::Pass { outcomes, devices, spent, signalled, .. } => {
+                self.state.add(rank, outcomes, devices, spent);
                 if signalled {
                     self.interrupted.store(true, Ordering::Relaxed);
                 }

@@ -5,7 +5,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use topo::model::Link;
+use topo::gpu_condition::GpuConditions;
 
 use crate::sample::Outcome;
 use crate::time_spent::TimeSpent;
@@ -17,7 +17,7 @@ pub(crate) enum Report {
     /// It is bound and has its device open, or not.
     Started { rank: usize, thread_id: u32, latch: Option<Latch> },
     /// One pass is over.
-    Pass { rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, spent: TimeSpent, signalled: bool },
+    Pass { rank: usize, outcomes: Vec<Outcome>, devices: Vec<GpuConditions>, spent: TimeSpent, signalled: bool },
     /// It has left; `aborted`: because another rank of its node gave up.
     Ended { rank: usize, aborted: bool },
     /// Where it is, because it was asked: in wait for another rank, or not.
@@ -92,8 +92,10 @@ pub(crate) fn read<T: DeserializeOwned>(from: usize, bytes: &[u8]) -> Result<T, 
 
 #[cfg(test)]
 mod tests {
+    use stats::PciAddress;
     use stats::figures::BlockFigures;
     use stats::sample::Block;
+    use topo::gpu_condition::CountedConditions;
 
     use super::*;
     use crate::failure::{Failure, Stage};
@@ -128,23 +130,19 @@ mod tests {
             },
             Outcome { case: 1, sample: Err(failure.into()), seen: [None, None], so_far: None },
         ];
-        let link = Link {
-            generation: Some(5),
-            width: Some(16),
-            max_generation: None,
-            max_width: None,
-            bytes_per_s: None,
-            source: "sysfs".into(),
-        };
+        let counted = CountedConditions { processes: Some(2), ..CountedConditions::default() };
+        let pci = PciAddress { domain: 0, bus: 5, device: 0, function: 0 };
+        let seen = |counted| GpuConditions { pci, link: None, lowest_link: None, counted };
+        let devices = vec![seen(Ok(counted)), seen(Err("nobody counts".to_owned()))];
         let spent = TimeSpent { measure_ns: 7, ..TimeSpent::default() };
         let report =
-            Report::Pass { rank: 9, outcomes: outcomes.clone(), link: Some(link.clone()), spent, signalled: true };
-        let Report::Pass { rank, outcomes: got, link: got_link, spent: got_spent, signalled } =
+            Report::Pass { rank: 9, outcomes: outcomes.clone(), devices: devices.clone(), spent, signalled: true };
+        let Report::Pass { rank, outcomes: got, devices: got_devices, spent: got_spent, signalled } =
             read(9, &write(&report))?
         else {
             panic!("another report");
         };
-        assert_eq!((rank, got, got_link, got_spent, signalled), (9, outcomes, Some(link), spent, true));
+        assert_eq!((rank, got, got_devices, got_spent, signalled), (9, outcomes, devices, spent, true));
         Ok(())
     }
 

@@ -110,9 +110,10 @@ impl Rank {
             };
             let outcomes = blocks.into_iter().map(|block| history.keep(block)).collect();
             let signalled = self.interrupted.load(Ordering::Relaxed);
-            let (link, spent) =
-                ready.as_ref().map_or((None, TimeSpent::default()), |ready| (ready.site.link(), ready.spent));
-            let report = Report::Pass { rank, outcomes, link, spent, signalled };
+            let (devices, spent) = ready
+                .as_mut()
+                .map_or((Vec::new(), TimeSpent::default()), |ready| (ready.site.conditions(), ready.spent));
+            let report = Report::Pass { rank, outcomes, devices, spent, signalled };
             if self.reports.send(report).is_err() {
                 return;
             }

@@ -89,7 +89,7 @@ fn report(rank: usize, pass: u64, finished: &[bool], blocks: &[Block]) -> Report
     Report::Pass {
         rank,
         outcomes: open.filter_map(|(case, _)| outcome(case)).collect(),
-        link: None,
+        devices: Vec::new(),
         spent: TimeSpent::default(),
         signalled: false,
     }

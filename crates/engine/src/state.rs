@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stats::stop::StopReason;
-use topo::model::Link;
+use topo::gpu_condition::GpuConditions;
 
 use crate::case::{Case, Order};
 use crate::failure::{Failure, Stage};
@@ -63,8 +63,8 @@ pub struct RankState {
     pub thread_id: Option<u32>,
     /// Its device's latch, once it is open.
     pub latch: Option<Latch>,
-    /// Its device's link as read last, after a pass.
-    pub link: Option<Link>,
+    /// What was seen of the GPUs that it uses, up to the last pass.
+    pub devices: Vec<GpuConditions>,
     /// Where its time went so far.
     pub spent: TimeSpent,
     /// Why nothing is heard of it any more, where that is so.
@@ -108,8 +108,9 @@ impl RunState {
         self.ranks[rank].latch = latch;
     }
 
-    pub(crate) fn add(&mut self, rank: usize, outcomes: Vec<Outcome>, link: Option<Link>, spent: TimeSpent) {
+    pub(crate) fn add(&mut self, rank: usize, outcomes: Vec<Outcome>, devices: Vec<GpuConditions>, spent: TimeSpent) {
         self.ranks[rank].spent = spent;
+        self.ranks[rank].devices = devices;
         for outcome in outcomes {
             let mine = &mut self.results[outcome.case][rank];
             // A rank that is out of a case has nothing to add in the passes that others need.
@@ -125,9 +126,6 @@ impl RunState {
                 Err(Trouble::NotAtOnce(_)) if mine.may_miss_another() => mine.missed += 1,
                 Err(trouble) => mine.trouble = mine.trouble.take().or(Some(trouble)),
             }
-        }
-        if link.is_some() {
-            self.ranks[rank].link = link;
         }
     }
 

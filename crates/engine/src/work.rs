@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use topo::model::Link;
+use topo::gpu_condition::GpuConditions;
 
 use crate::bound::Bound;
 use crate::case::Case;
@@ -49,8 +49,10 @@ pub trait Site {
     /// The latch of its device, where it has one to speak of.
     fn latch(&self) -> Option<Latch>;
 
-    /// The device's link, read while it is still awake from the pass.
-    fn link(&self) -> Option<Link>;
+    /// What was seen of the GPUs that take part since they were opened; read again while they are still awake from the pass.
+    fn conditions(&mut self) -> Vec<GpuConditions> {
+        Vec::new()
+    }
 
     /// Makes what the cases of `setup` need, unless it is there from this very `allocation`. Whether anything is new, and so must be
     /// warmed up and looked at in full. Nobody measures meanwhile.

@@ -11,7 +11,6 @@ use engine::{
     PlacedMemory, RunEnd, RunState, Seen, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, Workers,
 };
 use ranks::{Communicator, Single};
-use topo::model::Link;
 
 /// Bytes a copy, one case each; the last one is done by the first rank only, and after the others.
 const SIZES: [usize; 3] = [4096, 1 << 20, 3 << 20];
@@ -51,10 +50,6 @@ struct Pair {
 
 impl Site for Pair {
     fn latch(&self) -> Option<Latch> {
-        None
-    }
-
-    fn link(&self) -> Option<Link> {
         None
     }
 

@@ -11,7 +11,6 @@ use engine::{
     Worker,
 };
 use stats::random::{SplitMix64, mix};
-use topo::model::Link;
 
 use crate::handover::{Answerer, Handovers};
 use crate::lines::{Lines, RANGE_BYTES};
@@ -103,10 +102,6 @@ impl PairSite {
 
 impl Site for PairSite {
     fn latch(&self) -> Option<Latch> {
-        None
-    }
-
-    fn link(&self) -> Option<Link> {
         None
     }
 

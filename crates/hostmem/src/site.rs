@@ -7,7 +7,6 @@ use std::sync::Arc;
 use engine::{
     Bound, Failure, Latch, Look, Pages, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker,
 };
-use topo::model::Link;
 
 use crate::case::{Access, Case};
 use crate::chase::{Chain, Chase};
@@ -57,10 +56,6 @@ impl Suite for MemorySuite {
 
 impl Site for MemorySite {
     fn latch(&self) -> Option<Latch> {
-        None
-    }
-
-    fn link(&self) -> Option<Link> {
         None
     }
 

@@ -1,12 +1,16 @@
-//! The devices of one rank: each opened when it is first asked for, on the rank's own thread, and once.
+//! The devices of one rank: each opened when it is first asked for, on the rank's own thread, and once. A GPU is watched from then on.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use std::thread;
 
-use device::{Device, DeviceId, Platform};
+use device::{Device, DeviceId, Platform, PlatformKind};
 use engine::{Failure, Latch, Stage};
 use placement::TargetId;
+use stats::PciAddress;
+use topo::gpu_class;
+use topo::gpu_condition::{GpuConditions, GpuWatch};
 
 use crate::fault::failure;
 
@@ -14,12 +18,13 @@ use crate::fault::failure;
 pub(crate) struct Devices {
     platform: Arc<dyn Platform>,
     open: BTreeMap<TargetId, Box<dyn Device>>,
+    watched: Vec<GpuWatch>,
 }
 
 impl Devices {
     /// None is open yet.
     pub(crate) fn new(platform: &Arc<dyn Platform>) -> Self {
-        Self { platform: Arc::clone(platform), open: BTreeMap::new() }
+        Self { platform: Arc::clone(platform), open: BTreeMap::new(), watched: Vec::new() }
     }
 
     /// A device, opened when it is first asked for.
@@ -30,14 +35,28 @@ impl Devices {
         Ok(match self.open.entry(target) {
             Entry::Occupied(open) => &**open.into_mut(),
             Entry::Vacant(closed) => {
-                let id = match target {
-                    TargetId::Gpu(pci) => DeviceId::Pci(pci),
-                    TargetId::Node(node) => DeviceId::Node(node),
+                let platform = &self.platform;
+                let device = match target {
+                    TargetId::Node(node) => platform.open(DeviceId::Node(node)),
+                    TargetId::Gpu(pci) => {
+                        // Opening a GPU takes some hundred times as long as opening the library that it is watched by.
+                        let (device, watch) = thread::scope(|scope| {
+                            let watch = scope.spawn(|| watch(pci, platform.facts().kind));
+                            (platform.open(DeviceId::Pci(pci)), watch.join())
+                        });
+                        self.watched.extend(watch);
+                        device
+                    }
                 };
-                let device = self.platform.open(id).map_err(|error| failure(Stage::Open, &error))?;
-                &**closed.insert(device)
+                &**closed.insert(device.map_err(|error| failure(Stage::Open, &error))?)
             }
         })
+    }
+
+    /// What was seen of the GPUs that are open; they are read again.
+    pub(crate) fn conditions(&mut self) -> Vec<GpuConditions> {
+        self.watched.iter_mut().for_each(GpuWatch::read);
+        self.watched.iter().map(|watch| watch.seen().clone()).collect()
     }
 
     /// A device that is open.
@@ -54,4 +73,8 @@ impl Devices {
         };
         Some(Latch { name: latch.name().to_owned(), reason })
     }
+}
+
+fn watch(pci: PciAddress, kind: PlatformKind) -> GpuWatch {
+    GpuWatch::open(pci, if kind == PlatformKind::Cuda { gpu_class::NVIDIA } else { gpu_class::AMD })
 }

@@ -15,7 +15,7 @@ use engine::{
 };
 use placement::TargetId;
 use stats::random::SplitMix64;
-use topo::model::Link;
+use topo::gpu_condition::GpuConditions;
 
 use crate::devices::Devices;
 use crate::fault::failure;
@@ -158,11 +158,8 @@ impl Site for LoadSite {
         self.devices.latch(self.target()?)
     }
 
-    fn link(&self) -> Option<Link> {
-        match self.target()? {
-            TargetId::Gpu(pci) => topo::link::of(pci),
-            TargetId::Node(_) => None,
-        }
+    fn conditions(&mut self) -> Vec<GpuConditions> {
+        self.devices.conditions()
     }
 
     fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {

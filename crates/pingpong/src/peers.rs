@@ -12,7 +12,7 @@ use engine::{
     Bound, Failure, Latch, Look, Mismatch, Order, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work, Worker,
 };
 use placement::TargetId;
-use topo::model::Link;
+use topo::gpu_condition::GpuConditions;
 
 use crate::case::DEVICE_TIMING_FROM_BYTES;
 use crate::devices::Devices;
@@ -102,11 +102,8 @@ impl Site for PeerSite {
         self.devices.latch(self.first?)
     }
 
-    fn link(&self) -> Option<Link> {
-        match self.first? {
-            TargetId::Gpu(pci) => topo::link::of(pci),
-            TargetId::Node(_) => None,
-        }
+    fn conditions(&mut self) -> Vec<GpuConditions> {
+        self.devices.conditions()
     }
 
     fn set_up(&mut self, _: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {

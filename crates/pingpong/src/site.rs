@@ -11,7 +11,7 @@ use engine::{
 };
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
-use topo::model::Link;
+use topo::gpu_condition::GpuConditions;
 
 use crate::case::Case;
 use crate::cells::Cell;
@@ -139,11 +139,8 @@ impl Site for CopySite {
         self.devices.latch(self.plan.target.id)
     }
 
-    fn link(&self) -> Option<Link> {
-        match self.plan.target.id {
-            TargetId::Gpu(pci) => topo::link::of(pci),
-            TargetId::Node(_) => None,
-        }
+    fn conditions(&mut self) -> Vec<GpuConditions> {
+        self.devices.conditions()
     }
 
     fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {

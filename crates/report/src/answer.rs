@@ -11,10 +11,10 @@ use stats::units;
 use crate::Document;
 use crate::case::{Case, CaseStatus, Order};
 use crate::contention::Penalty;
-use crate::device_memory;
 use crate::document::{PlatformKind, Status};
 use crate::render::{is_otherwise, is_unseen, status, words};
 use crate::result::RankResult;
+use crate::{device_memory, held_back};
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
 const LEAST_FOR_RATES: u64 = 64 << 10;
@@ -30,6 +30,7 @@ pub fn answer(document: &Document) -> Vec<String> {
         said.extend(device_memory::one_memory(document));
     }
     said.extend(cost(document, &cases));
+    said.extend(held_back::said(document));
     said.extend(device_memory::elsewhere(document));
     said.extend(proof(document));
     said

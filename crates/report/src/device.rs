@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
 use crate::Known;
+use crate::conditions::Conditions;
 
 /// A device that took part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,10 +45,59 @@ pub struct Device {
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub memory_node: Option<Known<u32>>,
+    /// What it was under while it was measured; null for a node's memory.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub conditions: Option<Known<Conditions>>,
     /// The most that one direction of the link can carry, bytes/s, before packet overhead.
     pub bound_bytes_per_s: Known<f64>,
     /// What holds queued copies back for device timing; null with a reason where only host timing is possible.
     pub latch: Known<Latch>,
+}
+
+impl Device {
+    /// What of it is well, in words, as far as it is seen.
+    ///
+    /// # Errors
+    /// What of it is not, in words: the likely cause of a low figure.
+    pub fn state(&self) -> Result<String, String> {
+        let conditions = self.conditions.as_ref().and_then(|known| known.value.as_ref());
+        let throttled = conditions.and_then(Conditions::throttled);
+        let others = conditions.and_then(|conditions| conditions.other_processes).unwrap_or(0);
+        match (self.link_state(), throttled) {
+            (Err(fault), _) => Err(fault),
+            (_, Some((limit, share))) => {
+                Err(format!("it was throttled for {:.0} % of the time, by {}", share * 100.0, limit.words()))
+            }
+            (_, None) if others > 0 => Err("another process computed on it meanwhile".to_owned()),
+            (Ok(state), None) => Ok(state),
+        }
+    }
+
+    /// What of its link is well, in words.
+    ///
+    /// # Errors
+    /// What of it is not, in words.
+    pub(crate) fn link_state(&self) -> Result<String, String> {
+        match &self.link.value {
+            Some(link) => link_fault(link).map_or_else(|| Ok("its link is as it should be".to_owned()), Err),
+            None => {
+                let reason = self.link.reason.as_deref().unwrap_or("no reason is given");
+                Ok(format!("its link is not known ({reason})"))
+            }
+        }
+    }
+}
+
+/// `its link has 8 of 16 lanes`: what of a link is less than it could be. The generation counts only where it was read under load,
+/// because the links of idle GPUs train down; lanes stay.
+fn link_fault(link: &Link) -> Option<String> {
+    let less = |now: Option<u8>, most: Option<u8>| now.zip(most).filter(|(now, most)| now < most);
+    if let Some((now, most)) = less(link.width, link.max_width) {
+        return Some(format!("its link has {now} of {most} lanes"));
+    }
+    let (now, most) = less(link.generation, link.max_generation).filter(|_| link.read_when == ReadWhen::UnderLoad)?;
+    Some(format!("its link runs at PCIe {now} and could at PCIe {most}"))
 }
 
 /// What a device is.

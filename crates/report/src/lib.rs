@@ -9,6 +9,7 @@
 //! * `mpi` the document v1 of `numabench mpi`, `mpi_matrix` its figures by where the ranks run, `mpi_threads` those beside copies;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU;
+//! * `conditions` what a GPU was under while it was measured, `held_back` the sentences on it;
 //! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
 //! * `schema` their JSON Schemas, committed and compared;
@@ -21,12 +22,14 @@
 pub mod answer;
 pub mod block;
 pub mod case;
+pub mod conditions;
 pub mod contention;
 pub mod device;
 pub mod difference;
 pub mod document;
 pub mod environment;
 pub mod groups;
+pub mod held_back;
 pub mod imported;
 pub mod launch;
 pub mod matrix;

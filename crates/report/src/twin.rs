@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Document;
 use crate::case::{Case, CaseStatus, Order};
-use crate::device::{Device, DeviceKind, Link, ReadWhen};
+use crate::device::{Device, DeviceKind};
 use crate::rank::Rank;
 use crate::result::RankResult;
 use crate::settings::MemoryKind;
@@ -177,34 +177,9 @@ fn slow_ones<'t, 'd>(order: Order, twins: &'t [Twin<'d>]) -> Vec<(&'t Twin<'d>, 
 }
 
 fn cause(device: &Device, order: Order) -> String {
-    match (link_state(device), order) {
+    match (device.state(), order) {
         (Err(fault), _) => fault,
         (Ok(state), Order::Alone) => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
         (Ok(state), _) => format!("{state}; all ranks copied at once: `--order alone` tells contention from a fault"),
     }
-}
-
-/// What of a device's link is well, in words.
-///
-/// # Errors
-/// What of it is not, in words.
-pub fn link_state(device: &Device) -> Result<String, String> {
-    match &device.link.value {
-        Some(link) => link_fault(link).map_or_else(|| Ok("its link is as it should be".to_owned()), Err),
-        None => {
-            let reason = device.link.reason.as_deref().unwrap_or("no reason is given");
-            Ok(format!("its link is not known ({reason})"))
-        }
-    }
-}
-
-/// `its link has 8 of 16 lanes`: what of a link is less than it could be. The generation counts only where it was read under load,
-/// because the links of idle GPUs train down; lanes stay.
-fn link_fault(link: &Link) -> Option<String> {
-    let less = |now: Option<u8>, most: Option<u8>| now.zip(most).filter(|(now, most)| now < most);
-    if let Some((now, most)) = less(link.width, link.max_width) {
-        return Some(format!("its link has {now} of {most} lanes"));
-    }
-    let (now, most) = less(link.generation, link.max_generation).filter(|_| link.read_when == ReadWhen::UnderLoad)?;
-    Some(format!("its link runs at PCIe {now} and could at PCIe {most}"))
 }

@@ -95,6 +95,8 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     for device in document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu) {
         let name = device_name(document, device);
         add(false, &format!("link of {name}"), link(device));
+        let held_back = device.conditions.as_ref().and_then(|known| Some(known.value.as_ref()?.held_back_by()));
+        held_back.into_iter().for_each(|by| add(false, &format!("held back on {name}"), by));
         add(false, &format!("UUID of {name}"), device.uuid.clone().unwrap_or(NOT_KNOWN.to_owned()));
     }
     all

@@ -11,7 +11,7 @@ use report::device::Device;
 use report::document::Tool;
 use report::rank::Locality;
 use report::render::page::{Page, Tone};
-use report::twin::{SlowerTwin, link_state};
+use report::twin::SlowerTwin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -235,7 +235,7 @@ impl Checked {
 
 /// What of a suspect's link and place could be the cause.
 fn cause(document: &Document, device: &Device) -> String {
-    let state = match link_state(device) {
+    let state = match device.state() {
         Ok(state) => state,
         Err(fault) => return fault,
     };

@@ -62,6 +62,14 @@ pub enum Flag {
     TimerLimited,
     /// The median is not known well.
     Noisy,
+    /// Something held the GPU's clocks down.
+    Throttled,
+    /// Another process computed on the GPU.
+    SharedGpu,
+    /// A flag that a newer numabench wrote.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Newer,
 }
 
 impl Flag {
@@ -74,6 +82,9 @@ impl Flag {
             Self::Bimodal => "bimodal",
             Self::TimerLimited => "timer-limited",
             Self::Noisy => "noisy",
+            Self::Throttled => "throttled",
+            Self::SharedGpu => "shared-gpu",
+            Self::Newer => "newer",
         }
     }
 
@@ -105,6 +116,15 @@ impl Flag {
                 "the 95 % interval of the median is wider than ±5 %: differences smaller than that cannot be seen; \
                  give it a longer --max-time, or a node and PUs that nothing else uses"
             }
+            Self::Throttled => {
+                "the driver held the GPU's clocks down for 1 % of the time or more (power, temperature, its board): what is shown is \
+                 less than it can do; `nvidia-smi -q -d PERFORMANCE` says why"
+            }
+            Self::SharedGpu => {
+                "another process computed on the GPU meanwhile, and may have taken part of its links and copy engines; \
+                 `nvidia-smi` names it"
+            }
+            Self::Newer => "a flag that this numabench does not know: read the document with the one that wrote it",
         }
     }
 }

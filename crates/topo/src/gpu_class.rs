@@ -5,9 +5,9 @@
 //! vendor's GPU is shown rather than lost. Network and storage functions have other classes, however many they are.
 
 /// PCI vendor id of NVIDIA.
-pub(crate) const NVIDIA: u16 = 0x10de;
+pub const NVIDIA: u16 = 0x10de;
 /// PCI vendor id of AMD (ATI), which its GPUs' inner bridges carry too.
-pub(crate) const AMD: u16 = 0x1002;
+pub const AMD: u16 = 0x1002;
 
 /// PCI base class of display controllers.
 const DISPLAY: u16 = 0x03;

@@ -94,7 +94,7 @@ fn speed(object: &TopologyObject) -> Option<(u16, f32)> {
 }
 
 /// Orders links by what they carry now; each generation doubles the rate.
-fn lanes_times_rate(link: &Link) -> u64 {
+pub(crate) fn lanes_times_rate(link: &Link) -> u64 {
     match (link.generation, link.width) {
         (Some(generation), Some(lanes)) => u64::from(lanes) << generation.min(16),
         _ => u64::MAX,

@@ -1,12 +1,14 @@
 //! What NVIDIA's management library knows of the GPUs: NVLinks, affinities, indices, MIG instances.
 //!
 //! The library comes with the driver and is opened at run time, and only when it is asked for (`--matrix`, `--identity`, `--json`,
-//! `--save`): opening it takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is
+//! `--save`) and to watch the GPUs that are measured: opening it takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is
 //! made, no device's state is changed, and every handle is matched by PCI address, so its order is nobody else's.
 //!
-//! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: clocks, power, errors.
+//! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: power, temperatures, ECC errors.
 
+mod condition;
 mod facts;
+mod fields;
 mod link_bytes;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ use stats::{IdSet, PciAddress};
 
 use crate::fs_root::FsRoot;
 use crate::pci_path::PciLevel;
+pub(crate) use condition::{Counted, Counter};
 pub(crate) use facts::{Facts, Link, NvGpu, Remote};
 pub use link_bytes::{LinkBytes, LinkCounters};
 pub(crate) use users::uses;

@@ -18,6 +18,8 @@
 //!                           another, NUMA node than the device's [all]
 //! peer RATE LATENCY         copies to and from other devices that it makes [as fast as this machine copies]
 //! loads LATENCY LATENCY     one load of host memory on its own node, and of memory on another [no time]
+//! throttled LIMIT PERCENT   how much of the time NVML says that its clocks were held down by `power` or `thermal` [0]
+//! others NUMBER             the processes on it that NVML lists beside this one [0]
 //! peers NUMBER...           the devices, by their place in this file, whose memory it can reach [none]
 //! ```
 //!
@@ -69,6 +71,10 @@ pub struct Device {
     pub loads_ns: Option<(f64, f64)>,
     pub over: Vec<Over>,
     pub peers: Vec<usize>,
+    /// Percent of the time, by power and by temperature.
+    pub throttled: [f64; 2],
+    /// Processes on it beside this one.
+    pub others: u32,
 }
 
 /// One direction.
@@ -173,6 +179,9 @@ impl Device {
                 }
                 self.over.push(over);
             }
+            ("throttled", ["power", percent]) => self.throttled[0] = parsed(percent)?,
+            ("throttled", ["thermal", percent]) => self.throttled[1] = parsed(percent)?,
+            ("others", [number]) => self.others = parsed(number)?,
             ("peers", numbers) => self.peers = numbers.iter().map(|number| parsed(number)).collect::<Result<_, _>>()?,
             _ => return Err("no such line".to_owned()),
         }

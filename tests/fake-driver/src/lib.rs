@@ -1,9 +1,9 @@
-//! A GPU driver of threads and heap memory: `libcuda.so.1` and `libamdhip64.so` in one library, for machines without a GPU.
+//! A GPU driver of threads and heap memory: `libcuda.so.1`, `libnvidia-ml.so.1` and `libamdhip64.so` in one library, for machines without a GPU.
 //!
 //! `cuda` and `hip` are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
 //! nothing else. What they do is done once: `devices` (described by a file), `context` (which device a thread uses, and whether
 //! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel), `pattern` (those that
-//! fill and compare), `chase` (that which follows loads). `faults` says what
+//! fill and compare), `chase` (that which follows loads). `nvml` is what the management library says of the same devices. `faults` says what
 //! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`share` divides them), in virtual
 //! time (`clock`) that all threads (`actor`) of all processes of a run share (`page`); `place` says where a rank is pretended to run.
 //!
@@ -41,6 +41,7 @@ mod faults;
 mod hip;
 mod hold;
 mod memory;
+mod nvml;
 mod page;
 mod pattern;
 mod place;

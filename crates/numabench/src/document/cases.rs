@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pingpong::{DevicePages, Pages, RankCase, RunState, Sample, Seen, SoFar, Stage, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
+use report::conditions::Conditions;
 use report::contention::{Aggregate, NodeAggregate, Together};
 use report::device::Device;
 use report::outlier_node::outlier_nodes;
@@ -164,11 +165,12 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> 
         return Outcome::Skipped { reason: "the run ended before its first block".to_owned() };
     };
     let bound = device.and_then(|device| device.bound_bytes_per_s.value);
+    let conditions = device.and_then(|device| device.conditions.as_ref()?.value.as_ref());
     let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };
     Outcome::Measured {
         percent_of_bound: bound.map(|bound| summary.median_bytes_per_s / (bound * ways) * 100.0),
         stop_reason: result.stop.unwrap_or(StopReason::Signal),
-        flags: flags.clone(),
+        flags: flags.iter().copied().chain(conditions.map(Conditions::flags).unwrap_or_default()).collect(),
         summary: Box::new(summary.clone()),
     }
 }

@@ -6,7 +6,9 @@ use device::{DeviceFacts, DeviceId, MemoryHome};
 use pingpong::{RankState, RunState};
 use placement::{RankPlan, TargetId};
 use report::Known;
+use report::conditions::{ClockRange, Conditions, HeldBack, Limit, LowestLink};
 use report::device::{Coherence, Device, DeviceKind, Latch, Link, ReadWhen};
+use topo::gpu_condition::{self, GpuConditions};
 use topo::model::Rung;
 
 use super::part::{Local, Part};
@@ -49,23 +51,67 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         memory_node: memory_node(local, target, known, coherence),
         link,
         latch: latch(None),
+        conditions: None,
     })
 }
 
 /// The devices that took part, each once, in the order of ranks, with what the run has shown of them.
-pub(super) fn devices(parts: &[Part], state: &RunState) -> Vec<Device> {
+pub(super) fn devices(parts: &[Part], state: &RunState, launched: bool) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
     let mut known = BTreeSet::new();
     for (part, rank) in parts.iter().zip(&state.ranks).filter(|(part, _)| known.insert(&part.device.id)) {
-        devices.push(with_run(&part.device, Some(rank)));
+        let sharing = parts.iter().filter(|other| other.device.id == part.device.id).count();
+        let of_device = parts.iter().zip(&state.ranks).filter(|(other, _)| other.device.id == part.device.id);
+        let device = with_run(&part.device, Some(rank));
+        devices.push(with_conditions(device, of_device.map(|(_, rank)| rank), if launched { sharing } else { 1 }));
     }
     devices
+}
+
+/// A device with what these ranks saw of it while it was measured; `own`: how many processes of the launch use it.
+pub(crate) fn with_conditions<'s>(
+    mut device: Device,
+    ranks: impl Iterator<Item = &'s RankState>,
+    own: usize,
+) -> Device {
+    let of_it = |rank: &'s RankState| rank.devices.iter().find(|seen| Some(seen.pci) == device.pci_address);
+    // Who saw it longest saw most.
+    let longest = |seen: &&GpuConditions| seen.counted.as_ref().map_or(0, |counted| counted.elapsed_ns);
+    device.conditions = ranks.filter_map(of_it).max_by_key(longest).map(|seen| conditions(seen, own));
+    device
+}
+
+fn conditions(seen: &GpuConditions, own: usize) -> Known<Conditions> {
+    let known = seen.counted.as_ref().map_err(Clone::clone).map(|counted| Conditions {
+        elapsed_ns: counted.elapsed_ns,
+        readings: counted.readings,
+        held_back: counted.held_ns.iter().map(|(by, ns)| HeldBack { limit: limit(*by), ns: *ns }).collect(),
+        sm_clock_mhz: counted.sm_mhz.map(|(low, high)| ClockRange { low, high }),
+        memory_clock_mhz: counted.memory_mhz.map(|(low, high)| ClockRange { low, high }),
+        replays: counted.replays,
+        other_processes: counted.processes.map(|all| all.saturating_sub(own as u32)),
+        lowest_link: seen
+            .lowest_link
+            .as_ref()
+            .map(|link| LowestLink { generation: link.generation, width: link.width }),
+    });
+    Known::from_result(known, "NVML, sysfs")
+}
+
+fn limit(by: gpu_condition::Limit) -> Limit {
+    match by {
+        gpu_condition::Limit::Power => Limit::Power,
+        gpu_condition::Limit::Thermal => Limit::Thermal,
+        gpu_condition::Limit::SyncBoost => Limit::SyncBoost,
+        gpu_condition::Limit::Board => Limit::Board,
+        gpu_condition::Limit::Reliability => Limit::Reliability,
+    }
 }
 
 /// A device with what a rank's run has shown of it.
 pub(crate) fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
     let mut device = Device { latch: latch(rank.and_then(|rank| rank.latch.as_ref())), ..known.clone() };
-    if let (Some(pci), Some(under_load)) = (device.pci_address, rank.and_then(|rank| rank.link.as_ref())) {
+    if let (Some(pci), Some(under_load)) = (device.pci_address, rank.and_then(|rank| link_of(known, rank))) {
         device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
         // The PCIe link of a GPU that does not copy over it bounds nothing under load either.
         if device.coherence.is_none() {
@@ -73,6 +119,10 @@ pub(crate) fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
         }
     }
     device
+}
+
+fn link_of<'s>(device: &Device, rank: &'s RankState) -> Option<&'s topo::model::Link> {
+    rank.devices.iter().find(|seen| Some(seen.pci) == device.pci_address)?.link.as_ref()
 }
 
 /// A GPU whose latch its own rank does not tell, because that rank drives others too, has the one that was tried on another of the run's.

@@ -47,7 +47,7 @@ pub struct Facts<'a> {
 pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let elapsed = facts.began.elapsed();
     let (status, status_reason) = verdict::status(state, exit);
-    let devices = devices::devices(facts.parts, state);
+    let devices = devices::devices(facts.parts, state, facts.launch.is_some());
     let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
     let cases = cases::cases(facts, state, &ranks, &devices);
     let mut document = Document {

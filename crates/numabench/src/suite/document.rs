@@ -120,6 +120,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         document.verdict.extend(report::sweep_fit::verdict(&document));
         document.groups = report::groups::groups(&document);
         document.verdict.extend(report::groups::verdict(&document));
+        document.verdict.extend(report::held_back::said(&document));
     }
     document
 }
@@ -162,7 +163,8 @@ fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
     });
     let device = |part: &&Part| {
         let own = seen.get(&part.device.id).and_then(|(_, own)| *own);
-        devices::with_latch_of_another(devices::with_run(&part.device, own), &state.ranks)
+        let known = devices::with_latch_of_another(devices::with_run(&part.device, own), &state.ranks);
+        devices::with_conditions(known, state.ranks.iter(), 1)
     };
     order.iter().map(device).collect()
 }

@@ -35,6 +35,7 @@ mod arguments;
 mod captures;
 mod check;
 mod coherent;
+mod conditions;
 mod contrib;
 mod devices;
 mod docs;

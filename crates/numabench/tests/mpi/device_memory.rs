@@ -55,7 +55,9 @@ fn an_mpi_that_takes_it_is_aware_and_every_path_has_figures() -> Done {
         assert!(document["simulated"].as_str().is_some_and(|says| says.contains("a fake driver")));
         assert!(verdict(&document).starts_with("MPI is GPU-aware: device memory works in all 8 operations tried"));
         let turn = document["verdict"][1].as_str().unwrap_or_default();
-        assert!(turn.starts_with("It is ") && turn.contains("than staging by hand"), "{turn}");
+        // Which it is, is a matter of how busy this machine is.
+        let known = ["It is ", "At no size is it surely "].iter().any(|begins| turn.starts_with(begins));
+        assert!(known && turn.contains("than staging by hand"), "{turn}");
     }
     Ok(())
 }

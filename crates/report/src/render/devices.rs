@@ -8,6 +8,7 @@ use super::alike::{self, alike};
 use super::grid::Grid;
 use super::page::{Page, Tone};
 use super::{hosts, words};
+use crate::conditions::{ClockRange, Conditions};
 use crate::device::{Coherence, Device, DeviceKind, Link, ReadWhen, name_on_node};
 use crate::{Document, Known};
 
@@ -191,6 +192,27 @@ fn notes(document: &Document) -> Vec<String> {
     notes
 }
 
+/// `clocks 1200-1980 MHz, memory 3201 MHz, held down for 12.0 % of the time, 0 PCIe replays, 0 other processes`.
+fn conditions_in_words(conditions: &Conditions) -> String {
+    let range = |clock: ClockRange| match clock.low == clock.high {
+        true => format!("{} MHz", clock.low),
+        false => format!("{}-{} MHz", clock.low, clock.high),
+    };
+    let held = conditions.held_back.iter().map(|held| held.ns).max();
+    let held = held.map(|ns| ns as f64 / conditions.elapsed_ns.max(1) as f64 * 100.0);
+    let parts = [
+        conditions.sm_clock_mhz.map(|clock| format!("clocks {}", range(clock))),
+        conditions.memory_clock_mhz.map(|clock| format!("memory {}", range(clock))),
+        held.map(|percent| format!("held down for {percent:.1} % of the time")),
+        conditions.replays.map(|replays| words::count(u64::from(replays), "PCIe replay")),
+        conditions.other_processes.map(|others| match others {
+            1 => "1 other process".to_owned(),
+            others => format!("{others} other processes"),
+        }),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 fn notes_on(device: &Device) -> Vec<String> {
     let mut notes = Vec::new();
     if device.kind == DeviceKind::Gpu {
@@ -215,6 +237,10 @@ fn notes_on(device: &Device) -> Vec<String> {
             None => Some(format!("its memory is not a NUMA node: {}", known.reason.as_ref()?)),
         }));
         notes.extend(unknown("latch for device timing", &device.latch));
+        notes.extend(device.conditions.as_ref().and_then(|known| match &known.value {
+            Some(conditions) => Some(format!("{} ({})", conditions_in_words(conditions), known.source)),
+            None => unknown("clocks and what holds them down", known),
+        }));
     }
     match device.bound_bytes_per_s.value {
         Some(bound) => {

@@ -152,6 +152,9 @@ pub(super) fn flag_letter(flag: Flag) -> char {
         Flag::Bimodal => 'b',
         Flag::TimerLimited => 't',
         Flag::Noisy => 'n',
+        Flag::Throttled => 'h',
+        Flag::SharedGpu => 'o',
+        Flag::Newer => '?',
     }
 }
 
@@ -216,7 +219,17 @@ mod tests {
 
     #[test]
     fn no_two_flags_have_the_same_letter() {
-        let all = [Flag::FewBlocks, Flag::SlowFirstBlock, Flag::Drift, Flag::Bimodal, Flag::TimerLimited, Flag::Noisy];
+        let all = [
+            Flag::FewBlocks,
+            Flag::SlowFirstBlock,
+            Flag::Drift,
+            Flag::Bimodal,
+            Flag::TimerLimited,
+            Flag::Noisy,
+            Flag::Throttled,
+            Flag::SharedGpu,
+            Flag::Newer,
+        ];
         let letters: BTreeSet<char> = all.into_iter().map(flag_letter).collect();
         assert_eq!(letters.len(), all.len());
     }

@@ -123,6 +123,7 @@ pub fn host() -> Document {
         link: Known::unknown("none asked", "memory of a node has no PCIe link"),
         coherence: None,
         memory_node: None,
+        conditions: None,
         bound_bytes_per_s: Known::unknown("none asked", "nothing names the rate of this machine's memory"),
         latch: Known::unknown("host platform", "host copies are done by the calling thread itself"),
     }];

@@ -3,11 +3,11 @@
 //! The counters are the device's, not a process's: others' traffic is in them. Readable without privilege, in virtual machines too (seen on H200 with driver 580:
 //! NVLink exact to the KiB, without a lag). Left out: `nvmlDeviceGetPcieThroughput`, which samples 20 ms and misses bursts.
 
-use nvml_wrapper::{Device, Nvml as Library};
-use nvml_wrapper_sys::bindings::nvmlFieldValue_t;
+use nvml_wrapper::Nvml as Library;
 use stats::PciAddress;
 
 use super::LIBRARY;
+use super::fields::values;
 
 /// `NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX` and `_RX`: KiB over the links of the scope.
 const NVLINK_KIB: [u32; 2] = [138, 139];
@@ -47,34 +47,11 @@ impl LinkCounters {
         let Some(device) = index.and_then(|index| self.library.device_by_index(index).ok()) else {
             return LinkBytes::default();
         };
-        let fields = [NVLINK_KIB[0], NVLINK_KIB[1], PCIE_BYTES[0], PCIE_BYTES[1]];
+        // PCIe's counters have no scope.
+        let fields = [(NVLINK_KIB[0], ALL_LINKS), (NVLINK_KIB[1], ALL_LINKS), (PCIE_BYTES[0], 0), (PCIE_BYTES[1], 0)];
         let [nvlink_out, nvlink_in, pcie_out, pcie_in] = values(&device, fields);
         let both = |out: Option<u64>, into: Option<u64>| out.zip(into).map(|(out, into)| [out, into]);
         let nvlink = both(nvlink_out, nvlink_in).map(|kib| kib.map(|kib| kib.saturating_mul(1024)));
         LinkBytes { nvlink, pcie: both(pcie_out, pcie_in) }
     }
-}
-
-/// The values of these fields over all links; `None` for one that the device does not have. nvml-wrapper's own call asks for link 0 alone.
-fn values<const N: usize>(device: &Device<'_>, fields: [u32; N]) -> [Option<u64>; N] {
-    let Ok(ask) = device.nvml().lib().nvmlDeviceGetFieldValues.as_ref() else { return [None; N] };
-    // SAFETY: a structure of integers and a union of numbers, for which zeros are values.
-    let mut asked: [nvmlFieldValue_t; N] = unsafe { std::mem::zeroed() };
-    for (value, field) in asked.iter_mut().zip(fields) {
-        value.fieldId = field;
-        // PCIe's counters have no scope.
-        value.scopeId = if NVLINK_KIB.contains(&field) { ALL_LINKS } else { 0 };
-    }
-    // SAFETY: the function comes from the library that made the handle, and both are kept by `device` during the call; it writes N values.
-    let code = unsafe { ask(device.handle(), N as i32, asked.as_mut_ptr()) };
-    asked.map(|value| {
-        let number = match value.valueType {
-            // SAFETY: the type says which member was written; each is inside the union, which began as zeros.
-            1 => u64::from(unsafe { value.value.uiVal }),
-            // SAFETY: as above.
-            2 | 3 => unsafe { value.value.ullVal },
-            _ => return None,
-        };
-        (code == 0 && value.nvmlReturn == 0).then_some(number)
-    })
 }

@@ -259,7 +259,7 @@ mod tests {
         survey.identities[6].smi_index = Some(7);
         let text = notes(&survey, 200).join("\n");
         let unknown =
-            "  GPU 0-1: the affinity columns are NVML's; numabench takes the locality as unknown: a virtual machine";
+            "  GPUs 0-1: the affinity columns are NVML's; numabench takes the locality as unknown: a virtual machine";
         assert!(text.contains(unknown), "{text}");
         assert!(text.contains("in the management library GPU6 is 7"), "{text}");
         Ok(())

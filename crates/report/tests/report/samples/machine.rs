@@ -87,6 +87,7 @@ pub fn device(index: u32, bus: u8, node: u32) -> Device {
         ),
         coherence: None,
         memory_node: None,
+        conditions: None,
         bound_bytes_per_s: Known::value(63.015e9, "PCIe 5 x16, before packet overhead"),
         latch: Known::value(Latch::StreamWait, "cuStreamWaitValue32"),
     }
