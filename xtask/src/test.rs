@@ -48,10 +48,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         eprintln!("test: {so_far} so far; running the tests all the same");
     }
     if cargo_has("nextest") {
-        let args = with(&["--profile", "ci"]);
         let target = root.join("target");
         skips::forget(&target);
-        failed.unless("tests", cargo(root, &[&["nextest", "run"], &args[..]].concat()));
+        failed.unless("tests", nextest(root, &with(&["--profile", "ci"])));
         let in_ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         failed.unless("tests left out", skips::count(&target, in_ci));
     } else {
@@ -94,6 +93,19 @@ fn component(root: &Path, name: &str, args: &[&str]) -> Result<()> {
         return Ok(());
     }
     cargo(root, &[&[name], args].concat())
+}
+
+/// Tests at once beside those that keep a CPU busy each: many wait, for a time limit or for Slurm. On two CPUs all take 340 s so and 500 s without.
+const WAITING: usize = 2;
+
+fn nextest(root: &Path, args: &[&str]) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(["nextest", "run"]).args(args).current_dir(root);
+    if std::env::var_os("NEXTEST_TEST_THREADS").is_none() {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env("NEXTEST_TEST_THREADS", (cpus + WAITING).to_string());
+    }
+    step::run(&mut command)
 }
 
 fn cargo_has(subcommand: &str) -> bool {
