@@ -106,8 +106,7 @@ impl<D: Driver> Legs<'_, D> {
     /// The areas and ranges have so many bytes, the ranges are pinned, and all live, lent to nobody, until both streams have been waited for.
     pub(crate) unsafe fn queue(&self, writes: &Stream<D>, reads: &Stream<D>) -> Result<(), CallError> {
         let bytes = self.bytes as u64;
-        // A thread moves 16 bytes at a time, four times in flight.
-        let threads = bytes.div_ceil(64);
+        let threads = copy_threads(bytes);
         if let Some((area, from)) = self.write {
             if let Some((kernels, [Some(from), _])) = self.kernel {
                 // SAFETY: the caller's word; `from` is the source's address on the device.
@@ -128,6 +127,11 @@ impl<D: Driver> Legs<'_, D> {
         }
         Ok(())
     }
+}
+
+/// How many threads of the kernel copy so many bytes: each moves 16 at a time, four times in flight.
+pub(crate) fn copy_threads(bytes: u64) -> u64 {
+    bytes.div_ceil(64)
 }
 
 /// The host range that copies to the device read.

@@ -1,4 +1,4 @@
-//! Copies between the memories of two GPUs, queued on a stream of the one that copies.
+//! Copies between the memories of two GPUs, queued on a stream of the one that copies: by its copy engine, or by a kernel.
 //!
 //! Where that one can reach the other's memory, access is enabled first; elsewhere the driver stages the same call through host memory.
 //! Dropping opens the latch and waits; what could not be waited for is leaked.
@@ -7,13 +7,15 @@ use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{CallError, DeviceError, Difference, Pattern, PeerCopier, PeerEnd, PeerPath};
+use device::{CallError, CopyBy, DeviceError, Difference, Pattern, PeerCopier, PeerEnd, PeerPath};
 
-use crate::areas::unsupported;
+use crate::areas::{copy_threads, unsupported};
 use crate::context::Context;
 use crate::copier::Tools;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
+use crate::kernel::Kernel;
+use crate::kernels::Kernels;
 use crate::own_queue::OwnQueue;
 use crate::pattern_kernels::PatternKernels;
 use crate::stream::Stream;
@@ -37,6 +39,9 @@ pub(crate) struct GpuPeerCopier<D: Driver> {
     path: PeerPath,
     /// Of the device that copies.
     queue: OwnQueue<D>,
+    /// The kernels of the device that copies, or why it has none.
+    kernels: Result<Rc<Kernels<D>>, String>,
+    by: CopyBy,
 }
 
 impl<D: Driver> Area<D> {
@@ -133,6 +138,8 @@ impl<D: Driver> GpuPeerCopier<D> {
             len,
             path,
             queue: OwnQueue::new(context, tools.latch.clone(), "queueing copies"),
+            kernels: tools.kernels.clone(),
+            by: CopyBy::Engine,
         })
     }
 
@@ -155,7 +162,13 @@ impl<D: Driver> GpuPeerCopier<D> {
         let end = |end| self.area(end).map(|area| (area.memory.address(), Arc::clone(&area.context)));
         let (from, to) = (end(PeerEnd::Source)?, end(PeerEnd::Destination)?);
         let context = Arc::clone(self.queue.context());
+        let kernels = self.kernels.as_ref().ok().filter(|_| self.by == CopyBy::Kernel).cloned();
         Ok(move |stream: &Stream<D>| {
+            if let Some(kernels) = &kernels {
+                let parameters = [D::word(to.0), D::word(from.0), bytes as u64];
+                // SAFETY: both areas have so many bytes, which the copying device reaches; they live as below.
+                return unsafe { kernels.launch(Kernel::Copy, copy_threads(bytes as u64), Some(stream), parameters) };
+            }
             let (to, from) = ((to.0, to.1.handle()), (from.0, from.1.handle()));
             // SAFETY: both areas have so many bytes; they and the stream live until the queue has been waited for, or are leaked.
             unsafe { context.enter()?.copy_peer_async(to, from, bytes, stream.handle()) }
@@ -166,6 +179,21 @@ impl<D: Driver> GpuPeerCopier<D> {
 impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
     fn path(&self) -> PeerPath {
         self.path
+    }
+
+    fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
+        const WHAT: &str = "copies by a kernel";
+        self.queue.settle()?;
+        if by == CopyBy::Kernel {
+            if let Err(reason) = &self.kernels {
+                return Err(unsupported(WHAT, reason.clone()));
+            }
+            if self.path == PeerPath::Staged {
+                return Err(unsupported(WHAT, "the device that copies cannot reach the other one's memory"));
+            }
+        }
+        self.by = by;
+        Ok(())
     }
 
     fn fill(&mut self, end: PeerEnd, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {

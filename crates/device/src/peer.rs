@@ -1,10 +1,10 @@
 //! Copies between the memories of two devices: one device's area to the other's, blocking, or queued behind a latch as a [`crate::Copier`]'s.
 //!
-//! Either device's copy engine can do the work: the source's writes to the other ([`PeerEnd::Source`]), or the destination's reads from it.
+//! Either device can do the work, by its copy engine or by a kernel: the source's writes to the other ([`PeerEnd::Source`]), or the destination's reads from it.
 //! The two differ on most links, so that both are measured. Where the devices cannot reach each other, the driver stages the copy through
 //! host memory; [`PeerCopier::path`] says which it is.
 
-use crate::{DeviceError, Difference, Pattern};
+use crate::{CopyBy, DeviceError, Difference, Pattern};
 
 /// One end of a copy between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +41,20 @@ impl PeerPath {
 pub trait PeerCopier {
     /// How the bytes go.
     fn path(&self) -> PeerPath;
+
+    /// From now on copies are made by a kernel of loads and stores on the device that copies, or by its copy engines again.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where that device runs no kernel or cannot reach the other one's memory.
+    fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
+        match by {
+            CopyBy::Engine => Ok(()),
+            CopyBy::Kernel => Err(DeviceError::Unsupported {
+                what: "copies by a kernel",
+                reason: "this device runs no kernel".to_owned(),
+            }),
+        }
+    }
 
     /// Fills the first `bytes` of an end's area with a pattern: on the device where it can, else from the host. Untimed.
     ///

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use device::{Difference, Pattern, PeerCopier, PeerEnd, Platform};
+use device::{CopyBy, Difference, Pattern, PeerCopier, PeerEnd, Platform};
 use engine::{
     Bound, Failure, Latch, Look, Mismatch, Order, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work, Worker,
 };
@@ -43,20 +43,21 @@ pub struct PeerSuite {
     cases: Vec<PeerCase>,
     workers: Vec<Worker>,
     platform: Arc<dyn Platform>,
-    by: PeerEnd,
+    end: PeerEnd,
+    by: CopyBy,
     seed: u64,
 }
 
 impl PeerSuite {
-    /// These cases by these ranks; `by`: whose copy engine does it.
+    /// These cases by these ranks; `end` says which device does it, `by` what of it.
     pub fn new(
         cases: Vec<PeerCase>,
         workers: Vec<Worker>,
         platform: &Arc<dyn Platform>,
-        by: PeerEnd,
+        (end, by): (PeerEnd, CopyBy),
         seed: u64,
     ) -> Self {
-        Self { cases, workers, platform: Arc::clone(platform), by, seed }
+        Self { cases, workers, platform: Arc::clone(platform), end, by, seed }
     }
 
     fn copy(&self, case: usize, rank: usize) -> Option<PeerCopy> {
@@ -118,9 +119,14 @@ impl Site for PeerSite {
         let (Some(source), Some(destination)) = (self.devices.get(from), self.devices.get(to)) else {
             return Err(nothing());
         };
-        let PeerSuite { by, cases, .. } = &*self.suite;
-        let made =
-            spent.on(|spent| &mut spent.allocate_ns, || source.peer_copier(destination, *by, cases[setup].bytes));
+        let PeerSuite { end, by, cases, .. } = &*self.suite;
+        let made = spent.on(
+            |spent| &mut spent.allocate_ns,
+            || {
+                let mut copier = source.peer_copier(destination, *end, cases[setup].bytes)?;
+                copier.copy_by(*by).map(|()| copier)
+            },
+        );
         let copier = made.map_err(|error| match error {
             device::DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
             other => failure(Stage::Allocate, &other).into(),

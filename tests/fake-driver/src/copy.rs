@@ -58,7 +58,7 @@ impl Copy {
         Ok(Self { device, direction, to, from, len })
     }
 
-    /// The same by addresses alone, as a kernel's loads and stores are made: the host's side is pinned.
+    /// The same by addresses alone, as a kernel's loads and stores are made: the host's side is pinned, and another device is one that can be reached.
     pub fn by_kernel(device: usize, to: usize, from: usize, len: usize) -> Answer<Self> {
         let len = if faults::kernels().copies_short { len.saturating_sub(1).max(1) } else { len };
         let (writes, reads) =
@@ -66,7 +66,12 @@ impl Copy {
         match (writes, reads) {
             (true, false) if memory::is_pinned(from, len) => Self::new(device, Direction::ToDevice, to, from, len),
             (false, true) if memory::is_pinned(to, len) => Self::new(device, Direction::ToHost, to, from, len),
-            _ => Err(INVALID_VALUE),
+            _ => match (memory::device_of(to, len), memory::device_of(from, len)) {
+                (Some(there), Some(here)) if context::reaches(device, if there == device { here } else { there }) => {
+                    Self::between(device, (there, to), (here, from), len)
+                }
+                _ => Err(INVALID_VALUE),
+            },
         }
     }
 

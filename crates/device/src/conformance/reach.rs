@@ -126,6 +126,12 @@ fn with_others(
         for by in [PeerEnd::Source, PeerEnd::Destination] {
             let mut copier = needed(subject.device.peer_copier(&*other, by, len))?;
             act(&mut *copier, &format!("to {id} by the {by:?}"))?;
+            // Staged copies, and devices without kernels.
+            match copier.copy_by(CopyBy::Kernel) {
+                Err(DeviceError::Unsupported { .. }) => {}
+                Err(other) => return Err(other.into()),
+                Ok(()) => act(&mut *copier, &format!("to {id} by a kernel of the {by:?}"))?,
+            }
         }
     }
     Ok(())

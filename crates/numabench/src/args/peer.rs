@@ -1,8 +1,9 @@
 //! `numabench peer` as typed.
 
+use super::Engine;
 use super::measuring::Measuring;
 
-/// Whose copy engine does the work.
+/// Which GPU does the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum By {
     /// The GPU that the bytes come from: it writes to the other
@@ -17,9 +18,12 @@ pub struct Peer {
     /// The size of one copy
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub size: u64,
-    /// Whose copy engine does it: the two differ on most links
+    /// Which of the two GPUs copies: writes and reads differ on most links
     #[arg(long, value_enum, default_value_t = By::Source, help_heading = "What is measured")]
     pub by: By,
+    /// What moves the bytes: that GPU's copy engines, or a kernel of loads and stores
+    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
+    pub engine: Engine,
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use device::{Device, DeviceId, PeerEnd, PeerPath, Platform};
+use device::{CopyBy, Device, DeviceId, PeerEnd, PeerPath, Platform};
 use engine::{EngineConfig, Order, Worker};
 use pingpong::{PeerCase, PeerCopy, PeerSuite};
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{CopyEngine, Direction, MemoryKind};
+use report::settings::{Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
@@ -19,6 +19,7 @@ use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
 use crate::args::peer::{By, Peer as Args};
 use crate::backends::Found;
 use crate::config;
+use crate::document::settings;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::watchdog::{NOT_OPEN, Watchdog};
@@ -33,7 +34,8 @@ const BOTH_WAYS: &str = "both-ways";
 /// What is copied from where to where.
 pub struct Peers {
     engine: EngineConfig,
-    by: PeerEnd,
+    end: PeerEnd,
+    by: CopyBy,
     targets: Vec<Target>,
     ranks: Vec<RankPlan>,
     sizes: [usize; 2],
@@ -50,14 +52,23 @@ impl Peers {
         let size = usize::try_from(args.size).map_err(Fault::usage)?;
         let request = Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
         let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
-        let by = match args.by {
+        let end = match args.by {
             By::Source => PeerEnd::Source,
             By::Destination => PeerEnd::Destination,
         };
         let mut engine = config::measuring(&args.measuring).engine();
         let pairs = targets.len() * (targets.len() - 1);
         engine.max_time = config::time_for(&args.measuring, pairs * 5 / 2);
-        Ok(Self { engine, by, notes: vec![None; targets.len()], targets, ranks: plan.ranks, sizes: [size, SMALLEST] })
+        let by = config::by(args.engine);
+        Ok(Self {
+            engine,
+            end,
+            by,
+            notes: vec![None; targets.len()],
+            targets,
+            ranks: plan.ranks,
+            sizes: [size, SMALLEST],
+        })
     }
 
     /// Opens the GPUs in this thread and asks which reach each other: what cannot is staged by the driver, and said so.
@@ -76,13 +87,18 @@ impl Peers {
         let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         for (from, source) in opened.iter().enumerate() {
             let is_staged = |to: &usize| {
-                let copier = source.peer_copier(&*opened[*to], self.by, 1);
+                let copier = source.peer_copier(&*opened[*to], self.end, 1);
                 *to != from && copier.is_ok_and(|copier| copier.path() == PeerPath::Staged)
             };
             let staged: Vec<String> =
                 (0..opened.len()).filter(is_staged).map(|to| name_of(&self.targets[to])).collect();
             if !staged.is_empty() {
-                self.notes[from] = Some(format!("staged through host memory by the driver to {}", staged.join(", ")));
+                let how = if self.by == CopyBy::Kernel {
+                    "out of a kernel's reach"
+                } else {
+                    "staged through host memory by the driver"
+                };
+                self.notes[from] = Some(format!("{how} to {}", staged.join(", ")));
             }
         }
         drop(watchdog);
@@ -147,10 +163,11 @@ impl Peers {
             place(topology, number, rank.pu, rank.memory_node, rank.target.clone())
         };
         let places = pairs.iter().enumerate().map(place).collect();
-        let matrices =
-            [(ONE_WAY, "GPU to GPU, one way"), (BOTH_WAYS, "GPU to GPU, both ways at once: each way's own rate")];
-        let matrices = matrices.map(|(group, title)| self.matrix(topology, found, &pairs, group, title)).to_vec();
-        let suite = PeerSuite::new(cases, workers.clone(), &found.platform, self.by, args.measuring.seed);
+        let by = if self.by == CopyBy::Kernel { " by a kernel" } else { "" };
+        let matrices = [(ONE_WAY, "one way"), (BOTH_WAYS, "both ways at once: each way's own rate")];
+        let matrix = |(group, how)| self.matrix(topology, found, &pairs, group, &format!("GPU to GPU{by}, {how}"));
+        let matrices = matrices.map(matrix).to_vec();
+        let suite = PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
         Experiment {
             command: "peer",
             suite: Arc::new(suite),
@@ -165,7 +182,7 @@ impl Peers {
                 directions: vec![Direction::Peer],
                 memory: vec![MemoryKind::Device],
                 huge_pages: false,
-                engine: CopyEngine::Ce,
+                engine: settings::engine(self.by),
                 timing: None,
             },
         }

@@ -112,3 +112,31 @@ fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_and_is_named(
     }
     Ok(())
 }
+
+#[test]
+fn a_kernel_copies_too_where_the_gpus_reach_each_other_and_elsewhere_that_is_said() -> Done {
+    for kind in kinds::all() {
+        let ended = described(&kind, REACH, "", &["--reps", "20", "--engine", "sm"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(text(&document, "/settings/engine"), "sm");
+        if kind.name == "hip" {
+            assert_eq!(ended.code, Some(1), "its kernels are not there yet: {}", document["status_reason"]);
+            continue;
+        }
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let rates = rates(&document, "one-way", 4 << 20);
+        assert!((190.0..201.0).contains(&rates[0]) && (95.0..101.0).contains(&rates[1]), "{rates:?}");
+        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+        assert!(said[0].starts_with("GPU to GPU by a kernel, one way (4 MiB, D2D)"), "{said:?}");
+        for result in proof::results(&document) {
+            assert_eq!(result["verification"]["checked"], true, "{result:#}");
+        }
+
+        let apart = "device 0000:05:00.0; device 0000:c1:00.0";
+        let ended = described(&kind, apart, "", &["--reps", "6", "--engine", "sm"])?;
+        let document = proof::document(&ended)?;
+        let reason = text(&document, "/cases/0/ranks/0/outcome/reason");
+        assert!(reason.contains("cannot reach the other one's memory"), "{reason}");
+    }
+    Ok(())
+}
