@@ -175,11 +175,14 @@ CONF
     cat >"$dir/env.sh" <<ENV
 export SLURM_CONF=$SLURM_CONF
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # mpirun's; srun asks nothing
+export OMPI_MCA_orte_tmpdir_base=$dir/tmp # other labs' nodes have the same names
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl_tcp_if_include=lo UCX_NET_DEVICES=lo # what nodes send each other stays here
 ENV
 }
 
 nodes_idle() {
+    # It comes back from the start before it has written its number; one that was there and has died is not waited for.
+    [ -s "$dir/run/slurmctld.pid" ] || return 1
     alive "$(cat "$dir/run/slurmctld.pid" 2>/dev/null)" || return 0
     [ "$(timeout 5 sinfo -hN -o %T 2>/dev/null | sort -u)" = idle ]
 }

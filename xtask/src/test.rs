@@ -4,7 +4,9 @@
 //! their summaries close the log. A tool that a machine lacks (rustfmt, clippy, cargo-nextest) is named, and what it
 //! would have checked is left out or done the plain way. There are no doctests (`tidy` sees to it), so there is no step for them. What the tests themselves left out is counted (`skips`).
 
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -98,7 +100,32 @@ fn component(root: &Path, name: &str, args: &[&str]) -> Result<()> {
 /// Tests at once beside those that keep a CPU busy each: many wait, for a time limit or for Slurm. On two CPUs all take 340 s so and 500 s without.
 const WAITING: usize = 2;
 
+/// Open MPI 4 removes the folder of all launches of a user on a host with the last of them, and a launch that begins in that moment finds none and fails. A
+/// folder in it keeps it there.
+struct LaunchFolder(Option<PathBuf>);
+
+impl LaunchFolder {
+    fn kept() -> Self {
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let host = host.trim().split('.').next().unwrap_or_default();
+        let uid = fs::metadata("/proc/self").map(|meta| meta.uid());
+        let folder = uid.map(|uid| std::env::temp_dir().join(format!("ompi.{host}.{uid}")));
+        let own = folder.map(|folder| folder.join(format!("numabench-test-{}", std::process::id())));
+        Self(own.and_then(|own| fs::create_dir_all(&own).map(|()| own)).ok())
+    }
+}
+
+impl Drop for LaunchFolder {
+    fn drop(&mut self) {
+        for folder in self.0.iter().flat_map(|own| own.ancestors().take(2)) {
+            // The folder of all launches stays where another one is under way.
+            let _removed = fs::remove_dir(folder);
+        }
+    }
+}
+
 fn nextest(root: &Path, args: &[&str]) -> Result<()> {
+    let _launches = LaunchFolder::kept();
     let mut command = Command::new("cargo");
     command.args(["nextest", "run"]).args(args).current_dir(root);
     if std::env::var_os("NEXTEST_TEST_THREADS").is_none() {
