@@ -4,7 +4,7 @@
 //! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`]; [`survey_with_nvml()`] with what
 //!   NVIDIA's management library knows besides; [`survey_and_xml()`] to save it;
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
-//! * [`link`] a GPU's PCIe link, to be read again under load;
+//! * [`link`] a GPU's PCIe link, to be read again under load; [`gpu_condition`] what a GPU is under while it is measured;
 //! * [`environment`] what else of the machine a measurement depends on;
 //! * [`process`] what this process is bound to, and the [`Cgroup`] it is in; [`running`] what is seen of it or of another one;
 //! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
