@@ -216,7 +216,14 @@ fn devices_that_reach_each_other_copy_directly_and_others_through_the_host() {
 fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
     let devices = "device 0000:05:00.0; peers 1; device 0000:06:00.0; peers 0";
     for (fault, checks) in [
-        ("kernels copy-short", &["a kernel copies the bytes that were asked for, and no other"][..]),
+        (
+            "kernels copy-short",
+            &[
+                "a kernel copies the bytes that were asked for, and no other",
+                "a copy between devices arrives, made by either of them",
+                "held copies between devices do not start before the release, and each has a mark",
+            ][..],
+        ),
         (
             "kernels chase-stops",
             &["a chain of loads is followed to where it leads", "held loads do not start before the release"],

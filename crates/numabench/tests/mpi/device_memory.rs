@@ -123,9 +123,10 @@ fn one_that_crashes_or_hangs_at_one_rank_alone_ends_with_the_code_of_the_documen
 fn a_launcher_that_is_told_to_end_while_mpi_hangs_or_sends_leaves_what_was_measured() -> Done {
     // Without a fault long enough that it cannot be over by itself: what it says of itself comes without a pause meanwhile.
     let sends = ["--size", "8B..1MiB:4", "--max-time", "60s"];
+    let hangs = [&COMMON[..], &["--operation-timeout", "60s"]].concat();
     let (soon, later) = (Duration::from_millis(200), Duration::from_secs(5));
     for mpi in all() {
-        for (told, args, after) in [("hang send", &COMMON[..], later), ("", &sends, soon)] {
+        for (told, args, after) in [("hang send", &hangs[..], later), ("", &sends, soon)] {
             let args = [args, &["--quiet"]].concat();
             let document = mpi.told_to_end(&driver::fake()?, &variables(told)?, &args, after)?;
             assert_eq!(document["status"], "interrupted", "{} {told}: {document:#}", mpi.name);
