@@ -97,9 +97,6 @@ fn component(root: &Path, name: &str, args: &[&str]) -> Result<()> {
     cargo(root, &[&[name], args].concat())
 }
 
-/// Tests at once beside those that keep a CPU busy each: many wait, for a time limit or for Slurm. On two CPUs all take 340 s so and 500 s without.
-const WAITING: usize = 2;
-
 /// Open MPI 4 removes the folder of all launches of a user on a host with the last of them, and a launch that begins in that moment finds none and fails. A
 /// folder in it keeps it there.
 struct LaunchFolder(Option<PathBuf>);
@@ -126,13 +123,7 @@ impl Drop for LaunchFolder {
 
 fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     let _launches = LaunchFolder::kept();
-    let mut command = Command::new("cargo");
-    command.args(["nextest", "run"]).args(args).current_dir(root);
-    if std::env::var_os("NEXTEST_TEST_THREADS").is_none() {
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        command.env("NEXTEST_TEST_THREADS", (cpus + WAITING).to_string());
-    }
-    step::run(&mut command)
+    cargo(root, &[&["nextest", "run"], args].concat())
 }
 
 fn cargo_has(subcommand: &str) -> bool {
