@@ -46,15 +46,7 @@ pub trait PeerCopier {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where that device runs no kernel or cannot reach the other one's memory.
-    fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
-        match by {
-            CopyBy::Engine => Ok(()),
-            CopyBy::Kernel => Err(DeviceError::Unsupported {
-                what: "copies by a kernel",
-                reason: "this device runs no kernel".to_owned(),
-            }),
-        }
-    }
+    fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError>;
 
     /// Fills the first `bytes` of an end's area with a pattern: on the device where it can, else from the host. Untimed.
     ///

@@ -12,7 +12,7 @@ pub fn said(document: &Document) -> Vec<String> {
     let mut said: Vec<String> = document.devices.iter().flat_map(|device| of_device(document, device)).collect();
     let more = said.len().saturating_sub(MOST);
     said.truncate(MOST);
-    said.extend((more > 0).then(|| format!("{more} more of this kind are under `conditions` in the document.")));
+    said.extend((more > 0).then(|| format!("{more} more like these: `devices` in the document has all.")));
     said
 }
 

@@ -71,12 +71,11 @@ extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(address: *const c_char, to: *mut 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetFieldValues(handle: usize, count: c_int, values: *mut FieldValue) -> c_int {
     let Some(device) = device(handle) else { return INVALID_ARGUMENT };
-    // From the boot of the machine on, as a real counter that began long ago.
-    let now = Instant::now();
-    let so_far = now.duration_since(began()).as_nanos() as f64;
+    let so_far = began().elapsed().as_nanos() as f64;
     for at in 0..count as usize {
         let value = unsafe { &mut *values.add(at) };
         let held = HELD.iter().position(|field| *field == value.field);
+        // A real counter began long before the program.
         let ns = held.map(|at| 1e9 + device.throttled[at] / 100.0 * so_far);
         // NVML_VALUE_TYPE_UNSIGNED_LONG_LONG.
         (value.kind, value.code) = (3, if ns.is_some() { OK } else { NOT_SUPPORTED });

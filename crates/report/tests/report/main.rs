@@ -3,6 +3,7 @@
 //! * `samples` documents as runs would give them;
 //! * `documents` they follow the committed schema, and read back as they were written;
 //! * `groups` what measured groups say and show;
+//! * `held_back` what is said of GPUs that were not left to do what they can;
 //! * `matrices` what a matrix says and shows;
 //! * `nodes` what is worked out of them;
 //! * `twins` GPUs slower than those like them;
@@ -12,6 +13,7 @@
 mod coherent;
 mod documents;
 mod groups;
+mod held_back;
 mod many;
 mod matrices;
 mod nodes;
