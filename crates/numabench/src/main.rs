@@ -30,7 +30,6 @@ mod suite;
 mod terminal;
 mod trial;
 mod version;
-mod versioned;
 mod watchdog;
 
 use std::process::ExitCode;

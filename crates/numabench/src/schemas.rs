@@ -4,9 +4,15 @@
 //! Their contents are the types that those commands work with, so a field that is renamed there is a new major version here: the schemas are committed in
 //! `crates/numabench/schema`, and a test compares them. Left out: reading them back, which no command does (`topo --input` reads hwloc's XML).
 
+use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::Serialize;
 use topo::difference::Difference;
+
+/// `topo --json`.
+pub const TOPOLOGY: Version = Version { schema: "numabench.topology", major: 1, minor: 0 };
+/// `topo diff --json`.
+pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", major: 1, minor: 0 };
 
 /// What `topo diff --json` says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -25,10 +31,10 @@ pub const COMMITTED: [(&str, &str); 3] = [
 #[cfg(test)]
 mod tests {
     use report::schema::text;
+    use report::versioned::Versioned;
 
     use super::*;
-    use crate::check::document::Document as Check;
-    use crate::versioned::{CHECK, DIFFERENCES, TOPOLOGY, Version, Versioned};
+    use crate::check::document::{CHECK, Document as Check};
 
     /// The schema of a document of this version.
     fn schema_of<T: JsonSchema>(version: Version, what: &str) -> String {

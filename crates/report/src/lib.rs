@@ -12,7 +12,7 @@
 //! * `conditions` what a GPU was under while it was measured, `held_back` the sentences on it;
 //! * `twin` GPUs that are slower than those of their node that are like them;
 //! * `difference` what a node has otherwise than most;
-//! * `schema` their JSON Schemas, committed and compared;
+//! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one before another crate's content;
 //! * `read` a document from bytes, refusing what is not one;
 //! * `render` documents to bytes: pure functions;
 //! * `sink` a file that always holds a whole document.
@@ -52,6 +52,7 @@ pub mod sweep_fit;
 pub mod timestamp;
 pub mod trial;
 pub mod twin;
+pub mod versioned;
 pub mod wire;
 
 mod device_memory;

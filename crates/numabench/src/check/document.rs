@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use report::place::PlacedNic;
+use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::IdSet;
@@ -12,7 +13,9 @@ use topo::running::{Running, Threads};
 
 use super::seen::Seen;
 use super::table::Shown;
-use crate::versioned::CHECK;
+
+/// `check --json`.
+pub const CHECK: Version = Version { schema: "numabench.check", major: 1, minor: 0 };
 
 /// One node.
 #[derive(Serialize, JsonSchema)]

@@ -10,9 +10,8 @@ use crate::args::topo::{Topo, TopoAction};
 use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::schemas::Differences;
+use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
 use crate::terminal;
-use crate::versioned::{DIFFERENCES, TOPOLOGY};
 
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {

@@ -1,6 +1,6 @@
-//! A version for what `topo --json`, `topo diff --json` and `check --json` print: the schema's name and version stand before what is said.
+//! A version for documents whose content is another crate's type: the schema's name and version stand before what is said.
 //!
-//! The documents that other crates make have these two fields in their own types.
+//! The documents of this crate have these two fields in their own types, because they are read back.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,13 +15,6 @@ pub struct Version {
     /// Its minor version: a reader accepts a larger one.
     pub minor: u32,
 }
-
-/// `topo --json`.
-pub const TOPOLOGY: Version = Version { schema: "numabench.topology", major: 1, minor: 0 };
-/// `topo diff --json`.
-pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", major: 1, minor: 0 };
-/// `check --json`.
-pub const CHECK: Version = Version { schema: "numabench.check", major: 1, minor: 0 };
 
 /// A document: its schema, the version, and what it says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
