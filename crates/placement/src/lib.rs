@@ -11,6 +11,7 @@
 //! * `verdict` how close a PU is to a target;
 //! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
 //! * `dialect` those places in the words of srun, mpirun, numactl and others;
+//! * [`nic`] the network adapter near a GPU, and the variables by which libraries are told of it;
 //! * `rows` the NUMA nodes, L3s or cores that a matrix measures from, and why some cannot be;
 //! * [`judge`] whether ranks that were observed are well placed.
 //!
@@ -27,6 +28,7 @@ pub mod judge;
 #[cfg(test)]
 mod machine;
 mod member;
+pub mod nic;
 mod node_plan;
 mod node_plan_error;
 mod plan;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use placement::nic::NearNic;
 use report::place::PlacedNic;
 use report::versioned::Version;
 use schemars::JsonSchema;
@@ -47,7 +48,7 @@ struct Rank<'s> {
     /// How much of its memory is on NUMA nodes that are not its PUs', from 0 to 1.
     remote_share: Option<f64>,
     /// The adapter near its GPU.
-    nic: Option<&'s PlacedNic>,
+    nic: Option<PlacedNic>,
     /// The variables that tell it of an adapter.
     nic_variables: &'s BTreeMap<String, String>,
     threads: &'s Threads,
@@ -64,6 +65,11 @@ struct Finding<'s> {
     text: &'s str,
 }
 
+fn nic(near: NearNic) -> PlacedNic {
+    let level = near.level.word().to_owned();
+    PlacedNic { name: near.name, pci_address: near.pci, level, source: near.source, variables: near.variables }
+}
+
 /// The document's bytes.
 pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
     let both = shown.seen.iter().zip(&shown.judgement.ranks).enumerate();
@@ -75,7 +81,7 @@ pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
         closeness: judged.closeness.map(|closeness| closeness.name()),
         reason: &judged.why,
         remote_share: shown.remote_share(at),
-        nic: shown.nics.get(at).and_then(Option::as_ref),
+        nic: shown.nics.get(at).cloned().flatten().map(nic),
         nic_variables: &seen.nic_variables,
         threads: &seen.threads,
         seen: &seen.running,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use placement::Situation;
 use placement::judge::{Observed, Pool};
+use placement::nic;
 use ranks::{Launch, Launcher};
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
@@ -14,7 +15,6 @@ use topo::running::{NoProcess, Running, Threads, UsableGpus, Who, environment, r
 use topo::{Topology, ancestor};
 
 use super::machine::Machine;
-use crate::place::nic;
 
 /// Where a policy is from that a pasted launch line gives.
 pub const LAUNCH_LINE: &str = "the launch line";

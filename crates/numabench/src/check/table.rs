@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use placement::judge::{Finding, Ipc, Judgement, Placed};
-use report::place::PlacedNic;
+use placement::nic::{self, NearNic};
 use stats::{IdSet, PciAddress};
 use topo::Topology;
 use topo::model::Source;
 
 use super::seen::Seen;
 use super::threads;
-use crate::place::nic;
 
 /// What is shown of a node.
 pub struct Shown<'s> {
@@ -32,7 +31,7 @@ pub struct Shown<'s> {
     /// The code's meaning.
     pub placed: Placed,
     /// The adapter near the GPU of each rank; none where it has no GPU or several.
-    pub nics: &'s [Option<PlacedNic>],
+    pub nics: &'s [Option<NearNic>],
     /// Whether each group of threads has a row.
     pub threads: bool,
     /// What is to be known beside what was found.
@@ -89,7 +88,7 @@ pub fn table(shown: &Shown<'_>) -> String {
             pages(seen, shown.remote_share(*rank)),
             gpus(shown, seen),
             judged.closeness.map_or("-", |closeness| closeness.text()).to_owned(),
-            nic.map_or_else(|| "-".to_owned(), |nic| format!("{} {}", nic.name, nic.level)),
+            nic.map_or_else(|| "-".to_owned(), |nic| format!("{} {}", nic.name, nic.level.word())),
         ]
     });
     let rows: Vec<[String; 8]> = std::iter::once(heads).chain(rows).collect();

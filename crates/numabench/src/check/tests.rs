@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use placement::Situation;
 use placement::judge::{Kind, Placed, judge};
+use placement::nic::NearNic;
 use ranks::Launcher;
-use report::place::PlacedNic;
 use stats::IdSet;
 use topo::Cgroup;
+use topo::pci_path::PciLevel;
 use topo::process::{MemoryPolicy, PolicyMode};
 use topo::running::{ClosedGpu, NodePages, Pages, Running, ThreadGroup, Threads, UsableGpus};
 use topo::visibility::Visible;
@@ -131,7 +132,7 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
 }
 
 /// What the table says of these on the small machine, with these adapters.
-fn shown(seen: &[Seen], nics: &[Option<PlacedNic>], threads: bool, missing: &str) -> String {
+fn shown(seen: &[Seen], nics: &[Option<NearNic>], threads: bool, missing: &str) -> String {
     let topology = machine();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool(seen), &observed);
@@ -161,10 +162,10 @@ fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
     one.nic_variables = BTreeMap::from([("UCX_NET_DEVICES".to_owned(), "mlx5_3:1".to_owned())]);
     one.omp_threads = Some(8);
     one.running.gpus.closed = vec![ClosedGpu { pci: address(3), why: "/dev/kfd is of user 0".to_owned() }];
-    let near = PlacedNic {
+    let near = NearNic {
         name: "mlx5_0".to_owned(),
-        pci_address: address(0),
-        level: "PIX".to_owned(),
+        pci: address(0),
+        level: PciLevel::Pix,
         source: "PCI".to_owned(),
         variables: Vec::new(),
     };

@@ -9,8 +9,8 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use placement::judge::{Finding, Judgement, Kind, Placed, Pool, judge};
+use placement::nic::{self, NearNic};
 use ranks::{Launch, Launcher};
-use report::place::PlacedNic;
 use stats::{IdSet, PciAddress};
 use topo::gpu_users::gpu_users;
 use topo::running::having_open;
@@ -26,7 +26,6 @@ use crate::cmd::exec::not_started;
 use crate::document::hostname;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::place::nic;
 use crate::terminal;
 
 /// Runs the command.
@@ -235,7 +234,7 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
 }
 
 /// The adapter near the GPU of each that has one GPU.
-fn nics(machine: &Machine, seen: &[Seen]) -> Vec<Option<PlacedNic>> {
+fn nics(machine: &Machine, seen: &[Seen]) -> Vec<Option<NearNic>> {
     let only = |seen: &Seen| match seen.running.gpus.devices.as_deref() {
         Some([one]) => one.pci,
         _ => None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::exec::{Asked, ExecError, MemoryWish, StartError, Wish, become_program, bind, plan, report};
-use placement::{SelectionError, TargetId};
+use placement::{SelectionError, TargetId, nic};
 use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
 
@@ -11,7 +11,6 @@ use crate::args::exec::{Exec, ExecMembind, Nic, Sees};
 use crate::document::hostname;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::place::nic;
 use crate::place::saved::Saved;
 use crate::terminal;
 

@@ -1,13 +1,14 @@
 //! From what was planned, read back or measured to the placement document: every field of it is filled here, and nowhere else.
 
+use placement::nic::{self, NearNic};
 use placement::{Dialect, Selection, Situation, Strategy, TargetId, say};
 use report::PlaceDocument;
-use report::place::{Candidate, Line, Machine, Place, PlacedGpu, SCHEMA, schema_version};
+use report::place::{Candidate, Line, Machine, Place, PlacedGpu, PlacedNic, SCHEMA, schema_version};
 use topo::model::Rung;
 use topo::{Survey, Topology};
 
 use super::candidates::{self, Found, Way};
-use super::{nic, situation};
+use super::situation;
 use crate::args;
 use crate::began::Began;
 use crate::document::collect::locality;
@@ -83,13 +84,18 @@ fn place(survey: &Survey, at: &placement::Place) -> Place {
             TargetId::Gpu(_) => None,
         }),
         nic: target.and_then(|target| match target.id {
-            TargetId::Gpu(pci) => nic::near(&survey.interconnect, pci),
+            TargetId::Gpu(pci) => nic::near(&survey.interconnect, pci).map(nic),
             TargetId::Node(_) => None,
         }),
         locality: at.verdict.as_ref().map(|verdict| locality(verdict.closeness)),
         rung: at.rung.map(|rung| rung_name(rung).to_owned()),
         why: at.why.clone(),
     }
+}
+
+fn nic(near: NearNic) -> PlacedNic {
+    let level = near.level.word().to_owned();
+    PlacedNic { name: near.name, pci_address: near.pci, level, source: near.source, variables: near.variables }
 }
 
 fn line(topology: &Topology, found: &Found, dialect: Dialect, situation: &Situation) -> Line {

@@ -6,13 +6,30 @@
 
 use std::collections::BTreeMap;
 
-use exec::Variable;
-use report::place::PlacedNic;
 use stats::PciAddress;
 use topo::interconnect::Interconnect;
+use topo::pci_path::PciLevel;
 
-/// The adapter near the GPU at this address.
-pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<PlacedNic> {
+/// A variable to set, and its value.
+type Variable = (&'static str, String);
+
+/// A network adapter near a GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearNic {
+    /// What the kernel calls it (`mlx5_0`, `hsn0`).
+    pub name: String,
+    /// Its PCI address.
+    pub pci: PciAddress,
+    /// What lies between it and the GPU.
+    pub level: PciLevel,
+    /// Who says so.
+    pub source: String,
+    /// Variables by which communication libraries are told to take it, as `NAME=value`.
+    pub variables: Vec<String>,
+}
+
+/// The adapter near the GPU at this address; `None` where none is known to be near.
+pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<NearNic> {
     let names = |pci| -> Vec<&str> {
         interconnect.near_adapters(pci).into_iter().filter_map(|(nic, ..)| nic.name.as_deref()).collect()
     };
@@ -23,11 +40,11 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<PlacedNic> {
     let adapters = interconnect.near_adapters(gpu);
     let (nic, level, source) = *adapters.get(turn % adapters.len().max(1))?;
     let name = nic.name.clone()?;
-    Some(PlacedNic {
+    Some(NearNic {
         variables: variables(&name).into_iter().map(|(name, value)| format!("{name}={value}")).collect(),
         name,
-        pci_address: nic.pci,
-        level: level.word().to_owned(),
+        pci: nic.pci,
+        level,
         source: source.to_owned(),
     })
 }
@@ -74,7 +91,7 @@ pub fn of_adapters(variables: BTreeMap<String, String>) -> BTreeMap<String, Stri
 }
 
 /// The variables that name other adapters than this one, as `NAME=value`. What excludes (`^`) or leaves the choice to the library names none.
-pub fn elsewhere(near: &PlacedNic, set: &BTreeMap<String, String>) -> Vec<String> {
+pub fn elsewhere(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> {
     let wanted = |(variable, value): &(&str, String)| {
         let told = set.get(*variable).filter(|told| !told.trim().is_empty() && !told.starts_with('^'))?;
         // `mlx5_0:1` and `=mlx5_0` name mlx5_0, and NCCL takes `mlx5` for all that begin with it.
@@ -113,7 +130,7 @@ mod tests {
         let survey = topo::survey_xml(std::path::Path::new(&file))?;
         let one = |gpu: &topo::model::Gpu| {
             near(&survey.interconnect, gpu.pci)
-                .map_or_else(|| "-".to_owned(), |nic| format!("{} {}", nic.name, nic.level))
+                .map_or_else(|| "-".to_owned(), |nic| format!("{} {}", nic.name, nic.level.word()))
         };
         Ok(survey.topology.gpus.iter().map(one).collect())
     }
@@ -145,10 +162,10 @@ mod tests {
 
     #[test]
     fn a_variable_that_names_another_adapter_is_told_and_one_that_leaves_the_choice_is_not() {
-        let near = |name: &str| PlacedNic {
+        let near = |name: &str| NearNic {
             name: name.to_owned(),
-            pci_address: PciAddress { domain: 0, bus: 1, device: 0, function: 0 },
-            level: "PIX".to_owned(),
+            pci: PciAddress { domain: 0, bus: 1, device: 0, function: 0 },
+            level: PciLevel::Pix,
             source: "PCI".to_owned(),
             variables: Vec::new(),
         };
