@@ -6,6 +6,11 @@ use crate::gpu_class::AMD;
 use crate::model::{Core, Gpu, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology};
 
 impl Topology {
+    /// The machine's name as documents and messages have it, also where it has none.
+    pub fn host(&self) -> String {
+        self.hostname.clone().unwrap_or_else(|| "a host without a name".to_owned())
+    }
+
     /// The PU with this OS index, also one that is offline or not allowed.
     pub fn pu(&self, os_index: u32) -> Option<&Pu> {
         self.pus.iter().find(|pu| pu.os_index == os_index)

@@ -23,7 +23,6 @@ use crate::check::seen::{self, Seen};
 use crate::check::table::Shown;
 use crate::check::{bandwidth, document, fix, key, table};
 use crate::cmd::exec::not_started;
-use crate::document::hostname;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
@@ -187,7 +186,7 @@ fn show(args: &Check, machine: &Machine, group: &Group) -> Result<Exit, Fault> {
     let complete = group.missing.is_empty();
     let nobody = seen.is_empty();
     let placed = if complete && !nobody { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
-    let host = hostname(&machine.here.topology);
+    let host = machine.here.topology.host();
     let (launcher, situation) = (group.launcher, seen::situation(machine, seen));
     let fix = fix::lines(&fix::Case {
         topology,

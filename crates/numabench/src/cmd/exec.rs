@@ -8,7 +8,6 @@ use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
 
 use crate::args::exec::{Exec, ExecMembind, Nic, Sees};
-use crate::document::hostname;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::place::saved::Saved;
@@ -39,7 +38,7 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         let place = Place { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
         setup.variables.push((ASKED, place.text()));
     }
-    let host = hostname(&start.topology);
+    let host = start.topology.host();
     if args.print {
         terminal::print(report::assignments(&setup, &host).as_bytes())?;
         return Ok(Exit::Ok);

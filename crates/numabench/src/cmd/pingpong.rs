@@ -11,7 +11,7 @@ use crate::args::Pingpong;
 use crate::backends;
 use crate::began::Began;
 use crate::document::part::Local;
-use crate::document::{self, Facts, hostname, verdict};
+use crate::document::{self, Facts, verdict};
 use crate::document_journal::{DocumentJournal, Output};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -43,7 +43,7 @@ fn alone(args: &Pingpong) -> Result<Exit, Fault> {
     let signals = Signals::catch()?;
     let machine = topo::environment::probe();
     let timer = ::pingpong::clock::measure();
-    let hosts = [hostname(&topology)];
+    let hosts = [topology.host()];
     let local =
         Local { topology: &topology, found: &found, machine: &machine, timer, plan: &plan, node: 0, hosts: &hosts };
     let ranks: Vec<usize> = plan.ranks.iter().map(|rank| rank.rank).collect();

@@ -6,7 +6,7 @@ use report::environment::Environment;
 use report::rank::{ChosenBy as By, Locality, Placement, Rank};
 
 use super::part::{Local, Part};
-use super::{devices, environment, hostname, nodes, probe_text};
+use super::{devices, environment, nodes, probe_text};
 use crate::backends::Found;
 
 impl Local<'_> {
@@ -40,7 +40,7 @@ impl Local<'_> {
             rank: plan.rank as u32,
             node: self.node as u32,
             node_rank: node_rank as u32,
-            host: hostname(self.topology),
+            host: self.topology.host(),
             process_id: std::process::id(),
             thread_id: None,
             visible_devices: Some(self.found.platform.devices().len() as u32),

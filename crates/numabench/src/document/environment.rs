@@ -4,7 +4,6 @@ use report::environment::{Distances, Environment, NodeKind, NumaNode, Package, P
 use stats::flag::TimerFacts;
 use topo::environment::ProbeValue;
 
-use super::hostname;
 use crate::document::part::Local;
 
 pub(super) fn environment(local: &Local) -> Environment {
@@ -29,7 +28,7 @@ pub(super) fn environment(local: &Local) -> Environment {
     };
     let distances = topology.distances.as_ref();
     Environment {
-        hostname: hostname(topology),
+        hostname: topology.host(),
         probes: probes(local.machine),
         variables: local.machine.variables.clone(),
         timer: timer(local.timer),

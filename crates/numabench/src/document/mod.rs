@@ -17,7 +17,6 @@ use pingpong::{RunConfig, RunState, TimeSpent};
 use report::document::{Document, Level, Message, Platform, SCHEMA, schema_version};
 use report::environment::Environment;
 use report::launch::{Launch, MissingRank};
-use topo::Topology;
 use topo::environment::ProbeValue;
 
 use crate::args::Pingpong;
@@ -109,10 +108,6 @@ fn probe_text(value: &ProbeValue) -> String {
         ProbeValue::Text(text) => text.clone(),
         ProbeValue::Number(number) => number.to_string(),
     }
-}
-
-pub(crate) fn hostname(topology: &Topology) -> String {
-    topology.hostname.clone().unwrap_or_else(|| "a host without a name".to_owned())
 }
 
 /// What the user should know beside the numbers.

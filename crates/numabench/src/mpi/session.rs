@@ -24,7 +24,6 @@ use super::place::{on_node, place};
 use super::traffic::Counters;
 use crate::args::mpi::{Level, Mpi as Args, Pairs, Pattern as Asked};
 use crate::backends::{self, Found};
-use crate::document::hostname;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::launched::{Agreement, Refusal, said_once, start};
@@ -201,7 +200,7 @@ impl Rank<'_> {
         let process = Identity::own();
         RankFacts {
             rank,
-            host: hostname(self.topology),
+            host: self.topology.host(),
             process: (process.pid, process.start, process.namespace),
             pu: self.assigned.plan.pu,
             memory_node: self.assigned.plan.memory_node,

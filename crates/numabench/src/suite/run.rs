@@ -15,7 +15,7 @@ use crate::args::measuring::Measuring;
 use crate::backends::Found;
 use crate::began::Began;
 use crate::document::part::Local;
-use crate::document::{hostname, verdict};
+use crate::document::verdict;
 use crate::document_journal::{DocumentJournal, Output};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -100,7 +100,7 @@ fn with_facts<T>(
 ) -> T {
     let machine = topo::environment::probe();
     let timer = engine::clock::measure();
-    let hosts = [hostname(topology)];
+    let hosts = [topology.host()];
     let plan = &experiment.places;
     let local = Local { topology, found, machine: &machine, timer, plan, node: 0, hosts: &hosts };
     let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
