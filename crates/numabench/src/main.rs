@@ -6,7 +6,6 @@
 mod args;
 mod backends;
 mod began;
-mod check;
 mod cmd;
 mod config;
 mod document;

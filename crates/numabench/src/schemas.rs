@@ -34,7 +34,7 @@ mod tests {
     use report::versioned::Versioned;
 
     use super::*;
-    use crate::check::document::{CHECK, Document as Check};
+    use check::document::{CHECK, Document as Check};
 
     /// The schema of a document of this version.
     fn schema_of<T: JsonSchema>(version: Version, what: &str) -> String {

@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
     ("exchange", &["device", "engine", "ranks", "stats"]),
     ("exec", &["placement", "ranks", "stats", "topo"]),
+    ("check", &["exec", "placement", "ranks", "report", "stats", "topo"]),
     ("report", &["stats"]),
     ("results", &["report", "stats"]),
     ("trial", &["ranks", "report", "stats", "topo"]),

@@ -2,6 +2,7 @@
 
 pub mod baseline;
 pub mod check;
+pub mod check_bandwidth;
 pub mod compare;
 pub mod completions;
 pub mod contend;

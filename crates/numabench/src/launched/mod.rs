@@ -97,7 +97,7 @@ pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
 /// be lost. Who is still there afterwards has a first one that is late, and tells it too; under launchers that end nobody it would be told by
 /// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once.
 pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
-    if launch.speaks() || !crate::check::is_started(launch) {
+    if launch.speaks() || !check::is_started(launch) {
         return fault;
     }
     std::thread::sleep(FIRST_SPEAKS);

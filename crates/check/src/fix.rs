@@ -12,7 +12,7 @@ use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 
-use super::seen::Seen;
+use crate::seen::Seen;
 
 /// What is known where a fix is looked for.
 pub struct Case<'c> {

@@ -17,7 +17,7 @@ use topo::visibility::Visible;
 use super::fix::{Case, lines};
 use super::seen::{Seen, pool};
 use super::table::{Shown, table};
-use crate::check::written_machine::{address, machine, set};
+use crate::written_machine::{address, machine, set};
 
 /// Rank `rank` on these PUs with these GPUs.
 fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {

@@ -12,8 +12,8 @@ use serde::Serialize;
 use stats::IdSet;
 use topo::running::{Running, Threads};
 
-use super::seen::Seen;
-use super::table::Shown;
+use crate::seen::Seen;
+use crate::table::Shown;
 
 /// `check --json`.
 pub const CHECK: Version = Version { schema: "numabench.check", major: 1, minor: 0 };
@@ -71,7 +71,7 @@ fn nic(near: NearNic) -> PlacedNic {
 }
 
 /// The document's bytes.
-pub fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
+pub(crate) fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
     let both = shown.seen.iter().zip(&shown.judgement.ranks).enumerate();
     let ranks = both.map(|(at, (seen, judged))| Rank {
         name: seen.name(),

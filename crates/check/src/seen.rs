@@ -14,7 +14,7 @@ use topo::process::PolicyMode;
 use topo::running::{NoProcess, Running, Threads, UsableGpus, Who, environment, running, threads};
 use topo::{Topology, ancestor};
 
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// Where a policy is from that a pasted launch line gives.
 pub const LAUNCH_LINE: &str = "the launch line";

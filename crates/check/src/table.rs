@@ -9,8 +9,8 @@ use stats::{IdSet, PciAddress};
 use topo::Topology;
 use topo::model::Source;
 
-use super::seen::Seen;
-use super::threads;
+use crate::seen::Seen;
+use crate::threads;
 
 /// What is shown of a node.
 pub struct Shown<'s> {

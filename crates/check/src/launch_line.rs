@@ -19,7 +19,7 @@ use topo::running::{Pages, Running, Threads, UsableGpus};
 use topo::visibility::Visible;
 use topo::{Cgroup, Topology};
 
-use super::seen::{LAUNCH_LINE, Seen};
+use crate::seen::{LAUNCH_LINE, Seen};
 
 /// The line cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Lines as people paste them, on the small machine of `exec`'s tests.
 
 use super::*;
-use crate::check::written_machine::{address, machine};
+use crate::written_machine::{address, machine};
 
 type Placed = Vec<(String, Vec<u8>)>;
 

@@ -6,10 +6,18 @@
 use std::path::Path;
 
 use topo::interconnect::Interconnect;
-use topo::{Start, Survey, Topology};
+use topo::{Start, Survey, TopoError, Topology};
 
-use crate::exit::Exit;
-use crate::fault::Fault;
+/// A machine cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// The saved one.
+    #[error(transparent)]
+    Saved(TopoError),
+    /// This one.
+    #[error(transparent)]
+    Here(TopoError),
+}
 
 /// What was read.
 pub struct Machine {
@@ -20,10 +28,13 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads this machine, and the saved one where there is one.
-    pub fn read(input: Option<&Path>) -> Result<Self, Fault> {
-        let saved = input.map(topo::survey_xml).transpose().map_err(Fault::usage)?;
-        let here = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
+    /// Reads this machine, and the saved one of this hwloc XML file where there is one.
+    ///
+    /// # Errors
+    /// [`MachineError`], which says whose reading failed.
+    pub fn read(input: Option<&Path>) -> Result<Self, MachineError> {
+        let saved = input.map(topo::survey_xml).transpose().map_err(MachineError::Saved)?;
+        let here = topo::start().map_err(MachineError::Here)?;
         Ok(Self { here, saved })
     }
 

@@ -1,0 +1,30 @@
+//! What is to be looked at.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ranks::Launch;
+
+/// Whom to look at, and how.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Whom.
+    pub whom: Whom,
+    /// The saved hwloc XML file of the machine that they are judged by; `None`: this machine.
+    pub input: Option<PathBuf>,
+    /// How long the ranks of a node wait for each other.
+    pub wait: Duration,
+}
+
+/// Whom to look at.
+#[derive(Clone, Debug)]
+pub enum Whom {
+    /// This process, and the ranks that were launched with it on this node.
+    Launch(Launch),
+    /// The ranks that this line would start; it is not run.
+    Line(String),
+    /// The running processes of these numbers.
+    Processes(Vec<u32>),
+    /// All processes here that use a GPU.
+    GpuUsers,
+}

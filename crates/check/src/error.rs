@@ -1,0 +1,27 @@
+//! Why nothing can be said of a placement.
+
+use topo::running::NoProcess;
+
+use crate::launch_line::LineError;
+use crate::machine::MachineError;
+use crate::rendezvous::RendezvousError;
+
+/// Those that were asked for cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// This machine, or the saved one.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The launch line cannot be judged.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// A process that was named.
+    #[error(transparent)]
+    Process(NoProcess),
+    /// This process.
+    #[error(transparent)]
+    Itself(NoProcess),
+    /// The ranks of this node cannot meet.
+    #[error(transparent)]
+    Meeting(#[from] RendezvousError),
+}

@@ -1,0 +1,143 @@
+//! Those that are judged together: the ranks of this process's launch on this node, those of a line that is not run, or running processes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ranks::{Launch, Launcher};
+use stats::IdSet;
+use topo::gpu_users::{GpuUsers, gpu_users};
+use topo::running::{NoProcess, having_open};
+
+use crate::error::CheckError;
+use crate::key::key;
+use crate::launch_line;
+use crate::machine::Machine;
+use crate::rendezvous::{First, Place, missing};
+use crate::seen::Seen;
+
+/// The ranks that are judged together.
+pub struct Group {
+    /// In order.
+    pub seen: Vec<Seen>,
+    /// Ranks of the node that did not come, by their number on it.
+    pub missing: IdSet,
+    /// What started them; `None`: they are running processes that were looked at.
+    pub launcher: Option<Launcher>,
+    /// What started the ranks, and in which job, in words.
+    pub words: String,
+    /// What is to be known beside what is found.
+    pub notes: Vec<String>,
+}
+
+/// Where a group is judged.
+pub enum Met {
+    /// In this process; those others of the node wait to be answered.
+    Here(Group, Option<First>),
+    /// In the node's first rank, which says to end with this code.
+    Elsewhere(u8),
+}
+
+impl Met {
+    /// A group that nobody waits for.
+    pub fn alone(group: Group) -> Self {
+        Self::Here(group, None)
+    }
+}
+
+impl Group {
+    /// The ranks that a line would start.
+    ///
+    /// # Errors
+    /// [`CheckError::Line`].
+    pub fn of_line(line: &str, machine: &Machine) -> Result<Self, CheckError> {
+        let launched = launch_line::read(line, machine.judged_by())?;
+        let count = launched.ranks.len();
+        let words = format!("{count} {} of the line, which is not run", if count == 1 { "rank" } else { "ranks" });
+        Ok(Self::whole(launched.ranks, Some(launched.launcher), words))
+    }
+
+    /// Running processes that were named, looked at from outside.
+    ///
+    /// # Errors
+    /// [`CheckError::Process`]: one of them cannot be looked at.
+    pub fn of_processes(pids: &[u32], machine: &Machine) -> Result<Self, CheckError> {
+        let users = gpu_users(machine.judged_by());
+        let seen = looked_at(pids, machine, &users).collect::<Result<_, _>>().map_err(CheckError::Process)?;
+        Ok(Self::from_outside(seen, machine, users))
+    }
+
+    /// All running processes that use a GPU, by the drivers' lists, else by who has a GPU's device file open.
+    pub fn of_gpu_users(machine: &Machine) -> Self {
+        let users = gpu_users(machine.judged_by());
+        let pids = if users.asked.is_empty() { having_open(machine.judged_by()) } else { users.pids() };
+        // Of those that nobody named one may have ended meanwhile.
+        let seen = looked_at(&pids, machine, &users).filter_map(Result::ok).collect();
+        Self::from_outside(seen, machine, users)
+    }
+
+    fn from_outside(seen: Vec<Seen>, machine: &Machine, users: GpuUsers) -> Self {
+        let how = match &users.asked[..] {
+            _ if machine.judged_by().gpus.is_empty() => String::new(),
+            [] => ", GPUs by device files and variables".to_owned(),
+            asked => format!(", GPUs by the list of processes of {}", asked.join(" and ")),
+        };
+        let words = match seen.len() {
+            0 => format!("no process here uses a GPU{how}"),
+            1 => format!("a process looked at from outside{how}"),
+            count => format!("{count} processes looked at from outside{how}"),
+        };
+        Self { notes: users.silent, ..Self::whole(seen, None, words) }
+    }
+
+    /// This process, or all ranks of this launch on this node, which wait this long for each other.
+    ///
+    /// # Errors
+    /// [`CheckError::Itself`] and [`CheckError::Meeting`].
+    pub fn of_launch(launch: &Launch, machine: &Machine, wait: Duration) -> Result<Met, CheckError> {
+        let own = Seen::of_this(machine, launch).map_err(CheckError::Itself)?;
+        let launcher = Some(launch.launcher);
+        let (rank, size) = match (launch.local_rank, launch.local_size) {
+            (Some(rank), Some(size)) if rank < size => (rank, size),
+            _ => {
+                let name = launch.launcher.name();
+                let words = format!("one process of {name}; how many it started on this node is not known");
+                return Ok(Met::alone(Self::whole(vec![own], launcher, words)));
+            }
+        };
+        let words = in_words(launch, machine, size);
+        if size == 1 {
+            return Ok(Met::alone(Self::whole(vec![own], launcher, words)));
+        }
+        let place = Place::of(&key(launch), wait);
+        if rank > 0 {
+            return Ok(Met::Elsewhere(place.join(rank, &own)?));
+        }
+        let mut first = place.first()?;
+        let mut said: BTreeMap<usize, Seen> = first.gather(size);
+        said.insert(rank, own);
+        let missing = missing(&said, size);
+        let group = Self { missing, ..Self::whole(said.into_values().collect(), launcher, words) };
+        Ok(Met::Here(group, Some(first)))
+    }
+
+    /// Those of whom nobody is missing and nothing more is to be known.
+    fn whole(seen: Vec<Seen>, launcher: Option<Launcher>, words: String) -> Self {
+        Self { seen, missing: IdSet::default(), launcher, words, notes: Vec::new() }
+    }
+}
+
+fn looked_at(pids: &[u32], machine: &Machine, users: &GpuUsers) -> impl Iterator<Item = Result<Seen, NoProcess>> {
+    pids.iter().map(|pid| Seen::of_pid(machine, *pid, users))
+}
+
+/// `4 ranks of srun here, Slurm job 7, step 0`.
+fn in_words(launch: &Launch, machine: &Machine, size: usize) -> String {
+    let ranks = match (launch.launcher, size) {
+        (Launcher::Nobody, 1) => "this process".to_owned(),
+        (Launcher::Nobody, size) => format!("{size} ranks here"),
+        (launcher, 1) => format!("1 rank of {} here", launcher.name()),
+        (launcher, size) => format!("{size} ranks of {} here", launcher.name()),
+    };
+    let step = machine.here.step.as_ref().map(|step| format!(", Slurm job {}, step {}", step.job, step.step));
+    ranks + &step.unwrap_or_default()
+}

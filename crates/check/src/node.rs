@@ -1,0 +1,138 @@
+//! What is said of the ranks of one node: the judgement, the code's meaning, the adapters near their GPUs, and the lines that put it right.
+
+use std::time::Duration;
+
+use placement::judge::{Finding, Judgement, Kind, Placed, Pool, judge};
+use placement::nic::{self, NearNic};
+use report::render::JsonError;
+use stats::PciAddress;
+
+use crate::group::Group;
+use crate::machine::Machine;
+use crate::rendezvous::First;
+use crate::seen::{self, Seen};
+use crate::table::{Shown, table};
+use crate::{document, fix};
+
+/// One node, judged.
+pub struct Node {
+    host: String,
+    machine: Machine,
+    group: Group,
+    judgement: Judgement,
+    placed: Placed,
+    nics: Vec<Option<NearNic>>,
+    fix: Vec<String>,
+    waited: Duration,
+    others: Option<First>,
+}
+
+impl Node {
+    /// Judges those of this group.
+    pub(crate) fn judge(machine: Machine, group: Group, others: Option<First>, waited: Duration) -> Self {
+        let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
+        let (pool, judgement) = judged(&machine, seen);
+        let complete = group.missing.is_empty();
+        let placed =
+            if complete && !seen.is_empty() { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
+        let host = machine.here.topology.host();
+        let fix = fix::lines(&fix::Case {
+            topology,
+            pool: &pool,
+            seen,
+            judgement: &judgement,
+            launcher: group.launcher,
+            host: &host,
+            situation: seen::situation(&machine, seen),
+            complete,
+        });
+        let nics = nics(&machine, seen);
+        Self { host, machine, group, judgement, placed, nics, fix, waited, others }
+    }
+
+    /// How they are placed, all in all: ranks that did not come are unknown ones.
+    pub fn placed(&self) -> Placed {
+        self.placed
+    }
+
+    /// What was seen of each, in order.
+    pub fn seen(&self) -> &[Seen] {
+        &self.group.seen
+    }
+
+    /// What is said of them.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
+
+    /// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
+    pub fn fix(&self) -> &[String] {
+        &self.fix
+    }
+
+    /// The finding and what puts it right, then the table and the reasons, with a newline at its end; a row for each group of `threads` on demand.
+    pub fn table(&self, threads: bool) -> String {
+        table(&self.shown(threads))
+    }
+
+    /// The same as a document, in JSON: each rank with all its threads.
+    ///
+    /// # Errors
+    /// [`JsonError`]: a float is not finite.
+    pub fn json(&self) -> Result<Vec<u8>, JsonError> {
+        document::bytes(&self.shown(true))
+    }
+
+    /// Tells the node's other ranks, where some wait, the code that they end with.
+    pub fn answer(self, code: u8) {
+        self.others.into_iter().for_each(|others| others.answer(code));
+    }
+
+    fn shown(&self, threads: bool) -> Shown<'_> {
+        Shown {
+            host: &self.host,
+            launch: &self.group.words,
+            topology: self.machine.judged_by(),
+            seen: &self.group.seen,
+            missing: &self.group.missing,
+            judgement: &self.judgement,
+            waited: self.waited,
+            placed: self.placed,
+            nics: &self.nics,
+            threads,
+            notes: &self.group.notes,
+            fix: &self.fix,
+        }
+    }
+}
+
+/// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.
+fn judged(machine: &Machine, seen: &[Seen]) -> (Pool, Judgement) {
+    let topology = machine.judged_by();
+    let observed: Vec<_> = seen.iter().map(|seen| seen.observed(topology)).collect();
+    let pool = seen::pool(seen);
+    let judgement = judge(topology, &pool, &observed);
+    let is_open = |found: &Finding| found.kind == Kind::FarFromGpu && found.weight == Placed::Unknown;
+    match &machine.saved {
+        Some(saved) if judgement.findings.iter().any(is_open) => {
+            let pool = Pool { pus: pool.pus.or(&saved.topology.allowed.pus), ..pool };
+            let judgement = judge(topology, &pool, &observed);
+            (pool, judgement)
+        }
+        _ => (pool, judgement),
+    }
+}
+
+/// The adapter near the GPU of each that has one GPU.
+fn nics(machine: &Machine, seen: &[Seen]) -> Vec<Option<NearNic>> {
+    let only = |seen: &Seen| match seen.running.gpus.devices.as_deref() {
+        Some([one]) => one.pci,
+        _ => None,
+    };
+    let gpus: Vec<Option<PciAddress>> = seen.iter().map(only).collect();
+    if gpus.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let Some(interconnect) = machine.interconnect() else { return Vec::new() };
+    gpus.into_iter().map(|gpu| nic::near(&interconnect, gpu?)).collect()
+}

@@ -1,0 +1,47 @@
+//! The crate from outside, as another program would use it: ranks that meet, and what cannot be looked at.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use check::launch_line::LineError;
+use check::machine::MachineError;
+use check::{Asked, CheckError, Looked, Whom, look};
+use ranks::Launch;
+
+type Done = Result<(), Box<dyn std::error::Error>>;
+
+fn asked(whom: Whom) -> Asked {
+    Asked { whom, input: None, wait: Duration::from_secs(20) }
+}
+
+/// Rank `rank` of two that nobody launched.
+fn of_two(rank: usize) -> Result<Asked, ranks::NoSuchRank> {
+    Ok(asked(Whom::Launch(Launch::sensed(|_| None).told(Some(rank), Some(2))?)))
+}
+
+#[test]
+fn the_first_rank_judges_both_and_the_other_ends_as_it_is_told() -> Done {
+    let (first, second) = (of_two(0)?, of_two(1)?);
+    thread::scope(|scope| {
+        let other = scope.spawn(move || look(&second));
+        let Looked::Judged(node) = look(&first)? else { return Err("the first rank was told a code".into()) };
+        assert_eq!(node.seen().len(), 2);
+        assert!(node.table(false).contains("judged: 2 ranks here"), "{}", node.table(false));
+        node.answer(5);
+        let other = other.join().map_err(|_| "the other rank panicked")??;
+        assert!(matches!(other, Looked::Told(5)), "the other rank was not told the first one's code");
+        Ok(())
+    })
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_an_error_that_says_whose_fault_it_is() {
+    let refused = |asked: &Asked| look(asked).err();
+    let saved = Asked { input: Some(PathBuf::from("/nowhere.xml")), ..asked(Whom::GpuUsers) };
+    assert!(matches!(refused(&saved), Some(CheckError::Machine(MachineError::Saved(_)))));
+    assert!(matches!(refused(&asked(Whom::Processes(vec![u32::MAX]))), Some(CheckError::Process(_))));
+    let line = |line: &str| refused(&asked(Whom::Line(line.to_owned())));
+    assert!(matches!(line("srun -n2 a.out"), Some(CheckError::Line(LineError::NotSaid(_)))));
+    assert!(matches!(line("srun -n two a.out"), Some(CheckError::Line(LineError::Value { .. }))));
+}
