@@ -17,7 +17,6 @@ mod exit;
 mod fault;
 mod launched;
 mod mpi;
-mod place;
 mod plan;
 mod plugins;
 mod progress;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pingpong::{RunConfig, check_budget};
+use pingpong::{RunConfig, check_budget, device_bytes};
 use placement::Plan;
 use report::sink::Sink;
 use topo::Topology;
@@ -29,14 +29,5 @@ pub fn open(args: &Pingpong) -> Result<Option<Sink>, Fault> {
 /// Whether the memory asked for by the ranks of this node is there.
 pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Found) -> Result<(), Fault> {
     let host = |node| topology.memory_bytes(node);
-    check_budget(config, plan, host, |target| device_bytes(found, target)).map_err(Fault::usage)
-}
-
-/// The memory of a GPU, bytes.
-pub fn device_bytes(found: &Found, target: placement::TargetId) -> Option<u64> {
-    let wanted = |facts: &&device::DeviceFacts| match (facts.id, target) {
-        (device::DeviceId::Pci(a), placement::TargetId::Gpu(b)) => a == b,
-        _ => false,
-    };
-    found.platform.devices().iter().find(wanted).map(|facts| facts.total_bytes)
+    check_budget(config, plan, host, |target| device_bytes(&*found.platform, target)).map_err(Fault::usage)
 }

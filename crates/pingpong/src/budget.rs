@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use device::MemoryKind;
+use device::{DeviceFacts, DeviceId, MemoryKind, Platform};
 use placement::{Plan, TargetId};
 
 use crate::config::RunConfig;
@@ -65,6 +65,15 @@ pub fn check_budget(
         fits(format!("GPU {device}"), device_bytes(device), &needs, "one area, two with --direction bidir")?;
     }
     Ok(())
+}
+
+/// The memory of a GPU, bytes; `None` where the platform shows no such GPU.
+pub fn device_bytes(platform: &dyn Platform, target: TargetId) -> Option<u64> {
+    let wanted = |facts: &&DeviceFacts| match (facts.id, target) {
+        (DeviceId::Pci(a), TargetId::Gpu(b)) => a == b,
+        _ => false,
+    };
+    platform.devices().iter().find(wanted).map(|facts| facts.total_bytes)
 }
 
 /// Bytes each rank needs in one place.

@@ -28,7 +28,7 @@ mod site;
 mod suite;
 mod work;
 
-pub use budget::{BudgetError, check_budget};
+pub use budget::{BudgetError, check_budget, device_bytes};
 pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cell, Cells};
 pub use config::{RunConfig, TimingChoice};

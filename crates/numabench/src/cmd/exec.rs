@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::exec::{Asked, ExecError, MemoryWish, StartError, Wish, become_program, bind, plan, report};
+use ::place::Saved;
 use placement::{SelectionError, TargetId, nic};
 use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
@@ -10,7 +11,6 @@ use trial::eyes::{ASKED, Asked as Place, MARK};
 use crate::args::exec::{Exec, ExecMembind, Nic, Sees};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::place::saved::Saved;
 use crate::terminal;
 
 /// Runs the command. It comes back only where the program is not started.
@@ -20,7 +20,8 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
     let mut asked = asked(args);
     if let Some(file) = &args.from {
         let pool = ::exec::pool(&launch, &start, args.keep_cpus);
-        asked.from = Some(Saved::read(file)?.way(&start.topology, &pool.pus)?.places.places);
+        let saved = Saved::read(file).and_then(|saved| saved.way(&start.topology, &pool.pus));
+        asked.from = Some(saved.map_err(Fault::usage)?.places.places);
     }
     let mut setup = plan(&launch, &start, &asked, &environment()).map_err(refused)?;
     if args.nic == Nic::Near {

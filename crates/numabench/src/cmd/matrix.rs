@@ -1,6 +1,7 @@
 //! `numabench matrix`: rows of the machine against its GPUs, or where no GPU takes part against its memory nodes.
 
 use device::PlatformKind;
+use pingpong::device_bytes;
 use placement::{Row, Target, TargetId, rows};
 use topo::Topology;
 
@@ -10,7 +11,7 @@ use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
-use crate::run_setup::{device_bytes, read};
+use crate::run_setup::read;
 use crate::suite::document::name_of;
 use crate::suite::gpu_matrix::GpuMatrix;
 use crate::suite::memory_matrix::MemoryMatrix;
@@ -34,7 +35,7 @@ pub fn run(args: &Matrix) -> Result<Exit, Fault> {
         MemoryMatrix::new(args, &topology, rows, nodes(&targets))?.experiment(args, &topology)
     } else {
         let matrix = GpuMatrix::new(args, &topology, found.platform.facts().kind, rows, targets)?;
-        matrix.budget(&topology, |target| device_bytes(&found, target))?;
+        matrix.budget(&topology, |target| device_bytes(&*found.platform, target))?;
         matrix.experiment(&topology, &found)
     };
     run::run(&args.measuring, &experiment, &topology, &found, sink.as_ref(), began)

@@ -3,20 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use placement::{Situation, say};
+use ::place::document::{self, Command};
+use ::place::{Asked, Ended, Found, How, Measurement, PlaceError, Saved, TURNS_AT_MOST, planned, situation};
+use device::PlatformKind;
+use placement::{GpuList, Selection, SelectionError, Situation, say};
 use report::PlaceDocument;
 use report::render::Style;
 use report::sink::Sink;
 use topo::{Survey, Topology};
 
 use crate::args::place::Place;
+use crate::backends;
 use crate::began::Began;
+use crate::config;
+use crate::document::collect::platform;
 use crate::document_journal::{is_due, print_document, settled};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::place::saved::Saved;
-use crate::place::{candidates, document, measured, situation};
-use crate::signals::survive_file_size_limit;
+use crate::progress::Progress;
+use crate::signals::{Signals, survive_file_size_limit};
 use crate::terminal;
 
 /// Runs the command.
@@ -28,21 +33,23 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
     let survey = survey(args)?;
     let topology = &survey.topology;
-    let situation = situation::of(args, &survey);
+    let asked = asked(args);
+    let situation = situation::of(&asked, &survey);
+    let build = |found: &Found| document::build(&asked, command(args, began), &survey, found, &situation);
     let (found, exit) = if args.measure {
-        let build = |found: &candidates::Found| document::build(args, &survey, found, &situation, began);
-        measured::run(args, topology, &mut kept_meanwhile(sink.as_ref(), build))?
+        measured(args, &asked, topology, &mut kept_meanwhile(sink.as_ref(), build))?
     } else if let Some(path) = &args.from {
-        (candidates::Found::only(Saved::read(path)?.way(topology, &topology.allowed.pus)?), Exit::Ok)
+        let way = Saved::read(path).and_then(|saved| saved.way(topology, &topology.allowed.pus));
+        (Found::only(way.map_err(Fault::usage)?), Exit::Ok)
     } else {
-        (candidates::Found::only(candidates::asked(args, &survey)?), Exit::Ok)
+        (Found::only(planned(&asked, &survey).map_err(refused)?), Exit::Ok)
     };
     if let Some(dialect) = args.emit {
         let said = emit(topology, &found, dialect, &situation, args.quiet);
-        let (_, kept) = keep(sink.as_ref(), &document::build(args, &survey, &found, &situation, began), exit);
+        let (_, kept) = keep(sink.as_ref(), &build(&found), exit);
         return said.and(kept).map(|()| exit);
     }
-    let document = document::build(args, &survey, &found, &situation, began);
+    let document = build(&found);
     let (saved_to, kept) = keep(sink.as_ref(), &document, exit);
     let printed = if args.json.as_deref() == Some(Path::new("-")) {
         print_document(&json(&document)?)
@@ -55,11 +62,77 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     kept.and(printed).map(|()| exit)
 }
 
+fn asked(args: &Place) -> Asked {
+    // The arguments end far below.
+    let number = |asked: Option<u64>| asked.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    Asked {
+        ranks: number(args.ranks),
+        gpus: args.gpus.clone(),
+        cores_per_rank: number(args.cores_per_rank),
+        threads: number(args.threads),
+        smt: args.smt,
+        strategy: args.strategy,
+        reserve: args.reserve.clone(),
+        input: args.input.clone(),
+    }
+}
+
+fn command(args: &Place, began: Began) -> Command {
+    Command {
+        tool: crate::version::tool(),
+        argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        started_at: began.started_at(),
+        elapsed: began.elapsed(),
+        from: args.from.clone(),
+        json: args.json.clone(),
+        launcher: args.launcher,
+    }
+}
+
+/// What cannot be placed or measured, with its exit code.
+fn refused(error: PlaceError) -> Fault {
+    match error {
+        PlaceError::Gpus(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
+        _ => Fault::usage(error),
+    }
+}
+
+/// Measures, with a line of progress and an ear for signals.
+fn measured(
+    args: &Place,
+    asked: &Asked,
+    topology: &Topology,
+    keep: &mut dyn FnMut(&Found),
+) -> Result<(Found, Exit), Fault> {
+    let named = matches!(&args.gpus, GpuList::Some(Selection::These(_)));
+    let devices = backends::find(args.backend, named, topology)?;
+    let shown = backends::targets(&*devices.platform);
+    let how = how(args, devices.platform.facts().kind)?;
+    let measurement = Measurement::planned(asked, topology, devices.platform.clone(), shown, how).map_err(refused)?;
+    let signals = Signals::catch()?;
+    let progress = Progress::new(0, args.quiet);
+    let (names, most) = (measurement.names().join(", "), TURNS_AT_MOST as u64);
+    let say = |turns| progress.say(format!("{names}: {turns} of at most {most} turns each"), turns, most);
+    let facts = platform(&devices, &topo::environment::probe());
+    let (found, ended) = measurement.run(facts, &signals.interrupted, say, keep);
+    progress.clear();
+    let exit = match ended {
+        Ended::Decided => Exit::Ok,
+        Ended::Undecided => Exit::Undecided,
+        Ended::Partial => Exit::Partial,
+        Ended::NoFigure => Exit::NoResult,
+    };
+    Ok((found, signals.exit().unwrap_or(exit)))
+}
+
+fn how(args: &Place, kind: PlatformKind) -> Result<How, Fault> {
+    let bytes = usize::try_from(args.size).map_err(Fault::usage)?;
+    let memory = args.memory.map_or_else(|| config::default_memory(kind), config::memory);
+    Ok(How { bytes, memory, seed: args.seed, max_time: args.max_time })
+}
+
 /// Keeps the document of what has been measured so far, as often as costs little. What cannot be kept now is said at the end, when it is tried again.
-fn kept_meanwhile<'a>(
-    sink: Option<&'a Sink>,
-    build: impl Fn(&candidates::Found) -> PlaceDocument + 'a,
-) -> impl FnMut(&candidates::Found) + 'a {
+fn kept_meanwhile<'a>(sink: Option<&'a Sink>, build: impl Fn(&Found) -> PlaceDocument + 'a) -> impl FnMut(&Found) + 'a {
     let mut written: Option<(Instant, Duration)> = None;
     move |found| {
         let Some(sink) = sink.filter(|_| written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took))) else {
@@ -83,7 +156,7 @@ fn survey(args: &Place) -> Result<Survey, Fault> {
 /// Prints the lines of one dialect and nothing else. A line that cannot work here is refused, not printed: it would be pasted.
 fn emit(
     topology: &Topology,
-    found: &candidates::Found,
+    found: &Found,
     dialect: placement::Dialect,
     situation: &Situation,
     quiet: bool,

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use device::PlatformKind;
+use pingpong::device_bytes;
 use placement::{Membind, Request, RowsBy, Target, TargetId, rows};
 use topo::Survey;
 
@@ -18,7 +19,7 @@ use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
-use crate::run_setup::{budget, device_bytes};
+use crate::run_setup::budget;
 use crate::suite::experiment::Experiment;
 use crate::suite::gpu_matrix::GpuMatrix;
 use crate::suite::memory_matrix::MemoryMatrix;
@@ -59,7 +60,7 @@ pub fn run(args: &Suite) -> Result<Exit, Fault> {
     let found = backends::find(args.measuring.backend, named, topology)?;
     let targets = chosen(args.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
     let kind = found.platform.facts().kind;
-    let parts = parts(args, &survey, kind, &targets, &|target| device_bytes(&found, target))?;
+    let parts = parts(args, &survey, kind, &targets, &|target| device_bytes(&*found.platform, target))?;
     let mut experiment = parts.experiment(&survey, &found)?;
     experiment.engine.max_time = time;
     run::run(&args.measuring, &experiment, topology, &found, sink.as_ref(), began)

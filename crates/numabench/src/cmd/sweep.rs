@@ -1,6 +1,7 @@
 //! `numabench sweep`: bandwidth and time against size, with the latency and the rate that they come to.
 
 use device::PlatformKind;
+use pingpong::device_bytes;
 use placement::{Membind, Plan, Request, Target, TargetId};
 use topo::Topology;
 
@@ -10,7 +11,7 @@ use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
-use crate::run_setup::{budget, device_bytes, read};
+use crate::run_setup::{budget, read};
 use crate::suite::{plan, run, sweep};
 
 /// Runs the command.
@@ -32,7 +33,7 @@ pub fn run(args: &Sweep) -> Result<Exit, Fault> {
     let found = backends::find(args.measuring.backend, named, &topology)?;
     let planned = planned(args, &topology, backends::targets(&*found.platform))?;
     let kind = found.platform.facts().kind;
-    let sweep = listed(args, &topology, kind, planned.clone(), |target| device_bytes(&found, target))?;
+    let sweep = listed(args, &topology, kind, planned.clone(), |target| device_bytes(&*found.platform, target))?;
     budget(&sweep.config, &planned, &topology, &found)?;
     let experiment = sweep.experiment(&topology, &found);
     run::run(&args.measuring, &experiment, &topology, &found, sink.as_ref(), began)

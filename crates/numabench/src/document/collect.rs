@@ -1,9 +1,10 @@
 //! Fills in what a rank's process knows before the run: its part of the document, the environment and the platform.
 
-use placement::{ChosenBy, Closeness, RankPlan};
+use ::place::document::locality;
+use placement::{ChosenBy, RankPlan};
 use report::document::{Platform, PlatformKind};
 use report::environment::Environment;
-use report::rank::{ChosenBy as By, Locality, Placement, Rank};
+use report::rank::{ChosenBy as By, Placement, Rank};
 
 use super::part::{Local, Part};
 use super::{devices, environment, nodes, probe_text};
@@ -82,16 +83,5 @@ pub fn platform(found: &Found, machine: &topo::environment::Environment) -> Plat
         driver_version: driver.map(probe_text),
         visible_devices: found.platform.devices().len() as u32,
         simulated: known.simulated.clone(),
-    }
-}
-
-/// A closeness as documents name it.
-pub fn locality(closeness: Closeness) -> Locality {
-    match closeness {
-        Closeness::L3Local => Locality::L3Local,
-        Closeness::NumaLocal => Locality::NumaLocal,
-        Closeness::SamePackage => Locality::SamePackage,
-        Closeness::Remote => Locality::Remote,
-        Closeness::Unknown => Locality::Unknown,
     }
 }

@@ -1,49 +1,63 @@
 //! From what was planned, read back or measured to the placement document: every field of it is filled here, and nowhere else.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use placement::nic::{self, NearNic};
-use placement::{Dialect, Selection, Situation, Strategy, TargetId, say};
+use placement::{Closeness, Dialect, GpuList, Selection, Situation, Starter, Strategy, TargetId, say};
 use report::PlaceDocument;
+use report::document::Tool;
 use report::place::{Candidate, Line, Machine, Place, PlacedGpu, PlacedNic, SCHEMA, schema_version};
+use report::rank::Locality;
 use topo::model::Rung;
 use topo::{Survey, Topology};
 
-use super::candidates::{self, Found, Way};
-use super::situation;
-use crate::args;
-use crate::began::Began;
-use crate::document::collect::locality;
-use placement::GpuList;
+use crate::asked::Asked;
+use crate::candidates::{self, Found, Way};
+use crate::situation;
+
+/// The command that the document is of.
+pub struct Command {
+    /// The program that writes it.
+    pub tool: Tool,
+    /// The command line as it was given, the program's name first.
+    pub argv: Vec<String>,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How long it has taken.
+    pub elapsed: Duration,
+    /// The file that the places were read from.
+    pub from: Option<PathBuf>,
+    /// The file that the document goes to.
+    pub json: Option<PathBuf>,
+    /// The launcher of the line to paste; `None`: the one that this process or job is under.
+    pub launcher: Option<Starter>,
+}
 
 /// The document.
-pub fn build(
-    args: &args::place::Place,
-    survey: &Survey,
-    found: &Found,
-    situation: &Situation,
-    began: Began,
-) -> PlaceDocument {
+pub fn build(asked: &Asked, command: Command, survey: &Survey, found: &Found, situation: &Situation) -> PlaceDocument {
     let topology = &survey.topology;
-    let elapsed = began.elapsed();
+    let line_to_paste = whole_line(asked, &command, topology, found, situation);
     let recommended = &found.recommended().places;
     let mut notes = recommended.notes.clone();
     notes.extend(found.notes.iter().cloned());
     PlaceDocument {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: crate::version::tool(),
-        argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        started_at: began.started_at(),
-        elapsed_s: elapsed.as_secs_f64(),
+        tool: command.tool,
+        argv: command.argv,
+        started_at: command.started_at,
+        elapsed_s: command.elapsed.as_secs_f64(),
         machine: Machine {
             hostname: topology.hostname.clone(),
-            file: args.input.as_ref().map(|path| path.display().to_string()),
+            file: asked.input.as_ref().map(|path| path.display().to_string()),
             allowed_pus: topology.allowed.pus.clone(),
             reserved_pus: recommended.reserved.clone(),
             gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
         },
         candidates: found.ways().iter().map(|way| candidate(survey, way)).collect(),
         measured: found.measured.clone(),
-        command: Some(command(args, topology, found, situation)),
+        command: Some(line_to_paste),
         lines: Dialect::ALL.into_iter().map(|dialect| line(topology, found, dialect, situation)).collect(),
         notes,
     }
@@ -104,26 +118,25 @@ fn line(topology: &Topology, found: &Found, dialect: Dialect, situation: &Situat
 }
 
 /// The whole line: of the launcher asked for, else of the one that this process or its job is under.
-fn command(args: &args::place::Place, topology: &Topology, found: &Found, situation: &Situation) -> Line {
-    let starter = args.launcher.unwrap_or_else(|| situation::starter(args.input.is_some()));
-    let (exec, threads) =
-        (exec_options(args, topology, found), args.threads.and_then(|threads| usize::try_from(threads).ok()));
-    let said = placement::command(topology, &found.recommended().places, starter, situation, &exec, threads);
+fn whole_line(asked: &Asked, command: &Command, topology: &Topology, found: &Found, situation: &Situation) -> Line {
+    let starter = command.launcher.unwrap_or_else(|| situation::starter(asked.input.is_some()));
+    let exec = exec_options(asked, command, topology, found);
+    let said = placement::command(topology, &found.recommended().places, starter, situation, &exec, asked.threads);
     Line { dialect: said.starter.name().to_owned(), text: said.text, cannot: None, remarks: said.remarks }
 }
 
 /// The options by which `numabench exec` comes to the same places.
-fn exec_options(args: &args::place::Place, topology: &Topology, found: &Found) -> String {
-    let saved = args.json.as_ref().filter(|_| found.measured.is_some()).or(args.from.as_ref());
-    if found.measured.is_some() || args.from.is_some() {
+fn exec_options(asked: &Asked, command: &Command, topology: &Topology, found: &Found) -> String {
+    let saved = command.json.as_ref().filter(|_| found.measured.is_some()).or(command.from.as_ref());
+    if found.measured.is_some() || command.from.is_some() {
         // What was measured cannot be worked out again.
         return format!(" --from {}", saved.map_or_else(|| "FILE".to_owned(), |path| path.display().to_string()));
     }
-    let cores = candidates::cores_per_rank(args, topology).map(|each| format!(" --cores-per-rank {each}"));
-    let smt = args.smt.then(|| " --smt".to_owned());
-    let strategy = (args.strategy != Strategy::Close).then(|| format!(" --strategy {}", args.strategy));
-    let reserve = args.reserve.as_ref().map(|reserve| format!(" --reserve {reserve}"));
-    let gpus = match &args.gpus {
+    let cores = candidates::cores_per_rank(asked, topology).map(|each| format!(" --cores-per-rank {each}"));
+    let smt = asked.smt.then(|| " --smt".to_owned());
+    let strategy = (asked.strategy != Strategy::Close).then(|| format!(" --strategy {}", asked.strategy));
+    let reserve = asked.reserve.as_ref().map(|reserve| format!(" --reserve {reserve}"));
+    let gpus = match &asked.gpus {
         GpuList::None => Some(" --gpus none".to_owned()),
         GpuList::Some(selection) if *selection != Selection::All => Some(format!(" --gpus {selection}")),
         GpuList::Some(_) => None,
@@ -137,5 +150,16 @@ fn rung_name(rung: Rung) -> &'static str {
         Rung::PciLocalCpus => "pci-local-cpus",
         Rung::Driver => "driver",
         Rung::Unknown => "unknown",
+    }
+}
+
+/// A closeness as documents name it.
+pub fn locality(closeness: Closeness) -> Locality {
+    match closeness {
+        Closeness::L3Local => Locality::L3Local,
+        Closeness::NumaLocal => Locality::NumaLocal,
+        Closeness::SamePackage => Locality::SamePackage,
+        Closeness::Remote => Locality::Remote,
+        Closeness::Unknown => Locality::Unknown,
     }
 }

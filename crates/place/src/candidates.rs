@@ -8,9 +8,8 @@ use topo::model::Rung;
 use topo::visibility::Runtime;
 use topo::{Survey, Topology};
 
-use crate::args::place::Place;
-use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::asked::Asked;
+use crate::error::PlaceError;
 
 /// More NUMA nodes than this are not tried one by one: the time for measuring is not theirs alone.
 const NODES_AT_MOST: usize = 4;
@@ -73,18 +72,21 @@ impl Found {
 }
 
 /// The way asked for, without a device being touched.
-pub fn asked(args: &Place, survey: &Survey) -> Result<Way, Fault> {
-    let gpus = gpus(args, &available(args, survey))?;
-    reserved_is_there(args, &survey.topology)?;
-    let ask = ask(args, &survey.topology, gpus);
-    let places = recommend(&survey.topology, &ask).map_err(Fault::usage)?;
+///
+/// # Errors
+/// [`PlaceError`]: GPUs or PUs that the machine does not have, or ranks that do not fit on it.
+pub fn planned(asked: &Asked, survey: &Survey) -> Result<Way, PlaceError> {
+    let gpus = gpus(asked, &available(asked, survey))?;
+    reserved_is_there(asked, &survey.topology)?;
+    let ask = ask(asked, &survey.topology, gpus);
+    let places = recommend(&survey.topology, &ask)?;
     Ok(Way::new(ask.strategy.name(), what(ask.strategy), places))
 }
 
 /// The machine's GPUs; of this machine those that a program started here would see, by the visible-devices variables.
-fn available(args: &Place, survey: &Survey) -> Vec<Target> {
+fn available(asked: &Asked, survey: &Survey) -> Vec<Target> {
     let mut targets = Target::gpus_of(&survey.topology);
-    let known = survey.visibility.iter().filter(|_| args.input.is_none());
+    let known = survey.visibility.iter().filter(|_| asked.input.is_none());
     for (visibility, devices) in known.filter_map(|one| Some((one, one.devices.as_ref()?))) {
         let of_runtime = |target: &Target| match target.id {
             TargetId::Gpu(pci) => survey.topology.gpu_at(pci).and_then(|gpu| Runtime::of_vendor(gpu.vendor_id)),
@@ -96,53 +98,46 @@ fn available(args: &Place, survey: &Survey) -> Vec<Target> {
     targets
 }
 
-/// What the arguments ask to be placed, with these GPUs.
-pub fn ask(args: &Place, topology: &Topology, gpus: GpuChoice) -> Ask {
-    let number = |asked: Option<u64>| asked.and_then(|number| usize::try_from(number).ok());
+/// What is asked to be placed, with these GPUs.
+pub fn ask(asked: &Asked, topology: &Topology, gpus: GpuChoice) -> Ask {
     Ask {
-        ranks: number(args.ranks),
+        ranks: asked.ranks,
         gpus,
         pus: None,
-        cores_per_rank: cores_per_rank(args, topology),
-        smt: args.smt,
-        strategy: args.strategy,
-        reserve: args.reserve.clone().unwrap_or_default(),
+        cores_per_rank: cores_per_rank(asked, topology),
+        smt: asked.smt,
+        strategy: asked.strategy,
+        reserve: asked.reserve.clone().unwrap_or_default(),
     }
 }
 
 /// The cores asked for each rank, or those that its threads need: a core each, or with `--smt` a hardware thread.
-pub fn cores_per_rank(args: &Place, topology: &Topology) -> Option<usize> {
-    let number = |asked: u64| usize::try_from(asked).ok();
+pub fn cores_per_rank(asked: &Asked, topology: &Topology) -> Option<usize> {
     let usable = topology.cores.iter().map(|core| core.pus.and(&topology.allowed.pus).len()).filter(|pus| *pus > 0);
-    let each = if args.smt { usable.min().unwrap_or(1) } else { 1 };
-    args.cores_per_rank.and_then(number).or_else(|| Some(args.threads.and_then(number)?.div_ceil(each)))
+    let each = if asked.smt { usable.min().unwrap_or(1) } else { 1 };
+    asked.cores_per_rank.or_else(|| Some(asked.threads?.div_ceil(each)))
 }
 
 /// A PU that is kept free and that the machine does not have is a slip of the pen.
-pub fn reserved_is_there(args: &Place, topology: &Topology) -> Result<(), Fault> {
+fn reserved_is_there(asked: &Asked, topology: &Topology) -> Result<(), PlaceError> {
     let there: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
-    let absent = args.reserve.as_ref().map(|reserve| reserve.minus(&there)).filter(|absent| !absent.is_empty());
-    absent.map_or(Ok(()), |absent| {
-        Err(Fault::usage(anyhow::anyhow!("--reserve {absent}: this machine has PUs {there}; name PUs of these")))
-    })
+    let absent = asked.reserve.as_ref().map(|reserve| reserve.minus(&there)).filter(|absent| !absent.is_empty());
+    absent.map_or(Ok(()), |absent| Err(PlaceError::Reserved { absent, there }))
 }
 
-/// The GPUs that the arguments name, of these.
-pub fn gpus(args: &Place, available: &[Target]) -> Result<GpuChoice, Fault> {
-    match &args.gpus {
+/// The GPUs that are named, of these.
+pub fn gpus(asked: &Asked, available: &[Target]) -> Result<GpuChoice, PlaceError> {
+    match &asked.gpus {
         GpuList::None => Ok(GpuChoice::None),
         GpuList::Some(selection) => {
-            let these = selection.resolve(available).map_err(|error| match error {
-                placement::SelectionError::Absent { .. } => Fault::new(Exit::Absent, error),
-                _ => Fault::usage(error),
-            })?;
+            let these = selection.resolve(available)?;
             Ok(if these.is_empty() { GpuChoice::None } else { GpuChoice::These(these) })
         }
     }
 }
 
 /// What a strategy does.
-pub fn what(strategy: Strategy) -> &'static str {
+fn what(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Close => "each rank near its GPU, as far as the platform says where that is",
         Strategy::Spread => "ranks evenly over the NUMA nodes, wherever the GPUs are",
@@ -153,7 +148,7 @@ pub fn what(strategy: Strategy) -> &'static str {
 
 /// The ways worth measuring: close, spread and compact, and where the platform does not say where a device is, all ranks on each NUMA node.
 /// Those that come to the same places are one; the notes say which.
-pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<String>), Fault> {
+pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<String>), PlaceError> {
     let mut ways: Vec<Way> = Vec::new();
     let mut notes = Vec::new();
     let mut add = |way: Way| match ways.iter().find(|other| pus_and_nodes(&other.places) == pus_and_nodes(&way.places))
@@ -165,9 +160,9 @@ pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<
     };
     for strategy in [Strategy::Close, Strategy::Spread, Strategy::Compact] {
         let ask = Ask { strategy, ..ask.clone() };
-        add(Way::new(strategy.name(), what(strategy), recommend(topology, &ask).map_err(Fault::usage)?));
+        add(Way::new(strategy.name(), what(strategy), recommend(topology, &ask)?));
     }
-    let close = recommend(topology, &Ask { strategy: Strategy::Close, ..ask.clone() }).map_err(Fault::usage)?;
+    let close = recommend(topology, &Ask { strategy: Strategy::Close, ..ask.clone() })?;
     if close.places.iter().any(|place| place.rung == Some(Rung::Unknown)) {
         let pool = ask.pus.as_ref().unwrap_or(&topology.allowed.pus);
         let nodes = topology.nodes.iter().filter(|node| !node.pus.and(pool).is_empty());

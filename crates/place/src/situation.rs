@@ -4,11 +4,11 @@ use placement::{Situation, Starter};
 use ranks::{Launch, Launcher};
 use topo::Survey;
 
-use crate::args::place::Place;
+use crate::asked::Asked;
 
 /// The situation of this process.
-pub fn of(args: &Place, survey: &Survey) -> Situation {
-    let step = survey.step.as_ref().filter(|_| args.input.is_none());
+pub fn of(asked: &Asked, survey: &Survey) -> Situation {
+    let step = survey.step.as_ref().filter(|_| asked.input.is_none());
     Situation { owns_node: step.map(|step| owns_node(&step.cpus)), ..Situation::default() }
 }
 

@@ -5,14 +5,49 @@ use std::path::{Path, PathBuf};
 use placement::{NodePlaces, Strategy, Target, TargetId};
 use report::PlaceDocument;
 use report::place::Place;
+use report::read::ReadError;
 use stats::IdSet;
-use topo::Topology;
+use topo::{InputError, Topology};
 
-use super::candidates::Way;
-use crate::fault::Fault;
+use crate::candidates::Way;
 
 /// More than a document of 8,192 ranks with a hundred turns each has.
 const MOST_BYTES: u64 = 256 << 20;
+
+/// Places that were found before cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SavedError {
+    /// The file cannot be read.
+    #[error("--from {path}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: InputError,
+    },
+    /// It is no placement document.
+    #[error("--from {path}")]
+    Document {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: ReadError,
+    },
+    /// It holds no place.
+    #[error("--from {path}: it holds no placement: make one with `numabench place --json FILE`")]
+    Empty {
+        /// The file.
+        path: String,
+    },
+    /// Its places are not of this machine, or not of this job.
+    #[error("--from {path}: {why}: it was made for another machine or another job; make one here")]
+    Stranger {
+        /// The file.
+        path: String,
+        /// What they have and the machine has not.
+        why: String,
+    },
+}
 
 /// A placement document with the path that it was read from.
 #[derive(Clone, Debug)]
@@ -26,10 +61,11 @@ impl Saved {
     ///
     /// # Errors
     /// A file that is none of ours.
-    pub fn read(path: &Path) -> Result<Self, Fault> {
-        let named = |error: anyhow::Error| Fault::usage(error.context(format!("--from {}", path.display())));
-        let bytes = topo::read_input(path, MOST_BYTES).map_err(|error| named(error.into()))?;
-        let document = PlaceDocument::from_json(&bytes).map_err(|error| named(error.into()))?;
+    pub fn read(path: &Path) -> Result<Self, SavedError> {
+        let name = || path.display().to_string();
+        let bytes = topo::read_input(path, MOST_BYTES).map_err(|source| SavedError::File { path: name(), source })?;
+        let document =
+            PlaceDocument::from_json(&bytes).map_err(|source| SavedError::Document { path: name(), source })?;
         Ok(Self { path: path.to_path_buf(), document })
     }
 
@@ -37,14 +73,13 @@ impl Saved {
     ///
     /// # Errors
     /// A document without a way, or whose places this machine has not got.
-    pub fn way(&self, topology: &Topology, pus: &IdSet) -> Result<Way, Fault> {
+    pub fn way(&self, topology: &Topology, pus: &IdSet) -> Result<Way, SavedError> {
         let Self { path, document } = self;
-        let named = |words: String| Fault::usage(anyhow::anyhow!("--from {}: {words}", path.display()));
         let Some(best) = document.candidates.first().filter(|best| !best.places.is_empty()) else {
-            return Err(named("it holds no placement: make one with `numabench place --json FILE`".to_owned()));
+            return Err(SavedError::Empty { path: path.display().to_string() });
         };
         if let Some(why) = stranger(&best.places, topology, pus) {
-            return Err(named(format!("{why}: it was made for another machine or another job; make one here")));
+            return Err(SavedError::Stranger { path: path.display().to_string(), why });
         }
         let places = best.places.iter().map(|place| {
             let why = format!("read from {}: {}", path.display(), place.why);

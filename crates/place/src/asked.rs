@@ -1,0 +1,27 @@
+//! What is to be placed.
+
+use std::path::PathBuf;
+
+use placement::{GpuList, Strategy};
+use stats::IdSet;
+
+/// What is to be placed, and on which machine.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Ranks on the node; `None`: one for each GPU, without GPUs one for each NUMA node with cores.
+    pub ranks: Option<usize>,
+    /// The ranks' GPUs, in rank order.
+    pub gpus: GpuList,
+    /// Cores for each rank; `None`: those that its threads need, else those near its GPU.
+    pub cores_per_rank: Option<usize>,
+    /// Threads of each rank.
+    pub threads: Option<usize>,
+    /// All hardware threads of a core, instead of one.
+    pub smt: bool,
+    /// Where ranks go.
+    pub strategy: Strategy,
+    /// PUs whose cores no rank gets; `None`: none were named.
+    pub reserve: Option<IdSet>,
+    /// The saved hwloc XML file of the machine; `None`: this machine.
+    pub input: Option<PathBuf>,
+}

@@ -1,0 +1,36 @@
+//! Why ranks cannot be placed, or places not be measured.
+
+use pingpong::BudgetError;
+use placement::{RecommendError, SelectionError};
+use stats::IdSet;
+
+/// What was asked does not fit the machine.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// GPUs that cannot be had.
+    #[error(transparent)]
+    Gpus(#[from] SelectionError),
+    /// PUs to be kept free that the machine does not have.
+    #[error("--reserve {absent}: this machine has PUs {there}; name PUs of these")]
+    Reserved {
+        /// Those that it does not have.
+        absent: IdSet,
+        /// All that it has.
+        there: IdSet,
+    },
+    /// No place can be given.
+    #[error(transparent)]
+    NoPlace(#[from] RecommendError),
+    /// Ranks without a GPU are to be measured.
+    #[error("ranks without a GPU copy to none, so there is nothing to measure: leave --measure or --gpus none out")]
+    NoGpu,
+    /// A way that cannot be measured.
+    #[error("{way}: a rank has no memory or no device to copy to")]
+    Incomplete {
+        /// Its name.
+        way: String,
+    },
+    /// The memory that copies need is not there.
+    #[error(transparent)]
+    Memory(#[from] BudgetError),
+}

@@ -1,0 +1,40 @@
+//! How candidates are measured: the size and memory of their copies, the seed, the time; and the run that it comes to.
+
+use std::time::Duration;
+
+use device::{CopyBy, Direction, MemoryKind};
+use pingpong::{Amount, Order, RunConfig, TimingChoice};
+use stats::stop::Rule;
+
+/// How candidates are measured.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// The size of one copy, bytes.
+    pub bytes: usize,
+    /// The kind of host memory.
+    pub memory: MemoryKind,
+    /// The seed of everything drawn.
+    pub seed: u64,
+    /// No round of turns begins after this time unless every candidate has too few.
+    pub max_time: Duration,
+}
+
+impl How {
+    /// The run of a candidate with so many ranks.
+    pub(crate) fn config(&self, ranks: usize) -> RunConfig {
+        RunConfig {
+            sizes: vec![self.bytes],
+            memory: vec![self.memory],
+            directions: vec![Direction::H2d, Direction::D2h],
+            orders: vec![if ranks == 1 { Order::Alone } else { Order::Simultaneous }],
+            timing: TimingChoice::Auto,
+            by: CopyBy::default(),
+            huge_pages: true,
+            verify: true,
+            seed: self.seed,
+            amount: Amount::Adaptive(Rule::default()),
+            max_time: Duration::MAX,
+            timeout: Some(self.max_time + Duration::from_secs(60)),
+        }
+    }
+}

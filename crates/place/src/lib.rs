@@ -1,0 +1,36 @@
+//! Where a node's ranks go: planned, read back, or measured in turns until it is decided, and the document that says it.
+//!
+//! ```text
+//! Asked ─► candidates ─► Measurement ─► turns ─► decide ─┐
+//!      └─► one Way ──────────────────────────────────────┴─► Found ─► document
+//! ```
+//!
+//! * `asked` what is to be placed;
+//! * `candidates` the ways to place it that are worth measuring;
+//! * `decide` what turns have given, whether another is of use, and which way to take: pure, and tried on given turns;
+//! * `how` the size, memory, seed and time of the turns, `turns` runs them on the engine, `measured` from a plan to what was found;
+//! * `saved` an earlier finding read back, and held against this machine;
+//! * `situation` what is known of the launcher;
+//! * `document` what is kept and shown.
+//!
+//! Only `turns` acts. Places themselves are `placement::recommend`'s. Left out: arguments, which platform drives the devices, the terminal,
+//! signals, exit codes.
+
+mod asked;
+mod candidates;
+mod decide;
+pub mod document;
+mod error;
+mod how;
+mod measured;
+mod saved;
+pub mod situation;
+mod turns;
+
+pub use asked::Asked;
+pub use candidates::{Found, Way, planned};
+pub use decide::{Ended, TURNS_AT_MOST};
+pub use error::PlaceError;
+pub use how::How;
+pub use measured::Measurement;
+pub use saved::{Saved, SavedError};

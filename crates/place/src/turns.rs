@@ -1,0 +1,156 @@
+//! Candidates measured in turns, as the cases of one run: a turn is one block of each direction by every rank of a candidate at once, on memory
+//! made for it; turns of all candidates alternate in an order drawn anew each pass, so that what changes on the machine meets them alike.
+//!
+//! After each pass `decide` says whether there is another.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use device::{Direction, Platform};
+use pingpong::{Case, Cells, CopySuite, Enough, Helpers, Journal, RunEnd, RunState, Workers};
+use placement::{Plan, RankPlan};
+use ranks::{Communicator, Single};
+use report::place::Turn;
+use stats::stop::StopReason;
+use topo::Topology;
+
+use crate::decide::{Outcome, Turned, over, standing};
+use crate::how::How;
+
+/// Ranks that were at work together for less of a turn did not measure what was asked.
+const LEAST_OVERLAP: f64 = 0.95;
+
+/// Measures these plans in turns; all have as many ranks. After each pass `progress` is told how many turns each has had, and `keep` what
+/// they gave. Once `interrupted` is set no turn begins.
+pub fn measure(
+    plans: &[Plan],
+    how: &How,
+    topology: &Topology,
+    platform: &Arc<dyn Platform>,
+    interrupted: &Arc<AtomicBool>,
+    progress: impl FnMut(u64),
+    keep: &mut dyn FnMut(&[Turned]),
+) -> Outcome {
+    let ranks = plans.first().map_or(0, |plan| plan.ranks.len());
+    let config = how.config(ranks);
+    // Every rank of every candidate is a thread of its own, bound for good.
+    let numbered = |(number, plan): (usize, &RankPlan)| RankPlan { rank: number, ..plan.clone() };
+    let all: Vec<RankPlan> = plans.iter().flat_map(|plan| &plan.ranks).enumerate().map(numbered).collect();
+    let members: Vec<Vec<usize>> = (0..plans.len()).map(|at| (at * ranks..(at + 1) * ranks).collect()).collect();
+    let cells: Vec<Cells> = members.iter().cloned().map(Cells::Members).collect();
+    let helpers = Helpers(topology.allowed.pus.clone());
+    let suite = CopySuite::over(&config, &all, &cells, platform, helpers, topology.machine_has_one_node());
+    let suite = Arc::new(suite.with_fresh_memory_each_pass());
+    let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
+    let copies = suite.copies().to_vec();
+    let mut turns =
+        Turns { how, members, copies, turned: plans.iter().map(|_| Turned::default()).collect(), end: None, keep };
+    let world = Single::default();
+    let mut comm = Communicator::new(&world);
+    let engine = Arc::clone(&suite) as Arc<dyn engine::Suite>;
+    let state =
+        engine::lead(&config.engine(), workers, &engine, &mut comm, interrupted, &mut turns, &mut Passes(progress));
+    let Turns { mut turned, end, .. } = turns;
+    let ended_early = match state.end {
+        RunEnd::Interrupted => Some("a signal ended it".to_owned()),
+        RunEnd::TimedOut | RunEnd::RankLost => {
+            let why = state.ranks.iter().find_map(|rank| rank.lost.clone());
+            let why = why.unwrap_or_else(|| "a rank did not come back in time".to_owned());
+            turned.iter_mut().for_each(|turned| turned.trouble = turned.trouble.take().or(Some(why.clone())));
+            Some(why)
+        }
+        RunEnd::Running | RunEnd::Complete => end.flatten(),
+    };
+    let standing = standing(&turned, how.seed);
+    Outcome { turned, standing, ended_early }
+}
+
+/// What the turns have given, and whether they decide.
+struct Turns<'a> {
+    how: &'a How,
+    /// The ranks of each candidate.
+    members: Vec<Vec<usize>>,
+    copies: Vec<Case>,
+    turned: Vec<Turned>,
+    /// Why there are no further turns, once there are none; with the reason where the values have not decided.
+    end: Option<Option<String>>,
+    keep: &'a mut dyn FnMut(&[Turned]),
+}
+
+impl Enough for Turns<'_> {
+    fn judge(&mut self, state: &mut RunState, elapsed: Duration, _late: bool) {
+        let pass = state.passes;
+        for (at, members) in self.members.iter().enumerate() {
+            if self.turned[at].is_out() {
+                continue;
+            }
+            self.turned[at].had(turn(state, members, &self.copies, pass));
+        }
+        (self.keep)(&self.turned);
+        self.end = over(&self.turned, elapsed, self.how);
+        for (at, members) in self.members.iter().enumerate() {
+            let stop = match (&self.end, self.turned[at].is_out()) {
+                (_, true) => Some(StopReason::Error),
+                (Some(None), _) => Some(StopReason::Target),
+                (Some(Some(_)), _) => Some(StopReason::MaxTime),
+                (None, false) => None,
+            };
+            for ranks in &mut state.results {
+                for rank in members {
+                    let result = &mut ranks[*rank];
+                    if !result.member {
+                        continue;
+                    }
+                    // A turn that failed is had again.
+                    result.trouble = None;
+                    result.stop = result.stop.or(stop);
+                }
+            }
+        }
+    }
+}
+
+/// What one pass gave on a candidate: the rate of each of its ranks, each way.
+fn turn(state: &RunState, members: &[usize], copies: &[Case], pass: u64) -> Result<Turn, String> {
+    let rates = |direction: Direction| -> Result<Vec<f64>, String> {
+        let ranks = || members.iter().enumerate();
+        let of = |(rank, member): (usize, &usize)| {
+            let mut results = copies
+                .iter()
+                .filter(|case| case.direction == direction)
+                .map(|case| &state.results[case.index][*member]);
+            let result = results.find(|result| result.member).ok_or_else(|| format!("rank {rank} takes no part"))?;
+            rate(rank, result, pass)
+        };
+        ranks().map(of).collect()
+    };
+    Ok(Turn { h2d_bytes_per_s: rates(Direction::H2d)?, d2h_bytes_per_s: rates(Direction::D2h)? })
+}
+
+/// A rank's rate in a pass, whose number is that of its memory; a rank in trouble has none, and without it the others were not measured as asked.
+fn rate(rank: usize, result: &pingpong::RankCase, pass: u64) -> Result<f64, String> {
+    let Some(sample) = result.samples.last().filter(|sample| u64::from(sample.allocation) == pass) else {
+        return Err(result
+            .trouble
+            .as_ref()
+            .map_or_else(|| format!("rank {rank} was not measured"), |trouble| format!("rank {rank}: {trouble}")));
+    };
+    match sample.overlap {
+        Some(overlap) if overlap < LEAST_OVERLAP => {
+            Err(format!("rank {rank}: all ranks were at work in only {:.1} % of the time", overlap * 100.0))
+        }
+        _ => Ok(sample.block.bytes_per_s()),
+    }
+}
+
+/// Turns are too short to be kept one by one.
+struct Passes<F>(F);
+
+impl<F: FnMut(u64)> Journal for Passes<F> {
+    fn pass_ended(&mut self, state: &RunState) {
+        (self.0)(state.passes);
+    }
+
+    fn signalled(&mut self, _: &RunState) {}
+}
