@@ -121,9 +121,11 @@ impl Drop for LaunchFolder {
     }
 }
 
+/// Twice as many tests at once as there are CPUs: launches, labs and time limits make many of them wait most of their time.
 fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     let _launches = LaunchFolder::kept();
-    cargo(root, &[&["nextest", "run"], args].concat())
+    let at_once = std::thread::available_parallelism().map_or(2, usize::from) * 2;
+    cargo(root, &[&["nextest", "run"], args, &["--test-threads", &at_once.to_string()]].concat())
 }
 
 fn cargo_has(subcommand: &str) -> bool {

@@ -168,7 +168,7 @@ fn in_a_guest_of_four_nodes_the_matrix_ranks_them_as_told() -> Done {
          run gpus env LD_PRELOAD=/opt/libamdhip64.so.7 \
             numabench matrix --backend hip --size 1MiB --direction h2d,d2h --reps 10 --json -\n\
          unset LD_PRELOAD\n\
-         run memory numabench matrix --backend host --access load,read --range 1MiB --threads 1 --reps 8 --json -\n"
+         run memory numabench matrix --backend host --access load,read --range 256KiB --threads 1 --reps 8 --json -\n"
     );
     let Some(mut all) = guest_with("lumig", &[&library], &script)? else { return Ok(()) };
     let ended = take(&mut all, "gpus")?;
@@ -202,7 +202,7 @@ fn in_a_guest_of_four_nodes_the_matrix_ranks_them_as_told() -> Done {
 #[test]
 fn in_a_guest_memory_without_cpus_and_cpus_without_memory_are_labelled_rows() -> Done {
     let script = "run plan numabench matrix --backend host --dry-run\n\
-                  run odd numabench matrix --backend host --access load --range 1MiB --reps 8 --json -\n";
+                  run odd numabench matrix --backend host --access load --range 256KiB --reps 8 --json -\n";
     let Some(mut all) = guest_with("odd", &[], script)? else { return Ok(()) };
     let plan = take(&mut all, "plan")?.well().out;
     assert!(plan.contains("node 3: not measured: it has CPUs and no memory"), "{plan}");

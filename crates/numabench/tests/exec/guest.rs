@@ -9,12 +9,13 @@ use std::error::Error;
 use crate::lab;
 use crate::run::Done;
 
-/// `rank NAME OPTIONS` runs a program of two megabytes under numabench and shows what it has.
+/// `rank NAME OPTIONS` runs a program of two megabytes under numabench, which shows what it has: one process, as each costs an emulator a tenth of a second.
 const SCRIPT: &str = r#"
 part() { echo "@@@ $*"; }
-look='x=$(yes | head -c 2000000); echo ROCR=${ROCR_VISIBLE_DEVICES-unset} OMP=$OMP_PLACES
-    grep Cpus_allowed_list /proc/$$/status; cat /proc/$$/numa_maps'
-rank() { part $1; shift; numabench exec "$@" -- sh -c "$look" 2>&1; }
+look='function show(file) { while ((getline line < file) > 0) print line }
+    BEGIN { x = sprintf("%2000000s", ""); gpus = "ROCR_VISIBLE_DEVICES" in ENVIRON ? ENVIRON["ROCR_VISIBLE_DEVICES"] : "unset"
+        print "ROCR=" gpus " OMP=" ENVIRON["OMP_PLACES"]; show("/proc/self/status"); show("/proc/self/numa_maps") }'
+rank() { part $1; shift; numabench exec "$@" -- awk "$look" 2>&1; }
 rank no-driver --rank 2 --ranks 8 --report
 gpus=$(cd /sys/bus/pci/devices; for device in *; do case $(cat $device/class) in 0x0300*) echo $device;; esac; done)
 mount -t tmpfs class /sys/class
