@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # numa-guest.sh - runs a host command in a throw-away Linux guest that has several NUMA nodes.
 #
-#   numa-guest.sh [-s lumig|gh200|odd] [-f FILE[:DEST]]... [-t SECONDS] [--] COMMAND [ARG...]
+#   numa-guest.sh [-s lumig|gh200|odd|eight] [-f FILE[:DEST]]... [-t SECONDS] [--] COMMAND [ARG...]
 #   numa-guest.sh --check           whether it can run here; if not, says what is missing and ends with 77
 #   numa-guest.sh --fetch-kernel    puts a guest kernel into the cache (Debian and Ubuntu; installs nothing)
 #
@@ -16,6 +16,7 @@
 #          3 1 0 2, as a LUMI-G node's GPUs do [default]
 #   gh200  2 packages (nodes 0 and 1), 2 memory-only nodes (2 and 3), one device on each package
 #   odd    nodes 0-2 plain, node 3 CPUs without memory, node 4 memory without CPUs; a device on each of 0, 3 and 4
+#   eight  8 nodes of one CPU each, no device
 #
 # Everything is emulated (no KVM, no root): placement is real to the guest's kernel, timings mean nothing.
 #
@@ -108,7 +109,10 @@ case $shape in
     odd)
         nodes=(2:512 2:512 2:512 2:0 0:512) devices=(0:1 3:1 4:1) level=dies
         distances=(10 12 12 12 17  12 10 12 12 40  12 12 10 12 40  12 12 12 10 40  17 40 40 40 10) ;;
-    *) die $BROKEN "unknown shape '$shape'; allowed: lumig, gh200, odd" ;;
+    eight)
+        nodes=(1:256 1:256 1:256 1:256 1:256 1:256 1:256 1:256) devices=() level=dies distances=()
+        for from in {0..7}; do for to in {0..7}; do distances+=($((from == to ? 10 : 12))); done; done ;;
+    *) die $BROKEN "unknown shape '$shape'; allowed: lumig, gh200, odd, eight" ;;
 esac
 check
 

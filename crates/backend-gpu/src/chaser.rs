@@ -60,7 +60,7 @@ impl<D: Driver> GpuChaser<D> {
             base: D::word(base),
             at: D::word(state.address()),
             state: Some(state),
-            queue: OwnQueue::new(context, tools.latch.clone(), "queueing loads"),
+            queue: OwnQueue::new(context, tools, "queueing loads"),
         })
     }
 

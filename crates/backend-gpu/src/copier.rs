@@ -1,8 +1,8 @@
 //! Copies between one rank's host ranges and its GPU.
 //!
 //! Blocking rounds are the driver's own blocking copies on the default stream (cuMemcpyHtoD, hipMemcpyHtoD), as cudaMemcpy and
-//! hipMemcpy are, so that the figures are those an application sees; so are stores and fetches. Queued rounds run on a `queue` of
-//! the copier's own, made when it is first needed. Patterns are written and compared by kernels (`pattern_kernels`).
+//! hipMemcpy are, so that the figures are those an application sees; so are stores and fetches. Queued rounds run on a `queue` that is
+//! the copier's alone from the first of them on, and goes to the device's next copier (`idle_queues`). Patterns are written and compared by kernels (`pattern_kernels`).
 //!
 //! Dropping opens the latch, waits, and then frees. Where waiting failed, a driver may still read and write what is queued: the areas, the
 //! host ranges and the latch's words are then leaked, because nothing tells when they could be freed.
@@ -20,6 +20,7 @@ use crate::areas::{Areas, destination, source, unsupported};
 use crate::context::Context;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
+use crate::idle_queues::IdleQueues;
 use crate::kernels::Kernels;
 use crate::latch::Mechanism;
 use crate::pattern_kernels::PatternKernels;
@@ -31,7 +32,7 @@ pub(crate) struct GpuCopier<D: Driver> {
     areas: Areas<D>,
     host: HostPair,
     tools: Tools<D>,
-    /// Made when something is first queued.
+    /// Taken when something is first queued.
     queue: Option<Queue<D>>,
     /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
     takes_turns: bool,
@@ -47,12 +48,15 @@ pub(crate) struct Tools<D: Driver> {
     pub(crate) kernels: Result<Rc<Kernels<D>>, String>,
     /// What fills and compares areas, or why nothing does.
     pub(crate) patterns: Result<Rc<PatternKernels<D>>, String>,
+    /// Queues that no copier has.
+    pub(crate) queues: Rc<IdleQueues<D>>,
 }
 
 // Derived, it would ask a driver to be Clone.
 impl<D: Driver> Clone for Tools<D> {
     fn clone(&self) -> Self {
-        Self { latch: self.latch.clone(), kernels: self.kernels.clone(), patterns: self.patterns.clone() }
+        let Self { latch, kernels, patterns, queues } = self;
+        Self { latch: latch.clone(), kernels: kernels.clone(), patterns: patterns.clone(), queues: Rc::clone(queues) }
     }
 }
 
@@ -117,11 +121,11 @@ impl<D: Driver> GpuCopier<D> {
         self.tools.latch.as_ref().map_err(|reason| unsupported("queueing copies", format!("it has no latch: {reason}")))
     }
 
-    /// Makes the queue where there is none yet.
+    /// Takes a queue where there is none yet.
     fn need_queue(&mut self) -> Result<&mut Queue<D>, CallError> {
         match &mut self.queue {
             Some(queue) => Ok(queue),
-            none => Ok(none.insert(Queue::new(&self.context, self.areas.b.is_some())?)),
+            none => Ok(none.insert(self.tools.queues.take(self.areas.b.is_some())?)),
         }
     }
 
@@ -317,5 +321,6 @@ impl<D: Driver> Drop for GpuCopier<D> {
         if self.settle().is_err() {
             mem::forget((self.areas.a.take(), self.areas.b.take(), mem::take(&mut self.host), self.queue.take()));
         }
+        self.queue.take().into_iter().for_each(|queue| self.tools.queues.keep(queue));
     }
 }

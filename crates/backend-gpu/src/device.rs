@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
 use crate::host_memory::{Allocated, Registered};
+use crate::idle_queues::IdleQueues;
 use crate::kernels::Kernels;
 use crate::latch::{LatchChoice, Mechanism};
 use crate::pattern_kernels::PatternKernels;
@@ -45,7 +46,7 @@ impl<D: Driver> GpuDevice<D> {
         let patterns = loaded.clone().and_then(|kernels| PatternKernels::new(&context, &kernels)).map(Rc::new);
         // A device that ran two of them wrong is not trusted with the others.
         let kernels = patterns.as_ref().map_err(String::clone).and(loaded);
-        let tools = Tools { latch, kernels, patterns };
+        let tools = Tools { latch, kernels, patterns, queues: Rc::new(IdleQueues::new(&context)) };
         let latch = match &tools.latch {
             Ok(Mechanism::StreamWait) => Latch::StreamWait,
             Ok(Mechanism::SpinKernel(_)) => Latch::SpinKernel,

@@ -35,7 +35,7 @@ impl<D: Driver> Lane<D> {
         &self.stream
     }
 
-    /// Forgets the rounds of an earlier batch, which must have been waited for.
+    /// Makes the events that are not there yet, and forgets the rounds of an earlier batch, which must have been waited for.
     ///
     /// # Errors
     /// The call that failed.
@@ -43,8 +43,13 @@ impl<D: Driver> Lane<D> {
         while self.events.len() < MAX_ROUNDS {
             self.events.push(Event::new(&self.context)?);
         }
-        (self.queued, self.ended) = (0, 0);
+        self.forget();
         Ok(())
+    }
+
+    /// Forgets those rounds.
+    pub(crate) fn forget(&mut self) {
+        (self.queued, self.ended) = (0, 0);
     }
 
     /// How many rounds are queued or have ended.

@@ -20,6 +20,7 @@ mod driver;
 mod enumerate;
 mod functions;
 mod host_memory;
+mod idle_queues;
 mod kernel;
 mod kernels;
 mod lane;

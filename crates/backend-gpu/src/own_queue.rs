@@ -1,22 +1,26 @@
-//! The queue of one kind of work that goes one way, made when it is first needed: what copies between devices and chains of loads have in common.
+//! The queue of one kind of work that goes one way, taken when it is first needed and kept for the next user: what copies between devices and chains of loads have in common.
 //!
 //! Left out: two ways at once and memory that cannot be queued, which only copies between host and device have (`copier`).
 
 use std::mem;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{CallError, DeviceError, Marks};
 
 use crate::areas::unsupported;
 use crate::context::Context;
+use crate::copier::Tools;
 use crate::driver::Driver;
+use crate::idle_queues::IdleQueues;
 use crate::latch::Mechanism;
 use crate::queue::{Queue, no_batch};
 use crate::stream::Stream;
 
-/// A queue, or what it takes to make one.
+/// A queue, or what it takes to have one.
 pub(crate) struct OwnQueue<D: Driver> {
     context: Arc<Context<D>>,
+    idle: Rc<IdleQueues<D>>,
     latch: Result<Mechanism<D>, String>,
     /// What is queued, in words: `queueing loads`.
     what: &'static str,
@@ -24,8 +28,9 @@ pub(crate) struct OwnQueue<D: Driver> {
 }
 
 impl<D: Driver> OwnQueue<D> {
-    pub(crate) fn new(context: &Arc<Context<D>>, latch: Result<Mechanism<D>, String>, what: &'static str) -> Self {
-        Self { context: Arc::clone(context), latch, what, queue: None }
+    pub(crate) fn new(context: &Arc<Context<D>>, tools: &Tools<D>, what: &'static str) -> Self {
+        let (idle, latch) = (Rc::clone(&tools.queues), tools.latch.clone());
+        Self { context: Arc::clone(context), idle, latch, what, queue: None }
     }
 
     /// The context that it is on.
@@ -44,7 +49,7 @@ impl<D: Driver> OwnQueue<D> {
     fn need(&mut self) -> Result<&mut Queue<D>, CallError> {
         match &mut self.queue {
             Some(queue) => Ok(queue),
-            none => Ok(none.insert(Queue::new(&self.context, false)?)),
+            none => Ok(none.insert(self.idle.take(false)?)),
         }
     }
 
@@ -126,5 +131,12 @@ impl<D: Driver> OwnQueue<D> {
     /// What could not be waited for is never freed.
     pub(crate) fn leak(&mut self) {
         mem::forget(self.queue.take());
+    }
+}
+
+impl<D: Driver> Drop for OwnQueue<D> {
+    fn drop(&mut self) {
+        // Whoever owns the memory has waited, or leaked this.
+        self.queue.take().into_iter().for_each(|queue| self.idle.keep(queue));
     }
 }

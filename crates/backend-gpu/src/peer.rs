@@ -137,7 +137,7 @@ impl<D: Driver> GpuPeerCopier<D> {
             destination: Some(Area::new(destination, to_tools, len)?),
             len,
             path,
-            queue: OwnQueue::new(context, tools.latch.clone(), "queueing copies"),
+            queue: OwnQueue::new(context, tools, "queueing copies"),
             kernels: tools.kernels.clone(),
             by: CopyBy::Engine,
         })

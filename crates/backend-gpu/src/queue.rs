@@ -1,4 +1,4 @@
-//! A copier's queue: a lane for each direction that moves at once, the latch that holds a batch back, and the time it is let go.
+//! What copies and loads are queued on: a lane for each direction that moves at once, the latch that holds a batch back, and the time it is let go.
 //!
 //! Streams come first; the latch and the marks' events are made by the first batch. With both directions at once, D2H has a second lane,
 //! which starts at the first one's start event: one latch, one origin for all marks.
@@ -56,6 +56,18 @@ impl<D: Driver> Queue<D> {
     pub(crate) fn new(context: &Arc<Context<D>>, both_ways: bool) -> Result<Self, CallError> {
         let second = both_ways.then(|| Lane::new(context)).transpose()?;
         Ok(Self { first: Lane::new(context)?, second, gate: None, batch: None, in_flight: false })
+    }
+
+    /// Whether both directions can move at once on it.
+    pub(crate) fn is_both_ways(&self) -> bool {
+        self.second.is_some()
+    }
+
+    /// Forgets the last batch, which must have been waited for.
+    pub(crate) fn forget(&mut self) {
+        self.batch = None;
+        self.first.forget();
+        self.second.iter_mut().for_each(Lane::forget);
     }
 
     /// Opens the latch and waits for what is queued. After a failure something may still be in flight; a later call asks again.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::code::{Answer, INVALID_CONTEXT, INVALID_DEVICE, PEER_ALREADY_ENABLED, PEER_UNSUPPORTED};
-use crate::{actor, devices, faults, memory};
+use crate::{actor, calls, devices, faults, memory};
 
 thread_local! {
     static CURRENT: Cell<Option<usize>> = const { Cell::new(None) };
@@ -43,6 +43,7 @@ pub fn current() -> Option<usize> {
 /// Does a call that needs no device, unless it is to fail.
 pub fn outside(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
     let _inside = actor::enter();
+    calls::count(call);
     faults::call(call).unwrap_or_else(|| crate::code::of(act()))
 }
 
@@ -93,9 +94,11 @@ pub fn reaches(device: usize, other: usize) -> bool {
     reached(device, |others| others.contains(&other))
 }
 
-/// One user more.
+/// One user more; the first one's context is made.
 pub fn retain(device: usize) {
-    states()[device].users.fetch_add(1, Ordering::AcqRel);
+    if states()[device].users.fetch_add(1, Ordering::AcqRel) == 0 {
+        calls::count("contexts");
+    }
 }
 
 /// Whether anyone uses the device.

@@ -9,13 +9,13 @@
 //!
 //! It is strict where a real driver is: calls without a context, memory registered twice, addresses it did not give, copies out
 //! of bounds, and a stream of another device are errors; an asynchronous copy of memory that is not pinned is done before the
-//! call returns. What is left over at the end is printed to stderr.
+//! call returns. What is left over at the end is printed to stderr, and `calls` counts what was called.
 //!
 //! It always says that it simulates (`numabench_simulation`), and there is nothing to tell it not to.
 //!
 //! The environment: `FAKE_DEVICES` and `FAKE_FAULTS` (a file's absolute path, or its lines with `;` between them), `FAKE_PUS` (see
-//! `place`), `FAKE_SHARED` (see `page`). As the real ones do, it leaves out the devices that `CUDA_VISIBLE_DEVICES` or
-//! `HIP_VISIBLE_DEVICES` does not name.
+//! `place`), `FAKE_SHARED` (see `page`), `FAKE_CALLS` (see `calls`). As the real ones do, it leaves out the devices that
+//! `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` does not name.
 //!
 //! Left out: kernels but these, managed memory, the default stream's order.
 
@@ -29,6 +29,7 @@
 )]
 
 mod actor;
+mod calls;
 mod chase;
 mod clock;
 mod code;

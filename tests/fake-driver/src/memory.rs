@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::code::{ALREADY_REGISTERED, Answer, INVALID_VALUE, NOT_REGISTERED, OUT_OF_MEMORY};
-use crate::devices;
+use crate::{calls, devices};
 
 /// What is in memory that nobody has written.
 const UNWRITTEN: u8 = 0xEE;
@@ -34,6 +34,13 @@ impl Ledger {
     fn used(&self, device: usize) -> usize {
         self.on_device.values().filter(|area| area.device == device).map(|area| area.bytes.len()).sum()
     }
+
+    /// Tells how much there is now.
+    fn counted(&self) {
+        calls::most("areas-at-most", self.on_device.values().map(|area| area.bytes.len()).sum());
+        let allocated: usize = self.allocated.values().map(|own| own.len() * 8).sum();
+        calls::most("pinned-at-most", allocated + self.registered.values().sum::<usize>());
+    }
 }
 
 /// Free and total bytes of a device.
@@ -53,7 +60,10 @@ pub fn allocate(device: usize, len: usize) -> Answer<usize> {
     }
     let mut bytes = vec![UNWRITTEN; len];
     let address = bytes.as_mut_ptr() as usize;
-    ledger(|ledger| ledger.on_device.insert(address, Area { device, bytes }));
+    ledger(|ledger| {
+        ledger.on_device.insert(address, Area { device, bytes });
+        ledger.counted();
+    });
     Ok(address)
 }
 
@@ -84,7 +94,10 @@ pub fn allocate_host(len: usize) -> Answer<usize> {
     }
     let mut own = vec![u64::from_ne_bytes([UNWRITTEN; 8]); len.div_ceil(8)];
     let address = own.as_mut_ptr() as usize;
-    ledger(|ledger| ledger.allocated.insert(address, own));
+    ledger(|ledger| {
+        ledger.allocated.insert(address, own);
+        ledger.counted();
+    });
     Ok(address)
 }
 
@@ -104,6 +117,7 @@ pub fn register(address: usize, len: usize) -> Answer {
             return Err(ALREADY_REGISTERED);
         }
         ledger.registered.insert(address, len);
+        ledger.counted();
         Ok(())
     })
 }

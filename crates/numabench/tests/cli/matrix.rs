@@ -199,6 +199,80 @@ fn in_a_guest_of_four_nodes_the_matrix_ranks_them_as_told() -> Done {
     Ok(())
 }
 
+/// What `numabench matrix` asked of the driver, by the stand-in's count.
+struct Asked(BTreeMap<String, usize>);
+
+impl Asked {
+    fn of(counted: &str) -> Self {
+        let counts = counted.lines().filter_map(|line| line.split_once(' '));
+        Self(counts.filter_map(|(name, count)| Some((name.to_owned(), count.parse().ok()?))).collect())
+    }
+
+    fn count(&self, name: &str) -> usize {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// Passes of the runs below, and how often memory is made anew in as many (METHOD, "Blocks and intervals": at passes 0 and 4).
+const PASSES: usize = 5;
+const FRESH: usize = 2;
+
+#[test]
+fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_context_made_for_each_gpu() -> Done {
+    let library = driver::stand_in(Driver::Cuda)?.join("libcuda.so.1");
+    let device = |at| format!("device 0000:{at:02x}:00.0; memory 1GiB; h2d 12GB/s 1us; d2h 10GB/s 1us");
+    let sizes = [2, 4, 8];
+    let mut script = "echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/job\n\
+                      export LD_LIBRARY_PATH=/opt FAKE_PUS=seen LD_PRELOAD=/opt/libcuda.so.1\n"
+        .to_owned();
+    for size in sizes {
+        let devices: Vec<String> = (1..=size).map(device).collect();
+        let last = size - 1;
+        script += &format!(
+            "echo 0-{last} >$job/cpuset.cpus; echo 0-{last} >$job/cpuset.mems\n\
+             export FAKE_CALLS=/tmp/calls FAKE_DEVICES='repeats skip; {}'\n\
+             run matrix-{size} in_job numabench matrix --backend cuda --size 1MiB --direction h2d,d2h --reps {PASSES} --json -\n\
+             unset FAKE_CALLS\n\
+             run calls-{size} cat /tmp/calls\n",
+            devices.join("; ")
+        );
+    }
+    let Some(mut all) = guest_with("eight", &[&format!("{}:/opt/libcuda.so.1", library.display())], &script)? else {
+        return Ok(());
+    };
+    let mut per_cell = Vec::new();
+    for size in sizes {
+        let ended = take(&mut all, &format!("matrix-{size}"))?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        assert_eq!(list(&document, "/rows").len(), size * size * 2, "every cell has both directions");
+        assert!(results(&document).all(|result| list(result, "/blocks").len() == PASSES), "{size}");
+        let asked = Asked::of(&take(&mut all, &format!("calls-{size}"))?.out);
+        // Each node has the source and the destination of its copies, and they go from GPU to GPU.
+        let (pinned, ranges) = (asked.count("cuMemHostRegister"), 2 * size);
+        assert_eq!(pinned, ranges * FRESH, "of {size} nodes: {:?}", asked.0);
+        assert_eq!(asked.count("contexts"), size, "one for each GPU: {:?}", asked.0);
+        let at_most = asked.count("pinned-at-most");
+        assert!((ranges << 20..(ranges + 1) << 20).contains(&at_most), "{at_most} bytes of {size} nodes");
+        // A node's copies are on one GPU at a time.
+        let areas = asked.count("areas-at-most");
+        let kernels = 9000 * asked.count("cuDevicePrimaryCtxRetain");
+        assert!((1 << 20..(size << 20) + kernels).contains(&areas), "{areas} bytes on {size} GPUs: {:?}", asked.0);
+        // What is made once for a cell, whatever the number of its blocks.
+        let cells = size * size;
+        for (name, most) in
+            [("cuDevicePrimaryCtxRetain", 1), ("cuModuleLoadData", 1), ("cuMemHostAlloc", 2), ("cuStreamCreate", 2)]
+        {
+            assert!(asked.count(name) <= most * cells, "{name} of {cells} cells: {:?}", asked.0);
+        }
+        let calls = asked.0.iter().filter(|(name, _)| name.starts_with("cu") && !name.ends_with("Query"));
+        per_cell.push(calls.map(|(_, count)| *count).sum::<usize>() as f64 / cells as f64);
+    }
+    let [two, .., eight] = per_cell[..] else { return Err("three sizes".into()) };
+    assert!(eight <= two * 1.05, "calls of a cell, by size: {per_cell:?}");
+    Ok(())
+}
+
 #[test]
 fn in_a_guest_memory_without_cpus_and_cpus_without_memory_are_labelled_rows() -> Done {
     let script = "run plan numabench matrix --backend host --dry-run\n\
