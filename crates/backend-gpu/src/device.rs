@@ -56,10 +56,19 @@ impl<D: Driver> GpuDevice<D> {
         let capabilities = Capabilities {
             latch,
             patterns: tools.patterns.as_ref().map(drop).map_err(String::clone),
+            loads: tools.kernels.as_ref().map(drop).map_err(String::clone),
             bidirectional: Ok(()),
             memory,
         };
         Ok(Self { facts, capabilities, tools, context })
+    }
+
+    /// Another device of this driver.
+    fn of_one_driver<'a>(&self, what: &'static str, other: &'a dyn Device) -> Result<&'a Self, DeviceError> {
+        (other as &dyn Any).downcast_ref().ok_or_else(|| DeviceError::Unsupported {
+            what,
+            reason: format!("{} and {} are not of one driver", self.facts.id, other.facts().id),
+        })
     }
 }
 
@@ -101,17 +110,18 @@ impl<D: Driver> Device for GpuDevice<D> {
         by: PeerEnd,
         len: usize,
     ) -> Result<Box<dyn PeerCopier>, DeviceError> {
-        let other: Option<&Self> = (destination as &dyn Any).downcast_ref();
-        let other = other.ok_or_else(|| DeviceError::Unsupported {
-            what: "a copy between these devices",
-            reason: format!("{} and {} are not of one driver", self.facts.id, destination.facts().id),
-        })?;
+        let other = self.of_one_driver("a copy between these devices", destination)?;
         let ends = ((&self.context, &self.tools), (&other.context, &other.tools));
         Ok(Box::new(GpuPeerCopier::new(ends.0, ends.1, by, len)?))
     }
 
     fn chaser(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Chaser>, DeviceError> {
-        Ok(Box::new(GpuChaser::new(&self.context, &self.tools, memory)?))
+        Ok(Box::new(GpuChaser::over_host(&self.context, &self.tools, memory)?))
+    }
+
+    fn peer_chaser(&self, owner: &dyn Device, chain: &[u8]) -> Result<Box<dyn Chaser>, DeviceError> {
+        let owner = self.of_one_driver("loads between these devices", owner)?;
+        Ok(Box::new(GpuChaser::over_peer(&self.context, &self.tools, &owner.context, chain)?))
     }
 
     fn buffer(&self, host: Box<dyn HostMemory>) -> Result<Box<dyn Buffer>, DeviceError> {

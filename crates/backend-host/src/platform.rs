@@ -68,6 +68,7 @@ impl Platform for HostPlatform {
         let capabilities = Capabilities {
             latch: Latch::None { reason: "host copies are done by the calling thread itself".to_owned() },
             patterns: Ok(()),
+            loads: Err("host memory runs no kernel; the CPU's own loads are measured instead".to_owned()),
             bidirectional: Err("one thread copies in one direction at a time".to_owned()),
             memory: [
                 (MemoryKind::Pinned, missing()),

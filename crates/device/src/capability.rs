@@ -62,6 +62,8 @@ pub struct Capabilities {
     pub latch: Latch,
     /// Whether the device itself can fill and compare an area ([`crate::Copier::fill`]), or why not.
     pub patterns: Result<(), String>,
+    /// Whether the device can follow a chain of loads ([`crate::Device::chaser`]), or why not.
+    pub loads: Result<(), String>,
     /// Whether both directions can move at once on one copier, or why not.
     pub bidirectional: Result<(), String>,
     /// The memory kinds there are, each with the reason if it is missing.

@@ -177,6 +177,17 @@ pub trait Device: Any {
         Err(DeviceError::Unsupported { what: "the latency of a device's loads", reason })
     }
 
+    /// Allocates memory on another device of the same platform, opened by the same thread, and writes a chain to it, for this device to follow.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where this device runs no kernel or cannot reach the other one's memory, [`DeviceError::OutOfMemory`], or
+    /// the call that failed.
+    fn peer_chaser(&self, owner: &dyn Device, chain: &[u8]) -> Result<Box<dyn Chaser>, DeviceError> {
+        let _ = (owner, chain);
+        let reason = format!("{} runs no kernel that could follow a chain", self.facts().id);
+        Err(DeviceError::Unsupported { what: "the latency of loads between devices", reason })
+    }
+
     /// Takes over pinned host memory and allocates as much on the device, under an address that other libraries take.
     ///
     /// # Errors

@@ -89,7 +89,7 @@ mod tests {
 
     fn can(latch: Latch) -> Capabilities {
         let memory = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(())));
-        Capabilities { latch, patterns: Ok(()), bidirectional: Ok(()), memory }
+        Capabilities { latch, patterns: Ok(()), loads: Ok(()), bidirectional: Ok(()), memory }
     }
 
     fn case(memory: MemoryKind, direction: Direction, bytes: usize) -> Case {

@@ -16,6 +16,7 @@
 mod budget;
 mod case;
 mod cells;
+mod chain;
 mod config;
 mod delivery;
 mod devices;
@@ -31,13 +32,14 @@ mod work;
 pub use budget::{BudgetError, check_budget, device_bytes};
 pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cell, Cells};
+pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL};
 pub use config::{RunConfig, TimingChoice};
 pub use engine::{
     Amount, DevicePages, Enough, Failure, Followed, Group, Helpers, Journal, Latch, Mismatch, Neighbours, Order, Pages,
     PerCase, RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Stage, TimeSpent, Timing, Trouble, Worker,
     Workers, clock, dismiss,
 };
-pub use loads::{LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
+pub use loads::{LoadCase, LoadSuite};
 pub use peers::{PeerCase, PeerCopy, PeerSuite};
 pub use run::{follow, lead};
 pub use suite::{CopySuite, workers};

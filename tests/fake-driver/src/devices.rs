@@ -18,6 +18,7 @@
 //!                           another, NUMA node than the device's [all]
 //! peer RATE LATENCY         copies to and from other devices that it makes [as fast as this machine copies]
 //! loads LATENCY LATENCY     one load of host memory on its own node, and of memory on another [no time]
+//! peer-loads LATENCY        one load of another device's memory [no time]
 //! throttled LIMIT PERCENT   how much of the time NVML says that its clocks were held down by `power` or `thermal` [0]
 //! others NUMBER             the processes on it that NVML lists beside this one [0]
 //! peers NUMBER...           the devices, by their place in this file, whose memory it can reach [none]
@@ -69,6 +70,8 @@ pub struct Device {
     pub peer: Option<Speed>,
     /// One load of host memory, local and remote, nanoseconds.
     pub loads_ns: Option<(f64, f64)>,
+    /// One load of another device's memory, nanoseconds.
+    pub peer_loads_ns: Option<f64>,
     pub over: Vec<Over>,
     pub peers: Vec<usize>,
     /// Percent of the time, by power and by temperature.
@@ -119,9 +122,8 @@ pub fn visible(lists: &[Option<String>]) -> Vec<usize> {
 impl Described {
     /// Whether any device has a described rate.
     pub fn has_rates(&self) -> bool {
-        self.devices
-            .iter()
-            .any(|device| device.h2d.or(device.d2h).or(device.peer).is_some() || device.loads_ns.is_some())
+        let loads = |device: &Device| device.loads_ns.is_some() || device.peer_loads_ns.is_some();
+        self.devices.iter().any(|device| device.h2d.or(device.d2h).or(device.peer).is_some() || loads(device))
     }
 
     fn add(&mut self, line: &str) -> Result<(), String> {
@@ -168,6 +170,7 @@ impl Device {
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,
             ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,
             ("loads", [local, remote]) => self.loads_ns = Some((quantity(local, TIMES)?, quantity(remote, TIMES)?)),
+            ("peer-loads", [each]) => self.peer_loads_ns = Some(quantity(each, TIMES)?),
             ("over", [name, rest @ ..]) => {
                 let mut over = Over { link: link(name)?, weight: 1.0, remote: None };
                 for word in rest {

@@ -136,6 +136,17 @@ pub fn is_pinned(address: usize, len: usize) -> bool {
     })
 }
 
+/// Where the pinned range or the area ends that an address is in.
+pub fn end_of(address: usize) -> Option<usize> {
+    ledger(|ledger| {
+        let areas = ledger.on_device.iter().map(|(start, area)| (*start, area.bytes.len()));
+        let registered = ledger.registered.iter().map(|(start, len)| (*start, *len));
+        let allocated = ledger.allocated.iter().map(|(start, own)| (*start, own.len() * 8));
+        let ends = areas.chain(registered).chain(allocated).filter(|(start, _)| *start <= address);
+        ends.map(|(start, len)| start + len).find(|end| address < *end)
+    })
+}
+
 /// Says on stderr what nobody gave back.
 pub fn say_what_is_left() {
     let objects = OBJECTS.load(Ordering::Acquire);

@@ -70,6 +70,12 @@ pub fn load(device: usize, steps: u64) {
     pass_along(device, Direction::ToDevice, each_ns * steps as f64, 0.0);
 }
 
+/// The same of another device's memory.
+pub fn peer_load(device: usize, steps: u64) {
+    let Some(each_ns) = devices::all().devices[device].peer_loads_ns else { return };
+    pass_along(device, Direction::Peer, each_ns * steps as f64, 0.0);
+}
+
 /// Whether the calling thread's memory is on another node than the device.
 fn is_remote(device: usize) -> bool {
     place::node().zip(devices::all().devices[device].host_node).is_some_and(|(memory, device)| memory != device)

@@ -2,12 +2,15 @@
 
 use super::payload::{self, POISON};
 use super::{Check, Halt, Subject, expect, expect_unsupported};
-use crate::{Area, CopyBy, DeviceError, Direction, Marks, MemoryKind, Pattern, PeerCopier, PeerEnd};
+use crate::{Area, Chaser, CopyBy, DeviceError, Direction, Marks, MemoryKind, Pattern, PeerCopier, PeerEnd};
 
 pub(super) const CHECKS: &[Check] = &[
     ("a kernel copies the bytes that were asked for, and no other", by_kernel),
+    ("a device says beforehand whether it follows a chain of loads", says_loads),
     ("a chain of loads is followed to where it leads", chased),
+    ("a chain goes from device to device, each going on from where it is told", handed_on),
     ("held loads do not start before the release", held_loads),
+    ("a chain of loads between devices is followed to where it leads, and held until the release", chased_between),
     ("a copy between devices arrives, made by either of them", between),
     ("held copies between devices do not start before the release, and each has a mark", held_between),
     ("a copy between devices that is too long is refused", too_long),
@@ -70,6 +73,18 @@ fn chain(memory: &mut [u8], steps: usize) -> u64 {
     ((0..steps).fold(0, |line, _| next(line)) * LINE) as u64
 }
 
+fn says_loads(subject: &Subject) -> Result<(), Halt> {
+    let kind = subject.pinned_kinds()?.first().copied().ok_or_else(|| Halt::Skipped("no pinned memory".to_owned()))?;
+    let made = subject.device.chaser(subject.host(kind, 4096)?).map(drop);
+    match &subject.device.capabilities().loads {
+        Ok(()) => Ok(made?),
+        Err(reason) => {
+            expect_unsupported("a chain where there is said to be none", made)?;
+            Err(Halt::Skipped(reason.clone()))
+        }
+    }
+}
+
 fn chased(subject: &Subject) -> Result<(), Halt> {
     for kind in subject.pinned_kinds()? {
         let mut chaser = needed(subject.device.chaser(subject.host(kind, LINES * LINE)?))?;
@@ -90,22 +105,83 @@ fn chased(subject: &Subject) -> Result<(), Halt> {
     Ok(())
 }
 
+fn handed_on(subject: &Subject) -> Result<(), Halt> {
+    let own = subject.device.facts().id;
+    let ids = subject.platform.devices().iter().map(|facts| facts.id).filter(|id| *id != own);
+    let others = ids.map(|id| subject.platform.open(id)).collect::<Result<Vec<_>, _>>()?;
+    for kind in subject.pinned_kinds()? {
+        let mut memory = subject.host(kind, LINES * LINE)?;
+        let leads_to: Vec<u64> = [100, 300].map(|steps| chain(memory.bytes_mut(), steps)).into();
+        for device in others.iter().map(|other| &**other).chain([subject.device]) {
+            let mut chaser = needed(device.chaser(memory))?;
+            let what = |what: &str| format!("{kind}, by {}: {what}", device.facts().id);
+            chaser.start_at(leads_to[0])?;
+            let told = chaser.at()?;
+            expect(told == leads_to[0], || what(&format!("it is at {told}, and was told {}", leads_to[0])))?;
+            chaser.round(200)?;
+            let at = chaser.at()?;
+            expect(at == leads_to[1], || what(&format!("it went to {at}, not to {}", leads_to[1])))?;
+            memory = chaser.into_host().ok_or_else(|| Halt::Failed(what("the memory did not come back")))?;
+            expect(memory.kind() == kind, || what(&format!("the memory came back {}", memory.kind())))?;
+        }
+    }
+    Ok(())
+}
+
+/// Queues 2 rounds of 300 steps behind the latch: none begins before the release, and they lead to `leads_to`.
+fn held_chase(chaser: &mut dyn Chaser, leads_to: u64, what: &str) -> Result<(), Halt> {
+    chaser.hold()?;
+    (0..2).try_for_each(|_| chaser.enqueue(100, ROUNDS))?;
+    std::thread::sleep(super::batches::HELD);
+    let early = chaser.rounds_ended()?;
+    expect(early == 0, || format!("{what}: {early} rounds had ended before the release"))?;
+    chaser.release()?;
+    let mut ends_ns = Vec::new();
+    chaser.finish(&mut ends_ns)?;
+    expect(ends_ns.len() == 2 && ends_ns[0] <= ends_ns[1], || format!("{what}: the marks are {ends_ns:?}"))?;
+    let at = chaser.at()?;
+    expect(at == leads_to, || format!("{what}: the loads led to {at}, not to {leads_to}"))
+}
+
+/// The steps of [`held_chase`].
+const HELD_STEPS: usize = 2 * ROUNDS as usize * 100;
+
 fn held_loads(subject: &Subject) -> Result<(), Halt> {
     subject.needs_latch()?;
     for kind in subject.pinned_kinds()? {
         let mut chaser = needed(subject.device.chaser(subject.host(kind, LINES * LINE)?))?;
-        let leads_to = chain(chaser.memory(), 2 * ROUNDS as usize * 100);
-        chaser.hold()?;
-        (0..2).try_for_each(|_| chaser.enqueue(100, ROUNDS))?;
-        std::thread::sleep(super::batches::HELD);
-        let early = chaser.rounds_ended()?;
-        expect(early == 0, || format!("{kind}: {early} rounds had ended before the release"))?;
-        chaser.release()?;
-        let mut ends_ns = Vec::new();
-        chaser.finish(&mut ends_ns)?;
-        expect(ends_ns.len() == 2 && ends_ns[0] <= ends_ns[1], || format!("{kind}: the marks are {ends_ns:?}"))?;
-        let at = chaser.at()?;
-        expect(at == leads_to, || format!("{kind}: the loads led to {at}, not to {leads_to}"))?;
+        let leads_to = chain(chaser.memory(), HELD_STEPS);
+        held_chase(&mut *chaser, leads_to, &kind.to_string())?;
+    }
+    Ok(())
+}
+
+fn chased_between(subject: &Subject) -> Result<(), Halt> {
+    let own = subject.device.facts().id;
+    let others: Vec<_> = subject.platform.devices().iter().map(|facts| facts.id).filter(|id| *id != own).collect();
+    if others.is_empty() {
+        return Err(Halt::Skipped("there is one device only".to_owned()));
+    }
+    let mut memory = vec![0; LINES * LINE];
+    for id in others {
+        let other = subject.platform.open(id)?;
+        let mut taken = 0;
+        let first = chain(&mut memory, 1000);
+        let mut chaser = needed(subject.device.peer_chaser(&*other, &memory))?;
+        expect(chaser.memory().is_empty(), || format!("the memory of {id} is lent as the host's"))?;
+        for steps in [1000, LINES as u64 + 7] {
+            taken += steps;
+            let leads_to = chain(&mut memory, taken as usize);
+            chaser.round(steps)?;
+            let at = chaser.at()?;
+            expect(at == leads_to, || format!("{id}: {taken} steps led to {at}, not to {leads_to}"))?;
+        }
+        chaser.start_at(first)?;
+        let leads_to = chain(&mut memory, 1000 + HELD_STEPS);
+        if subject.needs_latch().is_ok() {
+            held_chase(&mut *chaser, leads_to, &id.to_string())?;
+        }
+        expect(chaser.into_host().is_none(), || format!("the memory of {id} is given as the host's"))?;
     }
     Ok(())
 }

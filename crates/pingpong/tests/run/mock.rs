@@ -260,6 +260,7 @@ impl Platform for Mock {
         let capabilities = Capabilities {
             patterns: if has_no_patterns { Err("a test double without patterns".to_owned()) } else { Ok(()) },
             latch: if has_no_latch { no_latch } else { Latch::StreamWait },
+            loads: Err("a test double runs no kernel".to_owned()),
             bidirectional: Ok(()),
             memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(kind),
         };

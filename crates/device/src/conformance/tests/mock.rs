@@ -147,6 +147,7 @@ impl Platform for Mock {
                 Some(Fault::HasNoPatterns | Fault::HidesPatterns) => Err("a mock without them".to_owned()),
                 _ => Ok(()),
             },
+            loads: Err("a mock runs no kernel".to_owned()),
             bidirectional: Ok(()),
             memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(()))),
         };
