@@ -4,6 +4,7 @@
 //! could not be measured and why, and where each column is by what the platform declares. [`Matrix::planes`] and [`Matrix::cell`] put them together;
 //! `verdict` says in sentences what they show, `penalties` what each rank loses. Left out: how it is drawn (render).
 
+mod absent;
 mod pairs;
 mod penalties;
 mod verdict;
@@ -157,6 +158,14 @@ impl Matrix {
             }
         }
         planes
+    }
+
+    /// Why no cell of a plane has a figure; `None` where one has, and where they have different reasons.
+    pub fn why_none(&self, document: &Document, plane: &Plane) -> Option<String> {
+        let places = (0..self.rows.len()).flat_map(|row| (0..self.columns.len()).map(move |column| (row, column)));
+        let mut cells = places.filter_map(|(row, column)| self.cell(document, plane, row, column));
+        let why = cells.next()?.err()?;
+        cells.all(|cell| cell.as_ref().err() == Some(&why)).then_some(why)
     }
 
     /// The figure of a row and a column in a plane, or why there is none; `None` where nothing was to be measured.

@@ -65,7 +65,7 @@ pub enum Direction {
     /// The CPU copies a range; bytes read and bytes written count, as STREAM counts them.
     #[serde(rename = "copy")]
     Copy,
-    /// The CPU loads lines in random order, each address from the line before: a time is that of one load.
+    /// The CPU, or a device, loads lines in random order, each address from the line before: a time is that of one load.
     #[serde(rename = "load")]
     Load,
     /// Two cores hand a flag to each other: a time is that of one handover, half of a round trip.

@@ -28,6 +28,9 @@ pub struct Matrix {
     /// Copy to (and from) all GPUs at once in each row, instead of to one after the other
     #[arg(long, help_heading = "What is measured")]
     pub concurrent: bool,
+    /// Measure the latency of a load too: of each row's memory by each GPU; where no GPU takes part, by each row's core
+    #[arg(long, conflicts_with = "concurrent", help_heading = "What is measured")]
+    pub latency: bool,
     /// Accesses by the CPU, where no GPU takes part: bandwidth of reads, writes and copies, latency of loads
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Access::Read, Access::Load],
           hide_default_value = true, value_name = "ACCESSES", help_heading = "What is measured")]
@@ -36,7 +39,7 @@ pub struct Matrix {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is measured")]
     pub threads: Option<u64>,
     /// The range of each thread [default: 64 MiB, or as much as all threads of a row need for four times the L3; less where a node has
-    /// little memory]
+    /// little memory]; for GPUs the range of --latency [default: 64 MiB]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
     /// What every measurement has.

@@ -141,6 +141,13 @@ fn worker_of(facts: &Facts, place: usize) -> Option<usize> {
     facts.experiment.shots.iter().find_map(at)
 }
 
+/// Whether the engine's rank measures one place only.
+fn has_one_place(facts: &Facts, rank: usize) -> bool {
+    let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
+    let places: std::collections::BTreeSet<usize> = of_rank.map(|(_, place)| *place).collect();
+    places.len() == 1
+}
+
 fn rank(facts: &Facts, part: &Part, state: &RunState) -> Rank {
     let worker = worker_of(facts, part.rank.rank as usize).and_then(|rank| state.ranks.get(rank));
     Rank { thread_id: worker.and_then(|worker| worker.thread_id), ..part.rank.clone() }
@@ -150,9 +157,9 @@ fn rank(facts: &Facts, part: &Part, state: &RunState) -> Rank {
 fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
     let mut seen = BTreeMap::new();
     for part in facts.parts {
-        let worker = worker_of(facts, part.rank.rank as usize).and_then(|rank| state.ranks.get(rank));
         // A thread that copies to several devices says the link and latch of its first.
-        let own = worker.filter(|_| facts.experiment.workers.len() == facts.experiment.places.ranks.len());
+        let worker = worker_of(facts, part.rank.rank as usize).filter(|rank| has_one_place(facts, *rank));
+        let own = worker.and_then(|rank| state.ranks.get(rank));
         seen.entry(&part.device.id).or_insert_with(|| (part, own));
     }
     let mut order: Vec<&Part> = Vec::new();
@@ -188,8 +195,8 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
         for (rank, place) in &shot.places {
             let (result, part) = (&results[*rank], &facts.parts[*place]);
             let device = devices.iter().find(|device| device.id == part.device.id);
-            // Copies between GPUs may take another way than the PCIe link that bounds the others.
-            let device = device.filter(|_| asked.direction != report::settings::Direction::Peer);
+            // What goes between GPUs may take another way than the PCIe link that bounds the others.
+            let device = device.filter(|_| asked.memory != report::settings::MemoryKind::Device);
             ranks.push(cases::rank_result(
                 facts.experiment.engine.verify,
                 *place as u32,

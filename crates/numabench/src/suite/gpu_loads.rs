@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{EngineConfig, Helpers, Order, Worker};
-use pingpong::{LOAD_LINE_BYTES, LoadCase, LoadSuite};
+use pingpong::{LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
 use placement::{Plan, RankPlan, Row, Target};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::settings::{CopyEngine, Direction, MemoryKind};
@@ -22,8 +22,30 @@ use crate::config;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
-/// Larger than the L2 of any GPU of today (50 MB on an H200), so that each load goes to the memory.
+/// Larger than the L2 of an H200 (50 MB), so that each load goes to the memory.
 const RANGE_BYTES: u64 = 64 << 20;
+
+/// The range that is loaded from, bytes: what was asked for, in whole lines and not below the loads of one kernel.
+///
+/// # Errors
+/// This machine cannot address as much.
+pub(super) fn range(asked: Option<u64>) -> Result<usize, Fault> {
+    let line = LOAD_LINE_BYTES as u64;
+    let range = asked.unwrap_or(RANGE_BYTES).max(u64::from(LOADS_A_KERNEL) * line).next_multiple_of(line);
+    usize::try_from(range).map_err(Fault::usage)
+}
+
+/// The case of the document that loads over such a range are.
+pub(super) fn document_case(range: usize) -> DocumentCase {
+    DocumentCase {
+        order: Order::Alone,
+        memory: MemoryKind::Pinned,
+        direction: Direction::Load,
+        bytes: LOAD_LINE_BYTES as u64,
+        range_bytes: Some(range as u64),
+        group: None,
+    }
+}
 
 /// What is loaded from where.
 pub struct GpuLoads {
@@ -44,9 +66,7 @@ impl GpuLoads {
     /// # Errors
     /// Nothing can be measured, or there is too little memory.
     pub fn new(args: &Args, topology: &Topology, rows: Vec<Row>, targets: Vec<Target>) -> Result<Self, Fault> {
-        let lines = 4096 * LOAD_LINE_BYTES as u64;
-        let range = args.range.unwrap_or(RANGE_BYTES).max(lines).next_multiple_of(LOAD_LINE_BYTES as u64);
-        let range = usize::try_from(range).map_err(Fault::usage)?;
+        let range = range(args.range)?;
         let measuring = config::measuring(&args.measuring);
         let mut loads = Self {
             engine: measuring.engine(),
@@ -109,21 +129,13 @@ impl GpuLoads {
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), self.huge_pages);
         let Self { engine, huge_pages, range, workers, places, cases, shots, .. } = self;
         let suite = LoadSuite::new(cases, workers.clone(), &found.platform, memory, args.measuring.seed);
-        let case = DocumentCase {
-            order: Order::Alone,
-            memory: MemoryKind::Pinned,
-            direction: Direction::Load,
-            bytes: LOAD_LINE_BYTES as u64,
-            range_bytes: Some(range as u64),
-            group: None,
-        };
         Experiment {
             command: "latency",
             suite: Arc::new(suite),
             workers,
             engine,
             places: Plan { ranks: places, notes: Vec::new() },
-            cases: vec![case],
+            cases: vec![document_case(range)],
             shots,
             matrices: vec![matrix],
             asked: Asked {

@@ -1,13 +1,14 @@
-//! Rows against GPUs: copies from each row's memory to each GPU and back, one after the other or all GPUs of a row at once.
+//! Rows against GPUs: copies from each row's memory to each GPU and back, one after the other or all GPUs of a row at once; and how long a load
+//! of the row's memory takes each GPU.
 //!
 //! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from GPU to GPU. With all GPUs at once
-//! a rank is a row and a GPU. Left out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
+//! a rank is a row and a GPU. Loads are those of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
 
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
-use engine::{Helpers, Order, Worker};
-use pingpong::{Cell, Cells, CopySuite, RunConfig, TimingChoice, check_budget};
+use engine::{Helpers, Joined, Order, Suite, Worker};
+use pingpong::{Cell, Cells, CopySuite, LOAD_LINE_BYTES, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
@@ -15,6 +16,7 @@ use topo::Topology;
 
 use super::document::declared_nodes;
 use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use super::gpu_loads;
 use crate::args::matrix::Matrix as Args;
 use crate::backends::Found;
 use crate::config;
@@ -34,6 +36,8 @@ pub struct GpuMatrix {
     /// The copies, in the order of the engine's cases, with the row and the columns of each.
     copies: Vec<(pingpong::Case, Cells, Shot)>,
     cases: Vec<DocumentCase>,
+    /// The range that is loaded from, bytes, where the latency of loads is asked for.
+    load_range: Option<usize>,
 }
 
 impl GpuMatrix {
@@ -67,6 +71,7 @@ impl GpuMatrix {
             places: Vec::new(),
             copies: Vec::new(),
             cases: Vec::new(),
+            load_range: args.latency.then(|| gpu_loads::range(args.range)).transpose()?,
         };
         matrix.find_places(topology);
         if matrix.places.is_empty() {
@@ -74,8 +79,19 @@ impl GpuMatrix {
             return Err(Fault::new(Exit::NoResult, anyhow::anyhow!(why)));
         }
         matrix.list();
-        matrix.config.max_time = config::time_for(&args.measuring, matrix.copies.len());
+        let figures = matrix.copies.len() + matrix.loads().len();
+        matrix.config.max_time = config::time_for(&args.measuring, figures);
         Ok(matrix)
+    }
+
+    /// The loads, each with its place: one by each GPU of each row.
+    fn loads(&self) -> Vec<(LoadCase, usize)> {
+        let Some(bytes) = self.load_range else { return Vec::new() };
+        let columns = self.targets.len();
+        let load = |(at, place): (usize, &RankPlan)| {
+            (LoadCase { rank: at / columns, target: place.target.id, node: place.memory_node, bytes }, at)
+        };
+        self.places.iter().enumerate().map(load).collect()
     }
 
     fn row_places(&self) -> impl Iterator<Item = (&Row, &RowPlace)> {
@@ -142,6 +158,7 @@ impl GpuMatrix {
         device_bytes: impl Fn(placement::TargetId) -> Option<u64>,
     ) -> Result<(), Fault> {
         let host = |node| topology.memory_bytes(node);
+        self.loads_fit(host)?;
         let fits = |ranks: Vec<RankPlan>| {
             check_budget(&self.config, &Plan { ranks, notes: Vec::new() }, host, &device_bytes).map_err(Fault::usage)
         };
@@ -152,6 +169,27 @@ impl GpuMatrix {
         self.targets.iter().try_for_each(|target| {
             fits(self.ranks.iter().map(|rank| RankPlan { target: target.clone(), ..rank.clone() }).collect())
         })
+    }
+
+    /// Whether the ranges that are loaded from are there beside those of the copies.
+    fn loads_fit(&self, host_bytes: impl Fn(u32) -> Option<u64>) -> Result<(), Fault> {
+        let Some(range) = self.load_range.map(|range| range as u64) else { return Ok(()) };
+        let ranges = u64::from(self.config.needs_source()) + u64::from(self.config.needs_destination());
+        let of_row = range.saturating_add((self.config.largest() as u64).saturating_mul(ranges));
+        for rank in &self.ranks {
+            let node = rank.memory_node;
+            let rows = self.ranks.iter().filter(|other| other.memory_node == node).count() as u64;
+            let needs = of_row.saturating_mul(rows);
+            if let Some(has) = host_bytes(node).filter(|has| needs > *has) {
+                let size = stats::units::rounded_size;
+                return Err(Fault::usage(anyhow::anyhow!(
+                    "NUMA node {node} has {}, and the ranges that are copied and loaded from need {} there; ask for a smaller --size or --range",
+                    size(has),
+                    size(needs)
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// How long measuring goes on at most.
@@ -166,7 +204,10 @@ impl GpuMatrix {
         let size = stats::units::size(self.config.largest() as u64);
         let how = if self.concurrent { "all of a row at once" } else { "one after the other" };
         let (memory, ways) = (memory.join(", "), ways.join(", "));
-        format!("{size}, {memory} memory, {ways}; {} figures, {how}", self.places.len() * self.cases_of_a_place())
+        let range = self.load_range.map(|range| stats::units::size(range as u64));
+        let loads = range.map_or_else(String::new, |range| format!("; load latency over {range}"));
+        let figures = self.places.len() * self.cases_of_a_place() + self.loads().len();
+        format!("{size}, {memory} memory, {ways}{loads}; {figures} figures, {how}")
     }
 
     fn cases_of_a_place(&self) -> usize {
@@ -177,27 +218,49 @@ impl GpuMatrix {
     pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
         let helpers = Helpers(topology.allowed.pus.clone());
         let one_node = topology.machine_has_one_node();
-        let matrix = self.matrix(topology, found);
-        let Self { config, ranks, places, copies, cases, .. } = self;
+        let (matrix, loads) = (self.matrix(topology, found), self.loads());
+        let Self { config, ranks, places, copies, mut cases, load_range, .. } = self;
         let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|(case, cells, _)| (*case, cells.clone())).collect();
-        let suite = CopySuite::of(&config, &ranks, &list, &found.platform, helpers, one_node);
+        let copying = CopySuite::of(&config, &ranks, &list, &found.platform, helpers.clone(), one_node);
+        let mut suite: Arc<dyn Suite> = Arc::new(copying);
+        let mut workers: Vec<Worker> = ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect();
+        let mut shots: Vec<Shot> = copies.into_iter().map(|(_, _, shot)| shot).collect();
+        let mut asked = Asked {
+            sizes: config.sizes.iter().map(|size| *size as u64).collect(),
+            directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
+            memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+            huge_pages: config.huge_pages,
+            engine: settings::engine(config.by),
+            timing: None,
+        };
+        if let Some(range) = load_range {
+            let list = loads.iter().map(|(load, _)| *load).collect();
+            let memory = (helpers, one_node, config.huge_pages);
+            let loading = LoadSuite::new(list, workers.clone(), &found.platform, memory, config.seed);
+            let joined = Joined::new(vec![(suite, workers.len()), (Arc::new(loading), workers.len())]);
+            let first = joined.first_rank(1);
+            let case = numbered(&mut cases, gpu_loads::document_case(range));
+            for (number, (load, place)) in loads.iter().enumerate() {
+                let Some(at) = joined.number((1, number)) else { continue };
+                shots.push(Shot { at, case, places: vec![(first + load.rank, *place)] });
+            }
+            workers.extend(ranks.iter().map(|plan| Worker { rank: first + plan.rank, pu: plan.pu }));
+            asked.sizes.push(LOAD_LINE_BYTES as u64);
+            asked.sizes.sort_unstable();
+            asked.sizes.dedup();
+            asked.directions.push(report::settings::Direction::Load);
+            suite = Arc::new(joined);
+        }
         Experiment {
             command: "matrix",
-            suite: Arc::new(suite),
-            workers: ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect(),
+            suite,
+            workers,
             engine: config.engine(),
             places: Plan { ranks: places, notes: Vec::new() },
             cases,
-            shots: copies.into_iter().map(|(_, _, shot)| shot).collect(),
+            shots,
             matrices: vec![matrix],
-            asked: Asked {
-                sizes: config.sizes.iter().map(|size| *size as u64).collect(),
-                directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
-                memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
-                huge_pages: config.huge_pages,
-                engine: settings::engine(config.by),
-                timing: None,
-            },
+            asked,
         }
     }
 

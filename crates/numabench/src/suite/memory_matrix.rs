@@ -76,6 +76,9 @@ impl MemoryMatrix {
         for access in &args.access {
             matrix.add(args, topology, *access)?;
         }
+        if args.latency && !args.access.contains(&Access::Load) {
+            matrix.add(args, topology, Access::Load)?;
+        }
         matrix.max_time = config::time_for(&args.measuring, matrix.cases.len());
         matrix.budget(topology)?;
         Ok(matrix)

@@ -120,6 +120,107 @@ fn every_row_is_measured_against_every_gpu_in_each_direction() -> Done {
     Ok(())
 }
 
+/// Every PU of this machine stands for node 0, where one device is.
+const NEAR_LOADS: &str = "node 0 0-1023; device 0000:05:00.0; host-node 0; h2d 10GB/s 1us; loads 700ns 1100ns; \
+    device 0000:06:00.0; host-node 1; h2d 10GB/s 1us; loads 700ns 1100ns";
+
+/// Copies one way and loads of 4 MiB, on the stand-in.
+fn with_latency(kind: &Kind, faults: &str, more: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [
+        ("FAKE_DEVICES", NEAR_LOADS.to_owned()),
+        ("FAKE_PUS", "seen".to_owned()),
+        ("FAKE_FAULTS", faults.to_owned()),
+        ("LD_PRELOAD", kind.library()?),
+    ];
+    let args = ["matrix", "--backend", kind.name, "--rows", "core", "--size", "1MiB", "--direction", "h2d"];
+    let mut command = with_driver(&kind.folder()?);
+    Ok(end(command.args(args).args(["--latency", "--range", "4MiB", "--reps", "12"]).envs(told), more))
+}
+
+/// The results of the loads of a matrix.
+fn loads(document: &Value) -> Vec<&Value> {
+    let cases = list(document, "/cases").iter().filter(|case| text(case, "/direction") == "load");
+    cases.flat_map(|case| list(case, "/ranks")).collect()
+}
+
+#[test]
+fn the_latency_of_loads_stands_beside_the_copies_in_the_same_places() -> Done {
+    for kind in kinds::all().iter().filter(|kind| kind.name == "cuda") {
+        let document = proof::document(&with_latency(kind, "", &["--json", "-"])?)?;
+        assert_eq!(document["status"], "complete", "{}", document["status_reason"]);
+        let (rows, columns) = (list(&document, "/matrices/0/rows").len(), 2);
+        assert_eq!(list(&document, "/matrices").len(), 1, "one matrix has both");
+        assert_eq!(list(&document, "/ranks").len(), rows * columns, "and no place twice");
+        assert_eq!(results(&document).count(), 2 * rows * columns);
+        let found = loads(&document);
+        assert_eq!(found.len(), rows * columns);
+        for result in found {
+            let place = &document["ranks"][number(result, "/rank") as usize]["asked"];
+            let ns = if place["device"] == "0000:05:00.0" { 700.0 } else { 1100.0 };
+            for figure in ["median_ns", "p99_ns"] {
+                let found = result["outcome"]["summary"][figure].as_f64().ok_or("no time")?;
+                assert!((found / ns - 1.0).abs() < 0.01, "{figure}: {found} ns, not {ns}");
+            }
+            assert_eq!(result["verification"]["checked"], true);
+            assert_eq!(result["seen_before"]["host_pages"]["value"][0]["node"], place["memory_node"], "{result:#}");
+            assert_eq!(result["seen_before"]["pu"]["value"], place["pu"], "{result:#}");
+        }
+        let shown = with_latency(kind, "", &[])?;
+        for words in ["load by the GPU, random order over 4 MiB, ns a load", "700.0 █", "1100.0 ▒", "H2D, 1 MiB"] {
+            assert!(shown.out.contains(words), "{words}: {}", shown.out);
+        }
+        let large = described(kind, UNEQUAL, &["--latency", "--range", "4096TiB"])?;
+        large.refused(2, &["copied and loaded from", "smaller --size or --range"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn loads_that_were_not_all_made_are_no_number_and_the_copies_are() -> Done {
+    for kind in kinds::all().iter().filter(|kind| kind.name == "cuda") {
+        let ended = with_latency(kind, "kernels chase-stops", &["--json", "-"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(3), "{}", document["status_reason"]);
+        assert!(loads(&document).iter().all(|result| text(result, "/outcome/status") == "invalid"), "{document:#}");
+        let measured = results(&document).filter(|result| text(result, "/outcome/status") == "measured").count();
+        assert_eq!(measured, loads(&document).len(), "one direction of every place");
+    }
+    Ok(())
+}
+
+#[test]
+fn where_no_kernel_can_be_loaded_the_missing_latency_is_said_once() -> Done {
+    const WHY: &str = "numabench has no kernel for HIP";
+    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+        let ended = with_latency(kind, "", &["--json", "-"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(3), "what was asked for is missing: {}", document["status_reason"]);
+        for result in loads(&document) {
+            assert_eq!(text(result, "/outcome/status"), "skipped", "{result}");
+            assert!(text(result, "/outcome/reason").contains(WHY), "{result}");
+        }
+        let said = list(&document, "/verdict").iter().filter_map(Value::as_str).filter(|said| said.contains(WHY));
+        let said: Vec<&str> = said.collect();
+        assert!(matches!(said[..], [one] if one.starts_with("load latency: no figure (skipped: ")), "{said:?}");
+        let shown = with_latency(kind, "", &[])?.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(shown.matches(&format!("every cell skipped: {WHY}")).count(), 1, "{shown}");
+        assert!(shown.contains("H2D, 1 MiB"), "{shown}");
+    }
+    Ok(())
+}
+
+#[test]
+fn without_a_gpu_the_latency_is_that_of_a_cores_loads_and_at_once_there_is_none() -> Done {
+    let args = ["matrix", "--backend", "host", "--access", "read", "--threads", "1", "--range", "1MiB", "--reps", "6"];
+    let document = proof::document(&run(&[&args[..], &["--latency", "--json", "-"]].concat()))?;
+    let ids = case_ids(&document);
+    for id in ["alone/pageable/read/1048576", "alone/pageable/load/64"] {
+        assert!(ids.contains(&id.to_owned()), "{id}: {ids:?}");
+    }
+    run(&["matrix", "--latency", "--concurrent"]).refused(2, &["--latency", "cannot be used with", "--concurrent"]);
+    Ok(())
+}
+
 #[test]
 fn gpus_of_a_row_at_once_share_what_they_share() -> Done {
     let devices = "link root 10GB/s; device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; over root 1; \
@@ -220,20 +321,23 @@ const FRESH: usize = 2;
 #[test]
 fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_context_made_for_each_gpu() -> Done {
     let library = driver::stand_in(Driver::Cuda)?.join("libcuda.so.1");
-    let device = |at| format!("device 0000:{at:02x}:00.0; memory 1GiB; h2d 12GB/s 1us; d2h 10GB/s 1us");
-    let sizes = [2, 4, 8];
+    let device = |at| format!("device 0000:{at:02x}:00.0; memory 1GiB; h2d 12GB/s 1us; d2h 10GB/s 1us; loads 5us 5us");
+    // Nodes and GPUs, and whether loads are measured too.
+    let runs = [(2, false), (8, false), (2, true), (4, true)];
     let mut script = "echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/job\n\
                       export LD_LIBRARY_PATH=/opt FAKE_PUS=seen LD_PRELOAD=/opt/libcuda.so.1\n"
         .to_owned();
-    for size in sizes {
+    for (number, (size, with_loads)) in runs.into_iter().enumerate() {
         let devices: Vec<String> = (1..=size).map(device).collect();
         let last = size - 1;
+        let latency = if with_loads { "--latency --range 1MiB" } else { "" };
         script += &format!(
             "echo 0-{last} >$job/cpuset.cpus; echo 0-{last} >$job/cpuset.mems\n\
              export FAKE_CALLS=/tmp/calls FAKE_DEVICES='repeats skip; {}'\n\
-             run matrix-{size} in_job numabench matrix --backend cuda --size 1MiB --direction h2d,d2h --reps {PASSES} --json -\n\
+             run matrix-{number} in_job numabench matrix --backend cuda --size 1MiB --direction h2d,d2h {latency} \
+                --reps {PASSES} --json -\n\
              unset FAKE_CALLS\n\
-             run calls-{size} cat /tmp/calls\n",
+             run calls-{number} cat /tmp/calls\n",
             devices.join("; ")
         );
     }
@@ -241,15 +345,16 @@ fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_conte
         return Ok(());
     };
     let mut per_cell = Vec::new();
-    for size in sizes {
-        let ended = take(&mut all, &format!("matrix-{size}"))?;
+    for (number, (size, with_loads)) in runs.into_iter().enumerate() {
+        let ended = take(&mut all, &format!("matrix-{number}"))?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
-        assert_eq!(list(&document, "/rows").len(), size * size * 2, "every cell has both directions");
+        let (cells, loads) = (size * size, usize::from(with_loads));
+        assert_eq!(list(&document, "/rows").len(), cells * (2 + loads), "every cell has both directions");
         assert!(results(&document).all(|result| list(result, "/blocks").len() == PASSES), "{size}");
-        let asked = Asked::of(&take(&mut all, &format!("calls-{size}"))?.out);
-        // Each node has the source and the destination of its copies, and they go from GPU to GPU.
-        let (pinned, ranges) = (asked.count("cuMemHostRegister"), 2 * size);
+        let asked = Asked::of(&take(&mut all, &format!("calls-{number}"))?.out);
+        // Each node has the source and the destination of its copies, and what is loaded from; they go from GPU to GPU.
+        let (pinned, ranges) = (asked.count("cuMemHostRegister"), (2 + loads) * size);
         assert_eq!(pinned, ranges * FRESH, "of {size} nodes: {:?}", asked.0);
         assert_eq!(asked.count("contexts"), size, "one for each GPU: {:?}", asked.0);
         let at_most = asked.count("pinned-at-most");
@@ -258,18 +363,18 @@ fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_conte
         let areas = asked.count("areas-at-most");
         let kernels = 9000 * asked.count("cuDevicePrimaryCtxRetain");
         assert!((1 << 20..(size << 20) + kernels).contains(&areas), "{areas} bytes on {size} GPUs: {:?}", asked.0);
-        // What is made once for a cell, whatever the number of its blocks.
-        let cells = size * size;
+        // What is made once for a cell's copies and once for its loads, whatever the number of their blocks.
         for (name, most) in
             [("cuDevicePrimaryCtxRetain", 1), ("cuModuleLoadData", 1), ("cuMemHostAlloc", 2), ("cuStreamCreate", 2)]
         {
-            assert!(asked.count(name) <= most * cells, "{name} of {cells} cells: {:?}", asked.0);
+            assert!(asked.count(name) <= most * (1 + loads) * cells, "{name} of {cells} cells: {:?}", asked.0);
         }
         let calls = asked.0.iter().filter(|(name, _)| name.starts_with("cu") && !name.ends_with("Query"));
         per_cell.push(calls.map(|(_, count)| *count).sum::<usize>() as f64 / cells as f64);
     }
-    let [two, .., eight] = per_cell[..] else { return Err("three sizes".into()) };
-    assert!(eight <= two * 1.05, "calls of a cell, by size: {per_cell:?}");
+    for of_a_cell in per_cell.chunks(2) {
+        assert!(of_a_cell[1] <= of_a_cell[0] * 1.05, "calls of a cell, by number: {per_cell:?}");
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use stats::compare::{Comparison, Verdict, compare};
 use stats::holm::holm;
 use stats::kruskal_wallis::kruskal_wallis_p;
 
+use super::absent;
 use super::pairs;
 use super::words::{show, way};
 use super::{Cell, Compares, Matrix, MatrixColumn, MatrixRow, Plane};
@@ -46,9 +47,9 @@ impl Standing<'_> {
 pub fn verdict(document: &Document) -> Vec<String> {
     let seed = document.settings.seed;
     let of = |matrix: &Matrix| match matrix.compares {
-        Compares::Rows | Compares::Columns => places(document, matrix, seed),
+        Compares::Rows | Compares::Columns => [places(document, matrix, seed), absent::said(document, matrix)].concat(),
         Compares::Load => load(document, matrix, seed),
-        Compares::Pairs => pairs::said(document, matrix),
+        Compares::Pairs => [pairs::said(document, matrix), absent::said(document, matrix)].concat(),
         // What these say is said of all of them together (`groups`).
         Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Together | Compares::Newer => Vec::new(),
     };

@@ -67,6 +67,10 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     grid.marks(marks);
     let cells = all.iter().flat_map(|(_, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
     grid.caption(caption(plane, document.settings.engine) + &interval(plane, cells));
+    if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {
+        grid.words(vec!["every cell".to_owned()], Tone::Bad, why);
+        return grid.draw(page);
+    }
     for (name, cells) in &all {
         let mut shown = vec![(*name).to_owned()];
         let mut notes: Vec<(Tone, String)> = Vec::new();

@@ -179,6 +179,66 @@ fn nodes_against_nodes_are_compared_by_bandwidth_and_by_latency() {
     }
 }
 
+/// Two nodes against two GPUs: copies, and loads of 700 and 1050 ns.
+fn with_loads() -> Document {
+    let mut document =
+        gpus(&[(Direction::H2d, near_and_far(2, 50.0, 25.0)), (Direction::Load, near_and_far(2, 1.0, 1.0))]);
+    for case in document.cases.iter_mut().filter(|case| case.direction == Direction::Load) {
+        (case.bytes, case.range_bytes) = (128, Some(64 * MIB));
+        for (at, result) in case.ranks.iter_mut().enumerate() {
+            let ns = if at == 0 || at == 3 { 700.0 } else { 1050.0 };
+            for block in &mut result.blocks {
+                (block.elapsed_ns, block.rounds, block.copies_per_round) = (ns * 4096.0 * 10.0, 10, 4096);
+            }
+        }
+    }
+    document.verdict = verdict(&document);
+    document
+}
+
+#[test]
+fn a_gpus_loads_are_compared_by_node_and_less_is_better() {
+    let document = with_loads();
+    let said = &document.verdict;
+    assert!(
+        said.contains(&"GPU 0: a load from node 0 takes 700.0 ns, from node 1 1.0500 µs (1.50x).".to_owned()),
+        "{said:?}"
+    );
+    assert!(
+        said.contains(&"GPU 1: a load from node 1 takes 700.0 ns, from node 0 1.0500 µs (1.50x).".to_owned()),
+        "{said:?}"
+    );
+    let text = shown(&document);
+    for words in ["load by the GPU, random order over 64 MiB, ns a load", "700.0 █  1050.0 ▒"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn figures_that_no_cell_has_are_said_once_and_those_that_some_have_cell_by_cell() {
+    let why = "skipped: there is no kernel here";
+    let mut document = with_loads();
+    let missing = report::result::Outcome::Skipped { reason: "there is no kernel here".into() };
+    let loads = document.cases.iter_mut().filter(|case| case.direction == Direction::Load);
+    let mut results: Vec<_> = loads.flat_map(|case| &mut case.ranks).collect();
+    results[0].outcome = missing.clone();
+    let one_is_missing = document.clone();
+    let loads = document.cases.iter_mut().filter(|case| case.direction == Direction::Load);
+    loads.flat_map(|case| &mut case.ranks).for_each(|result| result.outcome = missing.clone());
+
+    document.verdict = verdict(&document);
+    let said = document.verdict.iter().filter(|said| said.contains(why)).count();
+    assert_eq!(
+        (said, document.verdict.last().map(String::as_str)),
+        (1, Some(&*format!("load latency: no figure ({why}).")))
+    );
+    let text = shown(&document);
+    assert_eq!(text.matches(&format!("every cell  {why}")).count(), 1, "{text}");
+    assert!(verdict(&one_is_missing).iter().all(|said| !said.contains(why)), "{:?}", verdict(&one_is_missing));
+    let text = shown(&one_is_missing);
+    assert!(text.contains(&format!("GPU 0: {why}")) && !text.contains("every cell"), "{text}");
+}
+
 #[test]
 fn places_that_differ_by_chance_alone_are_said_to_differ_once_in_twenty_times_at_most() {
     let mut random = stats::random::SplitMix64::new(3);

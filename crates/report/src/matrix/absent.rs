@@ -1,0 +1,14 @@
+//! What a matrix says of figures that no cell has: each kind once, with the reason.
+
+use super::words::way;
+use super::{Matrix, Plane};
+use crate::Document;
+
+/// The sentences: `load latency: no figure (skipped: numabench has no kernel for HIP).`
+pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
+    let of = |plane: Plane| {
+        let why = matrix.why_none(document, &plane)?;
+        Some(format!("{}: no figure ({why}).", way(plane.direction)))
+    };
+    matrix.planes(document).into_iter().filter_map(of).collect()
+}
