@@ -1,5 +1,5 @@
 //! What devices do with host memory: copies, the first kind of work of the engine, with the suite that lists its cases; `loads`, the second, and
-//! `peers`, the third: loads of host memory, copies from device to device.
+//! `peers`, the third: loads of host memory, copies from device to device; `peer_loads`: loads of another device's memory.
 //!
 //! ```text
 //! RunConfig -> CopySuite -> CopySite (a rank: devices, host ranges) -> CopyWork (a block) -> engine
@@ -23,6 +23,7 @@ mod devices;
 mod fault;
 mod host_range;
 mod loads;
+mod peer_loads;
 mod peers;
 mod run;
 mod site;
@@ -40,6 +41,7 @@ pub use engine::{
     Workers, clock, dismiss,
 };
 pub use loads::{LoadCase, LoadSuite};
+pub use peer_loads::{PeerLoadCase, PeerLoadSuite};
 pub use peers::{PeerCase, PeerCopy, PeerSuite};
 pub use run::{follow, lead};
 pub use suite::{CopySuite, workers};

@@ -24,6 +24,10 @@ pub struct Peer {
     /// What moves the bytes: that GPU's copy engines, or a kernel of loads and stores
     #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
     pub engine: Engine,
+    /// Measure how long a load takes too: by a kernel of each GPU, from each other one's memory. The time of the smallest copy, which is always
+    /// measured, is that of the driver's call, the copy and the wait
+    #[arg(long, help_heading = "What is measured")]
+    pub latency: bool,
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,

@@ -64,6 +64,68 @@ fn what_the_driver_stages_is_said_and_a_wrong_byte_ends_it_with_4() -> Done {
     Ok(())
 }
 
+/// As `REACH`, with the time of a load of the other one's memory.
+const LOADS: &str = "device 0000:05:00.0; peers 1; peer 200GB/s 1us; peer-loads 650ns; \
+    device 0000:c1:00.0; peers 0; peer 100GB/s 1us; peer-loads 900ns";
+
+/// The results of the loads.
+fn loads(document: &Value) -> Vec<&Value> {
+    let cases = list(document, "/cases").iter().filter(|case| text(case, "/group") == "loads");
+    cases.flat_map(|case| list(case, "/ranks")).collect()
+}
+
+#[test]
+fn each_gpus_load_of_each_others_memory_is_told_apart_from_the_smallest_copy() -> Done {
+    for kind in kinds::all().iter().filter(|kind| kind.name == "cuda") {
+        let ended = described(kind, LOADS, "", &["--reps", "12", "--latency"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let found = loads(&document);
+        assert_eq!(found.len(), 2, "{document:#}");
+        for (result, ns) in found.iter().zip([650.0, 900.0]) {
+            let median = result["outcome"]["summary"]["median_ns"].as_f64().ok_or("no time")?;
+            assert!((median / ns - 1.0).abs() < 0.01, "{median} ns, not {ns}");
+            assert_eq!(result["verification"]["checked"], true);
+        }
+        let case = list(&document, "/cases").iter().find(|case| text(case, "/group") == "loads").ok_or("no loads")?;
+        assert_eq!(
+            (text(case, "/direction"), text(case, "/memory"), text(case, "/timing")),
+            ("load", "device", "device")
+        );
+        assert_eq!(rates(&document, "one-way", 4).len(), 2, "the smallest copies are there as well");
+        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+        let sentence = "GPU to GPU, loads by a kernel (64 MiB, load latency): 650.0 ns to 900.0 ns; 1 of 2 pairs are more than 10 % behind \
+                        the best, the last is by GPU 1 from GPU 0.";
+        assert!(said.contains(&sentence), "{said:?}");
+
+        let ended = described(kind, LOADS, "kernels chase-stops", &["--reps", "6", "--latency"])?;
+        let document = proof::document(&ended)?;
+        assert!(loads(&document).iter().all(|result| text(result, "/outcome/status") == "invalid"), "{document:#}");
+    }
+    Ok(())
+}
+
+#[test]
+fn loads_where_a_gpu_reaches_no_other_or_runs_no_kernel_are_missing_with_the_reason() -> Done {
+    for kind in kinds::all() {
+        let apart = "device 0000:05:00.0; device 0000:c1:00.0";
+        let ended = described(&kind, apart, "", &["--reps", "6", "--latency"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(3), "what was asked for is missing: {}", document["status_reason"]);
+        let why = if kind.name == "cuda" { "cannot reach the other one's memory" } else { "no kernel for HIP" };
+        let found = loads(&document);
+        assert_eq!(found.len(), 2);
+        for result in found {
+            assert_eq!(text(result, "/outcome/status"), "skipped", "{result}");
+            assert!(text(result, "/outcome/reason").contains(why), "{result}");
+        }
+        let said =
+            list(&document, "/verdict").iter().filter_map(Value::as_str).filter(|said| said.contains(why)).count();
+        assert_eq!(said, 1, "{}", document["verdict"]);
+    }
+    Ok(())
+}
+
 #[test]
 fn one_gpu_has_no_peer_and_host_memory_is_no_gpu() -> Done {
     for kind in kinds::all() {

@@ -35,7 +35,7 @@ fn one(document: &Document, matrix: &Matrix, plane: &Plane) -> Option<String> {
     }
     let (best, worst) = (pairs.first()?, pairs.last()?);
     let title = &matrix.title;
-    let size = stats::units::size(plane.bytes);
+    let size = stats::units::size(plane.range_bytes.unwrap_or(plane.bytes));
     let (first, last) = (show(plane, best.1.median), show(plane, worst.1.median));
     let part = |pair: &Pair| match plane.is_time() {
         true => best.1.median / pair.1.median,

@@ -25,6 +25,9 @@ pub(super) fn caption(plane: &Plane, engine: CopyEngine) -> String {
     match plane.range_bytes {
         // A GPU reaches pinned memory only, and the CPU's own accesses need none.
         Some(_) if plane.memory == MemoryKind::Pinned => format!("{direction} by the GPU, {size}, {unit}"),
+        Some(_) if plane.memory == MemoryKind::Device => {
+            format!("{direction} by a GPU of another one's memory, {size}, {unit}")
+        }
         Some(_) => format!("{direction} by the CPU, {size}, {unit}"),
         None => format!("{direction}, {size}, {} memory{}, {unit}", words::memory(plane.memory), words::by(engine)),
     }
