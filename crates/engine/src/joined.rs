@@ -40,17 +40,23 @@ struct Part {
 impl Joined {
     /// These suites, each with its ranks (numbered from 0 in each); with all their cases, those of the first suite first.
     pub fn new(parts: Vec<(Arc<dyn Suite>, usize)>) -> Self {
+        let mut joined = Self::without_cases(parts);
+        for part in 0..joined.parts.len() {
+            for case in 0..joined.parts[part].cases.len() {
+                joined.add(&[(part, case)]);
+            }
+        }
+        joined
+    }
+
+    /// These suites, each with its ranks, and none of their cases but those that are added.
+    pub fn without_cases(parts: Vec<(Arc<dyn Suite>, usize)>) -> Self {
         let mut joined = Self { parts: Vec::new(), cases: Vec::new(), made_of: Vec::new(), setups: Vec::new() };
         let mut first = 0;
         for (suite, ranks) in parts {
             let cases = suite.cases();
             joined.parts.push(Part { suite, cases, first, ranks });
             first += ranks;
-        }
-        for part in 0..joined.parts.len() {
-            for case in 0..joined.parts[part].cases.len() {
-                joined.add(&[(part, case)]);
-            }
         }
         joined
     }
@@ -65,7 +71,7 @@ impl Joined {
         self.made_of.iter().position(|made_of| made_of[..] == [wanted])
     }
 
-    /// Adds a case of these at once, and gives its number. A case that is not there is left out.
+    /// Adds a case of these at once, or of one by itself, and gives its number. A case that is not there is left out.
     pub fn at_once(&mut self, cases: &[PartCase]) -> usize {
         self.add(cases)
     }
@@ -204,6 +210,19 @@ mod tests {
         assert_eq!((both.order, both.phase, both.members.as_deref()), (Order::Simultaneous, 1, Some(&[1, 2, 4][..])));
         assert!(cases[..added].iter().all(|case| case.setup != both.setup));
         assert_eq!(cases[again].setup, both.setup, "the same memory on each side");
+    }
+
+    #[test]
+    fn suites_without_their_cases_have_those_that_are_added_and_no_other() {
+        let first = Listed(vec![case(0, 0, 0, None), case(1, 1, 1, Some(vec![1]))]);
+        let second = Listed(vec![case(0, 0, 0, None)]);
+        let mut joined = Joined::without_cases(vec![(Arc::new(first), 2), (Arc::new(second), 3)]);
+        assert!(joined.cases().is_empty());
+        joined.at_once(&[(0, 1)]);
+        joined.at_once(&[(0, 1), (1, 0)]);
+        let seen: Vec<(Order, Vec<usize>)> =
+            joined.cases().into_iter().map(|case| (case.order, case.members.unwrap_or_default())).collect();
+        assert_eq!(seen, [(Order::Alone, vec![1]), (Order::Simultaneous, vec![1, 2, 3, 4])]);
     }
 
     #[test]

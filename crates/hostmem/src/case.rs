@@ -1,6 +1,8 @@
-//! A case: what ranks do with the memory of one node.
+//! A case: what ranks do with the memory of one node, and how often.
 
 use engine::Order;
+
+use crate::pace::Pace;
 
 /// What a rank does with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,4 +42,6 @@ pub struct Case {
     pub order: Order,
     /// The ranks that take part.
     pub ranks: Vec<usize>,
+    /// How often a rank reads, writes or copies a burst; `None` for whole slices without a pause.
+    pub pace: Option<Pace>,
 }

@@ -2,7 +2,7 @@
 //!
 //! * `case` what is measured: an access, a range, a node, and the ranks that take part; each rank is one thread on one PU;
 //! * `suite` makes the engine's cases of it; `site` places one rank's ranges;
-//! * `traffic` is one block of reads, writes or copies; `chase` one block of dependent loads;
+//! * `traffic` is one block of reads, writes or copies, at the `pace` that a case has; `chase` one block of dependent loads;
 //! * `core_pairs` is another suite, of two cores that hand a flag to each other: `handover` is one block of that, over `lines` that both share.
 //!
 //! Several threads of a node are several ranks of the engine, which starts them together and proves that they ran at once; there is no pool of
@@ -16,6 +16,7 @@ mod chase;
 mod core_pairs;
 mod handover;
 mod lines;
+mod pace;
 mod site;
 mod suite;
 mod traffic;
@@ -24,4 +25,5 @@ pub use case::{Access, Case};
 pub use chase::{LINE_BYTES, LOADS_A_CALL};
 pub use core_pairs::{CorePair, CorePairs};
 pub use lines::RANGE_BYTES as PAIR_RANGE_BYTES;
+pub use pace::{BURST_BYTES, Pace};
 pub use suite::MemorySuite;

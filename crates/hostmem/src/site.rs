@@ -109,7 +109,7 @@ impl Site for MemorySite {
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let access = self.suite.cases[case].access;
+        let Case { access, pace, .. } = self.suite.cases[case];
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         if access == Access::Load {
             let (_, chain) = self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(nothing)?;
@@ -119,6 +119,6 @@ impl Site for MemorySite {
         let key = [self.rank as u64, access as u64, pass]
             .iter()
             .fold(self.suite.seed, |key, part| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1))));
-        Ok(Box::new(Traffic::new(access, key, ranges)))
+        Ok(Box::new(Traffic::new(access, pace, key, ranges)))
     }
 }

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn case(access: Access, node: u32, ranks: &[usize], bytes: usize) -> Case {
-        Case { access, bytes, node, order: Order::Alone, ranks: ranks.to_vec() }
+        Case { access, bytes, node, order: Order::Alone, ranks: ranks.to_vec(), pace: None }
     }
 
     #[test]

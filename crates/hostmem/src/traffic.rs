@@ -1,7 +1,8 @@
 //! One block of reads, writes or copies of a range, word by word, a slice a round and the slices in turn.
 //!
 //! A round is short however long the range must be (several times the cache), so that blocks of traffic and of other work begin and end nearly
-//! together where they are measured at once. A tail of the range that makes no whole slice of whole pages is left alone.
+//! together where they are measured at once. A tail of the range that makes no whole slice of whole pages is left alone. Where a case has a pace a
+//! slice is done in bursts of a page with pauses between them, and is so much shorter that a round is not longer for it.
 //!
 //! What proves the work: reads add up all words, and the sum must be that of what was written there, times the rounds; writes leave the number of
 //! the last round in every word; a copy must leave every word of its source, the first of each page put there only after the round that
@@ -10,10 +11,12 @@
 use std::hint::black_box;
 use std::ops::Range;
 
+use engine::clock::now_ns;
 use engine::{Failure, Mismatch, PlacedMemory, Timing, Trouble, Work};
 use stats::random::mix;
 
 use crate::case::Access;
+use crate::pace::{BURST_BYTES, Due, Pace};
 
 const WORD: usize = 8;
 const PAGE: usize = 4096;
@@ -32,6 +35,8 @@ pub(crate) struct Ranges {
 /// The work of one block.
 pub(crate) struct Traffic<'a> {
     access: Access,
+    pace: Option<Pace>,
+    due: Due,
     key: u64,
     first: &'a mut [u8],
     second: &'a mut [u8],
@@ -44,16 +49,36 @@ pub(crate) struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    pub(crate) fn new(access: Access, key: u64, ranges: &'a mut Ranges) -> Self {
+    pub(crate) fn new(access: Access, pace: Option<Pace>, key: u64, ranges: &'a mut Ranges) -> Self {
         let first = ranges.first.bytes_mut();
         let second = ranges.second.as_mut().map_or(&mut [][..], PlacedMemory::bytes_mut);
-        Self::over(access, key, first, second)
+        Self::over(access, pace, key, first, second)
     }
 
-    fn over(access: Access, key: u64, first: &'a mut [u8], second: &'a mut [u8]) -> Self {
-        let whole = first.len() / (first.len() / SLICE).max(1);
+    fn over(access: Access, pace: Option<Pace>, key: u64, first: &'a mut [u8], second: &'a mut [u8]) -> Self {
+        let most = pace.map_or(SLICE, |pace| pace.round_bytes(SLICE));
+        let whole = first.len() / (first.len() / most).max(1);
         let slice = if whole == first.len() { whole } else { whole / PAGE * PAGE };
-        Self { access, key, first, second, slice, expected: Vec::new(), sum: 0, rounds: 0 }
+        let due = Due::new(key);
+        Self { access, pace, due, key, first, second, slice, expected: Vec::new(), sum: 0, rounds: 0 }
+    }
+
+    /// Reads, writes or copies what lies here, once.
+    fn once(&mut self, place: Range<usize>) {
+        match self.access {
+            Access::Read | Access::Load => self.sum = self.sum.wrapping_add(sum(black_box(&self.first[place]))),
+            Access::Write => {
+                let value = self.written(self.rounds).to_ne_bytes();
+                let slice = &mut self.first[place];
+                slice.as_chunks_mut::<WORD>().0.fill(value);
+                black_box(slice);
+            }
+            Access::Copy => {
+                let slice = &mut self.second[place.clone()];
+                slice.copy_from_slice(black_box(&self.first[place]));
+                black_box(slice);
+            }
+        }
     }
 
     fn slices(&self) -> u64 {
@@ -141,19 +166,13 @@ impl Work for Traffic<'_> {
     fn round(&mut self) -> Result<(), Failure> {
         self.rounds += 1;
         let place = self.place(self.rounds);
-        match self.access {
-            Access::Read | Access::Load => self.sum = self.sum.wrapping_add(sum(black_box(&self.first[place]))),
-            Access::Write => {
-                let value = self.written(self.rounds).to_ne_bytes();
-                let slice = &mut self.first[place];
-                slice.as_chunks_mut::<WORD>().0.fill(value);
-                black_box(slice);
-            }
-            Access::Copy => {
-                let slice = &mut self.second[place.clone()];
-                slice.copy_from_slice(black_box(&self.first[place]));
-                black_box(slice);
-            }
+        let Some(pace) = self.pace else {
+            self.once(place);
+            return Ok(());
+        };
+        for from in place.clone().step_by(BURST_BYTES) {
+            self.due.wait(pace, now_ns);
+            self.once(from..(from + BURST_BYTES).min(place.end));
         }
         Ok(())
     }
@@ -213,8 +232,17 @@ mod tests {
 
     /// A block of `rounds` rounds after the one that does not count; `spoil` may do something to the ranges before they are verified.
     fn block(access: Access, rounds: u64, spoil: impl Fn(&mut Traffic)) -> Result<u64, Trouble> {
+        paced_block(access, None, rounds, spoil)
+    }
+
+    fn paced_block(
+        access: Access,
+        pace: Option<Pace>,
+        rounds: u64,
+        spoil: impl Fn(&mut Traffic),
+    ) -> Result<u64, Trouble> {
         let (mut first, mut second) = (vec![0; BYTES], vec![0; BYTES]);
-        let mut traffic = Traffic::over(access, 7, &mut first, &mut second);
+        let mut traffic = Traffic::over(access, pace, 7, &mut first, &mut second);
         traffic.lay_out()?;
         traffic.round()?;
         traffic.arm()?;
@@ -228,6 +256,30 @@ mod tests {
         for access in [Access::Read, Access::Write, Access::Copy] {
             assert_eq!(block(access, 3, |_| ()), Ok(BYTES as u64), "{access:?}");
         }
+    }
+
+    #[test]
+    fn bursts_with_pauses_move_and_prove_the_same_and_take_as_long_as_they_pause() {
+        let pause = std::time::Duration::from_micros(200);
+        for access in [Access::Read, Access::Write, Access::Copy] {
+            assert_eq!(paced_block(access, Some(Pace::UNPAUSED), 3, |_| ()), Ok(BYTES as u64), "{access:?}");
+            let began = std::time::Instant::now();
+            assert_eq!(paced_block(access, Some(Pace::every(pause)), 3, |_| ()), Ok(BYTES as u64), "{access:?}");
+            // Four bursts a round, four rounds with the one that does not count; the first burst waits for nothing.
+            assert!(began.elapsed() >= 15 * pause, "{access:?}: {:?}", began.elapsed());
+            let skipped = |traffic: &mut Traffic| traffic.rounds += 1;
+            if access != Access::Copy {
+                assert!(paced_block(access, Some(Pace::every(pause)), 3, skipped).is_err(), "{access:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn slow_traffic_has_short_rounds() {
+        let slow = Pace::every(std::time::Duration::from_micros(100));
+        let mut range = vec![0; 64 * 20 * PAGE];
+        let traffic = Traffic::over(Access::Read, Some(slow), 7, &mut range, &mut []);
+        assert_eq!((traffic.slice, traffic.slices()), (20 * PAGE, 64), "two milliseconds of bursts");
     }
 
     #[test]
@@ -246,7 +298,7 @@ mod tests {
         for access in [Access::Read, Access::Write, Access::Copy] {
             for rounds in [1, 3, 5] {
                 let (mut first, mut second) = (vec![0; long], vec![0; if access == Access::Copy { long } else { 0 }]);
-                let mut traffic = Traffic::over(access, 7, &mut first, &mut second);
+                let mut traffic = Traffic::over(access, None, 7, &mut first, &mut second);
                 assert_eq!(traffic.bytes_a_round() as usize % PAGE, 0);
                 traffic.lay_out()?;
                 traffic.round()?;

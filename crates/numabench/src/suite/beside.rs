@@ -12,7 +12,7 @@ use pingpong::{Cells, CopySuite, RunConfig};
 use placement::{Plan, RankPlan, RowsBy, rows};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::settings::{CopyEngine, Direction, MemoryKind};
-use stats::IdSet;
+use stats::{IdList, IdSet};
 use topo::Topology;
 
 use super::document::{declared_nodes, name_of};
@@ -58,17 +58,12 @@ impl Beside {
         config.orders = vec![Order::Alone];
         config.timing = config::timing(args.timing);
         let pus = match &args.beside_cpus {
-            Some(list) => list.0.clone(),
+            Some(list) => {
+                allowed(topology, list)?;
+                list.0.clone()
+            }
             None => near(topology, &rank),
         };
-        let outside: IdSet = pus.iter().copied().filter(|pu| !topology.allowed.pus.contains(*pu)).collect();
-        if !outside.is_empty() {
-            let text = format!(
-                "--beside-cpus names PUs {outside}, which this process may not use; allowed are {}",
-                topology.allowed.pus
-            );
-            return Err(Fault::usage(anyhow::anyhow!(text)));
-        }
         if pus.is_empty() {
             let text = format!(
                 "there is no core beside PU {} that could read memory of node {}: name some with --beside-cpus",
@@ -98,25 +93,9 @@ impl Beside {
             stats::units::size(self.config.largest() as u64),
             ways.join(", "),
             counts.join(", "),
-            self.access().name(),
+            access(self.traffic).name(),
             stats::units::size(self.range as u64)
         )
-    }
-
-    fn access(&self) -> hostmem::Access {
-        match self.traffic {
-            Traffic::Read => hostmem::Access::Read,
-            Traffic::Write => hostmem::Access::Write,
-            Traffic::Copy => hostmem::Access::Copy,
-        }
-    }
-
-    fn direction(&self) -> Direction {
-        match self.traffic {
-            Traffic::Read => Direction::Read,
-            Traffic::Write => Direction::Write,
-            Traffic::Copy => Direction::Copy,
-        }
     }
 
     /// The experiment, on this platform.
@@ -133,11 +112,12 @@ impl Beside {
             self.one_node,
         );
         let traffic = |count: &usize| hostmem::Case {
-            access: self.access(),
+            access: access(self.traffic),
             bytes: self.range,
             node,
             order: if *count > 1 { Order::Simultaneous } else { Order::Alone },
             ranks: (0..*count).collect(),
+            pace: None,
         };
         let accesses: Vec<hostmem::Case> = self.counts.iter().map(traffic).collect();
         let (seed, huge_pages) = (self.config.seed, self.config.huge_pages);
@@ -159,7 +139,7 @@ impl Beside {
         let traffic_case = |order, group: &str| DocumentCase {
             order,
             memory: MemoryKind::Pageable,
-            direction: self.direction(),
+            direction: direction(self.traffic),
             bytes: self.range as u64,
             range_bytes: Some(self.range as u64),
             group: Some(group.to_owned()),
@@ -199,7 +179,7 @@ impl Beside {
         let matrix = self.matrix(topology, found, &copies);
         let mut directions: Vec<Direction> =
             self.config.directions.iter().map(|way| settings::direction(*way)).collect();
-        directions.push(self.direction());
+        directions.push(direction(self.traffic));
         Experiment {
             command: "contend",
             suite: Arc::new(joined),
@@ -279,10 +259,46 @@ fn without(count: usize) -> String {
 /// The cores of the node of a rank's memory, less the one that the rank is on.
 fn near(topology: &Topology, rank: &RankPlan) -> Vec<u32> {
     let own = topology.core_of(rank.pu).map(|core| core.pus.clone()).unwrap_or_default();
+    let cores = cores_of(topology, rank.memory_node).into_iter();
+    cores.filter(|pu| *pu != rank.pu && !own.contains(*pu)).collect()
+}
+
+/// The PUs that use a node's memory as their own, one of each core.
+pub(super) fn cores_of(topology: &Topology, node: u32) -> Vec<u32> {
     let of_node = rows(topology, RowsBy::Node)
         .into_iter()
-        .find_map(|row| row.place.ok().filter(|row_place| row_place.node == rank.memory_node));
-    of_node.map_or_else(Vec::new, |row_place| {
-        row_place.pus.into_iter().filter(|pu| *pu != rank.pu && !own.contains(*pu)).collect()
-    })
+        .find_map(|row| row.place.ok().filter(|row_place| row_place.node == node));
+    of_node.map_or_else(Vec::new, |row_place| row_place.pus)
+}
+
+/// Whether this process may use all the PUs that `--beside-cpus` names.
+///
+/// # Errors
+/// Those that it may not use, and those that it may.
+pub(super) fn allowed(topology: &Topology, named: &IdList) -> Result<(), Fault> {
+    let outside: IdSet = named.0.iter().copied().filter(|pu| !topology.allowed.pus.contains(*pu)).collect();
+    if outside.is_empty() {
+        return Ok(());
+    }
+    let pus = &topology.allowed.pus;
+    let text = format!("--beside-cpus names PUs {outside}, which this process may not use; allowed are {pus}");
+    Err(Fault::usage(anyhow::anyhow!(text)))
+}
+
+/// What threads of traffic do.
+pub(super) fn access(traffic: Traffic) -> hostmem::Access {
+    match traffic {
+        Traffic::Read => hostmem::Access::Read,
+        Traffic::Write => hostmem::Access::Write,
+        Traffic::Copy => hostmem::Access::Copy,
+    }
+}
+
+/// The direction that documents give it.
+pub(super) fn direction(traffic: Traffic) -> Direction {
+    match traffic {
+        Traffic::Read => Direction::Read,
+        Traffic::Write => Direction::Write,
+        Traffic::Copy => Direction::Copy,
+    }
 }

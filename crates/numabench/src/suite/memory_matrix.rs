@@ -130,7 +130,7 @@ impl MemoryMatrix {
                 let case = numbered(&mut self.document, document);
                 let places = ranks.iter().map(|rank| (*rank, self.place_of(*rank, column))).collect();
                 self.shots.push(Shot { at: self.cases.len(), case, places });
-                self.cases.push(Case { access: kind, bytes, node, order, ranks: ranks.clone() });
+                self.cases.push(Case { access: kind, bytes, node, order, ranks: ranks.clone(), pace: None });
             }
         }
         Ok(())
