@@ -19,6 +19,7 @@ use crate::contention::Penalty;
 use crate::device::Device;
 use crate::environment::Environment;
 use crate::launch::{Launch, MissingRank};
+use crate::loaded_latency::LoadedLatency;
 use crate::matrix::Matrix;
 use crate::measured_groups::MeasuredGroups;
 use crate::node::Node;
@@ -104,6 +105,10 @@ pub struct Document<B = BlockSample> {
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub groups: Vec<MeasuredGroups>,
+    /// Latency against the traffic beside it; empty where that was not asked for.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub loaded_latency: Vec<LoadedLatency>,
     /// Time against size, of each rank, kind of memory and direction; empty where there are too few sizes.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]

@@ -5,6 +5,7 @@
 //! * `block` less than the whole of a block, for readers of large documents;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
 //! * `matrix` figures in rows and columns, and what they say; `groups` which GPUs and cores belong together by them (`measured_groups` in documents); `sweep_fit` time against size;
+//!   `latency_curves` latency against traffic (`loaded_latency` in documents);
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `mpi` the document v1 of `numabench mpi`, `mpi_matrix` its figures by where the ranks run, `mpi_threads` those beside copies;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
@@ -31,7 +32,9 @@ pub mod environment;
 pub mod groups;
 pub mod held_back;
 pub mod imported;
+pub mod latency_curves;
 pub mod launch;
+pub mod loaded_latency;
 pub mod matrix;
 pub mod measured_groups;
 pub mod mpi;

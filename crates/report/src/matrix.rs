@@ -57,6 +57,8 @@ pub enum Compares {
     ButOne,
     /// The GPUs of each row at once.
     Together,
+    /// Each row's loads (the first column) beside each row's traffic (the second); the first row is idle, the last all traffic that is made.
+    Loaded,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]

@@ -9,7 +9,7 @@
 //! * `compare` (with `mann_whitney`) whether two cases differ, `kruskal_wallis` whether any of several does; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `grouping` which of several items belong together, by a figure of every two;
-//! * `line_fit` time against size: latency, rate, dips;
+//! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
 //! * `random` the seeded generator behind everything that draws.
 //!
@@ -27,6 +27,7 @@ pub mod holm;
 pub mod id_list;
 pub mod interval;
 pub mod kruskal_wallis;
+pub mod latency_curve;
 pub mod line_fit;
 pub mod mann_whitney;
 #[cfg(test)]

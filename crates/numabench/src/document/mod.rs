@@ -75,6 +75,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         verdict: Vec::new(),
         matrices: Vec::new(),
         groups: Vec::new(),
+        loaded_latency: Vec::new(),
         fits: Vec::new(),
         messages: messages(facts),
     };

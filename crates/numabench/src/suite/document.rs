@@ -108,6 +108,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         rows: Vec::new(),
         matrices: matrices.clone(),
         groups: Vec::new(),
+        loaded_latency: Vec::new(),
         fits: Vec::new(),
         slower_twins: Vec::new(),
         messages: messages(facts),
@@ -118,6 +119,8 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         document.fits = report::sweep_fit::sweep_fits(&document);
         document.verdict = report::matrix::verdict(&document);
         document.verdict.extend(report::sweep_fit::verdict(&document));
+        document.loaded_latency = report::latency_curves::loaded_latencies(&document);
+        document.verdict.extend(report::latency_curves::verdict(&document));
         document.groups = report::groups::groups(&document);
         document.verdict.extend(report::groups::verdict(&document));
         document.verdict.extend(report::held_back::said(&document));

@@ -52,6 +52,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Pairs => [pairs::said(document, matrix), absent::said(document, matrix)].concat(),
         // What these say is said of all of them together (`groups`).
         Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Together | Compares::Newer => Vec::new(),
+        // A curve's words are its own (`latency_curves`).
+        Compares::Loaded => Vec::new(),
     };
     document.matrices.iter().flat_map(of).collect()
 }

@@ -4,6 +4,7 @@
 
 use super::bands;
 use super::grid::Grid;
+use super::loaded;
 use super::page::{Page, Tone};
 use super::plane::{LEGEND, caption, interval, shade, show};
 use crate::Document;
@@ -11,8 +12,12 @@ use crate::matrix::{Cell, Compares, Matrix, Plane};
 
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     let planes = matrix.planes(document);
-    if document.matrices.len() > 1 {
+    if document.matrices.len() > 1 && matrix.compares != Compares::Loaded {
         page.words(Tone::Title, "", &matrix.title);
+    }
+    if loaded::draw(document, matrix, page) {
+        notes(matrix, page);
+        return;
     }
     for plane in &planes {
         if matrix.compares == Compares::Cores && matrix.rows.len() > bands::MOST {
@@ -26,6 +31,11 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     if !planes.is_empty() && cells > 1 {
         page.words(Tone::Faint, "    ", LEGEND);
     }
+    notes(matrix, page);
+}
+
+/// What is to be known of rows, and those that were not measured.
+fn notes(matrix: &Matrix, page: &mut Page) {
     for row in &matrix.rows {
         if let Some(note) = &row.note {
             page.words(Tone::Faint, "    ", &format!("{}: {note}", row.name));

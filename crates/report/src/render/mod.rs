@@ -5,7 +5,7 @@
 //! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
-//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
+//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
 
 mod alike;
 mod bands;
@@ -19,6 +19,7 @@ mod groups;
 mod hosts;
 mod json;
 mod lines;
+mod loaded;
 mod matrix;
 mod missing;
 mod mpi;

@@ -12,13 +12,21 @@ use report::result::Outcome;
 use report::{Document, Known, schema};
 use serde_json::Value;
 
-use crate::samples;
+use crate::{loaded, samples};
 
 type Done = Result<(), Box<dyn std::error::Error>>;
 
-fn samples() -> [Document; 6] {
+fn samples() -> [Document; 7] {
     let several_nodes = samples::several_nodes(6, 2);
-    [samples::one_rank(), samples::eight_ranks(), samples::host(), samples::sweep(), samples::empty(), several_nodes]
+    [
+        loaded::steep(),
+        samples::one_rank(),
+        samples::eight_ranks(),
+        samples::host(),
+        samples::sweep(),
+        samples::empty(),
+        several_nodes,
+    ]
 }
 
 /// A document that numabench wrote when the schema was at 1.0.

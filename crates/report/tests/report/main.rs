@@ -4,6 +4,7 @@
 //! * `documents` they follow the committed schema, and read back as they were written;
 //! * `groups` what measured groups say and show;
 //! * `held_back` what is said of GPUs that were not left to do what they can;
+//! * `loaded` what curves of loaded latency say and show;
 //! * `matrices` what a matrix says and shows;
 //! * `nodes` what is worked out of them;
 //! * `twins` GPUs slower than those like them;
@@ -14,6 +15,7 @@ mod coherent;
 mod documents;
 mod groups;
 mod held_back;
+mod loaded;
 mod many;
 mod matrices;
 mod nodes;

@@ -220,6 +220,7 @@ pub fn empty() -> Document {
         verdict: Vec::new(),
         matrices: Vec::new(),
         groups: Vec::new(),
+        loaded_latency: Vec::new(),
         fits: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),

@@ -1,6 +1,6 @@
 //! Rates over sizes, where a run has several: a line a direction, with the band of the median's 95 % interval and the link's bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
 use report::case::Order;
@@ -30,8 +30,9 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         let series = pictures.entry((row.rank, row.order, row.memory)).or_default();
         series.entry(row.direction).or_default().push(row);
     }
-    pictures.retain(|_, series| series.values().any(|rows| rows.len() >= LEAST_SIZES));
-    let ranks = pictures.keys().map(|(rank, ..)| *rank).collect::<std::collections::BTreeSet<_>>();
+    let sizes = |rows: &Vec<&Row>| rows.iter().map(|row| row.bytes).collect::<BTreeSet<_>>().len();
+    pictures.retain(|_, series| series.values().any(|rows| sizes(rows) >= LEAST_SIZES));
+    let ranks = pictures.keys().map(|(rank, ..)| *rank).collect::<BTreeSet<_>>();
     if pictures.is_empty() {
         return;
     }

@@ -6,7 +6,7 @@
 //! where a screen reader needs titles and a stripped page needs attributes.
 //!
 //! * `verdict` what the runs come to; `place` where ranks were asked to be and were seen, with `picture` of the node;
-//! * `figures` the table of figures; `heat`, `bars`, `curves` and `strips` the same seen otherwise;
+//! * `figures` the table of figures; `heat`, `bars`, `curves`, `loaded` and `strips` the same seen otherwise;
 //! * `surroundings` environment and penalties; `several` differences and history of more than one document;
 //! * `trial` the same of trials, `mpi` of MPI runs, `imported` of other programs' figures;
 //! * `write` elements, escaped; `scale` axes.
@@ -16,6 +16,7 @@ mod curves;
 mod figures;
 mod heat;
 mod imported;
+mod loaded;
 mod mpi;
 mod picture;
 mod place;
@@ -83,6 +84,7 @@ fn run(document: &Document, level: u8, page: &mut Page) {
     figures::draw(document, page);
     heat::draw(document, page);
     curves::draw(document, page);
+    loaded::draw(document, page);
     bars::draw(document, page);
     strips::draw(document, page);
     surroundings::draw(document, page);

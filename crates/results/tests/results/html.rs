@@ -1,8 +1,11 @@
 //! The HTML report: it holds what it must, nothing of a document becomes markup, and it stays small and quick.
 
 use report::Document;
+use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
 use report::settings::Direction;
 use results::html::html;
+use stats::IdSet;
+use stats::interval::Interval;
 
 use crate::made::{Done, document};
 
@@ -82,5 +85,45 @@ fn two_hundred_cases_are_less_than_a_megabyte_and_every_element_is_closed() -> D
         let opened = text.matches(&format!("<{element}>")).count() + text.matches(&format!("<{element} ")).count();
         assert_eq!(opened, text.matches(&format!("</{element}>")).count(), "{element}");
     }
+    Ok(())
+}
+
+#[test]
+fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Done {
+    let mut loaded = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
+    let like = loaded.cases[0].clone();
+    for group in ["alone", "2 GPUs", "4 GPUs"] {
+        let id = format!("{}/{group}", like.id);
+        loaded.cases.push(report::case::Case { id, group: Some(group.into()), ..like.clone() });
+    }
+    loaded.rows = report::row::rows(&loaded);
+    let without = html(&runs(vec![loaded.clone()]));
+    assert!(!without.contains("Rates over sizes") && !without.contains("Latency over traffic"));
+    let point = |name: &str, gb: f64, ns: f64| LoadedPoint {
+        name: name.into(),
+        bytes_per_s: gb * 1e9,
+        interval_bytes_per_s: None,
+        latency_ns: ns,
+        interval_ns: Some(Interval { low: ns * 0.9, high: ns * 1.1, confidence: 0.95 }),
+    };
+    loaded.loaded_latency = vec![LoadedLatency {
+        place: "node 0".into(),
+        pu: 0,
+        memory_node: 0,
+        traffic: Direction::Read,
+        traffic_pus: IdSet::from_iter([1]),
+        points: vec![point("idle", 0.0, 100.0), point("full read traffic", 40.0, 200.0)],
+        twice_idle: TwiceIdle::Undecided,
+        knee_bytes_per_s: None,
+    }];
+    let text = html(&runs(vec![loaded]));
+    let picture = text
+        .split("Latency over traffic</h2>")
+        .nth(1)
+        .and_then(|rest| rest.split("</figure>").next())
+        .ok_or("no picture")?;
+    assert!(picture.contains("idle: 100.0 ns at 0.0 GB/s, full read traffic: 200.0 ns at 40.0 GB/s"), "{picture}");
+    assert_eq!(picture.matches("stroke-width=\"2\"").count(), 1, "one line between two points");
+    assert_eq!(picture.matches("stroke-width=\"6\"").count(), 2, "an interval each");
     Ok(())
 }
