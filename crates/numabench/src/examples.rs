@@ -57,6 +57,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "numabench latency",
         &[
             ("numabench latency", "the time of one load from each node's memory"),
+            ("numabench latency --loaded", "the same beside the traffic of other cores: a curve"),
             ("numabench latency --between cores", "the time that a flag takes from each core to each other"),
         ],
     ),

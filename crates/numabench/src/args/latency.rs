@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use placement::RowsBy;
 use stats::IdList;
 
+use crate::args::contend::Beside;
 use crate::args::measuring::Measuring;
 
 /// `numabench latency`.
@@ -12,7 +13,8 @@ pub struct Latency {
     /// What a row is: a NUMA node's memory, from its own cores, an L3's cores, or each core
     #[arg(long, value_name = "node|l3|core", default_value_t, help_heading = "What is measured")]
     pub rows: RowsBy,
-    /// The range that is loaded from, larger than the cache before the memory [default: 64 MiB for a GPU, four times the L3 for a core]
+    /// The range that is loaded from, larger than the cache before the memory, and with --loaded that of each thread of traffic [default: 64 MiB for a
+    /// GPU, four times the L3 for a core]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
     /// Measure how long a flag takes from each core to each other one, half of a round trip, instead of loads of memory
@@ -24,6 +26,22 @@ pub struct Latency {
         help_heading = "What is measured"
     )]
     pub between: Option<Between>,
+    /// Measure loads by one core of each row beside traffic of other cores on the same memory, from none to all they can make [default
+    /// traffic: read]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ACCESS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "read",
+        conflicts_with_all = ["between", "gpus", "backend"],
+        help_heading = "What is measured"
+    )]
+    pub loaded: Option<Beside>,
+    /// The PUs that make the traffic of --loaded, a thread each [default: the other cores of the row's node]
+    #[arg(long, value_name = "LIST", requires = "loaded", help_heading = "What is measured")]
+    pub beside_cpus: Option<IdList>,
     /// The PUs of --between cores, OS ids as taskset writes them [default: the first of each core]
     #[arg(long, value_name = "LIST", requires = "between", help_heading = "What is measured")]
     pub cpus: Option<IdList>,

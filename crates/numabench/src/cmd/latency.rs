@@ -1,11 +1,12 @@
 //! `numabench latency`: how long one load of host memory takes, from each GPU to the memory of each row; where no GPU takes part, from each row's
-//! core to the memory of each node; or how long a flag takes from each core to each other one.
+//! core to the memory of each node; how long a load takes beside the traffic of other cores; or how long a flag takes from each core to each other one.
 
 use device::PlatformKind;
 use placement::rows;
 use topo::Topology;
 
 use crate::args::Backend;
+use crate::args::contend::Beside;
 use crate::args::latency::Latency;
 use crate::args::matrix::{Access, Matrix};
 use crate::backends::{self, Found, Untouched};
@@ -15,9 +16,11 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plan::chosen;
 use crate::run_setup::read;
+use crate::signals::Signals;
 use crate::suite::core_pairs::CorePairs;
 use crate::suite::document::name_of;
 use crate::suite::gpu_loads::GpuLoads;
+use crate::suite::loaded::Loaded;
 use crate::suite::{defaults, plan, run};
 
 /// Runs the command.
@@ -27,6 +30,9 @@ pub fn run(args: &Latency) -> Result<Exit, Fault> {
     let topology = read()?;
     if args.between.is_some() {
         return between_cores(args, &topology, began);
+    }
+    if let Some(traffic) = args.loaded {
+        return loaded(args, traffic, &topology, began);
     }
     let named = args.measuring.gpus.is_some();
     if args.measuring.dry_run {
@@ -53,6 +59,21 @@ fn between_cores(args: &Latency, topology: &Topology, began: Began) -> Result<Ex
     let found = backends::find(Backend::Host, false, topology)?;
     let found = Found { why_host: Some("cores were asked for: --between cores".to_owned()), ..found };
     run::run(&args.measuring, &pairs.experiment("latency", topology), topology, &found, sink.as_ref(), began)
+}
+
+fn loaded(args: &Latency, traffic: Beside, topology: &Topology, began: Began) -> Result<Exit, Fault> {
+    let loaded = Loaded::new(args, traffic, topology, rows(topology, args.rows))?;
+    if args.measuring.dry_run {
+        let source = "this machine's cores: no GPU takes part";
+        return plan::show(source, &loaded.rows, &loaded.columns(), &loaded.said(), loaded.max_time());
+    }
+    let sink = run::open(&args.measuring)?;
+    let found = backends::find(Backend::Host, false, topology)?;
+    let found = Found { why_host: Some("cores were asked for: --loaded".to_owned()), ..found };
+    let signals = Signals::catch()?;
+    let full = loaded.full(&run::ahead(loaded.ahead(), &signals));
+    let experiment = loaded.experiment(topology, &full);
+    run::run_until(&args.measuring, &experiment, topology, &found, sink.as_ref(), &signals, began)
 }
 
 fn dry_run(args: &Latency, topology: &Topology, named: bool) -> Result<Exit, Fault> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Journal, PerCase, RunState, Suite, Workers};
+use engine::{EngineConfig, Journal, PerCase, RunState, Suite, Worker, Workers};
 use ranks::{Communicator, Launch, Single};
 use report::Document;
 use report::sink::Sink;
@@ -58,14 +58,29 @@ pub fn run(
     sink: Option<&Sink>,
     began: Began,
 ) -> Result<Exit, Fault> {
-    let signals = Signals::catch()?;
+    run_until(args, experiment, topology, found, sink, &Signals::catch()?, began)
+}
+
+/// The same, where signals have been caught already.
+///
+/// # Errors
+/// The document or the table cannot be written.
+pub fn run_until(
+    args: &Measuring,
+    experiment: &Experiment,
+    topology: &Topology,
+    found: &Found,
+    sink: Option<&Sink>,
+    signals: &Signals,
+    began: Began,
+) -> Result<Exit, Fault> {
     let output =
         Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, fail_on_slower_twin: false };
     let progress = Progress::new(experiment.suite.cases().len(), args.quiet);
     with_facts(args, experiment, topology, found, began, |facts| {
         let build = |state: &RunState, exit| document::build(facts, state, exit);
         let mut journal = DocumentJournal::new(&build, output, sink, progress);
-        let state = lead(facts, &signals, &mut journal);
+        let state = lead(facts, signals, &mut journal);
         let exit = verdict::exit(&state, signals.exit());
         journal.conclude(&state, exit)
     })
@@ -110,13 +125,27 @@ fn with_facts<T>(
 
 /// The run itself, led in this process.
 fn lead(facts: &Facts, signals: &Signals, journal: &mut dyn Journal) -> RunState {
-    let experiment = facts.experiment;
-    let workers = Workers::threads(experiment.workers.clone(), facts.timer);
-    let suite: Arc<dyn Suite> = Arc::clone(&experiment.suite);
+    let Experiment { engine, suite, workers, .. } = facts.experiment;
+    led(engine, suite, Workers::threads(workers.clone(), facts.timer), signals, journal)
+}
+
+fn led(
+    engine: &EngineConfig,
+    suite: &Arc<dyn Suite>,
+    workers: Workers,
+    signals: &Signals,
+    journal: &mut dyn Journal,
+) -> RunState {
     let world = Single::default();
     let mut comm = Communicator::new(&world);
-    let mut enough = PerCase(experiment.engine.amount);
-    engine::lead(&experiment.engine, workers, &suite, &mut comm, &signals.interrupted, &mut enough, journal)
+    let mut enough = PerCase(engine.amount);
+    engine::lead(engine, workers, suite, &mut comm, &signals.interrupted, &mut enough, journal)
+}
+
+/// Measures what the run after it must know and no document has; shows nothing.
+pub fn ahead((engine, suite, workers): (EngineConfig, Arc<dyn Suite>, Vec<Worker>), signals: &Signals) -> RunState {
+    let workers = Workers::threads(workers, engine::clock::measure());
+    led(&engine, &suite, workers, signals, &mut Watched(Progress::new(0, true)))
 }
 
 /// Shows how far a run is, and keeps nothing.

@@ -1,10 +1,14 @@
-//! `numabench latency`: a GPU's loads on stand-in devices of described latencies, a core's where no GPU takes part, and handovers between cores.
+//! `numabench latency`: a GPU's loads on stand-in devices of described latencies, a core's where no GPU takes part, alone and beside traffic, and handovers
+//! between cores.
+
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::driver::{self, Driver};
+use crate::processors::allowed;
 use crate::proof::{self, list, number, text};
-use crate::run::{Done, Ended, end, run, skipped, with_driver};
+use crate::run::{BINARY, Done, Ended, end, run, skipped, with_driver};
 
 /// Every PU of this machine stands for node 0: the second device is elsewhere.
 const DEVICES: &str = "node 0 0-1023; device 0000:05:00.0; host-node 0; loads 700ns 1100ns; \
@@ -76,6 +80,77 @@ fn without_a_gpu_each_core_loads_from_each_nodes_memory() -> Done {
     let document = proof::document(&run(&[&args[..], &["--json", "-"]].concat()))?;
     assert_eq!(text(&document, "/cases/0/direction"), "load", "{}", document["cases"]);
     assert!(run(&args).out.contains("ns a load"));
+    Ok(())
+}
+
+#[test]
+fn loads_are_measured_beside_traffic_of_each_step_and_every_thread_is_proven() -> Done {
+    let plan = run(&["latency", "--loaded", "--dry-run"]);
+    if plan.code != Some(0) {
+        plan.refused(2, &["loads beside traffic need two PUs", "may use PUs", "--beside-cpus"]);
+        skipped("loads beside traffic: this process may use one core only");
+        return Ok(());
+    }
+    assert!(plan.out.contains("from none to all in tenths"), "{}", plan.out);
+    let after = |words: &str| {
+        let rest = plan.out.split(words).nth(1).unwrap_or_default();
+        rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default().to_owned()
+    };
+    let (loads, writes) = (after("loads by PU "), after("traffic by PU "));
+    let args =
+        ["latency", "--loaded=write", "--rows", "node", "--beside-cpus", &writes, "--range", "1MiB", "--reps", "12"];
+    let ended = run(&[&args[..], &["--json", "-"]].concat());
+    let document = proof::document(&ended)?;
+    let rows = list(&document, "/matrices/0/rows");
+    let names: Vec<&str> = rows.iter().map(|row| text(row, "/name")).collect();
+    assert_eq!((names.len(), names[0], names[1], names[10]), (11, "idle", "10 % write traffic", "full write traffic"));
+    assert_eq!(text(&document, "/matrices/0/compares"), "loaded");
+    let asked = |rank: u64| &document["ranks"][rank as usize]["asked"];
+    for row in rows {
+        let of_row = |case: &&Value| text(case, "/group") == text(row, "/group");
+        let cases: Vec<&Value> = list(&document, "/cases").iter().filter(of_row).collect();
+        let ways: Vec<&str> = cases.iter().map(|case| text(case, "/direction")).collect();
+        let idle = text(row, "/name") == "idle";
+        assert_eq!(ways, if idle { vec!["load"] } else { vec!["load", "write"] });
+        for case in cases {
+            let order = if idle { "alone" } else { "simultaneous" };
+            assert_eq!((text(case, "/order"), number(case, "/range_bytes")), (order, 1 << 20));
+            // On a busy machine the two may not be at work at once; then it is no figure, and says so.
+            assert!(["measured", "invalid"].contains(&text(case, "/status")), "{case:#}");
+            assert_eq!(case["overlap"].is_null(), idle, "{case:#}");
+            let [result] = list(case, "/ranks") else { return Err(format!("{case:#}").into()) };
+            let rank = number(result, "/rank");
+            let pu = if text(case, "/direction") == "write" { &writes } else { &loads };
+            assert_eq!(asked(rank)["pu"].to_string(), *pu);
+            assert_eq!(result["verification"]["checked"], true);
+            for moment in ["seen_before", "seen_after"] {
+                assert_eq!(result[moment]["pu"]["value"], asked(rank)["pu"], "{moment}");
+                assert_eq!(result[moment]["host_pages"]["value"][0]["node"], asked(rank)["memory_node"], "{moment}");
+            }
+        }
+    }
+    let curve = &document["loaded_latency"][0];
+    assert_eq!(text(curve, "/traffic"), "write");
+    assert_eq!((curve["pu"].to_string(), curve["traffic_pus"].to_string()), (loads, format!("[{writes}]")));
+    let measured = list(&document, "/cases").iter().filter(|case| text(case, "/status") == "measured");
+    let latencies = measured.filter(|case| text(case, "/direction") == "load").count();
+    assert!(list(curve, "/points").len() <= latencies, "no point without a figure: {curve:#}");
+    assert!(text(&document, "/verdict/0").starts_with("node 0: "), "{}", document["verdict"]);
+    Ok(())
+}
+
+#[test]
+fn loads_without_a_core_of_their_own_beside_traffic_are_refused_with_what_to_do() -> Done {
+    let all = run(&["latency", "--loaded", "--beside-cpus", "0-1023"]);
+    all.refused(2, &["--beside-cpus names PUs", "allowed are"]);
+    let mine = allowed()?.first().ok_or("no PU")?;
+    let mut alone = Command::new("taskset");
+    alone.args(["-c", &mine.to_string(), BINARY, "latency", "--loaded"]);
+    let one = format!("one core (PU {mine})");
+    Ended::of(&alone.output()?).refused(2, &["need two PUs", &one, "start it where it may"]);
+    run(&["latency", "--beside-cpus", "0"]).refused(2, &["--loaded"]);
+    run(&["latency", "--loaded", "--between", "cores"]).refused(2, &["cannot be used with"]);
+    run(&["latency", "--loaded=load"]).refused(2, &["read, write, copy"]);
     Ok(())
 }
 

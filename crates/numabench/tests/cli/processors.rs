@@ -10,7 +10,7 @@ use stats::IdSet;
 use crate::run::{BINARY, Done, Ended, host, no_driver, skipped, variables};
 
 /// The PUs this test may use.
-fn allowed() -> Result<IdSet, Box<dyn Error>> {
+pub fn allowed() -> Result<IdSet, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     Ok(line.ok_or("the kernel does not say")?.trim().parse()?)
