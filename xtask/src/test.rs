@@ -121,11 +121,16 @@ impl Drop for LaunchFolder {
     }
 }
 
-/// Twice as many tests at once as there are CPUs: launches, labs and time limits make many of them wait most of their time.
 fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     let _launches = LaunchFolder::kept();
-    let at_once = std::thread::available_parallelism().map_or(2, usize::from) * 2;
+    let at_once = at_once(std::thread::available_parallelism().map_or(1, usize::from));
     cargo(root, &[&["nextest", "run"], args, &["--test-threads", &at_once.to_string()]].concat())
+}
+
+/// How many tests run at once. Launches, labs and time limits make many of them wait most of their time, so that a few CPUs take three times as many;
+/// where there are many CPUs, memory and processes are what there is not three times as much of.
+fn at_once(cpus: usize) -> usize {
+    cpus.max((3 * cpus).min(12))
 }
 
 fn cargo_has(subcommand: &str) -> bool {
@@ -139,6 +144,11 @@ fn cargo(root: &Path, args: &[&str]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_few_cpus_take_more_tests_than_they_are_and_many_take_as_many() {
+        assert_eq!([1, 2, 4, 12, 64].map(at_once), [3, 6, 12, 12, 64]);
+    }
 
     #[test]
     fn a_check_that_fails_fails_the_whole_however_many_follow() {
