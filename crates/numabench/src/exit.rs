@@ -49,7 +49,7 @@ Exit codes:
 
 impl Exit {
     /// The number.
-    pub fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         match self {
             Self::Ok => 0,
             Self::NoResult => 1,

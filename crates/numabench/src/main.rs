@@ -18,7 +18,6 @@ mod fault;
 mod launched;
 mod mpi;
 mod plan;
-mod plugins;
 mod progress;
 mod run_setup;
 mod schemas;

@@ -10,7 +10,7 @@ use std::process::Command;
 use ranks::{Launch, Plugin};
 use report::document::Tool;
 
-use crate::plugins;
+use ::launch::plugins;
 
 /// The version's number.
 pub const NUMBER: &str = env!("CARGO_PKG_VERSION");

@@ -28,6 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("exchange", &["device", "engine", "ranks", "stats"]),
     ("exec", &["placement", "ranks", "stats", "topo"]),
     ("check", &["exec", "placement", "ranks", "report", "stats", "topo"]),
+    ("launch", &["placement", "ranks", "report", "stats", "topo"]),
     ("place", &["device", "engine", "pingpong", "placement", "ranks", "report", "stats", "topo"]),
     ("report", &["stats"]),
     ("results", &["report", "stats"]),

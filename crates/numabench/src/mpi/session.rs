@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope};
 
+use ::launch::{Agreement, Refusal};
 use anyhow::anyhow;
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
@@ -26,7 +27,7 @@ use crate::args::mpi::{Level, Mpi as Args, Pairs, Pattern as Asked};
 use crate::backends::{self, Found};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::launched::{Agreement, Refusal, said_once, start};
+use crate::launched::{CODES, said_once, start};
 use crate::run_setup::read;
 use crate::signals::Signals;
 use crate::watchdog::{NOT_OPEN, Watchdog};
@@ -122,7 +123,7 @@ fn bound<'scope>(
     let (mpi, library) = started.map_err(|fault| said_once(fault, launch))?;
     let ended = {
         let mut comm = Communicator::new(&mpi);
-        let mut agreement = Agreement::new(&mut comm, args.timeout);
+        let mut agreement = Agreement::new(&mut comm, args.timeout, CODES);
         let rank = Rank { args, topology, found, assigned, device: device.as_deref(), mpi: &mpi, library: &library };
         rank.meet(own, &mut agreement)
             .and_then(|(met, own)| rank.exchange(&met, own, agreement.comm(), interrupted).map_err(no_result))
@@ -174,11 +175,11 @@ struct Rank<'a> {
 impl Rank<'_> {
     /// All ranks tell each other where they are; nobody goes on without the others.
     fn meet(&self, own: Result<Own, Fault>, agreement: &mut Agreement) -> Result<(Met, Own), Fault> {
-        let facts = own.as_ref().map(|_| self.facts(agreement.place().rank)).map_err(Refusal::of);
+        let facts = own.as_ref().map(|_| self.facts(agreement.place().rank)).map_err(Refusal::from);
         let args = self.args;
         let (library, says) = (self.library.to_owned(), self.mpi.said());
         let thread_level = self.mpi.thread_level().name().to_owned();
-        let met: Met = agreement.agree(facts, |ranks: Vec<RankFacts>| {
+        let met: Met = agreement.agree(facts, |ranks: Vec<RankFacts>| -> Result<_, Fault> {
             let mut pairs = pairs(args.pairs.as_ref(), ranks.len())?;
             apart(&ranks)?;
             if args.matrix.is_some() {

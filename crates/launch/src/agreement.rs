@@ -11,9 +11,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
-use crate::exit::Exit;
-use crate::fault::Fault;
-
 /// Messages of different ranks that are shown; more help nobody.
 const MESSAGES: usize = 4;
 
@@ -26,10 +23,29 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A fault of this process.
-    pub fn of(fault: &Fault) -> Self {
-        Self { exit: fault.exit.code(), message: fault.to_string(), host: host() }
+    /// This process cannot go on: the exit code, and why.
+    pub fn new(exit: u8, message: String) -> Self {
+        Self { exit, message, host: host() }
     }
+}
+
+/// Nobody goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", message.as_deref().unwrap_or_default())]
+pub struct Stopped {
+    /// The exit code of all processes.
+    pub exit: u8,
+    /// Why; `None`: rank 0 says it.
+    pub message: Option<String>,
+}
+
+/// The exit codes of troubles that the agreement itself has.
+#[derive(Clone, Copy, Debug)]
+pub struct Codes {
+    /// The processes cannot reach each other.
+    pub no_result: u8,
+    /// Some did not answer in time.
+    pub timed_out: u8,
 }
 
 /// What rank 0 answers.
@@ -43,12 +59,13 @@ enum Verdict<T> {
 pub struct Agreement<'m, 'w> {
     comm: &'m mut Communicator<'w>,
     limit: Duration,
+    codes: Codes,
 }
 
 impl<'m, 'w> Agreement<'m, 'w> {
     /// The agreement of this communicator's processes; nobody waits longer than `limit` in one step.
-    pub fn new(comm: &'m mut Communicator<'w>, limit: Duration) -> Self {
-        Self { comm, limit }
+    pub fn new(comm: &'m mut Communicator<'w>, limit: Duration, codes: Codes) -> Self {
+        Self { comm, limit, codes }
     }
 
     /// Where this process stands.
@@ -70,47 +87,50 @@ impl<'m, 'w> Agreement<'m, 'w> {
     /// fault, nobody goes on.
     ///
     /// # Errors
-    /// The fault: in words at rank 0, silent elsewhere.
-    pub fn agree<U, D>(
+    /// [`Stopped`]: in words at rank 0, silent elsewhere.
+    pub fn agree<U, D, E>(
         &mut self,
         mine: Result<U, Refusal>,
-        decide: impl FnOnce(Vec<U>) -> Result<Vec<D>, Fault>,
-    ) -> Result<D, Fault>
+        decide: impl FnOnce(Vec<U>) -> Result<Vec<D>, E>,
+    ) -> Result<D, Stopped>
     where
         U: Serialize + DeserializeOwned,
         D: Serialize + DeserializeOwned,
+        E: Into<Stopped>,
     {
+        let codes = self.codes;
         let broken = |error: &dyn std::fmt::Display| {
-            Fault::new(Exit::NoResult, anyhow::anyhow!("the processes of this launch cannot reach each other: {error}"))
+            let message = format!("the processes of this launch cannot reach each other: {error}");
+            Stopped { exit: codes.no_result, message: Some(message) }
         };
         // Who must still tell others how it ended waits a shorter time than they do.
         let deadline = self.deadline();
         let all = self.comm.gather(&report::wire::to_bytes(&mine), deadline.most_of_it()).map_err(|e| broken(&e))?;
-        let decided = all.map(|all| heard(&all).and_then(decide));
+        let decided = all.map(|all| heard(&all, codes).and_then(|all| decide(all).map_err(Into::into)));
         let answer = self.comm.scatter(
             |rank| {
                 let verdict = match &decided {
-                    Some(Ok(answers)) => answers.get(rank).map_or(Verdict::Stop(Exit::NoResult.code()), Verdict::Go),
-                    Some(Err(fault)) => Verdict::Stop(fault.exit.code()),
-                    None => Verdict::Stop(Exit::NoResult.code()),
+                    Some(Ok(answers)) => answers.get(rank).map_or(Verdict::Stop(codes.no_result), Verdict::Go),
+                    Some(Err(stopped)) => Verdict::Stop(stopped.exit),
+                    None => Verdict::Stop(codes.no_result),
                 };
                 report::wire::to_bytes(&verdict)
             },
             deadline,
         );
-        if let Some(Err(fault)) = decided {
-            return Err(fault);
+        if let Some(Err(stopped)) = decided {
+            return Err(stopped);
         }
         let answer = answer.map_err(|e| broken(&e))?;
         match report::wire::from_bytes(&answer).map_err(|e| broken(&e))? {
             Verdict::Go(answer) => Ok(answer),
-            Verdict::Stop(code) => Err(Fault::silent(Exit::from_code(code))),
+            Verdict::Stop(exit) => Err(Stopped { exit, message: None }),
         }
     }
 }
 
 /// What everybody said, or why nobody goes on.
-fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>]) -> Result<Vec<U>, Fault> {
+fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<Vec<U>, Stopped> {
     let (mut well, mut refused, mut silent) = (Vec::new(), Vec::new(), IdSet::default());
     for (rank, said) in (0..).zip(all) {
         match said.as_ref().map(|bytes| report::wire::from_bytes::<Result<U, Refusal>>(bytes)) {
@@ -118,8 +138,7 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>]) -> Result<Vec<U>, Fault> 
             Some(Ok(Err(trouble))) => refused.push((rank, trouble)),
             Some(Err(why)) => {
                 let message = format!("its message cannot be read ({why}): run the same numabench on all ranks");
-                refused
-                    .push((rank, Refusal { exit: Exit::NoResult.code(), message, host: "a host unknown".to_owned() }));
+                refused.push((rank, Refusal { exit: codes.no_result, message, host: "a host unknown".to_owned() }));
             }
             None => {
                 silent.0.insert(rank);
@@ -127,13 +146,12 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>]) -> Result<Vec<U>, Fault> 
         }
     }
     if !silent.is_empty() {
-        let error =
-            anyhow::anyhow!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
-        return Err(Fault::new(Exit::TimedOut, error));
+        let message = format!("ranks {silent} of {} did not answer in time: they hang, or never started", all.len());
+        return Err(Stopped { exit: codes.timed_out, message: Some(message) });
     }
     match refused.first() {
         None => Ok(well),
-        Some((_, first)) => Err(Fault::new(Exit::from_code(first.exit), anyhow::anyhow!(told(&refused, all.len())))),
+        Some((_, first)) => Err(Stopped { exit: first.exit, message: Some(told(&refused, all.len())) }),
     }
 }
 
@@ -186,9 +204,11 @@ mod tests {
                     scope.spawn(move || {
                         let rank = world.place().rank;
                         let mut comm = Communicator::new(&world);
-                        let mut agreement = Agreement::new(&mut comm, limit);
-                        let doubled = |said: Vec<usize>| Ok(said.into_iter().map(|value| value * 2).collect());
-                        agreement.agree(say(rank), doubled).map_err(|fault| (fault.exit.code(), fault.to_string()))
+                        let codes = Codes { no_result: 1, timed_out: 124 };
+                        let mut agreement = Agreement::new(&mut comm, limit, codes);
+                        let doubled =
+                            |said: Vec<usize>| Ok::<_, Stopped>(said.into_iter().map(|value| value * 2).collect());
+                        agreement.agree(say(rank), doubled).map_err(|stopped| (stopped.exit, stopped.to_string()))
                     })
                 })
                 .collect();

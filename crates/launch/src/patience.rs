@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ranks::Launch;
 
-use super::witness::remedy;
+use crate::witness::remedy;
 
 /// A start of MPI that takes longer than this is worth a word: the slowest of large launches take some seconds.
 pub const LONG: Duration = Duration::from_secs(10);

@@ -5,20 +5,18 @@
 //! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
 //! ```
 //!
-//! Up to the run every step is taken by all or by none (`agreement`). What cannot become one run is refused before it begins: never N runs
+//! Up to the run every step is taken by all or by none (`launch`'s agreement). What cannot become one run is refused before it begins: never N runs
 //! that look like one.
-
-mod agreement;
-mod handshake;
-mod patience;
-mod witness;
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use ::launch::{
+    Agreement, Codes, Handshake, Introduced, LaunchLayout, Patience, Refusal, StartError, Stopped, Witness, host,
+    layouts, patience, witness,
+};
 use pingpong::{Followed, RunConfig, RunState, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
-use ranks::gtl::Gtl;
 use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Processes, ThreadLevel, World};
 use report::sink::Sink;
 use topo::Topology;
@@ -31,16 +29,11 @@ use crate::document::{self, Facts, verdict};
 use crate::document_journal::{DocumentJournal, Output};
 use crate::exit::Exit;
 use crate::fault::Fault;
-
 use crate::progress::Progress;
 use crate::run_setup::{budget, open, read};
 use crate::signals::Signals;
 use crate::watchdog::Watchdog;
-use crate::{config, plugins, terminal};
-pub use agreement::{Agreement, Refusal};
-use handshake::{Handshake, LaunchLayout, layouts};
-use patience::Patience;
-use witness::Witness;
+use crate::{config, terminal};
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
@@ -73,7 +66,7 @@ pub fn run(args: &Pingpong, launch: &Launch) -> Result<Exit, Fault> {
     };
     let (ended, all_well) = {
         let mut comm = Communicator::new(&world);
-        session(args, launch, &told, Agreement::new(&mut comm, limit))
+        session(args, launch, &told, Agreement::new(&mut comm, limit, CODES))
     };
     // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
     let ended = ended.map_err(|fault| {
@@ -104,7 +97,7 @@ pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
     if launch.launcher == Launcher::Mpirun { fault } else { Fault::silent(fault.exit) }
 }
 
-/// Finds the plug-in and starts MPI, unless that is certain to make N runs of one. `starting` is told of the library before it is started.
+/// Starts MPI, and ends the process where it does not start in time. `starting` is told of the library before.
 ///
 /// # Errors
 /// There is no plug-in, it does not fit the launch, or MPI does not start.
@@ -114,38 +107,40 @@ pub fn start(
     wanted: Option<ThreadLevel>,
     starting: &mut dyn FnMut(&str),
 ) -> Result<(Mpi, String), Fault> {
-    let plugin = match plugins::find(launch) {
-        Ok(plugin) => plugin,
-        Err(error) => {
-            let tried: Vec<String> = error.tried.iter().map(ToString::to_string).collect();
-            launch.without_plugin(&tried.join("; ")).map_err(Fault::usage)?;
-            return Err(Fault::usage(error));
+    let watched = |library: &str| {
+        starting(library);
+        // The others end a little later than the one that says why: a launcher may end all as soon as one ends.
+        match launch.speaks() {
+            true => Watchdog::set(limit, Some(NO_MPI)),
+            false => Watchdog::set(limit + FIRST_SPEAKS, None),
         }
     };
-    if let (Gtl::Absent(tried), true) = (plugin.gtl(), launch.speaks()) {
-        let text = format!(
-            "warning: MPICH_GPU_SUPPORT_ENABLED is set, and Cray's library for it is not found, without which its MPI ends every process: set to 0 here, so that \
-             MPI is given no device memory ({}); load the site's module for the GPU, or let NUMABENCH_GTL name libmpi_gtl_cuda.so or libmpi_gtl_hsa.so",
-            tried.join("; ")
-        );
-        terminal::say(&text);
+    ::launch::start(launch, wanted, terminal::say, watched).map_err(|error| match error {
+        StartError::Mpi(_) => Fault::new(Exit::NoResult, error),
+        StartError::NoPlugin(_) | StartError::Refused(_) => Fault::usage(error),
+    })
+}
+
+/// The codes of what goes wrong where processes agree.
+pub const CODES: Codes = Codes { no_result: Exit::NoResult.code(), timed_out: Exit::TimedOut.code() };
+
+impl From<&Fault> for Refusal {
+    fn from(fault: &Fault) -> Self {
+        Self::new(fault.exit.code(), fault.to_string())
     }
-    let library = plugin.library().clone();
-    launch.accepts(&library).map_err(Fault::usage)?;
-    starting(&library.to_string());
-    // The others end a little later than the one that says why: a launcher may end all as soon as one ends.
-    let watchdog = match launch.speaks() {
-        true => Watchdog::set(limit, Some(NO_MPI)),
-        false => Watchdog::set(limit + FIRST_SPEAKS, None),
-    };
-    let mpi = plugin.start(wanted).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    drop(watchdog);
-    if let Err(refusal) = launch.agrees(&library, mpi.place().size) {
-        // Each is a world of its own here, and leaves it as such.
-        Box::new(mpi).leave();
-        return Err(Fault::usage(refusal));
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Self { exit: fault.exit.code(), message: fault.error.is_some().then(|| fault.to_string()) }
     }
-    Ok((mpi, library.to_string()))
+}
+
+impl From<Stopped> for Fault {
+    fn from(stopped: Stopped) -> Self {
+        let exit = Exit::from_code(stopped.exit);
+        stopped.message.map_or_else(|| Self::silent(exit), |message| Self::new(exit, anyhow::anyhow!(message)))
+    }
 }
 
 /// What a process has before it knows of others.
@@ -198,7 +193,7 @@ fn session(
         return match pingpong::follow(&config, workers, &suite, agreement.comm(), interrupted) {
             Followed::Dismissed { code, all_well } => (Ok(Exit::from_code(code)), all_well),
             Followed::Alone { why } => {
-                let error = anyhow::anyhow!("rank {} on {} ends by itself: {why}", place.rank, agreement::host());
+                let error = anyhow::anyhow!("rank {} on {} ends by itself: {why}", place.rank, host());
                 let fault = Fault::new(signals.exit().unwrap_or(Exit::NoResult), error);
                 (Err(fault), false)
             }
@@ -253,32 +248,46 @@ struct Ready {
 fn assemble(args: &Pingpong, launch: &Launch, agreement: &mut Agreement) -> Result<Ready, Fault> {
     let place = agreement.place();
     let prepared = prepare(args, place);
-    let handshake = prepared.as_ref().map(|p| Handshake::of(place, &p.topology, &p.found)).map_err(Refusal::of);
-    let layout: LaunchLayout = agreement.agree(handshake, layouts)?;
+    let handshake = prepared.as_ref().map(|p| introduced(place, p)).map_err(Refusal::from);
+    let layout: LaunchLayout = agreement.agree(handshake, |all| layouts(all).map_err(Fault::usage))?;
     let prepared = prepared?;
 
     let machine = topo::environment::probe();
     let timer = pingpong::clock::measure();
     let planned = planned(args, launch, &prepared, &layout);
     let signals = Signals::catch()?;
-    let part = planned.as_ref().map_err(Refusal::of).and_then(|(plan, _)| {
+    let part = planned.as_ref().map_err(Refusal::from).and_then(|(plan, _)| {
         let Prepared { topology, found, .. } = &prepared;
         let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
         let none =
-            || Refusal::of(&Fault::new(Exit::NoResult, anyhow::anyhow!("the platform has no such device any more")));
+            || Refusal::from(&Fault::new(Exit::NoResult, anyhow::anyhow!("the platform has no such device any more")));
         local.parts(&[place.rank]).pop().ok_or_else(none)
     });
     let mut parts = Vec::new();
     agreement.agree(part, |all| {
         parts = all;
-        Ok(vec![(); parts.len()])
+        Ok::<_, Stopped>(vec![(); parts.len()])
     })?;
     let (plan, config) = planned?;
 
     let deadline: Deadline = agreement.deadline();
     let met = Processes::rendezvous(agreement.comm(), deadline).map_err(|error| Fault::new(Exit::NoResult, error));
-    agreement.agree(met.as_ref().map(|_| ()).map_err(Refusal::of), Ok)?;
+    agreement.agree(met.as_ref().map(|_| ()).map_err(Refusal::from), Ok::<_, Stopped>)?;
     Ok(Ready { prepared, layout, plan, config, parts, group: met?, machine, timer, signals })
+}
+
+/// What this process says of itself first.
+fn introduced(place: Place, prepared: &Prepared) -> Handshake {
+    let platform = &*prepared.found.platform;
+    Handshake::of(Introduced {
+        place,
+        version: env!("CARGO_PKG_VERSION"),
+        arguments: std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        topology: &prepared.topology,
+        platform: platform.facts().kind.name(),
+        why_host: prepared.found.why_host.as_deref(),
+        devices: backends::targets(platform),
+    })
 }
 
 /// The placement of this node's ranks, by the launch's numbers, and the run.

@@ -7,9 +7,43 @@ use stats::PciAddress;
 use topo::Topology;
 use topo::model::Allowed;
 
-use super::agreement::host;
-use crate::backends::{self, Found};
-use crate::fault::Fault;
+use crate::agreement::host;
+
+/// A process that is not as rank 0 is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rank {rank} on {host} has {what} {this} and rank 0 has {that}: {remedy}")]
+pub struct Otherwise {
+    /// Which.
+    pub rank: usize,
+    /// Where it runs.
+    pub host: String,
+    /// What is otherwise.
+    pub what: &'static str,
+    /// What it has.
+    pub this: String,
+    /// What rank 0 has.
+    pub that: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// What a process knows of itself.
+pub struct Introduced<'i> {
+    /// Where it stands in the launch.
+    pub place: Place,
+    /// The version of its program.
+    pub version: &'i str,
+    /// The arguments of its program, without the name.
+    pub arguments: Vec<String>,
+    /// The machine as it sees it.
+    pub topology: &'i Topology,
+    /// The kind of its devices.
+    pub platform: &'i str,
+    /// Why no GPU takes part, where none does.
+    pub why_host: Option<&'i str>,
+    /// The devices that it sees, in its own order.
+    pub devices: Vec<Target>,
+}
 
 /// What a process says of itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,7 +86,7 @@ pub struct LaunchLayout {
 
 impl Handshake {
     /// Of this process.
-    pub fn of(place: Place, topology: &Topology, found: &Found) -> Self {
+    pub fn of(process: Introduced<'_>) -> Self {
         let visible = |target: Target| {
             let (pci, node) = match target.id {
                 TargetId::Gpu(pci) => (Some(pci), None),
@@ -61,16 +95,16 @@ impl Handshake {
             Visible { index: target.index, pci, node, uuid: target.uuid }
         };
         Self {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            arguments: std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect(),
-            platform: found.platform.facts().kind.name().to_owned(),
-            why_host: found.why_host.clone(),
-            node: place.node,
+            version: process.version.to_owned(),
+            arguments: process.arguments,
+            platform: process.platform.to_owned(),
+            why_host: process.why_host.map(str::to_owned),
+            node: process.place.node,
             host: host(),
             neighbour: Neighbour {
-                rank: place.rank,
-                allowed: topology.allowed.clone(),
-                visible: backends::targets(&*found.platform).into_iter().map(visible).collect(),
+                rank: process.place.rank,
+                allowed: process.topology.allowed.clone(),
+                visible: process.devices.into_iter().map(visible).collect(),
             },
         }
     }
@@ -79,14 +113,13 @@ impl Handshake {
 /// Tells each process of the others, if all are the same program with the same options on the same kind of device.
 ///
 /// # Errors
-/// Who is otherwise than rank 0, and how.
-pub fn layouts(handshakes: Vec<Handshake>) -> Result<Vec<LaunchLayout>, Fault> {
+/// [`Otherwise`]: who is not as rank 0 is, and how.
+pub fn layouts(handshakes: Vec<Handshake>) -> Result<Vec<LaunchLayout>, Otherwise> {
     let Some(first) = handshakes.first() else { return Ok(Vec::new()) };
     for (rank, handshake) in handshakes.iter().enumerate() {
-        let otherwise = |what: &str, this: &str, that: &str, remedy: &str| {
-            let host = &handshake.host;
-            let text = format!("rank {rank} on {host} has {what} {this} and rank 0 has {that}: {remedy}");
-            Err(Fault::usage(anyhow::anyhow!(text)))
+        let otherwise = |what: &'static str, this: &str, that: &str, remedy: &str| {
+            let (host, this, that) = (handshake.host.clone(), this.to_owned(), that.to_owned());
+            Err(Otherwise { rank, host, what, this, that, remedy: remedy.to_owned() })
         };
         if handshake.version != first.version {
             return otherwise("version", &handshake.version, &first.version, "start the same numabench everywhere");
@@ -157,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_told_of_its_own_node_and_of_where_the_others_are() -> Result<(), Fault> {
+    fn each_is_told_of_its_own_node_and_of_where_the_others_are() -> Result<(), Otherwise> {
         // Ranks distributed over nodes in turn, as srun -m cyclic does.
         let told = layouts(vec![handshake(0, 0), handshake(1, 1), handshake(2, 0), handshake(3, 1)])?;
         assert_eq!(told.iter().map(LaunchLayout::ranks).collect::<Vec<_>>(), [[0, 2], [1, 3], [0, 2], [1, 3]]);

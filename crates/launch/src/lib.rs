@@ -1,0 +1,28 @@
+//! How one run is made of the processes that srun, mpirun or another launcher started.
+//!
+//! ```text
+//! plugins ─► start: MPI ─► agreement: step by step, all or none ─► handshake: what each is told of the others
+//!             └─ patience, witness: what is said where MPI_Init does not come back
+//! ```
+//!
+//! * `plugins` which MPI plug-in a launch is given;
+//! * `start` MPI, unless that is certain to make N runs of one;
+//! * `patience` what is said of a start that takes long, `witness` of one that ends the process;
+//! * `agreement` the steps that all processes take together or not at all;
+//! * `handshake` what each says of itself first, and what it is told of its node's ranks.
+//!
+//! What cannot become one run is refused before it begins: never N runs that look like one. Who takes part and how messages travel is
+//! `ranks`' to know. Left out: what is run, arguments, the terminal; exit codes are numbers that the caller gives a meaning.
+
+mod agreement;
+mod handshake;
+pub mod patience;
+pub mod plugins;
+mod start;
+pub mod witness;
+
+pub use agreement::{Agreement, Codes, Refusal, Stopped, host};
+pub use handshake::{Handshake, Introduced, LaunchLayout, Otherwise, layouts};
+pub use patience::Patience;
+pub use start::{StartError, start};
+pub use witness::Witness;

@@ -1,0 +1,60 @@
+//! MPI, started from the plug-in of this launch, unless that is certain to make N runs of one.
+
+use ranks::gtl::Gtl;
+use ranks::{Launch, Mpi, PluginError, ThreadLevel, World, WorldError};
+
+use crate::plugins;
+
+/// The processes of a launch cannot become one run over MPI.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no plug-in that can be opened.
+    #[error(transparent)]
+    NoPlugin(#[from] PluginError),
+    /// The launcher, the plug-in and its MPI do not go together.
+    #[error(transparent)]
+    Refused(#[from] ranks::Refusal),
+    /// MPI does not start.
+    #[error(transparent)]
+    Mpi(#[from] WorldError),
+}
+
+/// Finds the plug-in and starts MPI, and says which MPI that is. `starting` is told so before, and what it gives is kept until MPI has started or has
+/// refused to; `say` says what the user should know of the library.
+///
+/// # Errors
+/// [`StartError`]: there is no plug-in, it does not fit the launch, or MPI does not start.
+pub fn start<G>(
+    launch: &Launch,
+    wanted: Option<ThreadLevel>,
+    say: fn(&str),
+    starting: impl FnOnce(&str) -> G,
+) -> Result<(Mpi, String), StartError> {
+    let plugin = match plugins::find(launch) {
+        Ok(plugin) => plugin,
+        Err(error) => {
+            let tried: Vec<String> = error.tried.iter().map(ToString::to_string).collect();
+            launch.without_plugin(&tried.join("; "))?;
+            return Err(StartError::NoPlugin(error));
+        }
+    };
+    if let (Gtl::Absent(tried), true) = (plugin.gtl(), launch.speaks()) {
+        let text = format!(
+            "warning: MPICH_GPU_SUPPORT_ENABLED is set, and Cray's library for it is not found, without which its MPI ends every process: set to 0 here, so that \
+             MPI is given no device memory ({}); load the site's module for the GPU, or let NUMABENCH_GTL name libmpi_gtl_cuda.so or libmpi_gtl_hsa.so",
+            tried.join("; ")
+        );
+        say(&text);
+    }
+    let library = plugin.library().clone();
+    launch.accepts(&library)?;
+    let kept = starting(&library.to_string());
+    let mpi = plugin.start(wanted)?;
+    drop(kept);
+    if let Err(refusal) = launch.agrees(&library, mpi.place().size) {
+        // Each is a world of its own here, and leaves it as such.
+        Box::new(mpi).leave();
+        return Err(StartError::Refused(refusal));
+    }
+    Ok((mpi, library.to_string()))
+}
