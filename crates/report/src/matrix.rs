@@ -5,6 +5,8 @@
 //! `verdict` says in sentences what they show, `penalties` what each rank loses. Left out: how it is drawn (render).
 
 mod absent;
+mod finding;
+mod load;
 mod pairs;
 mod penalties;
 mod verdict;

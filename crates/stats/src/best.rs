@@ -1,10 +1,10 @@
 //! Which of several is best, and which others cannot be told from it: a verdict with its intervals, not the largest number.
 //!
-//! The leader is the one with the highest median; every other is compared with it ([`compare`]). Being the leader is no finding: with
-//! equal ones somebody leads. Each comparison is made at 5 %; with k rivals the chance that one of them is wrongly called worse is
-//! up to k times that, and the intervals say by how much each is.
+//! The leader is the one with the highest median; every other is compared with it ([`compare_among`]). Being the leader is no finding: with
+//! equal ones somebody leads. The chance that any rival is wrongly called worse is 5 % over all rivals and over all looks: values that come one after the
+//! other are asked again with each, and would be called different sooner or later.
 
-use crate::compare::{Comparison, Verdict, compare};
+use crate::compare::{Comparison, Verdict, compare_among};
 use crate::interval::median;
 
 /// How the candidates stand, by their position in what was given.
@@ -46,12 +46,15 @@ impl Standing {
     }
 }
 
-/// Ranks candidates by their values, higher being better; independent values, one per turn. `None` where nobody has any.
-pub fn best(candidates: &[Vec<f64>], seed: u64) -> Option<Standing> {
+/// Ranks candidates by their values, higher being better; independent values, one per turn, of which this is one of at most so many `looks`. `None` where
+/// nobody has any.
+pub fn best(candidates: &[Vec<f64>], looks: usize, seed: u64) -> Option<Standing> {
     let medians = candidates.iter().enumerate().filter_map(|(at, values)| Some((at, median(values)?)));
     // Of equal ones the first: the order given is a preference.
     let (leader, _) = medians.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
-    let rival = |at: usize| (at != leader).then(|| compare(&candidates[leader], &candidates[at], seed)).flatten();
+    let tests = candidates.len().saturating_sub(1) * looks;
+    let rival =
+        |at: usize| (at != leader).then(|| compare_among(&candidates[leader], &candidates[at], tests, seed)).flatten();
     let against_leader: Vec<Option<Comparison>> = (0..candidates.len()).map(rival).collect();
     let verdicts: Vec<Option<Verdict>> = against_leader
         .iter()
@@ -72,6 +75,9 @@ pub fn best(candidates: &[Vec<f64>], seed: u64) -> Option<Standing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mann_whitney::mann_whitney_p;
+    use crate::noise::{self, Disturbed};
+    use crate::random::SplitMix64;
 
     const STEADY: [f64; 8] = [1.0, 1.001, 0.999, 1.0, 1.002, 0.998, 1.0, 1.001];
 
@@ -80,7 +86,7 @@ mod tests {
     }
 
     fn found(candidates: &[Vec<f64>]) -> Option<(usize, Finding)> {
-        best(candidates, 1).map(|standing| (standing.leader, standing.finding))
+        best(candidates, 1, 1).map(|standing| (standing.leader, standing.finding))
     }
 
     #[test]
@@ -91,7 +97,7 @@ mod tests {
 
     #[test]
     fn those_that_cannot_be_told_from_the_leader_are_equal_and_the_rest_is_lower() {
-        let standing = best(&[times(10.0), times(10.01), times(5.0)], 1);
+        let standing = best(&[times(10.0), times(10.01), times(5.0)], 1, 1);
         let Some(standing) = standing else { panic!("there are values") };
         assert_eq!((standing.leader, standing.finding), (1, Finding::Equal));
         let verdict = |at: usize| standing.against_leader[at].as_ref().map(|found| found.verdict);
@@ -113,10 +119,10 @@ mod tests {
         let wide = |centre: f64| -> Vec<f64> {
             [-2.0, -1.0, 0.0, 1.0, 2.0, -1.5, 1.5, 0.5].iter().map(|percent| centre * (1.0 + percent / 100.0)).collect()
         };
-        let standing = best(&[wide(10.0), wide(10.03), times(5.0)], 1).ok_or("there are values")?;
+        let standing = best(&[wide(10.0), wide(10.03), times(5.0)], 1, 1).ok_or("there are values")?;
         assert_eq!(standing.finding, Finding::Undecided);
         assert!(standing.is_within(0.05) && !standing.is_within(0.005));
-        let few = best(&[times(10.0), vec![10.0]], 1).ok_or("there are values")?;
+        let few = best(&[times(10.0), vec![10.0]], 1, 1).ok_or("there are values")?;
         assert!(!few.is_within(0.5));
         Ok(())
     }
@@ -137,5 +143,60 @@ mod tests {
     #[test]
     fn of_equal_medians_the_first_leads() {
         assert_eq!(found(&[times(2.0), times(2.0)]), Some((0, Finding::Equal)));
+    }
+
+    /// Turns from the sixth on are looked at after each, up to the twentieth, as `place --measure` does.
+    const FIRST: usize = 6;
+    const LAST: usize = 20;
+    const LOOKS: usize = LAST - FIRST + 1;
+
+    /// How many of `trials` say of any candidate that it is lower than the leader, and how many that the second of two is; `rates` are the true ones.
+    fn said(rates: &[f64], disturbed: Disturbed, trials: u64) -> (u64, u64) {
+        let (mut any, mut second) = (0, 0);
+        for trial in 0..trials {
+            let mut random = SplitMix64::new(trial);
+            let mut state = 0.0;
+            let mut turns: Vec<Vec<f64>> = vec![Vec::new(); rates.len()];
+            for turn in 1..=LAST {
+                for (turns, rate) in turns.iter_mut().zip(rates) {
+                    turns.push(rate * disturbed(&mut random, &mut state).exp());
+                }
+                // A look at which no ranks differ finds nothing; its interval need not be drawn to know that.
+                let differ = |a: &[f64], b: &[f64]| mann_whitney_p(a, b).is_some_and(|p| p < 0.05);
+                if turn < FIRST || !(1..turns.len()).any(|at| turns[..at].iter().any(|other| differ(other, &turns[at])))
+                {
+                    continue;
+                }
+                let Some(standing) = best(&turns, LOOKS, 1) else { continue };
+                let lower = |at: usize| {
+                    standing.against_leader[at].as_ref().is_some_and(|found| found.verdict == Verdict::Lower)
+                };
+                if (0..rates.len()).any(lower) {
+                    any += 1;
+                    second += u64::from(lower(1));
+                    break;
+                }
+            }
+        }
+        (any, second)
+    }
+
+    #[test]
+    fn of_equals_one_is_said_to_be_slower_in_at_most_five_per_cent_of_runs_however_often_they_are_looked_at() {
+        for (name, disturbed) in noise::DISTURBED {
+            for (candidates, trials) in [(2, 40), (4, 20)] {
+                let (any, _) = said(&vec![50.0; candidates], disturbed, trials);
+                assert!(any * 20 <= trials, "{name}, {candidates} candidates: {any} of {trials}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_candidate_that_is_five_per_cent_slower_is_found() {
+        // Of two modes twice as far apart as the candidates it is found in three of ten.
+        for ((name, disturbed), least) in noise::DISTURBED.into_iter().zip([19, 18, 16, 3]) {
+            let (_, found) = said(&[50.0, 47.5], disturbed, 20);
+            assert!(found >= least, "{name}: {found} of 20");
+        }
     }
 }

@@ -4,14 +4,16 @@
 //! Places are compared by blocks: first whether those of a subject differ at all (Kruskal-Wallis, Holm over all subjects), then each with the best: the ratio of
 //! medians with its interval and the rank test, and 1 % is no difference. Only what is certain is called faster.
 
-use stats::compare::{Comparison, Verdict, compare};
+use stats::compare::compare;
 use stats::holm::holm;
 use stats::kruskal_wallis::kruskal_wallis_p;
 
 use super::absent;
+use super::finding::{ALPHA, Finding, worse};
+use super::load;
 use super::pairs;
 use super::words::{show, way};
-use super::{Cell, Compares, Matrix, MatrixColumn, MatrixRow, Plane};
+use super::{Cell, Compares, Matrix, MatrixColumn, Plane};
 use crate::Document;
 
 /// Of a subject (a GPU, a row) in one plane: its best place and how the others compare.
@@ -21,13 +23,6 @@ struct Standing<'a> {
     best: (&'a str, Cell),
     /// The others, and how many times worse than the best each is.
     others: Vec<(&'a str, Cell, f64, Finding)>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Finding {
-    Same,
-    Worse,
-    Undecided,
 }
 
 impl Standing<'_> {
@@ -48,7 +43,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let seed = document.settings.seed;
     let of = |matrix: &Matrix| match matrix.compares {
         Compares::Rows | Compares::Columns => [places(document, matrix, seed), absent::said(document, matrix)].concat(),
-        Compares::Load => load(document, matrix, seed),
+        Compares::Load => load::said(document, matrix, seed),
         Compares::Pairs => [pairs::said(document, matrix), absent::said(document, matrix)].concat(),
         // What these say is said of all of them together (`groups`).
         Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Together | Compares::Newer => Vec::new(),
@@ -194,147 +189,6 @@ fn agreement(matrix: &Matrix, all: &[Standing]) -> Vec<String> {
     said
 }
 
-/// Together less than this part of what they get alone: they share something.
-const SHARED: f64 = 0.95;
-
-/// What more at once costs: what each row's ranks get together against what they get alone, which is the first row.
-fn load(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
-    matrix.planes(document).iter().flat_map(|plane| load_of(document, matrix, plane, seed)).collect()
-}
-
-/// A row of ranks at once.
-struct AtOnce<'a> {
-    row: &'a MatrixRow,
-    ranks: usize,
-    sum: f64,
-    alone: f64,
-    /// How many of its ranks lose for certain.
-    losers: usize,
-    worst: (&'a str, f64),
-}
-
-fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, seed: u64) -> Vec<String> {
-    let cell = |row: usize, column: usize| matrix.cell(document, plane, row, column)?.ok();
-    let at_once = |row: usize| {
-        let mut found =
-            AtOnce { row: &matrix.rows[row], ranks: 0, sum: 0.0, alone: 0.0, losers: 0, worst: ("", f64::MAX) };
-        for (at, column) in matrix.columns.iter().enumerate() {
-            let Some(both) = cell(row, at) else { continue };
-            // Ranks that are alike are measured alone once.
-            let Some(alone) = cell(0, at).or_else(|| cell(0, 0)) else { continue };
-            found.ranks += 1;
-            found.sum += both.median;
-            found.alone += alone.median;
-            let part = both.median / alone.median;
-            let loses =
-                compare(&alone.blocks, &both.blocks, seed).is_some_and(|found| worse(plane, &found) == Finding::Worse);
-            found.losers += usize::from(loses);
-            if part < found.worst.1 {
-                found.worst = (&column.name, part);
-            }
-        }
-        (found.ranks > 1).then_some(found)
-    };
-    let rows: Vec<AtOnce> = (1..matrix.rows.len()).filter_map(at_once).collect();
-    let direction = way(plane.direction);
-    let shares = |row: &&AtOnce| row.sum < row.alone * SHARED && row.losers > 0;
-    // The smallest that lose tell what is shared; the largest, what it comes to.
-    if rows.is_empty() {
-        return beside(document, matrix, plane, seed);
-    }
-    let (Some(first), Some(all)) =
-        (rows.iter().filter(shares).min_by_key(|row| row.ranks), rows.iter().max_by_key(|row| row.ranks))
-    else {
-        let least = (1.0 - SHARED) * 100.0;
-        if let Some(less) = rows.iter().find(|row| row.sum < row.alone * SHARED) {
-            let percent = less.sum / less.alone * 100.0;
-            let text = "which may be chance: a longer --max-time may tell";
-            return vec![format!(
-                "{direction}: undecided: {} get {percent:.0} % of what they get alone, {text}.",
-                less.row.name
-            )];
-        }
-        return vec![format!(
-            "{direction}: nothing is lost at once: every rank gets what it gets alone, within {least:.0} %."
-        )];
-    };
-    let rate = |sum: f64| format!("{:.1} GB/s", sum / 1e9);
-    let mut said = vec![format!(
-        "{direction}: {} get {} together, {:.0} % of what they get alone; a fair share is {} each, {} has {:.0} % of its own.",
-        all.row.name,
-        rate(all.sum),
-        all.sum / all.alone * 100.0,
-        rate(all.sum / all.ranks as f64),
-        all.worst.0,
-        all.worst.1 * 100.0
-    )];
-    let unknown = || "the platform does not say what they share".to_owned();
-    let what = first.row.note.clone().unwrap_or_else(unknown);
-    said.push(format!(
-        "{direction}: the smallest set that loses is {}, {} together and {} alone; {what}.",
-        first.row.name,
-        rate(first.sum),
-        rate(first.alone)
-    ));
-    said
-}
-
-/// What the ranks of a column get in one row against what the same ranks get in an earlier one.
-fn beside(document: &Document, matrix: &Matrix, plane: &Plane, seed: u64) -> Vec<String> {
-    let mut said = Vec::new();
-    let direction = way(plane.direction);
-    for (c, column) in matrix.columns.iter().enumerate() {
-        let mut found: Option<(f64, String)> = None;
-        let (mut compared, mut without) = (0, 0);
-        for (r, row) in matrix.rows.iter().enumerate() {
-            let ranks = row.ranks.and(&column.ranks);
-            let is_base = |other: &usize| matrix.rows[*other].ranks.and(&column.ranks) == ranks;
-            let cell = |row: usize| matrix.cell(document, plane, row, c)?.ok();
-            let Some((base, alone)) = (0..r).filter(is_base).find_map(|other| Some((other, cell(other)?))) else {
-                continue;
-            };
-            let Some(here) = cell(r) else {
-                without += 1;
-                continue;
-            };
-            compared += 1;
-            let part = here.median / alone.median;
-            let loses =
-                compare(&alone.blocks, &here.blocks, seed).is_some_and(|found| worse(plane, &found) == Finding::Worse);
-            if loses && found.as_ref().is_none_or(|(most, _)| part < *most) {
-                let (now, then) = (show(plane, here.median), show(plane, alone.median));
-                let (row, base) = (&row.name, &matrix.rows[base].name);
-                let percent = part * 100.0;
-                found = Some((
-                    part,
-                    format!("{direction}, {}: {now} {row}, {percent:.0} % of the {then} {base}.", column.name),
-                ));
-            }
-        }
-        match found {
-            Some((_, sentence)) => said.push(sentence),
-            None if compared > 0 && without == 0 => {
-                said.push(format!("{direction}, {}: no measurable loss.", column.name));
-            }
-            None if compared > 0 => {
-                said.push(format!(
-                    "{direction}, {}: no measurable loss in {compared} of {} rows.",
-                    column.name,
-                    compared + without
-                ));
-            }
-            None => {}
-        }
-        if without > 0 {
-            said.push(format!(
-                "{direction}, {}: {without} rows have no figure, and may be the ones that lose; the table says why.",
-                column.name
-            ));
-        }
-    }
-    said
-}
-
 fn standings<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, seed: u64) -> Vec<Standing<'a>> {
     let by_rows = matrix.compares == Compares::Rows;
     let rows: Vec<&str> = matrix.rows.iter().map(|row| row.name.as_str()).collect();
@@ -363,9 +217,6 @@ fn standings<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, seed: u
     subjects.iter().enumerate().filter_map(standing).collect()
 }
 
-/// The chance that places alike are said to differ, over all that a matrix says.
-const ALPHA: f64 = 0.05;
-
 /// Where the places of a subject do not surely differ at all, none is worse than its best: of several alike one always is the best, and would be found better than some.
 fn doubt(all: &mut [Standing]) {
     let p_of = |at: &Standing| {
@@ -379,15 +230,6 @@ fn doubt(all: &mut [Standing]) {
     for (at, p) in all.iter_mut().zip(holm(&p_values)) {
         let worse = at.others.iter_mut().filter(|other| other.3 == Finding::Worse);
         worse.filter(|_| p >= ALPHA).for_each(|other| other.3 = Finding::Undecided);
-    }
-}
-
-/// What a comparison of the better with another comes to.
-fn worse(plane: &Plane, found: &Comparison) -> Finding {
-    match (found.verdict, plane.is_time()) {
-        (Verdict::Lower, false) | (Verdict::Higher, true) => Finding::Worse,
-        (Verdict::Undecided, _) => Finding::Undecided,
-        _ => Finding::Same,
     }
 }
 

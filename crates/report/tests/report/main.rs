@@ -2,6 +2,7 @@
 //!
 //! * `samples` documents as runs would give them;
 //! * `documents` they follow the committed schema, and read back as they were written;
+//! * `error_rates` how often a matrix claims what is not there, and finds what is;
 //! * `groups` what measured groups say and show;
 //! * `held_back` what is said of GPUs that were not left to do what they can;
 //! * `loaded` what curves of loaded latency say and show;
@@ -13,6 +14,7 @@
 
 mod coherent;
 mod documents;
+mod error_rates;
 mod groups;
 mod held_back;
 mod loaded;
