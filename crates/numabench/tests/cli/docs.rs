@@ -1,10 +1,11 @@
 //! The pages under `docs/`: every command in their `console` blocks is run, ends as the page says, and prints what the page shows.
 //!
 //! A page is run in a folder of its own, its commands one after the other, with the binary under test first in the path and no driver; in a block marked
-//! `gpus` with the stand-in driver's two devices. `# exit code 0 or 6` behind a command says how it may end; `3 on a busy machine` counts only with that
+//! `gpus` with two devices of the stand-in driver whose rates are described, so that a busy machine makes them no slower. `# exit code 0 or 6` behind a command says how it may end; `3 on a busy machine` counts only with that
 //! for a reason. In what is shown, `…` stands for anything (a line of it alone for any lines), and the lines must come in that order.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +15,9 @@ use crate::run::{BINARY, Done, Ended, no_driver, variables};
 /// How a page says that a command is partial only where other programs take the cores; and what the program then says.
 const ON_A_BUSY_MACHINE: &str = "or 3 on a busy machine";
 const NOT_AT_ONCE: &str = "Status: PARTIAL: all ranks were at work in only";
+
+/// The devices of a block marked `gpus`.
+const GPUS: &str = "repeats skip; device 0000:05:00.0; h2d 25GB/s 1us; d2h 25GB/s 1us; device 0000:c1:00.0; h2d 25GB/s 1us; d2h 25GB/s 1us";
 
 /// A command of a page.
 struct Step {
@@ -80,19 +84,24 @@ fn missing<'a>(output: &str, shown: &'a [String]) -> Option<&'a str> {
 /// Runs a page's commands; the folder has these files of the repository.
 fn followed(page: &str, files: &[&str]) -> Done {
     let text = fs::read_to_string(docs().join(page))?;
-    let (folder, programs) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let (folder, programs, with_gpus) = (tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?);
     std::os::unix::fs::symlink(BINARY, programs.path().join("numabench"))?;
+    let program = with_gpus.path().join("numabench");
+    let library = driver::fake()?.join("libcuda.so.1");
+    fs::write(&program, format!("#!/bin/sh\nLD_PRELOAD='{}' exec '{BINARY}' \"$@\"\n", library.display()))?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
     for file in files {
         let from = docs().join("..").join(file);
         fs::copy(&from, folder.path().join(from.file_name().ok_or("a file without a name")?))?;
     }
-    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap_or_default());
+    let others = std::env::var("PATH").unwrap_or_default();
     let steps = steps(&text);
     assert!(!steps.is_empty(), "{page} has no command");
     for step in steps {
-        let driver = if step.gpus { driver::fake()? } else { no_driver() };
+        let (driver, first) = if step.gpus { (driver::fake()?, &with_gpus) } else { (no_driver(), &programs) };
         let mut command = Command::new("sh");
-        command.args(["-c", &step.line]).envs(variables(&driver)).env("PATH", &path).current_dir(&folder);
+        command.args(["-c", &step.line]).envs(variables(&driver)).current_dir(&folder);
+        command.env("PATH", format!("{}:{others}", first.path().display())).env("FAKE_DEVICES", GPUS);
         let ended = Ended::of(&command.stdin(std::process::Stdio::null()).output()?);
         let said = format!("{}{}", ended.out, ended.err);
         let code = ended.code.unwrap_or(-1);
