@@ -4,14 +4,14 @@
 //! each GPU and NIC in the box that is local to it, so that which cores are for which GPU can be seen. What nobody knows the place
 //! of stands apart and says so; what may not be used looks different, and a legend says how.
 //!
-//! A pure function of the survey, in three steps: `places` (what is in what), `picture` (every rectangle; `block`, `grid` and
+//! A pure function of the survey, in three steps: `places` (what is in what), `picture` (every rectangle; `block`, `columns` and
 //! `arrange` compute, `pus`, `nodes`, `devices`, `links` and `legend` say what is in a box), `write` (SVG). Left out: distances, PCI
 //! bridges, the L1 and L2 caches.
 
 mod arrange;
 mod block;
+mod columns;
 mod devices;
-mod grid;
 mod legend;
 mod lettering;
 mod links;

@@ -5,52 +5,7 @@
 //! tree of boxes, about a millisecond. No optimum is claimed.
 
 use super::block::{Block, Size};
-
-/// A kind of grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    /// Cores of one place.
-    Cores,
-    /// L3s of one place.
-    L3s,
-    /// NUMA nodes of one place.
-    Nodes,
-    /// GPUs or NICs of one place.
-    Devices,
-    /// Packages, or nodes that are in none.
-    Packages,
-    /// PUs that are in no core.
-    Missing,
-    /// The machine, and what is at its edge.
-    Whole,
-}
-
-const LEVELS: usize = 7;
-
-/// The most columns of each kind of grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Columns([usize; LEVELS]);
-
-/// A set of kinds of grids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Levels(u8);
-
-/// What the grids of a kind are like: how many there are, how many have a gap in their last row, the most blocks in one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Grids {
-    all: usize,
-    with_gap: usize,
-    most_blocks: usize,
-}
-
-/// The grids of a picture by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Count([Grids; LEVELS]);
-
-/// The numbers that are tried: those that people count along, and what divides the core counts there are.
-const TRIED: [usize; 11] = [1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 16];
-/// Where the search begins.
-const FIRST: Columns = Columns([4, 2, 2, 1, 2, 16, 1]);
+use super::columns::{Columns, Count, LEVELS};
 
 /// The width that a picture may have at no cost: what a screen shows without scrolling sideways, px.
 const WIDE_ENOUGH: f64 = 1400.0;
@@ -61,56 +16,6 @@ const WORDS: f64 = 180.0;
 /// What a kind whose grids all have a gap costs, as a share of the picture.
 const GAP_COST: f64 = 0.15;
 
-impl Default for Columns {
-    fn default() -> Self {
-        FIRST
-    }
-}
-
-impl Columns {
-    /// Whether the kinds in `levels` have as many columns in both.
-    pub(super) fn same_for(&self, other: &Self, levels: Levels) -> bool {
-        (0..LEVELS).all(|level| levels.0 & 1 << level == 0 || self.0[level] == other.0[level])
-    }
-
-    pub(super) fn of(&self, level: Level) -> usize {
-        self.0[level as usize]
-    }
-}
-
-impl Levels {
-    pub(super) fn of(level: Level) -> Self {
-        Self(1 << level as u8)
-    }
-}
-
-impl FromIterator<Self> for Levels {
-    fn from_iter<I: IntoIterator<Item = Self>>(parts: I) -> Self {
-        Self(parts.into_iter().fold(0, |all, part| all | part.0))
-    }
-}
-
-impl Count {
-    /// Counts one grid.
-    pub(super) fn add(&mut self, level: Level, blocks: usize, columns: usize) {
-        let grids = &mut self.0[level as usize];
-        grids.all += 1;
-        grids.with_gap += usize::from(!blocks.is_multiple_of(columns.max(1)));
-        grids.most_blocks = grids.most_blocks.max(blocks);
-    }
-
-    /// The share of grids with a gap, summed over the kinds.
-    fn gaps(&self) -> f64 {
-        self.0.iter().filter(|grids| grids.all > 0).map(|grids| grids.with_gap as f64 / grids.all as f64).sum()
-    }
-
-    /// The numbers of columns that make a difference for a kind.
-    fn tried(&self, level: usize) -> impl Iterator<Item = usize> + use<> {
-        let most = self.0[level].most_blocks;
-        TRIED.into_iter().take_while(move |number| *number <= most.max(1))
-    }
-}
-
 /// The columns that suit a block best.
 pub(super) fn arranged(block: &mut Block) -> Columns {
     let mut cost_of = |columns: &Columns| {
@@ -119,7 +24,7 @@ pub(super) fn arranged(block: &mut Block) -> Columns {
         block.count(&mut count);
         (cost(size, &count), count)
     };
-    let mut best = FIRST;
+    let mut best = Columns::default();
     let (mut least, count) = cost_of(&best);
     loop {
         let before = best;
@@ -156,6 +61,7 @@ fn cost(size: Size, count: &Count) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns::Level;
     use super::*;
 
     #[test]

@@ -4,10 +4,12 @@
 //! parts need), then places go down (parts that may are stretched to the room there is). How many columns a grid has is
 //! either fixed or chosen for the whole picture (`arrange`). Everything is in whole px.
 
-use super::arrange::{Columns, Count, Levels};
-use super::grid::Panel;
+mod grid;
+
+use super::columns::{Columns, Count, Levels};
 use super::lettering::Font;
 use super::look::Look;
+pub(super) use grid::Panel;
 
 /// Around the contents of a block, px.
 pub(super) const PADDING: i32 = 8;

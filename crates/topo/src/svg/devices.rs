@@ -2,9 +2,8 @@
 //!
 //! A GPU's card says its cores once more, in the ids that a binding is written in: whoever reads one card needs no other.
 
-use super::arrange::Level;
-use super::block::{Block, Line};
-use super::grid::Panel;
+use super::block::{Block, Line, Panel};
+use super::columns::Level;
 use super::lettering::Font;
 use super::look::Look;
 use crate::model::{Gpu, Locality, Rung, Topology};

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::block::{Block, Line, Size};
-use super::grid::Panel;
+use super::block::{Block, Line, Panel, Size};
 use super::lettering::Font;
 use super::look::Look;
 use super::pus::{Pus, state};

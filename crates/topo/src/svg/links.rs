@@ -10,8 +10,7 @@ use std::f64::consts::TAU;
 use stats::IdSet;
 use stats::units::rate;
 
-use super::block::{Block, Line, Size, Wire};
-use super::grid::Panel;
+use super::block::{Block, Line, Panel, Size, Wire};
 use super::lettering::Font;
 use super::look::Look;
 use crate::interconnect::Fabric;

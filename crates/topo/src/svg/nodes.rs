@@ -3,8 +3,7 @@
 use stats::IdSet;
 use stats::units::rounded_size;
 
-use super::block::{Block, Line};
-use super::grid::Panel;
+use super::block::{Block, Line, Panel};
 use super::lettering::Font;
 use super::look::Look;
 use super::pus::listed;

@@ -2,10 +2,10 @@
 
 use stats::units::rounded_size;
 
-use super::arrange::{self, Level};
-use super::block::{Block, Drawn, Line, Rect};
+use super::arrange;
+use super::block::{Block, Drawn, Line, Panel, Rect};
+use super::columns::Level;
 use super::devices;
-use super::grid::Panel;
 use super::legend;
 use super::lettering::Font;
 use super::links::{self, GpuLink};

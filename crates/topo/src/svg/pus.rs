@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use stats::IdSet;
 
-use super::arrange::Level;
-use super::block::{Block, Size};
-use super::grid::Panel;
+use super::block::{Block, Panel, Size};
+use super::columns::Level;
 use super::lettering::Font;
 use super::look::Look;
 use crate::model::{Core, PuStatus, Topology};

@@ -1,14 +1,14 @@
 //! Blocks in rows and columns.
 
-use super::arrange::{Columns, Count, Level, Levels};
-use super::block::{Block, Drawn, Rect, Size};
+use super::{Block, Drawn, Rect, Size};
+use crate::svg::columns::{Columns, Count, Level, Levels};
 
 /// The widest that a card is stretched to the room there is, px: a line of text across a whole screen is not read.
 const WIDEST_CARD: i32 = 420;
 
 /// A grid of blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Panel {
+pub(in crate::svg) struct Panel {
     blocks: Vec<Block>,
     kind: Kind,
     /// Between blocks, px.
@@ -52,37 +52,37 @@ impl Kind {
 
 impl Panel {
     /// So many columns, each as wide as its widest block.
-    pub(super) fn fixed(columns: usize, gap: i32, blocks: Vec<Block>) -> Self {
+    pub(in crate::svg) fn fixed(columns: usize, gap: i32, blocks: Vec<Block>) -> Self {
         Self::new(Kind::Fixed(columns.max(1)), gap, blocks)
     }
 
     /// One below the other, as wide as the room there is.
-    pub(super) fn stacked(gap: i32, blocks: Vec<Block>) -> Self {
+    pub(in crate::svg) fn stacked(gap: i32, blocks: Vec<Block>) -> Self {
         Self::new(Kind::Stacked, gap, blocks)
     }
 
     /// Small boxes of one size.
-    pub(super) fn even(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
+    pub(in crate::svg) fn even(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
         Self::new(Kind::Even(level), gap, blocks)
     }
 
     /// Boxes of one width that take the room there is.
-    pub(super) fn stretched(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
+    pub(in crate::svg) fn stretched(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
         Self::new(Kind::Stretched(level), gap, blocks)
     }
 
     /// Boxes that take the room there is, each column as wide as it must be.
-    pub(super) fn beside(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
+    pub(in crate::svg) fn beside(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
         Self::new(Kind::Beside(level), gap, blocks)
     }
 
     /// Small boxes of one size, beside each other as far as the block is wide anyway.
-    pub(super) fn filling(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
+    pub(in crate::svg) fn filling(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
         Self::new(Kind::Filling(level), gap, blocks)
     }
 
     /// Devices' cards, beside each other as far as the block is wide anyway.
-    pub(super) fn cards(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
+    pub(in crate::svg) fn cards(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
         Self::new(Kind::Cards(level), gap, blocks)
     }
 
@@ -90,17 +90,17 @@ impl Panel {
         Self { blocks, kind, gap, widths: Vec::new(), heights: Vec::new() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::svg) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
     /// The kinds of grids that its size depends on, once measured.
-    pub(super) fn levels(&self) -> Levels {
+    pub(in crate::svg) fn levels(&self) -> Levels {
         self.kind.level().into_iter().map(Levels::of).chain(self.blocks.iter().map(Block::levels)).collect()
     }
 
     /// The grid's size; `room` is how wide its block is without it.
-    pub(super) fn measure(&mut self, columns: &Columns, room: i32) -> Size {
+    pub(in crate::svg) fn measure(&mut self, columns: &Columns, room: i32) -> Size {
         let sizes: Vec<Size> = self.blocks.iter_mut().map(|block| block.measure(columns)).collect();
         let widest = sizes.iter().map(|size| size.width).max().unwrap_or(0);
         let number = match self.kind {
@@ -123,7 +123,7 @@ impl Panel {
     }
 
     /// Counts itself, where its columns are chosen, and the grids in its blocks.
-    pub(super) fn count(&self, count: &mut Count) {
+    pub(in crate::svg) fn count(&self, count: &mut Count) {
         if let Some(level) = self.kind.level() {
             count.add(level, self.blocks.len(), self.widths.len());
         }
@@ -136,7 +136,7 @@ impl Panel {
     }
 
     /// Puts the blocks at their places; gives the grid's height.
-    pub(super) fn placed(self, x: i32, y: i32, room: i32, into: &mut Vec<Drawn>) -> i32 {
+    pub(in crate::svg) fn placed(self, x: i32, y: i32, room: i32, into: &mut Vec<Drawn>) -> i32 {
         let height = self.sum(&self.heights);
         let columns = i32::try_from(self.widths.len()).unwrap_or(1).max(1);
         let free = (room - self.sum(&self.widths)).max(0) / columns;
