@@ -15,5 +15,7 @@ pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
 /// # Errors
 /// What is wrong with the bytes, in words.
 pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+    // As text, like documents that are read from files: one reader of the types in the binary, not two.
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }

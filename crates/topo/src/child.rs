@@ -3,8 +3,8 @@
 //! hwloc 2.9's XML reader trusts its file: of tiny files with a few random bytes changed or lines lost, 1 to 4 % end it with
 //! SIGSEGV or a failed assertion. Checking every rule of the format beforehand would be a second reader. So the child reads
 //! and converts, and only plain values come back, through a pipe: what a damaged file did to the child's memory stays there,
-//! and the file is read once. MessagePack carries them, because the model's JSON shape (flattened, tagged) needs a format
-//! that describes itself.
+//! and the file is read once. JSON carries them: the model's shape (flattened, tagged) needs a format that describes itself, and
+//! a reader of JSON is in the binary already, where one of another format would be 300 KB more.
 //!
 //! The child runs with its own small limits and without output. Fork in a process with threads copies the locks that they hold:
 //! glibc takes care of its allocator's, and of hwloc's the caller, who must be alone in it (`load::alone`).
@@ -72,15 +72,15 @@ pub(crate) fn run<T: Serialize + DeserializeOwned>(_: &Alone, act: impl FnOnce()
 
 /// Writes what the act returned into the pipe; the code to exit with.
 fn tell<T: Serialize>(value: &T, mut writer: PipeWriter) -> libc::c_int {
-    let told = rmp_serde::to_vec_named(value).is_ok_and(|bytes| writer.write_all(&bytes).is_ok());
+    let told = serde_json::to_vec(value).is_ok_and(|bytes| writer.write_all(&bytes).is_ok());
     if told { TOLD } else { UNTOLD }
 }
 
 /// What the child wrote; `None` where that is not a whole value.
 fn hear<T: DeserializeOwned>(reader: PipeReader) -> io::Result<Option<T>> {
-    let mut bytes = Vec::new();
-    reader.take(ANSWER_BYTES).read_to_end(&mut bytes)?;
-    Ok(rmp_serde::from_slice(&bytes).ok())
+    let mut text = String::new();
+    reader.take(ANSWER_BYTES).read_to_string(&mut text)?;
+    Ok(serde_json::from_str(&text).ok())
 }
 
 /// Limits the child and silences it.

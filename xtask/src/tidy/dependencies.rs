@@ -43,8 +43,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 const OWNED: &[(&str, &[&str], &str)] = &[
     (
         "serde_json",
-        &["report", "xtask"],
-        "JSON is written and read in `report` alone (xtask writes the bill of materials): hand the value to it",
+        &["report", "topo", "xtask"],
+        "JSON is written and read in `report` alone (`topo` hears its own child process in it, xtask writes the bill of materials): hand the value to it",
     ),
     ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),
