@@ -47,7 +47,7 @@ pub enum Compares {
     Rows,
     /// The columns of each row: which memory a core reaches best.
     Columns,
-    /// Each row with the one before it: what more of the same at once costs.
+    /// Each row's ranks with the same in the first row that has them: what more at once costs.
     Load,
     /// All cells with each other: GPUs against GPUs.
     Pairs,

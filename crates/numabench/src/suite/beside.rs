@@ -159,11 +159,7 @@ impl Beside {
             shots.push(Shot { at, case, places: threads(*count) });
             for (c, copy) in copies.iter().enumerate() {
                 let at = joined.at_once(&[(0, c), (1, k)]);
-                let group = format!(
-                    "{}{}",
-                    beside(*count),
-                    if copies.len() > 1 { format!(", {}", copy.direction) } else { String::new() }
-                );
+                let group = traffic_group(*count, copy, &copies);
                 let case = numbered(&mut cases, copy_case(copy, Order::Simultaneous, &beside(*count)));
                 shots.push(Shot { at, case, places: vec![(0, 0)] });
                 let case = numbered(&mut cases, traffic_case(Order::Simultaneous, &group));
@@ -203,30 +199,27 @@ impl Beside {
     fn matrix(&self, topology: &Topology, found: &Found, copies: &[pingpong::Case]) -> Matrix {
         let all = |count: usize| (1..=count as u32).collect::<IdSet>();
         let pus = |count: usize| self.threads[..count].iter().map(|thread| thread.pu).collect::<IdSet>();
-        let row = |name: String, ranks: IdSet, pus: IdSet| MatrixRow {
-            group: Some(name.clone()),
+        let row = |name: String, group: String, ranks: IdSet, pus: IdSet| MatrixRow {
             name,
             pus,
             memory_node: Some(self.rank.memory_node),
             ranks,
+            group: Some(group),
             reason: None,
             note: None,
         };
         let first = IdSet::from_iter([0]);
-        let mut rows = vec![row(ALONE.to_owned(), first.clone(), IdSet::from_iter([self.rank.pu]))];
+        let mut rows = vec![row(ALONE.to_owned(), ALONE.to_owned(), first.clone(), IdSet::from_iter([self.rank.pu]))];
         for count in &self.counts {
-            rows.push(row(beside(*count), first.clone(), pus(*count)));
+            rows.push(row(beside(*count), beside(*count), first.clone(), pus(*count)));
         }
+        // Threads without copies come first: what the same threads do beside copies is compared with that.
         for count in &self.counts {
-            rows.push(row(without(*count), all(*count), pus(*count)));
-            for copy in copies.iter().filter(|_| copies.len() > 1) {
-                rows.push(row(format!("{}, {}", beside(*count), copy.direction), all(*count), pus(*count)));
-            }
-        }
-        if copies.len() == 1 {
-            // One group holds the copies and the traffic: its row has the ranks of both.
-            for (row, count) in rows.iter_mut().skip(1).zip(&self.counts) {
-                row.ranks = first.or(&all(*count));
+            let by = threads(*count);
+            rows.push(row(format!("without copies ({by})"), without(*count), all(*count), pus(*count)));
+            for copy in copies {
+                let name = format!("beside {} copies ({by})", copy.direction);
+                rows.push(row(name, traffic_group(*count, copy, copies), all(*count), pus(*count)));
             }
         }
         let device = MatrixColumn {
@@ -248,12 +241,21 @@ impl Beside {
 
 const ALONE: &str = "alone";
 
+fn threads(count: usize) -> String {
+    if count == 1 { "1 thread".to_owned() } else { format!("{count} threads") }
+}
+
 fn beside(count: usize) -> String {
-    if count == 1 { "beside 1 thread".to_owned() } else { format!("beside {count} threads") }
+    format!("beside {}", threads(count))
 }
 
 fn without(count: usize) -> String {
-    if count == 1 { "1 thread without copies".to_owned() } else { format!("{count} threads without copies") }
+    format!("{} without copies", threads(count))
+}
+
+/// The group of so many threads beside one of the copies: that of the copies where there is one kind of them.
+fn traffic_group(count: usize, copy: &pingpong::Case, copies: &[pingpong::Case]) -> String {
+    if copies.len() > 1 { format!("{}, {}", beside(count), copy.direction) } else { beside(count) }
 }
 
 /// The cores of the node of a rank's memory, less the one that the rank is on.

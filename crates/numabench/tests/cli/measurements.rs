@@ -153,6 +153,28 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
 }
 
 #[test]
+fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direction_as_in_two() -> Done {
+    let shared = ["alone", "beside 1 thread", "without copies (1 thread)", "beside h2d copies (1 thread)"];
+    let rows = [("h2d", &[][..]), ("h2d,d2h", &["beside d2h copies (1 thread)"][..])];
+    for (kind, (directions, more)) in kinds::all().iter().flat_map(|kind| rows.map(|row| (kind, row))) {
+        let mut command = with_driver(&kind.folder()?);
+        command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
+        command.args(["--size", "1MiB", "--range", "1MiB", "--reps", "20", "--timing", "host", "--json", "-"]);
+        let document = proof::document(&end(&mut command, ["--direction", directions]))?;
+        let rows = list(&document, "/matrices/0/rows");
+        // What threads get is held against the first row of the same threads.
+        let names: Vec<&str> = rows.iter().map(|row| text(row, "/name")).collect();
+        assert_eq!(names, [&shared[..], more].concat(), "{directions}");
+        let groups: Vec<&str> = list(&document, "/cases").iter().map(|case| text(case, "/group")).collect();
+        assert!(rows.iter().all(|row| groups.contains(&text(row, "/group"))), "{rows:?}: {groups:?}");
+        let of_threads: Vec<&str> =
+            said(&document).into_iter().filter(|sentence| sentence.contains("all threads")).collect();
+        assert!(matches!(of_threads[..], [one] if one.starts_with("read, all threads: ")), "{of_threads:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> Done {
     for kind in kinds::all() {
         let mut command = with_driver(&kind.folder()?);

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::finding::{Rival, surely_worse};
 use super::words::{show, way};
-use super::{Cell, Matrix, MatrixRow, Plane};
+use super::{Cell, Matrix, MatrixColumn, MatrixRow, Plane};
 use crate::Document;
+use crate::render::words::count;
 
 /// Together less than this part of what they get alone: they share something.
 const SHARED: f64 = 0.95;
@@ -20,10 +21,9 @@ pub(super) fn said(document: &Document, matrix: &Matrix, seed: u64) -> Vec<Strin
     for plane in &planes {
         for row in 1..matrix.rows.len() {
             for column in 0..matrix.columns.len() {
-                let cell = |row: usize, column: usize| matrix.cell(document, plane, row, column)?.ok();
-                if let Some((with, cell)) = base(document, matrix, plane, row, column).zip(cell(row, column)) {
+                if let Some(Held { with: Ok(with), cell: Ok(cell), .. }) = held(document, matrix, plane, row, column) {
                     at.push((*plane, row, column));
-                    rivals.push(Rival { plane: *plane, with: with.1, cell });
+                    rivals.push(Rival { plane: *plane, with, cell });
                 }
             }
         }
@@ -36,17 +36,25 @@ pub(super) fn said(document: &Document, matrix: &Matrix, seed: u64) -> Vec<Strin
 /// The figures that are surely lower than what their ranks get with less at once: by plane, row and column.
 type Lost = BTreeSet<(Plane, usize, usize)>;
 
-/// What a figure is compared with, and of which row that is: the first row's of its ranks, or of the only rank there where ranks are alike and one stands for
-/// all; else the same ranks' in an earlier row.
-fn base(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column: usize) -> Option<(usize, Cell)> {
-    let cell = |row: usize, column: usize| matrix.cell(document, plane, row, column)?.ok();
+/// A figure and what it is held against; each may be missing, with the reason.
+struct Held {
+    cell: Result<Cell, String>,
+    with: Result<Cell, String>,
+    /// The row of what it is held against.
+    base: usize,
+}
+
+/// A figure is held against the first row's of its ranks, or of the only rank there where ranks are alike and one stands for all; else against the same ranks' in the
+/// first row that has them: what that row lacks is not taken from another, which may be a loss itself. `None` where there was nothing to measure or to hold it against.
+fn held(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column: usize) -> Option<Held> {
+    let at = |row: usize, column: usize| matrix.cell(document, plane, row, column);
     let of = |row: usize| matrix.rows[row].ranks.and(&matrix.columns[column].ranks);
+    let cell = at(row, column).filter(|_| row > 0)?;
     let ranks = of(row);
-    if row == 0 || ranks.is_empty() {
-        return None;
-    }
-    let first = cell(0, column).or_else(|| cell(0, 0)).map(|cell| (0, cell));
-    first.or_else(|| (0..row).filter(|other| of(*other) == ranks).find_map(|other| Some((other, cell(other, column)?))))
+    let first = at(0, column).or_else(|| at(0, 0)).map(|with| (0, with));
+    let same = || (1..row).filter(|other| of(*other) == ranks).find_map(|other| Some((other, at(other, column)?)));
+    let (base, with) = first.or_else(same)?;
+    Some(Held { cell, with, base })
 }
 
 /// A row of ranks at once.
@@ -60,32 +68,68 @@ struct AtOnce<'a> {
     worst: (&'a str, f64),
 }
 
-fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> Vec<String> {
-    let cell = |row: usize, column: usize| matrix.cell(document, plane, row, column)?.ok();
-    let at_once = |row: usize| {
-        let mut found =
-            AtOnce { row: &matrix.rows[row], ranks: 0, sum: 0.0, alone: 0.0, losers: 0, worst: ("", f64::MAX) };
-        for (at, column) in matrix.columns.iter().enumerate() {
-            let Some(both) = cell(row, at) else { continue };
-            let Some((_, alone)) = base(document, matrix, plane, row, at) else { continue };
+impl<'a> AtOnce<'a> {
+    /// The row with the figures of its ranks, by column.
+    fn of(row: &'a MatrixRow, figures: &[(&'a str, Cell, Cell, bool)]) -> Self {
+        let mut found = AtOnce { row, ranks: 0, sum: 0.0, alone: 0.0, losers: 0, worst: ("", f64::MAX) };
+        for (column, both, alone, loses) in figures {
             found.ranks += 1;
             found.sum += both.median;
             found.alone += alone.median;
             let part = both.median / alone.median;
-            found.losers += usize::from(lost.contains(&(*plane, row, at)));
+            found.losers += usize::from(*loses);
             if part < found.worst.1 {
-                found.worst = (&column.name, part);
+                found.worst = (column, part);
             }
         }
-        (found.ranks > 1).then_some(found)
-    };
-    let rows: Vec<AtOnce> = (1..matrix.rows.len()).filter_map(at_once).collect();
-    let direction = way(plane.direction);
-    let shares = |row: &&AtOnce| row.sum < row.alone * SHARED && row.losers > 0;
-    // The smallest that lose tell what is shared; the largest, what it comes to.
+        found
+    }
+}
+
+/// The rows of several ranks at once, and how many there are of which a figure is missing: a sum of the others would be another set's, and they had less company.
+fn all_at_once<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, lost: &Lost) -> (Vec<AtOnce<'a>>, u64) {
+    let (mut rows, mut without) = (Vec::new(), 0);
+    for (r, row) in matrix.rows.iter().enumerate() {
+        let columns = matrix.columns.iter().enumerate();
+        let all: Vec<_> = columns.filter_map(|at| Some((at, held(document, matrix, plane, r, at.0)?))).collect();
+        let figures = |((c, column), held): ((usize, &'a MatrixColumn), Held)| {
+            Some((column.name.as_str(), held.cell.ok()?, held.with.ok()?, lost.contains(&(*plane, r, c))))
+        };
+        if all.len() > 1 {
+            match all.into_iter().map(figures).collect::<Option<Vec<_>>>() {
+                Some(figures) => rows.push(AtOnce::of(row, &figures)),
+                None => without += 1,
+            }
+        }
+    }
+    (rows, without)
+}
+
+fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> Vec<String> {
+    let (rows, without) = all_at_once(document, matrix, plane, lost);
     if rows.is_empty() {
         return beside(document, matrix, plane, lost);
     }
+    let mut said = together(plane, &rows);
+    if without > 0 {
+        said.push(not_compared(way(plane.direction), without));
+    }
+    said
+}
+
+/// What is said of rows of which a figure is missing.
+fn not_compared(what: &str, rows: u64) -> String {
+    format!(
+        "{what}: {} cannot be compared, and may be where something is lost; the table says why.",
+        count(rows, "row")
+    )
+}
+
+/// What the rows of ranks at once come to.
+fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
+    let direction = way(plane.direction);
+    let shares = |row: &&AtOnce| row.sum < row.alone * SHARED && row.losers > 0;
+    // The smallest that lose tell what is shared; the largest, what it comes to.
     let (Some(first), Some(all)) =
         (rows.iter().filter(shares).min_by_key(|row| row.ranks), rows.iter().max_by_key(|row| row.ranks))
     else {
@@ -131,8 +175,8 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> V
         let mut found: Option<(f64, String)> = None;
         let (mut compared, mut without) = (0, 0);
         for (r, row) in matrix.rows.iter().enumerate() {
-            let Some((base, alone)) = base(document, matrix, plane, r, c) else { continue };
-            let Some(here) = matrix.cell(document, plane, r, c).and_then(Result::ok) else {
+            let Some(Held { cell, with, base }) = held(document, matrix, plane, r, c) else { continue };
+            let (Ok(here), Ok(alone)) = (cell, with) else {
                 without += 1;
                 continue;
             };
@@ -164,10 +208,7 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> V
             None => {}
         }
         if without > 0 {
-            said.push(format!(
-                "{direction}, {}: {without} rows have no figure, and may be the ones that lose; the table says why.",
-                column.name
-            ));
+            said.push(not_compared(&format!("{direction}, {}", column.name), without));
         }
     }
     said

@@ -199,7 +199,7 @@ pub(super) fn ids(ids: &IdSet) -> String {
 }
 
 /// `1 block`, `10 blocks`.
-pub(super) fn count(n: u64, noun: &str) -> String {
+pub(crate) fn count(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 

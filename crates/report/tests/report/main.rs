@@ -1,6 +1,7 @@
 //! What the report crate promises of whole documents.
 //!
 //! * `samples` documents as runs would give them;
+//! * `beside` what is said of copies beside traffic and of GPUs at once;
 //! * `documents` they follow the committed schema, and read back as they were written;
 //! * `error_rates` how often a matrix claims what is not there, and finds what is;
 //! * `groups` what measured groups say and show;
@@ -12,6 +13,7 @@
 //! * `size` rank 0 has room for the largest;
 //! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
+mod beside;
 mod coherent;
 mod documents;
 mod error_rates;
