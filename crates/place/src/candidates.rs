@@ -77,7 +77,6 @@ impl Found {
 /// [`PlaceError`]: GPUs or PUs that the machine does not have, or ranks that do not fit on it.
 pub fn planned(asked: &Asked, survey: &Survey) -> Result<Way, PlaceError> {
     let gpus = gpus(asked, &available(asked, survey))?;
-    reserved_is_there(asked, &survey.topology)?;
     let ask = ask(asked, &survey.topology, gpus);
     let places = recommend(&survey.topology, &ask)?;
     Ok(Way::new(ask.strategy.name(), what(ask.strategy), places))
@@ -116,13 +115,6 @@ pub fn cores_per_rank(asked: &Asked, topology: &Topology) -> Option<usize> {
     let usable = topology.cores.iter().map(|core| core.pus.and(&topology.allowed.pus).len()).filter(|pus| *pus > 0);
     let each = if asked.smt { usable.min().unwrap_or(1) } else { 1 };
     asked.cores_per_rank.or_else(|| Some(asked.threads?.div_ceil(each)))
-}
-
-/// A PU that is kept free and that the machine does not have is a slip of the pen.
-fn reserved_is_there(asked: &Asked, topology: &Topology) -> Result<(), PlaceError> {
-    let there: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
-    let absent = asked.reserve.as_ref().map(|reserve| reserve.minus(&there)).filter(|absent| !absent.is_empty());
-    absent.map_or(Ok(()), |absent| Err(PlaceError::Reserved { absent, there }))
 }
 
 /// The GPUs that are named, of these.

@@ -2,7 +2,6 @@
 
 use pingpong::BudgetError;
 use placement::{RecommendError, SelectionError};
-use stats::IdSet;
 
 /// What was asked does not fit the machine.
 #[derive(Debug, thiserror::Error)]
@@ -10,14 +9,6 @@ pub enum PlaceError {
     /// GPUs that cannot be had.
     #[error(transparent)]
     Gpus(#[from] SelectionError),
-    /// PUs to be kept free that the machine does not have.
-    #[error("--reserve {absent}: this machine has PUs {there}; name PUs of these")]
-    Reserved {
-        /// Those that it does not have.
-        absent: IdSet,
-        /// All that it has.
-        there: IdSet,
-    },
     /// No place can be given.
     #[error(transparent)]
     NoPlace(#[from] RecommendError),

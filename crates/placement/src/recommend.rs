@@ -98,6 +98,14 @@ impl Place {
 /// No places can be given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecommendError {
+    /// PUs to be kept free that the machine does not have: a slip of the pen, which would keep nothing free.
+    #[error("--reserve {absent}: this machine has PUs {there}; name PUs of these")]
+    Reserved {
+        /// Those that it does not have.
+        absent: IdSet,
+        /// All that it has.
+        there: IdSet,
+    },
     /// No PU to give.
     #[error("there is no PU to place ranks on: of {pool}, {missing} are not online here, and {reserved} are reserved")]
     NoPu {
@@ -135,8 +143,9 @@ pub enum RecommendError {
 /// Places for the ranks of `ask` on a node of this topology.
 ///
 /// # Errors
-/// [`RecommendError`]: where there is no PU to give, or not as many cores as were asked for.
+/// [`RecommendError`]: PUs to be kept free are not there, there is no PU to give, or there are not as many cores as were asked for.
 pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, RecommendError> {
+    reserved_are_there(topology, ask)?;
     let pool = Pool::of(topology, ask);
     let chosen = chosen(topology, &ask.gpus);
     let ranks = checked(&pool, ask, &chosen)?;
@@ -170,7 +179,14 @@ fn chosen(topology: &Topology, choice: &GpuChoice) -> Vec<Target> {
     }
 }
 
-/// How many ranks, after everything that can refuse.
+/// Whether the machine has the PUs that are to be kept free.
+fn reserved_are_there(topology: &Topology, ask: &Ask) -> Result<(), RecommendError> {
+    let there: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
+    let absent = ask.reserve.minus(&there);
+    if absent.is_empty() { Ok(()) } else { Err(RecommendError::Reserved { absent, there }) }
+}
+
+/// How many ranks, after everything else that can refuse.
 fn checked(pool: &Pool<'_>, ask: &Ask, chosen: &[Target]) -> Result<usize, RecommendError> {
     let there = pool.cores.len();
     if there == 0 {

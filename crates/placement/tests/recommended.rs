@@ -43,7 +43,11 @@ proptest! {
             1 => GpuChoice::None,
             _ => GpuChoice::These(these),
         };
-        prop_assert_eq!(places::check(&topology, &Ask { gpus, ..ask }).map(drop), Ok(()));
+        let ask = Ask { gpus, ..ask };
+        prop_assert_eq!(places::check(&topology, &ask).map(drop), Ok(()));
+        // What is not there cannot be kept free: that is refused, and the rest is placed.
+        let reserve = ask.reserve.and(&topology.pus.iter().map(|pu| pu.os_index).collect());
+        prop_assert_eq!(places::check(&topology, &Ask { reserve, ..ask }).map(drop), Ok(()));
     }
 
     /// A process that sees one GPU, and is asked for one rank, computes what the whole node's plan gives that GPU's rank.

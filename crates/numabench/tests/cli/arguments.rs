@@ -48,6 +48,16 @@ fn a_malformed_list_of_pus_is_answered_with_how_lists_are_written() {
 }
 
 #[test]
+fn reserved_pus_that_the_machine_does_not_have_are_refused_alike_wherever_they_are_named() {
+    let plan = &["place", "--gpus", "none", "--reserve", "9999"][..];
+    let measure = &["place", "--measure", "--backend", "host", "--max-time", "2s", "--reserve", "9999"];
+    let exec = &["exec", "--gpus", "none", "--reserve", "9999", "--", "true"];
+    let words = |command: &[&str]| run(command).refused(2, &["--reserve 9999: this machine has PUs "]).err;
+    let planned = words(plan);
+    assert_eq!([words(measure), words(exec)], [planned.clone(), planned]);
+}
+
+#[test]
 fn reserved_pus_that_are_none_are_no_list() {
     // What a variable that is not set leaves of `--reserve "$PUS"`: nothing would be reserved, and nobody be told.
     for command in [&["place", "--reserve", ""][..], &["exec", "--print", "--reserve", "", "--", "true"]] {

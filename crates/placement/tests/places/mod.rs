@@ -16,7 +16,10 @@ pub fn check(topology: &Topology, ask: &Ask) -> Result<Option<NodePlaces>, Strin
     let pool = pool(topology, ask);
     let cores = by_core(topology, &pool).len();
     let each = ask.cores_per_rank.unwrap_or(1);
+    let not_there = ask.reserve.minus(&topology.pus.iter().map(|pu| pu.os_index).collect());
     match made {
+        Err(RecommendError::Reserved { absent, .. }) if !not_there.is_empty() && absent == not_there => Ok(None),
+        made if !not_there.is_empty() => Err(format!("PUs {not_there} are not there and reserved: {made:?}")),
         Ok(places) => {
             rules(topology, ask, &pool, &places).map_err(|error| format!("{error}\n{places:#?}"))?;
             Ok(Some(places))
