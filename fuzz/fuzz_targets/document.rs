@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
         drop(export(&document, form));
     }
     drop(values(&document));
-    drop(report::twin::slower_twins(&document));
+    drop(report::slower_twins::slower_twins(&document));
     let style = report::render::Style { width: 100, color: false, quiet: false, saved_to: None };
     drop(report::render::table(&document, &style));
     let page = html(&[("fuzzed".to_owned(), document.clone())]);

@@ -27,8 +27,8 @@ use crate::rank::Rank;
 use crate::result::BlockSample;
 use crate::row::Row;
 use crate::settings::Settings;
+use crate::slower_twin::SlowerTwin;
 use crate::sweep_fit::SweepFit;
-use crate::twin::SlowerTwin;
 
 /// The schema's name, in every document.
 pub const SCHEMA: &str = "numabench.result";

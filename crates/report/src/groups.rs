@@ -8,7 +8,8 @@ use stats::IdSet;
 use stats::grouping::{FALSE_ALARM, Finding, LEAST_ITEMS, Pairs, Rule, group};
 
 use crate::Document;
-use crate::matrix::{Cell, Compares, Matrix, Plane};
+use crate::matrix::{Compares, Matrix};
+use crate::matrix_figures::{Cell, Plane};
 use crate::measured_groups::{GroupedBy, MeasuredGroups};
 
 mod words;

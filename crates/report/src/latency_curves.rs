@@ -7,7 +7,8 @@ use stats::latency_curve::{CurvePoint, Twice, knee, twice_idle};
 
 use crate::Document;
 use crate::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
-use crate::matrix::{Cell, Compares, Matrix, MatrixRow, Plane};
+use crate::matrix::{Compares, Matrix, MatrixRow};
+use crate::matrix_figures::{Cell, Plane};
 use crate::render::words;
 
 /// The curves of a document's matrices.

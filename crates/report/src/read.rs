@@ -11,9 +11,9 @@ use crate::imported::{self, ImportedDocument};
 use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
 use crate::result::BlockSample;
-use crate::row::rows;
+use crate::rows::rows;
+use crate::slower_twins::slower_twins;
 use crate::trial::{self, TrialDocument};
-use crate::twin::slower_twins;
 
 /// The bytes are not a document that can be read.
 #[derive(Debug, thiserror::Error)]

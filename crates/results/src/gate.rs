@@ -11,7 +11,7 @@ use report::device::Device;
 use report::document::Tool;
 use report::rank::Locality;
 use report::render::page::{Page, Tone};
-use report::twin::SlowerTwin;
+use report::slower_twin::SlowerTwin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

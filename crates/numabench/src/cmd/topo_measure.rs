@@ -100,7 +100,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
 
 /// Says what belongs together, and ends with what is to be said of it.
 fn conclude(args: &Topo, mut document: Document, exit: Exit, topology: &Topology) -> Result<Exit, Fault> {
-    document.rows = report::row::rows(&document);
+    document.rows = report::rows::rows(&document);
     document.groups = groups(&document);
     for found in &mut document.groups {
         found.declared = match found.by {

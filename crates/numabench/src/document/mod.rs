@@ -79,8 +79,8 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         fits: Vec::new(),
         messages: messages(facts),
     };
-    document.rows = report::row::rows(&document);
-    document.slower_twins = report::twin::slower_twins(&document);
+    document.rows = report::rows::rows(&document);
+    document.slower_twins = report::slower_twins::slower_twins(&document);
     document.verdict = report::answer::answer(&document);
     document
 }

@@ -113,12 +113,12 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         slower_twins: Vec::new(),
         messages: messages(facts),
     };
-    document.rows = report::row::rows(&document);
+    document.rows = report::rows::rows(&document);
     if exit.is_some() {
-        document.penalties = report::matrix::penalties(&document);
-        document.fits = report::sweep_fit::sweep_fits(&document);
-        document.verdict = report::matrix::verdict(&document);
-        document.verdict.extend(report::sweep_fit::verdict(&document));
+        document.penalties = report::matrix_figures::penalties(&document);
+        document.fits = report::sweep_fits::sweep_fits(&document);
+        document.verdict = report::matrix_figures::verdict(&document);
+        document.verdict.extend(report::sweep_fits::verdict(&document));
         document.loaded_latency = report::latency_curves::loaded_latencies(&document);
         document.verdict.extend(report::latency_curves::verdict(&document));
         document.groups = report::groups::groups(&document);

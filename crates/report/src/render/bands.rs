@@ -6,7 +6,8 @@ use super::grid::Grid;
 use super::page::Page;
 use super::plane::{caption, interval, shade, show};
 use crate::Document;
-use crate::matrix::{Cell, Matrix, Plane};
+use crate::matrix::Matrix;
+use crate::matrix_figures::{Cell, Plane};
 
 /// More cores than these are put in so many bands at most.
 pub(super) const MOST: usize = 10;

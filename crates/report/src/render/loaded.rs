@@ -9,7 +9,8 @@ use super::page::{Page, Tone};
 use super::{plane, words};
 use crate::Document;
 use crate::latency_curves::{Figures, figures};
-use crate::matrix::{Cell, Matrix};
+use crate::matrix::Matrix;
+use crate::matrix_figures::Cell;
 
 /// Draws the matrix, where it is one of loaded latency; whether it is.
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> bool {

@@ -8,7 +8,8 @@ use super::loaded;
 use super::page::{Page, Tone};
 use super::plane::{LEGEND, caption, interval, shade, show};
 use crate::Document;
-use crate::matrix::{Cell, Compares, Matrix, Plane};
+use crate::matrix::{Compares, Matrix};
+use crate::matrix_figures::{Cell, Plane};
 
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     let planes = matrix.planes(document);

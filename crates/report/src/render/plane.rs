@@ -3,7 +3,7 @@
 use stats::units;
 
 use super::words;
-use crate::matrix::{Cell, Plane};
+use crate::matrix_figures::{Cell, Plane};
 use crate::settings::{CopyEngine, Direction, MemoryKind};
 
 /// From this part of the best on: nothing lost, up to a fifth, up to a half, more.

@@ -3,7 +3,8 @@
 use report::Document;
 use report::Known;
 use report::case::Order;
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow, verdict};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::matrix_figures::verdict;
 use report::result::Outcome;
 use report::settings::{Direction, MemoryKind};
 use stats::IdSet;

@@ -2,7 +2,8 @@
 //! that decides. Figures scatter in several shapes, because those of machines do; nothing in a decision may depend on the shape.
 
 use report::case::{Case, Order};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow, verdict};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::matrix_figures::verdict;
 use report::settings::{Direction, MemoryKind};
 use report::{Document, Known};
 use stats::IdSet;

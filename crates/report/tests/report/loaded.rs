@@ -68,7 +68,7 @@ pub fn curve(points: &[(f64, f64)]) -> Document {
 }
 
 fn worked_out(mut document: Document) -> Document {
-    document.rows = report::row::rows(&document);
+    document.rows = report::rows::rows(&document);
     document.loaded_latency = loaded_latencies(&document);
     document.verdict = verdict(&document);
     document

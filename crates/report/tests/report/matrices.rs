@@ -1,7 +1,8 @@
 //! What a matrix says and shows: on the published figures of a GH200 node, where nothing differs, and where the platform is wrong.
 
 use report::document::PlatformKind;
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow, verdict};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::matrix_figures::verdict;
 use report::render::{Style, table};
 use report::settings::{Direction, MemoryKind};
 use report::{Document, Known};

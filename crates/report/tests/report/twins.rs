@@ -6,7 +6,7 @@ use report::contention::Penalty;
 use report::device::DeviceKind;
 use report::render::{self, Style};
 use report::settings::{Direction, MemoryKind};
-use report::twin::slower_twins;
+use report::slower_twins::slower_twins;
 
 use crate::samples::{self, MIB};
 

@@ -151,10 +151,10 @@ fn a_case_whose_ranks_were_not_at_once_is_no_figure_anywhere() -> Done {
     let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
     let mut new = document(&[24.3e9, 12.3e9], &BOTH, 2)?;
     (new.cases[0].status, new.cases[0].reason) = (report::case::CaseStatus::Invalid, Some("not at once".into()));
-    new.rows = report::row::rows(&new);
+    new.rows = report::rows::rows(&new);
     assert!(new.rows[..2].iter().all(|row| row.median_bytes_per_s.is_none() && row.percent_of_bound.is_none()));
     assert_eq!(new.rows[1].reason.as_deref(), Some("not at once"));
-    let judged = report::twin::slower_twins(&new);
+    let judged = report::slower_twins::slower_twins(&new);
     assert_eq!((judged.len(), judged[0].judged_cases), (1, 1), "the other case is");
     let got = compared(&[base], &[new], false)?;
     assert_eq!((got.counts.missing, got.counts.regressed), (2, 1));

@@ -21,7 +21,7 @@ fn troubled() -> Result<Document, Box<dyn std::error::Error>> {
     document.cases[1].ranks[0].outcome = Outcome::Skipped { reason: nasty.to_owned() };
     document.cases[2].ranks[1].outcome = Outcome::Corrupt { reason: nasty.to_owned() };
     document.devices[0].name = nasty.to_owned();
-    document.rows = report::row::rows(&document);
+    document.rows = report::rows::rows(&document);
     Ok(document)
 }
 

@@ -18,7 +18,7 @@ fn runs(documents: Vec<Document>) -> Vec<(String, Document)> {
 #[test]
 fn the_verdict_stands_before_any_figure_and_names_the_slow_gpu() -> Done {
     let mut slow = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
-    slow.slower_twins = report::twin::slower_twins(&slow);
+    slow.slower_twins = report::slower_twins::slower_twins(&slow);
     let text = html(&runs(vec![slow]));
     let verdict = text.find("Complete, with a finding: 1 of 2 GPUs slower").ok_or("a verdict")?;
     assert!(verdict < text.find("<svg").ok_or("a picture")? && verdict < text.find("<table").ok_or("a table")?);
@@ -40,7 +40,7 @@ fn nothing_that_a_document_says_becomes_markup_and_nothing_is_asked_for() -> Don
     nasty.ranks[0].host = text.into();
     nasty.argv.push(text.into());
     nasty.cases[0].id = text.into();
-    nasty.rows = report::row::rows(&nasty);
+    nasty.rows = report::rows::rows(&nasty);
     let html = html(&runs(vec![nasty.clone(), nasty]));
     for markup in ["<script", "<img", "src=", "href=", "url(", "@import", "\u{1}"] {
         assert!(!html.replace("&lt;img src=x", "").contains(markup), "{markup}");
@@ -76,7 +76,7 @@ fn two_hundred_cases_are_less_than_a_megabyte_and_every_element_is_closed() -> D
             })
         })
         .collect();
-    large.rows = report::row::rows(&large);
+    large.rows = report::rows::rows(&large);
     let text = html(&runs(vec![large]));
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     for element in
@@ -96,7 +96,7 @@ fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Do
         let id = format!("{}/{group}", like.id);
         loaded.cases.push(report::case::Case { id, group: Some(group.into()), ..like.clone() });
     }
-    loaded.rows = report::row::rows(&loaded);
+    loaded.rows = report::rows::rows(&loaded);
     let without = html(&runs(vec![loaded.clone()]));
     assert!(!without.contains("Rates over sizes") && !without.contains("Latency over traffic"));
     let point = |name: &str, gb: f64, ns: f64| LoadedPoint {

@@ -3,7 +3,7 @@
 use report::Document;
 use report::case::Case;
 use report::result::{BlockSample, Outcome};
-use report::row::rows;
+use report::rows::rows;
 use report::settings::{Direction, MemoryKind};
 use stats::random::SplitMix64;
 use stats::sample::Block;

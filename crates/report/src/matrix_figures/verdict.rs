@@ -13,8 +13,9 @@ use super::finding::{ALPHA, Finding, worse};
 use super::load;
 use super::pairs;
 use super::words::{show, way};
-use super::{Cell, Compares, Matrix, MatrixColumn, Plane};
+use super::{Cell, Plane};
 use crate::Document;
+use crate::matrix::{Compares, Matrix, MatrixColumn};
 
 /// Of a subject (a GPU, a row) in one plane: its best place and how the others compare.
 struct Standing<'a> {

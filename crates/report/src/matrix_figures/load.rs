@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::finding::{Rival, surely_worse};
 use super::words::{show, way};
-use super::{Cell, Matrix, MatrixColumn, MatrixRow, Plane};
+use super::{Cell, Plane};
 use crate::Document;
+use crate::matrix::{Matrix, MatrixColumn, MatrixRow};
 use crate::render::words::count;
 
 /// Together less than this part of what they get alone: they share something.

@@ -8,8 +8,9 @@ use stats::kruskal_wallis::kruskal_wallis_p;
 
 use super::finding::{ALPHA, Rival, surely_worse};
 use super::words::{show, way};
-use super::{Cell, Matrix, Plane};
+use super::{Cell, Plane};
 use crate::Document;
+use crate::matrix::Matrix;
 
 /// Pairs above this part of the best have its figure.
 const ALIKE: f64 = 0.99;

@@ -2,10 +2,11 @@
 
 use stats::compare::compare;
 
-use super::{Compares, Matrix, Plane};
+use super::Plane;
 use crate::Document;
 use crate::case::{Case, CaseStatus, Order};
 use crate::contention::Penalty;
+use crate::matrix::{Compares, Matrix};
 use crate::result::{BlockSample, RankResult};
 
 /// The penalties of the document's matrices that compare loads.

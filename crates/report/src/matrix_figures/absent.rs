@@ -1,8 +1,9 @@
 //! What a matrix says of figures that no cell has: each kind once, with the reason.
 
+use super::Plane;
 use super::words::way;
-use super::{Matrix, Plane};
 use crate::Document;
+use crate::matrix::Matrix;
 
 /// The sentences: `load latency: no figure (skipped: numabench has no kernel for HIP).`
 pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {

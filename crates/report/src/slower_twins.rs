@@ -8,15 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::Document;
 use crate::case::{Case, CaseStatus, Order};
 use crate::device::{Device, DeviceKind};
 use crate::rank::Rank;
 use crate::result::RankResult;
 use crate::settings::MemoryKind;
+use crate::slower_twin::SlowerTwin;
 
 /// Copies below this size are told by their latency, which is not the link's.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -26,29 +24,6 @@ const SLOWER_ALONE: f64 = 0.10;
 
 /// The same where all copied at once.
 const SLOWER_AT_ONCE: f64 = 0.25;
-
-/// A GPU that copies much slower than its twins, and the case in which it does so the most.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SlowerTwin {
-    /// The device's `id`.
-    pub device: String,
-    /// Its rank.
-    pub rank: u32,
-    /// The `id` of the case in which it is the slowest against its twins.
-    pub case: String,
-    /// Its rate in that case, the median over blocks.
-    pub bytes_per_s: f64,
-    /// The median of its twins' rates in that case.
-    pub twins_bytes_per_s: f64,
-    /// How many twins it was compared with.
-    pub twins: u32,
-    /// In how many cases it is that much slower.
-    pub slower_cases: u32,
-    /// In how many cases it was compared with its twins.
-    pub judged_cases: u32,
-    /// What speaks for a cause, or how to find it, in words.
-    pub cause: String,
-}
 
 /// What twins have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
