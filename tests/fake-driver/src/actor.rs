@@ -9,23 +9,12 @@
 //! Systems*, 2000, chapter 3).
 
 use std::cell::Cell;
-use std::fs::File;
-use std::io::Read;
 use std::process;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::page::{self, Actor, Locked};
-use crate::{devices, hold, sys, traffic};
-
-/// Outside of the driver. Zero is also what a free place has.
-const OUTSIDE: u32 = 0;
-/// In the driver, at work.
-const ACTING: u32 = 1;
-/// In the driver, waiting.
-const WAITING: u32 = 2;
-/// Reading the clock.
-const READING: u32 = 3;
+use crate::page::{self, ACTING, Actor, Locked, OUTSIDE, READING, WAITING};
+use crate::{devices, flow, sys, wait_word};
 
 /// How often somebody looks by itself: nobody says so when a thread falls asleep outside, or a program changes a word of memory.
 const LOOK: Duration = Duration::from_micros(500);
@@ -45,39 +34,6 @@ impl Drop for Place {
             let _page = page::lock();
             actor.leave();
         }
-    }
-}
-
-impl Actor {
-    fn leave(&self) {
-        self.flow.set(0);
-        self.state.store(OUTSIDE, Ordering::Release);
-        self.process.set(0);
-    }
-
-    /// It has something to do again.
-    pub fn rouse(&self) {
-        self.state.store(ACTING, Ordering::Release);
-        sys::wake(&self.state);
-    }
-
-    /// What the kernel says that its thread does: a letter, as in /proc/PID/stat; `None` where there is no such thread.
-    fn seen(&self) -> Option<char> {
-        let file = format!("/proc/{}/task/{}/stat", self.process.get(), self.thread.get());
-        // The state comes early in the line; it is often asked for, so in one read.
-        let mut text = [0_u8; 128];
-        let read = File::open(file).and_then(|mut file| file.read(&mut text)).ok()?;
-        let state = text[..read].windows(3).rev().find_map(|part| part.strip_prefix(b") "))?[0];
-        (!matches!(state, b'Z' | b'X')).then_some(char::from(state))
-    }
-
-    /// The same; the place of a thread that is gone is free.
-    fn seen_or_gone(&self) -> Option<char> {
-        let seen = self.seen();
-        if seen.is_none() {
-            self.leave();
-        }
-        seen
     }
 }
 
@@ -149,7 +105,8 @@ pub fn watch(object: usize, over: impl Fn() -> bool) {
 
 fn wait_looking(object: usize, limit: Option<Duration>, look: Duration, over: impl Fn() -> bool) -> bool {
     let (me, began) = (me(), Instant::now());
-    hold::look();
+    // A program that opens a latch writes a word and calls nothing: its streams are told here.
+    wait_word::over().into_iter().for_each(stir);
     loop {
         let in_flight = {
             let page = page::lock();
@@ -161,7 +118,7 @@ fn wait_looking(object: usize, limit: Option<Duration>, look: Duration, over: im
             me.object.set(object);
             me.state.store(WAITING, Ordering::Release);
             while me.state.load(Ordering::Acquire) == WAITING && all_wait(&page) {
-                if !traffic::pass(&page, devices::all(), f64::INFINITY) {
+                if !flow::pass(&page, devices::all(), f64::INFINITY) {
                     break;
                 }
             }

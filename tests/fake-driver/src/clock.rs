@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::sys::{self, MONOTONIC_RAW, Timespec};
-use crate::{actor, devices, page, told, traffic};
+use crate::{actor, devices, flow, page, told};
 
 /// What a reading costs, nanoseconds.
 const READING: f64 = 50.0;
@@ -75,7 +75,7 @@ fn read() -> f64 {
             continue;
         }
         let end = page.now() + cost;
-        traffic::pass(&page, devices::all(), end);
+        flow::pass(&page, devices::all(), end);
         return page.now();
     }
 }

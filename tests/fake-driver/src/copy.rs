@@ -4,21 +4,13 @@
 //! 20 GB/s each are more than a small machine's memory can follow.
 
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE};
-use crate::stream::{Op, Stream};
+use crate::flow::Direction;
+use crate::stream::Stream;
 use crate::{actor, context, devices, faults, memory, traffic};
 
 /// Bytes that are looked at together, and how far apart.
 const LINE: usize = 64;
 const LOOK_EVERY: usize = 1 << 18;
-
-/// Which way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    ToDevice,
-    ToHost,
-    /// From another device, or to it.
-    Peer,
-}
 
 /// What is to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +86,12 @@ impl Copy {
         if stream.device() != self.device {
             return Err(INVALID_HANDLE);
         }
-        if memory::is_pinned(self.sides().1, self.len) { stream.push(Op::Copy(self)) } else { self.block() }
+        if memory::is_pinned(self.sides().1, self.len) { stream.push(move || self.run()) } else { self.block() }
     }
 
     /// Queues it on a stream of this device, whichever device's time it takes.
     pub fn queue_on(self, stream: &Stream, device: usize) -> Answer {
-        if stream.device() == device { stream.push(Op::Copy(self)) } else { Err(INVALID_HANDLE) }
+        if stream.device() == device { stream.push(move || self.run()) } else { Err(INVALID_HANDLE) }
     }
 
     /// Does it, and returns when it has ended.
@@ -123,7 +115,7 @@ impl Copy {
             let byte = unsafe { &mut *((self.to + offset) as *mut u8) };
             *byte = byte.wrapping_add(1);
         }
-        traffic::carry(self);
+        traffic::carry(self.device, self.direction, self.len);
     }
 
     /// Whether the bytes are where they belong, as far as one line in [`LOOK_EVERY`] bytes shows: a program that fills a

@@ -7,10 +7,12 @@ use crate::code::{
     PEER_ALREADY_ENABLED, give, give_text,
 };
 use crate::context::{giving_back, on_device, outside};
-use crate::copy::{Copy, Direction};
+use crate::copy::Copy;
 use crate::devices::{self, Device};
 use crate::event::Event;
-use crate::stream::{Rule, Stream};
+use crate::flow::Direction;
+use crate::stream::Stream;
+use crate::wait_word::Rule;
 use crate::{code, context, hold, memory};
 
 /// 12.4, as 1000 × major + 10 × minor.

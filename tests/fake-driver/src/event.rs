@@ -2,14 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::code::{Answer, INVALID_HANDLE, INVALID_VALUE, NOT_READY};
-use crate::stream::{Op, Stream};
+use crate::stream::{QUERY, Stream};
 use crate::{actor, clock, faults, memory};
-
-/// How long a query waits, of this machine's time, for what has not come, where time is virtual: it goes on only while somebody waits.
-pub const QUERY: Duration = Duration::from_millis(1);
 
 /// A time stamp to be taken.
 #[derive(Default)]
@@ -48,13 +44,13 @@ impl Event {
     /// Queues the time stamp.
     pub fn record(self: Arc<Self>, on: &Stream) -> Answer {
         let number = self.recorded.fetch_add(1, Ordering::AcqRel) + 1;
-        on.push(Op::Record(self, number))
+        on.push(move || self.reach(number))
     }
 
     /// Lets what is queued on the stream from here on wait for what has been recorded.
     pub fn hold_back(self: Arc<Self>, stream: &Stream) -> Answer {
         let number = self.recorded.load(Ordering::Acquire);
-        stream.push(Op::WaitEvent(self, number))
+        stream.push(move || self.wait_for(number))
     }
 
     fn address(&self) -> usize {
@@ -66,13 +62,13 @@ impl Event {
     }
 
     /// The stream is there.
-    pub fn reach(&self, number: u32) {
+    fn reach(&self, number: u32) {
         *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = (number, clock::now());
         actor::stir(self.address());
     }
 
     /// Waits for a recording.
-    pub fn wait_for(&self, number: u32) {
+    fn wait_for(&self, number: u32) {
         actor::wait(self.address(), None, || self.last_reached().0 >= number);
     }
 

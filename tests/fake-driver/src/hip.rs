@@ -14,10 +14,12 @@ use crate::code::{
     ALREADY_REGISTERED, Answer, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, NOT_SUPPORTED, OUT_OF_MEMORY, give, give_text,
 };
 use crate::context::{self, outside};
-use crate::copy::{Copy, Direction};
+use crate::copy::Copy;
 use crate::devices::{self, Device};
 use crate::event::Event;
-use crate::stream::{Rule, Stream};
+use crate::flow::Direction;
+use crate::stream::Stream;
+use crate::wait_word::Rule;
 use crate::{hold, memory};
 
 /// 6.4.3 of ROCm, as 10000000 × major + 100000 × minor + patch.

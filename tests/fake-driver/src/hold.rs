@@ -1,16 +1,16 @@
 //! Holding a stream back: by its wait for a value of a word, and by a kernel. Kernels are loaded, found and launched here.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::chase::Chase;
 use crate::code::{Answer, INVALID_IMAGE, INVALID_VALUE};
 use crate::copy::Copy;
 use crate::faults::{self, Wait};
 use crate::pattern::Kernel;
-use crate::stream::{Op, Rule, Stream, WaitWord};
+use crate::stream::Stream;
+use crate::wait_word::{self, Rule, WaitWord};
 use crate::{actor, memory};
 
 /// The handles of the modules (the spin kernel's, and that of the others) and of their functions.
@@ -23,26 +23,6 @@ const COPY: usize = 0x7d;
 const CHASE: usize = 0x7e;
 const KERNEL: &CStr = c"numabench_hold";
 
-/// The waits at which streams of this process are.
-static HELD: Mutex<Vec<WaitWord>> = Mutex::new(Vec::new());
-
-/// Does something while a stream is at this wait.
-pub fn while_held(wait: &WaitWord, act: impl FnOnce()) {
-    let held = || HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    held().push(*wait);
-    act();
-    held().retain(|other| other.word != wait.word || other.value != wait.value);
-}
-
-/// Tells the streams whose wait is over: a program that opens a latch writes a word and calls nothing.
-pub fn look() {
-    let over: Vec<usize> = {
-        let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-        held.iter().filter(|wait| wait.is_over()).map(|wait| wait.word).collect()
-    };
-    over.into_iter().for_each(actor::stir);
-}
-
 /// Queues a wait for a pinned word.
 pub fn wait_value(stream: &Stream, word: usize, value: u32, rule: Rule) -> Answer {
     if !memory::is_pinned(word, 4) {
@@ -53,7 +33,18 @@ pub fn wait_value(stream: &Stream, word: usize, value: u32, rule: Rule) -> Answe
         Wait::HoldsNothing => return Ok(()),
         Wait::NeverEnds => Rule::Never,
     };
-    stream.push(Op::WaitWord(WaitWord { word, value, rule, limit: None }))
+    let wait = WaitWord { word, value, rule, limit: None };
+    stream.push(move || wait_for(&wait))
+}
+
+/// Waits, as the stream's thread. The word's address is what those who change it tell of.
+fn wait_for(wait: &WaitWord) {
+    let start = Instant::now();
+    let is_late = || wait.limit.is_some_and(|limit| start.elapsed() > limit);
+    wait_word::while_held(wait, || actor::watch(wait.word, || wait.is_over() || is_late()));
+    if !wait.is_over() {
+        unsafe { AtomicU32::from_ptr((wait.word as *mut u32).add(1)) }.store(wait.value, Ordering::Release);
+    }
 }
 
 /// The text must be one of the two, whole: it declares the entries and ends.
@@ -110,7 +101,10 @@ pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: 
             let copy = Copy::by_kernel(device, parameter(0), parameter(1), parameter(2))?;
             return copy.queue_on(stream, device);
         }
-        CHASE => return stream.push(Op::Chase(unsafe { Chase::new(device, parameters) }?)),
+        CHASE => {
+            let chase = unsafe { Chase::new(device, parameters) }?;
+            return stream.push(move || chase.run());
+        }
         _ => return Err(INVALID_VALUE),
     }
     let (word, value, limit) = unsafe {
@@ -121,5 +115,6 @@ pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: 
         )
     };
     let limit = Some(Duration::from_nanos(limit));
-    stream.push(Op::WaitWord(WaitWord { word, value, rule: Rule::Difference, limit }))
+    let wait = WaitWord { word, value, rule: Rule::Difference, limit };
+    stream.push(move || wait_for(&wait))
 }

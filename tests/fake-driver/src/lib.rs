@@ -2,10 +2,11 @@
 //!
 //! `cuda` and `hip` are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
 //! nothing else. What they do is done once: `devices` (described by a file), `context` (which device a thread uses, and whether
-//! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel), `pattern` (those that
-//! fill and compare), `chase` (that which follows loads). `nvml` is what the management library says of the same devices. `faults` says what
-//! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`share` divides them), in virtual
-//! time (`clock`) that all threads (`actor`) of all processes of a run share (`page`); `place` says where a rank is pretended to run.
+//! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits for), `pattern`
+//! (those that fill and compare), `chase` (that which follows loads). `nvml` is what the management library says of the same devices. `faults` says what
+//! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`flow` lets it pass, `share` divides them), in
+//! virtual time (`clock`) that all threads (`actor`) of all processes of a run share (`page`); `place` says where a rank is pretended to run.
+//! A stream knows nothing of what is queued on it: each is a function to call.
 //!
 //! It is strict where a real driver is: calls without a context, memory registered twice, addresses it did not give, copies out
 //! of bounds, and a stream of another device are errors; an asynchronous copy of memory that is not pinned is done before the
@@ -39,6 +40,7 @@ mod cuda;
 mod devices;
 mod event;
 mod faults;
+mod flow;
 mod hip;
 mod hold;
 mod memory;
@@ -51,6 +53,7 @@ mod stream;
 mod sys;
 mod told;
 mod traffic;
+mod wait_word;
 
 use std::ffi::{CString, c_char};
 use std::sync::OnceLock;

@@ -6,6 +6,8 @@
 
 use std::cell::Cell;
 use std::env;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,15 +29,24 @@ pub struct Page {
     actors: [Actor; ACTORS],
 }
 
+/// Outside of the driver. Zero is also what a free place has.
+pub const OUTSIDE: u32 = 0;
+/// In the driver, at work.
+pub const ACTING: u32 = 1;
+/// In the driver, waiting.
+pub const WAITING: u32 = 2;
+/// Reading the clock.
+pub const READING: u32 = 3;
+
 /// A thread that uses a device: a rank's, or a stream's.
 #[repr(C)]
 pub struct Actor {
     /// Its process, or 0 where the place is free.
     pub process: Cell<u32>,
     pub thread: Cell<u32>,
-    /// What it does (see `actor`); changed under the lock, but for its own coming and going.
+    /// What it does (one of the four above); changed under the lock, but for its own coming and going.
     pub state: AtomicU32,
-    /// The copy it has in flight, packed, or 0 (see `traffic`).
+    /// The copy it has in flight, packed, or 0 (see `flow`).
     pub flow: Cell<u32>,
     /// What it waits for.
     pub object: Cell<usize>,
@@ -44,6 +55,40 @@ pub struct Actor {
     /// Of its copy: nanoseconds before the first byte, and bytes.
     pub latency: Cell<f64>,
     pub bytes: Cell<f64>,
+}
+
+impl Actor {
+    /// Its thread is gone: the place is free.
+    pub fn leave(&self) {
+        self.flow.set(0);
+        self.state.store(OUTSIDE, Ordering::Release);
+        self.process.set(0);
+    }
+
+    /// It has something to do again.
+    pub fn rouse(&self) {
+        self.state.store(ACTING, Ordering::Release);
+        sys::wake(&self.state);
+    }
+
+    /// What the kernel says that its thread does: a letter, as in /proc/PID/stat; `None` where there is no such thread.
+    fn seen(&self) -> Option<char> {
+        let file = format!("/proc/{}/task/{}/stat", self.process.get(), self.thread.get());
+        // The state comes early in the line; it is often asked for, so in one read.
+        let mut text = [0_u8; 128];
+        let read = File::open(file).and_then(|mut file| file.read(&mut text)).ok()?;
+        let state = text[..read].windows(3).rev().find_map(|part| part.strip_prefix(b") "))?[0];
+        (!matches!(state, b'Z' | b'X')).then_some(char::from(state))
+    }
+
+    /// The same; the place of a thread that is gone is free.
+    pub fn seen_or_gone(&self) -> Option<char> {
+        let seen = self.seen();
+        if seen.is_none() {
+            self.leave();
+        }
+        seen
+    }
 }
 
 /// The page, with the lock held.

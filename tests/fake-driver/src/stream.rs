@@ -4,68 +4,19 @@
 //! moves bytes.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::chase::Chase;
 use crate::code::{Answer, INVALID_HANDLE, NOT_READY};
-use crate::copy::Copy;
-use crate::event::{Event, QUERY};
-use crate::{actor, clock, hold, memory};
+use crate::{actor, clock, memory};
 
-/// What can be queued.
-pub enum Op {
-    Copy(Copy),
-    Chase(Chase),
-    WaitWord(WaitWord),
-    WaitEvent(Arc<Event>, u32),
-    Record(Arc<Event>, u32),
-}
+/// What is queued: it is done on the stream's thread, and returns when it has ended.
+type Op = Box<dyn FnOnce() + Send>;
 
-/// A wait for a word of memory.
-#[derive(Clone, Copy)]
-pub struct WaitWord {
-    pub word: usize,
-    pub value: u32,
-    pub rule: Rule,
-    /// After so long it gives up and says so in the next word.
-    pub limit: Option<Duration>,
-}
-
-/// When a word has come to the value.
-#[derive(Clone, Copy, Debug)]
-pub enum Rule {
-    /// As a signed difference that is not negative (CUDA).
-    Difference,
-    /// As an unsigned number that is not smaller (HIP).
-    Unsigned,
-    /// Never.
-    Never,
-}
-
-impl WaitWord {
-    /// Whether the word has come to the value.
-    pub fn is_over(&self) -> bool {
-        let now = unsafe { AtomicU32::from_ptr(self.word as *mut u32) }.load(Ordering::Acquire);
-        match self.rule {
-            Rule::Difference => now.wrapping_sub(self.value) as i32 >= 0,
-            Rule::Unsigned => now >= self.value,
-            Rule::Never => false,
-        }
-    }
-
-    /// The word's address is what those who change it tell of.
-    fn wait(&self) {
-        let start = Instant::now();
-        let is_late = || self.limit.is_some_and(|limit| start.elapsed() > limit);
-        hold::while_held(self, || actor::watch(self.word, || self.is_over() || is_late()));
-        if !self.is_over() {
-            unsafe { AtomicU32::from_ptr((self.word as *mut u32).add(1)) }.store(self.value, Ordering::Release);
-        }
-    }
-}
+/// How long a query waits, of this machine's time, for what has not come, where time is virtual: it goes on only while somebody waits.
+pub const QUERY: Duration = Duration::from_millis(1);
 
 /// A queue of a device.
 pub struct Stream {
@@ -106,8 +57,7 @@ impl Line {
         loop {
             actor::wait(self.address(), None, || self.with(|queue| queue.closed || !queue.ops.is_empty()));
             let Some(op) = self.with(|queue| queue.ops.pop_front()) else { return };
-            perform(&op);
-            drop(op);
+            op();
             self.change(|queue| queue.left -= 1);
         }
     }
@@ -149,9 +99,9 @@ impl Stream {
     }
 
     /// Queues.
-    pub fn push(&self, op: Op) -> Answer {
+    pub fn push(&self, op: impl FnOnce() + Send + 'static) -> Answer {
         self.line.change(|queue| {
-            queue.ops.push_back(op);
+            queue.ops.push_back(Box::new(op));
             queue.left += 1;
         });
         Ok(())
@@ -167,35 +117,5 @@ impl Stream {
         let idle = || self.line.is_idle();
         let is_idle = idle() || (clock::is_virtual() && actor::wait(self.line.address(), Some(QUERY), idle));
         if is_idle { Ok(()) } else { Err(NOT_READY) }
-    }
-}
-
-/// Does one operation.
-fn perform(op: &Op) {
-    match op {
-        Op::Copy(copy) => copy.run(),
-        Op::Chase(chase) => chase.run(),
-        Op::WaitWord(wait) => wait.wait(),
-        Op::WaitEvent(event, number) => event.wait_for(*number),
-        Op::Record(event, number) => event.reach(*number),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_reached_as_each_vendor_defines_it() {
-        let mut word = u32::MAX;
-        let mut over = |now: u32, value: u32, rule: Rule| {
-            word = now;
-            WaitWord { word: (&raw mut word) as usize, value, rule, limit: None }.is_over()
-        };
-        assert!(over(3, 3, Rule::Difference) && over(4, 3, Rule::Unsigned));
-        assert!(!over(2, 3, Rule::Difference) && !over(2, 3, Rule::Unsigned));
-        // Past the end of the numbers, only the difference knows that 1 comes after u32::MAX.
-        assert!(over(1, u32::MAX, Rule::Difference) && !over(1, u32::MAX, Rule::Unsigned));
-        assert!(!over(7, 3, Rule::Never));
     }
 }

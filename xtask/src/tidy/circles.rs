@@ -11,10 +11,6 @@ use std::path::{Path, PathBuf};
 use super::finding::Finding;
 use super::rust_code::code_only;
 
-/// Circles that still stand, each by its files in order: no other may come, and one that is mended leaves this list.
-const STANDING: &[(&str, &[&str])] =
-    &[("tests/fake-driver/src", &["actor", "chase", "clock", "context", "copy", "event", "hold", "stream", "traffic"])];
-
 /// A module by the names that lead to it from the crate's root.
 type Module = Vec<String>;
 
@@ -30,24 +26,13 @@ pub fn check(files: &[(PathBuf, String)]) -> Vec<Finding> {
         }
     }
     let mut findings = Vec::new();
-    let mut standing: BTreeSet<(String, Vec<String>)> = STANDING
-        .iter()
-        .filter(|(source, _)| crates.contains_key(Path::new(source)))
-        .map(|(source, files)| ((*source).to_owned(), files.iter().map(|file| (*file).to_owned()).collect()))
-        .collect();
     for (source, files) in &crates {
         for circle in circles(&uses(files)) {
             let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
-            if !standing.remove(&(source.display().to_string(), names.clone())) {
-                let what = format!("a circle of files that use each other: {}", names.join(", "));
-                let remedy = "move what both need to a file of its own, or let one of them be given what it needs";
-                findings.push(Finding::new(&source.join(format!("{}.rs", names[0])), 1, what, remedy));
-            }
+            let what = format!("a circle of files that use each other: {}", names.join(", "));
+            let remedy = "move what both need to a file of its own, or let one of them be given what it needs";
+            findings.push(Finding::new(&source.join(format!("{}.rs", names[0])), 1, what, remedy));
         }
-    }
-    for (source, names) in standing {
-        let what = format!("no such circle any more: {source}: {}", names.join(", "));
-        findings.push(Finding::new(Path::new("xtask/src/tidy/circles.rs"), 1, what, "take it out of STANDING"));
     }
     findings
 }
@@ -251,11 +236,5 @@ mod tests {
             ("crates/k/src/b/tests.rs", "use crate::c::C;"),
         ];
         assert_eq!(found(&files), [""; 0]);
-    }
-
-    #[test]
-    fn a_standing_circle_that_is_mended_must_leave_the_list() {
-        let wrong = found(&[("tests/fake-driver/src/clock.rs", "use crate::page;")]);
-        assert!(wrong.len() == 1 && wrong[0].contains("no such circle any more"), "{wrong:?}");
     }
 }
