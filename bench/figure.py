@@ -2,6 +2,8 @@
 """Reads one figure out of a numabench result document, for run.sh.
 
     figure.py FILE rate|round DIRECTION [BYTES]  one figure of the only case that measures DIRECTION (of this size)
+    figure.py FILE together|pus DIRECTION    what the ranks of the first case of DIRECTION move together, the median over
+                                             blocks in GB/s; the PUs that they run on
     figure.py FILE pu|device                 the PU and the device's name of rank 0
 
 `rate` is the median over blocks of bytes / elapsed time, in GB/s (what nvbandwidth prints); `round` is the median over
@@ -22,6 +24,15 @@ def main(path, what, direction=None, size=None):
     if what == "device":
         return next(device["name"] for device in document["devices"] if device["id"] == rank["asked"]["device"])
     cases = [case for case in document["cases"] if case["direction"] == direction and size in (None, str(case["bytes"]))]
+    if what in ("together", "pus") and cases:
+        results = cases[0]["ranks"]
+        if what == "pus":
+            pus = {rank["rank"]: rank["asked"]["pu"] for rank in document["ranks"]}
+            return " ".join(str(pus[result["rank"]]) for result in results)
+        if any(result["outcome"]["status"] != "measured" for result in results):
+            sys.exit(f"{path}: {cases[0]['id']} was not measured")
+        blocks = zip(*(result["blocks"] for result in results))
+        return statistics.median(sum(block["bytes"] / block["elapsed_ns"] for block in at_once) for at_once in blocks)
     if len(cases) != 1:
         sys.exit(f"{path}: {len(cases)} cases with direction {direction}; wanted 1")
     (case,) = cases
@@ -33,7 +44,7 @@ def main(path, what, direction=None, size=None):
         return statistics.median(block["bytes"] / block["elapsed_ns"] for block in blocks)
     if what == "round":
         return statistics.median(block["median_round_ns"] / block["copies_per_round"] for block in blocks) / 1e3
-    sys.exit(f"unknown figure {what}; allowed: rate, round, pu, device")
+    sys.exit(f"unknown figure {what}; allowed: rate, round, together, pus, pu, device")
 
 
 if __name__ == "__main__":

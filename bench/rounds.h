@@ -56,7 +56,7 @@ static unsigned char *map_touched(size_t bytes, int value) {
 }
 
 /* What came back must be what was sent, else the figures are of nothing. */
-static void check_all(const unsigned char *p, size_t size, unsigned char value) {
+static inline void check_all(const unsigned char *p, size_t size, unsigned char value) {
     errno = 0;
     for (size_t i = 0; i < size; i++) {
         if (p[i] != value) die("the copies did not arrive");
@@ -69,7 +69,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* One line per direction: key=value, times of one round in microseconds, the rate of the median round in 1e9 bytes/s. */
-static void print_rounds(const char *direction, unsigned long long bytes_per_round, double *ns, size_t count) {
+static inline void print_rounds(const char *direction, unsigned long long bytes_per_round, double *ns, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) sum += ns[i];
     qsort(ns, count, sizeof *ns, by_value);

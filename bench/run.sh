@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # run.sh - numabench beside the programs its performance targets are set against, in one table.
 #
-#   bench/run.sh [--turns N] [gpu|small|whole|host|start]...        (default: 5 turns of all)
+#   bench/run.sh [--turns N] [gpu|small|whole|host|stream|start]...  (default: 5 turns of all)
 #
 #   gpu    pinned copies beside nvbandwidth; small round trips and pageable copies beside bench/cuda_pingpong.c
 #   small  small round trips alone and among large cases of the same run: a figure must not depend on its neighbours
 #   whole  whole-process time: one case beside nvbandwidth, usual commands beside the seconds they may take
 #   host   the host backend beside bench/memcpy.c
+#   stream reads, writes and copies by all cores of node 0, `matrix`, beside bench/stream.c
 #   start  `topo` beside lstopo-no-graphics; the CPU time of `--help`
 #
 # Every comparison alternates: ours, theirs, ours, theirs, ... so that a machine that drifts drifts for both. The ratio is
@@ -24,13 +25,13 @@ turns=5 parts=()
 while [ $# -gt 0 ]; do
     case $1 in
         --turns) turns=${2:?--turns wants a number}; shift ;;
-        gpu | small | whole | host | start) parts+=("$1") ;;
+        gpu | small | whole | host | stream | start) parts+=("$1") ;;
         -h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-        *) echo "run.sh: unknown argument '$1'; allowed: --turns N, gpu, small, whole, host, start" >&2; exit 2 ;;
+        *) echo "run.sh: unknown argument '$1'; allowed: --turns N, gpu, small, whole, host, stream, start" >&2; exit 2 ;;
     esac
     shift
 done
-[ ${#parts[@]} -gt 0 ] || parts=(gpu small whole host start)
+[ ${#parts[@]} -gt 0 ] || parts=(gpu small whole host stream start)
 
 numabench=${NUMABENCH:-target/release/numabench}
 nvbandwidth=${NVBANDWIDTH:-nvbandwidth} nvcc=${NVCC:-nvcc} cc=${CC:-cc} lstopo=${LSTOPO:-lstopo-no-graphics}
@@ -170,8 +171,9 @@ seconds() { # COMMAND...: the wall time of one run
 
 run_whole() {
     local turn gpus
-    gpus=$("$numabench" topo --json - 2>/dev/null | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["gpus"]))') || gpus=0
-    [ "${gpus:-0}" -ge 1 ] || { skip whole "no GPU"; return; }
+    gpus=$("$numabench" topo --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["gpus"]))') ||
+        { fail "whole: topo"; return; }
+    [ "$gpus" -ge 1 ] || { skip whole "no GPU"; return; }
     for ((turn = 1; turn <= turns; turn++)); do
         if have "$nvbandwidth"; then
             row "one case, 512 MiB H2D / nvbandwidth" s - 1.00 \
@@ -210,6 +212,25 @@ run_host() {
     host_copies "64 KiB" $((64 << 10)) 50000
     host_copies "1 MiB" $((1 << 20)) 5000
     host_copies "128 MiB" $((128 << 20)) 60
+}
+
+# --- stream
+
+run_stream() {
+    local turn access pus theirs doc=$out/stream.json
+    have "$cc" || { skip stream "no C compiler (CC names it)"; return; }
+    "$cc" -O3 -pthread -o "$out/stream" bench/stream.c || { fail "stream.c does not build"; return; }
+    for ((turn = 1; turn <= turns; turn++)); do
+        for access in read write copy; do
+            "$numabench" matrix --backend host --gpus 0 --access "$access" --range 64MiB --json "$doc" -q >"$doc.out" 2>&1 ||
+                { fail "stream $access: $(tail -n 1 "$doc.out")"; return; }
+            pus=$(figure "$doc" pus "$access") || { fail "stream $access"; return; }
+            # shellcheck disable=SC2086  # a list of PUs
+            theirs=$("$out/stream" "$access" $((64 << 20)) 20 50 $pus) || { fail "bench/stream"; return; }
+            row "$(wc -w <<<"$pus") threads $access / C loop" GB/s 0.97 1.03 "$(figure "$doc" together "$access")" \
+                "$(grep -o 'median_gb_per_s=[0-9.]*' <<<"$theirs" | cut -d= -f2)"
+        done
+    done
 }
 
 # --- start
@@ -272,6 +293,7 @@ for part in "${parts[@]}"; do
         small) run_small ;;
         whole) run_whole ;;
         host) run_host ;;
+        stream) run_stream ;;
         start) run_start ;;
     esac
 done
