@@ -121,9 +121,9 @@ impl Drop for Locked {
     }
 }
 
-/// Waits for the lock. It is held for microseconds, but its holder may wait for a processor.
+/// Waits for the lock. It is held for microseconds, but its holder may wait for a processor: asleep, because whoever yields instead waits for a whole turn of
+/// every busy thread of the machine.
 pub fn lock() -> Locked {
-    const YIELDS: u32 = 50;
     const LOOK_EVERY: u32 = 1 << 14;
     let page = page();
     let me = sys::thread_id();
@@ -134,7 +134,6 @@ pub fn lock() -> Locked {
             Err(holder) if holder != 0 && tries % LOOK_EVERY == LOOK_EVERY - 1 && !lives(holder) => {
                 let _ = page.lock.compare_exchange(holder, 0, Ordering::Relaxed, Ordering::Relaxed);
             }
-            Err(_) if tries < YIELDS => thread::yield_now(),
             Err(_) => thread::sleep(Duration::from_micros(50)),
         }
         tries = tries.wrapping_add(1);
