@@ -111,7 +111,7 @@ small_round_trip() {
         ours "$doc" --gpus 0 --cpus "$gpu_pu" --size "$2B" --memory "$3" --direction roundtrip --timing host \
             --reps 20000 --warmup 2000 || { fail "$1"; return; }
         theirs=$("$out/cuda_pingpong" "$2" 20000 2000 "$3" "$gpu_pu" | their_line roundtrip median_us)
-        row "$1 / cudaMemcpy" us - 1.05 "$(figure "$doc" round roundtrip)" "$theirs"
+        row "$1 / cudaMemcpy" us - 1.03 "$(figure "$doc" round roundtrip)" "$theirs"
     done
 }
 
@@ -143,6 +143,8 @@ run_gpu() {
     small_round_trip "4 B round trip, pinned-driver" 4 pinned-driver
     small_round_trip "64 KiB round trip" $((64 << 10)) pinned
     small_round_trip "64 KiB round trip, pinned-driver" $((64 << 10)) pinned-driver
+    small_round_trip "128 KiB round trip" $((128 << 10)) pinned
+    small_round_trip "128 KiB round trip, pinned-driver" $((128 << 10)) pinned-driver
     pageable
 }
 
