@@ -169,7 +169,9 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
         assert!(rows.iter().all(|row| groups.contains(&text(row, "/group"))), "{rows:?}: {groups:?}");
         let of_threads: Vec<&str> =
             said(&document).into_iter().filter(|sentence| sentence.contains("all threads")).collect();
-        assert!(matches!(of_threads[..], [one] if one.starts_with("read, all threads: ")), "{of_threads:?}");
+        // One sentence, and another one where a busy machine left a row that cannot be compared; which is right is tested on given figures.
+        assert!(!of_threads.is_empty(), "{directions}");
+        assert!(of_threads.iter().all(|sentence| sentence.starts_with("read, all threads: ")), "{of_threads:?}");
     }
     Ok(())
 }
