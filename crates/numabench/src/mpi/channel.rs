@@ -69,6 +69,8 @@ pub struct Met {
 pub enum Told {
     /// MPI is started now.
     Starting(String),
+    /// It cannot go on and leaves with this code; why was said, here or by rank 0.
+    Refused(u8),
     /// All ranks have met.
     Met(Met),
     /// This is done next.

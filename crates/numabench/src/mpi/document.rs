@@ -68,6 +68,8 @@ pub struct Kept<'a> {
     began: Began,
     sink: Option<Sink>,
     written: Option<(Instant, Duration)>,
+    /// Whether something is known that the file does not have.
+    behind: bool,
     warned: bool,
 }
 
@@ -80,12 +82,26 @@ impl<'a> Kept<'a> {
         survive_file_size_limit();
         let file = args.json.as_deref().filter(|path| *path != File::new("-") && launch.speaks());
         let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
-        Ok(Self { args, launcher: launch.launcher.name(), began: Began::now(), sink, written: None, warned: false })
+        Ok(Self {
+            args,
+            launcher: launch.launcher.name(),
+            began: Began::now(),
+            sink,
+            written: None,
+            behind: false,
+            warned: false,
+        })
     }
 
     /// Writes what is known so far, if it is time to.
     pub fn keep(&mut self, met: &Met, found: &Found) {
-        if self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)) {
+        self.behind = true;
+        self.catch_up(met, found);
+    }
+
+    /// Writes what it was not time to write, if it is now: an operation that hangs brings nothing new.
+    pub fn catch_up(&mut self, met: &Met, found: &Found) {
+        if self.behind && self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)) {
             self.write(&self.document(met, found, Status::Running, None, None));
         }
     }
@@ -104,6 +120,7 @@ impl<'a> Kept<'a> {
             self.warned = true;
         }
         self.written = Some((Instant::now(), began.elapsed()));
+        self.behind = false;
     }
 
     /// Writes the document for good and shows it.
@@ -370,6 +387,40 @@ mod tests {
         };
         let placed = [[None, None], [None, None]];
         PairFound { ranks, cases: vec![measured], attempts, counted: None, peer: None, placed }
+    }
+
+    #[test]
+    fn what_it_was_not_time_to_write_is_written_when_it_is_though_nothing_new_comes() -> Result<(), Fault> {
+        let folder = tempfile::tempdir().map_err(Fault::usage)?;
+        let file = folder.path().join("mpi.json");
+        let words = ["numabench", "mpi", "--json", &file.display().to_string()].map(str::to_owned);
+        let Command::Mpi(args) = Args::parse_from(words).command else { panic!("it is `mpi`") };
+        let launch = Launch { launcher: ranks::Launcher::Mpirun, ..Launch::ALONE };
+        let mut kept = Kept::open(&args, &launch)?;
+        let met = Met {
+            library: String::new(),
+            says: Vec::new(),
+            thread_level: String::new(),
+            ranks: Vec::new(),
+            pairs: vec![[0, 1]],
+        };
+        let found = Found { pairs: vec![pair([0, 1], Vec::new())], interrupted: false };
+        let length = || std::fs::metadata(&file).map_or(0, |file| file.len());
+        kept.keep(&met, &Found::default());
+        let first = length();
+        assert!(first > 0);
+        // A disk that took a second for it: the next is due ten seconds later, or five.
+        kept.written = Some((Instant::now(), Duration::from_secs(1)));
+        kept.keep(&met, &found);
+        assert_eq!(length(), first);
+        kept.written = Instant::now().checked_sub(Duration::from_secs(6)).map(|then| (then, Duration::from_secs(1)));
+        kept.catch_up(&met, &found);
+        assert!(length() > first);
+        let last = std::fs::metadata(&file).and_then(|file| file.modified()).map_err(Fault::usage)?;
+        kept.written = None;
+        kept.catch_up(&met, &found);
+        assert_eq!(std::fs::metadata(&file).and_then(|file| file.modified()).map_err(Fault::usage)?, last);
+        Ok(())
     }
 
     #[test]

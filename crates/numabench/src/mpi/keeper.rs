@@ -44,6 +44,8 @@ const STAYS: Duration = Duration::from_secs(5);
 /// What the keeper knows.
 struct Known {
     starting: Option<String>,
+    /// The code with which the session leaves, having said why.
+    refused: Option<u8>,
     met: Option<Met>,
     doing: Doing,
     since: Instant,
@@ -73,8 +75,14 @@ pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
     let mut kept = Kept::open(args, launch)?;
     let signals = Signals::catch()?;
     let (mut child, told) = session().map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let mut known =
-        Known { starting: None, met: None, doing: Doing::Else, since: Instant::now(), found: Found::default() };
+    let mut known = Known {
+        starting: None,
+        refused: None,
+        met: None,
+        doing: Doing::Else,
+        since: Instant::now(),
+        found: Found::default(),
+    };
     let leads = launch.speaks();
     let patience = Patience::new(args.operation_timeout, leads);
     let mut partners = Partners::default();
@@ -82,7 +90,7 @@ pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
     // One that comes from here on changes nothing: what it would end has ended.
     let signal = signals.exit().filter(|_| end != End::Over || known.found.interrupted);
     settle(&mut known, &end, args);
-    let Some(met) = &known.met else { return Err(before_they_met(&known, &end, leads, &signals)) };
+    let Some(met) = &known.met else { return Err(before_they_met(&known, &end, leads, signals.exit())) };
     // At once: a launcher that ends this process too will do so soon.
     let concluded = if leads {
         let why = (end != End::Over).then(|| why(&known, &end));
@@ -201,6 +209,9 @@ fn watch(
         if heard {
             continue;
         }
+        if let Some(met) = &known.met {
+            kept.catch_up(met, &known.found);
+        }
         if patience.with(known).is_some_and(|limit| known.since.elapsed() > limit) {
             end(child);
             return Ok(End::Hung);
@@ -223,6 +234,7 @@ fn take(known: &mut Known, message: Told) -> bool {
     known.since = Instant::now();
     match message {
         Told::Starting(library) => known.starting = Some(library),
+        Told::Refused(code) => known.refused = Some(code),
         Told::Met(met) => known.met = Some(met),
         Told::Doing(doing) => known.doing = doing,
         Told::Found(found) => known.found = found,
@@ -329,8 +341,11 @@ fn why(known: &Known, end: &End) -> String {
 }
 
 /// A session that ended before all ranks met: it said why itself, unless something ended it.
-fn before_they_met(known: &Known, end: &End, leads: bool, signals: &Signals) -> Fault {
-    let code = |exit: Exit| signals.exit().unwrap_or(exit);
+fn before_they_met(known: &Known, end: &End, leads: bool, signal: Option<Exit>) -> Fault {
+    // Also where a signal ended it since: a launcher ends the others as soon as one has left with its code.
+    if let Some(code) = known.refused {
+        return Fault::silent(Exit::from_code(code));
+    }
     let died = match end {
         End::Left(status) if status.signal().is_none() => {
             let code = status.code().and_then(|code| u8::try_from(code).ok());
@@ -351,7 +366,7 @@ fn before_they_met(known: &Known, end: &End, leads: bool, signals: &Signals) -> 
     if !leads {
         thread::sleep(crate::launched::FIRST_SPEAKS);
     }
-    Fault::new(code(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
+    Fault::new(signal.unwrap_or(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
 }
 
 /// Stays until rank 0's keeper has concluded and left, as far as that can be told, or a signal comes.
@@ -371,6 +386,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_session_that_said_why_it_leaves_is_not_said_to_have_been_ended_in_mpi() {
+        let known = |refused| Known {
+            starting: Some("an MPI".to_owned()),
+            refused,
+            met: None,
+            doing: Doing::Else,
+            since: Instant::now(),
+            found: Found::default(),
+        };
+        let ended = |refused| {
+            let fault = before_they_met(&known(refused), &End::Signalled, true, Some(Exit::Signal(15)));
+            (fault.exit, fault.to_string())
+        };
+        assert_eq!(ended(Some(Exit::Usage.code())), (Exit::Usage, String::new()));
+        let (exit, said) = ended(None);
+        assert_eq!(exit, Exit::Signal(15));
+        assert!(said.contains("was ended in MPI_Init of an MPI"), "{said}");
+    }
+
+    #[test]
     fn the_first_rank_loses_patience_first_and_nobody_before_all_have_met() {
         let met = Met {
             library: String::new(),
@@ -380,7 +415,14 @@ mod tests {
             pairs: Vec::new(),
         };
         let doing = Doing::Operation { ranks: [0, 1], operation: Operation::Put, bytes: 8 };
-        let known = |met, doing| Known { starting: None, met, doing, since: Instant::now(), found: Found::default() };
+        let known = |met, doing| Known {
+            starting: None,
+            refused: None,
+            met,
+            doing,
+            since: Instant::now(),
+            found: Found::default(),
+        };
         let [first, other] = [true, false].map(|leads| Patience::new(Duration::from_secs(30), leads));
         assert_eq!(first.with(&known(None, doing.clone())), None);
         let (operation, between) = (known(Some(met.clone()), doing), known(Some(met), Doing::Else));

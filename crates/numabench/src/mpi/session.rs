@@ -30,6 +30,7 @@ use crate::fault::Fault;
 use crate::launched::{CODES, said_once, start};
 use crate::run_setup::read;
 use crate::signals::Signals;
+use crate::terminal;
 use crate::watchdog::{NOT_OPEN, Watchdog};
 
 /// The largest message: an MPI count is an `int`.
@@ -128,6 +129,12 @@ fn bound<'scope>(
         rank.meet(own, &mut agreement)
             .and_then(|(met, own)| rank.exchange(&met, own, agreement.comm(), interrupted).map_err(no_result))
     };
+    // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
+    let ended = ended.map_err(|fault| {
+        terminal::complain(&fault);
+        Teller.tell(&Told::Refused(fault.exit.code()));
+        Fault::silent(fault.exit)
+    });
     // Before it leaves: an MPI that dies or hangs in MPI_Finalize takes nothing with it.
     if ended.is_ok() {
         Teller.tell(&Told::Over);
