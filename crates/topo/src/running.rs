@@ -172,8 +172,11 @@ mod tests {
         let Ok(mut child) = sleep.spawn() else { return Ok(()) };
         let who = Who::Pid(child.id());
         let started = std::time::Instant::now();
-        // Until taskset has become sleep.
-        while running(&topology, who)?.program.as_deref() != Some("sleep") && started.elapsed().as_secs() < 10 {
+        // Until taskset has become sleep, whose name is there a little before its environment is.
+        let is_there = || -> Result<bool, Box<dyn std::error::Error>> {
+            Ok(running(&topology, who)?.program.as_deref() == Some("sleep") && !environment(who)?.is_empty())
+        };
+        while !is_there()? && started.elapsed().as_secs() < 60 {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         let (seen, variables) = (running(&topology, who)?, environment(who)?);
