@@ -8,17 +8,18 @@
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
-use exchange::{Attempt, Case, Doing, Found, Operation, Outcome, PairFound, Path, Pattern};
+use anyhow::Context;
+use exchange::Doing;
 use ranks::{Launch, Launcher};
 
 use super::channel::{Met, SESSION, Told, hear, pair};
-use super::document::{Ending, Kept};
+use super::kept::{Ending, Kept};
+use super::known::{End, Known};
 use super::partners::Partners;
 use crate::args::mpi::Mpi;
 use crate::exit::Exit;
@@ -41,32 +42,6 @@ const PARTNER: Duration = Duration::from_millis(200);
 /// How long the keeper of another rank gives rank 0's to conclude.
 const STAYS: Duration = Duration::from_secs(5);
 
-/// What the keeper knows.
-struct Known {
-    starting: Option<String>,
-    /// The code with which the session leaves, having said why.
-    refused: Option<u8>,
-    met: Option<Met>,
-    doing: Doing,
-    since: Instant,
-    found: Found,
-}
-
-/// How a session ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum End {
-    /// It did all that it was to do, and leaves.
-    Over,
-    /// By itself, with this status.
-    Left(ExitStatus),
-    /// It said nothing for longer than the limit, and was ended.
-    Hung,
-    /// The other rank's process is gone, and it waited for that one.
-    Partner(usize),
-    /// A signal came.
-    Signalled,
-}
-
 /// Runs the keeper: the session is this program with the same arguments.
 ///
 /// # Errors
@@ -75,29 +50,22 @@ pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
     let mut kept = Kept::open(args, launch)?;
     let signals = Signals::catch()?;
     let (mut child, told) = session().map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let mut known = Known {
-        starting: None,
-        refused: None,
-        met: None,
-        doing: Doing::Else,
-        since: Instant::now(),
-        found: Found::default(),
-    };
+    let mut known = Known::nothing();
     let leads = launch.speaks();
     let patience = Patience::new(args.operation_timeout, leads);
     let mut partners = Partners::default();
     let end = watch(&patience, &mut child, &told, &mut known, &signals, &mut kept, &mut partners)?;
     // One that comes from here on changes nothing: what it would end has ended.
     let signal = signals.exit().filter(|_| end != End::Over || known.found.interrupted);
-    settle(&mut known, &end, args);
-    let Some(met) = &known.met else { return Err(before_they_met(&known, &end, leads, signals.exit())) };
+    known.settle(&end, args);
+    let Some(met) = &known.met else { return Err(known.before_they_met(&end, leads, signals.exit())) };
     // At once: a launcher that ends this process too will do so soon.
     let concluded = if leads {
-        let why = (end != End::Over).then(|| why(&known, &end));
+        let why = (end != End::Over).then(|| known.why(&end));
         kept.conclude(met, &known.found, &Ending { why, signal, over: end == End::Over })
     } else {
         if known.doing != Doing::Else && matches!(end, End::Left(status) if status.signal().is_some()) {
-            terminal::say(&format!("note: on this rank: {}", why(&known, &end)));
+            terminal::say(&format!("note: on this rank: {}", known.why(&end)));
         }
         // Rank 0's keeper has the result and its code.
         Ok(Exit::Ok)
@@ -176,7 +144,7 @@ fn watch(
         let heard = match told.recv_timeout(LOOK) {
             Ok(message) => {
                 let met_now = matches!(message, Told::Met(_));
-                if take(known, message) {
+                if known.take(message) {
                     return Ok(End::Over);
                 }
                 if let Some(met) = &known.met {
@@ -229,20 +197,6 @@ fn watch(
     }
 }
 
-/// Whether it was the last that the session had to say.
-fn take(known: &mut Known, message: Told) -> bool {
-    known.since = Instant::now();
-    match message {
-        Told::Starting(library) => known.starting = Some(library),
-        Told::Refused(code) => known.refused = Some(code),
-        Told::Met(met) => known.met = Some(met),
-        Told::Doing(doing) => known.doing = doing,
-        Told::Found(found) => known.found = found,
-        Told::Over => return true,
-    }
-    false
-}
-
 fn signal(child: &Child, signal: rustix::process::Signal) {
     let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     // It may have ended by itself meanwhile; it is not reaped before, so the number is still its own.
@@ -270,105 +224,6 @@ fn left(child: &mut Child) -> bool {
     false
 }
 
-/// What is known of the operation in which a session ended, is said of it.
-fn settle(known: &mut Known, end: &End, args: &Mpi) {
-    let outcome = match end {
-        End::Hung => Outcome::Hang(args.operation_timeout.as_secs()),
-        End::Partner(rank) => Outcome::Crash(format!("the process of rank {rank} died in it")),
-        End::Left(status) => match status.signal() {
-            Some(signal) => Outcome::Crash(named(signal)),
-            None => Outcome::Crash(format!("MPI ended the process with code {}", status.code().unwrap_or_default())),
-        },
-        End::Over | End::Signalled => return,
-    };
-    let (ranks, operation, bytes) = match known.doing.clone() {
-        Doing::Operation { ranks, operation, bytes } => (ranks, operation, bytes),
-        Doing::Case { ranks, case: Case { path: Path::GpuAware, pattern, bytes } } => {
-            let operation = if pattern == Pattern::PingPong { Operation::Send } else { Operation::Isend };
-            (ranks, operation, bytes)
-        }
-        _ => return,
-    };
-    let Some(pair) = known.found.pairs.iter_mut().find(|pair| pair.ranks == ranks) else { return };
-    pair.attempts.retain(|attempt| attempt.outcome != Outcome::NotTried);
-    pair.attempts.push(Attempt { operation, bytes, outcome });
-    not_tried(pair, args.operations());
-}
-
-/// Those asked for that come after the one that MPI did not survive.
-fn not_tried(pair: &mut PairFound, asked: Vec<Operation>) {
-    let known: Vec<Operation> = pair.attempts.iter().map(|attempt| attempt.operation).collect();
-    let missing = asked.into_iter().filter(|operation| !known.contains(operation));
-    let attempts = missing.map(|operation| Attempt { operation, bytes: 0, outcome: Outcome::NotTried });
-    pair.attempts.extend(attempts);
-}
-
-/// A signal's name, for those that a fault brings.
-fn named(signal: i32) -> String {
-    match signal {
-        libc::SIGSEGV => "SIGSEGV".to_owned(),
-        libc::SIGBUS => "SIGBUS".to_owned(),
-        libc::SIGABRT => "SIGABRT".to_owned(),
-        libc::SIGFPE => "SIGFPE".to_owned(),
-        libc::SIGILL => "SIGILL".to_owned(),
-        libc::SIGKILL => "SIGKILL".to_owned(),
-        libc::SIGTERM => "SIGTERM".to_owned(),
-        other => format!("signal {other}"),
-    }
-}
-
-/// Why it is not complete, in words.
-fn why(known: &Known, end: &End) -> String {
-    let what = match &known.doing {
-        Doing::Operation { operation, bytes, .. } => {
-            format!("MPI's {} of device memory ({})", operation.name(), stats::units::size(*bytes as u64))
-        }
-        Doing::Case { case, .. } => {
-            format!("{} {} of {}", case.path.name(), case.pattern.name(), stats::units::size(case.bytes as u64))
-        }
-        Doing::Else => "what lies between the measurements".to_owned(),
-    };
-    match end {
-        End::Hung => format!("{what} did not return within the limit (--operation-timeout)"),
-        End::Partner(rank) => format!("the process of rank {rank} died in {what}"),
-        End::Left(status) => match (status.signal(), status.code()) {
-            (Some(signal), _) => format!("{} in {what}", named(signal)),
-            (None, code) => format!("the session ended with code {} in {what}", code.unwrap_or_default()),
-        },
-        End::Signalled => "a signal came".to_owned(),
-        End::Over => "it was over".to_owned(),
-    }
-}
-
-/// A session that ended before all ranks met: it said why itself, unless something ended it.
-fn before_they_met(known: &Known, end: &End, leads: bool, signal: Option<Exit>) -> Fault {
-    // Also where a signal ended it since: a launcher ends the others as soon as one has left with its code.
-    if let Some(code) = known.refused {
-        return Fault::silent(Exit::from_code(code));
-    }
-    let died = match end {
-        End::Left(status) if status.signal().is_none() => {
-            let code = status.code().and_then(|code| u8::try_from(code).ok());
-            return Fault::silent(code.map_or(Exit::NoResult, Exit::from_code));
-        }
-        End::Left(status) => format!("died of {}", status.signal().map_or_else(String::new, named)),
-        _ => "was ended".to_owned(),
-    };
-    let during = known.starting.as_ref().map_or_else(
-        || "before MPI was started".to_owned(),
-        |library| {
-            format!(
-                "in MPI_Init of {library}: this launcher and this MPI may not belong together (srun --mpi=list shows what srun speaks), or a library \
-                 that it opens is not the one it was built with"
-            )
-        },
-    );
-    if !leads {
-        thread::sleep(crate::launched::FIRST_SPEAKS);
-    }
-    Fault::new(signal.unwrap_or(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
-}
-
 /// Stays until rank 0's keeper has concluded and left, as far as that can be told, or a signal comes.
 fn stay(met: &Met, own: u32, operation: Duration, signals: &Signals, partners: &mut Partners) {
     let last = Instant::now() + operation + LATER;
@@ -383,27 +238,9 @@ fn stay(met: &Met, own: u32, operation: Duration, signals: &Signals, partners: &
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use exchange::Operation;
 
-    #[test]
-    fn a_session_that_said_why_it_leaves_is_not_said_to_have_been_ended_in_mpi() {
-        let known = |refused| Known {
-            starting: Some("an MPI".to_owned()),
-            refused,
-            met: None,
-            doing: Doing::Else,
-            since: Instant::now(),
-            found: Found::default(),
-        };
-        let ended = |refused| {
-            let fault = before_they_met(&known(refused), &End::Signalled, true, Some(Exit::Signal(15)));
-            (fault.exit, fault.to_string())
-        };
-        assert_eq!(ended(Some(Exit::Usage.code())), (Exit::Usage, String::new()));
-        let (exit, said) = ended(None);
-        assert_eq!(exit, Exit::Signal(15));
-        assert!(said.contains("was ended in MPI_Init of an MPI"), "{said}");
-    }
+    use super::*;
 
     #[test]
     fn the_first_rank_loses_patience_first_and_nobody_before_all_have_met() {
@@ -415,14 +252,7 @@ mod tests {
             pairs: Vec::new(),
         };
         let doing = Doing::Operation { ranks: [0, 1], operation: Operation::Put, bytes: 8 };
-        let known = |met, doing| Known {
-            starting: None,
-            refused: None,
-            met,
-            doing,
-            since: Instant::now(),
-            found: Found::default(),
-        };
+        let known = |met, doing| Known { met, doing, ..Known::nothing() };
         let [first, other] = [true, false].map(|leads| Patience::new(Duration::from_secs(30), leads));
         assert_eq!(first.with(&known(None, doing.clone())), None);
         let (operation, between) = (known(Some(met.clone()), doing), known(Some(met), Doing::Else));

@@ -7,15 +7,17 @@
 //! keeper of rank 0 ─► document ─► table, file, exit code
 //! ```
 //!
-//! * `keeper` starts the session, hears it, ends it where it hangs, and says what it came to;
+//! * `keeper` starts the session, hears it, and ends it where it hangs; `known` what it has heard, and what it says of the session's end;
 //! * `channel` what the session tells, frame by frame; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`, `gpu_cpus` its threads beside; `traffic` the links' counters;
 //! * `partners` whether the other ranks' sessions are there;
-//! * `document` and `words` what is shown.
+//! * `kept` the file while it grows, and the exit code; `document` and `words` what is shown.
 
 pub mod channel;
 mod document;
 mod gpu_cpus;
 pub mod keeper;
+mod kept;
+mod known;
 mod matrix;
 mod partners;
 mod place;
