@@ -1,4 +1,4 @@
-//! `cargo xtask bindings`: HIP's declarations in Rust, from ROCm's own header.
+//! `cargo xtask bindings`: HIP's declarations in Rust, from ROCm's own headers.
 //!
 //! The result is committed, so that no build needs ROCm, clang or bindgen. bindgen is called as a program (`cargo install bindgen-cli`)
 //! instead of as a library, so that xtask itself stays small. Only what `backend-hip` calls is taken over; enums become integers, because
@@ -21,6 +21,8 @@ const PATH: &str = "crates/backend-hip/src/bindings.rs";
 /// The version that the committed bindings were made with: another one may write other text.
 const BINDGEN: &str = "0.73";
 const HEADER: &str = "hip/hip_runtime_api.h";
+/// Declares the compiler at run time.
+const COMPILER_HEADER: &str = "hip/hiprtc.h";
 
 /// The functions of HIP that numabench calls.
 const FUNCTIONS: &[&str] = &[
@@ -62,6 +64,20 @@ const FUNCTIONS: &[&str] = &[
     "hipEventRecord",
     "hipEventQuery",
     "hipEventElapsedTime",
+    "hipGetDevice",
+    "hipHostGetDevicePointer",
+    "hipModuleLoadData",
+    "hipModuleGetFunction",
+    "hipModuleLaunchKernel",
+    "hipModuleUnload",
+    "hiprtcCreateProgram",
+    "hiprtcCompileProgram",
+    "hiprtcGetCodeSize",
+    "hiprtcGetCode",
+    "hiprtcGetProgramLogSize",
+    "hiprtcGetProgramLog",
+    "hiprtcDestroyProgram",
+    "hiprtcGetErrorString",
 ];
 
 /// The macros that are flags of those.
@@ -76,7 +92,8 @@ const FLAGS: &[&str] = &[
 ];
 
 const DOC: &str = "\
-//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
+//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` and `hip/hiprtc.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
+//! Over 400 lines because a header declares what it declares.
 ";
 
 /// Runs the command: without an argument the header is looked for, with `--include FOLDER` it is that folder's.
@@ -119,6 +136,7 @@ fn bindgen(include: &Path, out: &Path) -> Command {
         bindgen.args(["--allowlist-var", name]);
     }
     bindgen.arg("--").arg("-I").arg(include).arg("-D__HIP_PLATFORM_AMD__");
+    bindgen.arg("-include").arg(include.join(COMPILER_HEADER));
     bindgen
 }
 

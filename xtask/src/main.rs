@@ -7,6 +7,7 @@ mod bindings;
 mod campaign;
 mod demo;
 mod dist;
+mod kernels;
 mod mpi_plugin;
 mod need;
 mod package_manager;
@@ -34,6 +35,7 @@ const COMMANDS: &[Command] = &[
     ("tidy", "check what no compiler checks: dependency directions, module docs, unsafe, the schema", tidy::run),
     ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
     ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
+    ("kernels", "assemble and compile the GPU kernels for every architecture; needs no GPU", kernels::run),
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
     ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),

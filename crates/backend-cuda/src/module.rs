@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
+use backend_gpu::Grid;
 use cudarc::driver::sys::{CUfunction, CUmodule, CUstream};
 use device::CallError;
 
@@ -12,12 +13,6 @@ use crate::api::Api;
 pub struct Module<const N: usize> {
     module: CUmodule,
     functions: [CUfunction; N],
-}
-
-/// How many threads run a kernel.
-pub(crate) struct Grid {
-    pub(crate) blocks: u32,
-    pub(crate) threads: u32,
 }
 
 impl<const N: usize> Module<N> {

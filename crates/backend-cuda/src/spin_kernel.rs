@@ -2,11 +2,12 @@
 
 use std::ffi::CStr;
 
+use backend_gpu::Grid;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use device::CallError;
 
 use crate::api::Api;
-use crate::module::{self, Grid, Module};
+use crate::module::{self, Module};
 
 const PTX: &CStr = module::text(concat!(include_str!("spin_kernel.ptx"), "\0"));
 const ONE_THREAD: Grid = Grid { blocks: 1, threads: 1 };

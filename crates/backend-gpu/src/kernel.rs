@@ -1,8 +1,15 @@
-//! The kernels that a driver can be asked to launch, each by what it does.
+//! The kernels that a driver can be asked to launch: what each does, its name in the source, how many threads run it.
 //!
 //! Apart from `kernels`, which loads them in a context: a driver knows the words and no context.
 
-/// A kernel, by what it does; with its parameters.
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+/// Enough threads for the widest device; each goes on to further words until there are none.
+const BLOCKS: u64 = 1024;
+const THREADS: u32 = 256;
+
+/// A kernel, by what it does; with its parameters, which are words of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// Fills `words` words with a pattern: `address, words, key, page_key, invert`.
@@ -13,4 +20,66 @@ pub enum Kernel {
     Copy,
     /// Follows a chain for `steps` steps from the offset in the word at `state`, and leaves the last one there: `base, steps, state`.
     Chase,
+}
+
+/// How many threads run a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Blocks, in one dimension.
+    pub blocks: u32,
+    /// Threads of each.
+    pub threads: u32,
+}
+
+impl Kernel {
+    /// All of them, each at its own number.
+    pub const ALL: [Self; 4] = [Self::Fill, Self::Compare, Self::Copy, Self::Chase];
+
+    /// Its name in a backend's source.
+    pub fn name(self) -> &'static CStr {
+        match self {
+            Self::Fill => c"numabench_fill",
+            Self::Compare => c"numabench_compare",
+            Self::Copy => c"numabench_copy",
+            Self::Chase => c"numabench_chase",
+        }
+    }
+
+    /// What runs it where there is work for `threads` threads.
+    pub fn grid(self, threads: u64) -> Grid {
+        match self {
+            Self::Chase => Grid { blocks: 1, threads: 1 },
+            _ => Grid { blocks: threads.div_ceil(u64::from(THREADS)).clamp(1, BLOCKS) as u32, threads: THREADS },
+        }
+    }
+}
+
+/// Parameters as a launch takes them: the address of each. The most that any kernel has; a driver reads as many as the kernel that it launches has.
+pub fn parameters(words: &mut [u64]) -> [*mut c_void; 6] {
+    let mut pointers = [ptr::null_mut(); 6];
+    for (pointer, word) in pointers.iter_mut().zip(words) {
+        *pointer = ptr::from_mut(word).cast();
+    }
+    pointers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kernel_stands_at_its_own_number() {
+        for (at, kernel) in Kernel::ALL.into_iter().enumerate() {
+            assert_eq!(kernel as usize, at);
+        }
+    }
+
+    #[test]
+    fn a_grid_is_as_wide_as_the_work_and_no_wider_than_a_device() {
+        let wide = |threads| Kernel::Fill.grid(threads);
+        assert_eq!(wide(0), Grid { blocks: 1, threads: 256 });
+        assert_eq!(wide(257), Grid { blocks: 2, threads: 256 });
+        assert_eq!(wide(u64::MAX), Grid { blocks: 1024, threads: 256 });
+        assert_eq!(Kernel::Chase.grid(1_000_000), Grid { blocks: 1, threads: 1 });
+    }
 }

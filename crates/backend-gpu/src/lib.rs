@@ -37,7 +37,7 @@ pub mod trial;
 
 pub use driver::Driver;
 pub use functions::{call_error, given, optional, required, simulation, uuid_text};
-pub use kernel::Kernel;
+pub use kernel::{Grid, Kernel, parameters};
 pub use latch::LatchChoice;
 pub use platform::GpuPlatform;
 

@@ -11,7 +11,7 @@ use libloading::Library;
 
 use crate::bindings::{
     self, hipDevice_t, hipDeviceAttribute_t, hipDeviceptr_t, hipError_t, hipError_t_hipErrorUnknown, hipEvent_t,
-    hipStream_t, hipUUID,
+    hipFunction_t, hipModule_t, hipStream_t, hipUUID,
 };
 
 type TextOf = unsafe extern "C" fn(hipError_t) -> *const c_char;
@@ -47,6 +47,8 @@ functions! {
     host_free = hipHostFree, since "ROCm 4.2", (address: *mut c_void);
     host_register = hipHostRegister, since "ROCm 4.2", (address: *mut c_void, bytes: usize, flags: c_uint);
     host_unregister = hipHostUnregister, since "ROCm 4.2", (address: *mut c_void);
+    host_get_device_pointer = hipHostGetDevicePointer, since "ROCm 4.2",
+        (on_device: *mut *mut c_void, address: *mut c_void, flags: c_uint);
     memcpy_h2d = hipMemcpyHtoD, since "ROCm 4.2", (to: hipDeviceptr_t, from: *mut c_void, bytes: usize);
     memcpy_d2h = hipMemcpyDtoH, since "ROCm 4.2", (to: *mut c_void, from: hipDeviceptr_t, bytes: usize);
     memcpy_h2d_async = hipMemcpyHtoDAsync, since "ROCm 4.2",
@@ -68,6 +70,14 @@ functions! {
     event_query = hipEventQuery, since "ROCm 4.2", (event: hipEvent_t);
     event_elapsed_time = hipEventElapsedTime, since "ROCm 4.2",
         (milliseconds: *mut f32, start: hipEvent_t, end: hipEvent_t);
+    get_device = hipGetDevice, since "ROCm 4.2", (device: *mut c_int);
+    module_load_data = hipModuleLoadData, since "ROCm 4.2", (module: *mut hipModule_t, image: *const c_void);
+    module_get_function = hipModuleGetFunction, since "ROCm 4.2",
+        (function: *mut hipFunction_t, module: hipModule_t, name: *const c_char);
+    module_launch_kernel = hipModuleLaunchKernel, since "ROCm 4.2",
+        (function: hipFunction_t, blocks_x: c_uint, blocks_y: c_uint, blocks_z: c_uint, threads_x: c_uint, threads_y: c_uint, threads_z: c_uint,
+         shared_bytes: c_uint, stream: hipStream_t, parameters: *mut *mut c_void, extra: *mut *mut c_void);
+    module_unload = hipModuleUnload, since "ROCm 4.2", (module: hipModule_t);
 }
 
 // The same for the functions that are looked for one by one.
@@ -87,6 +97,8 @@ pub struct Api {
     wait_value32: Option<WaitValue32>,
     ext_malloc: Option<ExtMalloc>,
     uuid: Option<Uuid>,
+    /// Where the compiler's functions are looked for first.
+    pub(crate) library: &'static Library,
     /// What a stand-in driver says of itself.
     pub(crate) simulation: Option<String>,
 }
@@ -123,6 +135,7 @@ impl Api {
                 wait_value32: optional(library, "hipStreamWaitValue32"),
                 ext_malloc: optional(library, "hipExtMallocWithFlags"),
                 uuid: optional(library, "hipDeviceGetUuid"),
+                library,
                 simulation: simulation(library),
             })
         }

@@ -1,4 +1,5 @@
-//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
+//! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` and `hip/hiprtc.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
+//! Over 400 lines because a header declares what it declares.
 
 pub const hipStreamNonBlocking: u32 = 1;
 pub const hipEventDefault: u32 = 0;
@@ -7,6 +8,60 @@ pub const hipHostMallocNumaUser: u32 = 536870912;
 pub const hipMallocSignalMemory: u32 = 2;
 pub const hipHostRegisterPortable: u32 = 1;
 pub const hipStreamWaitValueGte: u32 = 0;
+pub const hiprtcResult_HIPRTC_SUCCESS: hiprtcResult = 0;
+pub const hiprtcResult_HIPRTC_ERROR_OUT_OF_MEMORY: hiprtcResult = 1;
+pub const hiprtcResult_HIPRTC_ERROR_PROGRAM_CREATION_FAILURE: hiprtcResult = 2;
+pub const hiprtcResult_HIPRTC_ERROR_INVALID_INPUT: hiprtcResult = 3;
+pub const hiprtcResult_HIPRTC_ERROR_INVALID_PROGRAM: hiprtcResult = 4;
+pub const hiprtcResult_HIPRTC_ERROR_INVALID_OPTION: hiprtcResult = 5;
+pub const hiprtcResult_HIPRTC_ERROR_COMPILATION: hiprtcResult = 6;
+pub const hiprtcResult_HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE: hiprtcResult = 7;
+pub const hiprtcResult_HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION: hiprtcResult = 8;
+pub const hiprtcResult_HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION: hiprtcResult = 9;
+pub const hiprtcResult_HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID: hiprtcResult = 10;
+pub const hiprtcResult_HIPRTC_ERROR_INTERNAL_ERROR: hiprtcResult = 11;
+pub type hiprtcResult = ::core::ffi::c_uint;
+unsafe extern "C" {
+    pub fn hiprtcGetErrorString(result: hiprtcResult) -> *const ::core::ffi::c_char;
+}
+#[repr(C)]
+#[derive(Debug)]
+pub struct _hiprtcProgram {
+    _unused: [u8; 0],
+}
+pub type hiprtcProgram = *mut _hiprtcProgram;
+unsafe extern "C" {
+    pub fn hiprtcCompileProgram(
+        prog: hiprtcProgram,
+        numOptions: ::core::ffi::c_int,
+        options: *mut *const ::core::ffi::c_char,
+    ) -> hiprtcResult;
+}
+unsafe extern "C" {
+    pub fn hiprtcCreateProgram(
+        prog: *mut hiprtcProgram,
+        src: *const ::core::ffi::c_char,
+        name: *const ::core::ffi::c_char,
+        numHeaders: ::core::ffi::c_int,
+        headers: *mut *const ::core::ffi::c_char,
+        includeNames: *mut *const ::core::ffi::c_char,
+    ) -> hiprtcResult;
+}
+unsafe extern "C" {
+    pub fn hiprtcDestroyProgram(prog: *mut hiprtcProgram) -> hiprtcResult;
+}
+unsafe extern "C" {
+    pub fn hiprtcGetProgramLog(prog: hiprtcProgram, log: *mut ::core::ffi::c_char) -> hiprtcResult;
+}
+unsafe extern "C" {
+    pub fn hiprtcGetProgramLogSize(prog: hiprtcProgram, logSizeRet: *mut usize) -> hiprtcResult;
+}
+unsafe extern "C" {
+    pub fn hiprtcGetCode(prog: hiprtcProgram, code: *mut ::core::ffi::c_char) -> hiprtcResult;
+}
+unsafe extern "C" {
+    pub fn hiprtcGetCodeSize(prog: hiprtcProgram, codeSizeRet: *mut usize) -> hiprtcResult;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipUUID_t {
@@ -220,6 +275,18 @@ pub struct ihipStream_t {
 pub type hipStream_t = *mut ihipStream_t;
 #[repr(C)]
 #[derive(Debug)]
+pub struct ihipModule_t {
+    _unused: [u8; 0],
+}
+pub type hipModule_t = *mut ihipModule_t;
+#[repr(C)]
+#[derive(Debug)]
+pub struct ihipModuleSymbol_t {
+    _unused: [u8; 0],
+}
+pub type hipFunction_t = *mut ihipModuleSymbol_t;
+#[repr(C)]
+#[derive(Debug)]
 pub struct ihipEvent_t {
     _unused: [u8; 0],
 }
@@ -252,6 +319,9 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn hipSetDevice(deviceId: ::core::ffi::c_int) -> hipError_t;
+}
+unsafe extern "C" {
+    pub fn hipGetDevice(deviceId: *mut ::core::ffi::c_int) -> hipError_t;
 }
 unsafe extern "C" {
     pub fn hipGetDeviceCount(count: *mut ::core::ffi::c_int) -> hipError_t;
@@ -322,6 +392,13 @@ unsafe extern "C" {
     pub fn hipHostMalloc(ptr: *mut *mut ::core::ffi::c_void, size: usize, flags: ::core::ffi::c_uint) -> hipError_t;
 }
 unsafe extern "C" {
+    pub fn hipHostGetDevicePointer(
+        devPtr: *mut *mut ::core::ffi::c_void,
+        hstPtr: *mut ::core::ffi::c_void,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
+}
+unsafe extern "C" {
     pub fn hipHostRegister(
         hostPtr: *mut ::core::ffi::c_void,
         sizeBytes: usize,
@@ -380,5 +457,33 @@ unsafe extern "C" {
         srcDevice: ::core::ffi::c_int,
         sizeBytes: usize,
         stream: hipStream_t,
+    ) -> hipError_t;
+}
+unsafe extern "C" {
+    pub fn hipModuleUnload(module: hipModule_t) -> hipError_t;
+}
+unsafe extern "C" {
+    pub fn hipModuleGetFunction(
+        function: *mut hipFunction_t,
+        module: hipModule_t,
+        kname: *const ::core::ffi::c_char,
+    ) -> hipError_t;
+}
+unsafe extern "C" {
+    pub fn hipModuleLoadData(module: *mut hipModule_t, image: *const ::core::ffi::c_void) -> hipError_t;
+}
+unsafe extern "C" {
+    pub fn hipModuleLaunchKernel(
+        f: hipFunction_t,
+        gridDimX: ::core::ffi::c_uint,
+        gridDimY: ::core::ffi::c_uint,
+        gridDimZ: ::core::ffi::c_uint,
+        blockDimX: ::core::ffi::c_uint,
+        blockDimY: ::core::ffi::c_uint,
+        blockDimZ: ::core::ffi::c_uint,
+        sharedMemBytes: ::core::ffi::c_uint,
+        stream: hipStream_t,
+        kernelParams: *mut *mut ::core::ffi::c_void,
+        extra: *mut *mut ::core::ffi::c_void,
     ) -> hipError_t;
 }

@@ -19,6 +19,7 @@ use crate::bindings::{
     hipEvent_t, hipEventDefault, hipHostMallocNumaUser, hipHostMallocPortable, hipHostRegisterPortable,
     hipMallocSignalMemory, hipStream_t, hipStreamNonBlocking, hipStreamWaitValueGte,
 };
+use crate::kernels::Kernels;
 use crate::{NO_DEVICE, absence, partition};
 
 /// The size of signal memory, and the only one that hipExtMallocWithFlags lends.
@@ -41,7 +42,7 @@ unsafe impl Driver for Api {
     type Event = hipEvent_t;
     type Address = hipDeviceptr_t;
     type SpinKernel = Infallible;
-    type Kernels = Infallible;
+    type Kernels = Kernels;
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.
@@ -282,7 +283,8 @@ unsafe impl Driver for Api {
     }
 
     fn spin_kernel_load(&self) -> Result<Infallible, DeviceError> {
-        Err(no_kernel("a kernel that spins"))
+        let reason = "numabench has no such kernel for HIP, whose streams wait for a word since ROCm 4.4".to_owned();
+        Err(DeviceError::Unsupported { what: "a kernel that spins", reason })
     }
 
     unsafe fn spin_kernel_launch(
@@ -305,8 +307,8 @@ unsafe impl Driver for Api {
     }
 
     unsafe fn host_on_device(&self, address: *mut c_void) -> Result<hipDeviceptr_t, CallError> {
-        // Unified addresses: pinned memory has one address for host and device.
-        Ok(address)
+        // SAFETY: the caller's memory; the out-parameter is valid to write; the flags must be 0.
+        given(ptr::null_mut(), |on_device| unsafe { self.host_get_device_pointer(on_device, address, 0) })
     }
 
     fn can_reach(&self, device: hipDevice_t, other: hipDevice_t) -> Result<bool, CallError> {
@@ -332,27 +334,25 @@ unsafe impl Driver for Api {
         unsafe { self.memcpy_peer_async(to.0, to.1, from.0, from.1, len, stream) }
     }
 
-    fn kernels_load(&self) -> Result<Infallible, DeviceError> {
-        Err(no_kernel("running a kernel"))
+    fn kernels_load(&self) -> Result<Kernels, DeviceError> {
+        Kernels::load(self)
     }
 
     unsafe fn kernel_launch(
         &self,
-        kernels: &Infallible,
-        _kernel: Kernel,
-        _threads: u64,
-        _stream: Option<hipStream_t>,
-        _parameters: &mut [u64],
+        kernels: &Kernels,
+        kernel: Kernel,
+        threads: u64,
+        stream: Option<hipStream_t>,
+        words: &mut [u64],
     ) -> Result<(), CallError> {
-        match *kernels {}
+        let stream = stream.unwrap_or(ptr::null_mut());
+        // SAFETY: the caller's word.
+        unsafe { kernels.launch(self, kernel, threads, stream, words) }
     }
 
-    unsafe fn kernels_unload(&self, kernels: &Infallible) -> Result<(), CallError> {
-        match *kernels {}
+    unsafe fn kernels_unload(&self, kernels: &Kernels) -> Result<(), CallError> {
+        // SAFETY: the caller's word.
+        unsafe { kernels.unload(self) }
     }
-}
-
-fn no_kernel(what: &'static str) -> DeviceError {
-    let reason = "numabench has no kernel for HIP, as it would need hiprtc to compile it".to_owned();
-    DeviceError::Unsupported { what, reason }
 }

@@ -2,8 +2,8 @@
 //! `LD_LIBRARY_PATH` when a process starts.
 //!
 //! The stand-ins are the workspace's `tests/fake-driver`, whole or without some of its functions. What runs are the crate's examples:
-//! `hip_probe` lists devices, `hip_conformance` runs the device contract's checks. ROCm's own library is used where this machine has
-//! one.
+//! `hip_probe` lists devices, `hip_conformance` runs the device contract's checks, `hip_kernels` compiles the kernels. ROCm's own library is used
+//! where this machine has one.
 
 #![allow(clippy::print_stderr, reason = "a test that skips something says so")]
 
@@ -153,6 +153,35 @@ fn rocms_own_library_without_a_gpu_shows_no_device_and_ends_with_77() {
     assert!(errors.is_empty(), "{errors}");
 }
 
+#[test]
+fn rocms_own_compiler_takes_the_kernels_for_each_architecture_that_it_knows() {
+    let output = run("hip_kernels", &["gfx906", "gfx908", "gfx90a"], None, &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.code() == Some(77) {
+        eprintln!("SKIPPED ROCm's own library: this machine has none (Debian: libamdhip64-5)");
+        return;
+    }
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text.matches(" bytes of code in ").count(), 3, "{text}");
+}
+
+#[test]
+fn a_compiler_that_refuses_the_source_is_quoted_and_one_that_is_missing_too() {
+    let told = |library: &Path, faults: &str| {
+        let output = run("hip_kernels", &["gfx90a"], Some(library), &[("FAKE_FAULTS", faults)]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, text) = told(&fake(), "");
+    assert!(code == Some(0) && text.starts_with("gfx90a: ") && text.contains(" bytes of code in "), "{text}");
+    let (code, text) = told(&fake(), "fail hiprtcCompileProgram * 6");
+    assert_eq!(
+        (code, &*text),
+        (Some(1), "gfx90a: hiprtcCompileProgram failed with code 6 (HIPRTC_ERROR_COMPILATION)\n")
+    );
+    let (code, text) = told(&lacking(&["hiprtcGetCode"]), "");
+    assert!(code == Some(77) && text.starts_with("no libhiprtc.so could be loaded: "), "{text}");
+}
+
 /// What `hip_conformance` prints when nothing failed and the driver got everything back.
 fn conforms(latch: &str, library: &Path, told: &[(&str, &str)]) -> String {
     conforms_in(&[latch], library, told)
@@ -166,15 +195,38 @@ fn conforms_in(asked: &[&str], library: &Path, told: &[(&str, &str)]) -> String 
     text.into_owned()
 }
 
+/// Two devices that reach each other's memory.
+const REACH: &str = "device 0000:05:00.0; peers 1; device 0000:c1:00.0; peers 0";
+
 #[test]
 fn the_contract_is_kept_with_the_stream_memory_wait() {
-    let text = conforms("stream-wait", &fake(), &[]);
+    let text = conforms("stream-wait", &fake(), &[("FAKE_DEVICES", REACH)]);
     assert!(text.contains("kind: Hip") && text.contains("simulated: Some("), "{text}");
     assert!(text.contains("latch: StreamWait"), "{text}");
     let skipped: Vec<&str> = text.lines().filter(|line| line.starts_with("skipped")).collect();
-    let is_absent = |line: &str| line.ends_with("there is a latch") || line.contains("numabench has no kernel for HIP");
-    assert!(skipped.iter().all(|line| is_absent(line)) && skipped.len() == 2 * 11, "{skipped:#?}");
-    assert!(text.contains("patterns: Err(\"numabench has no kernel for HIP"));
+    let is_absent = |line: &&str| ["there are patterns", "there is a latch"].iter().any(|why| line.ends_with(why));
+    assert!(skipped.iter().all(is_absent) && skipped.len() == 2 * 2, "{skipped:#?}");
+    assert!(text.contains("patterns: Ok(())") && text.contains("loads: Ok(())"), "{text}");
+}
+
+#[test]
+fn without_kernels_the_contract_is_kept_by_the_cpu_and_the_reason_is_the_compilers() {
+    let lost = "fail hiprtcCompileProgram * 11";
+    let missing = lacking(&["hiprtcCreateProgram"]);
+    let cases = [
+        (fake(), lost, "hiprtcCompileProgram failed with code 11 (Invalid HIPRTC error code)"),
+        (fake(), "fail hiprtcGetCode * 4", "hiprtcGetCode failed with code 4 (HIPRTC_ERROR_INVALID_PROGRAM)"),
+        (fake(), "fail hipModuleLoadData * 209", "hipModuleLoadData failed with code 209"),
+        (fake(), "fail hipModuleGetFunction * 500", "hipModuleGetFunction failed with code 500"),
+        (missing, "", "no libhiprtc.so could be loaded: libhiprtc.so.7: cannot open shared object file"),
+        (fake(), "patterns fill-wrong", "the device fills other bytes than the host"),
+    ];
+    for (library, faults, why) in cases {
+        let text = conforms("stream-wait", &library, &[("FAKE_FAULTS", faults)]);
+        assert!(text.contains(&format!("patterns: Err(\"{why}")), "{why}: {text}");
+        let skipped = text.lines().filter(|line| line.starts_with("skipped") && line.contains(why)).count();
+        assert_eq!(skipped, 2 * 10, "{why}: {text}");
+    }
 }
 
 #[test]
@@ -187,7 +239,7 @@ fn without_what_a_latch_needs_there_is_none_and_the_reason_names_it() {
     for missing in ["hipStreamWaitValue32", "hipExtMallocWithFlags"] {
         let text = conforms("auto", &lacking(&[missing]), &[]);
         let reason = format!("the stream-memory wait: the driver library has no {missing}");
-        assert!(text.contains(&reason) && text.contains("no kernel for HIP"), "{missing}: {text}");
+        assert!(text.contains(&reason) && text.contains("no such kernel for HIP"), "{missing}: {text}");
     }
 }
 

@@ -50,13 +50,13 @@ fn device(number: c_int) -> Answer<&'static Device> {
 }
 
 /// Does a call on the thread's device, which is the first until it says otherwise.
-fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int {
+pub fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int {
     choose_device();
     context::on_device(call, act)
 }
 
 /// The same of a call that gives something back.
-fn giving_back(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
+pub fn giving_back(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
     choose_device();
     context::giving_back(call, act)
 }
@@ -199,6 +199,14 @@ extern "C" fn hipSetDevice(number: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn hipGetDevice(number: *mut c_int) -> c_int {
+    on_device("hipGetDevice", |device| {
+        let at = visible().iter().position(|place| *place == device).ok_or(INVALID_DEVICE);
+        give(number, at.map(|at| at as c_int))
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> c_int {
     on_device("hipMemGetInfo", |device| {
         let info = memory::info(device);
@@ -243,6 +251,13 @@ extern "C" fn hipHostMalloc(address: *mut usize, len: usize, flags: c_uint) -> c
 #[unsafe(no_mangle)]
 extern "C" fn hipHostFree(address: usize) -> c_int {
     giving_back("hipHostFree", || memory::free_host(address))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostGetDevicePointer(to: *mut usize, address: usize, flags: c_uint) -> c_int {
+    on_device("hipHostGetDevicePointer", |_| {
+        give(to, if flags == 0 && memory::is_pinned(address, 1) { Ok(address) } else { Err(INVALID_VALUE) })
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -53,7 +53,7 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
     let has = |entry: &str| text.contains(&format!(".visible .entry {entry}(")) && text.trim_end().ends_with('}');
     let module = match () {
         () if has("numabench_hold") => SPIN,
-        () if has("numabench_fill") && has("numabench_compare") => KERNELS,
+        () if ["fill", "compare", "copy", "chase"].iter().all(|kernel| has(&format!("numabench_{kernel}"))) => KERNELS,
         () => return Err(INVALID_IMAGE),
     };
     memory::OBJECTS.fetch_add(1, Ordering::AcqRel);

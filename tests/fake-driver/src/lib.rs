@@ -1,6 +1,6 @@
 //! A GPU driver of threads and heap memory: `libcuda.so.1`, `libnvidia-ml.so.1` and `libamdhip64.so` in one library, for machines without a GPU.
 //!
-//! `cuda` and `hip` are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
+//! `cuda` and `hip` (with `hiprtc`, its kernels) are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
 //! nothing else. What they do is done once: `devices` (described by a file), `context` (which device a thread uses, and whether
 //! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits for), `pattern`
 //! (those that fill and compare), `chase` (that which follows loads). `nvml` is what the management library says of the same devices. `faults` says what
@@ -42,6 +42,7 @@ mod event;
 mod faults;
 mod flow;
 mod hip;
+mod hiprtc;
 mod hold;
 mod memory;
 mod nvml;

@@ -76,19 +76,26 @@ functions! {
     event_record: c"cuEventRecord" (usize, usize);
     event_query: c"cuEventQuery" (usize);
     event_elapsed: c"cuEventElapsedTime" (*mut f32, usize, usize);
+    module_load: c"cuModuleLoadData" (*mut usize, *const c_void);
+    module_unload: c"cuModuleUnload" (usize);
+    module_function: c"cuModuleGetFunction" (*mut usize, usize, *const c_char);
+    launch: c"cuLaunchKernel"
+        (usize, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, usize, *mut *mut c_void, *mut *mut c_void);
 }
 
-fn found(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+/// An address of a library that was opened.
+pub fn found(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     let address = unsafe { dlsym(library, name.as_ptr()) };
     (!address.is_null()).then_some(address)
+}
+
+/// A library by the first of these names that opens. Never closed.
+pub fn open(names: &[&CStr]) -> Option<*mut c_void> {
+    names.iter().map(|name| unsafe { dlopen(name.as_ptr(), RTLD_NOW) }).find(|library| !library.is_null())
 }
 
 /// The driver of this machine; `None` where there is none. Never closed.
 pub fn driver() -> Option<&'static Driver> {
     static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
-    let open = || {
-        let library = unsafe { dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW) };
-        if library.is_null() { None } else { unsafe { Driver::load(library) } }
-    };
-    DRIVER.get_or_init(open).as_ref()
+    DRIVER.get_or_init(|| unsafe { Driver::load(open(&[c"libcuda.so.1"])?) }).as_ref()
 }

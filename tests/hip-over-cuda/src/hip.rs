@@ -31,7 +31,7 @@ fn with(call: impl FnOnce(&Driver) -> c_int) -> c_int {
 }
 
 /// The same on the thread's device, which is the first until it chooses another.
-fn on_device(call: impl FnOnce(&Driver) -> c_int) -> c_int {
+pub fn on_device(call: impl FnOnce(&Driver) -> c_int) -> c_int {
     if CURRENT.get().is_none() {
         let code = hipSetDevice(0);
         if code != 0 {
@@ -179,6 +179,14 @@ extern "C" fn hipSetDevice(number: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn hipGetDevice(to: *mut c_int) -> c_int {
+    on_device(|_| {
+        unsafe { to.write(CURRENT.get().unwrap_or(0)) };
+        0
+    })
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> c_int {
     on_device(|driver| unsafe { (driver.mem_info)(free, total) })
 }
@@ -214,6 +222,11 @@ unsafe extern "C" fn hipHostMalloc(to: *mut usize, len: usize, flags: c_uint) ->
 #[unsafe(no_mangle)]
 extern "C" fn hipHostFree(address: usize) -> c_int {
     on_device(|driver| unsafe { (driver.host_free)(address) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hipHostGetDevicePointer(to: *mut u64, address: usize, flags: c_uint) -> c_int {
+    on_device(|driver| unsafe { (driver.host_device_pointer)(to, address, flags) })
 }
 
 #[unsafe(no_mangle)]

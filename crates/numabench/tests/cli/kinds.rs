@@ -23,6 +23,10 @@ pub struct Kind {
     pub required: &'static [&'static str],
 }
 
+/// A fault that leaves a HIP without kernels, and what is then said of it.
+pub const NO_COMPILER: &str = "fail hiprtcCompileProgram * 11";
+pub const NO_KERNEL: &str = "hiprtcCompileProgram failed with code 11";
+
 const CUDA: Kind = Kind {
     name: "cuda",
     driver: Driver::Cuda,

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::driver::{self, Driver};
+use crate::kinds::{self, Kind};
 use crate::processors::allowed;
 use crate::proof::{self, list, number, text};
 use crate::run::{BINARY, Done, Ended, end, run, skipped, with_driver};
@@ -14,16 +14,15 @@ use crate::run::{BINARY, Done, Ended, end, run, skipped, with_driver};
 const DEVICES: &str = "node 0 0-1023; device 0000:05:00.0; host-node 0; loads 700ns 1100ns; \
     device 0000:06:00.0; host-node 1; loads 700ns 1100ns";
 
-fn described(driver: Driver, backend: &str, faults: &str) -> Result<Ended, Box<dyn std::error::Error>> {
-    let folder = driver::stand_in(driver)?;
+fn described(kind: &Kind, faults: &str) -> Result<Ended, Box<dyn std::error::Error>> {
     let told = [
         ("FAKE_DEVICES", DEVICES.to_owned()),
         ("FAKE_PUS", "seen".to_owned()),
         ("FAKE_FAULTS", faults.to_owned()),
-        ("LD_PRELOAD", folder.join(driver.library()).display().to_string()),
+        ("LD_PRELOAD", kind.library()?),
     ];
     let args = ["--rows", "node", "--range", "4MiB", "--json", "-"];
-    Ok(end(with_driver(&folder).args(["latency", "--backend", backend]).envs(told), args))
+    Ok(end(with_driver(&kind.folder()?).args(["latency", "--backend", kind.name]).envs(told), args))
 }
 
 /// The results of the only case, those of the first row.
@@ -33,44 +32,50 @@ fn outcomes(document: &Value) -> Vec<&Value> {
 
 #[test]
 fn each_gpus_load_takes_what_its_way_to_the_memory_takes() -> Done {
-    let ended = described(Driver::Cuda, "cuda", "")?;
-    let document = proof::document(&ended)?;
-    assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
-    let (case, found) = (&document["cases"][0], outcomes(&document));
-    assert_eq!((text(case, "/direction"), number(case, "/range_bytes")), ("load", 4 << 20));
-    assert_eq!(text(case, "/timing"), "device");
-    assert_eq!(found.len(), 2 * list(&document, "/matrices/0/rows").len(), "{found:#?}");
-    for (outcome, ns) in found.iter().zip([700.0, 1100.0]) {
-        let median = outcome["summary"]["median_ns"].as_f64().ok_or("no time")?;
-        assert!((median / ns - 1.0).abs() < 0.01, "{median} ns, not {ns}");
+    for kind in kinds::all() {
+        let ended = described(&kind, "")?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let (case, found) = (&document["cases"][0], outcomes(&document));
+        assert_eq!((text(case, "/direction"), number(case, "/range_bytes")), ("load", 4 << 20));
+        assert_eq!(text(case, "/timing"), "device");
+        assert_eq!(found.len(), 2 * list(&document, "/matrices/0/rows").len(), "{found:#?}");
+        for (outcome, ns) in found.iter().zip([700.0, 1100.0]) {
+            let median = outcome["summary"]["median_ns"].as_f64().ok_or("no time")?;
+            assert!((median / ns - 1.0).abs() < 0.01, "{median} ns, not {ns}");
+        }
+        let loads = list(case, "/ranks").iter().all(|rank| rank["verification"]["checked"] == true);
+        assert!(loads, "{case:#}");
+        assert!(text(&document, "/platform/simulated").contains("fake driver"), "{}", document["platform"]);
     }
-    let loads = list(case, "/ranks").iter().all(|rank| rank["verification"]["checked"] == true);
-    assert!(loads, "{case:#}");
-    assert!(text(&document, "/platform/simulated").contains("fake driver"), "{}", document["platform"]);
     Ok(())
 }
 
 #[test]
 fn loads_that_were_not_all_made_are_no_number() -> Done {
-    let ended = described(Driver::Cuda, "cuda", "kernels chase-stops")?;
-    let document = proof::document(&ended)?;
-    for outcome in outcomes(&document) {
-        assert_eq!(text(outcome, "/status"), "invalid", "{outcome}");
-        assert!(text(outcome, "/reason").contains("loads the device is at load"), "{outcome}");
+    for kind in kinds::all() {
+        let ended = described(&kind, "kernels chase-stops")?;
+        let document = proof::document(&ended)?;
+        for outcome in outcomes(&document) {
+            assert_eq!(text(outcome, "/status"), "invalid", "{outcome}");
+            assert!(text(outcome, "/reason").contains("loads the device is at load"), "{outcome}");
+        }
+        assert_ne!(ended.code, Some(0));
     }
-    assert_ne!(ended.code, Some(0));
     Ok(())
 }
 
 #[test]
 fn a_gpu_that_runs_no_kernel_is_skipped_with_the_reason() -> Done {
-    let ended = described(Driver::Hip, "hip", "")?;
-    let document = proof::document(&ended)?;
-    for outcome in outcomes(&document) {
-        assert_eq!(text(outcome, "/status"), "skipped", "{outcome}");
-        assert!(text(outcome, "/reason").contains("numabench has no kernel for HIP"), "{outcome}");
+    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+        let ended = described(kind, kinds::NO_COMPILER)?;
+        let document = proof::document(&ended)?;
+        for outcome in outcomes(&document) {
+            assert_eq!(text(outcome, "/status"), "skipped", "{outcome}");
+            assert!(text(outcome, "/reason").contains(kinds::NO_KERNEL), "{outcome}");
+        }
+        assert_ne!(ended.code, Some(0));
     }
-    assert_ne!(ended.code, Some(0));
     Ok(())
 }
 

@@ -145,7 +145,7 @@ fn loads(document: &Value) -> Vec<&Value> {
 
 #[test]
 fn the_latency_of_loads_stands_beside_the_copies_in_the_same_places() -> Done {
-    for kind in kinds::all().iter().filter(|kind| kind.name == "cuda") {
+    for kind in &kinds::all() {
         let document = proof::document(&with_latency(kind, "", &["--json", "-"])?)?;
         assert_eq!(document["status"], "complete", "{}", document["status_reason"]);
         let (rows, columns) = (list(&document, "/matrices/0/rows").len(), 2);
@@ -177,7 +177,7 @@ fn the_latency_of_loads_stands_beside_the_copies_in_the_same_places() -> Done {
 
 #[test]
 fn loads_that_were_not_all_made_are_no_number_and_the_copies_are() -> Done {
-    for kind in kinds::all().iter().filter(|kind| kind.name == "cuda") {
+    for kind in &kinds::all() {
         let ended = with_latency(kind, "kernels chase-stops", &["--json", "-"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(3), "{}", document["status_reason"]);
@@ -190,9 +190,9 @@ fn loads_that_were_not_all_made_are_no_number_and_the_copies_are() -> Done {
 
 #[test]
 fn where_no_kernel_can_be_loaded_the_missing_latency_is_said_once() -> Done {
-    const WHY: &str = "numabench has no kernel for HIP";
+    const WHY: &str = kinds::NO_KERNEL;
     for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
-        let ended = with_latency(kind, "", &["--json", "-"])?;
+        let ended = with_latency(kind, kinds::NO_COMPILER, &["--json", "-"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(3), "what was asked for is missing: {}", document["status_reason"]);
         for result in loads(&document) {
@@ -202,7 +202,7 @@ fn where_no_kernel_can_be_loaded_the_missing_latency_is_said_once() -> Done {
         let said = list(&document, "/verdict").iter().filter_map(Value::as_str).filter(|said| said.contains(WHY));
         let said: Vec<&str> = said.collect();
         assert!(matches!(said[..], [one] if one.starts_with("load latency: no figure (skipped: ")), "{said:?}");
-        let shown = with_latency(kind, "", &[])?.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = with_latency(kind, kinds::NO_COMPILER, &[])?.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(shown.matches(&format!("every cell skipped: {WHY}")).count(), 1, "{shown}");
         assert!(shown.contains("H2D, 1 MiB"), "{shown}");
     }

@@ -5,7 +5,7 @@ use super::words::way;
 use crate::Document;
 use crate::matrix::Matrix;
 
-/// The sentences: `load latency: no figure (skipped: numabench has no kernel for HIP).`
+/// The sentences: `load latency: no figure (skipped: no libhiprtc.so could be loaded).`
 pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
     let of = |plane: Plane| {
         let why = matrix.why_none(document, &plane)?;

@@ -1,0 +1,110 @@
+//! The kernels (`kernels.hip`): compiled for a kind of device when the first of that kind is opened, loaded for each.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use backend_gpu::{Kernel, given, parameters};
+use device::{CallError, DeviceError};
+
+use crate::api::Api;
+use crate::bindings::{hipFunction_t, hipModule_t, hipStream_t};
+use crate::compiler::Compiler;
+
+/// What is compiled, ending with its only zero byte.
+pub(crate) const SOURCE: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("kernels.hip"), "\0").as_bytes())
+{
+    Ok(source) => source,
+    Err(_) => panic!("the source ends with its only zero byte"),
+};
+
+/// Code by the name of the devices that it is for: those of a node are mostly alike, and compiling takes a good part of a second.
+static COMPILED: Mutex<Vec<(String, Vec<u8>)>> = Mutex::new(Vec::new());
+
+/// The loaded kernels.
+pub struct Kernels {
+    module: hipModule_t,
+    /// In the order of [`Kernel`].
+    functions: [hipFunction_t; 4],
+}
+
+impl Kernels {
+    /// Compiles them for the current device, unless that was done for one of its name, and loads them.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where they cannot be compiled, or the call that failed.
+    pub(crate) fn load(api: &Api) -> Result<Self, DeviceError> {
+        let name = current_name(api)?;
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, code)) = compiled.iter().find(|(of, _)| *of == name) {
+            return Ok(Self::of(api, code)?);
+        }
+        let code = Compiler::find(api.library).and_then(|compiler| compiler.compile(SOURCE, &[]));
+        let code = code.map_err(|reason| DeviceError::Unsupported { what: "running a kernel", reason })?;
+        let loaded = Self::of(api, &code)?;
+        compiled.push((name, code));
+        Ok(loaded)
+    }
+
+    fn of(api: &Api, code: &[u8]) -> Result<Self, CallError> {
+        // SAFETY: code that the compiler gave whole; the out-parameter is valid to write.
+        let module = given(ptr::null_mut(), |module| unsafe { api.module_load_data(module, code.as_ptr().cast()) })?;
+        let mut loaded = Self { module, functions: [ptr::null_mut(); 4] };
+        for (function, kernel) in loaded.functions.iter_mut().zip(Kernel::ALL) {
+            // SAFETY: the module was just loaded; the name ends with a zero byte; `function` is valid to write.
+            if let Err(error) = unsafe { api.module_get_function(function, module, kernel.name().as_ptr()) } {
+                // SAFETY: loaded above, and nothing of it runs.
+                let _ = unsafe { loaded.unload(api) };
+                return Err(error);
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// Queues one on a stream; null is the default stream.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`backend_gpu::Driver::kernel_launch`].
+    pub(crate) unsafe fn launch(
+        &self,
+        api: &Api,
+        kernel: Kernel,
+        threads: u64,
+        stream: hipStream_t,
+        words: &mut [u64],
+    ) -> Result<(), CallError> {
+        let (function, grid, mut given) = (self.functions[kernel as usize], kernel.grid(threads), parameters(words));
+        // SAFETY: each kernel takes words only, as many as the caller gives; the driver copies them before it returns. The rest is the caller's word.
+        unsafe {
+            let (given, extra) = (given.as_mut_ptr(), ptr::null_mut());
+            api.module_launch_kernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, given, extra)
+        }
+    }
+
+    /// Unloads them.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// Once, with the device current on which they were loaded, and nothing of them runs any more.
+    pub(crate) unsafe fn unload(&self, api: &Api) -> Result<(), CallError> {
+        // SAFETY: the caller's word.
+        unsafe { api.module_unload(self.module) }
+    }
+}
+
+/// The name of the calling thread's device.
+fn current_name(api: &Api) -> Result<String, CallError> {
+    let mut text = [0; 256];
+    // SAFETY: the out-parameters are valid to write, the second for as many bytes as are said.
+    unsafe {
+        let device = given(0, |device| api.get_device(device))?;
+        api.device_get_name(text.as_mut_ptr(), text.len() as c_int, device)?;
+    }
+    let bytes = text.map(c_char::cast_unsigned);
+    Ok(CStr::from_bytes_until_nul(&bytes).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
+}
