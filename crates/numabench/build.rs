@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 fn main() {
     println!("cargo::rerun-if-env-changed=NUMABENCH_COMMIT");
@@ -32,9 +33,9 @@ fn date() -> Option<String> {
 fn of_checkout() -> Option<String> {
     // In a folder below somebody else's repository (a home under git) this file is not one of the repository's.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
-    // What the binary is made of: its own sources and all crates', whose change makes cargo ask again, as a new commit does.
-    let sources = ["../../Cargo.toml", "../../Cargo.lock", "../../crates"];
-    for path in sources {
+    // What the binary is made of, whose change makes cargo ask again, as a new commit does.
+    let sources = sources().ok()?;
+    for path in &sources {
         println!("cargo::rerun-if-changed={path}");
     }
     for file in ["HEAD", "logs/HEAD"] {
@@ -44,8 +45,24 @@ fn of_checkout() -> Option<String> {
         }
     }
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let differs = git(&[&["status", "--porcelain", "--"][..], &sources].concat())?;
+    let paths: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let differs = git(&[&["status", "--porcelain", "--"][..], &paths].concat())?;
     Some(if differs.is_empty() { commit } else { format!("{commit}+") })
+}
+
+/// The workspace's files and each crate's, its tests and examples left out. No crate's folder by itself: what a test writes there for a moment would be a change.
+fn sources() -> io::Result<Vec<String>> {
+    let mut sources = ["../../Cargo.toml", "../../Cargo.lock"].map(str::to_owned).to_vec();
+    for folder in fs::read_dir("../../crates")? {
+        for entry in fs::read_dir(folder?.path())? {
+            let path = entry?.path();
+            if !["tests", "examples", "benches"].iter().any(|name| path.ends_with(name)) {
+                sources.push(path.display().to_string());
+            }
+        }
+    }
+    sources.sort();
+    Ok(sources)
 }
 
 fn git(words: &[&str]) -> Option<String> {
@@ -60,7 +77,7 @@ fn answer(command: &mut Command) -> Option<String> {
 /// What `cargo package` noted: `{"git": {"sha1": "…", "dirty": true}, …}`.
 fn of_package() -> Option<String> {
     let file = ".cargo_vcs_info.json";
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = fs::read_to_string(file).ok()?;
     println!("cargo::rerun-if-changed={file}");
     let (_, after) = text.split_once("\"sha1\": \"")?;
     let commit: String = after.chars().take_while(char::is_ascii_hexdigit).take(12).collect();

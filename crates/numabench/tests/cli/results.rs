@@ -288,7 +288,8 @@ fn an_mpi_document_is_compared_exported_and_shown() -> Done {
     let file = folder.path().join("mpi.html").display().to_string();
     run(&["report", &path("mpi-1.0-aware.json"), "-o", &file]).well();
     assert!(fs::read_to_string(file)?.contains("Operations that device memory was given to"));
-    run(&["baseline", &path("mpi-1.0-aware.json"), "-o", "x.json"])
+    let baseline = folder.path().join("baseline.json").display().to_string();
+    run(&["baseline", &path("mpi-1.0-aware.json"), "-o", &baseline])
         .refused(2, &["of kind MPI", "numabench pingpong --json"]);
     Ok(())
 }
