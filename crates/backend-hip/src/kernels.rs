@@ -18,8 +18,11 @@ pub(crate) const SOURCE: &CStr = match CStr::from_bytes_with_nul(concat!(include
     Err(_) => panic!("the source ends with its only zero byte"),
 };
 
-/// Code by the name of the devices that it is for: those of a node are mostly alike, and compiling takes a good part of a second.
-static COMPILED: Mutex<Vec<(String, Vec<u8>)>> = Mutex::new(Vec::new());
+/// Code, or why there is none.
+type Code = Result<Vec<u8>, String>;
+
+/// By the name of the devices that it is for: those of a node are mostly alike, and compiling takes 0.2 s.
+static COMPILED: Mutex<Vec<(String, Code)>> = Mutex::new(Vec::new());
 
 /// The loaded kernels.
 pub struct Kernels {
@@ -36,14 +39,14 @@ impl Kernels {
     pub(crate) fn load(api: &Api) -> Result<Self, DeviceError> {
         let name = current_name(api)?;
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, code)) = compiled.iter().find(|(of, _)| *of == name) {
-            return Ok(Self::of(api, code)?);
-        }
-        let code = Compiler::find(api.library).and_then(|compiler| compiler.compile(SOURCE, &[]));
+        let known = compiled.iter().find_map(|(of, code)| (*of == name).then(|| code.clone()));
+        let code = known.unwrap_or_else(|| {
+            let code = Compiler::find(api.library).and_then(|compiler| compiler.compile(SOURCE, &[]));
+            compiled.push((name, code.clone()));
+            code
+        });
         let code = code.map_err(|reason| DeviceError::Unsupported { what: "running a kernel", reason })?;
-        let loaded = Self::of(api, &code)?;
-        compiled.push((name, code));
-        Ok(loaded)
+        Ok(Self::of(api, &code)?)
     }
 
     fn of(api: &Api, code: &[u8]) -> Result<Self, CallError> {

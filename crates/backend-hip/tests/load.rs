@@ -195,6 +195,20 @@ fn conforms_in(asked: &[&str], library: &Path, told: &[(&str, &str)]) -> String 
     text.into_owned()
 }
 
+#[test]
+fn the_kernels_are_compiled_once_for_all_devices_of_a_name_even_in_vain() {
+    for faults in ["", "fail hiprtcCompileProgram * 11"] {
+        let folder = folder();
+        let calls = folder.path().join("calls");
+        let told = [("FAKE_CALLS", calls.to_str().expect("a name of letters")), ("FAKE_FAULTS", faults)];
+        conforms_in(&["none", "check=opened"], &fake(), &told);
+        let counted = fs::read_to_string(calls).expect("what was called");
+        let count = |call: &str| counted.lines().find_map(|line| line.strip_prefix(call)?.trim().parse::<u32>().ok());
+        assert!(count("hipGetDevice ").is_some_and(|opened| opened > 2), "{counted}");
+        assert_eq!(count("hiprtcCompileProgram "), Some(1), "{counted}");
+    }
+}
+
 /// Two devices that reach each other's memory.
 const REACH: &str = "device 0000:05:00.0; peers 1; device 0000:c1:00.0; peers 0";
 
