@@ -3,11 +3,10 @@
 //!
 //! Exit code 1 when one does not compile, 77 when there is no such compiler here.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, io};
-
-use std::io::Write;
 
 fn main() -> io::Result<ExitCode> {
     let mut out = io::stdout().lock();

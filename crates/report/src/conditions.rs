@@ -19,7 +19,7 @@ pub struct Conditions {
     pub readings: u32,
     /// For how long something held its clocks down; one entry for each limit that the driver counts.
     pub held_back: Vec<HeldBack>,
-    /// The clock of its multiprocessors, as read.
+    /// The clock of its multiprocessors, as read; of several dies the slowest's.
     pub sm_clock_mhz: Option<ClockRange>,
     /// The clock of its memory, as read.
     pub memory_clock_mhz: Option<ClockRange>,
@@ -40,7 +40,7 @@ pub struct HeldBack {
     pub ns: u64,
 }
 
-/// What holds clocks down, by NVML's policies.
+/// What holds clocks down: NVML's policies, and the throttlers of AMD's firmware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -50,7 +50,7 @@ pub enum Limit {
     Thermal,
     /// GPUs of one group run at the clock of the slowest.
     SyncBoost,
-    /// The board draws as much as it may.
+    /// The board draws as much as it may, or asks for it (PROCHOT).
     Board,
     /// Its voltage.
     Reliability,

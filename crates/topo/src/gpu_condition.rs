@@ -1,41 +1,24 @@
 //! What a GPU is under while something is measured on it: its link, what holds its clocks down, who else computes on it.
 //!
 //! [`GpuWatch`] reads it from time to time and [`GpuConditions`] is what was seen since the first reading, so that what happened between two
-//! readings is not missed where the driver counts it. The link is sysfs's, the rest NVML's. AMD GPUs have counters of another kind
-//! (`gpu_metrics`), which are not read.
+//! readings is not missed where the driver counts it. The link is sysfs's; the rest is NVML's, or on AMD GPUs `gpu_metrics`' and amdkfd's.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
+use crate::counted::Counted;
+pub use crate::counted::Limit;
+use crate::fs_root::FsRoot;
 use crate::gpu_class;
+use crate::gpu_metrics::GpuMetrics;
 use crate::link;
 use crate::model::Link;
-use crate::nvml::{Counted, Counter};
+use crate::nvml;
 
-/// Readings of NVML take at most this part of the time.
+/// Readings of the driver take at most this part of the time.
 const SHARE: u32 = 25;
-
-/// What holds a GPU's clocks down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Limit {
-    /// It draws as much power as it may.
-    Power,
-    /// It is as hot as it may be.
-    Thermal,
-    /// GPUs of one group run at the clock of the slowest.
-    SyncBoost,
-    /// The board draws as much as it may.
-    Board,
-    /// Its voltage.
-    Reliability,
-}
-
-impl Limit {
-    /// All, in the order in which they are counted.
-    pub const ALL: [Self; 5] = [Self::Power, Self::Thermal, Self::SyncBoost, Self::Board, Self::Reliability];
-}
 
 /// What was seen of a GPU from the first reading to the last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,13 +36,15 @@ pub struct GpuConditions {
 /// What the driver counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedConditions {
+    /// Who counted.
+    pub source: String,
     /// From the first reading to the last, ns.
     pub elapsed_ns: u64,
     /// How often it was read.
     pub readings: u32,
     /// For how long each limit held the clocks down meanwhile, ns; those that this GPU counts.
     pub held_ns: Vec<(Limit, u64)>,
-    /// The lowest and the highest clock of the multiprocessors that was read, MHz.
+    /// The lowest and the highest clock of the multiprocessors that was read, MHz; of several dies the slowest's.
     pub sm_mhz: Option<(u32, u32)>,
     /// The same of its memory.
     pub memory_mhz: Option<(u32, u32)>,
@@ -71,6 +56,7 @@ pub struct CountedConditions {
 
 /// A GPU that is read from time to time.
 pub struct GpuWatch {
+    root: FsRoot,
     counter: Option<Counter>,
     first: Counted,
     began: Instant,
@@ -79,29 +65,57 @@ pub struct GpuWatch {
     seen: GpuConditions,
 }
 
+/// Who counts.
+enum Counter {
+    Nvml(Box<nvml::Counter>),
+    Metrics(GpuMetrics),
+}
+
+impl Counter {
+    fn source(&self) -> String {
+        match self {
+            Self::Nvml(_) => "NVML".to_owned(),
+            Self::Metrics(metrics) => metrics.source(),
+        }
+    }
+
+    fn read(&mut self) -> Counted {
+        match self {
+            Self::Nvml(counter) => counter.read(),
+            Self::Metrics(metrics) => metrics.read(),
+        }
+    }
+}
+
 impl GpuWatch {
     /// Opens what there is to read of the GPU at this address, of this vendor (PCI id), and reads it for the first time.
     pub fn open(pci: PciAddress, vendor: u16) -> Self {
-        let counter = match vendor {
-            gpu_class::NVIDIA => Counter::open(pci),
-            _ => Err("only NVML's counters are read".to_owned()),
+        Self::under(FsRoot::default(), pci, vendor)
+    }
+
+    /// [`GpuWatch::open`], with files under another root.
+    fn under(root: FsRoot, pci: PciAddress, vendor: u16) -> Self {
+        let mut counter = match vendor {
+            gpu_class::NVIDIA => nvml::Counter::open(pci).map(|counter| Counter::Nvml(Box::new(counter))),
+            gpu_class::AMD => GpuMetrics::open(&root, pci).map(Counter::Metrics),
+            other => Err(format!("of GPUs of vendor {other:#06x} nothing is read")),
         };
         let began = Instant::now();
-        let first = counter.as_ref().map(Counter::read).unwrap_or_default();
-        let counted = counter.as_ref().map(|_| begun(first)).map_err(Clone::clone);
-        let seen = GpuConditions { pci, link: link::of(pci), lowest_link: None, counted };
-        Self { counter: counter.ok(), first, began, last: (began, Duration::ZERO), seen }
+        let first = counter.as_mut().map(Counter::read).unwrap_or_default();
+        let counted = counter.as_ref().map(|counter| begun(counter.source(), first)).map_err(Clone::clone);
+        let seen = GpuConditions { pci, link: link::under(&root, pci), lowest_link: None, counted };
+        Self { root, counter: counter.ok(), first, began, last: (began, Duration::ZERO), seen }
     }
 
     /// Reads it again: the link, and the driver's counters unless that would take too much of the time.
     pub fn read(&mut self) {
-        if let Some(now) = link::of(self.seen.pci) {
+        if let Some(now) = link::under(&self.root, self.seen.pci) {
             let lowest = self.seen.lowest_link.take().into_iter().chain([now.clone()]);
             self.seen.lowest_link = lowest.min_by_key(link::lanes_times_rate);
             self.seen.link = Some(now);
         }
         let (at, took) = self.last;
-        let (Some(counter), Ok(counted)) = (&self.counter, &mut self.seen.counted) else { return };
+        let (Some(counter), Ok(counted)) = (&mut self.counter, &mut self.seen.counted) else { return };
         if at.elapsed() < took * SHARE {
             return;
         }
@@ -117,8 +131,8 @@ impl GpuWatch {
     }
 }
 
-fn begun(first: Counted) -> CountedConditions {
-    let mut counted = CountedConditions::default();
+fn begun(source: String, first: Counted) -> CountedConditions {
+    let mut counted = CountedConditions { source, ..CountedConditions::default() };
     counted.add(first, first, Duration::ZERO);
     counted
 }
@@ -157,7 +171,7 @@ mod tests {
             processes: Some(processes),
         };
         let first = reading(1_000, 1980, 1);
-        let mut counted = begun(first);
+        let mut counted = begun("NVML".to_owned(), first);
         counted.add(first, reading(1_200, 1200, 2), Duration::from_nanos(500));
         counted.add(first, reading(1_300, 1500, 1), Duration::from_nanos(900));
         assert_eq!(counted.held_ns, [(Limit::Power, 300), (Limit::Thermal, 0)], "what is not counted is left out");
@@ -167,10 +181,50 @@ mod tests {
     }
 
     #[test]
+    fn an_amd_gpu_is_read_from_its_own_files_with_the_processes_that_have_queues_on_it() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let write = |path: &str, bytes: &[u8]| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+            std::fs::write(path, bytes)
+        };
+        // Layout 1.6, as an idle MI300X has it: nothing was held down in 1000 cycles of the firmware, its dies run at 132 MHz.
+        let metrics = |cycles: u32, power: u32, mhz: u8| {
+            let mut table = vec![0xff; 1664];
+            table[..4].copy_from_slice(&[0x80, 0x06, 1, 6]);
+            table[32..56].fill(0);
+            table[32..36].copy_from_slice(&cycles.to_le_bytes());
+            table[40..44].copy_from_slice(&power.to_le_bytes());
+            table[264..266].copy_from_slice(&[mhz, 0]);
+            table
+        };
+        let pci = PciAddress { domain: 0, bus: 0xc1, device: 0, function: 0 };
+        let file = "sys/bus/pci/devices/0000:c1:00.0/gpu_metrics";
+        write(file, &metrics(1_000, 0, 132))?;
+        write("sys/class/kfd/kfd/topology/nodes/1/properties", b"simd_count 304\nlocation_id 49408\ndomain 0\n")?;
+        write("sys/class/kfd/kfd/topology/nodes/1/gpu_id", b"51234\n")?;
+        for pid in [7, 8] {
+            write(&format!("sys/class/kfd/kfd/proc/{pid}/queues/0/gpuid"), b"51234\n")?;
+        }
+        let mut watch = GpuWatch::under(FsRoot::at(folder.path()), pci, gpu_class::AMD);
+        write(file, &metrics(1_400, 100, 210))?;
+        watch.read();
+        let counted = watch.seen().counted.clone().map_err(std::io::Error::other)?;
+        assert_eq!((counted.source.as_str(), counted.readings), ("gpu_metrics 1.6", 2));
+        assert_eq!((counted.sm_mhz, counted.processes), (Some((132, 210)), Some(2)));
+        let held: Vec<Limit> = counted.held_ns.iter().map(|(limit, _)| *limit).collect();
+        assert_eq!(held, [Limit::Power, Limit::Thermal, Limit::Board]);
+        let is_held: Vec<bool> = counted.held_ns.iter().map(|(_, ns)| *ns > 0).collect();
+        assert_eq!(is_held, [true, false, false], "power did in 100 of 400 cycles: {counted:?}");
+        Ok(())
+    }
+
+    #[test]
     fn a_gpu_that_nobody_counts_says_why() {
         let pci = PciAddress { domain: 0xfffe, bus: 0, device: 0, function: 0 };
-        let amd = GpuWatch::open(pci, gpu_class::AMD);
-        assert_eq!(amd.seen().counted, Err("only NVML's counters are read".to_owned()));
-        assert!(GpuWatch::open(pci, gpu_class::NVIDIA).seen().counted.is_err(), "there is no such GPU");
+        let counted = |vendor| GpuWatch::open(pci, vendor).seen().counted.clone();
+        assert_eq!(counted(0x8086), Err("of GPUs of vendor 0x8086 nothing is read".to_owned()));
+        assert!(counted(gpu_class::AMD).is_err_and(|why| why.contains("fffe:00:00.0/gpu_metrics")));
+        assert!(counted(gpu_class::NVIDIA).is_err(), "there is no such GPU");
     }
 }

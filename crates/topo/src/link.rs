@@ -20,12 +20,7 @@ use crate::model::Link;
 /// ATI/AMD's PCI vendor id as sysfs writes it; its GPUs' inner bridges carry it too.
 const AMD: &str = "0x1002";
 
-/// The link of the device at `pci` on this machine, read now; `None` where the kernel shows none (many virtual machines).
-pub fn of(pci: PciAddress) -> Option<Link> {
-    under(&FsRoot::default(), pci)
-}
-
-/// [`of`], under another root.
+/// The link of the device at `pci`, read now; `None` where the kernel shows none (many virtual machines).
 pub(crate) fn under(root: &FsRoot, pci: PciAddress) -> Option<Link> {
     let device = root.target(&format!("/sys/bus/pci/devices/{pci}"))?;
     inner_path(root, device).iter().filter_map(|port| read(root, port)).min_by_key(lanes_times_rate)

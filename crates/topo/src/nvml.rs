@@ -27,7 +27,7 @@ use stats::{IdSet, PciAddress};
 
 use crate::fs_root::FsRoot;
 use crate::pci_path::PciLevel;
-pub(crate) use condition::{Counted, Counter};
+pub(crate) use condition::Counter;
 pub(crate) use facts::{Facts, Link, NvGpu, Remote};
 pub use link_bytes::{LinkBytes, LinkCounters};
 pub(crate) use users::uses;

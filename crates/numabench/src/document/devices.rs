@@ -95,7 +95,8 @@ fn conditions(seen: &GpuConditions, own: usize) -> Known<Conditions> {
             .as_ref()
             .map(|link| LowestLink { generation: link.generation, width: link.width }),
     });
-    Known::from_result(known, "NVML, sysfs")
+    let source = seen.counted.as_ref().map_or("the GPU's driver", |counted| counted.source.as_str());
+    Known::from_result(known, format!("{source}, sysfs"))
 }
 
 fn limit(by: gpu_condition::Limit) -> Limit {

@@ -14,6 +14,7 @@ use stats::PciAddress;
 
 use super::fields::values;
 use super::{LIBRARY, opened};
+use crate::counted::Counted;
 
 /// `NVML_FI_DEV_PERF_POLICY_POWER`, `_THERMAL`, `_SYNC_BOOST`, `_BOARD_LIMIT` and `_RELIABILITY`: ns for which clocks were held down by each.
 const HELD: [u32; 5] = [74, 75, 76, 77, 79];
@@ -22,19 +23,6 @@ const HELD: [u32; 5] = [74, 75, 76, 77, 79];
 pub(crate) struct Counter {
     library: Library,
     pci: PciAddress,
-}
-
-/// A reading; `None` for what this GPU or driver does not have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// For how long clocks were held down since some time in the past, in the order of [`crate::gpu_condition::Limit::ALL`], ns.
-    pub held_ns: [Option<u64>; 5],
-    pub sm_mhz: Option<u32>,
-    pub memory_mhz: Option<u32>,
-    /// Packets that went over PCIe once more since some time in the past.
-    pub replays: Option<u32>,
-    /// Processes that compute on it.
-    pub processes: Option<u32>,
 }
 
 impl Counter {
