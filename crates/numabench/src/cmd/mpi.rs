@@ -1,4 +1,4 @@
-//! `numabench mpi`: a keeper for each rank, and the session that it keeps.
+//! `numabench mpi`: a supervisor for each rank, and the session that it starts.
 
 use anyhow::anyhow;
 use ranks::Launch;
@@ -7,7 +7,7 @@ use crate::args::mpi::Mpi;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mpi::channel::SESSION;
-use crate::mpi::{keeper, session};
+use crate::mpi::{session, supervisor};
 
 /// Runs the command.
 pub fn run(args: &Mpi) -> Result<Exit, Fault> {
@@ -16,5 +16,5 @@ pub fn run(args: &Mpi) -> Result<Exit, Fault> {
         let text = "messages go between the ranks of a launch: start it with `mpirun -n 2 numabench mpi` or `srun -n 2 numabench mpi`";
         return Err(Fault::usage(anyhow!(text)));
     }
-    if std::env::var_os(SESSION).is_some() { session::run(args, &launch) } else { keeper::run(args, &launch) }
+    if std::env::var_os(SESSION).is_some() { session::run(args, &launch) } else { supervisor::run(args, &launch) }
 }

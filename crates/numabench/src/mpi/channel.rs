@@ -1,4 +1,4 @@
-//! What the session tells its keeper: frames of a length and a message, over the session's standard input, which is a socket.
+//! What the session tells its supervisor: frames of a length and a message, over the session's standard input, which is a socket.
 //!
 //! Standard input, because a launcher's own goes to one rank at most and MPI leaves it alone; standard output and error stay what they are.
 
@@ -11,7 +11,7 @@ use stats::PciAddress;
 
 use super::gpu_cpus::ThreadSpot;
 
-/// The variable that makes a process the session of a keeper.
+/// The variable that makes a process the session of a supervisor.
 pub const SESSION: &str = "NUMABENCH_MPI_SESSION";
 /// More bytes than any message has: 2,000 pairs of a hundred cases of fifty blocks.
 const MOST: u32 = 1 << 30;
@@ -85,7 +85,7 @@ pub enum Told {
 pub struct Teller;
 
 impl Teller {
-    /// Tells. A keeper that is gone ends the session: nobody would hear of what it finds.
+    /// Tells. A supervisor that is gone ends the session: nobody would hear of what it finds.
     pub fn tell(&self, told: &Told) {
         let bytes = report::wire::to_bytes(told);
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
@@ -131,14 +131,14 @@ mod tests {
 
     #[test]
     fn a_session_that_is_gone_or_says_what_is_none_is_heard_no_more() -> io::Result<()> {
-        let (mut keeper, mut session) = pair()?;
+        let (mut supervisor, mut session) = pair()?;
         let bytes = report::wire::to_bytes(&Told::Over);
         session.write_all(&u32::try_from(bytes.len()).unwrap_or_default().to_le_bytes())?;
         session.write_all(&bytes)?;
         session.write_all(&[200, 0, 0, 0, b'{'])?;
         drop(session);
-        assert_eq!(hear(&mut keeper), Some(Told::Over));
-        assert_eq!(hear(&mut keeper), None);
+        assert_eq!(hear(&mut supervisor), Some(Told::Over));
+        assert_eq!(hear(&mut supervisor), None);
         Ok(())
     }
 }

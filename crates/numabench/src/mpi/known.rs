@@ -1,4 +1,4 @@
-//! What a keeper knows of its session, and what it says of the session's end.
+//! What a supervisor knows of its session, and what it says of the session's end.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -13,7 +13,7 @@ use crate::args::mpi::Mpi;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
-/// What the keeper knows.
+/// What the supervisor knows.
 pub struct Known {
     /// The MPI library that it starts or has started.
     pub starting: Option<String>,

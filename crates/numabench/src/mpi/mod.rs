@@ -1,13 +1,13 @@
 //! What `numabench mpi` does: each rank is two processes, because MPI may crash or hang when it is given device memory.
 //!
 //! ```text
-//! launcher ─► keeper (no MPI, no GPU) ─► session: bind ─► GPU ─► MPI ─► exchange
+//! launcher ─► supervisor (no MPI, no GPU) ─► session: bind ─► GPU ─► MPI ─► exchange
 //!                ▲                              │ channel: what is done, what is found
 //!                └──────────────────────────────┘
-//! keeper of rank 0 ─► document ─► table, file, exit code
+//! supervisor of rank 0 ─► document ─► table, file, exit code
 //! ```
 //!
-//! * `keeper` starts the session, hears it, and ends it where it hangs; `known` what it has heard, and what it says of the session's end;
+//! * `supervisor` starts the session, hears it, and ends it where it hangs; `known` what it has heard, and what it says of the session's end;
 //! * `channel` what the session tells, frame by frame; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`, `gpu_cpus` its threads beside; `traffic` the links' counters;
 //! * `partners` whether the other ranks' sessions are there;
 //! * `kept` the file while it grows, and the exit code; `document` and `words` what is shown.
@@ -15,12 +15,12 @@
 pub mod channel;
 mod document;
 mod gpu_cpus;
-pub mod keeper;
 mod kept;
 mod known;
 mod matrix;
 mod partners;
 mod place;
 pub mod session;
+pub mod supervisor;
 mod traffic;
 mod words;

@@ -1,4 +1,4 @@
-//! The session of one rank: bind, open the GPU, start MPI, exchange. MPI may end it at any call; its keeper has heard everything by then.
+//! The session of one rank: bind, open the GPU, start MPI, exchange. MPI may end it at any call; its supervisor has heard everything by then.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,9 +42,9 @@ const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.0
 /// The same under `--matrix`, where one half of the blocks chooses which places are compared and the other half compares them.
 const IN_MATRIX: Rule = Rule { min_blocks: 14, ..RULE };
 
-/// Runs the session of this rank; what it finds goes to the keeper.
+/// Runs the session of this rank; what it finds goes to the supervisor.
 pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
-    // One that hangs in MPI when a launcher kills its keeper would stay for ever.
+    // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
     let (topology, nics) = match args.matrix {
         None => (read()?, Vec::new()),
@@ -343,7 +343,7 @@ fn apart(ranks: &[RankFacts]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Passes everything on to the keeper.
+/// Passes everything on to the supervisor.
 struct Telling;
 
 impl Journal for Telling {

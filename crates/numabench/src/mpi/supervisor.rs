@@ -1,9 +1,9 @@
-//! The keeper of a rank's session: starts it, hears what it does and finds, ends it where it hangs, and knows what it was doing when MPI ended it. It opens no MPI and no GPU,
+//! The supervisor of a rank's session: starts it, hears what it does and finds, ends it where it hangs, and knows what it was doing when MPI ended it. It opens no MPI and no GPU,
 //! so nothing that happens there reaches it.
 //!
-//! The keeper of rank 0 has the result. It looks at the other rank's process too, where that is on its host: a partner that died leaves the session waiting in MPI.
+//! The supervisor of rank 0 has the result. It looks at the other rank's process too, where that is on its host: a partner that died leaves the session waiting in MPI.
 //!
-//! Launchers end all processes when one leaves whose MPI did not finish, and mostly with a code that is none of theirs. So a keeper whose session died tells Hydra
+//! Launchers end all processes when one leaves whose MPI did not finish, and mostly with a code that is none of theirs. So a supervisor whose session died tells Hydra
 //! that it leaves ([`ranks::pmi`]), leaves a step of Slurm at once, and under the others stays until rank 0's has left; and rank 0's is the first to lose patience.
 
 use std::os::fd::OwnedFd;
@@ -27,7 +27,7 @@ use crate::fault::Fault;
 use crate::signals::Signals;
 use crate::terminal;
 
-/// How often the keeper looks at the clock, at signals and at the other rank's process.
+/// How often the supervisor looks at the clock, at signals and at the other rank's process.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a session may take to come to an end after a signal: mpirun kills 0.3 to 0.7 s after it.
 const GRACE: Duration = Duration::from_millis(250);
@@ -35,14 +35,14 @@ const GRACE: Duration = Duration::from_millis(250);
 const LEAVES: Duration = Duration::from_secs(15);
 /// How much longer than in an operation a session may say nothing between them: a rank that has nothing to do is told so every few seconds.
 const BETWEEN: Duration = Duration::from_secs(15);
-/// How much longer the keepers of other ranks wait than rank 0's, which concludes and leaves first.
+/// How much longer the supervisors of other ranks wait than rank 0's, which concludes and leaves first.
 const LATER: Duration = Duration::from_secs(5);
 /// How long a partner's process may be gone before this session's own death, or its answer, no longer explains it.
 const PARTNER: Duration = Duration::from_millis(200);
-/// How long the keeper of another rank gives rank 0's to conclude.
+/// How long the supervisor of another rank gives rank 0's to conclude.
 const STAYS: Duration = Duration::from_secs(5);
 
-/// Runs the keeper: the session is this program with the same arguments.
+/// Runs the supervisor: the session is this program with the same arguments.
 ///
 /// # Errors
 /// The session cannot be started, or has no result.
@@ -67,7 +67,7 @@ pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
         if known.doing != Doing::Else && matches!(end, End::Left(status) if status.signal().is_some()) {
             terminal::say(&format!("note: on this rank: {}", known.why(&end)));
         }
-        // Rank 0's keeper has the result and its code.
+        // Rank 0's supervisor has the result and its code.
         Ok(Exit::Ok)
     };
     let finished = end == End::Over && left(&mut child);
@@ -224,7 +224,7 @@ fn left(child: &mut Child) -> bool {
     false
 }
 
-/// Stays until rank 0's keeper has concluded and left, as far as that can be told, or a signal comes.
+/// Stays until rank 0's supervisor has concluded and left, as far as that can be told, or a signal comes.
 fn stay(met: &Met, own: u32, operation: Duration, signals: &Signals, partners: &mut Partners) {
     let last = Instant::now() + operation + LATER;
     let mut until = last;
