@@ -5,6 +5,7 @@
 mod bench;
 mod bindings;
 mod campaign;
+mod checkout;
 mod demo;
 mod dist;
 mod kernels;
@@ -20,7 +21,7 @@ mod step;
 mod test;
 mod tidy;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -65,15 +66,11 @@ fn run(name: &str, rest: &[String]) -> Result<()> {
         return Ok(());
     }
     match COMMANDS.iter().find(|command| command.0 == name) {
-        Some((_, _, command)) => command(&root(), rest),
+        Some((_, _, command)) => {
+            let root = checkout::root();
+            checkout::build_here(&root)?;
+            command(&root, rest)
+        }
         None => bail!("no such command; `cargo xtask help` lists them"),
     }
-}
-
-/// The repository's root: the folder above this package. Cargo names the package when it runs us; the path of the build is
-/// what remains when the program is started by hand.
-fn root() -> PathBuf {
-    let package =
-        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    package.parent().map_or(package.clone(), Path::to_path_buf)
 }
