@@ -206,6 +206,10 @@ mod tests {
         for pid in [7, 8] {
             write(&format!("sys/class/kfd/kfd/proc/{pid}/queues/0/gpuid"), b"51234\n")?;
         }
+        // Another GPU and who uses that.
+        write("sys/class/kfd/kfd/topology/nodes/2/properties", b"simd_count 304\nlocation_id 50688\ndomain 0\n")?;
+        write("sys/class/kfd/kfd/topology/nodes/2/gpu_id", b"7\n")?;
+        write("sys/class/kfd/kfd/proc/9/queues/0/gpuid", b"7\n")?;
         let mut watch = GpuWatch::under(FsRoot::at(folder.path()), pci, gpu_class::AMD);
         write(file, &metrics(1_400, 100, 210))?;
         watch.read();

@@ -75,8 +75,8 @@ impl GpuMetrics {
         let path = [pci, whole].map(of).into_iter().find(|path| root.exists(path)).unwrap_or_else(|| of(pci));
         let file = root.disk(&path)?;
         let table = std::fs::read(&file).map_err(|error| format!("{path}: {error}"))?;
-        let header = Some((number(&table, 0, 2), number(&table, 2, 1), number(&table, 3, 1)));
-        let Some((Some(bytes), Some(format), Some(minor))) = header else {
+        let header = (number(&table, 0, 2), number(&table, 2, 1), number(&table, 3, 1));
+        let (Some(bytes), Some(format), Some(minor)) = header else {
             return Err(format!("{path} has {} bytes, which is no table", table.len()));
         };
         let known = LAYOUTS.iter().filter(|_| format == 1).find(|layout| u64::from(layout.minor) == minor);
@@ -120,12 +120,13 @@ impl GpuMetrics {
         let cycles = u64::from(now.cycles.wrapping_sub(first.cycles));
         let elapsed = (at - began).as_nanos();
         let of = |which: usize| {
-            let held = u128::from(now.throttled[which]?.wrapping_sub(first.throttled[which]?));
+            let held = u64::from(now.throttled[which]?.wrapping_sub(first.throttled[which]?));
             match (cycles, elapsed) {
                 (_, 0) => Some(0),
-                // Firmware that did not count meanwhile says nothing of it.
+                // Firmware that did not count meanwhile says nothing of it, nor one that was started anew.
                 (0, _) => None,
-                (cycles, elapsed) => Some((held * elapsed / u128::from(cycles)) as u64),
+                (cycles, _) if held > cycles => None,
+                (cycles, elapsed) => Some((u128::from(held) * elapsed / u128::from(cycles)) as u64),
             }
         };
         let [prochot, power, temperatures @ ..] = [0, 1, 2, 3, 4].map(of);
@@ -233,6 +234,8 @@ mod tests {
             );
             let stuck = metrics.held(began + Duration::from_nanos(1), &at([u32::MAX - 99, 5, 10, 20, 30, u32::MAX]));
             assert_eq!(stuck, [None; 5], "firmware that does not count says nothing");
+            let anew = metrics.held(began + Duration::from_nanos(1), &at([50, 1, 2, 3, 4, u32::MAX]));
+            assert_eq!(anew, [None; 5], "firmware that was started anew counts from 0 again");
         }
         Ok(())
     }

@@ -16,7 +16,7 @@
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
 //! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
-//! devices), `xml` and `child` (files, which may
+//! devices), `counted` and `gpu_metrics` (what drivers count of a GPU at work), `xml` and `child` (files, which may
 //! be damaged), `save`; `printable` (what comes from outside, made fit to print).
 //!
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
