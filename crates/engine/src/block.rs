@@ -4,6 +4,7 @@
 //! uneven), and nobody allocates or verifies while a latch holds. Every rank passes every barrier, well or not.
 
 use ranks::{Aborted, Ranks, Solo};
+use stats::sample::Block;
 
 use crate::case::{Case, Order};
 use crate::clock;
@@ -234,11 +235,11 @@ impl Turn<'_> {
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
         let rounds = effort.rounds * work.rounds_a_call().max(1);
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)
+            .map(|block| Block { allocation, ..block })
             .ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
         Measured::new(block, |block| Sample {
             block,
             timing: effort.timing,
-            allocation,
             overlap: together.map(Window::overlap),
             start_skew_ns: together.map(Window::skew_ns),
             verified_bytes,

@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() -> Result<(), Unreadable> {
-        let block = Block { elapsed_ns: 4.0, round_ns: vec![1.0, 3.0], copies_per_round: 1, ..Block::default() };
+        let block =
+            Block { elapsed_ns: 4.0, round_ns: vec![1.0, 3.0], copies_per_round: 1, allocation: 2, ..Block::default() };
         let sample = BlockFigures::of(&block).map(|block| Sample {
             block,
             timing: Timing::Device,
-            allocation: 2,
             overlap: Some(0.99),
             start_skew_ns: None,
             verified_bytes: Some(7),

@@ -29,8 +29,6 @@ pub struct Sample {
     pub block: BlockFigures,
     /// The clock.
     pub timing: Timing,
-    /// The number of the allocation; blocks with another number had fresh memory.
-    pub allocation: u32,
     /// The share of the block's time in which all ranks of the node were at work; `None` for a rank alone.
     pub overlap: Option<f64>,
     /// How far apart the ranks of the node started, nanoseconds; `None` for a rank alone.

@@ -9,13 +9,17 @@ use stats::random::SplitMix64;
 
 use crate::case::Case;
 
-/// Fresh memory at these passes, and at every tenth after them: three allocations in the first ten blocks.
+/// Fresh memory at these passes: three allocations in the first ten blocks.
 const FRESH_AT: [u64; 3] = [0, 4, 7];
+/// After ten blocks at every fifth pass: a case that needs more of them needs more allocations too, or its interval stays as wide as what is known
+/// of three (`stats::block_interval`).
+const THEN_EVERY: u64 = 5;
 
 /// The number of the allocation that a pass uses.
 pub fn allocation(pass: u64) -> u32 {
     let early = FRESH_AT.iter().filter(|first| **first <= pass).count() as u64;
-    (early + pass / 10 - 1) as u32
+    let later = pass.checked_sub(10).map_or(0, |after| 1 + after / THEN_EVERY);
+    (early + later - 1) as u32
 }
 
 /// The blocks of one pass: setups one after the other, cases shuffled within each. Only cases of the first phase that has an unfinished one.
@@ -54,7 +58,7 @@ mod tests {
     fn ten_blocks_use_three_allocations_and_later_ones_are_renewed() {
         let numbers: Vec<u32> = (0..10).map(allocation).collect();
         assert_eq!(numbers, [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]);
-        assert_eq!((allocation(10), allocation(19), allocation(20)), (3, 3, 4));
+        assert_eq!([10, 14, 15, 20].map(allocation), [3, 3, 4, 5]);
     }
 
     #[test]

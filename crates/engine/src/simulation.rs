@@ -75,9 +75,8 @@ fn report(rank: usize, pass: u64, finished: &[bool], blocks: &[Block]) -> Report
     let summary = summarize(blocks);
     let outcome = |case: usize| {
         let sample = Sample {
-            block: block?,
+            block: BlockFigures { allocation: (pass / 4) as u32, ..block? },
             timing: Timing::Host,
-            allocation: (pass / 4) as u32,
             overlap: None,
             start_skew_ns: None,
             verified_bytes: Some(1 << 20),

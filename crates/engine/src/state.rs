@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use stats::block_interval::BlockValue;
 use stats::stop::StopReason;
 use topo::gpu_condition::GpuConditions;
 
@@ -158,11 +159,11 @@ impl RunState {
         self.results.iter().map(|ranks| !ranks[rank].member || ranks[rank].stop.is_some()).collect()
     }
 
-    /// Asks `enough` of every rank's blocks (mean nanoseconds a round) in the cases of the phase under way: those of a later one have not begun, and
+    /// Asks `enough` of every rank's blocks (mean nanoseconds a round, and the allocation) in the cases of the phase under way: those of a later one have not begun, and
     /// the time of this one is not theirs. A case goes on until all its ranks have enough.
     /// A rank in trouble is out of it, and with it all ranks of its node that were to be at once: their blocks would not be what was
     /// asked.
-    pub fn judge(&mut self, enough: impl Fn(&[f64]) -> Option<StopReason>) {
+    pub fn judge(&mut self, enough: impl Fn(&[BlockValue]) -> Option<StopReason>) {
         let unfinished = self.cases.iter().zip(self.finished()).filter(|(_, finished)| !finished);
         let phase = unfinished.map(|(case, _)| case.phase).min();
         for (case, ranks) in self.cases.iter().zip(&mut self.results) {
@@ -178,8 +179,9 @@ impl RunState {
             if Some(case.phase) != phase {
                 continue;
             }
-            let values =
-                |rank: &RankCase| -> Vec<f64> { rank.samples.iter().map(|s| s.block.ns_per_round()).collect() };
+            let values = |rank: &RankCase| -> Vec<BlockValue> {
+                rank.samples.iter().map(|sample| sample.block.value()).collect()
+            };
             let open = || ranks.iter().filter(|rank| rank.member && rank.stop.is_none());
             let Some(reasons) = open().map(|rank| enough(&values(rank))).collect::<Option<Vec<_>>>() else { continue };
             for (rank, reason) in ranks.iter_mut().filter(|rank| rank.member && rank.stop.is_none()).zip(reasons) {

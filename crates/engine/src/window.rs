@@ -107,7 +107,8 @@ pub(crate) fn counted(
     let start_ns = timeline.start_ns + first.from_ns as u64;
     let end_ns = timeline.start_ns + (first.from_ns + elapsed_ns) as u64;
     let round_ns = first.round_ns.iter().map(|ns| ns / f64::from(rounds)).collect();
-    Some(Block { start_ns, end_ns, elapsed_ns, bytes: bytes.round() as u64, round_ns, copies_per_round: rounds })
+    let bytes = bytes.round() as u64;
+    Some(Block { start_ns, end_ns, elapsed_ns, bytes, round_ns, copies_per_round: rounds, allocation: 0 })
 }
 
 struct Span {
@@ -149,6 +150,7 @@ mod tests {
             bytes: 300,
             round_ns: vec![10.0, 10.0, 20.0],
             copies_per_round: 1,
+            allocation: 0,
         };
         assert_eq!(block, Some(want));
         assert_eq!((window.overlap(), window.skew_ns()), (1.0, 0.0));

@@ -130,7 +130,7 @@ fn turn(state: &RunState, members: &[usize], copies: &[Case], pass: u64) -> Resu
 
 /// A rank's rate in a pass, whose number is that of its memory; a rank in trouble has none, and without it the others were not measured as asked.
 fn rate(rank: usize, result: &pingpong::RankCase, pass: u64) -> Result<f64, String> {
-    let Some(sample) = result.samples.last().filter(|sample| u64::from(sample.allocation) == pass) else {
+    let Some(sample) = result.samples.last().filter(|sample| u64::from(sample.block.allocation) == pass) else {
         return Err(result
             .trouble
             .as_ref()

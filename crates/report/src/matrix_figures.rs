@@ -11,7 +11,8 @@ mod penalties;
 mod verdict;
 mod words;
 
-use stats::interval::{Interval, median, median_interval};
+use stats::block_interval::{BlockValue, block_interval};
+use stats::interval::{Interval, median};
 use stats::summary::CONFIDENCE;
 
 pub use penalties::penalties;
@@ -65,9 +66,10 @@ pub struct Cell {
 }
 
 impl Cell {
-    fn of(blocks: Vec<f64>) -> Option<Self> {
+    fn of(values: &[BlockValue]) -> Option<Self> {
+        let blocks: Vec<f64> = values.iter().map(|block| block.value).collect();
         let median = median(&blocks)?;
-        let interval = median_interval(&blocks, CONFIDENCE);
+        let interval = block_interval(values, CONFIDENCE);
         Some(Self { blocks, median, interval })
     }
 }
@@ -126,8 +128,11 @@ fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<Cell, S
         false => block.bytes as f64 / block.elapsed_ns * 1e9,
     };
     let blocks = results.iter().map(|result| result.blocks.len()).min().unwrap_or(0);
-    let sum = |at: usize| results.iter().map(|result| value(&result.blocks[at])).sum::<f64>();
-    Cell::of((0..blocks).map(sum).collect()).ok_or_else(|| "no block was measured".to_owned())
+    let sum = |at: usize| {
+        let allocation = results.first().map_or(0, |result| result.blocks[at].allocation);
+        BlockValue { value: results.iter().map(|result| value(&result.blocks[at])).sum(), allocation }
+    };
+    Cell::of(&(0..blocks).map(sum).collect::<Vec<_>>()).ok_or_else(|| "no block was measured".to_owned())
 }
 
 fn why_not(outcome: &Outcome) -> Option<String> {

@@ -3,6 +3,7 @@
 //! A rank keeps its own rounds and summarises them itself; what it sends on, and what a document holds of each block, is this. On a
 //! thousand ranks the rounds would be gigabytes, their figures are a hundred bytes a block.
 
+use crate::block_interval::BlockValue;
 use crate::interval::{quantile, sorted};
 use crate::sample::Block;
 
@@ -21,6 +22,8 @@ pub struct BlockFigures {
     pub rounds: u64,
     /// Copy rounds timed together.
     pub copies_per_round: u32,
+    /// The number of the allocation whose memory it used: blocks with another number had fresh memory.
+    pub allocation: u32,
     /// The fastest round, all its copies.
     pub min_round_ns: f64,
     /// The median round.
@@ -48,6 +51,7 @@ impl BlockFigures {
             bytes: block.bytes,
             rounds: block.rounds(),
             copies_per_round: block.copies_per_round,
+            allocation: block.allocation,
             min_round_ns: at(0.0)?,
             median_round_ns: at(0.5)?,
             p95_round_ns: at(0.95)?,
@@ -58,6 +62,11 @@ impl BlockFigures {
     /// The mean duration of one copy round.
     pub fn ns_per_round(&self) -> f64 {
         self.elapsed_ns / (self.rounds as f64 * f64::from(self.copies_per_round.max(1)))
+    }
+
+    /// The mean duration of one copy round, with the allocation it was on.
+    pub fn value(&self) -> BlockValue {
+        BlockValue { value: self.ns_per_round(), allocation: self.allocation }
     }
 
     /// Bytes over time.
@@ -79,11 +88,12 @@ mod tests {
             bytes: 24_000,
             round_ns: vec![1_500.0, 500.0, 1_000.0],
             copies_per_round: 4,
+            allocation: 2,
         };
         let figures = BlockFigures::of(&block).unwrap_or_else(|| panic!("it is measured"));
         assert_eq!((figures.ns_per_round(), figures.bytes_per_s()), (block.ns_per_round(), block.bytes_per_s()));
         assert_eq!((figures.min_round_ns, figures.median_round_ns, figures.max_round_ns), (2_000.0, 4_000.0, 6_000.0));
-        assert_eq!((figures.rounds, figures.copies_per_round), (3, 4));
+        assert_eq!((figures.rounds, figures.copies_per_round, figures.allocation), (3, 4, 2));
     }
 
     #[test]

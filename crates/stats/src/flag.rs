@@ -6,7 +6,8 @@
 //! of blocks over cases is there to provide.
 
 use crate::bimodal;
-use crate::interval::{median, median_interval, sorted};
+use crate::block_interval::{BlockValue, block_interval};
+use crate::interval::{median, sorted};
 use crate::sample::Block;
 use crate::summary::CONFIDENCE;
 use crate::trend;
@@ -135,11 +136,12 @@ pub fn flags(blocks: &[Block], timer: &TimerFacts) -> Vec<Flag> {
     if !blocks.iter().all(Block::is_measured) {
         return Vec::new();
     }
-    let block_ns: Vec<f64> = blocks.iter().map(Block::ns_per_round).collect();
+    let values: Vec<BlockValue> = blocks.iter().map(Block::value).collect();
+    let block_ns: Vec<f64> = values.iter().map(|block| block.value).collect();
     let round_ns = sorted(&blocks.iter().flat_map(|block| &block.round_ns).copied().collect::<Vec<f64>>());
     let (Some(block_median), Some(round_median)) = (median(&block_ns), median(&round_ns)) else { return Vec::new() };
 
-    let interval = median_interval(&block_ns, CONFIDENCE);
+    let interval = block_interval(&values, CONFIDENCE);
     let modes_apart = (MODES_APART * round_median).max(MODES_APART_TICKS * timer.resolution_ns);
     let seen = [
         (Flag::FewBlocks, interval.is_none()),

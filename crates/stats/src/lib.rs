@@ -4,7 +4,7 @@
 //! * `id_list` OS ids (PUs, NUMA nodes) in taskset's list syntax;
 //! * `pci_address` the identity of a device;
 //! * `sample` what one block of measured rounds is;
-//! * `summary`, `interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
+//! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
 //! * `compare` (with `mann_whitney`) whether two cases differ, `kruskal_wallis` whether any of several does; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
@@ -17,6 +17,7 @@
 
 pub mod best;
 pub mod bimodal;
+pub mod block_interval;
 pub mod bootstrap;
 pub mod change_point;
 pub mod compare;

@@ -37,8 +37,15 @@ pub(crate) fn blocks(rounds: Vec<Vec<f64>>) -> Vec<Block> {
         .map(|round_ns| {
             let elapsed_ns: f64 = round_ns.iter().sum();
             let end_ns = start_ns + elapsed_ns as u64;
-            let block =
-                Block { start_ns, end_ns, elapsed_ns, bytes: 4 * round_ns.len() as u64, round_ns, copies_per_round: 1 };
+            let block = Block {
+                start_ns,
+                end_ns,
+                elapsed_ns,
+                bytes: 4 * round_ns.len() as u64,
+                round_ns,
+                copies_per_round: 1,
+                allocation: 0,
+            };
             start_ns = end_ns;
             block
         })

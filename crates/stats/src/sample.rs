@@ -3,6 +3,8 @@
 //! The block is the unit of inference: rounds of one block share an allocation, a warm-up and a moment, and are
 //! autocorrelated; blocks are taken in random order and stand for repetitions. Every round is kept all the same.
 
+use crate::block_interval::BlockValue;
+
 /// The counted rounds of one case on one rank, without a pause between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
@@ -18,6 +20,8 @@ pub struct Block {
     pub round_ns: Vec<f64>,
     /// How many copy rounds each entry of `round_ns` is the mean of; 0 counts as 1. Short queued copies share a mark.
     pub copies_per_round: u32,
+    /// The number of the allocation whose memory it used: blocks with another number had fresh memory.
+    pub allocation: u32,
 }
 
 impl Block {
@@ -34,6 +38,11 @@ impl Block {
     /// The mean duration of one copy round; not finite in a block that is not [`Block::is_measured`].
     pub fn ns_per_round(&self) -> f64 {
         self.elapsed_ns / self.copy_rounds()
+    }
+
+    /// The mean duration of one copy round, with the allocation it was on.
+    pub fn value(&self) -> BlockValue {
+        BlockValue { value: self.ns_per_round(), allocation: self.allocation }
     }
 
     /// Bytes over time; not finite in a block that is not [`Block::is_measured`].

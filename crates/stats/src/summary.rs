@@ -3,7 +3,8 @@
 //! The median and its interval are over blocks, the unit of inference; mean, deviation and percentiles describe the
 //! rounds. Rates are total bytes over total time, never a mean of rates (Hoefler and Belli, SC15, rule 3).
 
-use crate::interval::{Interval, median, median_interval, quantile, sorted};
+use crate::block_interval::{BlockValue, block_interval};
+use crate::interval::{Interval, median, quantile, sorted};
 use crate::outlier;
 use crate::sample::Block;
 
@@ -23,7 +24,8 @@ pub struct Summary {
     pub elapsed_ns: f64,
     /// The median over blocks of a block's mean round.
     pub median_ns: f64,
-    /// The exact 95 % confidence interval of that median; null with fewer than 6 blocks, which give none.
+    /// The 95 % confidence interval of that median: the exact order-statistic one of the blocks, widened to hold Student's interval of the
+    /// allocations' medians where there are three allocations or more; null with fewer than 6 blocks, which give none.
     pub median_interval_ns: Option<Interval>,
     /// The mean round.
     pub mean_ns: f64,
@@ -53,8 +55,8 @@ pub fn summarize(blocks: &[Block]) -> Option<Summary> {
     if !blocks.iter().all(Block::is_measured) {
         return None;
     }
-    let block_ns: Vec<f64> = blocks.iter().map(Block::ns_per_round).collect();
-    let median_ns = median(&block_ns)?;
+    let values: Vec<BlockValue> = blocks.iter().map(Block::value).collect();
+    let median_ns = median(&values.iter().map(|block| block.value).collect::<Vec<_>>())?;
     let round_ns = sorted(&blocks.iter().flat_map(|block| &block.round_ns).copied().collect::<Vec<f64>>());
     let rounds = round_ns.len() as f64;
     let mean_ns = round_ns.iter().sum::<f64>() / rounds;
@@ -69,7 +71,7 @@ pub fn summarize(blocks: &[Block]) -> Option<Summary> {
         bytes,
         elapsed_ns,
         median_ns,
-        median_interval_ns: median_interval(&block_ns, CONFIDENCE),
+        median_interval_ns: block_interval(&values, CONFIDENCE),
         mean_ns,
         std_ns: (round_ns.len() > 1).then(|| (squares / (rounds - 1.0)).sqrt()),
         min_ns: quantile(&round_ns, 0.0)?,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use stats::block_interval::BlockValue;
 use stats::stop::{self, StopReason};
 
 use super::{BLOCK_NS, FEW_ROUNDS, LONG_BLOCK_NS, MOST_ROUNDS, Work};
@@ -66,7 +67,7 @@ impl Work<'_, '_, '_> {
                     Ok(took) => {
                         found.block_ns.push(took.ns / f64::from(rounds) / case.turns_a_round());
                         found.gpu_bytes_per_s.extend(took.gpu_bytes_per_s);
-                        found.stop = stop::decide(&found.block_ns, &rule);
+                        found.stop = stop::decide(&BlockValue::on_one_allocation(&found.block_ns), &rule);
                     }
                     Err(why) => found.trouble = Some(why),
                 }

@@ -243,7 +243,7 @@ fn block_sample(index: u32, sample: &Sample) -> BlockSample {
     let block = &sample.block;
     BlockSample {
         index,
-        allocation: sample.allocation,
+        allocation: block.allocation,
         start_ns: block.start_ns,
         end_ns: block.end_ns,
         elapsed_ns: block.elapsed_ns,

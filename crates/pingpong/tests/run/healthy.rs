@@ -32,7 +32,7 @@ fn every_case_gets_its_blocks_and_says_why_it_stopped() -> Outcome {
             }
             assert_eq!((rank.trouble.as_ref(), rank.stop), (None, Some(StopReason::Target)), "{case:?}");
             assert_eq!(rank.samples.len(), 7, "{case:?}");
-            let allocations: Vec<u32> = rank.samples.iter().map(|sample| sample.allocation).collect();
+            let allocations: Vec<u32> = rank.samples.iter().map(|sample| sample.block.allocation).collect();
             assert_eq!(allocations, [0, 0, 0, 0, 1, 1, 1]);
             let timing = if case.memory == MemoryKind::Pageable { Timing::Host } else { Timing::Device };
             for sample in &rank.samples {

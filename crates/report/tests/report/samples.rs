@@ -302,6 +302,7 @@ fn measured(rank: &Rank, direction: Direction, bytes: u64, round_ns: f64) -> Ran
                 bytes: moved * 10,
                 round_ns: rounds,
                 copies_per_round: 1,
+                allocation: index as u32 / 4,
             }
         })
         .collect();
@@ -335,7 +336,7 @@ fn block_sample(index: u32, block: &Block) -> BlockSample {
     sorted.sort_unstable_by(f64::total_cmp);
     BlockSample {
         index,
-        allocation: index / 4,
+        allocation: block.allocation,
         start_ns: block.start_ns,
         end_ns: block.end_ns,
         elapsed_ns: block.elapsed_ns,

@@ -57,6 +57,7 @@ fn block(rate: f64, random: &mut SplitMix64) -> Block {
         bytes: 10 * BYTES,
         round_ns: vec![round_ns; 10],
         copies_per_round: 1,
+        allocation: 0,
     }
 }
 
