@@ -38,7 +38,8 @@ pub struct Rank {
     pub locality_reason: String,
     /// What a user should know of this placement: PU outside the device's domain, shared device, …
     pub notes: Vec<String>,
-    /// Where its time went; null before it has measured anything.
+    /// Where its time went; null before it has measured anything. Where one thread measures several places one after the other (a matrix), the
+    /// time of all of them stands with the first.
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]
     pub time: Option<TimeSpent>,

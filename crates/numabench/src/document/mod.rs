@@ -87,15 +87,24 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
 
 fn rank(part: &Part, state: &RunState) -> report::rank::Rank {
     let thread_id = state.ranks.get(part.rank.rank as usize).and_then(|rank| rank.thread_id);
-    let spent =
-        state.ranks.get(part.rank.rank as usize).map(|rank| rank.spent).filter(|spent| *spent != TimeSpent::default());
-    report::rank::Rank { thread_id, time: spent.map(time), ..part.rank.clone() }
+    let time = state.ranks.get(part.rank.rank as usize).and_then(|rank| time_spent(rank.spent));
+    report::rank::Rank { thread_id, time, ..part.rank.clone() }
 }
 
-/// Where a rank's time went, as a document has it.
-fn time(spent: TimeSpent) -> report::rank::TimeSpent {
+/// Where a rank's time went, as a document has it; `None` before it has measured anything.
+pub fn time_spent(spent: TimeSpent) -> Option<report::rank::TimeSpent> {
     let TimeSpent { init_ns, allocate_ns, pin_ns, prove_ns, warm_up_ns, lay_out_ns, measure_ns, verify_ns } = spent;
-    report::rank::TimeSpent { init_ns, allocate_ns, pin_ns, prove_ns, warm_up_ns, lay_out_ns, measure_ns, verify_ns }
+    let told = report::rank::TimeSpent {
+        init_ns,
+        allocate_ns,
+        pin_ns,
+        prove_ns,
+        warm_up_ns,
+        lay_out_ns,
+        measure_ns,
+        verify_ns,
+    };
+    (spent != TimeSpent::default()).then_some(told)
 }
 
 /// The ranks that nothing is heard of any more.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Amount, Order, RunState};
+use engine::{Amount, Order, RunState, TimeSpent};
 use placement::{Target, TargetId};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
@@ -24,7 +24,7 @@ use crate::args::measuring::Measuring;
 use crate::backends::Found;
 use crate::began::Began;
 use crate::document::part::Part;
-use crate::document::{cases, devices, nodes, verdict};
+use crate::document::{cases, devices, nodes, time_spent, verdict};
 use crate::exit::Exit;
 
 /// What is known before the run.
@@ -151,9 +151,20 @@ fn has_one_place(facts: &Facts, rank: usize) -> bool {
     places.len() == 1
 }
 
+/// The first of the places that the engine's rank measures: its time stands there, once for all of them.
+fn first_place(facts: &Facts, rank: usize) -> Option<usize> {
+    let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
+    of_rank.map(|(_, place)| *place).min()
+}
+
 fn rank(facts: &Facts, part: &Part, state: &RunState) -> Rank {
-    let worker = worker_of(facts, part.rank.rank as usize).and_then(|rank| state.ranks.get(rank));
-    Rank { thread_id: worker.and_then(|worker| worker.thread_id), ..part.rank.clone() }
+    let place = part.rank.rank as usize;
+    let worker = worker_of(facts, place).and_then(|rank| state.ranks.get(rank));
+    let mut spent = TimeSpent::default();
+    let here = state.ranks.iter().enumerate().filter(|(rank, _)| first_place(facts, *rank) == Some(place));
+    here.for_each(|(_, worker)| spent.add(&worker.spent));
+    let thread_id = worker.and_then(|worker| worker.thread_id);
+    Rank { thread_id, time: time_spent(spent), ..part.rank.clone() }
 }
 
 /// The devices, each once, with the link and latch that the run has shown.
