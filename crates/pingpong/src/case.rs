@@ -1,6 +1,6 @@
 //! A case: one point of the product order × memory × size × direction, and the clock it is timed with.
 
-use device::{Capabilities, Direction, Latch, MemoryKind};
+use device::{Capabilities, CopyBy, Direction, Latch, MemoryKind};
 use engine::{Order, Timing};
 
 use crate::config::{RunConfig, TimingChoice};
@@ -22,6 +22,8 @@ pub struct Case {
     pub direction: Direction,
     /// The size of one copy, bytes.
     pub bytes: usize,
+    /// What moves the bytes.
+    pub by: CopyBy,
 }
 
 impl Case {
@@ -32,7 +34,7 @@ impl Case {
             for &memory in &config.memory {
                 for &bytes in &config.sizes {
                     for &direction in &config.directions {
-                        cases.push(Self { index: cases.len(), order, memory, direction, bytes });
+                        cases.push(Self { index: cases.len(), order, memory, direction, bytes, by: config.by });
                     }
                 }
             }
@@ -93,7 +95,7 @@ mod tests {
     }
 
     fn case(memory: MemoryKind, direction: Direction, bytes: usize) -> Case {
-        Case { index: 0, order: Order::Alone, memory, direction, bytes }
+        Case { index: 0, order: Order::Alone, memory, direction, bytes, by: CopyBy::Engine }
     }
 
     #[test]

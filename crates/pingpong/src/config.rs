@@ -29,7 +29,7 @@ pub struct RunConfig {
     pub orders: Vec<Order>,
     /// The clock.
     pub timing: TimingChoice,
-    /// What moves the bytes.
+    /// What moves the bytes of every case.
     pub by: CopyBy,
     /// Whether host memory may use huge pages.
     pub huge_pages: bool,

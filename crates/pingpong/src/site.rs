@@ -40,6 +40,8 @@ struct Held {
     cell: Cell,
     ranges: Ranges,
     shares_device: bool,
+    /// What moves the bytes at present.
+    by: CopyBy,
 }
 
 /// Host memory that waits for its next copier.
@@ -163,19 +165,13 @@ impl Site for CopySite {
         if shares_device {
             copier.take_turns();
         }
-        if self.suite.config.by != CopyBy::default() {
-            copier.copy_by(self.suite.config.by).map_err(|error| match error {
-                DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
-                other => failure(Stage::Allocate, &other).into(),
-            })?;
-        }
         if fresh {
             // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a value.
             let pattern = device::Pattern::new(self.suite.config.seed);
             pattern.fill_page_words(copier.source());
             pattern.fill_page_words(copier.destination());
         }
-        self.held = Some(Held { copier, setup, cell, ranges, shares_device });
+        self.held = Some(Held { copier, setup, cell, ranges, shares_device, by: CopyBy::default() });
         Ok(fresh)
     }
 
@@ -224,6 +220,13 @@ impl Site for CopySite {
         let device = device.ok_or_else(|| Failure::new(Stage::Open, "its device is not open"))?;
         let can = device.capabilities();
         let timing = case.timing(config.timing, can, held.shares_device).map_err(Trouble::Skipped)?;
+        if held.by != case.by {
+            held.copier.copy_by(case.by).map_err(|error| match error {
+                DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
+                other => failure(Stage::Allocate, &other).into(),
+            })?;
+            held.by = case.by;
+        }
         let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok());
         Ok(Box::new(CopyWork { copier: &mut *held.copier, case, timing, delivery, piece: &mut self.piece }))
     }

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
 use crate::Known;
+use crate::settings::{CopyEngine, Settings};
+
+/// The `group`, or the end of it behind a `/`, of copies by a kernel in a run that has copies by the copy engines too.
+pub const BY_KERNEL: &str = "sm";
 
 /// How figures stand in rows and columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +24,18 @@ pub struct Matrix {
     pub rows: Vec<MatrixRow>,
     /// The columns.
     pub columns: Vec<MatrixColumn>,
+}
+
+impl Matrix {
+    /// What moved the bytes of its copies.
+    pub fn engine(&self, settings: &Settings) -> CopyEngine {
+        let by_kernel = |group: &str| group == BY_KERNEL || group.ends_with(&format!("/{BY_KERNEL}"));
+        if self.rows.iter().filter_map(|row| row.group.as_deref()).any(by_kernel) {
+            CopyEngine::Sm
+        } else {
+            settings.engine
+        }
+    }
 }
 
 /// What a matrix's sentences compare.

@@ -26,7 +26,8 @@ pub struct Settings {
     pub huge_pages: bool,
     /// The clock asked for; what was used is in each case.
     pub timing: TimingAsked,
-    /// What moves the bytes of copies to and from a GPU.
+    /// What moves the bytes of copies to and from a GPU. Where both do, it is the copy engines, and cases by a kernel have a `group` that is, or ends
+    /// with, `sm`.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub engine: CopyEngine,

@@ -22,9 +22,9 @@ pub struct Matrix {
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Bidir],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
-    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)
-    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
-    pub engine: Engine,
+    /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only); ce,sm measures both in one run
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Engine::Ce], value_name = "ENGINES", help_heading = "What is measured")]
+    pub engine: Vec<Engine>,
     /// Copy to (and from) all GPUs at once in each row, instead of to one after the other
     #[arg(long, help_heading = "What is measured")]
     pub concurrent: bool,

@@ -2,15 +2,16 @@
 //! of the row's memory takes each GPU.
 //!
 //! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from GPU to GPU. With all GPUs at once
-//! a rank is a row and a GPU. Loads are those of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
+//! a rank is a row and a GPU. Copies by a kernel beside those by copy engines use the same threads and memory, and have places, cases and a matrix of
+//! their own. Loads are those of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
 
 use std::sync::Arc;
 
-use device::{Direction, MemoryKind, PlatformKind};
+use device::{CopyBy, Direction, MemoryKind, PlatformKind};
 use engine::{Helpers, Joined, Order, Suite, Worker};
 use pingpong::{Cell, Cells, CopySuite, LOAD_LINE_BYTES, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::matrix::{BY_KERNEL, Compares, Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 use topo::Topology;
 
@@ -30,8 +31,11 @@ pub struct GpuMatrix {
     rows: Vec<Row>,
     targets: Vec<Target>,
     concurrent: bool,
+    /// What moves the bytes, each once.
+    engines: Vec<CopyBy>,
     /// The engine's ranks: a row each, or a row and a GPU each.
     ranks: Vec<RankPlan>,
+    /// A row and a GPU each, all of them for each engine.
     places: Vec<RankPlan>,
     /// The copies, in the order of the engine's cases, with the row and the columns of each.
     copies: Vec<(pingpong::Case, Cells, Shot)>,
@@ -54,7 +58,10 @@ impl GpuMatrix {
     ) -> Result<Self, Fault> {
         let size = usize::try_from(args.size).map_err(Fault::usage)?;
         let mut config = config::measuring(&args.measuring);
-        config.by = config::by(args.engine);
+        let mut engines: Vec<CopyBy> = args.engine.iter().map(|asked| config::by(*asked)).collect();
+        engines.sort_by_key(|by| *by == CopyBy::Kernel);
+        engines.dedup();
+        config.by = engines.first().copied().unwrap_or_default();
         config.sizes = vec![size];
         config.memory = config::memory_kinds(&args.memory, kind);
         config.directions = config::directions(&args.direction);
@@ -67,6 +74,7 @@ impl GpuMatrix {
             rows,
             targets,
             concurrent: order == Order::Simultaneous,
+            engines,
             ranks: Vec::new(),
             places: Vec::new(),
             copies: Vec::new(),
@@ -91,7 +99,16 @@ impl GpuMatrix {
         let load = |(at, place): (usize, &RankPlan)| {
             (LoadCase { rank: at / columns, target: place.target.id, node: place.memory_node, bytes }, at)
         };
-        self.places.iter().enumerate().map(load).collect()
+        self.places.iter().take(self.places_an_engine()).enumerate().map(load).collect()
+    }
+
+    fn places_an_engine(&self) -> usize {
+        self.places.len() / self.engines.len().max(1)
+    }
+
+    /// The cases' group of an engine that is measured beside another one.
+    fn engine_group(&self, by: CopyBy) -> Option<&'static str> {
+        (self.engines.len() > 1 && by == CopyBy::Kernel).then_some(BY_KERNEL)
     }
 
     fn row_places(&self) -> impl Iterator<Item = (&Row, &RowPlace)> {
@@ -110,16 +127,29 @@ impl GpuMatrix {
                 }
             }
         }
+        let of_one = places.clone();
+        for _ in self.engines.iter().skip(1) {
+            places.extend(of_one.iter().map(|place| RankPlan { rank: place.rank + of_one.len(), ..place.clone() }));
+        }
         (self.ranks, self.places) = (ranks, places);
     }
 
     fn list(&mut self) {
+        for (at, by) in self.engines.clone().into_iter().enumerate() {
+            self.list_of(by, at * self.places_an_engine());
+        }
+    }
+
+    /// The copies of one engine, whose places begin with the given one.
+    fn list_of(&mut self, by: CopyBy, first_place: usize) {
         let columns = self.targets.len();
         let names: Vec<String> = self.row_places().map(|(row, _)| row.name.clone()).collect();
+        let engine = self.engine_group(by);
         for copy in pingpong::Case::all(&self.config) {
             if copy.memory == MemoryKind::Pageable && copy.direction == Direction::Bidirectional {
                 continue;
             }
+            let copy = pingpong::Case { by, ..copy };
             let case = |group| DocumentCase {
                 order: copy.order,
                 memory: settings::memory(copy.memory),
@@ -131,15 +161,15 @@ impl GpuMatrix {
             for (row, name) in names.iter().enumerate() {
                 let first = row * columns;
                 if self.concurrent {
-                    let case = numbered(&mut self.cases, case(Some(name.clone())));
+                    let case = numbered(&mut self.cases, case(Some(group_of_row(name, engine))));
                     let members: Vec<usize> = (first..first + columns).collect();
-                    let places = members.iter().map(|rank| (*rank, *rank)).collect();
+                    let places = members.iter().map(|rank| (*rank, first_place + *rank)).collect();
                     let shot = Shot { at: self.copies.len(), case, places };
                     self.copies.push((copy, Cells::Members(members), shot));
                     continue;
                 }
-                let case = numbered(&mut self.cases, case(None));
-                for place in first..first + columns {
+                let case = numbered(&mut self.cases, case(engine.map(str::to_owned)));
+                for place in first_place + first..first_place + first + columns {
                     let cell = Cell::of(&self.places[place]);
                     let shot = Shot { at: self.copies.len(), case, places: vec![(row, place)] };
                     self.copies.push((copy, Cells::One { rank: row, cell }, shot));
@@ -163,7 +193,7 @@ impl GpuMatrix {
             check_budget(&self.config, &Plan { ranks, notes: Vec::new() }, host, &device_bytes).map_err(Fault::usage)
         };
         if self.concurrent {
-            return fits(self.places.clone());
+            return fits(self.places[..self.places_an_engine()].to_vec());
         }
         // A row's copier stays on its last GPU until the row's next copy: all can be on one.
         self.targets.iter().try_for_each(|target| {
@@ -207,7 +237,12 @@ impl GpuMatrix {
         let range = self.load_range.map(|range| stats::units::size(range as u64));
         let loads = range.map_or_else(String::new, |range| format!("; load latency over {range}"));
         let figures = self.places.len() * self.cases_of_a_place() + self.loads().len();
-        format!("{size}, {memory} memory, {ways}{loads}; {figures} figures, {how}")
+        let by = match self.engines[..] {
+            [CopyBy::Kernel] => ", by a kernel",
+            [_, _] => ", by copy engines and by a kernel",
+            _ => "",
+        };
+        format!("{size}, {memory} memory, {ways}{by}{loads}; {figures} figures, {how}")
     }
 
     fn cases_of_a_place(&self) -> usize {
@@ -218,7 +253,8 @@ impl GpuMatrix {
     pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
         let helpers = Helpers(topology.allowed.pus.clone());
         let one_node = topology.machine_has_one_node();
-        let (matrix, loads) = (self.matrix(topology, found), self.loads());
+        let loads = self.loads();
+        let matrices = self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
         let Self { config, ranks, places, copies, mut cases, load_range, .. } = self;
         let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|(case, cells, _)| (*case, cells.clone())).collect();
         let copying = CopySuite::of(&config, &ranks, &list, &found.platform, helpers.clone(), one_node);
@@ -259,14 +295,17 @@ impl GpuMatrix {
             places: Plan { ranks: places, notes: Vec::new() },
             cases,
             shots,
-            matrices: vec![matrix],
+            matrices,
             asked,
         }
     }
 
-    fn matrix(&self, topology: &Topology, found: &Found) -> Matrix {
+    /// The matrix of an engine, which is the so-many-th.
+    fn matrix(&self, by: CopyBy, at: usize, topology: &Topology, found: &Found) -> Matrix {
         let columns = self.targets.len();
-        let mut next = 0;
+        let mine = at * self.places_an_engine()..(at + 1) * self.places_an_engine();
+        let engine = self.engine_group(by);
+        let mut next = mine.start as u32;
         let row = |row: &Row| {
             let row_place = row.place.as_ref().ok();
             let ranks: IdSet =
@@ -276,7 +315,10 @@ impl GpuMatrix {
                 name: row.name.clone(),
                 pus: self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect(),
                 memory_node: row_place.map(|row_place| row_place.node),
-                group: self.concurrent.then(|| row.name.clone()),
+                group: match self.concurrent {
+                    true => Some(group_of_row(&row.name, engine)),
+                    false => engine.map(str::to_owned),
+                },
                 reason: row.place.as_ref().err().cloned(),
                 note: row_place.and_then(|row_place| row_place.note.clone()),
                 ranks,
@@ -286,14 +328,19 @@ impl GpuMatrix {
         let column = |(at, target): (usize, &Target)| MatrixColumn {
             name: super::document::name_of(target),
             device: target.id.to_string(),
-            ranks: (0..self.places.len()).filter(|place| place % columns == at).map(|place| place as u32).collect(),
+            ranks: mine.clone().filter(|place| place % columns == at).map(|place| place as u32).collect(),
             declared_nodes: declared_nodes(topology, found, target.id),
         };
         Matrix {
-            title: "host memory and GPUs".to_owned(),
+            title: format!("host memory and GPUs{}", if engine.is_some() { ", by a kernel" } else { "" }),
             compares: Compares::Rows,
             rows,
             columns: self.targets.iter().enumerate().map(column).collect(),
         }
     }
+}
+
+/// The group of a row whose GPUs are at it at once.
+fn group_of_row(row: &str, engine: Option<&str>) -> String {
+    engine.map_or_else(|| row.to_owned(), |engine| format!("{row}/{engine}"))
 }

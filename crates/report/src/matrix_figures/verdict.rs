@@ -17,6 +17,9 @@ use super::{Cell, Plane};
 use crate::Document;
 use crate::matrix::{Compares, Matrix, MatrixColumn};
 
+/// What is added where a matrix has one place only.
+const NOTHING_BESIDE: &str = " There is one place only, and nothing to compare it with.";
+
 /// Of a subject (a GPU, a row) in one plane: its best place and how the others compare.
 struct Standing<'a> {
     subject: &'a str,
@@ -43,7 +46,9 @@ impl Standing<'_> {
 pub fn verdict(document: &Document) -> Vec<String> {
     let seed = document.settings.seed;
     let of = |matrix: &Matrix| match matrix.compares {
-        Compares::Rows | Compares::Columns => [places(document, matrix, seed), absent::said(document, matrix)].concat(),
+        Compares::Rows | Compares::Columns => {
+            by_kernel(document, matrix, [places(document, matrix, seed), absent::said(document, matrix)].concat())
+        }
         Compares::Load => load::said(document, matrix, seed),
         Compares::Pairs => [pairs::said(document, matrix), absent::said(document, matrix)].concat(),
         // What these say is said of all of them together (`groups`).
@@ -52,6 +57,14 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Loaded => Vec::new(),
     };
     document.matrices.iter().flat_map(of).collect()
+}
+
+/// The sentences, the first of which says so where they are of copies by a kernel beside others.
+fn by_kernel(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec<String> {
+    if let Some(first) = said.first_mut().filter(|_| matrix.engine(&document.settings) != document.settings.engine) {
+        *first = format!("Copies by a kernel: {}", first.strip_suffix(NOTHING_BESIDE).unwrap_or(first));
+    }
+    said
 }
 
 fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
@@ -128,7 +141,7 @@ fn only(document: &Document, matrix: &Matrix) -> String {
     }
     match figures.is_empty() {
         true => "No figure was measured.".to_owned(),
-        false => format!("{}. There is one place only, and nothing to compare it with.", figures.join("; ")),
+        false => format!("{}.{NOTHING_BESIDE}", figures.join("; ")),
     }
 }
 

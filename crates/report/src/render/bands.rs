@@ -46,7 +46,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
     grid.marks(marks);
     let all = cells.iter().flatten().flatten();
     let how = format!("{band} cores a band, the median of their pairs; every pair is in the document");
-    grid.caption(format!("{}{}; {how}", caption(plane, document.settings.engine), interval(plane, all)));
+    grid.caption(format!("{}{}; {how}", caption(plane, matrix.engine(&document.settings)), interval(plane, all)));
     for (at, row) in medians.iter().enumerate() {
         let mut shown = vec![name(at)];
         for column in 0..medians.len() {

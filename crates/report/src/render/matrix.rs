@@ -77,7 +77,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
     let cells = all.iter().flat_map(|(_, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
-    grid.caption(caption(plane, document.settings.engine) + &interval(plane, cells));
+    grid.caption(caption(plane, matrix.engine(&document.settings)) + &interval(plane, cells));
     if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {
         grid.words(vec!["every cell".to_owned()], Tone::Bad, why);
         return grid.draw(page);
