@@ -121,7 +121,24 @@ fn a_first_look_is_as_the_page_says() -> Done {
 
 #[test]
 fn a_line_for_the_job_script_is_found_and_judged_as_the_page_says() -> Done {
-    followed("job-script.md", &["crates/topo/tests/fixtures/lumi-g.xml"])
+    let fixtures = ["crates/topo/tests/fixtures/lumi-g.xml", "crates/topo/tests/fixtures/lumi-g-low-noise.xml"];
+    followed("job-script.md", &fixtures)
+}
+
+#[test]
+fn measurements_are_planned_as_the_page_says() -> Done {
+    followed("measuring.md", &[])
+}
+
+#[test]
+fn without_a_launcher_a_job_and_its_messages_are_as_the_pages_say() -> Done {
+    followed("in-a-job.md", &[])?;
+    followed("messages.md", &[])
+}
+
+#[test]
+fn result_documents_are_written_and_read_as_the_page_says() -> Done {
+    followed("results.md", &[])
 }
 
 #[test]
@@ -149,7 +166,39 @@ fn every_page_is_in_the_table_and_run_here() -> Done {
     for page in &pages {
         assert!(this.contains(&format!("followed(\"{page}\"")), "no test runs {page}");
     }
-    assert!(pages.len() >= 4, "{pages:?}");
+    assert!(pages.len() >= 8, "{pages:?}");
+    Ok(())
+}
+
+/// The anchor of a heading, as GitHub and GitLab make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase();
+    let kept = kept.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}
+
+#[test]
+fn every_link_between_pages_leads_to_a_file_and_to_a_heading_of_it() -> Done {
+    let root = docs().join("..");
+    let mut pages = vec![root.join("README.md")];
+    for entry in fs::read_dir(docs())? {
+        pages.push(entry?.path());
+    }
+    for page in pages {
+        let text = fs::read_to_string(&page)?;
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+        for link in links.filter(|link| !link.starts_with("http")) {
+            let (file, heading) = link.split_once('#').map_or((link, None), |(file, heading)| (file, Some(heading)));
+            let file = if file.is_empty() { page.clone() } else { page.parent().unwrap_or(&root).join(file) };
+            assert!(file.exists(), "{}: no file for {link}", page.display());
+            if let Some(heading) = heading {
+                let there = fs::read_to_string(&file)?;
+                let mut headings = there.lines().filter_map(|line| line.strip_prefix('#'));
+                let is_there = headings.any(|line| anchor(line.trim_start_matches('#').trim()) == heading);
+                assert!(is_there, "{}: no heading for {link}", page.display());
+            }
+        }
+    }
     Ok(())
 }
 
