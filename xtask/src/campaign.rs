@@ -3,7 +3,7 @@
 //!
 //! * `lines`   command lines that cannot be followed: the promised code, a message that names the value, in two seconds;
 //! * `inputs`  damaged hwloc files, placement documents and files that are none: refused or read, never a crash, never a wait;
-//! * `kills`   SIGKILL at any time, with a fast disk and with a slow one: the document is whole and lacks no more than README says, and nothing lies beside it;
+//! * `kills`   SIGKILL at any time, with a fast disk and with a slow one: the document is whole and lacks no more than docs/results.md says, and nothing lies beside it;
 //! * `faults`  drivers that fail in one way, and in two at once, on eight stand-in devices: a document, and no process ends by a signal;
 //! * `disks`   disks without room, folders that go away: the table comes, and the document is somewhere.
 //!

@@ -16,7 +16,7 @@ use crate::terminal;
 
 /// Writing takes at most one part in so many of the run's time: the document of a thousand ranks takes seconds to write.
 const SHARE: u32 = 10;
-/// Unless so much time has passed since the last writing: as much as a killed run loses, beside the pass in flight. README says so too.
+/// Unless so much time has passed since the last writing: as much as a killed run loses, beside the pass in flight. docs/results.md says so too.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The document for the state a run is in; without an exit while it goes on.

@@ -15,7 +15,7 @@ use report::Document;
 use super::tried::{Random, Tally};
 use super::{Field, build};
 
-/// What README promises, and what starting and ending a process takes on a busy machine.
+/// What docs/results.md promises, and what starting and ending a process takes on a busy machine.
 const LOSS_AT_MOST: f64 = 5.0 + 2.0;
 /// The last writing and the one in flight, during which nothing is measured, of the slow disk.
 const SLOW_WRITINGS: f64 = 2.0 * 0.5;

@@ -1,5 +1,5 @@
 //! Signals during a run: the first ends it with what is finished, its echo changes nothing, a later one ends the process, and a process that is
-//! killed leaves the last whole document, which lacks no more than README says.
+//! killed leaves the last whole document, which lacks no more than docs/results.md says.
 
 use std::error::Error;
 use std::path::Path;
@@ -108,7 +108,7 @@ fn a_run_that_timeout_ends_keeps_its_document_and_its_table() -> Done {
 
 #[test]
 fn a_killed_run_loses_no_more_than_is_promised_and_leaves_no_other_file() -> Done {
-    // What README promises, and the time a busy machine may take to start and to end a process.
+    // What docs/results.md promises, and the time a busy machine may take to start and to end a process.
     let (promised, slack) = (5.0, 2.0);
     let mut lost = Vec::new();
     for turn in 0..8_u64 {
