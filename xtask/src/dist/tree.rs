@@ -146,6 +146,7 @@ mod tests {
             assert!(root.join(file).is_file(), "{file}");
         }
         assert!(files(&root.join("jobs"))?.len() > 4);
+        assert!(files(&root.join("docs"))?.len() > 8, "the pages that README links to");
         Ok(())
     }
 }
