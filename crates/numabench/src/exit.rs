@@ -43,8 +43,8 @@ Exit codes:
     6  undecided: the data do not decide
    77  hardware that was asked for is not here
   124  timed out
-  126  exec, check: the program cannot be executed
-  127  exec, check: the program is not found
+  126  exec, check, trial: the program cannot be executed
+  127  exec, check, trial: the program is not found
 128+n  ended by signal n (130 Ctrl-C, 143 SIGTERM); finished cases are kept";
 
 impl Exit {

@@ -41,7 +41,7 @@ pub fn verbose() -> String {
     let variable = std::env::var_os(plugins::VARIABLE);
     let executable = std::env::current_exe().unwrap_or_default();
     match &plugins::files(variable.as_deref(), &executable)[..] {
-        [] => text += &format!("{PLUGIN}none, and none is needed on one node; `cargo xtask mpi-plugin` builds one\n"),
+        [] => text += &format!("{PLUGIN}none; a launch of several processes by srun or mpirun needs one (`cargo xtask mpi-plugin` builds it), one process needs none\n"),
         [one] => text += &format!("{PLUGIN}{}\n", opened(one, &launch)),
         several => {
             for file in several {

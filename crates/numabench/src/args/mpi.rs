@@ -77,7 +77,7 @@ pub struct Mpi {
     /// bytes ends with 5 in any case
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub expect: Option<Expect>,
-    /// Write the document (JSON, numabench.mpi 1.0) here; - is standard output, in place of the table
+    /// Write the document (JSON, numabench.mpi 1.1) here; - is standard output, in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Print the answer alone
