@@ -41,7 +41,11 @@ pub fn verbose() -> String {
     let variable = std::env::var_os(plugins::VARIABLE);
     let executable = std::env::current_exe().unwrap_or_default();
     match &plugins::files(variable.as_deref(), &executable)[..] {
-        [] => text += &format!("{PLUGIN}none; a launch of several processes by srun or mpirun needs one (`cargo xtask mpi-plugin` builds it), one process needs none\n"),
+        [] => {
+            text += &format!(
+                "{PLUGIN}none; a launch of several processes by srun or mpirun needs one (`cargo xtask mpi-plugin` builds it), one process needs none\n"
+            )
+        }
         [one] => text += &format!("{PLUGIN}{}\n", opened(one, &launch)),
         several => {
             for file in several {

@@ -1,11 +1,11 @@
 //! `numabench suite`: everything that is sensible on this machine in a time given, as one document: for the acceptance of a node.
 //!
-//! Memory against cores always; with GPUs every NUMA node against every GPU, and with several GPUs what they lose at once. Left out: sizes
-//! (`sweep`), which say more of the driver than of the node.
+//! Memory against cores always; with GPUs every NUMA node against every GPU (copies and loads), every GPU's memory against every GPU's, and with several
+//! GPUs what they lose at once. Left out: sizes (`sweep`) and copies by a kernel, which say more of the driver than of the node.
 
 use std::time::Duration;
 
-use device::PlatformKind;
+use device::{Device, Platform, PlatformKind};
 use pingpong::device_bytes;
 use placement::{Membind, Request, RowsBy, Target, TargetId, rows};
 use topo::Survey;
@@ -13,6 +13,7 @@ use topo::Survey;
 use crate::args::contend::Contend;
 use crate::args::matrix::Matrix;
 use crate::args::measuring::Measuring;
+use crate::args::peer::Peer;
 use crate::args::suite::Suite;
 use crate::backends::{self, Found, Untouched};
 use crate::began::Began;
@@ -24,6 +25,7 @@ use crate::suite::experiment::Experiment;
 use crate::suite::gpu_matrix::GpuMatrix;
 use crate::suite::memory_matrix::MemoryMatrix;
 use crate::suite::merged::merged;
+use crate::suite::peers::Peers;
 use crate::suite::{contend, defaults, plan, run};
 
 /// The size of a copy: large enough for the link's rate, small enough for many GPUs in a short time.
@@ -36,6 +38,7 @@ const MEASURING: f64 = 0.8;
 /// What is to be measured, not yet bound to a platform.
 struct Parts {
     gpus: Option<GpuMatrix>,
+    peers: Option<(Peer, Peers)>,
     contend: Option<contend::Contend>,
     memory: (Matrix, MemoryMatrix),
 }
@@ -60,10 +63,14 @@ pub fn run(args: &Suite) -> Result<Exit, Fault> {
     let found = backends::find(args.measuring.backend, named, topology)?;
     let targets = chosen(args.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
     let kind = found.platform.facts().kind;
-    let parts = parts(args, &survey, kind, &targets, &|target| device_bytes(&*found.platform, target))?;
+    let mut parts = parts(args, &survey, kind, &targets, &|target| device_bytes(&*found.platform, target))?;
+    // Open until the end: the ranks' contexts are then there already.
+    let opened = parts.look(&*found.platform)?;
     let mut experiment = parts.experiment(&survey, &found)?;
     experiment.engine.max_time = time;
-    run::run(&args.measuring, &experiment, topology, &found, sink.as_ref(), began)
+    let ended = run::run(&args.measuring, &experiment, topology, &found, sink.as_ref(), began);
+    drop(opened);
+    ended
 }
 
 fn measuring_time(within: Duration) -> Duration {
@@ -85,11 +92,14 @@ fn parts(
     let nodes: Vec<u32> = Target::nodes_of(topology).iter().map(|target| target.index).collect();
     let on_nodes = MemoryMatrix::new(&memory, topology, rows(topology, RowsBy::Node), nodes)?;
     if kind == PlatformKind::Host {
-        return Ok(Parts { gpus: None, contend: None, memory: (memory, on_nodes) });
+        return Ok(Parts { gpus: None, peers: None, contend: None, memory: (memory, on_nodes) });
     }
-    let matrix: Matrix = defaults(&["--size", SIZE], |args: &mut Matrix| own(&mut args.measuring))?;
+    let matrix: Matrix = defaults(&["--size", SIZE, "--latency"], |args: &mut Matrix| own(&mut args.measuring))?;
     let gpus = GpuMatrix::new(&matrix, topology, kind, rows(topology, RowsBy::Node), targets.to_vec())?;
     gpus.budget(topology, device)?;
+    let typed: Peer = defaults(&["--size", SIZE], |args: &mut Peer| own(&mut args.measuring))?;
+    let peers = Peers::new(&typed, topology, targets.to_vec(), targets.to_vec())?;
+    let peers = Some((typed, peers));
     let contend = if targets.len() > 1 {
         let typed: Contend = defaults(&["--size", SIZE], |args: &mut Contend| own(&mut args.measuring))?;
         let request = Request {
@@ -103,15 +113,21 @@ fn parts(
     } else {
         None
     };
-    Ok(Parts { gpus: Some(gpus), contend, memory: (memory, on_nodes) })
+    Ok(Parts { gpus: Some(gpus), peers, contend, memory: (memory, on_nodes) })
 }
 
 impl Parts {
+    /// Opens the GPUs, and sees which reach each other.
+    fn look(&mut self, platform: &dyn Platform) -> Result<Vec<Box<dyn Device>>, Fault> {
+        self.peers.as_mut().map_or(Ok(Vec::new()), |(_, peers)| peers.look(platform))
+    }
+
     fn said(&self) -> String {
         let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.said()));
+        let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.said()));
         let contend = self.contend.as_ref().map(|contend| format!("at once: {}", contend.said()));
         let memory = Some(format!("cores and memory: {}", self.memory.1.said()));
-        [gpus, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
+        [gpus, peers, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 
     fn experiment(self, survey: &Survey, found: &Found) -> Result<Experiment, Fault> {
@@ -121,6 +137,7 @@ impl Parts {
         }
         let mut parts = Vec::new();
         parts.extend(self.gpus.map(|gpus| gpus.experiment(topology, found)));
+        parts.extend(self.peers.map(|(typed, peers)| peers.experiment(&typed, topology, found)));
         parts.extend(self.contend.map(|contend| contend.experiment(topology, found)));
         parts.push(self.memory.1.experiment(&self.memory.0, topology));
         let nothing = || Fault::new(Exit::NoResult, anyhow::anyhow!("there is nothing to measure"));
