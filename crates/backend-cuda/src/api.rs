@@ -54,6 +54,8 @@ driver_functions! {
         (to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     memcpy_d2h_async = cuMemcpyDtoHAsync as cuMemcpyDtoHAsync_v2, since "CUDA 3.2",
         (to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    memcpy_d2d_async = cuMemcpyDtoDAsync as cuMemcpyDtoDAsync_v2, since "CUDA 3.2",
+        (to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
     device_can_access_peer = cuDeviceCanAccessPeer as cuDeviceCanAccessPeer, since "CUDA 4.0",
         (can: *mut c_int, device: CUdevice, peer: CUdevice);
     ctx_enable_peer_access = cuCtxEnablePeerAccess as cuCtxEnablePeerAccess, since "CUDA 4.0",

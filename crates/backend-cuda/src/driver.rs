@@ -336,7 +336,14 @@ unsafe impl Driver for Api {
         stream: CUstream,
     ) -> Result<(), CallError> {
         // SAFETY: the caller's areas and stream.
-        unsafe { self.memcpy_peer_async(to.0, to.1, from.0, from.1, len, stream) }
+        unsafe {
+            if to.1 == from.1 {
+                // Within one device's memory: the manual has the other for copies from one context to another.
+                self.memcpy_d2d_async(to.0, from.0, len, stream)
+            } else {
+                self.memcpy_peer_async(to.0, to.1, from.0, from.1, len, stream)
+            }
+        }
     }
 
     fn kernels_load(&self) -> Result<Kernels, DeviceError> {

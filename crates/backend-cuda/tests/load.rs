@@ -226,6 +226,7 @@ fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
                 "a kernel copies the bytes that were asked for, and no other",
                 "a copy between devices arrives, made by either of them",
                 "held copies between devices do not start before the release, and each has a mark",
+                "a copy within a device's own memory is direct, arrives, and waits for the release",
             ][..],
         ),
         (
@@ -242,6 +243,7 @@ fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
             &[
                 "a copy between devices arrives, made by either of them",
                 "held copies between devices do not start before the release, and each has a mark",
+                "a copy within a device's own memory is direct, arrives, and waits for the release",
             ],
         ),
     ] {
@@ -273,6 +275,7 @@ fn what_never_queues_needs_no_stream_and_no_event() {
         "a kernel copies the bytes that were asked for",
         "a chain of loads is followed to where it leads",
         "a chain goes from device to device",
+        "a copy within a device's own memory is direct",
     ];
     let buffers = [
         "a buffer's copies go between equal offsets",

@@ -413,7 +413,7 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The other context is retained.
     unsafe fn enable_reach(&self, other: Self::Context) -> Result<(), CallError>;
 
-    /// Queues a copy between the memories of two contexts' devices, on a stream of one of them.
+    /// Queues a copy between the memories of two contexts' devices, which may be one, on a stream of one of them.
     ///
     /// # Errors
     /// The call that failed.

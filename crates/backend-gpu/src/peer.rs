@@ -1,4 +1,4 @@
-//! Copies between the memories of two GPUs, queued on a stream of the one that copies: by its copy engine, or by a kernel.
+//! Copies between the memories of two GPUs, or within one's, queued on a stream of the one that copies: by its copy engine, or by a kernel.
 //!
 //! Where that one can reach the other's memory, access is enabled first; elsewhere the driver stages the same call through host memory.
 //! Dropping opens the latch and waits; what could not be waited for is leaked.

@@ -1,4 +1,5 @@
 //! Copies between the memories of two devices: one device's area to the other's, blocking, or queued behind a latch as a [`crate::Copier`]'s.
+//! Both ends may be one device, which then copies within its own memory; that is always [`PeerPath::Direct`].
 //!
 //! Either device can do the work, by its copy engine or by a kernel: the source's writes to the other ([`PeerEnd::Source`]), or the destination's reads from it.
 //! The two differ on most links, so that both are measured. Where the devices cannot reach each other, the driver stages the copy through
@@ -34,7 +35,7 @@ impl PeerPath {
     }
 }
 
-/// An area on each of two devices, and copies from one to the other.
+/// An area on each of two devices, or two on one, and copies from one to the other.
 ///
 /// `bytes` must be at least 1 and at most the area's length; more is [`DeviceError::Unsupported`]. A batch is `hold`, `enqueue`s, `release`,
 /// further `enqueue`s, `finish`, as in [`crate::Copier`]; what waits opens the latch first, and what could not be waited for is leaked.

@@ -151,7 +151,7 @@ pub trait Device: Any {
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError>;
 
     /// Allocates `len` bytes here and as many on another device of the same platform, opened by the same thread, for copies from here to there
-    /// by the copy engine of one of the two.
+    /// by the copy engine of one of the two. The other may be this one: its copies are then within its memory.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where devices of this kind do not copy to each other, [`DeviceError::OutOfMemory`], or the call that

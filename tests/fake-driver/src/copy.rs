@@ -31,8 +31,8 @@ impl Copy {
         if in_bounds && host != 0 { Ok(copy) } else { Err(INVALID_VALUE) }
     }
 
-    /// A copy between two devices' memories, made by one of them. Where that one cannot reach the other, it is staged, and takes the time
-    /// of a copy from the source to the host.
+    /// A copy between two devices' memories, or within one's, made by one of them. Where that one cannot reach the other, it is staged, and takes
+    /// the time of a copy from the source to the host.
     pub fn between(
         device: usize,
         (to_device, to): (usize, usize),
@@ -45,8 +45,11 @@ impl Copy {
             return Err(INVALID_VALUE);
         }
         let other = if device == to_device { from_device } else { to_device };
-        let reaches = device == other || context::reaches(device, other);
-        let (device, direction) = if reaches { (device, Direction::Peer) } else { (from_device, Direction::ToHost) };
+        let (device, direction) = match device == other {
+            true => (device, Direction::Within),
+            false if context::reaches(device, other) => (device, Direction::Peer),
+            false => (from_device, Direction::ToHost),
+        };
         Ok(Self { device, direction, to, from, len })
     }
 
@@ -59,7 +62,9 @@ impl Copy {
             (true, false) if memory::is_pinned(from, len) => Self::new(device, Direction::ToDevice, to, from, len),
             (false, true) if memory::is_pinned(to, len) => Self::new(device, Direction::ToHost, to, from, len),
             _ => match (memory::device_of(to, len), memory::device_of(from, len)) {
-                (Some(there), Some(here)) if context::reaches(device, if there == device { here } else { there }) => {
+                (Some(there), Some(here))
+                    if there == here || context::reaches(device, if there == device { here } else { there }) =>
+                {
                     Self::between(device, (there, to), (here, from), len)
                 }
                 _ => Err(INVALID_VALUE),
@@ -71,7 +76,7 @@ impl Copy {
     fn sides(&self) -> (usize, usize) {
         match self.direction {
             Direction::ToDevice => (self.to, self.from),
-            Direction::ToHost | Direction::Peer => (self.from, self.to),
+            Direction::ToHost | Direction::Peer | Direction::Within => (self.from, self.to),
         }
     }
 

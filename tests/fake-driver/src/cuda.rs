@@ -190,6 +190,14 @@ unsafe extern "C" fn cuMemcpyPeerAsync(
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: usize) -> c_int {
+    on_device("cuMemcpyDtoDAsync", |device| {
+        let (to, from) = ((device, to as usize), (device, from as usize));
+        Copy::between(device, to, from, len)?.queue_on(unsafe { Stream::of(stream) }?, device)
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_int {
     on_device("cuMemGetInfo", |device| {
         let info = memory::info(device);

@@ -17,6 +17,7 @@
 //! over LINK [WEIGHT] [local|remote]   copies pass the link, WEIGHT times their bytes [1]; only those with memory of the same, or of
 //!                           another, NUMA node than the device's [all]
 //! peer RATE LATENCY         copies to and from other devices that it makes [as fast as this machine copies]
+//! within RATE LATENCY       copies from its own memory to the same [as fast as this machine copies]
 //! loads LATENCY LATENCY     one load of host memory on its own node, and of memory on another [no time]
 //! peer-loads LATENCY        one load of another device's memory [no time]
 //! throttled LIMIT PERCENT   how much of the time NVML says that its clocks were held down by `power` or `thermal` [0]
@@ -68,6 +69,8 @@ pub struct Device {
     pub d2h: Option<Speed>,
     /// Copies between devices that it makes.
     pub peer: Option<Speed>,
+    /// Copies within its own memory.
+    pub within: Option<Speed>,
     /// One load of host memory, local and remote, nanoseconds.
     pub loads_ns: Option<(f64, f64)>,
     /// One load of another device's memory, nanoseconds.
@@ -123,7 +126,8 @@ impl Described {
     /// Whether any device has a described rate.
     pub fn has_rates(&self) -> bool {
         let loads = |device: &Device| device.loads_ns.is_some() || device.peer_loads_ns.is_some();
-        self.devices.iter().any(|device| device.h2d.or(device.d2h).or(device.peer).is_some() || loads(device))
+        let copies = |device: &Device| device.h2d.or(device.d2h).or(device.peer).or(device.within).is_some();
+        self.devices.iter().any(|device| copies(device) || loads(device))
     }
 
     fn add(&mut self, line: &str) -> Result<(), String> {
@@ -169,6 +173,7 @@ impl Device {
             ("h2d", [rate, latency]) => self.h2d = speed(rate, latency)?,
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,
             ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,
+            ("within", [rate, latency]) => self.within = speed(rate, latency)?,
             ("loads", [local, remote]) => self.loads_ns = Some((quantity(local, TIMES)?, quantity(remote, TIMES)?)),
             ("peer-loads", [each]) => self.peer_loads_ns = Some(quantity(each, TIMES)?),
             ("over", [name, rest @ ..]) => {

@@ -18,6 +18,8 @@ pub enum Direction {
     ToHost,
     /// From another device, or to it.
     Peer,
+    /// From the device's memory to the same.
+    Within,
 }
 
 /// What of a copy others need to know.
@@ -46,23 +48,25 @@ impl Flow {
         let direction = match word >> 2 & 3 {
             0 => Direction::ToDevice,
             1 => Direction::ToHost,
-            _ => Direction::Peer,
+            2 => Direction::Peer,
+            _ => Direction::Within,
         };
         (word & 1 != 0).then_some(Self { device: (word >> 4) as usize, direction, remote: word & 2 != 0 })
     }
 
     /// The links it passes: the shared ones, and its own direction of its own device, which come after them.
     fn path(self, described: &Described) -> share::Path {
-        let over = described.devices[self.device].over.iter().filter(|_| self.direction != Direction::Peer);
+        let to_host = matches!(self.direction, Direction::ToDevice | Direction::ToHost);
+        let over = described.devices[self.device].over.iter().filter(|_| to_host);
         let over = over.filter(|over| over.remote.is_none_or(|remote| remote == self.remote));
-        let own = described.links.len() + 3 * self.device + self.direction as usize;
+        let own = described.links.len() + 4 * self.device + self.direction as usize;
         over.map(|over| (over.link, over.weight)).chain([(own, 1.0)]).collect()
     }
 }
 
 /// All links' rates in the order that [`Flow::path`] counts them.
 fn links(described: &Described) -> Vec<f64> {
-    let own = described.devices.iter().flat_map(|device| [device.h2d, device.d2h, device.peer]);
+    let own = described.devices.iter().flat_map(|device| [device.h2d, device.d2h, device.peer, device.within]);
     let own = own.map(|speed| speed.map_or(f64::INFINITY, |speed| speed.rate));
     described.links.iter().map(|link| link.rate).chain(own).collect()
 }
@@ -121,7 +125,7 @@ mod tests {
     #[test]
     fn a_flow_survives_being_packed() {
         for device in [0, 7, 4095] {
-            for direction in [Direction::ToDevice, Direction::ToHost, Direction::Peer] {
+            for direction in [Direction::ToDevice, Direction::ToHost, Direction::Peer, Direction::Within] {
                 for remote in [false, true] {
                     let flow = Flow { device, direction, remote };
                     assert_eq!(Flow::unpack(flow.pack()), Some(flow));

@@ -11,6 +11,7 @@ pub fn carry(device: usize, direction: Direction, bytes: usize) {
         Direction::ToDevice => described.h2d,
         Direction::ToHost => described.d2h,
         Direction::Peer => described.peer,
+        Direction::Within => described.within,
     };
     let Some(speed) = speed else { return };
     pass_along(device, direction, speed.latency_ns, bytes as f64);

@@ -1,8 +1,10 @@
-//! What a device reaches by itself: host memory by a kernel's copies and loads, and other devices' memory.
+//! What a device reaches by itself: host memory by a kernel's copies and loads, its own memory, and other devices'.
 
 use super::payload::{self, POISON};
 use super::{Check, Halt, Subject, expect, expect_unsupported};
-use crate::{Area, Chaser, CopyBy, DeviceError, Direction, Marks, MemoryKind, Pattern, PeerCopier, PeerEnd};
+use crate::{
+    Area, Chaser, CopyBy, Device, DeviceError, Direction, Marks, MemoryKind, Pattern, PeerCopier, PeerEnd, PeerPath,
+};
 
 pub(super) const CHECKS: &[Check] = &[
     ("a kernel copies the bytes that were asked for, and no other", by_kernel),
@@ -14,10 +16,13 @@ pub(super) const CHECKS: &[Check] = &[
     ("a copy between devices arrives, made by either of them", between),
     ("held copies between devices do not start before the release, and each has a mark", held_between),
     ("a copy between devices that is too long is refused", too_long),
+    ("a copy within a device's own memory is direct, arrives, and waits for the release", within),
 ];
 
 /// Less than a kernel's step, its edges, and more than all its threads take at once.
 const SIZES: [usize; 6] = [1, 15, 16, 4096 + 3, (1 << 20) + 7, (24 << 20) + 16];
+/// Less than the largest of [`SIZES`] that copies between devices have.
+const HELD_BYTES: usize = 1 << 20;
 const LINE: usize = 64;
 const LINES: usize = 4096;
 const ROUNDS: u32 = 3;
@@ -197,62 +202,83 @@ fn with_others(
     if others.is_empty() {
         return Err(Halt::Skipped("there is one device only".to_owned()));
     }
-    for id in others {
-        let other = subject.platform.open(id)?;
-        for by in [PeerEnd::Source, PeerEnd::Destination] {
-            let mut copier = needed(subject.device.peer_copier(&*other, by, len))?;
-            act(&mut *copier, &format!("to {id} by the {by:?}"))?;
-            // Staged copies, and devices without kernels.
-            match copier.copy_by(CopyBy::Kernel) {
-                Err(DeviceError::Unsupported { .. }) => {}
-                Err(other) => return Err(other.into()),
-                Ok(()) => act(&mut *copier, &format!("to {id} by a kernel of the {by:?}"))?,
-            }
+    others.into_iter().try_for_each(|id| with(subject, &*subject.platform.open(id)?, len, &act))
+}
+
+/// The same with a copier to this one.
+fn with(
+    subject: &Subject,
+    other: &dyn Device,
+    len: usize,
+    act: &impl Fn(&mut dyn PeerCopier, &str) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    let id = other.facts().id;
+    for by in [PeerEnd::Source, PeerEnd::Destination] {
+        let mut copier = needed(subject.device.peer_copier(other, by, len))?;
+        act(&mut *copier, &format!("to {id} by the {by:?}"))?;
+        // Staged copies, and devices without kernels.
+        match copier.copy_by(CopyBy::Kernel) {
+            Err(DeviceError::Unsupported { .. }) => {}
+            Err(other) => return Err(other.into()),
+            Ok(()) => act(&mut *copier, &format!("to {id} by a kernel of the {by:?}"))?,
         }
     }
     Ok(())
 }
 
 fn between(subject: &Subject) -> Result<(), Halt> {
-    let largest = SIZES[4];
-    with_others(subject, largest + 64, |copier, what| {
-        for (seed, bytes) in (1..).zip(&SIZES[..5]) {
-            let (sent, before) = (Pattern::new(seed), Pattern::new(seed).inverted());
-            copier.fill(PeerEnd::Destination, before, bytes + 64)?;
-            copier.fill(PeerEnd::Source, sent, bytes + 64)?;
-            let early = copier.compare(sent, *bytes)?;
-            expect(early.is_some_and(|found| found.offset == 0), || {
-                format!("{what}: the bytes are there before they were copied: {early:?}")
-            })?;
-            copier.round(*bytes)?;
-            let wrong = copier.compare(sent, *bytes)?;
-            expect(wrong.is_none(), || format!("{what}: {bytes} bytes differ at {wrong:?}"))?;
-            let beyond = copier.compare(sent, bytes + 64)?;
-            expect(beyond.is_some(), || format!("{what}: more than {bytes} bytes were copied"))?;
-        }
-        Ok(())
-    })
+    with_others(subject, SIZES[4] + 64, arrives)
+}
+
+/// Copies of [`SIZES`] to the last byte and not beyond it; the copier has room for 64 bytes more than the largest.
+fn arrives(copier: &mut dyn PeerCopier, what: &str) -> Result<(), Halt> {
+    for (seed, bytes) in (1..).zip(&SIZES[..5]) {
+        let (sent, before) = (Pattern::new(seed), Pattern::new(seed).inverted());
+        copier.fill(PeerEnd::Destination, before, bytes + 64)?;
+        copier.fill(PeerEnd::Source, sent, bytes + 64)?;
+        let early = copier.compare(sent, *bytes)?;
+        expect(early.is_some_and(|found| found.offset == 0), || {
+            format!("{what}: the bytes are there before they were copied: {early:?}")
+        })?;
+        copier.round(*bytes)?;
+        let wrong = copier.compare(sent, *bytes)?;
+        expect(wrong.is_none(), || format!("{what}: {bytes} bytes differ at {wrong:?}"))?;
+        let beyond = copier.compare(sent, bytes + 64)?;
+        expect(beyond.is_some(), || format!("{what}: more than {bytes} bytes were copied"))?;
+    }
+    Ok(())
 }
 
 fn held_between(subject: &Subject) -> Result<(), Halt> {
     subject.needs_latch()?;
-    let bytes = 1 << 20;
-    with_others(subject, bytes, |copier, what| {
-        let (sent, before) = (Pattern::new(11), Pattern::new(11).inverted());
-        copier.fill(PeerEnd::Destination, before, bytes)?;
-        copier.fill(PeerEnd::Source, sent, bytes)?;
-        copier.hold()?;
-        (0..3).try_for_each(|_| copier.enqueue(bytes, 2))?;
-        std::thread::sleep(super::batches::HELD);
-        let early = copier.rounds_ended()?;
-        expect(early == 0, || format!("{what}: {early} rounds had ended before the release"))?;
-        copier.release()?;
-        let mut ends_ns = Vec::new();
-        copier.finish(&mut ends_ns)?;
-        let rising = ends_ns.len() == 3 && ends_ns.is_sorted() && ends_ns[0] >= 0.0;
-        expect(rising, || format!("{what}: the marks are {ends_ns:?}"))?;
-        let wrong = copier.compare(sent, bytes)?;
-        expect(wrong.is_none(), || format!("{what}: the bytes differ at {wrong:?}"))
+    with_others(subject, HELD_BYTES, waits)
+}
+
+/// Held copies of [`HELD_BYTES`].
+fn waits(copier: &mut dyn PeerCopier, what: &str) -> Result<(), Halt> {
+    let (sent, before) = (Pattern::new(11), Pattern::new(11).inverted());
+    copier.fill(PeerEnd::Destination, before, HELD_BYTES)?;
+    copier.fill(PeerEnd::Source, sent, HELD_BYTES)?;
+    copier.hold()?;
+    (0..3).try_for_each(|_| copier.enqueue(HELD_BYTES, 2))?;
+    std::thread::sleep(super::batches::HELD);
+    let early = copier.rounds_ended()?;
+    expect(early == 0, || format!("{what}: {early} rounds had ended before the release"))?;
+    copier.release()?;
+    let mut ends_ns = Vec::new();
+    copier.finish(&mut ends_ns)?;
+    let rising = ends_ns.len() == 3 && ends_ns.is_sorted() && ends_ns[0] >= 0.0;
+    expect(rising, || format!("{what}: the marks are {ends_ns:?}"))?;
+    let wrong = copier.compare(sent, HELD_BYTES)?;
+    expect(wrong.is_none(), || format!("{what}: the bytes differ at {wrong:?}"))
+}
+
+fn within(subject: &Subject) -> Result<(), Halt> {
+    with(subject, subject.device, SIZES[4] + 64, &|copier: &mut dyn PeerCopier, what: &str| {
+        let path = copier.path();
+        expect(path == PeerPath::Direct, || format!("{what}: the device's own memory is {}", path.name()))?;
+        arrives(copier, what)?;
+        if subject.needs_latch().is_ok() { waits(copier, what) } else { Ok(()) }
     })
 }
 
