@@ -1,10 +1,14 @@
-//! Copies from one GPU's memory to another's: the third kind of work.
+//! Copies from one GPU's memory to another's, or to its own: the third kind of work.
 //!
-//! A rank is a GPU: the thread that drives it copies to each of the others, alone, and at once with the other's copies back. Before a block the
+//! A rank is a GPU: the thread that drives it makes copies from it or to it, alone, or at once with other ranks' copies. Before a block the
 //! source has the block's own bytes and the destination wrong ones; after it every byte at the destination is compared, on the device where that
 //! can run a kernel. The wrong bytes are laid out once more after the round that does not count, so that copies which stop when the clock starts
 //! are seen.
+//!
+//! A device that makes copies of several ranks at once is given them one at a time, and the host times them: of queues that are full it may serve
+//! one to its end before the next one's (METHOD, "Several ranks").
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use device::{CopyBy, Difference, Pattern, PeerCopier, PeerEnd, Platform};
@@ -21,12 +25,22 @@ use crate::fault::failure;
 /// What one rank copies in a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerCopy {
-    /// The rank.
+    /// The rank whose thread drives it: that of either device.
     pub rank: usize,
-    /// Where the bytes come from: the rank's own device.
+    /// Where the bytes come from.
     pub from: TargetId,
-    /// Where they go.
+    /// Where they go: the same device for a copy within its memory.
     pub to: TargetId,
+}
+
+impl PeerCopy {
+    /// The device that does it.
+    fn by(&self, end: PeerEnd) -> TargetId {
+        match end {
+            PeerEnd::Source => self.from,
+            PeerEnd::Destination => self.to,
+        }
+    }
 }
 
 /// A case: one copy alone, or several at once.
@@ -36,6 +50,15 @@ pub struct PeerCase {
     pub copies: Vec<PeerCopy>,
     /// The size of each, bytes.
     pub bytes: usize,
+}
+
+impl PeerCase {
+    /// The clock of a rank's copies where this end's device does them; `has_latch`: whether it can hold a queue back.
+    fn timing(&self, end: PeerEnd, has_latch: bool) -> Timing {
+        let devices: BTreeSet<TargetId> = self.copies.iter().map(|copy| copy.by(end)).collect();
+        let each_its_own = devices.len() == self.copies.len();
+        if has_latch && each_its_own && self.bytes >= DEVICE_TIMING_FROM_BYTES { Timing::Device } else { Timing::Host }
+    }
 }
 
 /// Copies between devices as a suite.
@@ -49,7 +72,8 @@ pub struct PeerSuite {
 }
 
 impl PeerSuite {
-    /// These cases by these ranks; `end` says which device does it, `by` what of it.
+    /// These cases by these ranks; `end` says which device does it, `by` what of it. The source of a rank's first copy is the device that it opens
+    /// first, and whose latch it names.
     pub fn new(
         cases: Vec<PeerCase>,
         workers: Vec<Worker>,
@@ -150,13 +174,13 @@ impl Site for PeerSite {
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
-        let rank = self.own.rank as u64;
-        let bytes = self.suite.cases[case].bytes;
-        let queues = matches!(self.latch(), Some(Latch { reason: None, .. })) && bytes >= DEVICE_TIMING_FROM_BYTES;
+        let PeerSuite { cases, end, .. } = &*self.suite;
+        let (rank, bytes) = (self.own.rank as u64, cases[case].bytes);
+        let latch = self.suite.copy(case, self.own.rank).and_then(|copy| self.devices.latch(copy.by(*end)));
+        let timing = cases[case].timing(*end, matches!(latch, Some(Latch { reason: None, .. })));
         let mix = |key: u64, part: u64| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)));
         let key = [rank, case as u64, pass].into_iter().fold(stats::random::mix(self.suite.seed), mix);
         let (.., copier) = self.held.as_mut().ok_or_else(nothing)?;
-        let timing = if queues { Timing::Device } else { Timing::Host };
         Ok(Box::new(PeerWork { copier: &mut **copier, bytes, timing, sent: Pattern::new(key) }))
     }
 }
@@ -224,5 +248,41 @@ impl Work for PeerWork<'_> {
             None => Ok(self.bytes as u64),
             Some(Difference { offset, expected, got }) => Err(Trouble::Corrupt(Mismatch { offset, expected, got })),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn gpu(number: u32) -> TargetId {
+        TargetId::Node(number)
+    }
+
+    /// Copies from where to where, each by a rank of its own.
+    fn case(copies: &[(u32, u32)], bytes: usize) -> PeerCase {
+        let copy = |(rank, (from, to)): (usize, &(u32, u32))| PeerCopy { rank, from: gpu(*from), to: gpu(*to) };
+        PeerCase { copies: copies.iter().enumerate().map(copy).collect(), bytes }
+    }
+
+    #[test]
+    fn the_device_times_copies_of_one_mebibyte_and_more_alone_within_it_and_there_and_back() {
+        for copies in [&[(0, 1)][..], &[(0, 0)], &[(0, 1), (1, 0)]] {
+            for end in [PeerEnd::Source, PeerEnd::Destination] {
+                assert_eq!(case(copies, MIB).timing(end, true), Timing::Device, "{copies:?} by the {end:?}");
+                assert_eq!(case(copies, MIB - 1).timing(end, true), Timing::Host, "{copies:?} by the {end:?}");
+                assert_eq!(case(copies, MIB).timing(end, false), Timing::Host, "{copies:?} by the {end:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_host_times_copies_at_once_that_one_device_makes() {
+        let (into_one, out_of_one) = (case(&[(1, 0), (2, 0)], MIB), case(&[(0, 1), (0, 2)], MIB));
+        let timings = |case: &PeerCase| [PeerEnd::Source, PeerEnd::Destination].map(|end| case.timing(end, true));
+        assert_eq!(timings(&into_one), [Timing::Device, Timing::Host]);
+        assert_eq!(timings(&out_of_one), [Timing::Host, Timing::Device]);
     }
 }
