@@ -48,7 +48,7 @@ pub enum Compares {
     Columns,
     /// Each row's ranks with the same in the first row that has them: what more at once costs.
     Load,
-    /// All cells with each other: GPUs against GPUs.
+    /// All cells with each other: GPUs against GPUs. A GPU with itself is apart: what it copies within its own memory.
     Pairs,
     /// Cores with each other: each row's core asks, each column's answers.
     Cores,
@@ -96,4 +96,17 @@ pub struct MatrixColumn {
     pub ranks: IdSet,
     /// The NUMA nodes that the platform says are local to it.
     pub declared_nodes: Known<IdSet>,
+}
+
+impl Matrix {
+    /// Whether a cell is of one GPU with itself, among pairs of GPUs: their rows and columns are the same GPUs in the same order.
+    pub fn is_own(&self, row: usize, column: usize) -> bool {
+        self.compares == Compares::Pairs && row == column
+    }
+
+    /// The ranks of such cells.
+    pub fn own(&self) -> IdSet {
+        let own = self.rows.iter().zip(&self.columns).filter(|_| self.compares == Compares::Pairs);
+        own.flat_map(|(row, column)| row.ranks.and(&column.ranks).iter().collect::<Vec<u32>>()).collect()
+    }
 }

@@ -4,6 +4,7 @@
 //! drawn (render).
 
 mod absent;
+mod all_at_once;
 mod finding;
 mod load;
 mod pairs;

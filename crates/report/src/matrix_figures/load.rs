@@ -10,7 +10,7 @@ use crate::matrix::{Matrix, MatrixColumn, MatrixRow};
 use crate::render::words::count;
 
 /// Together less than this part of what they get alone: they share something.
-const SHARED: f64 = 0.95;
+pub(super) const SHARED: f64 = 0.95;
 
 /// What more at once costs: what each row's ranks get together against what they get alone, which is the first row.
 ///

@@ -9,6 +9,7 @@ use stats::holm::holm;
 use stats::kruskal_wallis::kruskal_wallis_p;
 
 use super::absent;
+use super::all_at_once;
 use super::finding::{ALPHA, Finding, worse};
 use super::load;
 use super::pairs;
@@ -51,8 +52,9 @@ pub fn verdict(document: &Document) -> Vec<String> {
         }
         Compares::Load => load::said(document, matrix, seed),
         Compares::Pairs => [pairs::said(document, matrix), absent::said(document, matrix)].concat(),
-        // What these say is said of all of them together (`groups`).
-        Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Together | Compares::Newer => Vec::new(),
+        Compares::Together => all_at_once::said(document, matrix),
+        // What these say is said of all of them together (`groups`); so it is of GPUs at once that copy host memory.
+        Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Newer => Vec::new(),
         // A curve's words are its own (`latency_curves`).
         Compares::Loaded => Vec::new(),
     };

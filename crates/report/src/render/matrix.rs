@@ -1,6 +1,7 @@
 //! A matrix: a table for each direction, size and kind of memory, rows as measured and those that were not, each with the reason.
 //!
 //! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern before the numbers, also without colour.
+//! A GPU's own memory among pairs of GPUs has none: no pair is to come near it.
 
 use super::bands;
 use super::grid::Grid;
@@ -51,17 +52,20 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     let cells = |row: usize| -> Vec<Option<Result<Cell, String>>> {
         (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()
     };
-    let all: Vec<(&str, Vec<_>)> = matrix
+    let all: Vec<(usize, &str, Vec<_>)> = matrix
         .rows
         .iter()
         .enumerate()
         .filter(|(_, row)| row.reason.is_none())
-        .map(|(at, row)| (row.name.as_str(), cells(at)))
-        .filter(|(_, cells)| cells.iter().any(Option::is_some))
+        .map(|(at, row)| (at, row.name.as_str(), cells(at)))
+        .filter(|(_, _, cells)| cells.iter().any(Option::is_some))
         .collect();
-    let is_used = |column: &usize| all.iter().any(|(_, cells)| cells[*column].is_some());
+    let is_used = |column: &usize| all.iter().any(|(_, _, cells)| cells[*column].is_some());
     let columns: Vec<usize> = (0..matrix.columns.len()).filter(is_used).collect();
-    let medians = || all.iter().flat_map(|(_, cells)| cells).flatten().flatten().map(|cell| cell.median);
+    let pairs =
+        all.iter().flat_map(|(at, _, cells)| cells.iter().enumerate().filter(|(to, _)| !matrix.is_own(*at, *to)));
+    let medians: Vec<f64> = pairs.filter_map(|(_, cell)| Some(cell.as_ref()?.as_ref().ok()?.median)).collect();
+    let medians = || medians.iter().copied();
     let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
     let with_sum = matches!(matrix.compares, Compares::Load | Compares::Together) && columns.len() > 1;
     let mut header = vec![String::new()];
@@ -76,18 +80,19 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     }
     let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
-    let cells = all.iter().flat_map(|(_, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
+    let cells = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
     grid.caption(caption(plane, matrix.engine(&document.settings)) + &interval(plane, cells));
     if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {
         grid.words(vec!["every cell".to_owned()], Tone::Bad, why);
         return grid.draw(page);
     }
-    for (name, cells) in &all {
+    for (at, name, cells) in &all {
         let mut shown = vec![(*name).to_owned()];
         let mut notes: Vec<(Tone, String)> = Vec::new();
         for column in &columns {
             match &cells[*column] {
                 Some(Ok(cell)) => {
+                    let best = best.filter(|_| !matrix.is_own(*at, *column));
                     shown.extend([show(plane, cell.median), shade(plane, cell.median, best).to_owned()]);
                 }
                 Some(Err(why)) => {

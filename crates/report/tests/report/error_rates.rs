@@ -138,6 +138,34 @@ fn pairs() -> Document {
     document
 }
 
+/// Every GPU to every other alone, and all to one at once.
+fn all_to_one() -> Document {
+    let mut document = pairs();
+    document.cases.pop();
+    let all = ids((0..GPUS * GPUS).filter(|at| at / GPUS != at % GPUS));
+    case(&mut document, Direction::Peer, Some("all to one"), &all, Order::Simultaneous);
+    let Matrix { rows, columns, .. } = document.matrices[0].clone();
+    let into = |(at, column): (usize, MatrixColumn)| MatrixRow {
+        name: format!("to {at}"),
+        group: Some("all to one".into()),
+        ..row("", column.ranks, false)
+    };
+    let out_of = |(at, row): (usize, MatrixRow)| column(format!("from {at}"), row.ranks);
+    document.matrices.push(Matrix {
+        title: "simulated".into(),
+        compares: Compares::Together,
+        rows: columns.into_iter().enumerate().map(into).collect(),
+        columns: rows.into_iter().enumerate().map(out_of).collect(),
+    });
+    for (at, row) in document.matrices[0].rows.iter_mut().enumerate() {
+        row.name = format!("from {at}");
+    }
+    for (at, column) in document.matrices[0].columns.iter_mut().enumerate() {
+        column.name = format!("to {at}");
+    }
+    document
+}
+
 /// In how many trials one of the sentences holds these words and not those, where figures take so many times the usual time.
 fn said(
     mut document: Document,
@@ -167,6 +195,7 @@ fn said(
 const LOSES: [&str; 2] = ["the smallest set that loses", "may be chance"];
 const BESIDE: [&str; 2] = [" % of the ", "may be chance"];
 const THREADS_LOSE: [&str; 2] = ["read, all threads: ", "no measurable loss"];
+const KEEPS: [&str; 2] = ["% of its rate alone", "may be chance"];
 const BEHIND: [&str; 2] = ["behind the best", "may be chance"];
 
 #[test]
@@ -176,6 +205,7 @@ fn where_nothing_differs_a_loss_is_said_in_at_most_five_per_cent_of_runs() {
             said(at_once(), disturbed, LOSES, TRIALS, &|_, _| 1.0),
             said(beside(), disturbed, BESIDE, TRIALS, &|_, _| 1.0),
             said(beside_one_way(), disturbed, BESIDE, TRIALS, &|_, _| 1.0),
+            said(all_to_one(), disturbed, KEEPS, TRIALS, &|_, _| 1.0),
         ];
         assert!(found.iter().all(|found| found * 20 <= TRIALS), "{name}: {found:?} of {TRIALS}");
     }
@@ -195,7 +225,12 @@ fn what_is_lost_is_found() {
     for (name, disturbed) in DISTURBED.into_iter().filter(|(name, _)| *name != "normal, 10 %") {
         let together = |part: f64| move |case: &Case, _: u32| if case.order == Order::Alone { 1.0 } else { 1.0 / part };
         let lost = |document, words, part| said(document, disturbed, words, trials, &together(part));
-        let ten = [lost(at_once(), LOSES, 0.9), lost(beside(), BESIDE, 0.9), lost(beside_one_way(), THREADS_LOSE, 0.9)];
+        let ten = [
+            lost(at_once(), LOSES, 0.9),
+            lost(beside(), BESIDE, 0.9),
+            lost(beside_one_way(), THREADS_LOSE, 0.9),
+            lost(all_to_one(), KEEPS, 0.9),
+        ];
         assert!(ten.iter().all(|found| *found >= 5), "{name}: a tenth in {ten:?} of {trials}");
         let behind = said(pairs(), disturbed, BEHIND, trials, &|_, rank| if rank == 1 { 1.0 / 0.8 } else { 1.0 });
         assert!(behind >= 5, "{name}: a pair a fifth behind in {behind} of {trials}");

@@ -8,6 +8,7 @@
 //! * `held_back` what is said of GPUs that were not left to do what they can;
 //! * `loaded` what curves of loaded latency say and show;
 //! * `matrices` what a matrix says and shows;
+//! * `peers` what is said and shown of copies between GPUs;
 //! * `nodes` what is worked out of them;
 //! * `twins` GPUs slower than those like them;
 //! * `size` rank 0 has room for the largest;
@@ -23,6 +24,7 @@ mod loaded;
 mod many;
 mod matrices;
 mod nodes;
+mod peers;
 mod samples;
 mod size;
 mod tables;
