@@ -115,12 +115,14 @@ pub fn said(status: RowStatus) -> &'static str {
 }
 
 impl Key {
-    /// The key of a case on a rank of a run on one or `several` nodes.
-    pub fn of<B>(case: &Case<B>, rank: &Rank, several: bool) -> Self {
+    /// The key of a case on a rank of a run on one or `several` nodes; `other` is the device that this rank's copies to, or loads from, where
+    /// its own does not tell.
+    pub fn of<B>(case: &Case<B>, rank: &Rank, several: bool, other: Option<&str>) -> Self {
+        let device = name_on_node(&rank.asked.device);
         Self {
             case: case.id.clone(),
             host: several.then(|| rank.host.clone()),
-            device: name_on_node(&rank.asked.device).to_owned(),
+            device: other.map_or(device.to_owned(), |other| format!("{device} with {other}")),
             pu: rank.asked.pu,
             memory_node: rank.asked.memory_node,
             place: None,

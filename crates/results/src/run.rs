@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use report::Document;
 use report::block::BlockTime;
+use report::device::name_on_node;
 
 use crate::conditions::{Condition, conditions};
 use crate::figure::{Figure, Key};
@@ -60,11 +61,13 @@ impl Run {
         }
         let ranks: BTreeMap<u32, _> = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
         let several = document.nodes.len() > 1;
+        let others = other_ends(document);
         let mut figures = BTreeMap::new();
         for case in &document.cases {
             for result in &case.ranks {
                 let Some(rank) = ranks.get(&result.rank) else { continue };
-                figures.insert(Key::of(case, rank, several), Figure::of(case, result));
+                let other = others.get(&result.rank).map(String::as_str);
+                figures.insert(Key::of(case, rank, several, other), Figure::of(case, result));
             }
         }
         Ok(Self {
@@ -75,4 +78,24 @@ impl Run {
             figures,
         })
     }
+}
+
+/// By rank of copies between GPUs, the GPU at the other end, where its own does not tell it: it has several others, or is both ends. In the matrices of
+/// such a document rows and columns are the same GPUs in the same order.
+fn other_ends<B>(document: &Document<B>) -> BTreeMap<u32, String> {
+    let own: BTreeMap<u32, &str> =
+        document.ranks.iter().map(|rank| (rank.rank, name_on_node(&rank.asked.device))).collect();
+    let mut others = BTreeMap::new();
+    for matrix in document.matrices.iter().filter(|_| document.command == "peer") {
+        let several = matrix.columns.len() > 2;
+        for (row, of_row) in matrix.rows.iter().zip(&matrix.columns) {
+            for column in matrix.columns.iter().filter(|column| several || column.device == of_row.device) {
+                for rank in row.ranks.and(&column.ranks).iter() {
+                    let is_own = own.get(&rank).is_some_and(|own| *own == of_row.device);
+                    others.insert(rank, if is_own { &column.device } else { &of_row.device }.clone());
+                }
+            }
+        }
+    }
+    others
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use report::Document;
+use stats::IdSet;
 
 use super::write::{COLOURS, Page, label};
 
@@ -21,18 +22,23 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     if cases.is_empty() || ranks.len() < 2 || rates.is_empty() {
         return;
     }
+    // What a GPU copies within its own memory is no measure of pairs.
+    let within: IdSet = document.matrices.iter().flat_map(|matrix| matrix.own().iter().collect::<Vec<u32>>()).collect();
     page.heading(0, "Rates by rank and case");
     let top = 24.0;
     let mut svg = String::new();
     for (column, case) in cases.iter().enumerate() {
         let x = LEFT + CELL.0 * column as f64;
         svg += &label(x + CELL.0 / 2.0, 16.0, "middle", &format!("case {}", column + 1));
-        let best = ranks.iter().filter_map(|rank| rates.get(&(&case.id[..], *rank))).copied().fold(0.0, f64::max);
+        let best = |own: bool| {
+            let alike = ranks.iter().filter(|rank| within.contains(**rank) == own);
+            alike.filter_map(|rank| rates.get(&(&case.id[..], *rank))).copied().fold(0.0, f64::max)
+        };
         for (at, rank) in ranks.iter().enumerate() {
             let y = top + CELL.1 * at as f64;
             let Some(rate) = rates.get(&(&case.id[..], *rank)) else { continue };
             // Paler is slower: half the best rate has no colour left.
-            let part = ((rate / best - 0.5) * 2.0).clamp(0.0, 1.0);
+            let part = ((rate / best(within.contains(*rank)) - 0.5) * 2.0).clamp(0.0, 1.0);
             svg += &format!(
                 "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" fill-opacity=\"{:.2}\"/>\n",
                 CELL.0 - 2.0,

@@ -2,10 +2,11 @@
 
 use std::slice::from_ref;
 
-use report::Document;
 use report::document::{PlatformKind, Status, Tool};
-use report::result::Outcome;
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::result::{Outcome, RankResult};
 use report::settings::Direction;
+use report::{Document, Known};
 use results::compare::{NotCompared, Thresholds, compare};
 use results::comparison::{Comparison, Counts};
 use results::judge::{Basis, Verdict};
@@ -159,5 +160,70 @@ fn a_case_whose_ranks_were_not_at_once_is_no_figure_anywhere() -> Done {
     let got = compared(&[base], &[new], false)?;
     assert_eq!((got.counts.missing, got.counts.regressed), (2, 1));
     assert!(got.missing.iter().all(|case| case.reason.as_deref() == Some("invalid: not at once")), "{:?}", got.missing);
+    Ok(())
+}
+
+/// A run of `numabench peer` of so many GPUs, from each to each and to itself; the last figure takes so many times as long.
+fn between_gpus(gpus: usize, slower: f64) -> Result<Document, Box<dyn std::error::Error>> {
+    let mut document = document(&[50e9, 50e9], &[Direction::Peer], 1)?;
+    document.command = "peer".to_owned();
+    let (rank, result) = (document.ranks[0].clone(), document.cases[0].ranks[0].clone());
+    let device = |gpu: usize| format!("0000:{gpu:02x}:00.0");
+    (document.ranks, document.cases[0].ranks) = (Vec::new(), Vec::new());
+    for number in 0..gpus * gpus {
+        let mut rank = rank.clone();
+        (rank.rank, rank.asked.device) = (number as u32, device(number / gpus));
+        document.ranks.push(rank);
+        document.cases[0].ranks.push(RankResult { rank: number as u32, ..result.clone() });
+    }
+    let last = document.cases[0].ranks.last_mut().ok_or("no result")?;
+    last.blocks.iter_mut().for_each(|block| block.elapsed_ns *= slower);
+    if let Outcome::Measured { summary, .. } = &mut last.outcome {
+        summary.median_bytes_per_s /= slower;
+    }
+    let ranks =
+        |wanted: &dyn Fn(usize) -> bool| (0..gpus * gpus).filter(|at| wanted(*at)).map(|at| at as u32).collect();
+    let row = |gpu: usize| MatrixRow {
+        name: format!("from GPU {gpu}"),
+        pus: ranks(&|_| false),
+        memory_node: None,
+        ranks: ranks(&|at| at / gpus == gpu),
+        group: None,
+        reason: None,
+        note: None,
+    };
+    let column = |gpu: usize| MatrixColumn {
+        name: format!("to GPU {gpu}"),
+        device: device(gpu),
+        ranks: ranks(&|at| at % gpus == gpu),
+        declared_nodes: Known::unknown("hwloc", "none"),
+    };
+    document.matrices = vec![Matrix {
+        title: "GPU to GPU".to_owned(),
+        compares: Compares::Pairs,
+        rows: (0..gpus).map(row).collect(),
+        columns: (0..gpus).map(column).collect(),
+    }];
+    Ok(document)
+}
+
+#[test]
+fn every_copy_between_gpus_is_compared_with_itself() -> Done {
+    for gpus in [2, 3] {
+        let comparison = compared(&[between_gpus(gpus, 1.0)?], &[between_gpus(gpus, 2.0)?], false)?;
+        assert_eq!(comparison.cases.len(), gpus * gpus, "a place of its own for each");
+        assert_eq!((comparison.counts.regressed, comparison.counts.same), (1, (gpus * gpus - 1) as u32));
+        let last = format!("0000:{:02x}:00.0", gpus - 1);
+        assert_eq!(comparison.cases[0].key.device, format!("{last} with {last}"));
+    }
+    // As earlier versions have it: with two GPUs the source tells the pair.
+    let two = between_gpus(2, 1.0)?;
+    let devices: Vec<String> = Run::of("run", &two)?
+        .figures
+        .into_keys()
+        .map(|key| key.device)
+        .filter(|device| !device.contains("with"))
+        .collect();
+    assert_eq!(devices, ["0000:00:00.0", "0000:01:00.0"]);
     Ok(())
 }
