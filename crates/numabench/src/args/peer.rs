@@ -28,6 +28,9 @@ pub struct Peer {
     /// measured, is that of the driver's call, the copy and the wait
     #[arg(long, help_heading = "What is measured")]
     pub latency: bool,
+    /// Measure all at once too: the copies of all other GPUs to each one, and its copies to all others. Between two GPUs that is each pair one way
+    #[arg(long, help_heading = "What is measured")]
+    pub all: bool,
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,

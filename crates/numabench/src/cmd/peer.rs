@@ -1,6 +1,8 @@
-//! `numabench peer`: copies from each GPU's memory to each other's, one way and both ways at once, and how long the smallest takes.
+//! `numabench peer`: copies from each GPU's memory to each other's and to its own, one way, both ways at once, all at once, and how long the smallest
+//! takes.
 
 use device::PlatformKind;
+use placement::Target;
 use topo::Topology;
 
 use crate::args::peer::Peer;
@@ -27,8 +29,7 @@ pub fn run(args: &Peer) -> Result<Exit, Fault> {
     let sink = run::open(&args.measuring)?;
     let found = backends::find(args.measuring.backend, named, &topology)?;
     let available = backends::targets(&*found.platform);
-    let targets = chosen(args.measuring.gpus.as_ref(), available.clone())?;
-    has_gpus(found.platform.facts().kind, targets.len())?;
+    let targets = gpus(args, found.platform.facts().kind, available.clone())?;
     let mut peers = Peers::new(args, &topology, targets, available)?;
     // Open until the end: the ranks' contexts are then there already.
     let opened = peers.look(&*found.platform)?;
@@ -40,18 +41,23 @@ pub fn run(args: &Peer) -> Result<Exit, Fault> {
 
 fn dry_run(args: &Peer, topology: &Topology, named: bool) -> Result<Exit, Fault> {
     let Untouched { kind, targets: available, source } = backends::untouched(args.measuring.backend, named, topology)?;
-    let targets = chosen(args.measuring.gpus.as_ref(), available.clone())?;
-    has_gpus(kind, targets.len())?;
+    let targets = gpus(args, kind, available.clone())?;
     let columns: Vec<String> = targets.iter().map(name_of).collect();
     let peers = Peers::new(args, topology, targets, available)?;
     plan::show(&source, &[], &columns, &peers.said(), peers.max_time())
 }
 
-fn has_gpus(kind: PlatformKind, devices: usize) -> Result<(), Fault> {
-    let what = match (kind, devices) {
-        (PlatformKind::Host, _) => "there is no GPU here; `numabench matrix` measures memory between NUMA nodes",
-        (_, 0 | 1) => "copies between GPUs need two; `numabench pingpong` measures one",
-        _ => return Ok(()),
-    };
-    Err(Fault::new(Exit::Absent, anyhow::anyhow!(what)))
+/// The GPUs asked for, each once.
+fn gpus(args: &Peer, kind: PlatformKind, available: Vec<Target>) -> Result<Vec<Target>, Fault> {
+    let mut targets: Vec<Target> = Vec::new();
+    for target in chosen(args.measuring.gpus.as_ref(), available)? {
+        if !targets.iter().any(|other| other.id == target.id) {
+            targets.push(target);
+        }
+    }
+    if kind == PlatformKind::Host || targets.is_empty() {
+        let what = "there is no GPU here; `numabench matrix` measures memory between NUMA nodes";
+        return Err(Fault::new(Exit::Absent, anyhow::anyhow!(what)));
+    }
+    Ok(targets)
 }

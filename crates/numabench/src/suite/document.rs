@@ -18,7 +18,7 @@ use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
 
-use super::experiment::{DocumentCase, Experiment};
+use super::experiment::{DocumentCase, Experiment, Shot};
 use crate::args::Backend;
 use crate::args::measuring::Measuring;
 use crate::backends::Found;
@@ -139,8 +139,7 @@ fn order_asked(cases: &[DocumentCase]) -> OrderAsked {
 
 /// The engine's rank that measures a place.
 fn worker_of(facts: &Facts, place: usize) -> Option<usize> {
-    let at =
-        |shot: &super::experiment::Shot| shot.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
+    let at = |shot: &Shot| shot.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
     facts.experiment.shots.iter().find_map(at)
 }
 
@@ -203,7 +202,8 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
     let mut timing = None;
     let mut reason = None;
     let (mut overlap, mut skew): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-    for shot in facts.experiment.shots.iter().filter(|shot| shot.case == at) {
+    let shots: Vec<&Shot> = facts.experiment.shots.iter().filter(|shot| shot.case == at).collect();
+    for shot in &shots {
         let results = &state.results[shot.at];
         reason = reason.or_else(|| cases::not_simultaneous(results, &state.nodes));
         for (rank, place) in &shot.places {
@@ -231,7 +231,9 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
     if reason.is_some() {
         status = CaseStatus::Invalid;
     }
-    let together = order == case::Order::Simultaneous && status == CaseStatus::Measured && ranks.len() > 1;
+    // Ranks of several shots were not at once with each other: of them there is no sum.
+    let together = order == case::Order::Simultaneous && status == CaseStatus::Measured && shots.len() == 1;
+    let together = together && ranks.len() > 1;
     let mut id = Case::id_for(order, asked.memory, asked.direction, asked.bytes);
     if let Some(group) = &asked.group {
         id = format!("{id}/{group}");

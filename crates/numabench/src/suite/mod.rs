@@ -6,6 +6,7 @@
 //!
 //! * `experiment` what all of them are made of: a suite of the engine and, for each of its figures, the case and the place in the document;
 //! * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`, `sweep` and `contend` make one of rows, devices, sizes and who is at it at once; `memory_range` says how long ranges must be;
+//! * `peer_copies` which copies `peers` makes of how many GPUs, `peer_tables` how they stand in rows and columns;
 //! * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
 //! * `beside` one of copies and CPU traffic at once, `loaded` one of loads and CPU traffic at once (in the steps of `traffic_step`), `merged` one of several;
 //! * `run` measures and keeps; `document` fills the schema; `plan` is what `--dry-run` prints.
@@ -24,6 +25,8 @@ pub mod loaded;
 pub mod memory_matrix;
 mod memory_range;
 pub mod merged;
+pub mod peer_copies;
+pub mod peer_tables;
 pub mod peers;
 pub mod plan;
 pub mod run;

@@ -1,9 +1,10 @@
-//! GPUs against GPUs: the rate from each one's memory to each other's, one way and both ways at once, and the time of the smallest copy; and how
-//! long a load of another one's memory takes.
+//! GPUs against GPUs: the rate from each one's memory to each other's and to its own, one way, both ways at once, and where asked all at once; the
+//! time of the smallest copy; and how long a load of another one's memory takes.
 //!
-//! A rank of the engine is a GPU: one thread on the core that the plan gives it, which queues the copies; a place of the document is a pair.
-//! Loads are those of another rank on the same core (`engine::Joined`): there the first of a pair loads, from the second.
+//! A rank of the engine is a GPU: one thread on the core that the plan gives it, which queues the copies; a place of the document is a copy
+//! (`peer_copies`). Loads are those of another rank on the same core (`engine::Joined`): there the first of a pair loads, from the second.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use device::{CopyBy, Device, DeviceId, PeerEnd, PeerPath, Platform};
 use engine::{EngineConfig, Joined, Order, Suite, Worker};
 use pingpong::{LOAD_LINE_BYTES, PeerCase, PeerCopy, PeerLoadCase, PeerLoadSuite, PeerSuite};
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::settings::{Direction, MemoryKind};
-use stats::IdSet;
 use topo::Topology;
 
-use super::document::{declared_nodes, name_of};
+use super::document::name_of;
 use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
 use super::gpu_loads;
+use super::peer_copies::{OneCopy, every, pairs};
+use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
 use crate::args::peer::{By, Peer as Args};
 use crate::backends::Found;
 use crate::config;
@@ -31,9 +32,6 @@ use crate::watchdog::{NOT_OPEN, Watchdog};
 const OPENS: Duration = Duration::from_secs(120);
 /// The smallest copy, whose time is the latency.
 const SMALLEST: usize = 4;
-const ONE_WAY: &str = "one-way";
-const BOTH_WAYS: &str = "both-ways";
-const LOADS: &str = "loads";
 
 /// What is copied from where to where.
 pub struct Peers {
@@ -45,8 +43,10 @@ pub struct Peers {
     sizes: [usize; 2],
     /// The range that is loaded from, bytes, where the latency of loads is asked for.
     load_range: Option<usize>,
-    /// Of each row, what is staged.
-    notes: Vec<Option<String>>,
+    /// Whether all copy to one and one to all.
+    all: bool,
+    /// The pairs that the driver stages, by number.
+    staged: BTreeSet<(usize, usize)>,
 }
 
 impl Peers {
@@ -63,15 +63,17 @@ impl Peers {
             By::Destination => PeerEnd::Destination,
         };
         let mut engine = config::measuring(&args.measuring).engine();
-        let pairs = targets.len() * (targets.len() - 1);
+        let (gpus, pairs) = (targets.len(), pairs(targets.len()).len());
         let loads = if args.latency { pairs } else { 0 };
-        engine.max_time = config::time_for(&args.measuring, pairs * 5 / 2 + loads);
+        let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
+        engine.max_time = config::time_for(&args.measuring, gpus + pairs * 5 / 2 + loads + all_at_once);
         let by = config::by(args.engine);
         Ok(Self {
             engine,
             end,
             by,
-            notes: vec![None; targets.len()],
+            all: args.all,
+            staged: BTreeSet::new(),
             targets,
             ranks: plan.ranks,
             sizes: [size, SMALLEST],
@@ -93,20 +95,10 @@ impl Peers {
         };
         let watchdog = Watchdog::set(self.engine.timeout.unwrap_or(OPENS), Some(NOT_OPEN));
         let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        for (from, source) in opened.iter().enumerate() {
-            let is_staged = |to: &usize| {
-                let copier = source.peer_copier(&*opened[*to], self.end, 1);
-                *to != from && copier.is_ok_and(|copier| copier.path() == PeerPath::Staged)
-            };
-            let staged: Vec<String> =
-                (0..opened.len()).filter(is_staged).map(|to| name_of(&self.targets[to])).collect();
-            if !staged.is_empty() {
-                let how = if self.by == CopyBy::Kernel {
-                    "out of a kernel's reach"
-                } else {
-                    "staged through host memory by the driver"
-                };
-                self.notes[from] = Some(format!("{how} to {}", staged.join(", ")));
+        for OneCopy { from, to, .. } in pairs(opened.len()) {
+            let copier = opened[from].peer_copier(&*opened[to], self.end, 1);
+            if copier.is_ok_and(|copier| copier.path() == PeerPath::Staged) {
+                self.staged.insert((from, to));
             }
         }
         drop(watchdog);
@@ -120,31 +112,30 @@ impl Peers {
 
     /// The figures to be taken, in words.
     pub fn said(&self) -> String {
-        let pairs = self.pairs().len();
-        let size = stats::units::size(self.sizes[0] as u64);
-        let range = self.load_range.map(|range| stats::units::size(range as u64));
-        let loads = range.map_or_else(String::new, |range| format!("; load latency over {range}"));
-        format!("{pairs} pairs: {size} one way and both ways at once, and the time of {SMALLEST} B{loads}")
-    }
-
-    /// From which to which, by number: a pair's number is its place.
-    fn pairs(&self) -> Vec<(usize, usize)> {
-        let all = 0..self.targets.len();
-        all.clone().flat_map(|from| all.clone().map(move |to| (from, to))).filter(|(from, to)| from != to).collect()
+        said(self.targets.len(), self.sizes[0], self.load_range, self.all)
     }
 
     /// The experiment, on this platform.
     pub fn experiment(self, args: &Args, topology: &Topology, found: &Found) -> Experiment {
-        let pairs = self.pairs();
+        let gpus = self.targets.len();
+        let pairs = pairs(gpus);
         let [size, smallest] = self.sizes;
+        let by_kernel = self.by == CopyBy::Kernel;
+        let none = BTreeSet::new();
+        let tables = tables(
+            gpus,
+            if by_kernel { " by a kernel" } else { "" },
+            self.all,
+            if by_kernel { &self.staged } else { &none },
+        );
         let copy =
-            |(from, to): (usize, usize)| PeerCopy { rank: from, from: self.targets[from].id, to: self.targets[to].id };
+            |one: &OneCopy| PeerCopy { rank: one.rank, from: self.targets[one.from].id, to: self.targets[one.to].id };
         let (mut cases, mut asked, mut shots) = (Vec::new(), Vec::new(), Vec::new());
-        let mut add = |order: Order, group: &str, bytes: usize, members: &[usize]| {
+        let mut add = |group: &str, bytes: usize, copies: &[OneCopy]| {
             let case = numbered(
                 &mut asked,
                 DocumentCase {
-                    order,
+                    order: if copies.len() > 1 { Order::Simultaneous } else { Order::Alone },
                     memory: MemoryKind::Device,
                     direction: Direction::Peer,
                     bytes: bytes as u64,
@@ -152,47 +143,39 @@ impl Peers {
                     group: Some(group.to_owned()),
                 },
             );
-            let places = members.iter().map(|place| (pairs[*place].0, *place)).collect();
+            let places = copies.iter().map(|one| (one.rank, one.place)).collect();
             shots.push(Shot { at: cases.len(), case, places });
-            cases.push(PeerCase { copies: members.iter().map(|place| copy(pairs[*place])).collect(), bytes });
+            cases.push(PeerCase { copies: copies.iter().map(copy).collect(), bytes });
         };
-        for number in 0..pairs.len() {
-            add(Order::Alone, ONE_WAY, size, &[number]);
+        for table in &tables {
+            table.cases.iter().for_each(|copies| add(table.group, size, copies));
         }
-        for (number, (from, to)) in pairs.iter().enumerate().filter(|(_, (from, to))| from < to) {
-            let back = pairs.iter().position(|pair| *pair == (*to, *from)).unwrap_or(number);
-            add(Order::Simultaneous, BOTH_WAYS, size, &[number, back]);
-        }
-        for number in 0..pairs.len() {
-            add(Order::Alone, ONE_WAY, smallest, &[number]);
-        }
+        pairs.iter().for_each(|pair| add(ONE_WAY, smallest, &[*pair]));
         let worker = |(rank, plan): (usize, &RankPlan)| Worker { rank, pu: plan.pu };
         let mut workers: Vec<Worker> = self.ranks.iter().enumerate().map(worker).collect();
-        let place = |(number, (from, _)): (usize, &(usize, usize))| {
-            let rank = &self.ranks[*from];
-            place(topology, number, rank.pu, rank.memory_node, rank.target.clone())
+        let place = |one: &OneCopy| {
+            let (by, from) = (&self.ranks[one.rank], &self.ranks[one.from]);
+            place(topology, one.place, by.pu, by.memory_node, from.target.clone())
         };
-        let places = pairs.iter().enumerate().map(place).collect();
-        let by = if self.by == CopyBy::Kernel { " by a kernel" } else { "" };
-        let matrices = [(ONE_WAY, "one way"), (BOTH_WAYS, "both ways at once: each way's own rate")];
-        let matrix = |(group, how)| {
-            self.matrix(topology, found, &pairs, (group, ["from", "to"]), &format!("GPU to GPU{by}, {how}"))
-        };
-        let mut matrices = matrices.map(matrix).to_vec();
+        let places = every(gpus, self.all && why_not_all(gpus).is_none()).iter().map(place).collect();
+        let known = Gpus { targets: &self.targets, ranks: &self.ranks, topology, found };
+        let notes = self.notes();
+        let matrix = |table: &peer_tables::Table| table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] });
+        let mut matrices: Vec<_> = tables.iter().map(matrix).collect();
         let copying = PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
         let mut suite: Arc<dyn Suite> = Arc::new(copying);
         let mut told = Asked {
-            sizes: vec![size as u64, smallest as u64],
+            sizes: if gpus > 1 { vec![size as u64, smallest as u64] } else { vec![size as u64] },
             directions: vec![Direction::Peer],
             memory: vec![MemoryKind::Device],
             huge_pages: false,
             engine: settings::engine(self.by),
             timing: None,
         };
-        if let Some(range) = self.load_range {
-            let load = |(from, to): &(usize, usize)| {
-                let (by, owner) = (self.targets[*from].id, self.targets[*to].id);
-                PeerLoadCase { rank: *from, by, owner }
+        if let Some(range) = self.load_range.filter(|_| gpus > 1) {
+            let load = |pair: &OneCopy| {
+                let (by, owner) = (self.targets[pair.from].id, self.targets[pair.to].id);
+                PeerLoadCase { rank: pair.rank, by, owner }
             };
             let list = pairs.iter().map(load).collect();
             let loading = PeerLoadSuite::new(list, workers.clone(), &found.platform, range, args.measuring.seed);
@@ -204,14 +187,14 @@ impl Peers {
                 ..gpu_loads::document_case(range)
             };
             let case = numbered(&mut asked, case);
-            for (number, (from, _)) in pairs.iter().enumerate() {
-                let Some(at) = joined.number((1, number)) else { continue };
-                shots.push(Shot { at, case, places: vec![(first + from, number)] });
+            for pair in &pairs {
+                let Some(at) = joined.number((1, pair.place)) else { continue };
+                shots.push(Shot { at, case, places: vec![(first + pair.rank, pair.place)] });
             }
             let loaders: Vec<Worker> = workers.iter().map(|one| Worker { rank: first + one.rank, ..*one }).collect();
             workers.extend(loaders);
-            let title = "GPU to GPU, loads by a kernel";
-            matrices.push(self.matrix(topology, found, &pairs, (LOADS, ["by", "from"]), title));
+            // What cannot be loaded from is a figure's own reason, and no note.
+            matrices.push(peer_tables::loads(pairs, gpus).matrix(&known, &[]));
             told.sizes.push(LOAD_LINE_BYTES as u64);
             told.sizes.sort_unstable();
             told.directions.push(Direction::Load);
@@ -230,39 +213,58 @@ impl Peers {
         }
     }
 
-    /// The matrix of the cases of a group, whose rows and columns are the GPUs, each after its word.
-    fn matrix(
-        &self,
-        topology: &Topology,
-        found: &Found,
-        pairs: &[(usize, usize)],
-        (group, [of_row, of_column]): (&str, [&str; 2]),
-        title: &str,
-    ) -> Matrix {
-        let places = |wanted: &dyn Fn(&(usize, usize)) -> bool| -> IdSet {
-            pairs.iter().zip(0..).filter(|(pair, _)| wanted(pair)).map(|(_, number)| number).collect()
+    /// Of each source, to which others its copies are staged, or out of a kernel's reach.
+    fn notes(&self) -> Vec<Option<String>> {
+        let how = match self.by {
+            CopyBy::Kernel => "out of a kernel's reach",
+            CopyBy::Engine => "staged through host memory by the driver",
         };
-        let row = |(at, target): (usize, &Target)| MatrixRow {
-            name: format!("{of_row} {}", name_of(target)),
-            pus: IdSet::from_iter([self.ranks[at].pu]),
-            memory_node: None,
-            ranks: places(&|(from, _)| *from == at),
-            group: Some(group.to_owned()),
-            reason: None,
-            // Of copies; what cannot be loaded from is a figure's own reason.
-            note: self.notes[at].clone().filter(|_| group != LOADS),
+        let note = |from: usize| {
+            let others = self.staged.iter().filter(|pair| pair.0 == from).map(|pair| name_of(&self.targets[pair.1]));
+            let others: Vec<String> = others.collect();
+            (!others.is_empty()).then(|| format!("{how} to {}", others.join(", ")))
         };
-        let column = |(at, target): (usize, &Target)| MatrixColumn {
-            name: format!("{of_column} {}", name_of(target)),
-            device: target.id.to_string(),
-            ranks: places(&|(_, to)| *to == at),
-            declared_nodes: declared_nodes(topology, found, target.id),
-        };
-        Matrix {
-            title: title.to_owned(),
-            compares: Compares::Pairs,
-            rows: self.targets.iter().enumerate().map(row).collect(),
-            columns: self.targets.iter().enumerate().map(column).collect(),
-        }
+        (0..self.targets.len()).map(note).collect()
+    }
+}
+
+/// The figures between so many GPUs, in words.
+fn said(gpus: usize, size: usize, load_range: Option<usize>, all: bool) -> String {
+    let shown = |bytes: usize| stats::units::size(bytes as u64);
+    let size = shown(size);
+    if gpus == 1 {
+        return format!("{size} within the GPU's memory; there is one GPU, and so no pair to measure");
+    }
+    let pairs = pairs(gpus).len();
+    let loads = load_range.map_or_else(String::new, |range| format!("; load latency over {}", shown(range)));
+    let at_once = match why_not_all(gpus) {
+        _ if !all => String::new(),
+        None => format!("; {size} from all to one and from one to all, at once"),
+        Some(why) => format!("; all to one and one to all are not measured: {why}"),
+    };
+    format!(
+        "{pairs} pairs: {size} one way and both ways at once, and the time of {SMALLEST} B; {size} within each GPU's memory{loads}{at_once}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn what_is_said_beforehand_is_what_so_many_gpus_can_have() {
+        let one = "512 MiB within the GPU's memory; there is one GPU, and so no pair to measure";
+        assert_eq!(said(1, 512 * MIB, Some(64 * MIB), true), one);
+        let two = "2 pairs: 4 MiB one way and both ways at once, and the time of 4 B; 4 MiB within each GPU's memory";
+        assert_eq!(said(2, 4 * MIB, None, false), two);
+        let why = "; all to one and one to all are not measured: between two GPUs they are the pairs one way";
+        assert_eq!(said(2, 4 * MIB, Some(64 * MIB), true), format!("{two}; load latency over 64 MiB{why}"));
+        let three = two.replace("2 pairs", "6 pairs");
+        assert_eq!(
+            said(3, 4 * MIB, None, true),
+            format!("{three}; 4 MiB from all to one and from one to all, at once")
+        );
     }
 }

@@ -6,8 +6,9 @@ use crate::kinds::{self, Kind};
 use crate::proof::{self, list, text};
 use crate::run::{Done, Ended, end, run, with_driver};
 
-/// The first copies twice as fast as the second.
-const REACH: &str = "device 0000:05:00.0; peers 1; peer 200GB/s 1us; device 0000:c1:00.0; peers 0; peer 100GB/s 1us";
+/// The first copies to the second twice as fast as that one back, and within its own memory half as fast again.
+const REACH: &str = "device 0000:05:00.0; peers 1; peer 200GB/s 1us; within 400GB/s 10ns; \
+    device 0000:c1:00.0; peers 0; peer 100GB/s 1us; within 300GB/s 10ns";
 
 fn described(kind: &Kind, devices: &str, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let told =
@@ -16,11 +17,20 @@ fn described(kind: &Kind, devices: &str, faults: &str, args: &[&str]) -> Result<
     Ok(end(with_driver(&kind.folder()?).args(common).envs(told), args))
 }
 
-/// The median rate of each pair in the cases of this group and size, GB/s.
+/// The median rate of each copy in the cases of this group and size, GB/s: of all pairs, then of each GPU with itself.
 fn rates(document: &Value, group: &str, bytes: u64) -> Vec<f64> {
     let wanted = |case: &&Value| text(case, "/group") == group && case["bytes"] == bytes;
     let ranks = list(document, "/cases").iter().filter(wanted).flat_map(|case| list(case, "/ranks"));
     ranks.filter_map(|rank| Some(rank["outcome"]["summary"]["median_bytes_per_s"].as_f64()? / 1e9)).collect()
+}
+
+/// Whether these are the rates wanted, to 5 %: a copy of 4 MiB waits for its 1 us.
+fn near(rates: &[f64], wanted: &[f64]) -> bool {
+    rates.len() == wanted.len() && rates.iter().zip(wanted).all(|(rate, wanted)| (rate / wanted - 1.0).abs() < 0.05)
+}
+
+fn sentences(document: &Value) -> Vec<&str> {
+    list(document, "/verdict").iter().filter_map(Value::as_str).collect()
 }
 
 #[test]
@@ -29,16 +39,18 @@ fn each_gpus_copies_to_each_other_have_its_rate_and_every_byte_is_compared() -> 
         let ended = described(&kind, REACH, "", &["--reps", "20"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
-        for (group, bytes) in [("one-way", 4 << 20), ("both-ways", 4 << 20)] {
-            let rates = rates(&document, group, bytes);
-            let near = |rate: f64, want: f64| (rate / want - 1.0).abs() < 0.05;
-            assert!(rates.len() == 2 && near(rates[0], 200.0) && near(rates[1], 100.0), "{group}: {rates:?}");
-        }
+        let one_way = rates(&document, "one-way", 4 << 20);
+        assert!(near(&one_way[..2], &[200.0, 100.0]), "{one_way:?}");
+        assert!(near(&rates(&document, "both-ways", 4 << 20), &[200.0, 100.0]), "{document:#}");
         assert_eq!(rates(&document, "one-way", 4).len(), 2, "and how long the smallest copy takes");
+        let both =
+            list(&document, "/cases").iter().find(|case| text(case, "/group") == "both-ways").ok_or("no case")?;
+        let sum = both["aggregate"]["sum_bytes_per_s"].as_f64().ok_or("the two were at once, and have no sum")? / 1e9;
+        assert!(near(&[sum], &[300.0]), "{sum}");
         for result in proof::results(&document) {
             assert_eq!(result["verification"]["checked"], true, "{result:#}");
         }
-        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+        let said = sentences(&document);
         assert!(said[0].starts_with("GPU to GPU, one way (4 MiB, D2D): 19"), "{said:?}");
         assert!(
             said[0].contains("1 of 2 pairs are more than 10 % behind the best, the last is from GPU 1 to GPU 0"),
@@ -65,8 +77,8 @@ fn what_the_driver_stages_is_said_and_a_wrong_byte_ends_it_with_4() -> Done {
 }
 
 /// As `REACH`, with the time of a load of the other one's memory.
-const LOADS: &str = "device 0000:05:00.0; peers 1; peer 200GB/s 1us; peer-loads 650ns; \
-    device 0000:c1:00.0; peers 0; peer 100GB/s 1us; peer-loads 900ns";
+const LOADS: &str = "device 0000:05:00.0; peers 1; peer 200GB/s 1us; peer-loads 650ns; within 400GB/s 10ns; \
+    device 0000:c1:00.0; peers 0; peer 100GB/s 1us; peer-loads 900ns; within 300GB/s 10ns";
 
 /// The results of the loads.
 fn loads(document: &Value) -> Vec<&Value> {
@@ -130,14 +142,156 @@ fn loads_where_a_gpu_reaches_no_other_or_runs_no_kernel_are_missing_with_the_rea
 }
 
 #[test]
-fn one_gpu_has_no_peer_and_host_memory_is_no_gpu() -> Done {
+fn each_gpus_copies_within_its_memory_have_its_rate_and_no_pair_is_compared_with_them() -> Done {
     for kind in kinds::all() {
-        let ended = described(&kind, "device 0000:05:00.0", "", &[])?;
-        ended.refused(77, &["copies between GPUs need two"]);
+        for (engine, by) in [("ce", ""), ("sm", ", by a kernel")] {
+            let args = ["--reps", "12", "--engine", engine];
+            let document = proof::document(&described(&kind, REACH, "", &args)?)?;
+            let one_way = rates(&document, "one-way", 4 << 20);
+            assert!(near(&one_way, &[200.0, 100.0, 400.0, 300.0]), "{one_way:?}");
+            assert_eq!(rates(&document, "both-ways", 4 << 20).len(), 2);
+            assert_eq!(rates(&document, "one-way", 4).len(), 2);
+            let said = sentences(&document);
+            assert!(said[0].contains("1 of 2 pairs are more than 10 % behind"), "{said:?}");
+            let within = format!("Within a GPU's own memory{by} (4 MiB, D2D): ");
+            assert!(said[1].starts_with(&within), "{said:?}");
+            assert!(
+                said[1].ends_with("; 1 of 2 GPUs are more than 10 % behind the best, the last is GPU 1."),
+                "{said:?}"
+            );
+            assert!(!said.iter().any(|sentence| sentence.contains("staged")), "{said:?}");
+        }
+        let alike = REACH.replace("300GB/s", "400GB/s");
+        let document = proof::document(&described(&kind, &alike, "", &["--reps", "12"])?)?;
+        let said = sentences(&document);
+        assert!(said[1].ends_with("; all 2 GPUs alike."), "{said:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn one_gpu_copies_within_its_memory_and_has_no_pair_and_host_memory_is_no_gpu() -> Done {
+    for kind in kinds::all() {
+        let one = "device 0000:05:00.0; within 400GB/s 10ns";
+        for args in [&["--reps", "12"][..], &["--reps", "12", "--all", "--latency"], &["--reps", "12", "--gpus", "0,0"]]
+        {
+            let ended = described(&kind, one, "", args)?;
+            let document = proof::document(&ended)?;
+            assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+            assert!(near(&rates(&document, "one-way", 4 << 20), &[400.0]), "{document:#}");
+            assert_eq!(proof::results(&document).count(), 1, "there is nothing else to measure");
+            assert_eq!(text(&document, "/cases/0/timing"), "device");
+            let said = sentences(&document);
+            assert!(said[0].starts_with("Within a GPU's own memory (4 MiB, D2D): 39"), "{said:?}");
+            assert!(said[0].ends_with(" GB/s (GPU 0)."), "{said:?}");
+            assert_eq!(said[1], "There is one GPU, and so no pair of GPUs to measure.");
+        }
+        let ended = described(&kind, one, "corrupt * 70001", &["--reps", "6"])?;
+        assert_eq!(ended.code, Some(4), "{}", ended.err);
     }
     run(&["peer", "--backend", "host"]).refused(77, &["there is no GPU here"]);
     let plan = run(&["peer", "--backend", "host", "--dry-run"]);
     assert_eq!(plan.code, Some(77), "{}", plan.err);
+    Ok(())
+}
+
+/// Three GPUs whose copies take 1 ms and more, so that a wait for one is no part of them.
+const THREE: &str = "device 0000:05:00.0; peers 1 2; peer 4GB/s 1us; within 40GB/s 1us; \
+    device 0000:85:00.0; peers 0 2; peer 4GB/s 1us; within 40GB/s 1us; \
+    device 0000:c1:00.0; peers 0 1; peer 4GB/s 1us; within 40GB/s 1us";
+
+/// The clock of the case of this group.
+fn clock<'a>(document: &'a Value, group: &str) -> Option<&'a str> {
+    let mut cases = list(document, "/cases").iter();
+    cases.find(|case| text(case, "/group") == group).map(|case| text(case, "/timing"))
+}
+
+#[test]
+fn all_to_one_and_one_to_all_are_summed_and_what_a_pair_keeps_is_told_where_its_gpu_makes_them_all() -> Done {
+    for kind in kinds::all() {
+        for (by, shared, apart) in [
+            ("source", ["one-to-all", "from"], ["all-to-one", "to"]),
+            ("destination", ["all-to-one", "to"], ["one-to-all", "from"]),
+        ] {
+            let ended = described(&kind, THREE, "", &["--reps", "24", "--all", "--by", by])?;
+            let document = proof::document(&ended)?;
+            assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+            assert!(near(&rates(&document, shared[0], 4 << 20), &[2.0; 6]), "{by}: {document:#}");
+            assert!(near(&rates(&document, apart[0], 4 << 20), &[4.0; 6]), "{by}: {document:#}");
+            assert_eq!(clock(&document, shared[0]), Some("host"), "one GPU makes them all");
+            assert_eq!(clock(&document, apart[0]), Some("device"));
+            for case in list(&document, "/cases") {
+                assert!(case["aggregate"].is_null(), "not all of its copies were at once: {case:#}");
+            }
+            for result in proof::results(&document) {
+                assert_eq!(result["verification"]["checked"], true, "{result:#}");
+                let rank = &list(&document, "/ranks")[result["rank"].as_u64().ok_or("no rank")? as usize];
+                assert_eq!(result["seen_before"]["pu"]["value"], rank["asked"]["pu"], "{result:#}");
+            }
+            let words = |group: &str| group.replace('-', " ");
+            let said = sentences(&document);
+            let lost = format!(
+                "GPU to GPU, {} at once (4 MiB, D2D): 4.0 GB/s in all {} each GPU; each pair keeps 50 % of its rate alone.",
+                words(shared[0]),
+                shared[1]
+            );
+            let kept = format!(
+                "GPU to GPU, {} at once (4 MiB, D2D): 8.0 GB/s in all {} each GPU; the pairs get what they get alone, within 5 %.",
+                words(apart[0]),
+                apart[1]
+            );
+            assert!(said.contains(&&lost[..]) && said.contains(&&kept[..]), "{said:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn short_copies_that_the_host_times_are_not_compared_with_those_that_the_gpu_times() -> Done {
+    for kind in kinds::all() {
+        let short = THREE.replace("4GB/s", "40GB/s");
+        let document = proof::document(&described(&kind, &short, "", &["--reps", "24", "--all"])?)?;
+        let said = sentences(&document);
+        let sum = said.iter().find(|sentence| sentence.contains("one to all at once")).ok_or("nothing is said")?;
+        assert!(sum.ends_with(" GB/s in all from each GPU."), "{sum}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_kernel_out_of_whose_reach_a_gpu_is_takes_no_part_in_copies_of_all() -> Done {
+    for kind in kinds::all() {
+        // The third reaches none and is reached by none.
+        let apart = THREE.replace("peers 1 2", "peers 1").replace("peers 0 2", "peers 0").replace("; peers 0 1", "");
+        let ended = described(&kind, &apart, "", &["--reps", "6", "--all", "--engine", "sm"])?;
+        let document = proof::document(&ended)?;
+        assert!(
+            rates(&document, "all-to-one", 4 << 20).is_empty() && rates(&document, "one-to-all", 4 << 20).is_empty()
+        );
+        let why = "not measured: fewer than two pairs are in a kernel's reach.";
+        assert_eq!(
+            sentences(&document).iter().filter(|said| said.ends_with(why)).count(),
+            2,
+            "{}",
+            document["verdict"]
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn between_two_gpus_all_to_one_is_the_pair_one_way_and_that_is_said() -> Done {
+    for kind in kinds::all() {
+        let document = proof::document(&described(&kind, REACH, "", &["--reps", "6", "--all"])?)?;
+        let why = "at once: not measured: between two GPUs they are the pairs one way.";
+        assert_eq!(
+            sentences(&document).iter().filter(|said| said.ends_with(why)).count(),
+            2,
+            "{}",
+            document["verdict"]
+        );
+        assert!(rates(&document, "all-to-one", 4 << 20).is_empty());
+    }
     Ok(())
 }
 
