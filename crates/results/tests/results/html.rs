@@ -7,7 +7,7 @@ use results::html::html;
 use stats::IdSet;
 use stats::interval::Interval;
 
-use crate::made::{Done, document};
+use crate::made::{Done, between_gpus, document};
 
 const BOTH: [Direction; 2] = [Direction::H2d, Direction::D2h];
 
@@ -125,5 +125,14 @@ fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Do
     assert!(picture.contains("idle: 100.0 ns at 0.0 GB/s, full read traffic: 200.0 ns at 40.0 GB/s"), "{picture}");
     assert_eq!(picture.matches("stroke-width=\"2\"").count(), 1, "one line between two points");
     assert_eq!(picture.matches("stroke-width=\"6\"").count(), 2, "an interval each");
+    Ok(())
+}
+
+#[test]
+fn pairs_of_gpus_are_as_pale_as_they_are_slower_than_pairs_and_a_gpus_own_memory_is_no_measure_of_them() -> Done {
+    // The second GPU's own memory at ten times the rate of pairs, and of the first one's.
+    let text = html(&runs(vec![between_gpus(2, 0.1)?]));
+    let opacity = |full: &str| text.matches(&format!("fill-opacity=\"{full}\"")).count();
+    assert_eq!((opacity("0.45"), opacity("0.05")), (3, 1), "{text}");
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Documents with figures of a test's choosing, made from one that numabench wrote: two GPUs of one node, one rank each.
 
-use report::Document;
 use report::case::Case;
-use report::result::{BlockSample, Outcome};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::result::{BlockSample, Outcome, RankResult};
 use report::rows::rows;
 use report::settings::{Direction, MemoryKind};
+use report::{Document, Known};
 use stats::random::SplitMix64;
 use stats::sample::Block;
 use stats::stop::StopReason;
@@ -76,4 +77,49 @@ fn sample(index: u32, block: &Block) -> BlockSample {
         p95_round_ns: block.round_ns[0],
         max_round_ns: block.round_ns[0],
     }
+}
+
+/// A run of `numabench peer` of so many GPUs, from each to each and to itself; the last figure takes so many times as long.
+pub fn between_gpus(gpus: usize, slower: f64) -> Result<Document, Box<dyn std::error::Error>> {
+    let mut document = document(&[50e9, 50e9], &[Direction::Peer], 1)?;
+    document.command = "peer".to_owned();
+    let (rank, result) = (document.ranks[0].clone(), document.cases[0].ranks[0].clone());
+    let device = |gpu: usize| format!("0000:{gpu:02x}:00.0");
+    (document.ranks, document.cases[0].ranks) = (Vec::new(), Vec::new());
+    for number in 0..gpus * gpus {
+        let mut rank = rank.clone();
+        (rank.rank, rank.asked.device) = (number as u32, device(number / gpus));
+        document.ranks.push(rank);
+        document.cases[0].ranks.push(RankResult { rank: number as u32, ..result.clone() });
+    }
+    let last = document.cases[0].ranks.last_mut().ok_or("no result")?;
+    last.blocks.iter_mut().for_each(|block| block.elapsed_ns *= slower);
+    if let Outcome::Measured { summary, .. } = &mut last.outcome {
+        summary.median_bytes_per_s /= slower;
+    }
+    let ranks =
+        |wanted: &dyn Fn(usize) -> bool| (0..gpus * gpus).filter(|at| wanted(*at)).map(|at| at as u32).collect();
+    let row = |gpu: usize| MatrixRow {
+        name: format!("from GPU {gpu}"),
+        pus: ranks(&|_| false),
+        memory_node: None,
+        ranks: ranks(&|at| at / gpus == gpu),
+        group: None,
+        reason: None,
+        note: None,
+    };
+    let column = |gpu: usize| MatrixColumn {
+        name: format!("to GPU {gpu}"),
+        device: device(gpu),
+        ranks: ranks(&|at| at % gpus == gpu),
+        declared_nodes: Known::unknown("hwloc", "none"),
+    };
+    document.matrices = vec![Matrix {
+        title: "GPU to GPU".to_owned(),
+        compares: Compares::Pairs,
+        rows: (0..gpus).map(row).collect(),
+        columns: (0..gpus).map(column).collect(),
+    }];
+    document.rows = rows(&document);
+    Ok(document)
 }
