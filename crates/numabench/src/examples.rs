@@ -61,7 +61,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("numabench latency --between cores", "the time that a flag takes from each core to each other"),
         ],
     ),
-    ("numabench peer", &[("numabench peer", "every GPU's memory to every other's")]),
+    ("numabench peer", &[("numabench peer", "every GPU's memory to every other's, and to its own")]),
     (
         "numabench mpi",
         &[
