@@ -12,7 +12,7 @@ mod penalties;
 mod verdict;
 mod words;
 
-use stats::block_interval::{BlockValue, block_interval};
+use stats::block_interval::{BlockValue, allocation_medians, block_interval};
 use stats::interval::{Interval, median};
 use stats::summary::CONFIDENCE;
 
@@ -60,7 +60,9 @@ impl Plane {
 pub struct Cell {
     /// Its value in each block: bytes/s, all its ranks together, or nanoseconds a load.
     pub blocks: Vec<f64>,
-    /// Their median.
+    /// The medians of its allocations of memory; none where these are too few to count.
+    pub allocations: Vec<f64>,
+    /// The median of the blocks.
     pub median: f64,
     /// Its interval; `None` with fewer than 6 blocks.
     pub interval: Option<Interval>,
@@ -71,7 +73,7 @@ impl Cell {
         let blocks: Vec<f64> = values.iter().map(|block| block.value).collect();
         let median = median(&blocks)?;
         let interval = block_interval(values, CONFIDENCE);
-        Some(Self { blocks, median, interval })
+        Some(Self { blocks, allocations: allocation_medians(values), median, interval })
     }
 }
 

@@ -40,14 +40,20 @@ pub fn block_interval(blocks: &[BlockValue], confidence: f64) -> Option<Interval
     Some(Interval { low: of_blocks.low.min(low), high: of_blocks.high.max(high), ..of_blocks })
 }
 
-/// The ends of Student's interval of the allocations' medians.
-fn of_allocations(blocks: &[BlockValue], confidence: f64) -> Option<(f64, f64)> {
+/// The medians of the allocations that have three blocks or more, in the order measured; none where fewer than three have.
+pub fn allocation_medians(blocks: &[BlockValue]) -> Vec<f64> {
     let medians: Vec<f64> = blocks
         .chunk_by(|one, next| one.allocation == next.allocation)
         .filter(|of_one| of_one.len() >= LEAST_BLOCKS)
         .filter_map(|of_one| median(&of_one.iter().map(|block| block.value).collect::<Vec<_>>()))
         .collect();
-    if medians.len() < LEAST_ALLOCATIONS {
+    if medians.len() < LEAST_ALLOCATIONS { Vec::new() } else { medians }
+}
+
+/// The ends of Student's interval of the allocations' medians.
+fn of_allocations(blocks: &[BlockValue], confidence: f64) -> Option<(f64, f64)> {
+    let medians = allocation_medians(blocks);
+    if medians.is_empty() {
         return None;
     }
     let count = medians.len() as f64;

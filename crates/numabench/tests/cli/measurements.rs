@@ -178,13 +178,25 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
 
 #[test]
 fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> Done {
-    for kind in kinds::all() {
+    let one = ["host memory and GPUs", "GPU to GPU, one way", "cores and memory"];
+    let two = [
+        "host memory and GPUs",
+        "GPU to GPU, one way",
+        "GPU to GPU, both ways at once: each way's own rate",
+        "GPUs at once",
+        "cores and memory",
+    ];
+    for (kind, (gpus, want)) in
+        kinds::all().iter().flat_map(|kind| [(kind, ("0", &one[..])), (kind, ("0,1", &two[..]))])
+    {
         let mut command = with_driver(&kind.folder()?);
-        command.args(["suite", "--backend", kind.name, "--within", "6s", "--gpus", "0", "--json", "-"]);
+        command.args(["suite", "--backend", kind.name, "--within", "6s", "--gpus", gpus, "--json", "-"]);
         let document = end(&mut command, [""; 0]).json()?;
         proof::valid(&document)?;
         let titles: Vec<&str> = list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
-        assert_eq!(titles, ["host memory and GPUs", "cores and memory"]);
+        assert_eq!(titles, want);
+        let loads = list(&document, "/cases").iter().filter(|case| text(case, "/direction") == "load");
+        assert!(loads.clone().any(|case| text(case, "/memory") == "pinned"), "the GPUs' loads");
         for matrix in list(&document, "/matrices") {
             let ranks = list(matrix, "/columns/0/ranks");
             assert!(

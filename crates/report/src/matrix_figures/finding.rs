@@ -3,6 +3,8 @@
 use stats::compare::{Comparison, Verdict, compare};
 use stats::holm::holm;
 use stats::mann_whitney::mann_whitney_p;
+use stats::summary::CONFIDENCE;
+use stats::t_ratio::t_ratio;
 
 use super::{Cell, Plane};
 
@@ -24,6 +26,12 @@ pub(super) fn worse(plane: &Plane, found: &Comparison) -> Finding {
         (Verdict::Undecided, _) => Finding::Undecided,
         _ => Finding::Same,
     }
+}
+
+/// Whether two figures of different memory differ by their allocations too, as far as these can tell (Welch's t of their medians): blocks on the same
+/// memory are alike, and three lucky pages of one place look like thirty better blocks.
+pub(super) fn allocations_differ(a: &Cell, b: &Cell) -> bool {
+    t_ratio(&a.allocations, &b.allocations, CONFIDENCE).is_none_or(|found| found.p_value < ALPHA)
 }
 
 /// A figure that may be worse than another of its plane.

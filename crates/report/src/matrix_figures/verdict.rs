@@ -1,16 +1,18 @@
 //! What a matrix says, in sentences: how much it matters where memory lies, for each GPU (or each core's row) which place is best, and whether
 //! that is what the platform declares.
 //!
-//! Places are compared by blocks: first whether those of a subject differ at all (Kruskal-Wallis, Holm over all subjects), then each with the best: the ratio of
-//! medians with its interval and the rank test, and 1 % is no difference. Only what is certain is called faster.
+//! Places are compared by blocks: first whether those of a subject differ at all (Kruskal-Wallis, and the analysis of variance of what their allocations
+//! of memory gave; Holm over all subjects), then each with the best: the ratio of
+//! medians with its interval, the rank test, and the medians of allocations; 1 % is no difference. Only what is certain is called faster.
 
 use stats::compare::compare;
+use stats::f_test::f_test_p;
 use stats::holm::holm;
 use stats::kruskal_wallis::kruskal_wallis_p;
 
 use super::absent;
 use super::all_at_once;
-use super::finding::{ALPHA, Finding, worse};
+use super::finding::{ALPHA, Finding, allocations_differ, worse};
 use super::load;
 use super::pairs;
 use super::words::{show, way};
@@ -223,7 +225,10 @@ fn standings<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, seed: u
         let best = cells.remove(best);
         let other = |(name, cell): (&'a str, Cell)| {
             let found = compare(&best.1.blocks, &cell.blocks, seed);
-            let finding = found.as_ref().map_or(Finding::Undecided, |found| worse(plane, found));
+            let finding = match found.as_ref().map_or(Finding::Undecided, |found| worse(plane, found)) {
+                Finding::Worse if !allocations_differ(&best.1, &cell) => Finding::Undecided,
+                other => other,
+            };
             let ratio = if plane.is_time() { cell.median / best.1.median } else { best.1.median / cell.median };
             (name, cell, ratio, finding)
         };
@@ -240,7 +245,10 @@ fn doubt(all: &mut [Standing]) {
             .chain(at.others.iter().map(|other| &other.1))
             .map(|cell| &cell.blocks[..])
             .collect();
-        kruskal_wallis_p(&sets).unwrap_or(1.0)
+        let cells = std::iter::once(&at.best.1).chain(at.others.iter().map(|other| &other.1));
+        let allocations: Vec<&[f64]> = cells.map(|cell| &cell.allocations[..]).collect();
+        // Where allocations say nothing, blocks decide alone.
+        kruskal_wallis_p(&sets).unwrap_or(1.0).max(f_test_p(&allocations).unwrap_or(0.0))
     };
     let p_values: Vec<f64> = all.iter().map(p_of).collect();
     for (at, p) in all.iter_mut().zip(holm(&p_values)) {

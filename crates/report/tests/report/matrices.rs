@@ -257,3 +257,40 @@ fn places_that_differ_by_chance_alone_are_said_to_differ_once_in_twenty_times_at
     }
     assert!(false_alarms <= 4, "{false_alarms} of 25 at 5 %");
 }
+
+/// The allocations of a run's first ten blocks.
+const ALLOCATIONS: [u32; 10] = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2];
+
+/// In how many of 40 runs it is said to matter where memory lies, where blocks scatter by 1 % and allocations by `between` (uniform, standard deviation
+/// 1 %), and memory of node 0 is `slower` for all GPUs.
+fn said_to_matter(between: f64, slower: f64) -> usize {
+    let mut random = stats::random::SplitMix64::new(5);
+    let mut percent = move || (random.below(10_001) as f64 / 5_000.0 - 1.0) * 0.0173;
+    let mut document = gpus(&[(Direction::H2d, near_and_far(4, 50.0, 50.0))]);
+    let mut said = 0;
+    for _ in 0..40 {
+        for result in document.cases.iter_mut().flat_map(|case| &mut case.ranks) {
+            let of_allocation = [0; 3].map(|_| between * percent());
+            let level = if result.rank < 4 { 1.0 + slower } else { 1.0 };
+            for (block, allocation) in result.blocks.iter_mut().zip(ALLOCATIONS) {
+                block.allocation = allocation;
+                block.elapsed_ns = 1e7 * level * (1.0 + of_allocation[allocation as usize] + percent());
+            }
+        }
+        said += usize::from(verdict(&document)[0].contains("matters"));
+    }
+    said
+}
+
+#[test]
+fn the_luck_of_allocations_is_not_taken_for_a_place() {
+    for between in [0.0, 0.5, 1.0, 3.0] {
+        let said = said_to_matter(between, 0.0);
+        // By the blocks alone 0, 4, 20 and 30 of 40.
+        assert!(said <= 4, "{between} % between allocations: {said} of 40 at 5 %");
+    }
+    for (between, slower) in [(0.0, 0.05), (1.0, 0.05), (3.0, 0.13)] {
+        let said = said_to_matter(between, slower);
+        assert!(said >= 38, "{between} % between allocations, {slower} slower: {said} of 40");
+    }
+}
