@@ -21,6 +21,8 @@
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
 //! * `results`    comparisons and exports of documents;
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
+//! * `engines`    copy engines and a kernel, one of them and both in one run;
+//! * `peer`       copies and loads between GPUs, and within one;
 //! * `groups`     topo --measure on GPUs whose links are described;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
 //! * `installed`  version, manual pages and completions, as tools and shells read them;
@@ -41,6 +43,7 @@ mod devices;
 mod docs;
 mod driver;
 mod dry_run;
+mod engines;
 mod faults;
 mod figures;
 mod goldens;

@@ -77,57 +77,6 @@ fn what_a_matrix_wrote_is_compared_and_exported_like_any_result() -> Done {
 }
 
 #[test]
-fn copy_engines_and_a_kernel_are_measured_in_one_run_and_told_apart() -> Done {
-    let args =
-        ["--size", "4MiB", "--direction", "h2d,d2h", "--engine", "sm,ce", "--latency", "--reps", "12", "--json", "-"];
-    for kind in kinds::all() {
-        let ended = described(&kind, "device 0000:05:00.0; device 0000:c1:00.0", &args)?;
-        let document = proof::document(&ended)?;
-        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
-        let want = [
-            "pinned/h2d/4194304",
-            "pinned/d2h/4194304",
-            "pinned/h2d/4194304/sm",
-            "pinned/d2h/4194304/sm",
-            "pinned/load/128",
-        ];
-        assert_eq!(case_ids(&document), want.map(|id| format!("alone/{id}")));
-        let titles: Vec<&str> = list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
-        assert_eq!(titles, ["host memory and GPUs", "host memory and GPUs, by a kernel"]);
-        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
-        assert_eq!(said.iter().filter(|said| said.starts_with("Copies by a kernel: ")).count(), 1, "{said:?}");
-        assert!(!said[0].starts_with("Copies by a kernel"), "{said:?}");
-        // A rank for each GPU and engine; the thread's time stands with its first place.
-        assert_eq!(list(&document, "/ranks").len(), 4);
-        let times: Vec<bool> = list(&document, "/ranks").iter().map(|rank| rank["time"].is_object()).collect();
-        assert_eq!(times, [true, false, false, false]);
-
-        let table = described(&kind, "device 0000:05:00.0", &args[..args.len() - 2])?;
-        let captions = |what: &str| table.out.lines().filter(|line| line.contains(what)).count();
-        assert_eq!(captions("4 MiB, pinned memory, by a kernel, GB/s"), 2, "{}", table.out);
-        assert_eq!(captions("4 MiB, pinned memory, GB/s"), 2, "{}", table.out);
-    }
-    // Where there is no kernel, the copy engines' figures are there all the same.
-    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
-        let told = [
-            ("FAKE_DEVICES", "device 0000:05:00.0".to_owned()),
-            ("FAKE_FAULTS", kinds::NO_COMPILER.to_owned()),
-            ("LD_PRELOAD", kind.library()?),
-        ];
-        let args = ["matrix", "--backend", kind.name];
-        let ended = end(
-            with_driver(&kind.folder()?).args(args).envs(told),
-            &["--size", "4MiB", "--direction", "h2d", "--engine", "ce,sm", "--reps", "6", "--json", "-"],
-        );
-        let document = proof::document(&ended)?;
-        assert_eq!(ended.code, Some(3), "{}", document["status_reason"]);
-        let statuses: Vec<&str> = results(&document).map(|result| text(result, "/outcome/status")).collect();
-        assert_eq!(statuses, ["measured", "skipped"]);
-    }
-    Ok(())
-}
-
-#[test]
 fn a_dry_run_names_rows_columns_and_figures_and_measures_nothing() {
     let plan = run(&["matrix", "--backend", "host", "--dry-run"]).well().out;
     for words in ["row       node 0: PU ", "memory on node 0", "columns   node 0", "load latency over", "read, "] {

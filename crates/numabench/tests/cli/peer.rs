@@ -296,26 +296,6 @@ fn between_two_gpus_all_to_one_is_the_pair_one_way_and_that_is_said() -> Done {
 }
 
 #[test]
-fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> Done {
-    let args = ["--gpus", "0", "--size", "4B,4MiB", "--engine", "sm", "--reps", "6", "--json", "-"];
-    for kind in kinds::all() {
-        let document = proof::document(&kind.pingpong(&[], &args)?)?;
-        assert_eq!(text(&document, "/settings/engine"), "sm");
-        for result in proof::results(&document) {
-            assert_eq!(text(result, "/outcome/status"), "measured", "{result:#}");
-        }
-        assert!(text(&document, "/verdict/0").contains("pinned memory, by a kernel"), "{}", document["verdict"]);
-    }
-    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
-        for result in proof::results(&proof::document(&kind.faulty(kinds::NO_COMPILER, &args)?)?) {
-            assert_eq!(text(result, "/outcome/status"), "skipped", "{result:#}");
-            assert!(text(result, "/outcome/reason").contains(kinds::NO_KERNEL), "{result:#}");
-        }
-    }
-    Ok(())
-}
-
-#[test]
 fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_and_is_named() -> Done {
     for kind in kinds::all() {
         let ended = described(&kind, REACH, "hang 1", &["--timeout", "2s"])?;

@@ -1,0 +1,77 @@
+//! What moves the bytes: copy engines, a kernel, and both in one run, on the stand-in driver.
+
+use serde_json::Value;
+
+use crate::kinds::{self, Kind};
+use crate::proof::{self, case_ids, list, results, text};
+use crate::run::{Done, Ended, end, with_driver};
+
+/// `numabench matrix` on devices that are described, with these faults.
+fn matrix(kind: &Kind, devices: &str, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told =
+        [("FAKE_DEVICES", devices.to_owned()), ("FAKE_FAULTS", faults.to_owned()), ("LD_PRELOAD", kind.library()?)];
+    Ok(end(with_driver(&kind.folder()?).args(["matrix", "--backend", kind.name]).envs(told), args))
+}
+
+#[test]
+fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> Done {
+    let args = ["--gpus", "0", "--size", "4B,4MiB", "--engine", "sm", "--reps", "6", "--json", "-"];
+    for kind in kinds::all() {
+        let document = proof::document(&kind.pingpong(&[], &args)?)?;
+        assert_eq!(text(&document, "/settings/engine"), "sm");
+        for result in proof::results(&document) {
+            assert_eq!(text(result, "/outcome/status"), "measured", "{result:#}");
+        }
+        assert!(text(&document, "/verdict/0").contains("pinned memory, by a kernel"), "{}", document["verdict"]);
+    }
+    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+        for result in proof::results(&proof::document(&kind.faulty(kinds::NO_COMPILER, &args)?)?) {
+            assert_eq!(text(result, "/outcome/status"), "skipped", "{result:#}");
+            assert!(text(result, "/outcome/reason").contains(kinds::NO_KERNEL), "{result:#}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn copy_engines_and_a_kernel_are_measured_in_one_run_and_told_apart() -> Done {
+    let args =
+        ["--size", "4MiB", "--direction", "h2d,d2h", "--engine", "sm,ce", "--latency", "--reps", "12", "--json", "-"];
+    for kind in kinds::all() {
+        let ended = matrix(&kind, "device 0000:05:00.0; device 0000:c1:00.0", "", &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let want = [
+            "pinned/h2d/4194304",
+            "pinned/d2h/4194304",
+            "pinned/h2d/4194304/sm",
+            "pinned/d2h/4194304/sm",
+            "pinned/load/128",
+        ];
+        assert_eq!(case_ids(&document), want.map(|id| format!("alone/{id}")));
+        let titles: Vec<&str> = list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
+        assert_eq!(titles, ["host memory and GPUs", "host memory and GPUs, by a kernel"]);
+        let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
+        assert_eq!(said.iter().filter(|said| said.starts_with("Copies by a kernel: ")).count(), 1, "{said:?}");
+        assert!(!said[0].starts_with("Copies by a kernel"), "{said:?}");
+        // A rank for each GPU and engine; the thread's time stands with its first place.
+        assert_eq!(list(&document, "/ranks").len(), 4);
+        let times: Vec<bool> = list(&document, "/ranks").iter().map(|rank| rank["time"].is_object()).collect();
+        assert_eq!(times, [true, false, false, false]);
+
+        let table = matrix(&kind, "device 0000:05:00.0", "", &args[..args.len() - 2])?;
+        let captions = |what: &str| table.out.lines().filter(|line| line.contains(what)).count();
+        assert_eq!(captions("4 MiB, pinned memory, by a kernel, GB/s"), 2, "{}", table.out);
+        assert_eq!(captions("4 MiB, pinned memory, GB/s"), 2, "{}", table.out);
+    }
+    // Where there is no kernel, the copy engines' figures are there all the same.
+    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+        let args = ["--size", "4MiB", "--direction", "h2d", "--engine", "ce,sm", "--reps", "6", "--json", "-"];
+        let ended = matrix(kind, "device 0000:05:00.0", kinds::NO_COMPILER, &args)?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(3), "{}", document["status_reason"]);
+        let statuses: Vec<&str> = results(&document).map(|result| text(result, "/outcome/status")).collect();
+        assert_eq!(statuses, ["measured", "skipped"]);
+    }
+    Ok(())
+}
