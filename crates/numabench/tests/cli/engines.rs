@@ -19,13 +19,13 @@ fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> 
     for kind in kinds::all() {
         let document = proof::document(&kind.pingpong(&[], &args)?)?;
         assert_eq!(text(&document, "/settings/engine"), "sm");
-        for result in proof::results(&document) {
+        for result in results(&document) {
             assert_eq!(text(result, "/outcome/status"), "measured", "{result:#}");
         }
         assert!(text(&document, "/verdict/0").contains("pinned memory, by a kernel"), "{}", document["verdict"]);
     }
     for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
-        for result in proof::results(&proof::document(&kind.faulty(kinds::NO_COMPILER, &args)?)?) {
+        for result in results(&proof::document(&kind.faulty(kinds::NO_COMPILER, &args)?)?) {
             assert_eq!(text(result, "/outcome/status"), "skipped", "{result:#}");
             assert!(text(result, "/outcome/reason").contains(kinds::NO_KERNEL), "{result:#}");
         }
