@@ -1,4 +1,4 @@
-//! The kernels (`kernels.ptx`): patterns in device memory, copies, chains of loads. The driver compiles the text for whatever the device is.
+//! The kernels (`kernels.ptx`): patterns in device memory, copies, chains of loads, answers over flags. The driver compiles the text for whatever the device is.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -13,7 +13,7 @@ use crate::module::{self, Module};
 const PTX: &CStr = module::text(concat!(include_str!("kernels.ptx"), "\0"));
 
 /// The loaded kernels, in the order of [`Kernel`].
-pub(crate) type Kernels = Module<4>;
+pub(crate) type Kernels = Module<5>;
 
 /// Loads them in the current context.
 ///

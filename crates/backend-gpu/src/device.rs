@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{
-    Buffer, Capabilities, Chaser, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch, MemoryInfo,
-    MemoryKind, PeerCopier, PeerEnd,
+    Answerer, Buffer, Capabilities, Chaser, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch,
+    MemoryInfo, MemoryKind, PeerCopier, PeerEnd,
 };
 
+use crate::answerer::GpuAnswerer;
 use crate::buffer::GpuBuffer;
 use crate::chaser::GpuChaser;
 use crate::context::Context;
@@ -117,6 +118,10 @@ impl<D: Driver> Device for GpuDevice<D> {
 
     fn chaser(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Chaser>, DeviceError> {
         Ok(Box::new(GpuChaser::over_host(&self.context, &self.tools, memory)?))
+    }
+
+    fn answerer(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Answerer>, DeviceError> {
+        Ok(Box::new(GpuAnswerer::new(&self.context, &self.tools, memory)?))
     }
 
     fn peer_chaser(&self, owner: &dyn Device, chain: &[u8]) -> Result<Box<dyn Chaser>, DeviceError> {

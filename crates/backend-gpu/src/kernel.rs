@@ -20,6 +20,9 @@ pub enum Kernel {
     Copy,
     /// Follows a chain for `steps` steps from the offset in the word at `state`, and leaves the last one there: `base, steps, state`.
     Chase,
+    /// Gives each new word at `question` back at `answer`, until it is the last one (all ones) or `looks` looks in a row saw nothing new:
+    /// `question, answer, looks`.
+    Answer,
 }
 
 /// How many threads run a kernel.
@@ -33,7 +36,7 @@ pub struct Grid {
 
 impl Kernel {
     /// All of them, each at its own number.
-    pub const ALL: [Self; 4] = [Self::Fill, Self::Compare, Self::Copy, Self::Chase];
+    pub const ALL: [Self; 5] = [Self::Fill, Self::Compare, Self::Copy, Self::Chase, Self::Answer];
 
     /// Its name in a backend's source.
     pub fn name(self) -> &'static CStr {
@@ -42,13 +45,14 @@ impl Kernel {
             Self::Compare => c"numabench_compare",
             Self::Copy => c"numabench_copy",
             Self::Chase => c"numabench_chase",
+            Self::Answer => c"numabench_answer",
         }
     }
 
     /// What runs it where there is work for `threads` threads.
     pub fn grid(self, threads: u64) -> Grid {
         match self {
-            Self::Chase => Grid { blocks: 1, threads: 1 },
+            Self::Chase | Self::Answer => Grid { blocks: 1, threads: 1 },
             _ => Grid { blocks: threads.div_ceil(u64::from(THREADS)).clamp(1, BLOCKS) as u32, threads: THREADS },
         }
     }

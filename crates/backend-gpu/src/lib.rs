@@ -9,6 +9,7 @@
 //!
 //! Left out: every function and constant of a driver, and all that only one of them has.
 
+mod answerer;
 mod areas;
 mod buffer;
 mod chaser;

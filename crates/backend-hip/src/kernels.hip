@@ -6,6 +6,9 @@
 //
 // Chase: from the offset in *state, each load's value is the next load's offset; the last one is left in *state. One thread.
 //
+// Answer: gives each new word at *question back at *answer, until it is all ones, or so many looks in a row saw nothing new (then *answer is all ones
+// but the last). One thread.
+//
 // What is used and not declared here (uint4, atomicMin, the threads' numbers) hiprtc declares itself: nothing is included. CUDA's nvrtc takes it too.
 
 typedef unsigned long long word;
@@ -60,4 +63,18 @@ extern "C" __global__ void numabench_chase(const char *base, word steps, word *s
     for (; steps != 0; steps -= 1)
         at = *(const volatile word *)(base + at);
     *state = at;
+}
+
+extern "C" __global__ void numabench_answer(const volatile word *question, volatile word *answer, word looks) {
+    word last = 0;
+    for (word left = looks; left != 0; left -= 1) {
+        const word seen = *question;
+        if (seen == last)
+            continue;
+        if (seen == ~0ull)
+            return;
+        *answer = last = seen;
+        left = looks;
+    }
+    *answer = ~1ull;
 }

@@ -28,7 +28,7 @@ static COMPILED: Mutex<Vec<(String, Code)>> = Mutex::new(Vec::new());
 pub struct Kernels {
     module: hipModule_t,
     /// In the order of [`Kernel`].
-    functions: [hipFunction_t; 4],
+    functions: [hipFunction_t; 5],
 }
 
 impl Kernels {
@@ -52,7 +52,7 @@ impl Kernels {
     fn of(api: &Api, code: &[u8]) -> Result<Self, CallError> {
         // SAFETY: code that the compiler gave whole; the out-parameter is valid to write.
         let module = given(ptr::null_mut(), |module| unsafe { api.module_load_data(module, code.as_ptr().cast()) })?;
-        let mut loaded = Self { module, functions: [ptr::null_mut(); 4] };
+        let mut loaded = Self { module, functions: [ptr::null_mut(); 5] };
         for (function, kernel) in loaded.functions.iter_mut().zip(Kernel::ALL) {
             // SAFETY: the module was just loaded; the name ends with a zero byte; `function` is valid to write.
             if let Err(error) = unsafe { api.module_get_function(function, module, kernel.name().as_ptr()) } {

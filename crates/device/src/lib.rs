@@ -12,6 +12,7 @@
 //! A trait here holds only what every implementor truly does. What some cannot do is in [`Capabilities`] with its
 //! reason, and the plan consults it before anything runs.
 
+pub mod answerer;
 pub mod buffer;
 pub mod capability;
 pub mod chase;
@@ -24,6 +25,7 @@ pub mod pattern;
 pub mod peer;
 pub mod platform;
 
+pub use answerer::Answerer;
 pub use buffer::Buffer;
 pub use capability::{Capabilities, Latch, MemoryKind};
 pub use chase::Chaser;

@@ -5,7 +5,9 @@ use std::fmt;
 
 use stats::PciAddress;
 
-use crate::{Buffer, Capabilities, Chaser, Copier, DeviceError, HostMemory, HostPair, MemoryKind, PeerCopier, PeerEnd};
+use crate::{
+    Answerer, Buffer, Capabilities, Chaser, Copier, DeviceError, HostMemory, HostPair, MemoryKind, PeerCopier, PeerEnd,
+};
 
 /// Which family of devices a platform drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +177,16 @@ pub trait Device: Any {
         let _ = memory;
         let reason = format!("{} runs no kernel that could follow a chain", self.facts().id);
         Err(DeviceError::Unsupported { what: "the latency of a device's loads", reason })
+    }
+
+    /// Takes over pinned host memory, over which this device answers the CPU.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where this device runs no kernel, or the memory is not pinned; or the call that failed.
+    fn answerer(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Answerer>, DeviceError> {
+        let _ = memory;
+        let reason = format!("{} runs no kernel that could answer", self.facts().id);
+        Err(DeviceError::Unsupported { what: "answers of a device", reason })
     }
 
     /// Allocates memory on another device of the same platform, opened by the same thread, and writes a chain to it, for this device to follow.

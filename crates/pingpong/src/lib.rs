@@ -1,5 +1,6 @@
 //! What devices do with host memory: copies, the first kind of work of the engine, with the suite that lists its cases; `loads`, the second, and
-//! `peers`, the third: loads of host memory, copies from device to device; `peer_loads`: loads of another device's memory.
+//! `peers`, the third: loads of host memory, copies from device to device; `peer_loads`: loads of another device's memory;
+//! `answers`: a flag's way to a device and back.
 //!
 //! ```text
 //! RunConfig -> CopySuite -> CopySite (a rank: devices, host ranges) -> CopyWork (a block) -> engine
@@ -13,6 +14,7 @@
 //!
 //! Left out: binding, proving, timing, deciding when it is enough (engine), statistics (stats), where ranks go (placement), words for users.
 
+mod answers;
 mod budget;
 mod case;
 mod cells;
@@ -30,6 +32,7 @@ mod site;
 mod suite;
 mod work;
 
+pub use answers::{ANSWER_BYTES, AnswerCase, AnswerSuite};
 pub use budget::{BudgetError, check_budget, device_bytes};
 pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cell, Cells};

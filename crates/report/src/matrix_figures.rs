@@ -50,7 +50,7 @@ impl Plane {
 
     /// Whether its figures are times, of which less is better, and not rates.
     pub fn is_time(&self) -> bool {
-        matches!(self.direction, Direction::Load | Direction::CoreToCore)
+        matches!(self.direction, Direction::Load | Direction::CoreToCore | Direction::CoreToGpu)
             || (self.direction == Direction::Peer && self.bytes < LEAST_FOR_RATES)
     }
 }

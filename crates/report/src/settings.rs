@@ -72,6 +72,9 @@ pub enum Direction {
     /// Two cores hand a flag to each other: a time is that of one handover, half of a round trip.
     #[serde(rename = "core-to-core")]
     CoreToCore,
+    /// A core writes a flag, a device sees it and writes another one, and the core sees that: a time is that of one round trip.
+    #[serde(rename = "core-to-gpu")]
+    CoreToGpu,
     /// From one device's memory to another's.
     #[serde(rename = "d2d")]
     Peer,

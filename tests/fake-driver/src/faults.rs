@@ -12,6 +12,7 @@
 //! patterns compare-blind the kernel that compares memory finds nothing wrong
 //! kernels copy-short     the kernel that copies leaves out the last byte
 //! kernels chase-stops    the kernel that follows a chain stops a step early
+//! kernels answers-stop   the kernel that answers gives up after 100 answers
 //! ```
 //!
 //! Copies are counted over all streams, in the order in which they begin, those included that warm up and verify, and those by which the
@@ -46,6 +47,7 @@ pub struct Kernels {
     pub compares_blind: bool,
     pub copies_short: bool,
     pub stops_early: bool,
+    pub answers_stop: bool,
 }
 
 /// Which of a series.
@@ -176,6 +178,7 @@ impl Faults {
             ["patterns", "compare-blind"] => self.kernels.compares_blind = true,
             ["kernels", "copy-short"] => self.kernels.copies_short = true,
             ["kernels", "chase-stops"] => self.kernels.stops_early = true,
+            ["kernels", "answers-stop"] => self.kernels.answers_stop = true,
             _ => return Err("no such fault".to_owned()),
         }
         Ok(())

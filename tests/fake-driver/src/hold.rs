@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::answer::Answers;
 use crate::chase::Chase;
 use crate::code::{Answer, INVALID_IMAGE, INVALID_VALUE};
 use crate::copy::Copy;
@@ -21,6 +22,7 @@ const FILL: usize = 0x7b;
 const COMPARE: usize = 0x7c;
 const COPY: usize = 0x7d;
 const CHASE: usize = 0x7e;
+const ANSWER: usize = 0x7f;
 const KERNEL: &CStr = c"numabench_hold";
 
 /// Queues a wait for a pinned word.
@@ -53,7 +55,12 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
     let has = |entry: &str| text.contains(&format!(".visible .entry {entry}(")) && text.trim_end().ends_with('}');
     let module = match () {
         () if has("numabench_hold") => SPIN,
-        () if ["fill", "compare", "copy", "chase"].iter().all(|kernel| has(&format!("numabench_{kernel}"))) => KERNELS,
+        () if ["fill", "compare", "copy", "chase", "answer"]
+            .iter()
+            .all(|kernel| has(&format!("numabench_{kernel}"))) =>
+        {
+            KERNELS
+        }
         () => return Err(INVALID_IMAGE),
     };
     memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
@@ -76,13 +83,14 @@ pub unsafe fn function(module: usize, name: *const c_char) -> Answer<usize> {
         (SPIN, None) if text == KERNEL => Ok(HOLD),
         (KERNELS, None) if text == c"numabench_copy" => Ok(COPY),
         (KERNELS, None) if text == c"numabench_chase" => Ok(CHASE),
+        (KERNELS, None) if text == c"numabench_answer" => Ok(ANSWER),
         (KERNELS, Some(Kernel::Fill)) => Ok(FILL),
         (KERNELS, Some(Kernel::Compare)) => Ok(COMPARE),
         _ => Err(INVALID_VALUE),
     }
 }
 
-/// Queues the kernel that holds, that which copies or that which follows loads on a stream of the caller's, or runs one of the others on the
+/// Queues the kernel that holds, that which copies, follows loads or answers on a stream of the caller's, or runs one of the others on the
 /// default stream. The parameters of that which holds are a word's address, a value, and a limit in nanoseconds.
 pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: *mut *mut c_void) -> Answer {
     if parameters.is_null() {
@@ -104,6 +112,10 @@ pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: 
         CHASE => {
             let chase = unsafe { Chase::new(device, parameters) }?;
             return stream.push(move || chase.run());
+        }
+        ANSWER => {
+            let answers = unsafe { Answers::new(device, parameters) }?;
+            return stream.push(move || answers.run());
         }
         _ => return Err(INVALID_VALUE),
     }

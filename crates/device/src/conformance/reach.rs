@@ -2,6 +2,7 @@
 
 use super::payload::{self, POISON};
 use super::{Check, Halt, Subject, expect, expect_unsupported};
+use crate::answerer::QUESTION_BYTES;
 use crate::{
     Area, Chaser, CopyBy, Device, DeviceError, Direction, Marks, MemoryKind, Pattern, PeerCopier, PeerEnd, PeerPath,
 };
@@ -13,6 +14,7 @@ pub(super) const CHECKS: &[Check] = &[
     ("a chain goes from device to device, each going on from where it is told", handed_on),
     ("held loads do not start before the release", held_loads),
     ("a chain of loads between devices is followed to where it leads, and held until the release", chased_between),
+    ("a device that answers gives every question back, and the last one at its end", answered),
     ("a copy between devices arrives, made by either of them", between),
     ("held copies between devices do not start before the release, and each has a mark", held_between),
     ("a copy between devices that is too long is refused", too_long),
@@ -106,6 +108,29 @@ fn chased(subject: &Subject) -> Result<(), Halt> {
     if subject.kinds().contains(&MemoryKind::Pageable) {
         let made = subject.device.chaser(subject.host(MemoryKind::Pageable, 4096)?).map(drop);
         expect_unsupported("a chain in pageable memory", made)?;
+    }
+    Ok(())
+}
+
+fn answered(subject: &Subject) -> Result<(), Halt> {
+    for kind in subject.pinned_kinds()? {
+        let mut answerer = needed(subject.device.answerer(subject.host(kind, 4096)?))?;
+        for (offset, trips) in [(0, 1), (4096 - QUESTION_BYTES, 1000), (0, 3)] {
+            answerer.start(offset)?;
+            expect(answerer.memory().is_empty(), || format!("{kind}: memory is lent while the device answers"))?;
+            answerer.trips(trips)?;
+            answerer.trips(2)?;
+            let last = answerer.stop()?;
+            let asked = u64::from(trips) + 2;
+            expect(last == asked, || format!("{kind}: {asked} questions were asked, and {last} was answered last"))?;
+        }
+        expect_unsupported("a question beyond the range", answerer.start(4096 - QUESTION_BYTES + 8))?;
+        expect_unsupported("a question to a device that does not answer", answerer.trips(1))?;
+        expect(answerer.into_host().is_some(), || format!("{kind}: the memory did not come back"))?;
+    }
+    if subject.kinds().contains(&MemoryKind::Pageable) {
+        let made = subject.device.answerer(subject.host(MemoryKind::Pageable, 4096)?).map(drop);
+        expect_unsupported("answers over pageable memory", made)?;
     }
     Ok(())
 }

@@ -17,14 +17,8 @@ pub struct Latency {
     /// GPU, four times the L3 for a core]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
-    /// Measure how long a flag takes from each core to each other one, half of a round trip, instead of loads of memory
-    #[arg(
-        long,
-        value_enum,
-        value_name = "cores",
-        conflicts_with_all = ["rows", "range", "gpus", "backend"],
-        help_heading = "What is measured"
-    )]
+    /// Measure how long a flag takes instead of loads of memory
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "range", help_heading = "What is measured")]
     pub between: Option<Between>,
     /// Measure loads by one core of each row beside traffic of other cores on the same memory, from none to all they can make [default
     /// traffic: read]
@@ -53,6 +47,8 @@ pub struct Latency {
 /// Between what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Between {
-    /// Cores
+    /// From each core to each other one: half of a round trip
     Cores,
+    /// From the core of each row (--rows core: from each core) to each GPU and back
+    Gpus,
 }

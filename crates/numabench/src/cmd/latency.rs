@@ -2,12 +2,12 @@
 //! core to the memory of each node; how long a load takes beside the traffic of other cores; or how long a flag takes from each core to each other one.
 
 use device::PlatformKind;
-use placement::rows;
+use placement::{RowsBy, rows};
 use topo::Topology;
 
 use crate::args::Backend;
 use crate::args::contend::Beside;
-use crate::args::latency::Latency;
+use crate::args::latency::{Between, Latency};
 use crate::args::matrix::{Access, Matrix};
 use crate::backends::{self, Found, Untouched};
 use crate::began::Began;
@@ -28,7 +28,8 @@ pub fn run(args: &Latency) -> Result<Exit, Fault> {
     let began = Began::now();
     run::one_process()?;
     let topology = read()?;
-    if args.between.is_some() {
+    refuse_mixed(args)?;
+    if args.between == Some(Between::Cores) {
         return between_cores(args, &topology, began);
     }
     if let Some(traffic) = args.loaded {
@@ -40,7 +41,7 @@ pub fn run(args: &Latency) -> Result<Exit, Fault> {
     }
     let found = backends::find(args.measuring.backend, named, &topology)?;
     if found.platform.facts().kind == PlatformKind::Host {
-        return matrix::run(&by_cores(args)?);
+        return without_gpu(args);
     }
     let targets = chosen(args.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
     let loads = GpuLoads::new(args, &topology, rows(&topology, args.rows), targets)?;
@@ -79,12 +80,37 @@ fn loaded(args: &Latency, traffic: Beside, topology: &Topology, began: Began) ->
 fn dry_run(args: &Latency, topology: &Topology, named: bool) -> Result<Exit, Fault> {
     let Untouched { kind, targets, source } = backends::untouched(args.measuring.backend, named, topology)?;
     if kind == PlatformKind::Host {
-        return matrix::run(&by_cores(args)?);
+        return without_gpu(args);
     }
     let (rows, targets) = (rows(topology, args.rows), chosen(args.measuring.gpus.as_ref(), targets)?);
     let columns: Vec<String> = targets.iter().map(name_of).collect();
     let loads = GpuLoads::new(args, topology, rows.clone(), targets)?;
     plan::show(&source, &rows, &columns, &loads.said(), loads.max_time())
+}
+
+/// What is measured where no GPU takes part.
+fn without_gpu(args: &Latency) -> Result<Exit, Fault> {
+    if args.between == Some(Between::Gpus) {
+        let text = "there is no GPU here; `numabench latency --between cores` measures flags between cores";
+        return Err(Fault::new(Exit::Absent, anyhow::anyhow!(text)));
+    }
+    matrix::run(&by_cores(args)?)
+}
+
+/// Refuses options of one kind of flags with the other.
+fn refuse_mixed(args: &Latency) -> Result<(), Fault> {
+    let measuring = &args.measuring;
+    let text = match args.between {
+        Some(Between::Cores) if args.rows != RowsBy::Node => {
+            "--rows goes with --between gpus; --cpus chooses the PUs of --between cores"
+        }
+        Some(Between::Cores) if measuring.gpus.is_some() || measuring.backend != Backend::Auto => {
+            "--gpus and --backend go with --between gpus: between cores no GPU takes part"
+        }
+        Some(Between::Gpus) if args.cpus.is_some() => "--cpus goes with --between cores; --rows core takes every core",
+        _ => return Ok(()),
+    };
+    Err(Fault::usage(anyhow::anyhow!(text)))
 }
 
 /// The matrix of cores and memory that `numabench matrix --access load` is.

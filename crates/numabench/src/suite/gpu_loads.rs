@@ -1,4 +1,4 @@
-//! Rows against GPUs: how long a GPU's load of each row's memory takes.
+//! Rows against GPUs: how long a GPU's load of each row's memory takes, or a flag's way from each row's core to a GPU and back.
 //!
 //! A rank of the engine is a row: one thread on one PU, which places and pins the row's memory and launches the loads; its own speed does not
 //! show in them.
@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{EngineConfig, Helpers, Order, Worker};
-use pingpong::{LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
+use engine::{EngineConfig, Helpers, Order, Suite, Worker};
+use pingpong::{ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
 use placement::{Plan, RankPlan, Row, Target};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::settings::{CopyEngine, Direction, MemoryKind};
@@ -16,7 +16,7 @@ use topo::Topology;
 
 use super::document::{declared_nodes, name_of};
 use super::experiment::{Asked, DocumentCase, Experiment, Shot, place};
-use crate::args::latency::Latency as Args;
+use crate::args::latency::{Between, Latency as Args};
 use crate::backends::Found;
 use crate::config;
 use crate::exit::Exit;
@@ -47,13 +47,20 @@ pub(super) fn document_case(range: usize) -> DocumentCase {
     }
 }
 
-/// What is loaded from where.
+/// The case of the document that flags are.
+fn flags_case() -> DocumentCase {
+    DocumentCase { direction: Direction::CoreToGpu, bytes: ANSWER_BYTES as u64, range_bytes: None, ..document_case(0) }
+}
+
+/// What is loaded from where, or what answers whom.
 pub struct GpuLoads {
     engine: EngineConfig,
     huge_pages: bool,
     rows: Vec<Row>,
     targets: Vec<Target>,
     range: usize,
+    /// Flags, and not loads.
+    flags: bool,
     workers: Vec<Worker>,
     places: Vec<RankPlan>,
     cases: Vec<LoadCase>,
@@ -74,6 +81,7 @@ impl GpuLoads {
             rows,
             targets,
             range,
+            flags: args.between == Some(Between::Gpus),
             workers: Vec::new(),
             places: Vec::new(),
             cases: Vec::new(),
@@ -120,6 +128,9 @@ impl GpuLoads {
 
     /// The figures to be taken, in words.
     pub fn said(&self) -> String {
+        if self.flags {
+            return format!("a flag's way to a GPU and back; {} figures", self.cases.len());
+        }
         format!("load latency over {}; {} figures", stats::units::size(self.range as u64), self.cases.len())
     }
 
@@ -127,20 +138,29 @@ impl GpuLoads {
     pub fn experiment(self, args: &Args, topology: &Topology, found: &Found) -> Experiment {
         let matrix = self.matrix(topology, found);
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), self.huge_pages);
-        let Self { engine, huge_pages, range, workers, places, cases, shots, .. } = self;
-        let suite = LoadSuite::new(cases, workers.clone(), &found.platform, memory, args.measuring.seed);
+        let Self { engine, huge_pages, range, flags, workers, places, cases, shots, .. } = self;
+        let (suite, case): (Arc<dyn Suite>, _) = if flags {
+            let case = |LoadCase { rank, target, node, .. }: LoadCase| AnswerCase { rank, target, node };
+            let cases = cases.into_iter().map(case).collect();
+            let one_node = topology.machine_has_one_node();
+            (Arc::new(AnswerSuite::new(cases, &workers, &found.platform, one_node)), flags_case())
+        } else {
+            let suite = LoadSuite::new(cases, workers.clone(), &found.platform, memory, args.measuring.seed);
+            (Arc::new(suite), document_case(range))
+        };
+        let (sizes, directions) = (vec![case.bytes], vec![case.direction]);
         Experiment {
             command: "latency",
-            suite: Arc::new(suite),
+            suite,
             workers,
             engine,
             places: Plan { ranks: places, notes: Vec::new() },
-            cases: vec![document_case(range)],
+            cases: vec![case],
             shots,
             matrices: vec![matrix],
             asked: Asked {
-                sizes: vec![LOAD_LINE_BYTES as u64],
-                directions: vec![Direction::Load],
+                sizes,
+                directions,
                 memory: vec![MemoryKind::Pinned],
                 huge_pages,
                 engine: CopyEngine::Ce,
@@ -174,7 +194,7 @@ impl GpuLoads {
             declared_nodes: declared_nodes(topology, found, target.id),
         };
         Matrix {
-            title: "host memory and GPUs".to_owned(),
+            title: if self.flags { "cores and GPUs" } else { "host memory and GPUs" }.to_owned(),
             compares: Compares::Rows,
             rows,
             columns: (0..).zip(&self.targets).map(column).collect(),

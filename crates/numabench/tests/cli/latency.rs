@@ -199,6 +199,65 @@ fn cores_that_cannot_hand_over_are_refused_with_what_is_allowed() {
     run(&["latency", "--between", "cores", "--cpus", "0,4711"]).refused(2, &["PU 4711", "may use PUs"]);
     run(&["latency", "--between", "cores", "--cpus", "0"]).refused(2, &["needs two cores", "there is one (PU 0"]);
     run(&["latency", "--cpus", "0,1"]).refused(2, &["--between"]);
-    run(&["latency", "--between", "gpus"]).refused(2, &["cores"]);
+    run(&["latency", "--between", "nodes"]).refused(2, &["cores", "gpus"]);
     run(&["latency", "--between", "cores", "--range", "1MiB"]).refused(2, &["cannot be used with"]);
+}
+
+/// `numabench latency --between gpus` on a device of this kind, by the machine's own clock: the kernel that answers and the core look without a pause.
+fn answered(kind: &Kind, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [("FAKE_DEVICES", "device 0000:05:00.0".to_owned()), ("FAKE_FAULTS", faults.to_owned())];
+    let command = ["latency", "--backend", kind.name, "--between", "gpus"];
+    Ok(end(with_driver(&kind.folder()?).args(command).envs(told), args))
+}
+
+#[test]
+fn a_flag_goes_to_each_gpu_and_back_and_every_answer_is_the_questions_own() -> Done {
+    for kind in kinds::all() {
+        let ended = answered(&kind, "", &["--reps", "6", "--json", "-"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        let case = &document["cases"][0];
+        assert_eq!(
+            (text(case, "/direction"), text(case, "/timing"), number(case, "/bytes")),
+            ("core-to-gpu", "host", 16)
+        );
+        for result in list(case, "/ranks") {
+            assert_eq!(text(result, "/outcome/status"), "measured", "{result:#}");
+            assert_eq!(result["verification"]["checked"], true);
+            assert!(!list(result, "/seen_after/host_pages/value").is_empty(), "the flags' page is looked up");
+        }
+    }
+    let table = answered(&kinds::all()[0], "", &["--reps", "6"])?.out;
+    assert!(table.contains("a flag from the core to the GPU and back, ns a round trip"), "{table}");
+    assert!(table.starts_with("a flag to the GPU and back "), "the answer first: {table}");
+    Ok(())
+}
+
+#[test]
+fn a_gpu_that_stops_answering_or_runs_no_kernel_gives_no_number() -> Done {
+    for kind in kinds::all() {
+        let document = proof::document(&answered(&kind, "kernels answers-stop", &["--reps", "6", "--json", "-"])?)?;
+        let outcome = &document["cases"][0]["ranks"][0]["outcome"];
+        assert_eq!(text(outcome, "/status"), "failed", "{outcome}");
+        assert!(text(outcome, "/message").contains("the device's answer did not end within"), "{outcome}");
+    }
+    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+        let document = proof::document(&answered(kind, kinds::NO_COMPILER, &["--reps", "6", "--json", "-"])?)?;
+        let outcome = &document["cases"][0]["ranks"][0]["outcome"];
+        assert_eq!(text(outcome, "/status"), "skipped", "{outcome}");
+        assert!(text(outcome, "/reason").contains(kinds::NO_KERNEL), "{outcome}");
+    }
+    Ok(())
+}
+
+#[test]
+fn flags_of_one_kind_take_no_option_of_the_other() {
+    for (args, why) in [
+        (&["cores", "--rows", "core"][..], "--rows goes with --between gpus"),
+        (&["cores", "--gpus", "0"], "go with --between gpus"),
+        (&["gpus", "--cpus", "0"], "--cpus goes with --between cores"),
+    ] {
+        run(&[&["latency", "--between"], args].concat()).refused(2, &[why]);
+    }
+    run(&["latency", "--between", "gpus", "--backend", "host"]).refused(77, &["there is no GPU here"]);
 }

@@ -183,7 +183,7 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
         "host memory and GPUs",
         "GPU to GPU, one way",
         "GPU to GPU, both ways at once: each way's own rate",
-        "GPUs at once",
+        "at once",
         "cores and memory",
     ];
     for (kind, (gpus, want)) in

@@ -19,6 +19,7 @@ use super::words::{show, way};
 use super::{Cell, Plane};
 use crate::Document;
 use crate::matrix::{Compares, Matrix, MatrixColumn};
+use crate::settings::Direction;
 
 /// What is added where a matrix has one place only.
 const NOTHING_BESIDE: &str = " There is one place only, and nothing to compare it with.";
@@ -76,7 +77,12 @@ fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
         matrix.planes(document).iter().flat_map(|plane| standings(document, matrix, plane, seed)).collect();
     doubt(&mut all);
     let by_rows = matrix.compares == Compares::Rows;
-    let what = if by_rows { "where host memory lies" } else { "which memory a core uses" };
+    let flags = all.iter().any(|at| at.plane.direction == Direction::CoreToGpu);
+    let what = match (by_rows, flags) {
+        (_, true) => "which core asks",
+        (true, _) => "where host memory lies",
+        _ => "which memory a core uses",
+    };
     let mut said = Vec::new();
     let Some(most) = all.iter().filter_map(|at| Some((at, at.worst()?))).max_by(|a, b| a.1.2.total_cmp(&b.1.2)) else {
         let undecided = all.iter().flat_map(|at| &at.others).filter(|other| other.3 == Finding::Undecided).count();
@@ -157,8 +163,9 @@ fn sentence(at: &Standing, worst: &(&str, Cell, f64, Finding)) -> String {
     let also = if like.is_empty() { String::new() } else { format!(" and {}", like.join(", ")) };
     let direction = way(at.plane.direction);
     if at.plane.is_time() {
+        let what = if at.plane.direction == Direction::CoreToGpu { "a flag to the GPU and back" } else { "a load" };
         return format!(
-            "{}: a load from {}{also} takes {best}, from {name} {worst} ({}).",
+            "{}: {what} from {}{also} takes {best}, from {name} {worst} ({}).",
             at.subject,
             at.best.0,
             times(*ratio)

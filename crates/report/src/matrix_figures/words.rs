@@ -20,6 +20,7 @@ pub(super) fn way(direction: Direction) -> &'static str {
     match direction {
         Direction::Bidirectional => "both ways at once",
         Direction::Load => "load latency",
+        Direction::CoreToGpu => "a flag to the GPU and back",
         other => words::direction(other),
     }
 }

@@ -16,6 +16,9 @@ pub(super) fn caption(plane: &Plane, engine: CopyEngine) -> String {
     if plane.direction == Direction::CoreToCore {
         return "core to core, ns a handover (half of a round trip)".to_owned();
     }
+    if plane.direction == Direction::CoreToGpu {
+        return "a flag from the core to the GPU and back, ns a round trip".to_owned();
+    }
     let (size, unit) = match plane.range_bytes {
         Some(range) if plane.is_time() => (format!("random order over {}", units::size(range)), "ns a load"),
         Some(range) => (format!("{} a thread", units::size(range)), "GB/s"),

@@ -31,6 +31,7 @@ pub(crate) fn direction(direction: Direction) -> &'static str {
         Direction::Copy => "copy",
         Direction::Load => "load",
         Direction::CoreToCore => "core to core",
+        Direction::CoreToGpu => "core to GPU and back",
         Direction::Peer => "D2D",
         Direction::Newer => NEWER,
     }
