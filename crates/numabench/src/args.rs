@@ -35,7 +35,7 @@ use stats::{IdList, IdSet};
 use crate::{exit, version};
 
 /// More ranks or cores than this no node has: Linux counts up to 8,192 PUs.
-pub const MOST: u64 = 8192;
+pub const MOST: u64 = placement::MOST_RANKS as u64;
 
 /// Show which CPUs, memory and GPUs of a node belong together, measure what a wrong placement costs, and start programs in the right one.
 #[derive(Debug, Parser)]

@@ -26,7 +26,7 @@ use topo::model::Topology;
 
 pub use alone::omp_places;
 pub use command::{Command, Starter, StarterError, command};
-pub use srun::{BindingError, parse_map_cpu, parse_mask_cpu};
+pub use srun::{BindingError, parse_map_cpu, parse_mask, parse_mask_cpu};
 pub use visible::{Visible, visible};
 pub use wrapper::LOCAL_RANK_VARIABLES;
 

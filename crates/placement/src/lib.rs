@@ -46,7 +46,7 @@ pub use check_pu::PuError;
 pub use chosen_by::ChosenBy;
 pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
-    Visible, command, omp_places, parse_map_cpu, parse_mask_cpu, say, visible,
+    Visible, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible,
 };
 pub use gpu_list::GpuList;
 pub use member::Member;
@@ -54,7 +54,9 @@ pub use node_plan::plan_node;
 pub use node_plan_error::NodePlanError;
 pub use plan::{PlanError, plan};
 pub use rank_plan::{Plan, RankPlan, RankPlanError};
-pub use recommend::{Ask, GpuChoice, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend};
+pub use recommend::{
+    Ask, GpuChoice, MOST_RANKS, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend,
+};
 pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};
 pub use rows::{Row, RowPlace, RowsBy, RowsByError, rows};

@@ -19,7 +19,7 @@ mod words;
 use stats::IdSet;
 use topo::model::{Rung, Topology};
 
-pub use ask::{Ask, GpuChoice, Strategy, StrategyError};
+pub use ask::{Ask, GpuChoice, MOST_RANKS, Strategy, StrategyError};
 use assign::{Assignment, Distance, Wish, assign_cores};
 use domain::{Basis, Domain, distance_to, far, near};
 use pool::Pool;

@@ -69,12 +69,208 @@ fn what_is_the_launchers_own_choice_is_not_guessed() {
         ("srun -n2 ./a.out", "default binding depends on the site"),
         ("srun -n2 --cpu-bind=cores ./a.out", "--cpu-bind=cores depends on the site"),
         ("srun -n2 --cpu-bind=none numabench exec -- a.out", "numabench place"),
-        ("srun -n2 --cpu-bind=map_cpu:x ./a.out", "is not the number of a PU"),
-        ("srun -n two --cpu-bind=none ./a.out", "whole number"),
-        ("srun 'a", "quote"),
-        ("", "no command"),
+        ("numactl --membind=netdev:eth0 ./a.out", "write the number of the NUMA node"),
+        ("srun -n2 numactl --localalloc ./a.out", "default binding depends on the site"),
+        ("numactl --interleave=all mpirun -np 8 --bind-to none ./a.out", "begin the line with Open MPI's mpirun"),
+        ("mpirun -np 1 --bind-to none ./a : -np 1 ./b", "several programs"),
+        ("env -S 'A=1 ./a.out'", "write its words apart"),
     ] {
-        let refused = launched(line).err().unwrap_or_default();
-        assert!(refused.contains(words), "{line}: {refused}");
+        let refused = read(line, &machine()).err();
+        assert!(matches!(&refused, Some(LineError::NotSaid(said)) if said.contains(words)), "{line}: {refused:?}");
     }
+}
+
+#[test]
+fn a_line_that_cannot_be_followed_is_wrong_and_the_message_names_what_is() {
+    for (line, words) in [
+        ("", "there is no command in the line"),
+        ("A=1", "there is no command in the line"),
+        ("srun 'a", "quote"),
+        ("srun -n two --cpu-bind=none ./a.out", "\"two\" is not a value of -n: write a whole number"),
+        ("srun -n 0 --cpu-bind=none ./a.out", "write 1 or more"),
+        ("srun -n 8193 --cpu-bind=none ./a.out", "a node has 8192 at most"),
+        ("srun -n 99999999999 --cpu-bind=none ./a.out", "\"99999999999\""),
+        ("srun -N x -n 8 --cpu-bind=none ./a.out", "\"x\" is not a value of -N"),
+        ("srun -n2 --cpu-bind=map_cpu:x ./a.out", "\"x\" in \"map_cpu:x\" is not the number of a PU"),
+        ("srun -n2 --cpu-bind=mask_cpu:zz ./a.out", "is not a hexadecimal mask"),
+        ("srun -n2 --cpu-bind=mask_cpu:0x0 ./a.out", "is not a hexadecimal mask of PUs"),
+        ("srun -n2 --cpu-bind=map_cpu:0*8192,1 ./a.out", "8192 ranks at most"),
+        ("srun -n2 --gpu-bind=map:x --cpu-bind=none ./a.out", "\"map:x\" is not a value of --gpu-bind"),
+        ("srun -n2 --gpu-bind=map:0*9000 --cpu-bind=none ./a.out", "8192 ranks at most"),
+        ("srun -n", "-n of srun needs a value"),
+        (
+            "srun -n2 --site-flag --cpu-bind=none ./a.out",
+            "--site-flag is no option of srun that numabench knows: if it takes a value, write --site-flag=VALUE",
+        ),
+        ("srun -n2 --gpu=1 --cpu-bind=none ./a.out", "--gpus-per-node"),
+        ("srun -n2 -y --cpu-bind=none ./a.out", "-y is no option of srun"),
+        ("srun -n2 --exact=1 --cpu-bind=none ./a.out", "--exact of srun takes no value"),
+        ("mpirun -np 2 --bind-to none --strange 3 ./a.out", "--strange is no option of mpirun"),
+        ("mpirun -np 2 --bind-to none --map-by ppr:2:moon ./a.out", "write ppr:N:node"),
+        ("mpiexec -n 2 -bind-to user:0,, ./a.out", "\"\" is not a value of --bind-to"),
+        ("mpirun -np 2 --cpu-list '' ./a.out", "\"\" is not a value of --cpu-list"),
+        ("taskset -p 3 17", "numabench check --pid"),
+        ("taskset zz ./a.out", "write a hexadecimal mask"),
+        ("taskset 0 ./a.out", "write a hexadecimal mask"),
+        ("taskset -c '' ./a.out", "write OS ids"),
+        ("taskset -c", "no mask"),
+        ("taskset --cpu-list=3 ./a.out", "--cpu-list of taskset takes no value"),
+        ("numactl -N 2 ./a.out", "the NUMA nodes of this machine are 0-1"),
+        ("numactl --membind=7 ./a.out", "the NUMA nodes of this machine are 0-1"),
+        ("numactl -C +16 ./a.out", "write places from +0 to +15"),
+        ("numactl -C '!all' ./a.out", "this leaves none"),
+        ("numactl -N same ./a.out", "no option before it names nodes"),
+        ("numactl --physcpubind ./a.out", "is not a value of numactl --physcpubind"),
+        ("numactl --no-such ./a.out", "--no-such is no option of numactl"),
+        ("numactl --hardware", "starts no program"),
+    ] {
+        let refused = read(line, &machine()).err();
+        let is_usage = !matches!(refused, None | Some(LineError::NotSaid(_)));
+        let refused = refused.map(|error| error.to_string()).unwrap_or_default();
+        assert!(is_usage && refused.contains(words), "{line}: {refused}");
+    }
+}
+
+/// The PUs and the memory of the one rank.
+fn alone(line: &str) -> Result<(String, String), String> {
+    let read = read(line, &machine()).map_err(|error| error.to_string())?;
+    let [seen] = &read.ranks[..] else { return Err(format!("{} ranks", read.ranks.len())) };
+    let policy = &seen.running.policy;
+    let mode = policy.mode.map(|mode| mode.word()).unwrap_or_default();
+    let pus = seen.running.pus.clone().unwrap_or_default().to_string();
+    Ok((pus, if policy.nodes.is_empty() { mode.to_owned() } else { format!("{mode} {}", policy.nodes) }))
+}
+
+#[test]
+fn numactl_binds_to_the_pus_of_nodes_and_without_an_option_for_pus_to_none() {
+    for (options, pus, memory) in [
+        ("--cpunodebind=0 --membind=0", "0-3,8-11", "bind 0"),
+        ("-N 0 -m 0", "0-3,8-11", "bind 0"),
+        ("-N0 -m0", "0-3,8-11", "bind 0"),
+        ("--cpunode=1 --mem 1", "4-7,12-15", "bind 1"),
+        ("-N all -m same", "0-15", "bind 0-1"),
+        ("-N '!0'", "4-7,12-15", "default"),
+        ("-N +1", "4-7,12-15", "default"),
+        ("--cpubind 1", "4-7,12-15", "default"),
+        ("--interleave=all", "0-15", "interleave 0-1"),
+        ("-i 0,1", "0-15", "interleave 0-1"),
+        ("-w all", "0-15", "weighted-interleave 0-1"),
+        ("-l", "0-15", "local"),
+        ("--localalloc", "0-15", "local"),
+        ("-p 1", "0-15", "prefer 1"),
+        ("--preferred=1", "0-15", "prefer 1"),
+        ("--preferred-many=0-1 -b", "0-15", "prefer (many) 0-1"),
+        ("-C0-3", "0-3", "default"),
+        ("-aC 0-3", "0-3", "default"),
+        ("-C all", "0-15", "default"),
+        ("-C +4", "4", "default"),
+        ("-lC 4 --", "4", "local"),
+    ] {
+        let (pus, memory) = (pus.to_owned(), memory.to_owned());
+        assert_eq!(alone(&format!("numactl {options} ./a.out -m model.bin -C 9")), Ok((pus, memory)), "{options}");
+    }
+    let inside = alone("numactl -m 1 taskset -c 5 ./a.out");
+    assert_eq!(inside, Ok(("5".to_owned(), "bind 1".to_owned())));
+    assert_eq!(
+        alone("numactl -N 1 numabench exec -- a.out").err().map(|text| text.contains("numabench place")),
+        Some(true)
+    );
+}
+
+#[test]
+fn taskset_takes_a_mask_or_a_list_and_the_words_of_the_program_are_its_own() {
+    for (words, pus) in [
+        ("3 ./a.out", "0-1"),
+        ("0x2 ./a.out", "1"),
+        ("f000 ./a.out", "12-15"),
+        ("ff,f0 ./a.out", "4-15"),
+        ("-c 0-6:2 ./a.out", "0,2,4,6"),
+        ("-ac 0-3 ./a.out", "0-3"),
+        ("--all-tasks --cpu-list 0-3 ./a.out", "0-3"),
+        ("-c 0-3 ./a.out --cpu-list=9 -c 8", "0-3"),
+        ("0x2 ./a.out -c 8", "1"),
+    ] {
+        assert_eq!(alone(&format!("taskset {words}")).map(|(pus, _)| pus).as_deref(), Ok(pus), "{words}");
+    }
+    let mut topology = machine();
+    topology.allowed.pus = [1].into_iter().collect();
+    let read = read("taskset 3 ./a.out", &topology).map_err(|error| error.to_string());
+    let notes = read.map(|read| (read.ranks[0].running.pus.clone().map(|pus| pus.to_string()), read.notes.join("")));
+    let kernel = "of taskset's PUs the kernel leaves out 0: this job may not use them".to_owned();
+    assert_eq!(notes, Ok((Some("1".to_owned()), kernel)));
+}
+
+#[test]
+fn options_with_a_word_of_their_own_end_no_launchers_options() {
+    let two = placed(&[("4", &[0]), ("0", &[1])]);
+    for line in [
+        "srun -n2 --hint nomultithread --mem-bind local --distribution block:cyclic --cpu-bind map_cpu:4,0 --gpus-per-task 1 ./a.out -n 7",
+        "srun -lun2 -C gpu --constraint gpu -x n1 -W0 -K1 -I --environment=pytorch --cpu-bind=map_cpu:0x4,0 --gpus-per-task=a100:1 ./a.out",
+        "srun --ntasks=2 --cpu-b=map_cpu:4,0x0 --gpus-per-t=1 -- ./a.out",
+        "env A=1 srun -n2 --cpu_bind=map_cpu:4,0 --gpus-per-task=1 bash wrapper.sh -c 'CUDA_VISIBLE_DEVICES=3 x'",
+        "srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=mask:0x1,0x2 ./a.out",
+        "srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=map:0*1,0x1*7 ./a.out",
+    ] {
+        assert_eq!(launched(line), two, "{line}");
+    }
+    let same = placed(&[("4", &[1]), ("0", &[1])]);
+    assert_eq!(launched("srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=map:1*8 ./a.out"), same);
+    for line in [
+        "mpirun -np 2 --output-filename out -x OMP_NUM_THREADS --mca pml ucx -x CUDA_VISIBLE_DEVICES=1 --bind-to none --cpu-list 0,4 ./a",
+        "mpiexec -n 2 -genv A 1 -genv B=1 -env CUDA_VISIBLE_DEVICES 1 -iface eth0 -bind-to user:0,4 ./a.out",
+        "mpiexec --np 2 --depth 1 --env CUDA_VISIBLE_DEVICES=1 --cpu-bind list:0:4 ./a.out",
+        "mpiexec -n2 -d 8 --cpu-bind=verbose,list:0:4 --gpu-bind list:1:1 ./a.out",
+    ] {
+        assert_eq!(launched(line), placed(&[("0", &[1]), ("4", &[1])]), "{line}");
+    }
+}
+
+#[test]
+fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_it() {
+    for (line, ranks, of) in [
+        ("srun -N2 -n8 --cpu-bind=map_cpu:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
+        ("srun -n 8 --nodes 2-4 --cpu-bind=map_cpu:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
+        ("srun -N2 -n5 --cpu-bind=map_cpu:0,1 ./a", 3, Some("of 5 ranks on 2 nodes")),
+        ("srun --ntasks-per-node=2 -n 8 --cpu-bind=map_cpu:0,1 ./a", 2, Some("of 8 ranks")),
+        ("srun -n 8 --ntasks-per-node=2 --cpu-bind=map_cpu:0,1 ./a", 2, Some("of 8 ranks")),
+        ("srun -N4 --ntasks-per-node=2 --cpu-bind=map_cpu:0,1 ./a", 2, Some("of 4 nodes")),
+        ("srun -N1 -n2 --cpu-bind=map_cpu:0,1 ./a", 2, None),
+        ("mpiexec -ppn 2 -n 8 -bind-to user:0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpiexec -n 8 -hosts a,b -bind-to user:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
+        ("mpirun -np 8 -npernode 2 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -N 2 -np 8 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --map-by ppr:2:node:pe=1 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --map-by ppr:1:package --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --npersocket 1 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 4 -H a:2,b:2 --cpu-list 0,1 ./a", 2, Some("of 4 ranks on 2 nodes")),
+    ] {
+        let read = read(line, &machine()).map_err(|error| error.to_string());
+        let read = read.map(|read| (read.ranks.len(), read.of));
+        assert_eq!(read, Ok((ranks, of.map(str::to_owned))), "{line}");
+    }
+}
+
+#[test]
+fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("ranks");
+    std::fs::write(&file, "rank 0=n7 slot=4\nrank 1=n7 slot=0\nrank 2=n8 slot=4\nrank 3=n8 slot=0\n")?;
+    let all = &[0, 1, 2, 3][..];
+    for option in ["--rankfile ", "--map-by rankfile:file="] {
+        let line = format!("mpirun -np 4 {option}{} ./a.out", file.display());
+        assert_eq!(launched(&line), placed(&[("4", all), ("0", all)]), "{line}");
+        assert_eq!(read(&line, &machine())?.of.as_deref(), Some("of 4 ranks on 2 nodes"));
+    }
+    std::fs::write(&file, "# nothing\n")?;
+    let none = launched(&format!("mpirun -np 2 --rankfile {} ./a.out", file.display())).err().unwrap_or_default();
+    assert!(none.contains("has no line \"rank N=HOST slot=LIST\""), "{none}");
+    Ok(())
+}
+
+#[test]
+fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<(), LineError> {
+    let read = read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine())?;
+    let absent = |rank: usize| read.ranks[rank].running.gpus.absent.clone();
+    assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 4 of 4"), Some("GPU 99999999999 of 4")));
+    Ok(())
 }

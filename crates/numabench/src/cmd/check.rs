@@ -73,7 +73,7 @@ fn refused(error: CheckError) -> Fault {
         CheckError::Machine(MachineError::Saved(_)) | CheckError::Process(_) => Exit::Usage,
         CheckError::Machine(MachineError::Here(_)) | CheckError::Itself(_) => Exit::NoResult,
         CheckError::Line(LineError::NotSaid(_)) | CheckError::Meeting(_) => Exit::Undecided,
-        CheckError::Line(LineError::Quote(_) | LineError::Value { .. }) => Exit::Usage,
+        CheckError::Line(LineError::Quote(_) | LineError::Wrong(_) | LineError::Value { .. }) => Exit::Usage,
     };
     Fault::new(exit, error)
 }

@@ -9,7 +9,7 @@ use topo::model::Topology;
 
 use super::{Dialect, Saying, Situation};
 use crate::node_plan_error::counted;
-use crate::{NodePlaces, Place, TargetId};
+use crate::{MOST_RANKS, NodePlaces, Place, TargetId};
 
 /// Not the CPU binding of an srun line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum BindingError {
         option: &'static str,
     },
     /// An entry that is not what the option takes.
-    #[error("\"{entry}\" in \"{text}\" is not {wanted}, with *N behind it to repeat it")]
+    #[error("\"{entry}\" in \"{text}\" is not {wanted}, with *N behind it to repeat it; {MOST_RANKS} ranks at most")]
     Entry {
         /// The entry.
         entry: String,
@@ -134,8 +134,8 @@ fn mask(pus: &IdSet) -> String {
     format!("0x{digits}")
 }
 
-/// The PUs of a mask; `None` where it is none.
-fn unmasked(text: &str) -> Option<IdSet> {
+/// The PUs of a hexadecimal mask (`fe`, `0xfe`); `None` where it is none, or names nothing.
+pub fn parse_mask(text: &str) -> Option<IdSet> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     if digits.is_empty() || digits.len() > MAX_ID as usize / 4 {
         return None;
@@ -145,7 +145,7 @@ fn unmasked(text: &str) -> Option<IdSet> {
         let digit = digit.to_digit(16)?;
         pus.0.extend((0..4).filter(|bit| digit >> bit & 1 == 1).map(|bit| at * 4 + bit));
     }
-    Some(pus)
+    (!pus.is_empty()).then_some(pus)
 }
 
 /// The PU of each rank in the `map_cpu:` of an srun line.
@@ -154,7 +154,12 @@ fn unmasked(text: &str) -> Option<IdSet> {
 /// [`BindingError`]: where there is no such option, or an entry is not a PU's number.
 pub fn parse_map_cpu(text: &str) -> Result<Vec<IdSet>, BindingError> {
     let number = |entry: &str| -> Option<IdSet> {
-        let id = entry.parse::<u32>().ok().filter(|id| *id <= MAX_ID)?;
+        // srun(1): decimal, but hexadecimal behind 0x.
+        let id = match entry.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16),
+            None => entry.parse::<u32>(),
+        };
+        let id = id.ok().filter(|id| *id <= MAX_ID)?;
         Some([id].into_iter().collect())
     };
     parsed(text, "map_cpu", "the number of a PU", number)
@@ -165,7 +170,7 @@ pub fn parse_map_cpu(text: &str) -> Result<Vec<IdSet>, BindingError> {
 /// # Errors
 /// [`BindingError`]: where there is no such option, or an entry is not a hexadecimal mask.
 pub fn parse_mask_cpu(text: &str) -> Result<Vec<IdSet>, BindingError> {
-    parsed(text, "mask_cpu", "a hexadecimal mask", unmasked)
+    parsed(text, "mask_cpu", "a hexadecimal mask of PUs", parse_mask)
 }
 
 fn parsed(
@@ -181,7 +186,8 @@ fn parsed(
     for item in list.split(',') {
         let (value, times) = item.split_once('*').unwrap_or((item, "1"));
         // srun(1): "the lists may follow a map with an asterisk and repetition count".
-        let times = times.parse::<usize>().ok().filter(|times| (1..=MAX_ID as usize).contains(times));
+        let most = MOST_RANKS.saturating_sub(ranks.len());
+        let times = times.parse::<usize>().ok().filter(|times| (1..=most).contains(times));
         let refused = || BindingError::Entry { entry: item.to_owned(), text: text.to_owned(), wanted };
         let (pus, times) = entry(value).zip(times).ok_or_else(refused)?;
         ranks.extend(std::iter::repeat_n(pus, times));

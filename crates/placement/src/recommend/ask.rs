@@ -7,6 +7,9 @@ use stats::IdSet;
 
 use crate::Target;
 
+/// More ranks than this no node has: Linux counts up to 8,192 PUs.
+pub const MOST_RANKS: usize = 8192;
+
 /// What is to be placed on one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ask {

@@ -1,0 +1,220 @@
+//! The options of a command, read as its own parser reads them: where they end, which of them take the next word, and which letters stand together.
+//!
+//! An option that is not known is an error that names it. It must not be guessed: whether the next word is its value or the program decides what
+//! all the rest of the line is.
+
+use super::LineError;
+
+/// The options of one command.
+#[derive(Debug)]
+pub(super) struct Grammar {
+    /// As sentences call the command.
+    pub tool: &'static str,
+    /// How options are written.
+    pub style: Style,
+    /// Letters as getopt(3) has them: `:` behind one that takes a value, `::` behind one that takes a glued one only.
+    pub letters: &'static str,
+    /// Names of options without a value.
+    pub nothing: &'static [&'static str],
+    /// With a value: behind `=` or the next word.
+    pub value: &'static [&'static str],
+    /// With a value behind `=`, or with none.
+    pub maybe: &'static [&'static str],
+    /// With two words: `--mca KEY VALUE`, `-genv NAME VALUE`; one where it is `NAME=VALUE`.
+    pub two: &'static [&'static str],
+    /// Whether others may add options of their own: what is not known is passed over where it says its value itself (`--name=value`).
+    pub is_open: bool,
+}
+
+/// How options are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// getopt_long(3): `-ab`, `-n8`, `--name`, `--name=value`; a name may be cut short as long as it is one option's.
+    Getopt,
+    /// Open MPI's and Hydra's: `-name` is `--name`, and a letter stands alone (`-n8` is read all the same).
+    Words,
+}
+
+/// An option of the line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<'l> {
+    /// Its name, or its letter.
+    pub name: &'l str,
+    /// What it was given.
+    pub value: Option<&'l str>,
+    /// Of two words the second.
+    pub second: Option<&'l str>,
+}
+
+impl<'l> Given<'l> {
+    /// What it was given; nothing where it takes nothing.
+    pub fn value(&self) -> &'l str {
+        self.value.unwrap_or_default()
+    }
+
+    /// As it is written.
+    pub fn spelled(&self) -> String {
+        spelled(self.name)
+    }
+}
+
+fn spelled(name: &str) -> String {
+    format!("{}{name}", if name.len() == 1 { "-" } else { "--" })
+}
+
+/// What an option takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Value,
+    Maybe,
+    Two,
+}
+
+/// The options of a line, and the words behind them.
+pub(super) type Read<'l> = (Vec<Given<'l>>, &'l [&'l str]);
+
+impl Grammar {
+    /// Reads options up to the first word that is none.
+    pub fn read<'l>(&self, words: &'l [&'l str]) -> Result<Read<'l>, LineError> {
+        let mut given = Vec::new();
+        let mut rest = words;
+        while let Some((word, after)) = rest.split_first() {
+            let Some(name) = word.strip_prefix('-').filter(|name| !name.is_empty()) else { break };
+            rest = after;
+            if name == "-" {
+                break;
+            }
+            match (name.strip_prefix('-'), self.style) {
+                (Some(long), _) => given.extend(self.long(word, long, &mut rest)?),
+                (None, Style::Getopt) => self.cluster(word, name, &mut rest, &mut given)?,
+                (None, Style::Words) => match self.numbered(name) {
+                    Some(numbered) => given.push(numbered),
+                    None => given.extend(self.long(word, name, &mut rest)?),
+                },
+            }
+        }
+        Ok((given, rest))
+    }
+
+    /// `-n8` where letters do not stand together.
+    fn numbered<'l>(&self, name: &'l str) -> Option<Given<'l>> {
+        let (letter, digits) = name.split_at_checked(1)?;
+        let (known, takes) = self.letter(letter.chars().next()?)?;
+        let fits = takes == Takes::Value && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        fits.then_some(Given { name: known, value: Some(digits), second: None })
+    }
+
+    /// `--name`, `--name=value`; `None` for what is passed over.
+    fn long<'l>(&self, word: &str, text: &'l str, rest: &mut &'l [&'l str]) -> Result<Option<Given<'l>>, LineError> {
+        let (name, glued) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let Some((name, takes)) = self.named(name)? else {
+            if self.is_open && glued.is_some() {
+                return Ok(None);
+            }
+            return Err(self.unknown(word));
+        };
+        let mut given = Given { name, value: glued, second: None };
+        match takes {
+            Takes::Nothing if glued.is_some() => {
+                return Err(LineError::Wrong(format!("{} of {} takes no value: {word}", given.spelled(), self.tool)));
+            }
+            Takes::Nothing | Takes::Maybe => {}
+            Takes::Value | Takes::Two => {
+                given.value = Some(glued.map_or_else(|| self.next(name, rest), Ok)?);
+                if takes == Takes::Two && !given.value().contains('=') {
+                    given.second = Some(self.next(name, rest)?);
+                }
+            }
+        }
+        Ok(Some(given))
+    }
+
+    /// `-ab`, `-n8`, `-n 8`.
+    fn cluster<'l>(
+        &self,
+        word: &str,
+        letters: &'l str,
+        rest: &mut &'l [&'l str],
+        given: &mut Vec<Given<'l>>,
+    ) -> Result<(), LineError> {
+        for (at, letter) in letters.char_indices() {
+            let (name, takes) = self.letter(letter).ok_or_else(|| self.unknown(word))?;
+            let glued = letters.get(at + letter.len_utf8()..).filter(|glued| !glued.is_empty());
+            let value = match takes {
+                Takes::Nothing => None,
+                Takes::Maybe => glued,
+                Takes::Value | Takes::Two => Some(glued.map_or_else(|| self.next(name, rest), Ok)?),
+            };
+            given.push(Given { name, value, second: None });
+            if takes != Takes::Nothing {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn next<'l>(&self, name: &str, rest: &mut &'l [&'l str]) -> Result<&'l str, LineError> {
+        let (value, after) = rest
+            .split_first()
+            .ok_or_else(|| LineError::Wrong(format!("{} of {} needs a value", spelled(name), self.tool)))?;
+        *rest = after;
+        Ok(value)
+    }
+
+    fn letter(&self, letter: char) -> Option<(&'static str, Takes)> {
+        if letter == ':' {
+            return None;
+        }
+        let at = self.letters.find(letter)?;
+        let (name, behind) = self.letters.get(at..)?.split_at_checked(letter.len_utf8())?;
+        let takes = match behind.bytes().take_while(|byte| *byte == b':').count() {
+            0 => Takes::Nothing,
+            1 => Takes::Value,
+            _ => Takes::Maybe,
+        };
+        Some((name, takes))
+    }
+
+    /// The option of this name, or the one that alone begins so.
+    fn named(&self, name: &str) -> Result<Option<(&'static str, Takes)>, LineError> {
+        let lists = [
+            (self.nothing, Takes::Nothing),
+            (self.value, Takes::Value),
+            (self.maybe, Takes::Maybe),
+            (self.two, Takes::Two),
+        ];
+        let all = || lists.iter().flat_map(|(names, takes)| names.iter().map(|known| (*known, *takes)));
+        if let Some(exact) = all().find(|(known, _)| *known == name) {
+            return Ok(Some(exact));
+        }
+        if self.style == Style::Words {
+            let mut letters = name.chars();
+            let only = letters.next().filter(|_| letters.next().is_none());
+            return Ok(only.and_then(|letter| self.letter(letter)));
+        }
+        let begun: Vec<(&str, Takes)> = all().filter(|(known, _)| known.starts_with(name)).collect();
+        match begun.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(*one)),
+            several => {
+                let names: Vec<String> = several.iter().map(|(known, _)| spelled(known)).collect();
+                let meant = names.join(", ");
+                Err(LineError::Wrong(format!(
+                    "{} of {} may be each of {meant}: write it out",
+                    spelled(name),
+                    self.tool
+                )))
+            }
+        }
+    }
+
+    fn unknown(&self, word: &str) -> LineError {
+        let name = word.split_once('=').map_or(word, |(name, _)| name);
+        let remedy = match self.is_open && name.starts_with("--") {
+            true => format!("if it takes a value, write {name}=VALUE; else leave it out for the check"),
+            false => "leave it out for the check".to_owned(),
+        };
+        LineError::Wrong(format!("{name} is no option of {} that numabench knows: {remedy}", self.tool))
+    }
+}
