@@ -52,7 +52,7 @@ pub fn lines(case: &Case<'_>) -> Vec<String> {
 
 /// Whether other PUs for the ranks help.
 fn is_of_pus(kind: Kind) -> bool {
-    matches!(kind, Kind::FarFromGpu | Kind::NotBound | Kind::SharedPus | Kind::SharedCores)
+    matches!(kind, Kind::PusDenied | Kind::FarFromGpu | Kind::NotBound | Kind::SharedPus | Kind::SharedCores)
 }
 
 /// Places for the same ranks with the same GPUs, if they are better.
@@ -88,6 +88,7 @@ fn gpus(case: &Case<'_>) -> GpuChoice {
 fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
     let moved = |(seen, place): (&Seen, &placement::Place)| Observed {
         pus: Ok(place.pus.clone()),
+        denied: seen.denied(&place.pus),
         ..seen.observed(case.topology)
     };
     let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();

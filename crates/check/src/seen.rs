@@ -100,8 +100,7 @@ impl Seen {
     /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of; those of a
     /// line are.
     pub fn observed(&self, judged_by: &Topology) -> Observed {
-        let is_of_line = self.running.policy.source == LAUNCH_LINE;
-        if judged_by.source != Source::ThisSystem && !is_of_line {
+        if judged_by.source != Source::ThisSystem && !self.is_of_line() {
             return Observed {
                 policy: Ok(PolicyMode::Default),
                 policy_nodes: IdSet::default(),
@@ -111,6 +110,16 @@ impl Seen {
             };
         }
         self.observed_here()
+    }
+
+    /// Whether it is a rank of a line that is not run: what that gives it is only asked for.
+    pub fn is_of_line(&self) -> bool {
+        self.running.policy.source == LAUNCH_LINE
+    }
+
+    /// The PUs among these that it would not get.
+    pub fn denied(&self, pus: &IdSet) -> IdSet {
+        if self.is_of_line() { pus.minus(&self.pool_pus) } else { IdSet::default() }
     }
 
     fn observed_here(&self) -> Observed {
@@ -127,6 +136,7 @@ impl Seen {
             absent: seen.gpus.absent.clone(),
             closed: closed(&seen.gpus),
             refused: seen.gpus.refused.clone(),
+            denied: seen.pus.as_ref().map(|pus| self.denied(pus)).unwrap_or_default(),
         }
     }
 }
@@ -144,12 +154,17 @@ pub fn situation(machine: &Machine, all: &[Seen]) -> Situation {
     Situation { owns_node, slurm: None, gpus_are_confined: refused.map(|all| all.contains(&true)) }
 }
 
-/// What all of them could have had together: also what each has, for that is certainly theirs.
+/// What all of them could have had together: also what each has that runs, for that is certainly theirs.
 pub fn pool(all: &[Seen]) -> Pool {
     let mut pool = Pool::default();
     for seen in all {
-        let own = seen.running.pus.as_ref();
-        pool.pus = own.into_iter().fold(pool.pus.or(&seen.pool_pus), |all, own| all.or(own));
+        let own = seen.running.pus.as_ref().filter(|_| !seen.is_of_line());
+        // Thousands of ranks have the same pool.
+        for pus in own.into_iter().chain([&seen.pool_pus]) {
+            if !pus.is_subset(&pool.pus) {
+                pool.pus = pool.pus.or(pus);
+            }
+        }
         pool.gpus.extend(seen.running.gpus.devices.iter().flatten().filter_map(|device| device.pci));
         pool.gpus.extend(&seen.pool_gpus);
     }

@@ -68,7 +68,9 @@ pub fn table(shown: &Shown<'_>) -> String {
     }
     line(&mut text, &format!("judged: {}", shown.launch));
     if let Source::XmlFile { path } = &shown.topology.source {
-        line(&mut text, &format!("judged by the saved machine {path}, not by this one; memory is not judged"));
+        // What a line says of memory is said of that machine; what is seen here is not.
+        let memory = if !nobody && shown.seen.iter().all(Seen::is_of_line) { "" } else { "; memory is not judged" };
+        line(&mut text, &format!("judged by the saved machine {path}, not by this one{memory}"));
     }
     if nobody {
         in_notes(&mut text, shown);

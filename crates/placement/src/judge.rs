@@ -3,7 +3,7 @@
 //! Three answers, and the middle one must be earned:
 //!
 //! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its GPU's NUMA domain while the pool has
-//!   PUs inside; a rank with GPUs of one domain may run both in it and outside (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer
+//!   PUs inside; a launch line gives it PUs that the job may not use; a rank with GPUs of one domain may run both in it and outside (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer
 //!   cores, between them than they are, while others are free; a memory policy names no node that is local to the rank; most of the memory
 //!   of a rank lies on nodes that are not; ranks share a GPU while no rank uses another one;
 //! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees GPUs of several domains, of which
@@ -56,6 +56,8 @@ pub struct Observed {
     pub closed: Option<String>,
     /// GPUs that a device cgroup refuses it; `None` where that is not known.
     pub refused: Option<Vec<PciAddress>>,
+    /// PUs that it names and the job may not use: of a launch line that is not run. A rank that runs has what it has.
+    pub denied: IdSet,
 }
 
 /// What the ranks could have had between them: the step's, or the machine's where nothing confines them.
@@ -94,6 +96,8 @@ impl Placed {
 pub enum Kind {
     /// A rank's PUs, or what it may allocate on, are not known, or are not this machine's.
     NotSeen,
+    /// A launch line gives a rank PUs that the job may not use.
+    PusDenied,
     /// All PUs of a rank are outside its GPU's domain.
     FarFromGpu,
     /// A GPU that a rank is to use is not there.
@@ -131,6 +135,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::NotSeen => "not-seen",
+            Self::PusDenied => "pus-denied",
             Self::FarFromGpu => "far-from-gpu",
             Self::GpuAbsent => "gpu-absent",
             Self::GpuClosed => "gpu-closed",
@@ -193,12 +198,15 @@ pub struct Judgement {
 pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement {
     let mut findings = Vec::new();
     let mut judged = Vec::new();
+    let by_gpu = near::ByGpu::of(topology, ranks);
+    let reserved = reserved(topology);
     for (number, rank) in ranks.iter().enumerate() {
-        let (own, found) = near::near(topology, pool, rank);
+        let (own, found) = near::near(topology, pool, rank, &by_gpu);
         let found = found
             .into_iter()
             .chain(memory::memory(topology, rank))
-            .chain(reserved(topology, rank))
+            .chain(denied(topology, rank, &reserved))
+            .chain(on_reserved(rank, &reserved))
             .chain(absent(rank))
             .chain(closed(rank));
         findings.extend(found.map(|(kind, weight, text)| Finding { kind, weight, ranks: vec![number], text }));
@@ -253,13 +261,36 @@ fn closed(rank: &Observed) -> Option<Found> {
     Some((Kind::GpuClosed, Placed::Well, format!("{} cannot open {which}", rank.name)))
 }
 
-/// Cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.
-fn reserved(topology: &Topology, rank: &Observed) -> Option<Found> {
+/// The PUs of cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.
+fn reserved(topology: &Topology) -> IdSet {
     let mut unbound = topology.clone();
     unbound.allowed.pus = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
-    let reserved = unbound.reserved_cores().iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
-    let used = rank.pus.as_ref().ok()?.and(&reserved);
-    let text = format!("{} may run on PUs {used}, which this site keeps from jobs (as many in every L3)", rank.name);
+    unbound.reserved_cores().iter().fold(IdSet::default(), |all, core| all.or(&core.pus))
+}
+
+/// PUs that a line names in vain: the launcher refuses it, or the rank runs elsewhere.
+fn denied(topology: &Topology, rank: &Observed, reserved: &IdSet) -> Option<Found> {
+    let denied = &rank.denied;
+    let here: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
+    let why = if !denied.minus(&here).is_empty() {
+        "which this machine does not have"
+    } else if denied.is_subset(reserved) {
+        "which this site keeps from jobs (as many in every L3)"
+    } else {
+        "which this job may not use"
+    };
+    let text = format!("the line gives {} {}, {why}", rank.name, pus_in_words(denied));
+    (!denied.is_empty()).then_some((Kind::PusDenied, Placed::Misplaced, text))
+}
+
+/// A rank that may run on reserved cores all the same.
+fn on_reserved(rank: &Observed, reserved: &IdSet) -> Option<Found> {
+    let used = rank.pus.as_ref().ok()?.and(reserved).minus(&rank.denied);
+    let text = format!(
+        "{} may run on {}, which this site keeps from jobs (as many in every L3)",
+        rank.name,
+        pus_in_words(&used)
+    );
     (!used.is_empty()).then_some((Kind::ReservedCores, Placed::Well, text))
 }
 

@@ -401,6 +401,7 @@ fn an_srun_line_is_read_as_srun_reads_it() -> Outcome {
         Ok(texts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?)
     };
     assert_eq!(parse_map_cpu("--cpu-bind=map_cpu:0*2,3")?, sets(&["0", "0", "3"])?);
+    assert_eq!(parse_map_cpu("map_cpu:0x31,0x39*2")?, sets(&["49", "57", "57"])?);
     assert_eq!(parse_map_cpu("srun -n2 --cpu-bind=verbose,map_cpu:1,0 ./a.out x,y")?, sets(&["1", "0"])?);
     // srun(1): "CPU masks are always interpreted as hexadecimal values but can be preceded with an optional '0x'".
     assert_eq!(parse_mask_cpu("mask_cpu:10,0X3*2")?, sets(&["4", "0-1", "0-1"])?);
@@ -410,7 +411,7 @@ fn an_srun_line_is_read_as_srun_reads_it() -> Outcome {
         ("--cpu-bind=cores", "has no map_cpu:"),
         ("map_cpu:", "has no map_cpu:"),
         ("map_cpu:1,,2", "\"\" in"),
-        ("map_cpu:0x3", "\"0x3\" in"),
+        ("map_cpu:0x", "\"0x\" in"),
         ("map_cpu:1*0", "\"1*0\" in"),
         ("map_cpu:99999999", "not the number of a PU"),
     ] {

@@ -13,8 +13,12 @@ use super::{Finding, Kind, Observed, Placed, Pool, names, pus_in_words};
 
 /// What was found.
 pub(super) fn apart(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Vec<Finding> {
-    let sets: Vec<(usize, &IdSet)> =
-        ranks.iter().enumerate().filter_map(|(rank, seen)| Some((rank, seen.pus.as_ref().ok()?))).collect();
+    // A rank without PUs shares none; what it is is said where PUs are looked at.
+    let sets: Vec<(usize, &IdSet)> = ranks
+        .iter()
+        .enumerate()
+        .filter_map(|(rank, seen)| Some((rank, seen.pus.as_ref().ok().filter(|pus| !pus.is_empty())?)))
+        .collect();
     let taken = sets.iter().fold(IdSet::default(), |all, (_, pus)| all.or(pus));
     let by_pu: Vec<IdSet> = sets.iter().map(|(_, pus)| (*pus).clone()).collect();
     if let Some(crowd) = crowd(&by_pu) {

@@ -3,15 +3,45 @@
 //! Near is "L3-local or NUMA-local". Another node of the same package is not: on nodes with four of them in a package, taking the wrong one
 //! is the mistake that people make.
 
-use stats::IdSet;
+use std::collections::BTreeMap;
+
+use stats::{IdSet, PciAddress};
 use topo::model::Topology;
 use topo::visibility::Visible;
 
 use super::{Found, Kind, Observed, Placed, Pool, RankJudgement, gpu_in_words, homes, nodes_in_words, pus_in_words};
 use crate::{Closeness, TargetId, Verdict, verdict};
 
+/// How close each PU of the machine is to each GPU that a rank has: thousands of ranks ask the same.
+pub(super) struct ByGpu(BTreeMap<PciAddress, BTreeMap<u32, Verdict>>);
+
+impl ByGpu {
+    pub(super) fn of(topology: &Topology, ranks: &[Observed]) -> Self {
+        let mut by_gpu = BTreeMap::new();
+        for pci in ranks.iter().flat_map(|rank| rank.gpus.iter().flatten()).filter_map(|gpu| gpu.pci) {
+            by_gpu.entry(pci).or_insert_with(|| {
+                let pus = topology.pus.iter().map(|pu| pu.os_index);
+                pus.map(|pu| (pu, verdict(topology, pu, TargetId::Gpu(pci)))).collect()
+            });
+        }
+        Self(by_gpu)
+    }
+
+    /// Of these PUs, each with its verdict.
+    fn verdicts<'a>(&'a self, pci: PciAddress, pus: &'a IdSet) -> impl Iterator<Item = (u32, &'a Verdict)> {
+        let of_gpu = self.0.get(&pci);
+        pus.iter().filter_map(move |pu| Some((pu, of_gpu?.get(&pu)?)))
+    }
+
+    /// The PUs of the machine that are as close as this, or closer.
+    fn within(&self, pci: PciAddress, farthest: Closeness) -> IdSet {
+        let all = self.0.get(&pci).into_iter().flatten();
+        all.filter(|(_, verdict)| verdict.closeness <= farthest).map(|(pu, _)| *pu).collect()
+    }
+}
+
 /// What is said of the rank, and what was found.
-pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed) -> (RankJudgement, Vec<Found>) {
+pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed, by_gpu: &ByGpu) -> (RankJudgement, Vec<Found>) {
     let mut own = RankJudgement { placed: Placed::Well, nodes: IdSet::default(), closeness: None, why: String::new() };
     let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
     let pus = match &rank.pus {
@@ -21,7 +51,11 @@ pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed) -> (RankJu
         }
     };
     let strange = pus.minus(&all);
-    if pus.is_empty() || !strange.is_empty() {
+    if pus.is_empty() {
+        let text = format!("{} may run on no PU that is online", rank.name);
+        return (own, vec![unknown(Kind::NotSeen, text)]);
+    }
+    if !strange.is_empty() {
         let text = format!("{} may run on {}, which this machine does not have", rank.name, pus_in_words(&strange));
         return (own, vec![unknown(Kind::NotSeen, text)]);
     }
@@ -29,7 +63,7 @@ pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed) -> (RankJu
     let found = match &rank.gpus {
         Err(reason) => Some(unknown(Kind::GpuNotKnown, format!("the GPUs of {} are not known: {reason}", rank.name))),
         Ok(gpus) if gpus.is_empty() => spans(rank, &pus, &own.nodes),
-        Ok(gpus) => of_gpus(topology, pool, rank, &pus, gpus, &mut own),
+        Ok(gpus) => of_gpus(topology, pool, rank, &pus, gpus, by_gpu, &mut own),
     };
     (own, found.into_iter().collect())
 }
@@ -66,6 +100,7 @@ fn of_gpus(
     rank: &Observed,
     pus: &IdSet,
     gpus: &[Visible],
+    by_gpu: &ByGpu,
     own: &mut RankJudgement,
 ) -> Option<Found> {
     let name = &rank.name;
@@ -78,17 +113,15 @@ fn of_gpus(
                 format!("{name} uses {words}, and the GPU that it is part of is not known"),
             ));
         };
-        let close = |pu: u32| verdict(topology, pu, TargetId::Gpu(pci));
-        let mut verdicts: Vec<Verdict> = pus.iter().map(close).collect();
-        verdicts.sort_by_key(|verdict| verdict.closeness);
-        if let Some(farthest) = verdicts.pop().filter(|one| own.closeness.is_none_or(|worst| one.closeness > worst)) {
-            (own.closeness, own.why) = (Some(farthest.closeness), farthest.reason);
+        let farthest = by_gpu.verdicts(pci, pus).map(|(_, verdict)| verdict).max_by_key(|verdict| verdict.closeness);
+        if let Some(farthest) = farthest.filter(|one| own.closeness.is_none_or(|worst| one.closeness > worst)) {
+            (own.closeness, own.why) = (Some(farthest.closeness), farthest.reason.clone());
         }
         if own.closeness == Some(Closeness::Unknown) {
             // The sentence around it is made where all ranks are known (`judge`).
             return Some(unknown(Kind::LocalityNotKnown, format!("{words} ({name})")));
         }
-        let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).filter(|pu| is_near(close(*pu).closeness)).collect();
+        let all = by_gpu.within(pci, Closeness::NumaLocal);
         domains.push(Domain { words, own: all.and(pus), in_pool: all.and(&pool.pus.or(pus)), all });
     }
     let [first, others @ ..] = domains.as_slice() else { return None };
@@ -110,7 +143,7 @@ fn of_gpus(
         ));
     }
     if domains.iter().all(|domain| domain.own == *pus) {
-        return nearer_l3(topology, pool, rank, pus, gpus, first);
+        return nearer_l3(pool, rank, pus, gpus, first, by_gpu);
     }
     if others.iter().all(|other| other.all == first.all) {
         let far = pus.minus(&first.own);
@@ -128,23 +161,19 @@ fn of_gpus(
     Some(unknown(Kind::GpuNotKnown, text))
 }
 
-fn is_near(closeness: Closeness) -> bool {
-    closeness <= Closeness::NumaLocal
-}
-
 /// A remark where a PU on the GPU's own L3 could be had.
 fn nearer_l3(
-    topology: &Topology,
     pool: &Pool,
     rank: &Observed,
     pus: &IdSet,
     gpus: &[Visible],
     domain: &Domain,
+    by_gpu: &ByGpu,
 ) -> Option<Found> {
     let [Visible { pci: Some(pci), .. }] = gpus else { return None };
-    let shares_l3 = |pu: &u32| verdict(topology, *pu, TargetId::Gpu(*pci)).closeness == Closeness::L3Local;
-    let nearer: IdSet = pool.pus.iter().filter(shares_l3).collect();
-    if pus.iter().any(|pu| shares_l3(&pu)) || nearer.is_empty() {
+    let on_l3 = by_gpu.within(*pci, Closeness::L3Local);
+    let nearer = pool.pus.and(&on_l3);
+    if !pus.and(&on_l3).is_empty() || nearer.is_empty() {
         return None;
     }
     let text = format!(

@@ -18,6 +18,7 @@ fn rank(number: usize, pus: &str, gpus: &[u8]) -> Observed {
         absent: None,
         closed: None,
         refused: Some(Vec::new()),
+        denied: IdSet::default(),
     }
 }
 
@@ -257,5 +258,45 @@ fn a_reserved_core_is_a_remark() {
     let topology = without(machine(), "0,2,4,6,8,10,12,14", topo::model::PuStatus::NotInCgroup);
     let judged = judge(&topology, &pool("0-17", &[]), &[rank(0, "0-1", &[0])]);
     assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Well, Kind::ReservedCores));
-    assert!(text(&judged).contains("PUs 0,"), "{}", text(&judged));
+    assert!(text(&judged).contains("may run on PU 0,"), "{}", text(&judged));
+}
+
+#[test]
+fn pus_of_a_line_that_the_job_may_not_use_are_misplaced_with_the_reason() {
+    let topology = without(machine(), "0,2,4,6,8,10,12,14", topo::model::PuStatus::NotInCgroup);
+    for (pus, denied, words) in [
+        ("0", "0", "the line gives rank 0 PU 0, which this site keeps from jobs"),
+        ("0-1", "0,8", "the line gives rank 0 PUs 0,8, which this site keeps from jobs"),
+        ("1,3", "3", "the line gives rank 0 PU 3, which this job may not use"),
+        ("1", "99", "the line gives rank 0 PU 99, which this machine does not have"),
+    ] {
+        let line = Observed { denied: set(denied), ..rank(0, pus, &[0]) };
+        let judged = judge(&topology, &pool("1,3,5,7,9,11,13,15", &[]), &[line]);
+        let found = &judged.findings[0];
+        assert_eq!((found.kind, found.weight, judged.placed), (Kind::PusDenied, Placed::Misplaced, Placed::Misplaced));
+        assert!(found.text.starts_with(words), "{}", found.text);
+        assert_eq!(
+            judged.findings.iter().filter(|one| one.kind == Kind::ReservedCores).count(),
+            0,
+            "{}",
+            text(&judged)
+        );
+    }
+}
+
+#[test]
+fn a_rank_without_a_pu_is_not_seen_and_shares_none() {
+    let judged = judge(&machine(), &pool("0-17", &[]), &[rank(0, "", &[]), rank(1, "", &[]), rank(2, "1", &[])]);
+    assert_eq!(text(&judged), "rank 0 may run on no PU that is online\nrank 1 may run on no PU that is online");
+    assert_eq!(judged.placed, Placed::Unknown);
+}
+
+#[test]
+fn thousands_of_ranks_are_judged_at_once() {
+    let ranks: Vec<Observed> = (0..8192).map(|number| rank(number, "0-17", &[0, 1, 2])).collect();
+    let begun = std::time::Instant::now();
+    let judged = judge(&machine(), &pool("0-17", &[0, 1]), &ranks);
+    let spent = begun.elapsed();
+    assert_eq!(judged.ranks.len(), 8192);
+    assert!(spent < std::time::Duration::from_secs(20), "{spent:?}");
 }
