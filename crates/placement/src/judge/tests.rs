@@ -290,13 +290,3 @@ fn a_rank_without_a_pu_is_not_seen_and_shares_none() {
     assert_eq!(text(&judged), "rank 0 may run on no PU that is online\nrank 1 may run on no PU that is online");
     assert_eq!(judged.placed, Placed::Unknown);
 }
-
-#[test]
-fn thousands_of_ranks_are_judged_at_once() {
-    let ranks: Vec<Observed> = (0..8192).map(|number| rank(number, "0-17", &[0, 1, 2])).collect();
-    let begun = std::time::Instant::now();
-    let judged = judge(&machine(), &pool("0-17", &[0, 1]), &ranks);
-    let spent = begun.elapsed();
-    assert_eq!(judged.ranks.len(), 8192);
-    assert!(spent < std::time::Duration::from_secs(20), "{spent:?}");
-}
