@@ -52,7 +52,7 @@ impl Group {
     pub fn of_line(line: &str, machine: &Machine) -> Result<Self, CheckError> {
         let launched = launch_line::read(line, machine.judged_by())?;
         let count = launched.ranks.len();
-        let of_node = launched.of.map(|of| format!(": those of one node, {of}")).unwrap_or_default();
+        let of_node = launched.of.map(|of| format!(": those of one node ({of})")).unwrap_or_default();
         let words =
             format!("{count} {} of the line, which is not run{of_node}", if count == 1 { "rank" } else { "ranks" });
         Ok(Self { notes: launched.notes, ..Self::whole(launched.ranks, Some(launched.launcher), words) })

@@ -36,6 +36,7 @@
 mod arguments;
 mod captures;
 mod check;
+mod check_line;
 mod coherent;
 mod conditions;
 mod contrib;

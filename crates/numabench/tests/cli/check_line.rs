@@ -1,0 +1,128 @@
+//! `numabench check --launch`: lines that are pasted and not run, judged by saved machines.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::run::{Done, Ended, end, numabench, run};
+
+/// A saved DGX A100: GPU 0 is near PUs 48-63, and PU 0 is on another NUMA node.
+#[test]
+fn a_pasted_line_is_judged_by_a_saved_machine_without_a_launch() {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
+    let of = |line: &str| run(&["check", "--input", &input, "--launch", line]);
+    let right = of("srun -n8 --cpu-bind=map_cpu:48,56,16,24,112,120,80,88 --gpus-per-task=1 ./a.out").well();
+    assert!(right.out.contains("8 ranks of the line") && right.out.contains("well placed: 8"), "{}", right.out);
+    let wrong = of("srun -n8 --cpu-bind=map_cpu:0,8,16,24,112,120,80,88 --gpus-per-task=1 ./a.out");
+    assert_eq!(wrong.code, Some(5), "{}{}", wrong.out, wrong.err);
+    for words in ["WRONG: 2 of 8 ranks", "rank 0 runs on PU 0, far from its GPU 0", "fix: srun --cpu-bind=map_cpu:48,"]
+    {
+        assert!(wrong.out.contains(words), "{words}: {}", wrong.out);
+    }
+    let unknown = of("srun -n8 --gpus-per-task=1 ./a.out");
+    assert_eq!((unknown.code, unknown.out.as_str()), (Some(6), ""), "{}", unknown.err);
+    assert!(unknown.err.contains("default binding depends on the site"), "{}", unknown.err);
+    let memory = of("CUDA_VISIBLE_DEVICES=0 numactl --physcpubind=48-63 --membind=0 ./a.out");
+    assert_eq!(memory.code, Some(5), "{}{}", memory.out, memory.err);
+    // What `place` says is right, in each tool's words.
+    for dialect in ["srun", "srun-map", "gpu-bind", "mpich"] {
+        let line = run(&["place", "--input", &input, "--emit", dialect, "-q"]).well().out;
+        let gpus = if dialect == "gpu-bind" { "" } else { "--gpus-per-task=1" };
+        let line = if dialect == "mpich" { line } else { format!("srun -n8 {gpus} {} ./a.out", line.trim()) };
+        let code = of(&line).code;
+        assert!(code == Some(0) || (dialect == "mpich" && code == Some(6)), "{dialect}: {line}: {code:?}");
+    }
+}
+
+/// What `check --launch` says of this line on LUMI-G, whose site keeps the first core of every L3 from jobs.
+fn on_lumi(line: &str) -> Ended {
+    let fixture = "../topo/tests/fixtures/lumi-g-low-noise.xml";
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture).display().to_string();
+    run(&["check", "--input", &input, "--launch", line])
+}
+
+const LUMI: &str = "--cpu-bind=map_cpu:49,57,17,25,1,9,33,41";
+
+#[test]
+fn a_line_that_names_reserved_cores_is_wrong_and_the_fix_has_none() -> Done {
+    let gpus = "srun -N1 -n8 --exclusive --gpus-per-task=1";
+    let reserved = on_lumi(&format!("{gpus} --cpu-bind=map_cpu:0,8,16,24,32,40,48,56 ./app"));
+    assert_eq!(reserved.code, Some(5), "{}{}", reserved.out, reserved.err);
+    for words in ["WRONG: 8 of 8 ranks", "the line gives rank 0 PU 0, which this site keeps from jobs"] {
+        assert!(reserved.out.contains(words), "{words}: {}", reserved.out);
+    }
+    let fix = reserved.out.lines().find_map(|line| line.strip_prefix("fix: srun ")).ok_or("no fix")?;
+    assert_eq!(fix, LUMI);
+    let fixed = on_lumi(&format!("{gpus} {fix} ./app")).well();
+    assert!(fixed.out.contains("well placed: 8 of 8 ranks"), "{}", fixed.out);
+    let near = on_lumi(&format!("{gpus} --cpu-bind=map_cpu:48,56,16,24,0,8,32,40 ./app"));
+    assert_eq!(near.code, Some(5), "near to its GPU, and not to be had: {}{}", near.out, near.err);
+    let masks = "mask_cpu:ff000000000000,ff00000000000000,ff0000,ff000000,ff,ff00,ff00000000,ff0000000000";
+    let wide = on_lumi(&format!("{gpus} --cpu-bind={masks} ./app"));
+    assert_eq!(wide.code, Some(5), "{}{}", wide.out, wide.err);
+    assert!(wide.out.contains("fix: srun --cpu-bind=mask_cpu:0xfe000000000000,"), "{}", wide.out);
+    Ok(())
+}
+
+#[test]
+fn tools_before_the_program_are_read_as_they_read_themselves() {
+    for (line, code, words) in [
+        ("ROCR_VISIBLE_DEVICES=4 numactl --cpunodebind=0 --membind=0 ./app", 0, "well placed"),
+        ("ROCR_VISIBLE_DEVICES=4 numactl -N0 -m0 ./app -m model.bin", 0, "1-7,9-15"),
+        ("ROCR_VISIBLE_DEVICES=4 numactl -N 0 -m 3 ./app", 5, "memory policy is bind on node 3"),
+        ("ROCR_VISIBLE_DEVICES=4 numactl --interleave=all ./app", 5, "is not bound to the PUs near to its GPU 4"),
+        ("ROCR_VISIBLE_DEVICES=4 numactl -l ./app", 5, "is not bound to the PUs near to its GPU 4"),
+        ("ROCR_VISIBLE_DEVICES=4 numactl -C1-3 ./app", 0, "NUMA  memory"),
+        ("ROCR_VISIBLE_DEVICES=4 taskset 3 ./app", 0, "the kernel leaves out 0"),
+        ("ROCR_VISIBLE_DEVICES=0 taskset fe000000000000 ./app", 0, "49-55"),
+        ("ROCR_VISIBLE_DEVICES=4 taskset -ac 1-3 ./app --cpu-list=9", 0, "1-3"),
+        ("numactl -N 7 ./app", 2, "the NUMA nodes of this machine are 0-3"),
+        ("numactl -m netdev:hsn0 ./app", 6, "write the number of the NUMA node"),
+    ] {
+        let ended = on_lumi(line);
+        let said = format!("{}{}", ended.out, ended.err);
+        assert!(ended.code == Some(code) && said.contains(words), "{line}: {:?} {said}", ended.code);
+    }
+}
+
+#[test]
+fn of_a_line_for_several_nodes_one_nodes_ranks_are_judged_and_the_answer_says_it() {
+    let gpus = "--exclusive --gpus-per-task=1";
+    for line in [
+        format!("srun -N2 -n16 {gpus} {LUMI} ./app"),
+        format!("srun -n16 {gpus} {LUMI} --nodes 2-4 ./app"),
+        format!("srun --ntasks-per-node=8 -n16 {gpus} {LUMI} ./app"),
+    ] {
+        let ended = on_lumi(&line).well();
+        let words = "judged: 8 ranks of the line, which is not run: those of one node (of 16 ranks";
+        assert!(ended.out.contains(words), "{line}: {}", ended.out);
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_followed_is_2_and_names_what_is_wrong() {
+    for (line, words) in [
+        ("", "no command"),
+        ("srun -n8 --cpu-bind=mask_cpu:zz ./app", "zz"),
+        ("srun -n8 --cpu-bind=map_cpu:xyz ./app", "xyz"),
+        ("srun -n 99999999999 --cpu-bind=none ./app", "8192 at most"),
+        ("srun -n8 --site-flag --cpu-bind=none ./app", "--site-flag=VALUE"),
+    ] {
+        on_lumi(line).refused(2, &[words]);
+    }
+    let hint = on_lumi(&format!("srun -n8 --hint nomultithread --gpus-per-task 1 {LUMI} ./app")).well();
+    assert!(hint.out.contains("well placed: 8 of 8"), "{}", hint.out);
+}
+
+#[test]
+fn thousands_of_ranks_are_judged_within_seconds() {
+    let fixture = "../topo/tests/fixtures/lumi-g.xml";
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture).display().to_string();
+    for line in
+        ["srun -n 5000 --cpu-bind=none ./app", "srun -n 5000 --gpus-per-task=1 --cpu-bind=map_cpu:49,57,17 ./app"]
+    {
+        let mut command = numabench();
+        command.timeout(Duration::from_secs(30));
+        let ended = end(&mut command, ["check", "--input", &input, "--launch", line]);
+        assert!(matches!(ended.code, Some(5 | 6)), "{line}: {:?} {}", ended.code, ended.err);
+    }
+}
