@@ -120,7 +120,7 @@ impl Rank {
         let outcome = match (turn, timed) {
             (Ok(turn), Ok(())) if !anyone_failed => turn.conclude(&window, others.then_some(&window)),
             (_, Err(trouble)) | (Err(trouble), _) => Err(trouble),
-            _ => Err(Trouble::Invalid("another rank failed, so not all ranks were at work at once".to_owned())),
+            _ => Err(Trouble::AnotherFailed),
         };
         // Verifying uses the device too: nobody begins the next block while somebody still does.
         group.barrier()?;

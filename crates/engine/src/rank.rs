@@ -152,7 +152,12 @@ impl Rank {
                 let Some(measured) = self.block(ready, &before, case, pass, out[case.index])? else { continue };
                 // A block that a signal cut short is no block, and nobody's fault. What failed or arrived wrong did so all the same.
                 let by_signal = self.interrupted.load(Ordering::Relaxed);
-                if !(by_signal && matches!(measured, Ok(_) | Err(Trouble::Invalid(_) | Trouble::NotAtOnce(_)))) {
+                if !(by_signal
+                    && matches!(
+                        measured,
+                        Ok(_) | Err(Trouble::Invalid(_) | Trouble::NotAtOnce(_) | Trouble::AnotherFailed)
+                    ))
+                {
                     let seen = [before.as_ref().ok().cloned(), None];
                     all.push(PassBlock { case: case.index, measured, seen });
                 }

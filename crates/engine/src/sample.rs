@@ -50,6 +50,8 @@ pub enum Trouble {
     Invalid(String),
     /// Ranks that were to be at work at once were not, in this block: a busy machine kept one from its PU. It is had again, a few times.
     NotAtOnce(String),
+    /// Nothing was wrong here: another rank's trouble left this one without those that it was to be at work with.
+    AnotherFailed,
     /// Bytes arrived that were not sent.
     Corrupt(Mismatch),
 }
@@ -60,6 +62,7 @@ impl fmt::Display for Trouble {
             Self::Skipped(reason) | Self::Misplaced(reason) | Self::Invalid(reason) | Self::NotAtOnce(reason) => {
                 f.write_str(reason)
             }
+            Self::AnotherFailed => f.write_str("another rank failed, so not all ranks were at work at once"),
             Self::Failed(failure) => failure.fmt(f),
             Self::Corrupt(m) => {
                 write!(f, "byte {} should be {:#04x} and is {:#04x}", m.offset, m.expected, m.got)

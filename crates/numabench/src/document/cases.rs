@@ -150,6 +150,7 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> 
         Some(Trouble::Invalid(reason) | Trouble::NotAtOnce(reason) | Trouble::Misplaced(reason)) => {
             return Outcome::Invalid { reason: reason.clone() };
         }
+        Some(another @ Trouble::AnotherFailed) => return Outcome::Invalid { reason: another.to_string() },
         Some(corrupt @ Trouble::Corrupt(_)) => return Outcome::Corrupt { reason: corrupt.to_string() },
         Some(Trouble::Failed(failure)) => {
             return Outcome::Failed {

@@ -42,15 +42,11 @@ fn failed(state: &RunState) -> bool {
 /// The status that goes with an exit code; running while there is none yet.
 pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) {
     let trouble = || {
-        let ranks = || state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
-        let troubles = ranks().filter_map(|(rank, result)| Some((rank, result.trouble.as_ref()?)));
-        // First who is gone, then who failed, and only then who could not go on because of another one.
-        let order = |(rank, trouble): &(usize, &Trouble)| {
-            (state.ranks[*rank].lost.is_none(), matches!(trouble, Trouble::Skipped(_) | Trouble::Invalid(_)))
-        };
-        let mut found = troubles.min_by_key(order).map(|(rank, trouble)| format!("rank {rank}: {trouble}")).into_iter();
+        let ranks = state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
+        let troubles = ranks.filter_map(|(rank, result)| Some((rank, result.trouble.as_ref()?)));
+        let found = primary(troubles, |rank| state.ranks[rank].lost.is_some());
         let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks, &state.nodes));
-        found.next().or_else(invalid)
+        found.map(|(rank, trouble)| format!("rank {rank}: {trouble}")).or_else(invalid)
     };
     match exit {
         None => (Status::Running, None),
@@ -60,5 +56,53 @@ pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) 
         Some(Exit::DataCorrupt) => (Status::DataCorrupt, trouble()),
         Some(Exit::NoResult) => (Status::Failed, trouble()),
         Some(_) => (Status::Partial, trouble()),
+    }
+}
+
+/// The trouble that others came of: of the ranks' troubles the first of the gravest kind. Wrong bytes come first, as in exit codes; then who is gone,
+/// then what went wrong with a rank itself, and last what another rank's trouble left it without.
+fn primary<'t>(
+    troubles: impl Iterator<Item = (usize, &'t Trouble)>,
+    is_lost: impl Fn(usize) -> bool,
+) -> Option<(usize, &'t Trouble)> {
+    let order = |(rank, trouble): &(usize, &Trouble)| {
+        let kind = match trouble {
+            Trouble::Corrupt(_) => 0,
+            Trouble::Failed(_) => 1,
+            Trouble::Misplaced(_) => 2,
+            Trouble::Invalid(_) => 3,
+            Trouble::NotAtOnce(_) => 4,
+            Trouble::Skipped(_) => 5,
+            Trouble::AnotherFailed => 6,
+        };
+        (kind > 0, !is_lost(*rank), kind)
+    };
+    troubles.min_by_key(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use pingpong::{Failure, Mismatch, Stage};
+
+    use super::*;
+
+    #[test]
+    fn whose_trouble_it_was_comes_before_what_came_of_it() {
+        let impossible = Trouble::Invalid("the clock gave times that cannot be".to_owned());
+        let failed = Trouble::Failed(Failure::new(Stage::Measure, "a copy failed"));
+        let corrupt = Trouble::Corrupt(Mismatch { offset: 1, expected: 2, got: 3 });
+        let skipped = Trouble::Skipped("the driver has no such call".to_owned());
+        let first = |troubles: &[&Trouble], lost: Option<usize>| {
+            let found = primary(troubles.iter().copied().enumerate(), |rank| Some(rank) == lost);
+            found.map(|(rank, _)| rank)
+        };
+        let another = Trouble::AnotherFailed;
+        assert_eq!(first(&[&another, &impossible], None), Some(1));
+        assert_eq!(first(&[&another, &skipped, &another], None), Some(1));
+        assert_eq!(first(&[&impossible, &failed, &failed], None), Some(1));
+        // Exit code and status are those of the wrong bytes, and so is the reason.
+        assert_eq!(first(&[&failed, &corrupt], Some(0)), Some(1));
+        assert_eq!(first(&[&failed, &another, &skipped], Some(2)), Some(2));
+        assert_eq!(first(&[], None), None);
     }
 }
