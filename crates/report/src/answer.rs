@@ -68,14 +68,14 @@ fn trouble(document: &Document) -> Option<String> {
 
 fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
     let first = cases.first()?;
-    let ranks: BTreeSet<u32> = cases.iter().flat_map(|case| summaries(case)).map(|(result, _)| result.rank).collect();
+    let ranks = asked(document, cases);
     let several = ranks.len() > 1;
     let how = match (several, first.order) {
         (false, _) => "",
         (true, Order::Simultaneous) => " at once",
         (true, _) => ", one after the other",
     };
-    let each: Vec<String> = cases.iter().map(|case| one(document, case, several)).collect();
+    let each: Vec<String> = cases.iter().map(|case| one(document, case, ranks.len())).collect();
     let (size, memory) = (units::size(first.bytes), words::memory(first.memory));
     Some(format!(
         "{}{how}: {} ({size}, {memory} memory{}).",
@@ -83,6 +83,13 @@ fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
         each.join("; "),
         words::by(document.settings.engine)
     ))
+}
+
+/// The ranks that these cases were asked of, without those that are missing from the whole run: these are told beside.
+fn asked(document: &Document, cases: &[&Case]) -> BTreeSet<u32> {
+    let missing: BTreeSet<u32> = document.missing.iter().map(|missing| missing.rank).collect();
+    let ranks = cases.iter().flat_map(|case| &case.ranks).map(|result| result.rank);
+    ranks.filter(|rank| !missing.contains(rank)).collect()
 }
 
 /// `8 GPUs`, `GPU 3`, `4 ranks on 2 GPUs`, `host memory`.
@@ -111,8 +118,9 @@ fn name(document: &Document, id: &str) -> String {
     device.map_or_else(|| id.to_owned(), |device| format!("GPU {}", device.index))
 }
 
-/// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`.
-fn one(document: &Document, case: &Case, several: bool) -> String {
+/// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it says how many have one, and no sum: that of
+/// some is not what all copy.
+fn one(document: &Document, case: &Case, ranks: usize) -> String {
     let direction = words::direction(case.direction);
     let by_time = case.bytes < LEAST_FOR_RATES;
     let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };
@@ -123,18 +131,21 @@ fn one(document: &Document, case: &Case, several: bool) -> String {
     let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
         return format!("{direction} not measured");
     };
-    if !several {
+    if ranks == 1 {
         let width = |summary: &Summary| Some(summary.median_interval_ns?.relative_half_width(summary.median_ns));
         let width = summaries(case).find_map(|(_, summary)| width(summary));
         let width = width.map_or(String::new(), |width| format!(" ± {:.1} %", (width * 100.0).max(0.1)));
         return format!("{direction} {}{unit}{width}", show(lowest.1));
     }
     let middle = (found[found.len() / 2].1 + found[(found.len() - 1) / 2].1) / 2.0;
-    let mut text = format!("{direction} {}{unit} each", show(middle));
+    let each = if found.len() > 1 { " each" } else { "" };
+    let mut text = format!("{direction} {}{unit}{each}", show(middle));
     if show(lowest.1) != show(highest.1) {
         text.push_str(&format!(" ({}–{})", show(lowest.1), show(highest.1)));
     }
-    if case.order == Order::Simultaneous && !by_time {
+    if found.len() < ranks {
+        text.push_str(&format!(", {} of {ranks} ranks only", found.len()));
+    } else if case.order == Order::Simultaneous && !by_time {
         text.push_str(&format!(", sum {}", gigabytes(found.iter().map(|(_, rate)| rate).sum())));
     }
     if highest.1 - lowest.1 > APART * middle {
@@ -164,6 +175,7 @@ fn gigabytes(bytes_per_s: f64) -> String {
 
 /// What being at once cost each rank.
 fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
+    let asked = asked(document, cases).len();
     let of = |case: &Case| -> Option<(usize, usize, String)> {
         let shared = |penalty: &&Penalty| {
             (penalty.direction, penalty.bytes, penalty.memory) == (case.direction, case.bytes, case.memory)
@@ -180,14 +192,23 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     };
     let found: Vec<(usize, usize, String)> = cases.iter().filter_map(|case| of(case)).collect();
     let all = found.iter().map(|(_, all, _)| *all).max()?;
+    let least = found.iter().map(|(_, all, _)| *all).min()?;
+    // A rank without a figure is not one that loses nothing.
+    let only = if least < asked { format!(" ({least} of {asked} ranks compared)") } else { String::new() };
     let losing: Vec<&(usize, usize, String)> = found.iter().filter(|(lost, _, _)| *lost > 0).collect();
     if losing.is_empty() {
-        return Some("At once no rank is measurably slower than alone.".to_owned());
+        return Some(format!("At once no rank is measurably slower than alone{only}."));
     }
     let most = losing.iter().map(|(lost, _, _)| *lost).max()?;
-    let who = if most == all { "each rank".to_owned() } else { format!("{most} of {all} ranks") };
+    let who = match most {
+        1 if all > 1 => format!("1 of {all} ranks loses"),
+        most if most < all => format!("{most} of {all} ranks lose"),
+        _ if only.is_empty() => "each rank loses".to_owned(),
+        _ => "each of them loses".to_owned(),
+    };
     let what: Vec<&str> = losing.iter().map(|(_, _, what)| &what[..]).collect();
-    Some(format!("At once {who} loses {} of what it has alone.", what.join(", ")))
+    let has = if who.ends_with("lose") { "they have" } else { "it has" };
+    Some(format!("At once {who} {} of what {has} alone{only}.", what.join(", ")))
 }
 
 /// What stands behind the figures.
@@ -206,7 +227,10 @@ fn proof(document: &Document) -> Option<String> {
         (false, ..) => "The placement of some ranks was not seen to the end",
     };
     let verified = if measured().all(|result| result.verification.checked && result.verification.mismatch.is_none()) {
-        "every byte compared"
+        // What has no figure was not compared, or not with success.
+        let results: usize = document.cases.iter().map(|case| case.ranks.len()).sum();
+        let is_all = document.status == Status::Complete || measured().count() == results;
+        if is_all { "every byte compared" } else { "every byte of these figures compared" }
     } else {
         "NOT EVERYTHING VERIFIED"
     };

@@ -1,6 +1,7 @@
 //! What the report crate promises of whole documents.
 //!
 //! * `samples` documents as runs would give them;
+//! * `answers` the first lines where not every rank has a figure;
 //! * `beside` what is said of copies beside traffic and of GPUs at once;
 //! * `documents` they follow the committed schema, and read back as they were written;
 //! * `error_rates` how often a matrix claims what is not there, and finds what is;
@@ -14,6 +15,7 @@
 //! * `size` rank 0 has room for the largest;
 //! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
+mod answers;
 mod beside;
 mod coherent;
 mod documents;
