@@ -22,6 +22,7 @@ pub mod suite;
 pub mod sweep;
 pub mod topo;
 pub mod trial;
+mod whole;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -31,6 +32,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use placement::Selection;
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
+
+pub(crate) use whole::whole;
 
 use crate::{exit, version};
 
@@ -134,17 +137,17 @@ pub struct Pingpong {
     #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
     pub backend: Backend,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know; MPI then brings them together
-    #[arg(long, value_name = "N", requires = "ranks", help_heading = "Placement")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), requires = "ranks", help_heading = "Placement")]
     pub rank: Option<usize>,
     /// How many ranks this node has, where the launcher does not say it
-    #[arg(long, value_name = "M", help_heading = "Placement")]
+    #[arg(long, value_name = "M", value_parser = whole::<NonZeroUsize>(1..=MOST), help_heading = "Placement")]
     pub ranks: Option<NonZeroUsize>,
 
     /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB]
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "floats", help_heading = "What is copied")]
     pub size: Option<Sizes>,
     /// The size as a number of 4-byte floats
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::MAX / 4), help_heading = "What is copied")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX / 4), help_heading = "What is copied")]
     pub floats: Option<u64>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is copied")]
@@ -162,10 +165,10 @@ pub struct Pingpong {
 
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow. With several ranks at
     /// once a block has at least 40 rounds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
     /// Rounds before those of --reps, which do not count [default: 10]
-    #[arg(long, value_name = "N", requires = "reps", value_parser = clap::value_parser!(u64).range(0..=1_000_000), help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", requires = "reps", value_parser = whole::<u64>(0..=1_000_000), help_heading = "How it is measured")]
     pub warmup: Option<u64>,
     /// Begin no further pass after this time of measuring [default: 3 s a case, at least 30 s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
@@ -180,7 +183,7 @@ pub struct Pingpong {
     #[arg(long, value_enum, default_value_t = Order::Simultaneous, help_heading = "How it is measured")]
     pub order: Order,
     /// Seed of the payload and of the order of blocks
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
     /// Do not compare the bytes that arrived with those sent
     #[arg(long, help_heading = "How it is measured")]

@@ -5,13 +5,16 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::duration;
+use super::{MOST, duration, whole};
+
+/// Linux has no larger process id (PID_MAX_LIMIT).
+const MOST_PID: u64 = 1 << 22;
 
 /// `numabench check`.
 #[derive(Debug, clap::Args)]
 pub struct Check {
     /// Look at these running processes instead of this one and the ranks started with it
-    #[arg(long, value_name = "PID[,PID...]", value_delimiter = ',', conflicts_with = "program")]
+    #[arg(long, value_name = "PID[,PID...]", value_parser = whole::<u32>(1..=MOST_PID), value_delimiter = ',', conflicts_with = "program")]
     pub pid: Vec<u32>,
     /// Look at every process here that uses a GPU: those of the drivers' lists (NVML's, amdkfd's), else those that have a GPU's device file
     /// open
@@ -25,10 +28,10 @@ pub struct Check {
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
-    #[arg(long, value_name = "N", requires = "ranks", conflicts_with = "pid")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), requires = "ranks", conflicts_with = "pid")]
     pub rank: Option<usize>,
     /// How many ranks this node has, where the launcher does not say it
-    #[arg(long, value_name = "M", conflicts_with = "pid")]
+    #[arg(long, value_name = "M", value_parser = whole::<NonZeroUsize>(1..=MOST), conflicts_with = "pid")]
     pub ranks: Option<NonZeroUsize>,
     /// Judge this line as if it were run, and run nothing: "srun -n8 --cpu-bind=map_cpu:… --gpus-per-task=1 PROGRAM", of mpirun, mpiexec,
     /// numactl or taskset, or with a wrapper whose script is here

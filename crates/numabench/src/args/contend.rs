@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use stats::IdList;
 
 use super::measuring::Measuring;
-use super::{Direction, Memory, Timing};
+use super::{Direction, Memory, Timing, whole};
 
 /// `numabench contend`.
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub struct Contend {
     #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub cpus: Option<IdList>,
     /// One to so many ranks share the first GPU, instead of one to all GPUs at once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=64), conflicts_with = "cpus", help_heading = "What is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(2..=64), conflicts_with = "cpus", help_heading = "What is measured")]
     pub ranks_per_gpu: Option<u64>,
     /// The size of one copy
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]

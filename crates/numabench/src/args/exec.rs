@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
-use super::{MOST, ids};
+use super::{MOST, ids, whole};
 
 /// `numabench exec`.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub struct Exec {
     #[arg(long, value_enum, value_name = "own|near", default_value_t = Sees::Own, help_heading = "Placement")]
     pub gpu: Sees,
     /// Cores for each rank [default: those near the GPU, shared out evenly among all GPUs and ranks there]
-    #[arg(long, value_name = "N", help_heading = "Placement")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "Placement")]
     pub cores_per_rank: Option<usize>,
     /// All hardware threads of a core instead of one
     #[arg(long, help_heading = "Placement")]
@@ -48,10 +48,10 @@ pub struct Exec {
     pub keep_cpus: bool,
 
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
-    #[arg(long, value_name = "N", requires = "ranks", value_parser = clap::value_parser!(u64).range(..MOST), help_heading = "Rank")]
+    #[arg(long, value_name = "N", requires = "ranks", value_parser = whole::<u64>(0..=MOST - 1), help_heading = "Rank")]
     pub rank: Option<u64>,
     /// How many ranks this node has, where the launcher does not say it
-    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "Rank")]
+    #[arg(long, value_name = "M", value_parser = whole::<u64>(1..=MOST), help_heading = "Rank")]
     pub ranks: Option<u64>,
 
     /// Say on standard error what was done, in one line a rank

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
-use super::{Direction, Engine, MOST, Memory};
+use super::{Direction, Engine, MOST, Memory, whole};
 
 /// `numabench matrix`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub struct Matrix {
           hide_default_value = true, value_name = "ACCESSES", help_heading = "What is measured")]
     pub access: Vec<Access>,
     /// Threads of a row that read, write or copy at once, where no GPU takes part [default: one on each of its cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is measured")]
     pub threads: Option<u64>,
     /// The range of each thread [default: 64 MiB, or as much as all threads of a row need for four times the L3; less where a node has
     /// little memory]; for GPUs the range of --latency [default: 64 MiB]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use placement::Selection;
 
-use super::{Backend, ColorChoice, Switch, duration};
+use super::{Backend, ColorChoice, Switch, duration, whole};
 
 /// What commands that measure have in common.
 #[derive(Clone, Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub struct Measuring {
     #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "How it is measured")]
     pub huge_pages: Switch,
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
     /// Begin no further pass after this time of measuring [default: 1 s a case, at least 30 s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
@@ -30,7 +30,7 @@ pub struct Measuring {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub timeout: Option<Duration>,
     /// Seed of the payload and of the order of blocks
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
     /// Do not verify what was copied and read
     #[arg(long, help_heading = "How it is measured")]

@@ -9,7 +9,7 @@ use exchange::Operation;
 use placement::{RowsBy, Selection};
 use stats::IdList;
 
-use super::{Backend, ColorChoice, Sizes, duration, membind, sizes};
+use super::{Backend, ColorChoice, Sizes, duration, membind, sizes, whole};
 
 /// `numabench mpi`.
 #[derive(Debug, clap::Args)]
@@ -70,7 +70,7 @@ pub struct Mpi {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s", help_heading = "How it is measured")]
     pub timeout: Duration,
     /// The seed of the order of blocks
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
 
     /// End with exit code 5 unless MPI does this with device memory, with 6 where that is not known. An operation that crashes, hangs or brings wrong

@@ -6,22 +6,22 @@ use std::time::Duration;
 use placement::{Dialect, GpuList, Starter, Strategy};
 use stats::IdSet;
 
-use super::{Backend, ColorChoice, MOST, Memory, duration, ids};
+use super::{Backend, ColorChoice, MOST, Memory, duration, ids, whole};
 
 /// `numabench place`.
 #[derive(Debug, clap::Args)]
 pub struct Place {
     /// Ranks on the node [default: one for each GPU; without GPUs one for each NUMA node with cores]
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is placed")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is placed")]
     pub ranks: Option<u64>,
     /// The ranks' GPUs, in rank order: indices in PCI order, PCI addresses, UUIDs, all, or none for ranks without a GPU
     #[arg(long, value_name = "LIST|all|none", default_value = "all", help_heading = "What is placed")]
     pub gpus: GpuList,
     /// Cores for each rank [default: the cores near its GPU, shared out among all GPUs there]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST), help_heading = "What is placed")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is placed")]
     pub cores_per_rank: Option<u64>,
     /// Threads of each rank, each on a core of its own (with --smt on a hardware thread of its own); sets OMP_NUM_THREADS in the line to paste
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536), conflicts_with = "cores_per_rank", help_heading = "What is placed")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=65_536), conflicts_with = "cores_per_rank", help_heading = "What is placed")]
     pub threads: Option<u64>,
     /// All hardware threads of a core, instead of one
     #[arg(long, help_heading = "What is placed")]
@@ -56,7 +56,7 @@ pub struct Place {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", requires = "measure", help_heading = "Measuring")]
     pub max_time: Duration,
     /// Seed of the order of turns, of the payload and of the intervals
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, requires = "measure", help_heading = "Measuring")]
     pub seed: u64,
 
     /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the one that this process or job is under]

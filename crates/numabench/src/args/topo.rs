@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Subcommand, ValueEnum};
 use placement::Selection;
 
-use super::{Backend, duration};
+use super::{Backend, duration, whole};
 use crate::exit;
 
 /// `numabench topo`.
@@ -71,10 +71,10 @@ pub struct Topo {
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "measure", help_heading = "Measuring")]
     pub size: Option<u64>,
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), requires = "measure", help_heading = "Measuring")]
     pub reps: Option<u64>,
     /// Seed of the payload and of the order of blocks [default: 1]
-    #[arg(long, value_name = "N", requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), requires = "measure", help_heading = "Measuring")]
     pub seed: Option<u64>,
     /// Print what would be measured, and touch no GPU
     #[arg(long, requires = "measure", conflicts_with = "json", help_heading = "Measuring")]

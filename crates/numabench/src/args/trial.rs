@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use placement::Strategy;
 
 use super::exec::Sees;
-use super::{ColorChoice, duration};
+use super::{ColorChoice, duration, whole};
 
 /// `numabench trial`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub struct Trial {
     #[arg(long, value_enum, value_name = "own|near", help_heading = "What is tried")]
     pub gpu: Option<Sees>,
     /// Try the baseline against itself in so many trials, and say how often a difference was claimed: this machine's false alarms
-    #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(1..=1000),
+    #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "10", value_parser = whole::<u32>(1..=1000),
           conflicts_with_all = ["placements", "vary", "expect", "json", "resume"], help_heading = "What is tried")]
     pub aa: Option<u32>,
 
@@ -54,7 +54,7 @@ pub struct Trial {
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent, help_heading = "How much is enough")]
     pub equivalence: f64,
     /// The most counted runs of each variant
-    #[arg(long, value_name = "N", default_value_t = 44, value_parser = clap::value_parser!(u32).range(1..=300), help_heading = "How much is enough")]
+    #[arg(long, value_name = "N", default_value_t = 44, value_parser = whole::<u32>(1..=300), help_heading = "How much is enough")]
     pub max_runs: u32,
     /// Begin no run after this time
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How much is enough")]
@@ -63,7 +63,7 @@ pub struct Trial {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How much is enough")]
     pub run_timeout: Option<Duration>,
     /// Seed of the order in which the variants take turns
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How much is enough")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How much is enough")]
     pub seed: u64,
 
     /// Make the warm-up runs for the estimate, print the plan and end

@@ -81,11 +81,15 @@ fn a_malformed_list_of_gpus_is_answered_with_the_ways_to_name_one() {
 #[test]
 fn a_number_out_of_range_is_answered_with_the_range() {
     for (option, value, words) in [
-        ("--floats", "0", ["0 is not in 1..=", ""]),
-        ("--floats", "4611686018427387904", ["is not in 1..=", "4611686018427387903"]),
-        ("--floats", "99999999999999999999", ["too large", ""]),
-        ("--reps", "0", ["0 is not in 1..=", ""]),
-        ("--seed", "x", ["invalid digit", ""]),
+        ("--floats", "0", ["\"0\" is not a whole number from 1 to 4611686018427387903", ""]),
+        ("--floats", "4611686018427387904", ["is not a whole number from 1 to", "4611686018427387903"]),
+        ("--floats", "99999999999999999999", ["is not a whole number from 1 to", "4611686018427387903"]),
+        ("--reps", "0", ["\"0\" is not a whole number from 1 to 10000000", ""]),
+        ("--reps", "18446744073709551615", ["\"18446744073709551615\" is not a whole number from 1 to 10000000", ""]),
+        ("--reps", "18446744073709551616", ["\"18446744073709551616\" is not a whole number from 1 to 10000000", ""]),
+        ("--reps", "1e6", ["\"1e6\" is not a whole number from 1 to 10000000", ""]),
+        ("--seed", "x", ["\"x\" is not a whole number from 0 to 18446744073709551615", ""]),
+        ("--seed", "18446744073709551616", ["is not a whole number from 0 to", "18446744073709551615"]),
         ("--membind", "here", ["neither local nor a NUMA node's number", ""]),
         ("--max-time", "soon", ["is not a duration", "e.g. 30s"]),
         ("--timeout", "-", ["is not a duration", "e.g. 30s"]),
@@ -94,6 +98,19 @@ fn a_number_out_of_range_is_answered_with_the_range() {
         ("--backend", "rocm", ["possible values", "cuda"]),
     ] {
         malformed(option, value, &words);
+    }
+    // Those of other commands, one of each type.
+    for (args, range) in [
+        (&["exec", "--cores-per-rank", "18446744073709551616", "--", "true"][..], "1 to 8192"),
+        (&["exec", "--ranks", "2", "--rank", "8192", "--", "true"], "0 to 8191"),
+        (&["check", "--ranks", "0"], "1 to 8192"),
+        (&["check", "--pid", "99999999999"], "1 to 4194304"),
+        (&["place", "-n", "99999999999999999999"], "1 to 8192"),
+        (&["trial", "--max-runs", "4294967296", "--", "true"], "1 to 300"),
+        (&["topo", "--measure", "--reps", "99999999999999999999"], "1 to 10000000"),
+        (&["matrix", "--seed", "99999999999999999999"], "0 to 18446744073709551615"),
+    ] {
+        run(args).refused(2, &["is not a whole number from", range]);
     }
 }
 
