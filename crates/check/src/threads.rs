@@ -4,6 +4,7 @@
 //! of them is where is nobody's question as long as each has a PU of its own.
 
 use stats::IdSet;
+use stats::units::counted;
 use topo::running::{ThreadGroup, Threads};
 
 /// `17 threads: 16 on one PU each (0-15), 1 on 0-15; started 4 processes: 4 pt_data_worker on 0-15`; nothing where all threads are alike and nothing was started.
@@ -11,12 +12,12 @@ pub fn folded(threads: &Threads) -> Option<String> {
     let own = match &threads.own[..] {
         [] | [_] => None,
         groups if groups.iter().all(|group| group.pus == groups[0].pus) => None,
-        groups => Some(format!("{}: {}", counted(total(groups), "thread"), by_width(groups))),
+        groups => Some(format!("{}: {}", counted(total(groups) as usize, "thread"), by_width(groups))),
     };
     let children = (!threads.children.is_empty()).then(|| {
         let each: Vec<String> =
             threads.children.iter().map(|group| format!("{} {} on {}", group.count, group.name, group.pus)).collect();
-        format!("started {}: {}", counted(total(&threads.children), "process"), each.join(", "))
+        format!("started {}: {}", counted(total(&threads.children) as usize, "process"), each.join(", "))
     });
     let parts: Vec<String> = own.into_iter().chain(children).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -25,7 +26,7 @@ pub fn folded(threads: &Threads) -> Option<String> {
 /// A row a group: what, its name, how many, on which PUs.
 pub fn rows(threads: &Threads) -> Vec<[String; 4]> {
     let row = |what: &str, group: &ThreadGroup| {
-        [counted(group.count, what), group.name.clone(), group.pus.to_string(), one_each(group)]
+        [counted(group.count as usize, what), group.name.clone(), group.pus.to_string(), one_each(group)]
     };
     let own = threads.own.iter().map(|group| row("thread", group));
     own.chain(threads.children.iter().map(|group| row("process", group))).collect()
@@ -62,14 +63,6 @@ fn by_width(groups: &[ThreadGroup]) -> String {
 
 fn total(groups: &[ThreadGroup]) -> u32 {
     groups.iter().map(|group| group.count).sum()
-}
-
-fn counted(count: u32, what: &str) -> String {
-    match (count, what) {
-        (1, _) => format!("1 {what}"),
-        (_, "process") => format!("{count} processes"),
-        _ => format!("{count} {what}s"),
-    }
 }
 
 #[cfg(test)]

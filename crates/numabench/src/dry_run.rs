@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use placement::TargetId;
+use stats::units::counted;
 use topo::Topology;
 
 use crate::args::Pingpong;
@@ -44,7 +45,7 @@ pub fn show(args: &Pingpong, topology: &Topology) -> Result<Exit, Fault> {
     let sizes: Vec<String> = config.sizes.iter().map(|size| stats::units::size(*size as u64)).collect();
     let memory: Vec<&str> = config.memory.iter().map(|kind| kind.name()).collect();
     let directions: Vec<&str> = config.directions.iter().map(|direction| direction.name()).collect();
-    let _ = writeln!(text, "cases     {} on {} ranks", cases.len(), plan.ranks.len());
+    let _ = writeln!(text, "cases     {} on {}", cases.len(), counted(plan.ranks.len(), "rank"));
     let _ = writeln!(text, "sizes     {}", sizes.join(", "));
     let _ = writeln!(text, "memory    {}, directions {}", memory.join(", "), directions.join(", "));
     if config.max_time != std::time::Duration::MAX {

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pingpong::{RankCase, RunState};
+use stats::units::counted;
 
 /// A case is this many steps long.
 const STEPS: u64 = 100;
@@ -30,7 +31,7 @@ impl Progress {
         let cases = state.results.len();
         let steps: Vec<u64> = state.results.iter().map(|ranks| steps(ranks)).collect();
         let done = steps.iter().filter(|steps| **steps == STEPS).count();
-        self.0.set_message(format!("{done} of {cases} cases, {} passes", state.passes));
+        self.0.set_message(format!("{done} of {}, {}", counted(cases, "case"), counted(state.passes as usize, "pass")));
         self.0.set_position(steps.iter().sum());
     }
 

@@ -5,9 +5,10 @@
 //! can (a maximum matching, by augmenting paths). So processes that all see the same take device i, and where a launcher gave each its own
 //! (`--gpus-per-task=1`) each takes that. A launcher that gave two processes the same one device meant them to share it.
 
+use stats::units::counted;
 use topo::model::Topology;
 
-use crate::node_plan_error::{List, counted};
+use crate::node_plan_error::List;
 use crate::target::listed;
 use crate::{Member, NodePlanError, NodeRequest, Selection, SelectionError, Selector, Target, TargetId};
 

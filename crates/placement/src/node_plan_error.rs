@@ -1,5 +1,7 @@
 //! Why no plan can be made for the processes of a node, and the lists (`--cpus`, `--gpus`) that are held against their number.
 
+use stats::units::counted;
+
 use crate::{RankPlanError, SelectionError};
 
 /// No plan can be made for the processes of a node.
@@ -51,7 +53,7 @@ pub enum NodePlanError {
     #[error(transparent)]
     Selection(SelectionError),
     /// A device that this machine has, but no process of this node sees.
-    #[error("{error}; this machine has {machine} GPUs, and this launch sees {shown} of them: {remedy}")]
+    #[error("{error}; this machine has {}, and this launch sees {shown} of them: {remedy}", counted(*machine, "GPU"))]
     NotShown {
         /// What there is.
         error: SelectionError,
@@ -96,11 +98,6 @@ pub enum NodePlanError {
     /// A rank that cannot have its place.
     #[error(transparent)]
     Rank(#[from] RankPlanError),
-}
-
-/// A number of things.
-pub(crate) fn counted(number: usize, one: &str) -> String {
-    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A list of which process i takes the i-th item.

@@ -1,6 +1,7 @@
 //! The plan for ranks that are threads of one process: which PU, memory node and device each one gets.
 
 use stats::IdList;
+use stats::units::counted;
 use topo::model::Topology;
 
 use crate::member::Owner;
@@ -12,7 +13,8 @@ use crate::{Plan, RankPlanError, Remedies, Request, SelectionError, Target};
 pub enum PlanError {
     /// Lists of unequal lengths.
     #[error(
-        "--cpus names {cpus} PUs ({cpu_list}) and --gpus names {gpus} devices: rank i takes the i-th of each, so give both the same length"
+        "--cpus names {} ({cpu_list}) and --gpus names {}: rank i takes the i-th of each, so give both the same length",
+        counted(*cpus, "PU"), counted(*gpus, "device")
     )]
     Lengths {
         /// PUs named.
@@ -24,7 +26,8 @@ pub enum PlanError {
     },
     /// More PUs than devices to pair them with.
     #[error(
-        "--cpus names {cpus} PUs but there are only {devices} devices: say which device each rank uses with --gpus (one may appear more than once)"
+        "--cpus names {} but there {} only {}: say which device each rank uses with --gpus (one may appear more than once)",
+        counted(*cpus, "PU"), if *devices == 1 { "is" } else { "are" }, counted(*devices, "device")
     )]
     MorePusThanDevices {
         /// PUs named.
@@ -152,7 +155,7 @@ mod tests {
         let text = refusal(&topology, &request(&topology, Some("0-2"), Some(&[0, 1])));
         assert!(text.contains("3 PUs (0,1,2)") && text.contains("2 devices"), "{text}");
         let text = refusal(&topology, &request(&topology, Some("5"), Some(&[0, 0])));
-        assert!(text.contains("1 PUs (5)") && text.contains("2 devices"), "{text}");
+        assert!(text.contains("names 1 PU (5)") && text.contains("2 devices"), "{text}");
     }
 
     #[test]

@@ -30,8 +30,8 @@ use words::{Why, notes};
 
 use crate::check_node::own_node;
 use crate::member::Owner;
-use crate::node_plan_error::counted;
 use crate::{Closeness, Target, TargetId, Verdict, verdict};
+use stats::units::counted;
 
 /// The places of a node's ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +125,10 @@ pub enum RecommendError {
     )]
     NoCores,
     /// More cores asked for than there are.
-    #[error("{ranks} ranks with {each} cores each need {needed} cores, and {there} can be given: {remedy}")]
+    #[error(
+        "{} with {} each need {}, and {there} can be given: {remedy}",
+        counted(*ranks, "rank"), counted(*each, "core"), counted(*needed, "core")
+    )]
     TooManyCores {
         /// Ranks.
         ranks: usize,

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use stats::interval::median;
 use stats::peer_outlier::peer_outliers;
 use stats::tolerance::lower_factor;
+use stats::units::counted;
 
 /// The schema's name, in every document.
 pub const SCHEMA: &str = "numabench.baseline";
@@ -221,7 +222,9 @@ fn normal(class: &Class, case: &str, values: &[&Value], left_out: &mut Vec<Strin
     medians.retain(|(gpu, _)| gpus.contains_key(gpu));
     let nodes = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
     if medians.len() < LEAST_GPUS || nodes < LEAST_NODES {
-        return Err(format!("{} GPUs of {nodes} nodes have {case} on {}", medians.len(), class.gpu));
+        let (gpus, nodes) = (counted(medians.len(), "GPU"), counted(nodes, "node"));
+        let have = if medians.len() == 1 { "has" } else { "have" };
+        return Err(format!("{gpus} of {nodes} {have} {case} on {}", class.gpu));
     }
     let logs: Vec<f64> = medians.iter().map(|(_, rate)| rate.ln()).collect();
     let center = median(&logs).unwrap_or_default();

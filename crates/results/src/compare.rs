@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use report::document::Tool;
+use stats::units::counted;
 
 use crate::comparison::{Compared, Comparison, Counts, Lacking, RunName, SCHEMA, schema_version};
 use crate::conditions::{Differing, differing};
@@ -230,14 +231,16 @@ fn notes(cases: &[Compared], base: usize, new: usize) -> Vec<String> {
     let ranks = base >= stats::compare::LEAST_VALUES && new >= stats::compare::LEAST_VALUES;
     if ranks && separated(base, new) * of_runs as f64 >= 0.05 {
         notes.push(format!(
-            "{base} runs against {new} cannot tell {of_runs} cases apart at 5 % for all of them together: give more runs a side, or compare fewer cases"
+            "{base} runs against {new} cannot tell {} apart at 5 % for all of them together: give more runs a side, or compare fewer cases",
+            counted(of_runs, "case")
         ));
     }
     let few = cases.iter().filter(|case| case.ratio.is_none()).count();
     if few > 0 {
         notes.push(format!(
-            "{few} of {} cases have too few values to be judged: a run needs 6 blocks, or a side several runs",
-            cases.len()
+            "{few} of {} {} too few values to be judged: a run needs 6 blocks, or a side several runs",
+            counted(cases.len(), "case"),
+            if few == 1 { "has" } else { "have" }
         ));
     }
     notes

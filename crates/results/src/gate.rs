@@ -14,6 +14,7 @@ use report::render::page::{Page, Tone};
 use report::slower_twin::SlowerTwin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::units::counted;
 
 use crate::baseline::{Baseline, Normal, Value};
 
@@ -194,8 +195,8 @@ impl Checked {
             Gate::Undecided => (Tone::Warning, "UNDECIDED"),
             Gate::Finding => (Tone::Bad, "FINDING"),
         };
-        let passes = if self.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", self.passes) };
-        page.words(tone, "", &format!("{}: {word}; {} GPUs, {passes}, {:.1} s", self.host, self.gpus, self.elapsed_s));
+        let (gpus, passes) = (counted(self.gpus as usize, "GPU"), counted(self.passes as usize, "pass"));
+        page.words(tone, "", &format!("{}: {word}; {gpus}, {passes}, {:.1} s", self.host, self.elapsed_s));
         if let Some(simulated) = &self.simulated {
             page.words(Tone::Warning, "  THE DEVICES ARE SIMULATED: ", simulated);
         }
@@ -203,13 +204,13 @@ impl Checked {
             let rate = suspect.bytes_per_s / 1e9;
             let words = match (suspect.normal_bytes_per_s, suspect.limit_bytes_per_s) {
                 (Some(normal), Some(limit)) => format!(
-                    "{}, {}: {rate:.2} GB/s where {:.2} is normal and {:.2} the least, below it in {} of {} passes",
+                    "{}, {}: {rate:.2} GB/s where {:.2} is normal and {:.2} the least, below it in {} of {}",
                     suspect.device,
                     suspect.case,
                     normal / 1e9,
                     limit / 1e9,
                     suspect.below,
-                    suspect.passes
+                    counted(suspect.passes as usize, "pass")
                 ),
                 _ => format!(
                     "{}, {}: {rate:.2} GB/s, and the baseline knows no such GPU in such a node: learn it with `numabench baseline`",

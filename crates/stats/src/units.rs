@@ -1,14 +1,16 @@
-//! Sizes, rates and durations: as users type them and as outputs show them.
+//! Sizes, rates, durations and numbers of things: as users type them and as outputs show them.
 //!
 //! One meaning each: sizes are binary (KiB, MiB, GiB), rates are decimal (GB/s = 1e9 bytes/s), as the field writes
 //! them. What is read two ways (`128MB`) is refused with both readings, not guessed.
 
+mod counted;
 mod decimal;
 mod duration;
 mod rate;
 mod size;
 mod sizes;
 
+pub use counted::counted;
 pub use duration::{DurationError, duration_ns, parse_duration};
 pub use rate::rate;
 pub use size::{SizeError, parse_size, rounded_size, size};

@@ -69,11 +69,14 @@ fn which(
     let them = if names.len() == 1 { "is" } else { "are" };
     match leader {
         Some(at) => format!("Placement matters for this program: {} is {best}.", variants[at + 1].name),
-        None if !undecided.is_empty() => format!(
-            "Not decided: these runs do not show whether {} of {} variants differ from the {baseline}.",
-            undecided.len(),
-            comparisons.len()
-        ),
+        None if !undecided.is_empty() => {
+            let who = match (undecided, comparisons.len()) {
+                ([at], 1) => format!("{} differs", variants[at + 1].name),
+                ([_], all) => format!("1 of {all} variants differs"),
+                (several, all) => format!("{} of {all} variants differ", several.len()),
+            };
+            format!("Not decided: these runs do not show whether {who} from the {baseline}.")
+        }
         None if names.is_empty() => {
             format!("No difference that matters: no variant is {better} or {worse} than the {baseline}.")
         }
@@ -270,7 +273,7 @@ mod tests {
         let found = of(&all, TrialStop::CannotDecide);
         assert_eq!(
             found.lines[0],
-            "Not decided: these runs do not show whether 1 of 2 variants differ from the baseline."
+            "Not decided: these runs do not show whether 1 of 2 variants differs from the baseline."
         );
         assert!(
             found.lines[2].contains(

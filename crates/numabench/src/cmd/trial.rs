@@ -8,6 +8,7 @@ use report::TrialDocument;
 use report::render::Style;
 use report::sink::Sink;
 use report::trial::{TrialRun, TrialStop};
+use stats::units::counted;
 use trial::answer::{answer, holds};
 use trial::conduct::{Plan, conduct};
 use trial::decide::{Better, Rule, Verdict};
@@ -169,8 +170,9 @@ fn plan(args: &Trial, variants: &Variants, metrics: &[Metric]) -> Result<Plan, F
     let Some(last) = looks::last_within(comparisons, max_blocks) else {
         let first = looks::looks(comparisons).next().map_or(0, |look| look.blocks);
         let text = format!(
-            "--max-runs {max_blocks} is too few: with {} no difference can be told before {first} runs of each",
-            counted(comparisons, "comparison")
+            "--max-runs {max_blocks} is too few: with {} no difference can be told before {} of each",
+            counted(comparisons, "comparison"),
+            counted(first, "run")
         );
         return Err(Fault::usage(anyhow!(text)));
     };
@@ -244,15 +246,12 @@ fn estimate(plan: &Plan, block_s: Option<f64>) -> String {
     let most = plan.rule.max_blocks;
     let time = |blocks: usize| seconds(blocks as f64 * block_s);
     format!(
-        "A block takes {}; the first verdict can come after {first} blocks ({}), the last after {most} ({})",
+        "A block takes {}; the first verdict can come after {} ({}), the last after {most} ({})",
         seconds(block_s),
+        counted(first, "block"),
         time(first),
         time(most)
     )
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn exit(facts: &Facts<'_>, runs: &[TrialRun], stop: TrialStop, expected: Option<usize>, signals: &Signals) -> Exit {

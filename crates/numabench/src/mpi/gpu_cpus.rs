@@ -5,6 +5,7 @@ use exchange::GpuThreadAt;
 use placement::{RowsBy, rows};
 use serde::{Deserialize, Serialize};
 use stats::IdList;
+use stats::units::counted;
 use topo::Topology;
 use topo::model::Core;
 
@@ -30,8 +31,8 @@ pub fn threads(topology: &Topology, mpi: &IdList, asked: &IdList, rank: usize) -
     let (mpi, asked) = (&mpi.0, &asked.0);
     if mpi.len() != asked.len() || rank >= asked.len() {
         let text = format!(
-            "--gpu-cpus names {} PUs and --mpi-cpus {}: name one of each for each rank of a node",
-            asked.len(),
+            "--gpu-cpus names {} and --mpi-cpus {}: name one of each for each rank of a node",
+            counted(asked.len(), "PU"),
             mpi.len()
         );
         return Err(Fault::usage(anyhow!(text)));
@@ -113,7 +114,7 @@ mod tests {
         refused(&[1, 16], "PU 1 is another thread's");
         refused(&[16, 16], "PU 16 is another thread's");
         refused(&[16, 199], "PU 199 cannot be used");
-        refused(&[16], "names 1 PUs and --mpi-cpus 2");
+        refused(&[16], "names 1 PU and --mpi-cpus 2");
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 use anyhow::anyhow;
 use placement::{RowPlace, RowsBy, rows};
 use report::mpi::{MpiMatrix, MpiMissingPlace, MpiPlace};
+use stats::units::counted;
 use topo::Nic;
 use topo::model::Topology;
 
@@ -64,8 +65,9 @@ fn misfit(places: &[(String, RowPlace)], size: usize) -> String {
         false => String::new(),
     };
     format!(
-        "--matrix takes a rank for each place: this process may use {count} here ({names}), and its host has {size} ranks. Start one rank on each host for each \
-         place{twice}, and start them unbound, so that each may go to its place: srun --cpu-bind=none, mpirun --bind-to none"
+        "--matrix takes a rank for each place: this process may use {count} here ({names}), and its host has {}. Start one rank on each host for each \
+         place{twice}, and start them unbound, so that each may go to its place: srun --cpu-bind=none, mpirun --bind-to none",
+        counted(size, "rank")
     )
 }
 

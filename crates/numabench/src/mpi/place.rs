@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use placement::{Membind, Plan, RankPlan, Request, Target};
 use ranks::Launch;
 use stats::IdList;
+use stats::units::counted;
 use topo::Topology;
 
 use super::matrix::Spot;
@@ -34,8 +35,9 @@ pub fn place(
     }
     if args.gpus.is_some() && all.len() != size && all.len() != 1 {
         let text = format!(
-            "--gpus names {} GPUs for the {size} ranks of this node: name one for each rank, or one for all",
-            all.len()
+            "--gpus names {} for the {} of this node: name one for each rank, or one for all",
+            counted(all.len(), "GPU"),
+            counted(size, "rank")
         );
         return Err(Fault::usage(anyhow!(text)));
     }

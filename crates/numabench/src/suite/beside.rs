@@ -242,7 +242,7 @@ impl Beside {
 const ALONE: &str = "alone";
 
 fn threads(count: usize) -> String {
-    if count == 1 { "1 thread".to_owned() } else { format!("{count} threads") }
+    stats::units::counted(count, "thread")
 }
 
 fn beside(count: usize) -> String {

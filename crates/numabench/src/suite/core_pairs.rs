@@ -96,7 +96,7 @@ impl CorePairs {
     pub fn said(&self) -> String {
         let (cores, pairs) = (self.cores.len(), self.pairs());
         let blocks = if self.engine.amount == SHORT { ", ten short blocks each" } else { "" };
-        let pairs = if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") };
+        let pairs = stats::units::counted(pairs, "pair");
         format!("the time of a handover between {cores} cores, {pairs}{blocks}")
     }
 

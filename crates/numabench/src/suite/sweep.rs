@@ -62,7 +62,10 @@ impl Sweep {
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let (first, last) = (self.config.sizes.first().copied().unwrap_or(0), self.config.largest());
         let size = |bytes: usize| stats::units::size(bytes as u64);
-        let sizes = format!("{} sizes from {} to {}", self.config.sizes.len(), size(first), size(last));
+        let sizes = match self.config.sizes.len() {
+            1 => size(first),
+            several => format!("{several} sizes from {} to {}", size(first), size(last)),
+        };
         format!(
             "{sizes}; {} memory; {}; {} figures",
             memory.join(", "),

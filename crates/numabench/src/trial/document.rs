@@ -174,9 +174,10 @@ fn remarks(plan: &Plan, runs: &[TrialRun]) -> Vec<String> {
         let (reason, file) =
             (last.reason.as_deref().unwrap_or_default(), last.output_file.as_deref().unwrap_or("no file"));
         remarks.push(format!(
-            "{} of {} runs do not count; the last of them: {}: {reason} (output in {file})",
+            "{} of {} {} not count; the last of them: {}: {reason} (output in {file})",
             failed.len(),
-            counted.len(),
+            stats::units::counted(counted.len(), "run"),
+            if failed.len() == 1 { "does" } else { "do" },
             last.variant
         ));
     }

@@ -313,7 +313,7 @@ fn progress(runs: &[TrialRun], standing: &Standing, variants: &[Variant], block_
         let blocks = look.blocks as f64 - counted as f64 / variants.len() as f64;
         format!(", next look in {}", seconds(blocks * block_s))
     });
-    format!("{counted} runs, {best}{left}")
+    format!("{}, {best}{left}", stats::units::counted(counted, "run"))
 }
 
 /// `1.4 s`, `14 s`, `3 min 20 s`, `2 h 5 min`.

@@ -32,6 +32,8 @@ fn a_dry_run_says_who_goes_where_and_what_would_be_measured() {
     {
         assert!(text.contains(words), "{words}: {text}");
     }
+    let one = host(&["--dry-run", "--gpus", "0", "--size", "4B", "--direction", "h2d"]).well().out;
+    assert!(one.contains("1 on 1 rank\n"), "{one}");
 }
 
 #[test]

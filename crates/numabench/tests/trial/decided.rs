@@ -131,7 +131,7 @@ fn figures_that_decide_nothing_end_with_their_own_code() -> Done {
     let ended = crate::run::end(&mut command, ["--", "sh", "-c", script]);
     assert_eq!(ended.code, Some(6), "{}{}", ended.out, ended.err);
     assert!(
-        ended.out.starts_with("Not decided: these runs do not show whether 1 of 1 variants differ"),
+        ended.out.starts_with("Not decided: these runs do not show whether X=1 differs from the baseline."),
         "{}",
         ended.out
     );

@@ -10,7 +10,7 @@ use topo::model::Topology;
 
 use super::{Situation, Visible, srun, visible};
 use crate::NodePlaces;
-use crate::node_plan_error::counted;
+use stats::units::counted;
 
 /// A launcher that a whole line can be for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

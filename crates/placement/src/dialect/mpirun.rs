@@ -7,8 +7,8 @@
 use topo::model::Topology;
 
 use super::{Dialect, Saying};
-use crate::node_plan_error::counted;
 use crate::{NodePlaces, Place};
+use stats::units::counted;
 
 pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {
     let host = topology.hostname.as_deref().filter(|host| is_host_name(host)).unwrap_or("localhost");

@@ -5,10 +5,10 @@
 
 use stats::IdSet;
 use stats::id_list::MAX_ID;
+use stats::units::counted;
 use topo::model::Topology;
 
 use super::{Dialect, Saying, Situation};
-use crate::node_plan_error::counted;
 use crate::{MOST_RANKS, NodePlaces, Place, TargetId};
 
 /// Not the CPU binding of an srun line.

@@ -8,8 +8,8 @@ use topo::model::Rung;
 use super::domain::Basis;
 use super::pool::{Pool, PoolCore};
 use super::{Ask, Assignment, Part, Place, Strategy};
-use crate::node_plan_error::counted;
 use crate::{Closeness, Target, TargetId};
+use stats::units::counted;
 
 /// Why a rank has its place.
 pub(super) struct Why<'w> {
@@ -129,7 +129,8 @@ pub(super) fn notes(
     say(gpus > count, &|| {
         let used: Vec<String> =
             places.iter().filter_map(|place| Some(place.target.as_ref()?.index.to_string())).collect();
-        format!("{count} ranks use {count} of {gpus} GPUs: {}", used.join(","))
+        let ranks = if count == 1 { "1 rank uses".to_owned() } else { format!("{count} ranks use") };
+        format!("{ranks} {count} of {gpus} GPUs: {}", used.join(","))
     });
     say(ask.smt && count > pool.cores.len(), &|| {
         format!(
@@ -144,7 +145,7 @@ pub(super) fn notes(
     let shared = of(assignments, |assignment| assignment.shared);
     say(!shared.is_empty(), &|| {
         let pus = pool.cores.iter().map(|core| core.pus.len()).sum::<usize>();
-        format!("{count} ranks and {pus} PUs: ranks {shared} share a PU with another and take turns on it")
+        format!("{count} ranks and {}: ranks {shared} share a PU with another and take turns on it", counted(pus, "PU"))
     });
     let unknown = |place: &&Place| is_gpu(place) && matches!(place.rung, None | Some(Rung::Unknown));
     let lost = ranks(places.iter().filter(unknown).map(|place| place.rank));
@@ -170,7 +171,8 @@ fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
     if ask.cores_per_rank.is_some() || more <= used {
         return None;
     }
-    Some(format!("{} of {all} cores stay idle: --cores-per-rank {each} uses {more}", all - used))
+    let stay = if all - used == 1 { "stays" } else { "stay" };
+    Some(format!("{} of {all} cores {stay} idle: --cores-per-rank {each} uses {more}", all - used))
 }
 
 fn is_gpu(place: &Place) -> bool {

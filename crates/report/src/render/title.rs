@@ -1,5 +1,7 @@
 //! The first lines: which program ran where and when, whether GPUs took part at all, and whether ranks are missing.
 
+use stats::units::counted;
+
 use super::hosts;
 use super::missing;
 use super::page::{Page, Tone};
@@ -35,13 +37,13 @@ fn slower_twins(document: &Document, page: &mut Page) {
         };
         let twins = if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
         let text = format!(
-            "{name}, rank {}, is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s in {}, and so in {} of {} cases; {}.",
+            "{name}, rank {}, is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s in {}, and so in {} of {}; {}.",
             slower.rank,
             slower.bytes_per_s / 1e9,
             slower.twins_bytes_per_s / 1e9,
             slower.case,
             slower.slower_cases,
-            slower.judged_cases,
+            counted(slower.judged_cases as usize, "case"),
             slower.cause
         );
         page.words(Tone::Bad, "SLOWER TWIN: ", &text);

@@ -1,5 +1,7 @@
 //! What a terminal shows of a trial document: the answer, a table of the variants, and what is to be known beside.
 
+use stats::units::counted;
+
 use super::grid::Grid;
 use super::page::{Page, Tone};
 use super::table::Style;
@@ -33,11 +35,12 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
     }
     let host = document.hostname.as_deref().unwrap_or("a machine without a name");
     let (runs, tool) = (document.runs.iter().filter(|run| run.block > 0).count(), &document.tool);
+    let runs = counted(runs, "run");
     page.words(
         Tone::Faint,
         "",
         &format!(
-            "{} {}, {runs} runs on {host} in {:.1} s, seed {}, begun {}",
+            "{} {}, {runs} on {host} in {:.1} s, seed {}, begun {}",
             tool.name, tool.version, document.elapsed_s, document.settings.seed, document.started_at
         ),
     );

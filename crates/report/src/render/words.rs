@@ -4,6 +4,7 @@ use stats::IdSet;
 use stats::compare::Verdict;
 use stats::flag::Flag;
 use stats::stop::StopReason;
+use stats::units::counted;
 
 use crate::case::{Order, Timing};
 use crate::device::{Device, DeviceKind};
@@ -201,7 +202,7 @@ pub(super) fn ids(ids: &IdSet) -> String {
 
 /// `1 block`, `10 blocks`.
 pub(crate) fn count(n: u64, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    counted(n as usize, noun)
 }
 
 #[cfg(test)]

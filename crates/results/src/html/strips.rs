@@ -1,6 +1,7 @@
 //! Every block as a dot, in the order it was measured: drift, two modes and a slow first block are seen here before any test names them.
 
 use report::Document;
+use stats::units::counted;
 
 use crate::figure::Figure;
 
@@ -80,7 +81,7 @@ fn one(name: &str, figure: &Figure, allocations: &[u32], page: &mut Page) {
     );
     page.picture(
         &format!("Blocks of {name}"),
-        &format!("{} blocks, median {words}", figure.blocks.len()),
+        &format!("{}, median {words}", counted(figure.blocks.len(), "block")),
         900.0,
         HEIGHT,
         &svg,

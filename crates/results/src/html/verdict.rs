@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use report::Document;
 use report::document::{Level, PlatformKind, Status};
+use stats::units::counted;
 
 use super::write::{Page, escaped};
 use crate::figure::said;
@@ -50,8 +51,7 @@ fn words(document: &Document) -> (bool, String) {
         *counts.entry(said(row.status)).or_default() += 1;
     }
     let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
-    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let (cases, ranks) = (count(document.cases.len(), "case"), count(document.ranks.len(), "rank"));
+    let (cases, ranks) = (counted(document.cases.len(), "case"), counted(document.ranks.len(), "rank"));
     let figures = format!("{cases} on {ranks}: {}", counts.join(", "));
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
     let slower = document.slower_twins.len();

@@ -22,6 +22,7 @@ use report::imported::{
     ImportedCase, ImportedDocument, ImportedFact, ImportedFile, ImportedStatus, ImportedUnit, NOT_VERIFIED, SCHEMA,
     schema_version,
 };
+use stats::units::counted;
 
 pub use fault::{Fault, Refused};
 
@@ -212,7 +213,6 @@ fn of(case: Case, file: u32) -> ImportedCase {
 
 /// What it comes to: a program's own failure makes it partial, what it waived does not.
 fn conclude(document: &mut ImportedDocument) {
-    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let (measured, waived, failed) = (
         document.count(ImportedStatus::Measured),
         document.count(ImportedStatus::Waived),
@@ -221,15 +221,15 @@ fn conclude(document: &mut ImportedDocument) {
     let version = document.program_version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     let mut first = format!(
         "{} of {}{version}, imported from {}.",
-        count(measured, "figure"),
+        counted(measured, "figure"),
         document.program,
-        count(document.files.len(), "file")
+        counted(document.files.len(), "file")
     );
     if waived > 0 {
-        first += &format!(" {} waived by the program.", count(waived, "test"));
+        first += &format!(" {} waived by the program.", counted(waived, "test"));
     }
     if failed > 0 {
-        first += &format!(" {} FAILED in the program's own words.", count(failed, "test"));
+        first += &format!(" {} FAILED in the program's own words.", counted(failed, "test"));
         document.status = if measured > 0 { Status::Partial } else { Status::Failed };
         let reason = document.cases.iter().find(|case| case.status == ImportedStatus::Failed);
         document.status_reason = reason.and_then(|case| Some(format!("{}: {}", case.id, case.reason.as_ref()?)));

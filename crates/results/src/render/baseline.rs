@@ -2,6 +2,7 @@
 
 use report::render::grid::Grid;
 use report::render::page::{Page, Tone};
+use stats::units::counted;
 
 use crate::baseline::Baseline;
 
@@ -11,7 +12,11 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     page.words(
         Tone::Title,
         "",
-        &format!("Learned {} classes and cases from {} documents", baseline.normals.len(), baseline.documents),
+        &format!(
+            "Learned what is normal for {} of a class from {}",
+            counted(baseline.normals.len(), "case"),
+            counted(baseline.documents as usize, "document")
+        ),
     );
     page.blank();
     let percent = |part: f64| format!("{:.2} %", part * 100.0);

@@ -1,6 +1,7 @@
 //! Step changes for a terminal: what changed when, by how much, and what changed with it.
 
 use report::render::page::{Page, Tone};
+use stats::units::counted;
 
 use super::figures::figure;
 use crate::compare::change;
@@ -17,16 +18,16 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         several => format!("{several} step changes, {slower} of them for the worse"),
     };
     let tone = if slower > 0 { Tone::Bad } else { Tone::Title };
-    page.words(tone, "", &format!("{found} in {} runs, {} series", history.runs, history.series));
+    page.words(tone, "", &format!("{found} in {}, {} series", counted(history.runs as usize, "run"), history.series));
     page.blank();
     for step in &history.steps {
         let tone = if worse(step) { Tone::Warning } else { Tone::Plain };
         let by = change(step.unit, step.after / step.before);
         page.words(tone, &format!("{}  ", step.first_after), &format!("{by}: {}, {}", step.key.case, step.key.place()));
         let levels = format!(
-            "{} over {} runs to {}, then {} over {} ({})",
+            "{} over {} to {}, then {} over {} ({})",
             figure(step.unit, step.before),
-            step.runs_before,
+            counted(step.runs_before as usize, "run"),
             step.last_before,
             figure(step.unit, step.after),
             step.runs_after,
@@ -46,7 +47,10 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         page.words(
             Tone::Faint,
             "",
-            &format!("{} series have fewer than 10 runs and were not searched", history.too_short),
+            &match history.too_short {
+                1 => "1 series has fewer than 10 runs and was not searched".to_owned(),
+                several => format!("{several} series have fewer than 10 runs and were not searched"),
+            },
         );
     }
     page.finish(color)

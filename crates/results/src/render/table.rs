@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use report::render::grid::Grid;
 use report::render::page::{Page, Tone};
+use stats::units::counted;
 
 use super::figures::{change, figure, interval, values, verdict};
 use crate::comparison::{Compared, Comparison, Lacking, RunName};
@@ -44,7 +45,10 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
         page.words(
             Tone::Faint,
             "  ",
-            &format!("{same} cases are the same within the threshold and not listed; --json has them"),
+            &match same {
+                1 => "1 case is the same within the threshold and not listed; --json has it".to_owned(),
+                several => format!("{several} cases are the same within the threshold and not listed; --json has them"),
+            },
         );
     }
     page.blank();
@@ -53,10 +57,10 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
             page.words(Tone::Plain, "note: ", note);
         }
         let text = format!(
-            "a change matters from {:.1} % of a rate and {:.1} % of a small copy's time; intervals are 95 %, tests adjusted for {} cases (Holm)",
+            "a change matters from {:.1} % of a rate and {:.1} % of a small copy's time; intervals are 95 %, tests adjusted for {} (Holm)",
             comparison.bandwidth_threshold * 100.0,
             comparison.latency_threshold * 100.0,
-            comparison.cases.len()
+            counted(comparison.cases.len(), "case")
         );
         page.words(Tone::Faint, "", &text);
     }

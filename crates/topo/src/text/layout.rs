@@ -3,9 +3,7 @@
 use stats::IdSet;
 
 /// `1 package`, `4 packages`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
+pub(crate) use stats::units::counted as count;
 
 /// A set of ids, in taskset's syntax; a set with a constant step as `0-22:2`.
 pub(crate) fn ids(set: &IdSet) -> String {
