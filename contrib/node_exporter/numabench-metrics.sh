@@ -10,4 +10,4 @@ trap 'rm -f "$document"' EXIT
 # Code 3 (some cases were skipped) still has figures.
 numabench pingpong --quiet "$@" --json "$document" >/dev/null || [ $? -eq 3 ]
 # Written whole or not at all, so that a scrape never meets half a file.
-numabench export "$document" --to openmetrics -o "$folder/numabench.prom"
+numabench export "$document" --to openmetrics -o "$folder/numabench.prom" || [ $? -eq 3 ]

@@ -1,7 +1,8 @@
 //! Documents with figures from files and folders, for the commands that read what others wrote.
 //!
-//! A folder stands for the documents in it, in the order of their names; what is in it besides (a log, a comparison) is left out and
-//! said. A file that was named must be a document. Each is taken apart before the next is read: a folder of large ones fits the memory of one.
+//! A folder stands for the documents in it, in the order of their names; what cannot be used (a comparison, a run still under way, a damaged file) is left
+//! out and said, so that one file does not stop a folder of a year. A file that was named must be a document that can be used. Each is taken apart
+//! before the next is read: a folder of large ones fits the memory of one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use results::kept::Kept;
 use crate::fault::Fault;
 use crate::terminal;
 
-/// Reads each document of these files and folders, keeps of its blocks what `B` is, and of it what `take` makes of it.
+/// Reads each document of these files and folders, keeps of its blocks what `B` is, and of it what `take` makes of it. What `take` has against one is
+/// said with the file's name.
 pub fn each<B: OfBlock, T>(
     paths: &[PathBuf],
     mut take: impl FnMut(&str, Kept<B>) -> Result<T, anyhow::Error>,
@@ -22,29 +24,38 @@ pub fn each<B: OfBlock, T>(
     let mut taken = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            taken.push(take(&path.display().to_string(), read_kept(path)?).map_err(Fault::usage)?);
+            let name = path.display().to_string();
+            let refused = |error| Fault::usage(anyhow!("{name}: {error}"));
+            taken.push(take(&name, read_kept(path)?).map_err(refused)?);
             continue;
         }
-        let before = taken.len();
+        let (before, mut left_out) = (taken.len(), 0);
         for file in in_folder(path)? {
             let name = file.display().to_string();
-            match Kept::from_json(&bytes(&file)?) {
-                Ok(document) => taken.push(take(&name, document).map_err(Fault::usage)?),
-                Err(ReadError::NotADocument { .. }) => {
-                    terminal::say(&format!("note: {name} is left out: it is not a result document"));
+            match in_a_folder(&file).and_then(|document| take(&name, document)) {
+                Ok(one) => taken.push(one),
+                Err(error) => {
+                    terminal::say(&format!("note: {name} is left out: {error}"));
+                    left_out += 1;
                 }
-                Err(error) => return Err(refused(&file, error)),
             }
         }
         if taken.len() == before {
-            let text = format!(
-                "{} holds no result document: give a folder of files that `numabench pingpong --json` wrote",
-                path.display()
-            );
+            let what = if left_out == 0 { "holds no result document" } else { "holds no document that can be used" };
+            let text =
+                format!("{} {what}: give a folder of files that `numabench pingpong --json` wrote", path.display());
             return Err(Fault::usage(anyhow!(text)));
         }
     }
     Ok(taken)
+}
+
+/// Reads a document that nobody named: what is no document is foreign there, and no mistake.
+fn in_a_folder<B: OfBlock>(file: &Path) -> Result<Kept<B>, anyhow::Error> {
+    match Kept::from_json(&topo::read_input(file, MOST_BYTES)?) {
+        Err(ReadError::NotADocument { .. }) => Err(anyhow!("it is not a result document")),
+        read => Ok(read?),
+    }
 }
 
 /// The same of result documents alone.
@@ -56,7 +67,7 @@ pub fn each_result<B: OfBlock, T>(
         Kept::Result(document) => take(name, *document),
         other => {
             let kind = other.kind().name();
-            Err(anyhow!("{name} is a document of kind {kind}: give documents that `numabench pingpong --json` wrote"))
+            Err(anyhow!("it is a document of kind {kind}: give documents that `numabench pingpong --json` wrote"))
         }
     })
 }

@@ -9,6 +9,7 @@ use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 use crate::conditions::Condition;
 use crate::export::{Point, Points, Value};
 use crate::figure::{Figure, Key, Unit};
+use crate::incomplete::Incomplete;
 use crate::run::{NoRun, Run};
 
 /// A document as comparisons see it.
@@ -17,7 +18,7 @@ use crate::run::{NoRun, Run};
 /// [`NoRun`]: it has no case.
 pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
     if document.cases.is_empty() {
-        return Err(NoRun::Empty { name: name.to_owned() });
+        return Err(NoRun::Empty);
     }
     let condition =
         |fact: &str, value: &str, essential| Condition { fact: fact.to_owned(), value: value.to_owned(), essential };
@@ -81,7 +82,7 @@ pub fn points(document: &ImportedDocument) -> Points {
         program: format!("{}{version}", document.program),
         started_at: document.started_at.clone(),
         host: document.host.clone().unwrap_or_default(),
-        complete: document.status == report::document::Status::Complete,
+        incomplete: Incomplete::of_imported(document),
         points: document.cases.iter().map(point).collect(),
     }
 }

@@ -7,6 +7,7 @@ use report::result::BlockSample;
 use report::{Document, ImportedDocument, MpiDocument, TrialDocument, schema_of};
 
 use crate::export::{self, Form};
+use crate::incomplete::Incomplete;
 use crate::run::{NoRun, Run};
 use crate::{imported, mpi, trial};
 
@@ -73,6 +74,16 @@ impl<B> Kept<B> {
             Self::Trial(_) => Kind::Trial,
             Self::Mpi(_) => Kind::Mpi,
             Self::Imported(_) => Kind::Imported,
+        }
+    }
+
+    /// How its run ended, where that is not complete.
+    pub fn incomplete(&self) -> Option<Incomplete> {
+        match self {
+            Self::Result(document) => Incomplete::of_result(document),
+            Self::Trial(document) => Incomplete::of_trial(document),
+            Self::Mpi(document) => Incomplete::of_mpi(document),
+            Self::Imported(document) => Incomplete::of_imported(document),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it;
 //! * `history` step changes over many documents; `html` a report for people who were not there;
 //! * `trial` trial documents as runs to compare, and in the same forms; `mpi` and `imported` documents of `numabench mpi` and `import`;
+//! * `incomplete` how the run of a document ended that is not complete, and how much of it has a figure;
 //! * `kept` a document of any kind that holds figures; `import` the outputs of other programs as documents;
 //! * `schema` the JSON Schemas of the documents made here.
 //!
@@ -22,6 +23,7 @@ pub mod history;
 pub mod html;
 pub mod import;
 pub mod imported;
+pub mod incomplete;
 pub mod judge;
 pub mod kept;
 pub mod mpi;

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use report::MpiDocument;
-use report::document::Status;
 use report::mpi::{MpiCase, MpiPair, MpiRank};
 
 use crate::conditions::Condition;
 use crate::export::{Point, Points, Value};
 use crate::figure::{Figure, Key, Unit};
-use crate::run::{NoRun, Run};
+use crate::incomplete::Incomplete;
+use crate::run::{NoRun, Run, ended};
 
 /// The path on which GPUs have no part.
 const HOST: &str = "host";
@@ -23,12 +23,10 @@ const HOST: &str = "host";
 /// # Errors
 /// [`NoRun`]: it is under way, or has no case.
 pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
-    if document.status == Status::Running {
-        return Err(NoRun::Unfinished { name: name.to_owned() });
-    }
+    ended(document.status)?;
     let cases = || document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
     if cases().next().is_none() {
-        return Err(NoRun::Empty { name: name.to_owned() });
+        return Err(NoRun::Empty);
     }
     let ranks = Ranks::of(document);
     let mut figures = BTreeMap::new();
@@ -87,7 +85,7 @@ pub fn points(document: &MpiDocument) -> Points {
         program: document.mpi.library.clone().unwrap_or_default(),
         started_at: document.started_at.clone(),
         host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
-        complete: document.status == Status::Complete,
+        incomplete: Incomplete::of_mpi(document),
         points: document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| point(pair, case))).collect(),
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use report::Document;
 use report::block::BlockTime;
 use report::device::name_on_node;
+use report::document::Status;
 
 use crate::conditions::{Condition, conditions};
 use crate::figure::{Figure, Key};
@@ -27,21 +28,23 @@ pub struct Run {
     pub figures: BTreeMap<Key, Result<Figure, String>>,
 }
 
-/// A document that cannot be compared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// A document that cannot be compared, learned from or put in a series. Who knows its file says which one it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRun {
     /// It was still under way.
-    #[error("{name}: the run was still under way, or was killed: compare it once it is complete")]
-    Unfinished {
-        /// The file.
-        name: String,
-    },
+    #[error("the run was still under way, or was killed: give the document of a run that has ended")]
+    Unfinished,
     /// It has no case.
-    #[error("{name}: the document has no cases: give one of a run that measured something")]
-    Empty {
-        /// The file.
-        name: String,
-    },
+    #[error("the document has no cases: give one of a run that measured something")]
+    Empty,
+}
+
+/// Whether a run has ended, well or not: figures of one that goes on are not its last word.
+///
+/// # Errors
+/// [`NoRun::Unfinished`].
+pub fn ended(status: Status) -> Result<(), NoRun> {
+    if status == Status::Running { Err(NoRun::Unfinished) } else { Ok(()) }
 }
 
 impl Run {
@@ -53,11 +56,9 @@ impl Run {
     where
         for<'b> BlockTime: From<&'b B>,
     {
-        if document.status == report::document::Status::Running {
-            return Err(NoRun::Unfinished { name: name.to_owned() });
-        }
+        ended(document.status)?;
         if document.cases.is_empty() {
-            return Err(NoRun::Empty { name: name.to_owned() });
+            return Err(NoRun::Empty);
         }
         let ranks: BTreeMap<u32, _> = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
         let several = document.nodes.len() > 1;

@@ -4,23 +4,20 @@
 //! they ran the same program; everything else that differs is named.
 
 use report::TrialDocument;
-use report::document::Status;
 use report::trial::{TrialOutcome, TrialRow};
 
 use crate::conditions::Condition;
 use crate::figure::{Figure, Key, Unit};
-use crate::run::{NoRun, Run};
+use crate::run::{NoRun, Run, ended};
 
 /// A trial as comparisons see it.
 ///
 /// # Errors
 /// [`NoRun`]: it is under way, or nothing in it counts.
 pub fn run(name: &str, document: &TrialDocument) -> Result<Run, NoRun> {
-    if document.status == Status::Running {
-        return Err(NoRun::Unfinished { name: name.to_owned() });
-    }
+    ended(document.status)?;
     if document.rows.is_empty() {
-        return Err(NoRun::Empty { name: name.to_owned() });
+        return Err(NoRun::Empty);
     }
     let host = document.hostname.clone().unwrap_or_default();
     let condition = |fact: &str, value: String, essential| Condition { fact: fact.to_owned(), value, essential };

@@ -2,6 +2,7 @@
 
 use report::sink::Sink;
 use results::baseline::{Value, learn, values};
+use results::run::ended;
 
 use crate::args::baseline::Baseline;
 use crate::documents;
@@ -12,7 +13,10 @@ use crate::terminal;
 /// Runs the command.
 pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let sink = Sink::open(&args.output).map_err(Fault::usage)?;
-    let taken = documents::each_result(&args.results, |_, document| Ok(values(&document)))?;
+    let taken = documents::each_result(&args.results, |_, document| {
+        ended(document.status)?;
+        Ok(values(&document))
+    })?;
     let tool = crate::version::tool();
     let values: Vec<Value> = taken.iter().flatten().cloned().collect();
     let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;

@@ -19,7 +19,7 @@
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
-//! * `results`    comparisons and exports of documents;
+//! * `results`    comparisons and exports of documents; `unfinished` those of runs that did not end well;
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
 //! * `engines`    copy engines and a kernel, one of them and both in one run;
 //! * `peer`       copies and loads between GPUs, and within one;
@@ -70,3 +70,4 @@ mod results;
 mod run;
 mod signals;
 mod simulated;
+mod unfinished;

@@ -1,5 +1,6 @@
 //! JUnit XML, as Jenkins, GitLab and GitHub's reporters read it: a suite a case, a test a place. A place without figures fails or is
-//! skipped with its reason; figures are the test's output.
+//! skipped with its reason; figures are the test's output. A run that is not complete is a test of its own that ends with an error: what a killed run
+//! did not come to has no test that could fail.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,9 @@ use report::result::RankResult;
 use report::row::{Row, RowStatus};
 
 use super::name::Names;
+use super::words::word;
 use crate::figure::said;
+use crate::incomplete::Incomplete;
 
 pub(super) fn junit<B>(document: &Document<B>) -> String {
     let names = Names::of(document);
@@ -24,6 +27,10 @@ pub(super) fn junit<B>(document: &Document<B>) -> String {
     }
     let mut suites = String::new();
     let mut all = Counts::default();
+    if let Some(incomplete) = Incomplete::of_result(document) {
+        all = Counts { tests: 1, errors: 1, ..Counts::default() };
+        suites += &suite(document, RUN, &all, document.elapsed_s, &run(&incomplete, document.elapsed_s));
+    }
     for case in &document.cases {
         let mut counts = Counts::default();
         let mut tests = String::new();
@@ -33,7 +40,8 @@ pub(super) fn junit<B>(document: &Document<B>) -> String {
                 tests += &test(case, &names.name(row), row, result);
             }
         }
-        suites += &suite(document, case, &counts, &tests);
+        let took = case.ranks.iter().map(seconds).fold(0.0, f64::max);
+        suites += &suite(document, &case.id, &counts, took, &tests);
         all.tests += counts.tests;
         all.failures += counts.failures;
         all.errors += counts.errors;
@@ -65,15 +73,25 @@ impl Counts {
     }
 }
 
-fn suite<B>(document: &Document<B>, case: &Case<B>, counts: &Counts, tests: &str) -> String {
+/// The name of the run as a test.
+const RUN: &str = "run";
+
+/// The run as a test that ends with an error.
+pub(super) fn run(incomplete: &Incomplete, elapsed_s: f64) -> String {
+    let (message, status) = (escaped(&incomplete.to_string()), word(&incomplete.status));
+    format!(
+        "    <testcase classname=\"{RUN}\" name=\"{RUN}\" time=\"{elapsed_s:.6}\">\n      <error message=\"{message}\" type=\"{status}\"/>\n    </testcase>\n"
+    )
+}
+
+fn suite<B>(document: &Document<B>, name: &str, counts: &Counts, took_s: f64, tests: &str) -> String {
     // RFC 3339 less its fraction and zone: the schemas want xs:dateTime without them.
     let started = document.started_at.split(['.', 'Z']).next().unwrap_or_default();
     let Counts { tests: count, failures, errors, skipped } = counts;
-    let (name, host) = (escaped(&case.id), escaped(&document.environment.hostname));
+    let (name, host) = (escaped(name), escaped(&document.environment.hostname));
     format!(
-        "  <testsuite name=\"{name}\" hostname=\"{host}\" timestamp=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{:.6}\">\n{tests}  </testsuite>\n",
-        escaped(started),
-        case.ranks.iter().map(seconds).fold(0.0, f64::max)
+        "  <testsuite name=\"{name}\" hostname=\"{host}\" timestamp=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{took_s:.6}\">\n{tests}  </testsuite>\n",
+        escaped(started)
     )
 }
 

@@ -10,6 +10,7 @@ use super::bmf::Metric;
 use super::gha::Benchmark;
 use super::openmetrics::label;
 use super::{Form, csv, influx, junit};
+use crate::incomplete::Incomplete;
 
 /// The figures of a document.
 #[derive(Clone, Debug)]
@@ -24,8 +25,8 @@ pub struct Points {
     pub started_at: String,
     /// The host; empty where it is not known.
     pub host: String,
-    /// Whether everything planned was measured.
-    pub complete: bool,
+    /// How the run ended, where that is not complete.
+    pub incomplete: Option<Incomplete>,
     /// The figures.
     pub points: Vec<Point>,
 }
@@ -167,7 +168,7 @@ impl Points {
         };
         let began = unix_ns(&self.started_at).map(|ns| ns as f64 / 1e9);
         single(&format!("numabench_{kind}_started_seconds"), "seconds", "When the run began, Unix time", began);
-        let complete = Some(f64::from(u8::from(self.complete)));
+        let complete = Some(f64::from(u8::from(self.incomplete.is_none())));
         single(&format!("numabench_{kind}_complete"), "", "1 where every case was measured", complete);
         text + "# EOF\n"
     }
@@ -198,15 +199,17 @@ impl Points {
         let count = |wanted: fn(&&Point) -> bool| self.points.iter().filter(wanted).count();
         let failures = count(|point| point.reason.is_some() && point.is_fault);
         let skipped = count(|point| point.reason.is_some() && !point.is_fault);
-        let tests = self.points.len();
+        let run = self.incomplete.as_ref().map(|incomplete| junit::run(incomplete, 0.0));
+        let (tests, errors) = (self.points.len() + run.iter().len(), run.iter().len());
         let mut text = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"numabench {kind}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n  \
-             <testsuite name=\"{}\" hostname=\"{}\" timestamp=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"numabench {kind}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">\n  \
+             <testsuite name=\"{}\" hostname=\"{}\" timestamp=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">\n",
             escaped(&self.program),
             escaped(&self.host),
             escaped(self.started_at.split(['.', 'Z']).next().unwrap_or_default()),
             kind = self.kind,
         );
+        text += &run.unwrap_or_default();
         for point in &self.points {
             let reason = point.reason.as_deref().map(escaped);
             let body = match reason {

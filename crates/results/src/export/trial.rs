@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use report::TrialDocument;
 use report::render::{JsonError, json_value};
 use report::trial::TrialRow;
+use stats::units::counted;
 
 use super::bmf::Metric;
 use super::gha::Benchmark;
 use super::openmetrics::label;
 use super::{Form, csv, influx, junit};
+use crate::incomplete::Incomplete;
 
 /// A trial in one of the forms.
 ///
@@ -67,7 +69,7 @@ fn entry<'r>(row: &'r TrialRow, value: f64, host: &str, started_at: &str) -> Ben
         unit: row.unit.as_deref().unwrap_or_default(),
         value,
         range: row.median_low.zip(row.median_high).map(half),
-        extra: format!("{} runs on {host}, {started_at}", row.counted),
+        extra: format!("{} on {host}, {started_at}", counted(row.counted as usize, "run")),
     }
 }
 
@@ -111,19 +113,21 @@ fn tests(document: &TrialDocument) -> Vec<String> {
     let metric = document.settings.metrics.first().map_or("", |metric| metric.name.as_str());
     let rows: Vec<&TrialRow> = document.rows.iter().filter(|row| row.metric == metric).collect();
     let is_bad = |row: &&&TrialRow| row.misplaced + row.failed > 0;
+    let run = Incomplete::of_trial(document).map(|incomplete| junit::run(&incomplete, document.elapsed_s));
     let head = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"numabench trial\" tests=\"{}\" failures=\"{}\">\n",
-        rows.len(),
-        rows.iter().filter(is_bad).count()
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"numabench trial\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n",
+        rows.len() + run.iter().len(),
+        rows.iter().filter(is_bad).count(),
+        run.iter().len()
     );
     let case = |row: &&TrialRow| {
         let name = junit::escaped(&row.variant);
         if is_bad(&row) {
-            let why = format!("{} runs misplaced, {} without a figure", row.misplaced, row.failed);
+            let why = format!("{} misplaced, {} without a figure", counted(row.misplaced as usize, "run"), row.failed);
             format!("  <testcase name=\"{name}\"><failure message=\"{why}\"/></testcase>\n")
         } else {
             format!("  <testcase name=\"{name}\"/>\n")
         }
     };
-    [head].into_iter().chain(rows.iter().map(case)).chain(["</testsuite>\n".to_owned()]).collect()
+    [head].into_iter().chain(run).chain(rows.iter().map(case)).chain(["</testsuite>\n".to_owned()]).collect()
 }

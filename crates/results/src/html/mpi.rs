@@ -7,6 +7,7 @@ use report::mpi::{MpiCase, MpiPair, MpiPlaced};
 use super::several;
 use super::write::{Page, escaped};
 use super::{begin, end};
+use crate::incomplete::Incomplete;
 use crate::mpi::{id, run};
 
 /// Rows of a table at most; the rest is in the document.
@@ -43,8 +44,8 @@ fn one(document: &MpiDocument, page: &mut Page) {
         };
         page.raw(&format!("<p{class}>{}</p>\n", escaped(line)));
     }
-    if let Some(reason) = &document.status_reason {
-        page.element("p", &format!("Not complete: {reason}."));
+    if let Some(incomplete) = Incomplete::of_mpi(document) {
+        page.element("p", &format!("Not complete: {incomplete}."));
     }
     if let Some(simulated) = &document.simulated {
         page.element(

@@ -6,6 +6,7 @@ use stats::IdSet;
 
 use super::write::{Page, escaped};
 use super::{begin, end};
+use crate::incomplete::Incomplete;
 
 /// The report of these trials, in the order given; `names` are their files.
 pub fn trials(trials: &[(String, TrialDocument)]) -> String {
@@ -32,6 +33,9 @@ fn one(document: &TrialDocument, page: &mut Page) {
     for (at, line) in document.verdict.iter().enumerate() {
         let class = if at == 0 { " class=\"verdict\"" } else { "" };
         page.raw(&format!("<p{class}>{}</p>\n", escaped(line)));
+    }
+    if let Some(incomplete) = Incomplete::of_trial(document) {
+        page.raw(&format!("<p class=\"verdict finding\">Not complete: {}.</p>\n", escaped(&incomplete.to_string())));
     }
     let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.5}"));

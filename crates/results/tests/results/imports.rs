@@ -25,7 +25,8 @@ fn about() -> About {
     }
 }
 
-fn imported(program: Program, names: &[&str]) -> Result<ImportedDocument, Box<dyn std::error::Error>> {
+/// What these outputs come to.
+pub fn imported(program: Program, names: &[&str]) -> Result<ImportedDocument, Box<dyn std::error::Error>> {
     let outputs = names.iter().map(|name| output(name)).collect::<Result<Vec<_>, _>>()?;
     import(program, &outputs, about()).map_err(|(name, fault)| format!("{name}: {fault}").into())
 }

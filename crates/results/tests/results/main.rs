@@ -4,6 +4,7 @@
 //! * `consumers` what is exported, read by those that it is for;
 //! * `fleet` the gate on a simulated fleet;
 //! * `old` documents of every schema version; `html` the report; `imports` outputs of other programs as documents; `exchanges` documents of `numabench mpi`;
+//! * `incomplete` what is exported of runs that did not end well;
 //! * `compared` verdicts, what is missing, what is refused, what differs.
 
 mod compared;
@@ -12,5 +13,6 @@ mod exchanges;
 mod fleet;
 mod html;
 mod imports;
+mod incomplete;
 mod made;
 mod old;
