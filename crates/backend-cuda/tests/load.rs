@@ -238,6 +238,7 @@ fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
                 "a chain of loads between devices is followed to where it leads, and held until the release",
             ],
         ),
+        ("kernels answers-stop", &["a device that answers gives every question back, and the last one at its end"]),
         (
             "corrupt 20+ 0",
             &[
@@ -275,6 +276,7 @@ fn what_never_queues_needs_no_stream_and_no_event() {
         "a kernel copies the bytes that were asked for",
         "a chain of loads is followed to where it leads",
         "a chain goes from device to device",
+        "a device that answers gives every question back",
         "a copy within a device's own memory is direct",
     ];
     let buffers = [

@@ -119,11 +119,8 @@ fn a_folder_is_read_past_what_cannot_be_used_and_each_is_named_with_its_reason()
         assert!(!ended.err.contains("a-good.json is left out"), "{}", ended.err);
     }
     let found = run(&["history", &runs]);
-    assert!(
-        found.out.starts_with("No step change in 1 run, 0 series\n1 series has fewer than 10 runs"),
-        "{}",
-        found.out
-    );
+    assert!(found.out.starts_with("No step change in 1 run, 0 series\n"), "{}", found.out);
+    assert!(found.out.contains("\n1 series has fewer than 10 runs"), "{}", found.out);
     Ok(())
 }
 

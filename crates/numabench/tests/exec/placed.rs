@@ -59,7 +59,8 @@ fn cores_are_kept_free_counted_and_left_alone_as_asked() -> Done {
     assert_eq!(one.len(), 1);
     let kept: stats::IdSet = affinity(&["--keep-cpus"]).parse()?;
     assert_eq!(kept, all.iter().copied().collect());
-    run(&["exec", "--cores-per-rank", "100000", "--", "true"]).refused(2, &["100000 cores"]);
+    run(&["exec", "--cores-per-rank", "8192", "--", "true"]).refused(2, &["8192 cores"]);
+    run(&["exec", "--cores-per-rank", "100000", "--", "true"]).refused(2, &["from 1 to 8192"]);
     run(&["exec", "--keep-cpus", "--smt", "--", "true"]).refused(2, &["cannot be used with"]);
     Ok(())
 }
