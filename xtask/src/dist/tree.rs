@@ -51,7 +51,7 @@ pub fn laid_out(
         put(&folders.root.join(name), &doc.join(name))?;
     }
     for page in files(&folders.root.join("docs"))? {
-        put(&page, &doc.join("docs").join(page.file_name().unwrap_or_default()))?;
+        put(&page, &doc.join(page.strip_prefix(&folders.root)?))?;
     }
     put(&folders.root.join("packaging/RELEASE.md"), &tree.join("README.md"))?;
     let inside = packages::all(&folders.root, &arch.target())?;

@@ -15,7 +15,7 @@ use crate::matrix::{Compares, Matrix};
 use crate::settings::Direction;
 
 /// Copies that the host times are compared with those that a device times from this time of a copy on, nanoseconds. The host's time has its call and
-/// its wait in it, 13 µs for two copies of 4 B on an H200 (METHOD, "Seen beside other tools"): 1.3 % of this, where a loss is 5 %.
+/// its wait in it, 13 µs for two copies of 4 B on an H200 (docs/measurements/one-gpu-beside-nvbandwidth.md): 1.3 % of this, where a loss is 5 %.
 const LONG_ENOUGH: f64 = 500e3;
 
 /// One pair of a row.
