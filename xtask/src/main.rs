@@ -33,7 +33,11 @@ const COMMANDS: &[Command] = &[
     ("setup", "install what building and testing need, where it is missing [--build-only]", setup::run),
     ("demo", "setup, a release build, then `topo` and `pingpong` on this machine", demo::run),
     ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
-    ("tidy", "check what no compiler checks: dependency directions, module docs, unsafe, the schema", tidy::run),
+    (
+        "tidy",
+        "check what no compiler checks: dependency directions, module docs, unsafe, the schema [--figures: sizes and counts]",
+        tidy::run,
+    ),
     ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
     ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
     ("kernels", "assemble and compile the GPU kernels for every architecture; needs no GPU", kernels::run),

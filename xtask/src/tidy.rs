@@ -5,29 +5,37 @@
 
 mod circles;
 mod dependencies;
+mod figures;
 mod finding;
+mod names;
 mod rust_code;
 mod schema;
+mod sentences;
 mod source;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// Runs the command; it takes no argument.
+/// Runs the command: the checks, or with `--figures` the sizes and counts and no check.
 ///
 /// # Errors
 /// A check found something (all of it is printed before), or the tree cannot be read.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}", args.join(" "));
+    let figures = args == ["--figures"];
+    if !args.is_empty() && !figures {
+        bail!("takes --figures or nothing, but was given {:?}", args.join(" "));
     }
     let files = rust_files(root)?;
+    if figures {
+        let texts = files.into_iter().map(|file| Ok((file.clone(), read(root, &file)?))).collect::<Result<Vec<_>>>()?;
+        print!("{}", figures::table(root, &texts));
+        return Ok(());
+    }
     let mut findings = dependencies::check(root)?;
     let mut texts = Vec::new();
     for file in &files {
-        let path = root.join(file);
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = read(root, file)?;
         findings.extend(source::check(file, &text));
         texts.push((file.clone(), text));
     }
@@ -43,6 +51,11 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         }
         count => bail!("{count} finding(s), listed above"),
     }
+}
+
+fn read(root: &Path, file: &Path) -> Result<String> {
+    let path = root.join(file);
+    std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Every Rust file of ours, relative to `root`, sorted.

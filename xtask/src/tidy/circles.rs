@@ -19,14 +19,8 @@ type Files = BTreeMap<Module, String>;
 
 /// What is wrong with the files' uses of each other; `files` are a tree's Rust files with their text.
 pub fn check(files: &[(PathBuf, String)]) -> Vec<Finding> {
-    let mut crates: BTreeMap<PathBuf, Files> = BTreeMap::new();
-    for (file, text) in files {
-        if let Some((source, module)) = module_of(file) {
-            crates.entry(source).or_default().insert(module, without_tests(text));
-        }
-    }
     let mut findings = Vec::new();
-    for (source, files) in &crates {
+    for (source, files) in &by_crate(files) {
         for circle in circles(&uses(files)) {
             let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
             let what = format!("a circle of files that use each other: {}", names.join(", "));
@@ -35,6 +29,45 @@ pub fn check(files: &[(PathBuf, String)]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The circles of folders: where files of one folder use those of its neighbour and are used by them, though no two files use each other.
+pub fn folders(files: &[(PathBuf, String)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (source, files) in &by_crate(files) {
+        let uses = uses(files);
+        let edges: Vec<(Module, Module)> =
+            uses.iter().flat_map(|(from, to)| to.iter().map(|to| where_they_part(from, to))).collect();
+        let mut between: BTreeMap<&Module, BTreeSet<&Module>> = BTreeMap::new();
+        for (from, to) in &edges {
+            between.entry(from).or_default().insert(to);
+        }
+        for circle in circles(&between) {
+            let is_folder =
+                |module: &Module| files.keys().any(|file| file.len() > module.len() && file.starts_with(module));
+            if circle.iter().any(|module| is_folder(module)) {
+                let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
+                found.push(format!("{}: {}", source.display(), names.join(", ")));
+            }
+        }
+    }
+    found
+}
+
+/// The first folders or files in which two modules differ: `a/b/c` and `a/d/e` part as `a/b` and `a/d`.
+fn where_they_part(one: &Module, other: &Module) -> (Module, Module) {
+    let shared = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    (one[..=shared].to_vec(), other[..=shared].to_vec())
+}
+
+fn by_crate(files: &[(PathBuf, String)]) -> BTreeMap<PathBuf, Files> {
+    let mut crates: BTreeMap<PathBuf, Files> = BTreeMap::new();
+    for (file, text) in files {
+        if let Some((source, module)) = module_of(file) {
+            crates.entry(source).or_default().insert(module, without_tests(text));
+        }
+    }
+    crates
 }
 
 /// The `src` folder of a file's crate and its module there; `None` for a file of tests.
@@ -50,7 +83,7 @@ fn module_of(file: &Path) -> Option<(PathBuf, Module)> {
 }
 
 /// The code down to where an inline module of tests begins, which is the end of a file.
-fn without_tests(text: &str) -> String {
+pub fn without_tests(text: &str) -> String {
     let code = code_only(text);
     let end = code.match_indices("#[cfg(test)]").map(|(at, _)| at).find(|at| {
         let after = code[at + "#[cfg(test)]".len()..].trim_start();
@@ -221,6 +254,22 @@ mod tests {
         ];
         assert_eq!(found(&files).len(), 1);
         assert_eq!(found(&files[..2]), [""; 0]);
+    }
+
+    #[test]
+    fn two_folders_that_use_each_other_are_a_circle_though_no_two_files_are() {
+        let files = [
+            ("crates/k/src/a.rs", "mod one; mod two;"),
+            ("crates/k/src/b.rs", "mod one; mod two;"),
+            ("crates/k/src/a/one.rs", "use crate::b::one::B;"),
+            ("crates/k/src/a/two.rs", ""),
+            ("crates/k/src/b/one.rs", ""),
+            ("crates/k/src/b/two.rs", "use crate::a::two::A;"),
+        ]
+        .map(|(file, text)| (PathBuf::from(file), text.to_owned()));
+        assert_eq!(check(&files).len(), 0);
+        assert_eq!(folders(&files), ["crates/k/src: a, b"]);
+        assert_eq!(folders(&files[..5]), [""; 0]);
     }
 
     #[test]

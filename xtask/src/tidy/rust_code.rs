@@ -3,6 +3,14 @@
 //! Enough of Rust's lexical grammar to look for a word without finding it in a comment or a string; no parser, because the
 //! checks need words only (Rust Reference, "Tokens" and "Comments").
 
+use std::path::Path;
+
+/// Whether a file is built for tests only.
+pub fn is_of_tests(file: &Path) -> bool {
+    let mut names = file.iter().filter_map(|name| name.to_str()).skip(1);
+    names.any(|name| matches!(name, "tests" | "benches" | "tests.rs")) || file.starts_with("tests")
+}
+
 /// `text` with every comment, string and character literal replaced by spaces; lines stay lines.
 pub fn code_only(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
