@@ -1,8 +1,8 @@
 //! Why nothing can be said of a placement.
 
+use launchers::line::LineError;
 use topo::running::NoProcess;
 
-use crate::launch_line::LineError;
 use crate::machine::MachineError;
 use crate::rendezvous::RendezvousError;
 

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 
+use launchers::{Dialect, Situation, say};
 use placement::judge::{Finding, Judgement, Kind, Observed, Placed, Pool, judge};
-use placement::{Ask, Dialect, GpuChoice, NodePlaces, Situation, Strategy, Target, TargetId, recommend, say};
+use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
 use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use launchers::line;
 use ranks::{Launch, Launcher};
 use stats::IdSet;
 use topo::gpu_users::{GpuUsers, gpu_users};
@@ -10,7 +11,6 @@ use topo::running::{NoProcess, having_open};
 
 use crate::error::CheckError;
 use crate::key::key;
-use crate::launch_line;
 use crate::machine::Machine;
 use crate::rendezvous::{First, Place, missing};
 use crate::seen::Seen;
@@ -50,12 +50,13 @@ impl Group {
     /// # Errors
     /// [`CheckError::Line`].
     pub fn of_line(line: &str, machine: &Machine) -> Result<Self, CheckError> {
-        let launched = launch_line::read(line, machine.judged_by())?;
-        let count = launched.ranks.len();
+        let launched = line::read(line, machine.judged_by())?;
+        let seen: Vec<Seen> = launched.ranks.into_iter().map(|rank| Seen::of_line(rank, machine.judged_by())).collect();
+        let count = seen.len();
         let of_node = launched.of.map(|of| format!(": those of one node ({of})")).unwrap_or_default();
         let words =
             format!("{count} {} of the line, which is not run{of_node}", if count == 1 { "rank" } else { "ranks" });
-        Ok(Self { notes: launched.notes, ..Self::whole(launched.ranks, Some(launched.launcher), words) })
+        Ok(Self { notes: launched.notes, ..Self::whole(seen, Some(launched.launcher), words) })
     }
 
     /// Running processes that were named, looked at from outside.

@@ -9,7 +9,6 @@
 //! * `asked` whom to look at;
 //! * `machine` what is read, and which machine it is judged by;
 //! * `seen` what one rank or process says of itself, as it travels;
-//! * `launch_line` the ranks of a line that was pasted and not run;
 //! * `key` what the ranks of a node have in common, `rendezvous` how they find one another there, without MPI;
 //! * `group` those that are judged together, by one of these ways;
 //! * `node` what is said of them;
@@ -26,7 +25,6 @@ mod error;
 mod fix;
 mod group;
 mod key;
-pub mod launch_line;
 pub mod machine;
 mod node;
 pub mod rendezvous;

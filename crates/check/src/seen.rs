@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use placement::Situation;
+use launchers::Situation;
+use launchers::line::LineRank;
 use placement::judge::{Observed, Pool};
 use placement::nic;
 use ranks::{Launch, Launcher};
@@ -10,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
 use topo::gpu_users::GpuUsers;
 use topo::model::Source;
-use topo::process::PolicyMode;
-use topo::running::{NoProcess, Running, Threads, UsableGpus, Who, environment, running, threads};
-use topo::{Topology, ancestor};
+use topo::process::{MemoryPolicy, PolicyMode};
+use topo::running::{NoProcess, Pages, Running, Threads, UsableGpus, Who, environment, running, threads};
+use topo::{Cgroup, Topology, ancestor};
 
 use crate::machine::Machine;
 
@@ -75,6 +76,36 @@ impl Seen {
             omp_threads: omp_threads(&variables),
             nic_variables: nic::of_adapters(variables),
         })
+    }
+
+    /// A rank of a line that is not run.
+    pub fn of_line(rank: LineRank, topology: &Topology) -> Self {
+        let not_run = || Some("it is not running".to_owned());
+        let (mode, nodes) = rank.policy;
+        let policy =
+            MemoryPolicy { mode: Some(mode), nodes, flags: None, source: LAUNCH_LINE.to_owned(), reason: None };
+        let cgroup =
+            Cgroup { pus: None, nodes: None, source: None, reason: not_run(), memory_bytes: None, memory_source: None };
+        let running = Running {
+            pid: u32::try_from(rank.rank).unwrap_or_default(),
+            program: None,
+            first_thread_pus: Some(rank.pus.clone()),
+            pus: Some(rank.pus),
+            memory_nodes: None,
+            policy,
+            cgroup,
+            pages: Pages { nodes: None, reason: not_run() },
+            gpus: rank.gpus,
+        };
+        Self {
+            rank: Some(rank.rank),
+            running,
+            pool_pus: of_cpuset(topology),
+            pool_gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
+            threads: Threads::default(),
+            nic_variables: BTreeMap::new(),
+            omp_threads: None,
+        }
     }
 
     /// How much of its memory is on none of these nodes, from 0 to 1; `None` where it is not known, or there is none.

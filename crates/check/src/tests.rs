@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use placement::Situation;
+use launchers::Situation;
 use placement::judge::{Kind, Placed, judge};
 use placement::nic::NearNic;
 use ranks::Launcher;

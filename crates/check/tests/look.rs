@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use check::launch_line::LineError;
 use check::machine::MachineError;
 use check::{Asked, CheckError, Looked, Whom, look};
+use launchers::line::LineError;
 use ranks::Launch;
 
 type Done = Result<(), Box<dyn std::error::Error>>;

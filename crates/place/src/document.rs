@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use launchers::{Dialect, Situation, Starter, say};
 use placement::nic::{self, NearNic};
-use placement::{Closeness, Dialect, GpuList, Selection, Situation, Starter, Strategy, TargetId, say};
+use placement::{Closeness, GpuList, Selection, Strategy, TargetId};
 use report::PlaceDocument;
 use report::document::Tool;
 use report::place::{Candidate, Line, Machine, Place, PlacedGpu, PlacedNic, SCHEMA, schema_version};
@@ -121,7 +122,7 @@ fn line(topology: &Topology, found: &Found, dialect: Dialect, situation: &Situat
 fn whole_line(asked: &Asked, command: &Command, topology: &Topology, found: &Found, situation: &Situation) -> Line {
     let starter = command.launcher.unwrap_or_else(|| situation::starter(asked.input.is_some()));
     let exec = exec_options(asked, command, topology, found);
-    let said = placement::command(topology, &found.recommended().places, starter, situation, &exec, asked.threads);
+    let said = launchers::command(topology, &found.recommended().places, starter, situation, &exec, asked.threads);
     Line { dialect: said.starter.name().to_owned(), text: said.text, cannot: None, remarks: said.remarks }
 }
 

@@ -1,6 +1,6 @@
 //! What is known of the job step that the lines are for: only what this process is told, and nothing for a saved machine.
 
-use placement::{Situation, Starter};
+use launchers::{Situation, Starter};
 use ranks::{Launch, Launcher};
 use topo::Survey;
 

@@ -10,7 +10,6 @@
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
 //! * `verdict` how close a PU is to a target;
 //! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
-//! * `dialect` those places in the words of srun, mpirun, numactl and others;
 //! * [`nic`] the network adapter near a GPU, and the variables by which libraries are told of it;
 //! * `rows` the NUMA nodes, L3s or cores that a matrix measures from, and why some cannot be;
 //! * [`judge`] whether ranks that were observed are well placed.
@@ -22,7 +21,6 @@ mod check_node;
 mod check_pu;
 mod chosen_by;
 mod default_pu;
-mod dialect;
 mod gpu_list;
 pub mod judge;
 #[cfg(test)]
@@ -44,10 +42,6 @@ mod verdict;
 pub use check_node::{NodeError, can_hold_memory};
 pub use check_pu::PuError;
 pub use chosen_by::ChosenBy;
-pub use dialect::{
-    BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
-    Visible, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible,
-};
 pub use gpu_list::GpuList;
 pub use member::Member;
 pub use node_plan::plan_node;

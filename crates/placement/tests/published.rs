@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use placement::{
-    Ask, Closeness, Dialect, GpuChoice, NodePlaces, Place, RecommendError, Situation, Strategy, Target, parse_map_cpu,
-    parse_mask_cpu, recommend, say,
-};
+use launchers::{Dialect, Situation, parse_map_cpu, parse_mask_cpu, say};
+use placement::{Ask, Closeness, GpuChoice, NodePlaces, Place, RecommendError, Strategy, Target, recommend};
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use placement::{Dialect, GpuList, Starter, Strategy};
+use launchers::{Dialect, Starter};
+use placement::{GpuList, Strategy};
 use stats::IdSet;
 
 use super::{Backend, ColorChoice, MOST, Memory, duration, ids, whole};

@@ -7,9 +7,9 @@
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ::check::launch_line::LineError;
 use ::check::machine::MachineError;
 use ::check::{Asked, CheckError, Looked, Node, Whom};
+use launchers::line::LineError;
 use placement::judge::Placed;
 use ranks::Launch;
 

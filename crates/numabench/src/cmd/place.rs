@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ::place::document::{self, Command};
 use ::place::{Asked, Ended, Found, How, Measurement, PlaceError, Saved, TURNS_AT_MOST, planned, situation};
 use device::PlatformKind;
-use placement::{GpuList, Selection, SelectionError, Situation, say};
+use launchers::{Situation, say};
+use placement::{GpuList, Selection, SelectionError};
 use report::PlaceDocument;
 use report::render::Style;
 use report::sink::Sink;
@@ -157,7 +158,7 @@ fn survey(args: &Place) -> Result<Survey, Fault> {
 fn emit(
     topology: &Topology,
     found: &Found,
-    dialect: placement::Dialect,
+    dialect: launchers::Dialect,
     situation: &Situation,
     quiet: bool,
 ) -> Result<(), Fault> {

@@ -7,7 +7,7 @@ use topo::model::Topology;
 
 use super::mpirun::is_host_name;
 use super::{Dialect, Saying, Situation, Visible, visible};
-use crate::{NodePlaces, Place};
+use placement::{NodePlaces, Place};
 
 /// Variables that tell a rank's number on its node, the innermost launcher's first: `mpirun` and Flux start their daemons with `srun` where there is
 /// Slurm, so theirs come before Slurm's. torchrun's has no name of its own, and

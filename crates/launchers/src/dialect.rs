@@ -30,7 +30,7 @@ pub use srun::{BindingError, parse_map_cpu, parse_mask, parse_mask_cpu};
 pub use visible::{Visible, visible};
 pub use wrapper::LOCAL_RANK_VARIABLES;
 
-use crate::NodePlaces;
+use placement::NodePlaces;
 
 /// A way to say where ranks go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! srun's options: how many ranks, `--cpu-bind`, `--gpu-bind`, `--gpus-per-task`. The names are those of srun(1), Slurm 22.05 to 24.11.
 
-use placement::{parse_map_cpu, parse_mask, parse_mask_cpu};
+use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
 
 use super::grammar::{Given, Grammar, Style};
 use super::rank::Gpus;
@@ -191,7 +191,7 @@ impl Said<'_> {
 
     fn srun_binding(&mut self, option: &Given<'_>) -> Result<(), LineError> {
         let value = option.value();
-        let wrong = |error: placement::BindingError| LineError::Wrong(error.to_string());
+        let wrong = |error: crate::BindingError| LineError::Wrong(error.to_string());
         if value.contains("map_cpu:") {
             self.pus = Some(parse_map_cpu(value).map_err(wrong)?);
         } else if value.contains("mask_cpu:") {

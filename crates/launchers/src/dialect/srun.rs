@@ -9,7 +9,7 @@ use stats::units::counted;
 use topo::model::Topology;
 
 use super::{Dialect, Saying, Situation};
-use crate::{MOST_RANKS, NodePlaces, Place, TargetId};
+use placement::{MOST_RANKS, NodePlaces, Place, TargetId};
 
 /// Not the CPU binding of an srun line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use topo::model::Topology;
 
 use super::{Situation, Visible, srun, visible};
-use crate::NodePlaces;
+use placement::NodePlaces;
 use stats::units::counted;
 
 /// A launcher that a whole line can be for.

@@ -7,7 +7,7 @@
 use topo::model::Topology;
 
 use super::{Dialect, Saying};
-use crate::{NodePlaces, Place};
+use placement::{NodePlaces, Place};
 use stats::units::counted;
 
 pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {

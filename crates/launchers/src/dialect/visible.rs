@@ -6,7 +6,7 @@
 
 use topo::model::Topology;
 
-use crate::{Target, TargetId};
+use placement::{Target, TargetId};
 
 /// PCI vendor ids (pci.ids).
 const NVIDIA: u16 = 0x10de;

@@ -9,10 +9,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use placement::{
-    Ask, Dialect, GpuChoice, LOCAL_RANK_VARIABLES, NodePlaces, Place, Saying, Situation, Starter, Strategy, Target,
-    command, omp_places, parse_map_cpu, parse_mask_cpu, recommend, say, visible,
+use launchers::{
+    Dialect, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, command, omp_places, parse_map_cpu, parse_mask_cpu, say,
+    visible,
 };
+use placement::{Ask, GpuChoice, NodePlaces, Place, Strategy, Target, recommend};
 use stats::IdSet;
 use topo::Topology;
 

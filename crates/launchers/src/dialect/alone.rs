@@ -4,7 +4,7 @@ use stats::IdSet;
 use topo::model::Topology;
 
 use super::{Dialect, Saying, visible};
-use crate::{NodePlaces, Place};
+use placement::{NodePlaces, Place};
 
 pub(super) fn numactl(topology: &Topology, places: &NodePlaces) -> Saying {
     let lines = lines(places, |place| {

@@ -3,13 +3,25 @@
 use std::collections::BTreeMap;
 
 use stats::IdSet;
-use topo::process::{MemoryPolicy, PolicyMode};
-use topo::running::{Pages, Running, Threads, UsableGpus};
+use topo::Topology;
+use topo::process::PolicyMode;
+use topo::running::UsableGpus;
 use topo::visibility::Visible;
-use topo::{Cgroup, Topology};
 
-use super::{Launched, LineError, Policy, Said};
-use crate::seen::{LAUNCH_LINE, Seen};
+use super::{Launched, LineError, Said};
+
+/// One rank, as the line would start it.
+#[derive(Clone, Debug)]
+pub struct LineRank {
+    /// Its number on its node.
+    pub rank: usize,
+    /// The PUs that it may run on.
+    pub pus: IdSet,
+    /// Its memory policy, and the nodes that the policy names.
+    pub policy: (PolicyMode, IdSet),
+    /// The GPUs that it can use.
+    pub gpus: UsableGpus,
+}
 
 /// Which GPUs each rank has, by index.
 #[derive(Debug)]
@@ -48,23 +60,18 @@ impl Said<'_> {
         }
         let topology = self.topology;
         let unbound = &topology.allowed.pus;
-        let cpuset = self.cpuset();
-        let gpus: Vec<_> = topology.gpus.iter().map(|gpu| gpu.pci).collect();
-        let seen = |rank: usize| Seen {
-            rank: Some(rank),
-            running: running(
-                rank,
-                pus.map_or(unbound, |pus| &pus[rank % pus.len()]).clone(),
-                self.gpus_of(rank),
-                self.memory.get(rank % self.memory.len().max(1)).cloned().flatten(),
-            ),
-            pool_pus: cpuset.clone(),
-            pool_gpus: gpus.clone(),
-            threads: Threads::default(),
-            nic_variables: BTreeMap::new(),
-            omp_threads: None,
+        let of = |rank: usize| LineRank {
+            rank,
+            pus: pus.map_or(unbound, |pus| &pus[rank % pus.len()]).clone(),
+            policy: self
+                .memory
+                .get(rank % self.memory.len().max(1))
+                .cloned()
+                .flatten()
+                .unwrap_or((PolicyMode::Default, IdSet::default())),
+            gpus: self.gpus_of(rank),
         };
-        let ranks = (0..here).map(seen).collect();
+        let ranks = (0..here).map(of).collect();
         Ok(Launched { ranks, launcher: self.launcher, of: self.count.beyond(here), notes: self.notes })
     }
 
@@ -119,30 +126,5 @@ fn usable(topology: &Topology, asked: impl IntoIterator<Item = usize>, reason: S
         absent,
         closed: Vec::new(),
         in_use: None,
-    }
-}
-
-/// A process that does not run, with what the line gives it.
-fn running(rank: usize, pus: IdSet, gpus: UsableGpus, memory: Option<Policy>) -> Running {
-    let not_run = || Some("it is not running".to_owned());
-    let (mode, nodes) = memory.unwrap_or((PolicyMode::Default, IdSet::default()));
-    let policy = MemoryPolicy { mode: Some(mode), nodes, flags: None, source: LAUNCH_LINE.to_owned(), reason: None };
-    Running {
-        pid: u32::try_from(rank).unwrap_or_default(),
-        program: None,
-        first_thread_pus: Some(pus.clone()),
-        pus: Some(pus),
-        memory_nodes: None,
-        policy,
-        cgroup: Cgroup {
-            pus: None,
-            nodes: None,
-            source: None,
-            reason: not_run(),
-            memory_bytes: None,
-            memory_source: None,
-        },
-        pages: Pages { nodes: None, reason: not_run() },
-        gpus,
     }
 }

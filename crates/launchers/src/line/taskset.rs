@@ -2,7 +2,7 @@
 //!
 //! taskset(1) asks the kernel, which leaves out what the cpuset has not got, as long as something remains.
 
-use placement::parse_mask;
+use crate::parse_mask;
 
 use super::grammar::{Grammar, Style};
 use super::value::{ids, wrong};

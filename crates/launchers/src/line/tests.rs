@@ -7,8 +7,8 @@ type Placed = Vec<(String, Vec<u8>)>;
 
 fn launched(line: &str) -> Result<Placed, String> {
     let read = read(line, &machine()).map_err(|error| error.to_string())?;
-    let buses = |seen: &Seen| seen.running.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
-    Ok(read.ranks.iter().map(|seen| (seen.running.pus.clone().unwrap_or_default().to_string(), buses(seen))).collect())
+    let buses = |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
+    Ok(read.ranks.iter().map(|rank| (rank.pus.to_string(), buses(rank))).collect())
 }
 
 fn placed(places: &[(&str, &[u8])]) -> Result<Placed, String> {
@@ -134,11 +134,9 @@ fn a_line_that_cannot_be_followed_is_wrong_and_the_message_names_what_is() {
 /// The PUs and the memory of the one rank.
 fn alone(line: &str) -> Result<(String, String), String> {
     let read = read(line, &machine()).map_err(|error| error.to_string())?;
-    let [seen] = &read.ranks[..] else { return Err(format!("{} ranks", read.ranks.len())) };
-    let policy = &seen.running.policy;
-    let mode = policy.mode.map(|mode| mode.word()).unwrap_or_default();
-    let pus = seen.running.pus.clone().unwrap_or_default().to_string();
-    Ok((pus, if policy.nodes.is_empty() { mode.to_owned() } else { format!("{mode} {}", policy.nodes) }))
+    let [rank] = &read.ranks[..] else { return Err(format!("{} ranks", read.ranks.len())) };
+    let (mode, nodes) = (rank.policy.0.word(), &rank.policy.1);
+    Ok((rank.pus.to_string(), if nodes.is_empty() { mode.to_owned() } else { format!("{mode} {nodes}") }))
 }
 
 #[test]
@@ -195,9 +193,9 @@ fn taskset_takes_a_mask_or_a_list_and_the_words_of_the_program_are_its_own() {
     let mut topology = machine();
     topology.allowed.pus = [1].into_iter().collect();
     let read = read("taskset 3 ./a.out", &topology).map_err(|error| error.to_string());
-    let notes = read.map(|read| (read.ranks[0].running.pus.clone().map(|pus| pus.to_string()), read.notes.join("")));
+    let notes = read.map(|read| (read.ranks[0].pus.to_string(), read.notes.join("")));
     let kernel = "of taskset's PUs the kernel leaves out 0: this job may not use them".to_owned();
-    assert_eq!(notes, Ok((Some("1".to_owned()), kernel)));
+    assert_eq!(notes, Ok(("1".to_owned(), kernel)));
 }
 
 #[test]
@@ -270,7 +268,7 @@ fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged() -> Result
 #[test]
 fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<(), LineError> {
     let read = read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine())?;
-    let absent = |rank: usize| read.ranks[rank].running.gpus.absent.clone();
+    let absent = |rank: usize| read.ranks[rank].gpus.absent.clone();
     assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 4 of 4"), Some("GPU 99999999999 of 4")));
     Ok(())
 }

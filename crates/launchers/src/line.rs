@@ -29,9 +29,9 @@ use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
 
-use crate::seen::Seen;
 use count::Count;
 use rank::Gpus;
+pub use rank::LineRank;
 
 /// The line cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum LineError {
 #[derive(Debug)]
 pub struct Launched {
     /// In order.
-    pub ranks: Vec<Seen>,
+    pub ranks: Vec<LineRank>,
     /// Whose line it is.
     pub launcher: Launcher,
     /// Of how many ranks and nodes they are those of one node, in words; `None` where they are all.
