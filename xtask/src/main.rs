@@ -4,6 +4,7 @@
 
 mod bench;
 mod bindings;
+mod calibrate;
 mod campaign;
 mod checkout;
 mod demo;
@@ -44,6 +45,7 @@ const COMMANDS: &[Command] = &[
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
     ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
+    ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
     ("dist", "release archives in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
 ];

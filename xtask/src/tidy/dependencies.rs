@@ -34,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["stats"]),
     ("results", &["report", "stats"]),
     ("trial", &["ranks", "report", "stats", "topo"]),
-    ("xtask", &["ranks", "report", "results"]),
+    ("xtask", &["ranks", "report", "results", "stats"]),
     ("fake-driver", &[]),
     ("fake-mpi", &[]),
     ("hip-over-cuda", &[]),

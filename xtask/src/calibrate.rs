@@ -1,0 +1,57 @@
+//! `cargo xtask calibrate [VERDICT]… [--short]`: how often each verdict of the program is wrong, by simulation of its own public functions.
+//!
+//! A verdict is an experiment on made-up figures whose truth is known: nothing changed, or so much did. Three things are counted: documents with a
+//! false claim, planted changes that are found, and 95 % intervals that hold the truth. The long form prints the table of docs/calibration.md. The short
+//! form has fewer and smaller documents, fixed seeds, and fails when a figure leaves its limit; the tests run it.
+//!
+//! One file a verdict, and [`noise`] makes the figures. A new verdict is a file with a function that lists its [`Experiment`]s, and a line in [`VERDICTS`].
+
+mod compare;
+mod experiment;
+mod noise;
+mod table;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use experiment::{Experiment, Length};
+
+/// A verdict: its name, and what is simulated of it.
+type Verdict = (&'static str, fn(Length) -> Vec<Experiment>);
+
+const VERDICTS: &[Verdict] = &[("compare", compare::experiments)];
+
+/// Runs the command.
+pub fn run(_: &Path, args: &[String]) -> Result<()> {
+    let (options, names): (Vec<&String>, Vec<&String>) = args.iter().partition(|word| word.starts_with("--"));
+    let length = match &options[..] {
+        [] => Length::Long,
+        [word] if *word == "--short" => Length::Short,
+        _ => bail!("takes names of verdicts and --short, but was given {:?}", args.join(" ")),
+    };
+    if let Some(unknown) = names.iter().find(|name| !VERDICTS.iter().any(|(known, _)| *known == name.as_str())) {
+        let known: Vec<&str> = VERDICTS.iter().map(|(name, _)| *name).collect();
+        bail!("no verdict is called {unknown:?}; there are {}", known.join(", "));
+    }
+    let chosen =
+        VERDICTS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted.as_str() == *name));
+    let mut beyond = Vec::new();
+    for (name, experiments) in chosen {
+        let counted: Vec<_> = experiment::conduct(name, experiments(length));
+        print!("{}", table::table(name, &counted));
+        beyond.extend(counted.iter().filter(|one| !one.keeps()).map(|one| format!("{name}: {}", one.says())));
+    }
+    if beyond.is_empty() { Ok(()) } else { bail!("beyond its limit: {}", beyond.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_that_does_not_exist_is_refused_with_those_that_do() {
+        let refused = run(Path::new("."), &["divination".to_owned()]).map_err(|error| error.to_string());
+        assert!(refused.is_err_and(|words| words.contains("divination") && words.contains("compare")));
+    }
+}

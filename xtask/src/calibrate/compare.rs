@@ -1,0 +1,225 @@
+//! `compare`: documents in which nothing changed, documents with a case at half its rate, documents 5 % down.
+//!
+//! A run is a value of each of its cases. The threshold is 0 where false claims are counted, so that only the statistics keep them away. Single runs have
+//! twelve blocks on three allocations; runs differ by 0.5 % there, as is assumed of them, or by as much as their blocks.
+
+use results::figure::Unit;
+use results::judge::{Pair, Verdict, judge};
+use stats::random::SplitMix64;
+
+use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::noise::{self, Field, Noise, normal};
+
+/// How runs of one node usually differ, by their logarithms: between the 0.3 and the 0.8 % that large pinned copies have.
+const USUAL: f64 = 0.005;
+
+/// A side by run: what each run's blocks are is left out where runs are the unit.
+fn pairs(base: &Field, new: &Field, threshold: f64, change: impl Fn(usize) -> f64) -> Vec<Pair> {
+    let side = |logs: &[f64], factor: f64| logs.iter().map(|log| (50e9 * factor * log.exp(), Vec::new())).collect();
+    let pair = |(at, (base, new)): (usize, (&Vec<f64>, &Vec<f64>))| Pair {
+        unit: Unit::BytesPerS,
+        base: side(base, 1.0),
+        new: side(new, change(at)),
+        threshold,
+    };
+    base.iter().zip(new).enumerate().map(pair).collect()
+}
+
+/// Single runs of so many cases: each has a level of its own, and twelve blocks.
+fn single_runs(
+    random: &mut SplitMix64,
+    noise: Noise,
+    cases: usize,
+    of_blocks: f64,
+    of_runs: f64,
+    change: impl Fn(usize) -> f64,
+) -> Vec<Pair> {
+    let mut run = |change: &dyn Fn(usize) -> f64| -> Vec<(f64, Vec<f64>)> {
+        let blocks = noise.field(random, cases, 12, of_blocks);
+        let mut of_case = |(at, logs): (usize, Vec<f64>)| {
+            let level = 50e9 * change(at) * (of_runs * normal(random)).exp();
+            let mut blocks: Vec<f64> = logs.into_iter().map(|log| level * log.exp()).collect();
+            let in_order = blocks.clone();
+            blocks.sort_unstable_by(f64::total_cmp);
+            ((blocks[5] + blocks[6]) / 2.0, in_order)
+        };
+        blocks.into_iter().enumerate().map(&mut of_case).collect()
+    };
+    let (base, new) = (run(&|_| 1.0), run(&change));
+    let pair = |(base, new)| Pair { unit: Unit::BytesPerS, base: vec![base], new: vec![new], threshold: 0.03 };
+    base.into_iter().zip(new).map(pair).collect()
+}
+
+fn claimed(pairs: &[Pair]) -> Count {
+    let changed = [Verdict::Regressed, Verdict::Improved];
+    (usize::from(judge(pairs).iter().any(|judged| changed.contains(&judged.verdict))), 1)
+}
+
+/// How many of the first so many cases are found.
+fn found(pairs: &[Pair], planted: usize) -> Count {
+    (judge(pairs).iter().take(planted).filter(|judged| judged.verdict == Verdict::Regressed).count(), planted)
+}
+
+/// Everything that is simulated.
+pub fn experiments(length: Length) -> Vec<Experiment> {
+    let mut all = nothing_changed(length);
+    all.extend(half_the_rate(length));
+    all.extend(five_per_cent(length));
+    all.extend(intervals(length));
+    all.extend(single(length));
+    all
+}
+
+fn trials(length: Length, cases: usize, values: usize) -> usize {
+    // As many values as make a second or so.
+    let most = length.of(200_000, 4_000_000) / (cases * values);
+    most.clamp(length.of(60, 100), length.of(400, 2000))
+}
+
+fn nothing_changed(length: Length) -> Vec<Experiment> {
+    let counts = length.of(
+        &[(3, 3), (5, 5), (2, 10)][..],
+        &[(1, 5), (2, 2), (3, 3), (2, 10), (5, 5), (3, 30), (8, 8), (12, 12), (50, 50)],
+    );
+    let families = length.of(&[1, 40][..], &[1, 8, 40, 280, 1000]);
+    let mut all = Vec::new();
+    for noise in noise::ALL {
+        for &(base, new) in counts {
+            for &cases in families {
+                let setting = format!("{}, {base} against {new} runs, cases: {cases}", noise.name());
+                let limit = if promised(noise, base) { FALSE_CLAIMS } else { Limit::Told };
+                let trial = move |random: &mut SplitMix64| {
+                    let (base, new) = noise.sides(random, cases, (base, new), 0.02);
+                    claimed(&pairs(&base, &new, 0.0, |_| 1.0))
+                };
+                all.push(Experiment::new((FALSE, limit), setting, trials(length, cases, base + new), trial));
+            }
+        }
+    }
+    all
+}
+
+/// Whether false claims are promised to be few. The unit is the run: runs that wander together from one to the next, or share an allocation, are fewer than they seem.
+/// A single run does not show its side's spread, and two do not show modes or steps.
+fn promised(noise: Noise, base: usize) -> bool {
+    match noise {
+        Noise::Autocorrelated | Noise::SharedByAllocation => false,
+        Noise::Uneven => base > 1,
+        Noise::Bimodal | Noise::Ties => base > 2,
+        _ => true,
+    }
+}
+
+/// What is counted where nothing changed.
+const FALSE: &str = "documents with a false claim";
+
+fn half_the_rate(length: Length) -> Vec<Experiment> {
+    let counts = length.of(&[3, 6, 10][..], &[3, 4, 5, 6, 7, 8, 9, 10, 12, 20, 50]);
+    let families = length.of(&[39][..], &[1, 8, 39, 280, 1000]);
+    let mut all = Vec::new();
+    for &runs in counts {
+        for &cases in families {
+            for (which, planted) in [("one case", 1), ("every case", cases)] {
+                for (noise, deviation) in
+                    [(Noise::Independent, 0.02), (Noise::Uneven, 0.005), (Noise::SharedByPass, 0.03)]
+                {
+                    let setting =
+                        format!("{which} at half, {} {deviation}, {runs} runs a side, cases: {cases}", noise.name());
+                    let trial = move |random: &mut SplitMix64| {
+                        let (base, new) = noise.sides(random, cases, (runs, runs), deviation);
+                        found(&pairs(&base, &new, 0.03, |at| if at < planted { 0.5 } else { 1.0 }), planted)
+                    };
+                    all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 2 * runs) / 2, trial));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn five_per_cent(length: Length) -> Vec<Experiment> {
+    let mut all = Vec::new();
+    for &(runs, cases, deviation) in length.of(
+        &[(5, 8, USUAL), (9, 39, USUAL)][..],
+        &[
+            (5, 1, USUAL),
+            (5, 8, USUAL),
+            (5, 39, USUAL),
+            (5, 280, USUAL),
+            (5, 1000, USUAL),
+            (9, 280, USUAL),
+            (10, 280, USUAL),
+            (20, 280, USUAL),
+            (5, 8, 0.01),
+            (10, 8, 0.01),
+            (10, 280, 0.01),
+        ],
+    ) {
+        let limit = if deviation > USUAL && runs < 10 { Limit::Told } else { FOUND };
+        let setting = format!("one case 5 % down, independent {deviation}, {runs} runs a side, cases: {cases}");
+        let trial = move |random: &mut SplitMix64| {
+            let (base, new) = Noise::Independent.sides(random, cases, (runs, runs), deviation);
+            found(&pairs(&base, &new, 0.03, |at| if at == 0 { 0.95 } else { 1.0 }), 1)
+        };
+        all.push(Experiment::new(("found", limit), setting, trials(length, cases, 2 * runs), trial));
+    }
+    all
+}
+
+fn intervals(length: Length) -> Vec<Experiment> {
+    let counts = length.of(
+        &[(3, 3), (6, 6)][..],
+        &[(1, 5), (2, 2), (3, 3), (2, 10), (5, 5), (6, 6), (7, 7), (8, 8), (10, 10), (6, 20), (50, 50)],
+    );
+    let mut all = Vec::new();
+    for noise in [Noise::Independent, Noise::HeavyTails, Noise::Uneven] {
+        for &(base, new) in counts {
+            let limit = if base == 1 && noise == Noise::Uneven || noise == Noise::HeavyTails && base != new {
+                Limit::Told
+            } else {
+                COVERAGE
+            };
+            let trial = move |random: &mut SplitMix64| {
+                let (base, new) = noise.sides(random, 1, (base, new), 0.02);
+                let judged = judge(&pairs(&base, &new, 0.03, |_| 1.0));
+                let holds = judged[0].evidence.is_some_and(|evidence| evidence.interval.contains(1.0));
+                (usize::from(holds), 1)
+            };
+            let setting = format!("{}, {base} against {new} runs", noise.name());
+            all.push(Experiment::new(
+                ("intervals of a ratio that hold it", limit),
+                setting,
+                length.of(1000, 10_000),
+                trial,
+            ));
+        }
+    }
+    all
+}
+
+fn single(length: Length) -> Vec<Experiment> {
+    let mut all = Vec::new();
+    for noise in [Noise::Independent, Noise::SharedByAllocation, Noise::SharedByPass, Noise::HeavyTails, Noise::Bimodal]
+    {
+        for &cases in length.of(&[8][..], &[1, 8, 40, 280, 1000]) {
+            for (of_blocks, of_runs) in [(0.005, 0.005), (0.005, 0.01), (0.04, 0.028)] {
+                let setting = format!(
+                    "{}, single runs that differ by {of_runs}, blocks by {of_blocks}, cases: {cases}",
+                    noise.name()
+                );
+                let trial = move |random: &mut SplitMix64| {
+                    claimed(&single_runs(random, noise, cases, of_blocks, of_runs, |_| 1.0))
+                };
+                all.push(Experiment::new((FALSE, FALSE_CLAIMS), setting, trials(length, cases, 24), trial));
+            }
+        }
+    }
+    for &cases in length.of(&[8, 280][..], &[1, 8, 39, 280, 1000]) {
+        let setting = format!("every case at half, single runs, blocks by 0.02, cases: {cases}");
+        let trial = move |random: &mut SplitMix64| {
+            found(&single_runs(random, Noise::Independent, cases, 0.02, 0.01, |_| 0.5), cases)
+        };
+        all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 24) / 2, trial));
+    }
+    all
+}
