@@ -3,7 +3,7 @@
 
     large_document.py CASES BLOCKS SLOWER_PERCENT FILE
 
-The run is that of the document in crates/report/tests/report/fixtures, with one rank and CASES cases of 100 sizes each in groups; every figure is made up
+The run is that of the document in crates/render/tests/report/fixtures, with one rank and CASES cases of 100 sizes each in groups; every figure is made up
 of its own blocks, with 0.4 % of noise, and the same for the same arguments. SLOWER_PERCENT makes every tenth case slower, so that two documents differ.
 """
 import json
@@ -12,7 +12,7 @@ import random
 import statistics
 import sys
 
-FIXTURE = "../crates/report/tests/report/fixtures/v1.0-two-ranks.json"
+FIXTURE = "../crates/render/tests/report/fixtures/v1.0-two-ranks.json"
 ROUNDS = 10
 
 

@@ -9,12 +9,12 @@ use libfuzzer_sys::fuzz_target;
 use report::Document;
 use report::block::{BlockTime, NoBlock};
 use report::document::Tool;
-use results::baseline::values;
-use results::compare::{Thresholds, compare};
-use results::export::{Form, export};
-use results::html::html;
-use results::kept::Kept;
-use results::run::Run;
+use analysis::baseline::values;
+use analysis::compare::{Thresholds, compare};
+use render::export::{Form, any, export};
+use render::html::html;
+use analysis::kept::Kept;
+use analysis::run::Run;
 
 const FORMS: [Form; 7] =
     [Form::Csv, Form::Bmf, Form::GhaBigger, Form::GhaSmaller, Form::OpenMetrics, Form::Junit, Form::Influx];
@@ -22,7 +22,7 @@ const FORMS: [Form; 7] =
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(kept) = Kept::<NoBlock>::from_json(bytes) {
         for form in FORMS {
-            drop(kept.export(form));
+            drop(any(&kept, form));
         }
     }
     if let Ok(kept) = Kept::<BlockTime>::from_json(bytes) {
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
             drop(compare(tool, side, side, Thresholds::default(), true));
         }
         if let Kept::Mpi(document) = kept {
-            assert!(results::html::mpi(&[("fuzzed".to_owned(), *document)]).ends_with("</html>\n"));
+            assert!(render::html::mpi(&[("fuzzed".to_owned(), *document)]).ends_with("</html>\n"));
         }
     }
     let Ok(document) = Document::from_json(bytes) else { return };
@@ -40,17 +40,17 @@ fuzz_target!(|bytes: &[u8]| {
         drop(export(&document, form));
     }
     drop(values(&document));
-    drop(report::slower_twins::slower_twins(&document));
-    let style = report::render::Style { width: 100, color: false, quiet: false, saved_to: None };
-    drop(report::render::table(&document, &style));
+    drop(analysis::slower_twins::slower_twins(&document));
+    let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None };
+    drop(render::terminal::table(&document, &style));
     let page = html(&[("fuzzed".to_owned(), document.clone())]);
     assert!(page.ends_with("</html>\n") && !page.contains("<script"));
     if let Ok(run) = Run::of("fuzzed", &document) {
         let side = std::slice::from_ref(&run);
         if let Ok(found) = compare(document.tool.clone(), side, side, Thresholds::default(), false) {
             assert_eq!(found.counts.regressed + found.counts.improved, 0, "a run differs from itself");
-            drop(results::render::table(&found, 100, false, false));
-            drop(results::render::markdown(&found));
+            drop(render::compared::table(&found, 100, false, false));
+            drop(render::compared::markdown(&found));
         }
     }
 });

@@ -7,10 +7,10 @@
 use libfuzzer_sys::fuzz_target;
 use report::ImportedDocument;
 use report::document::Tool;
-use results::compare::{Thresholds, compare};
-use results::export::Form;
-use results::import::{About, Output, Program, import};
-use results::imported::{points, run};
+use analysis::compare::{Thresholds, compare};
+use render::export::{Form, imported};
+use analysis::import::{About, Output, Program, import};
+use analysis::imported::run;
 
 const FORMS: [Form; 7] =
     [Form::Csv, Form::Bmf, Form::GhaBigger, Form::GhaSmaller, Form::OpenMetrics, Form::Junit, Form::Influx];
@@ -29,12 +29,12 @@ fuzz_target!(|bytes: &[u8]| {
     let names: std::collections::BTreeSet<_> = document.cases.iter().map(|case| (&case.id, &case.place)).collect();
     assert_eq!(names.len(), document.cases.len(), "a case is there twice");
     assert!(document.cases.iter().all(|case| case.value.is_none_or(|value| value.is_finite() && value > 0.0)));
-    let json = report::render::json_value(&document).expect("every figure is a number");
+    let json = report::json::json_value(&document).expect("every figure is a number");
     assert_eq!(ImportedDocument::from_json(&json).expect("it reads back"), document);
     for form in FORMS {
-        drop(points(&document).export(form));
+        drop(imported(&document).export(form));
     }
-    let page = results::html::imported(&[("fuzzed".to_owned(), document.clone())]);
+    let page = render::html::imported(&[("fuzzed".to_owned(), document.clone())]);
     assert!(page.ends_with("</html>\n") && !page.contains("<script"));
     if let Ok(run) = run("fuzzed", &document) {
         let side = std::slice::from_ref(&run);

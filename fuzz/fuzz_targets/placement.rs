@@ -5,7 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use report::render::{Style, json_value, place};
+use render::terminal::{Style, place};
+use report::json::json_value;
 use report::{PlaceDocument, TrialDocument};
 
 fuzz_target!(|bytes: &[u8]| {

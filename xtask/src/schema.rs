@@ -18,7 +18,7 @@ pub fn all() -> Vec<(PathBuf, String)> {
         let folder = Path::new("crates").join(crate_name).join("schema");
         schemas.into_iter().map(|(name, text)| (folder.join(name), text)).collect()
     };
-    [of("report", report::schema::all().into()), of("results", results::schema::all().into())].concat()
+    [of("report", report::schema::all().into()), of("analysis", analysis::schema::all().into())].concat()
 }
 
 /// Runs the command; it takes no argument.

@@ -71,7 +71,7 @@ fn nic(near: NearNic) -> PlacedNic {
 }
 
 /// The document's bytes.
-pub(crate) fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonError> {
+pub(crate) fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::json::JsonError> {
     let both = shown.seen.iter().zip(&shown.judgement.ranks).enumerate();
     let ranks = both.map(|(at, (seen, judged))| Rank {
         name: seen.name(),
@@ -92,7 +92,7 @@ pub(crate) fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::render::JsonEr
         ranks: finding.ranks.iter().filter_map(|rank| shown.seen.get(*rank)).map(Seen::name).collect(),
         text: &finding.text,
     });
-    report::render::json_value(&CHECK.of(Document {
+    report::json::json_value(&CHECK.of(Document {
         host: shown.host,
         launch: shown.launch,
         placed: shown.placed.name(),

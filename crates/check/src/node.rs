@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use placement::judge::{Finding, Judgement, Kind, Placed, Pool, judge};
 use placement::nic::{self, NearNic};
-use report::render::JsonError;
+use report::json::JsonError;
 use stats::PciAddress;
 
 use crate::group::Group;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use pingpong::{Journal, RunState};
+use render::terminal::Style;
 use report::Document;
-use report::render::Style;
 use report::sink::{Kept, Sink, rescue_bytes};
 
 use crate::args::{ColorChoice, FailOn, Pingpong};
@@ -76,7 +76,7 @@ impl<'a> DocumentJournal<'a> {
             let saved_to = saved_to.map(|path| path.display().to_string());
             let (width, color) = (terminal::width(), terminal::color(color));
             let style = Style { width, color, quiet, saved_to };
-            terminal::print(report::render::table(&document, &style).as_bytes())
+            terminal::print(render::terminal::table(&document, &style).as_bytes())
         };
         kept.and(printed).map(|()| exit)
     }
@@ -140,7 +140,7 @@ pub fn print_document(bytes: &[u8]) -> Result<(), Fault> {
 }
 
 fn json(document: &Document) -> Result<Vec<u8>, Fault> {
-    report::render::json(document).map_err(|error| Fault::new(Exit::NoResult, error))
+    report::json::json(document).map_err(|error| Fault::new(Exit::NoResult, error))
 }
 
 #[cfg(test)]

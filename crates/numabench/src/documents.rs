@@ -7,10 +7,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use analysis::kept::Kept;
 use anyhow::{Context, anyhow};
 use report::Document;
 use report::read::{OfBlock, ReadError};
-use results::kept::Kept;
 
 use crate::fault::Fault;
 use crate::terminal;

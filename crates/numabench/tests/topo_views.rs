@@ -28,7 +28,7 @@ const VIEWS: [(&[&str], View); 6] = [
 const COLUMNS: usize = 100;
 
 fn json(survey: &Survey, _: usize) -> String {
-    let bytes = report::render::json_value(survey).unwrap_or_default();
+    let bytes = report::json::json_value(survey).unwrap_or_default();
     let said = String::from_utf8_lossy(&bytes).into_owned();
     // What the document says of itself goes before.
     said.replacen("{\n", "{\n  \"schema\": \"numabench.topology\",\n  \"schema_version\": \"1.0\",\n", 1)

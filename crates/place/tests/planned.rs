@@ -43,7 +43,7 @@ fn the_places_of_a_document_are_those_that_were_planned_when_it_is_read_back() -
     let way = planned(&asked, &survey)?;
     let document = document(&asked, &survey, &Found::only(way.clone()));
     let file = tempfile::NamedTempFile::new()?;
-    std::fs::write(file.path(), report::render::json_value(&document)?)?;
+    std::fs::write(file.path(), report::json::json_value(&document)?)?;
     let read = Saved::read(file.path())?.way(&survey.topology, &survey.topology.allowed.pus)?;
     let places = |way: &place::Way| -> Vec<_> {
         way.places.places.iter().map(|place| (place.rank, place.pus.clone(), place.target.clone())).collect()

@@ -96,7 +96,7 @@ impl NodeAggregate {
 }
 
 /// The rates (rank, bytes/s) of each node's measured ranks; a node without any has an empty list.
-pub(crate) fn rates_by_node(ranks: &[Rank], results: &[RankResult]) -> BTreeMap<u32, Vec<(u32, f64)>> {
+pub fn rates_by_node(ranks: &[Rank], results: &[RankResult]) -> BTreeMap<u32, Vec<(u32, f64)>> {
     let rates: BTreeMap<u32, f64> =
         results.iter().filter_map(|result| Some((result.rank, result.summary()?.median_bytes_per_s))).collect();
     let mut by_node: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();

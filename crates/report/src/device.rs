@@ -78,7 +78,7 @@ impl Device {
     ///
     /// # Errors
     /// What of it is not, in words.
-    pub(crate) fn link_state(&self) -> Result<String, String> {
+    pub fn link_state(&self) -> Result<String, String> {
         match &self.link.value {
             Some(link) => link_fault(link).map_or_else(|| Ok("its link is as it should be".to_owned()), Err),
             None => {

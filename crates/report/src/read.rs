@@ -12,7 +12,6 @@ use crate::mpi::{self, MpiDocument};
 use crate::place::{self, PlaceDocument};
 use crate::result::BlockSample;
 use crate::rows::rows;
-use crate::slower_twins::slower_twins;
 use crate::trial::{self, TrialDocument};
 
 /// The bytes are not a document that can be read.
@@ -170,7 +169,6 @@ impl<B: DeserializeOwned> Document<B> {
         }
         if minor < 2 {
             document.rows = rows(&document);
-            document.slower_twins = slower_twins(&document);
         }
         Ok(document)
     }

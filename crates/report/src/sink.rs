@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::Document;
-use crate::render::{JsonError, write_json};
+use crate::json::{JsonError, write_json};
 use draft::{Draft, Names};
 pub use error::{KeepError, SinkError};
 use rescue::rescue;

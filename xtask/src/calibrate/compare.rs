@@ -3,8 +3,8 @@
 //! A run is a value of each of its cases. The threshold is 0 where false claims are counted, so that only the statistics keep them away. Single runs have
 //! twelve blocks on three allocations; runs differ by 0.5 % there, as is assumed of them, or by as much as their blocks.
 
-use results::figure::Unit;
-use results::judge::{Pair, Verdict, judge};
+use analysis::figure::Unit;
+use analysis::judge::{Pair, Verdict, judge};
 use stats::random::SplitMix64;
 
 use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};

@@ -23,7 +23,7 @@ pub struct Compare {
     pub more_new: Vec<PathBuf>,
     /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = thresholds)]
-    pub threshold: Option<results::compare::Thresholds>,
+    pub threshold: Option<analysis::compare::Thresholds>,
     /// What ends with exit code 5. Otherwise the code is 6 where cases are inconclusive, else 0; with none it is always 0
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [FailOn::Regressed, FailOn::Missing], hide_default_value = true,
           value_name = "FINDINGS")]
@@ -63,7 +63,7 @@ pub enum FailOn {
 }
 
 /// `3`, `3%` or `3%,5%`.
-pub fn thresholds(text: &str) -> Result<results::compare::Thresholds, String> {
+pub fn thresholds(text: &str) -> Result<analysis::compare::Thresholds, String> {
     let part = |text: &str| -> Result<f64, String> {
         let number = text.trim().trim_end_matches('%').trim();
         let percent: Option<f64> = number.parse().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
@@ -71,9 +71,9 @@ pub fn thresholds(text: &str) -> Result<results::compare::Thresholds, String> {
             .map(|percent| percent / 100.0)
             .ok_or(format!("\"{text}\" is not a change in percent: give one above 0 and below 100, e.g. 3%"))
     };
-    let default = results::compare::Thresholds::default();
+    let default = analysis::compare::Thresholds::default();
     match text.split_once(',') {
-        Some((rates, times)) => Ok(results::compare::Thresholds { bandwidth: part(rates)?, latency: part(times)? }),
-        None => Ok(results::compare::Thresholds { bandwidth: part(text)?, ..default }),
+        Some((rates, times)) => Ok(analysis::compare::Thresholds { bandwidth: part(rates)?, latency: part(times)? }),
+        None => Ok(analysis::compare::Thresholds { bandwidth: part(text)?, ..default }),
     }
 }

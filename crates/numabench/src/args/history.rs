@@ -10,7 +10,7 @@ pub struct History {
     pub results: Vec<PathBuf>,
     /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = super::compare::thresholds)]
-    pub threshold: Option<results::compare::Thresholds>,
+    pub threshold: Option<analysis::compare::Thresholds>,
     /// Print the changes as JSON
     #[arg(long)]
     pub json: bool,

@@ -1,8 +1,8 @@
 //! `numabench baseline`: read documents of one's own nodes, learn what is normal, keep it, and show it.
 
+use analysis::baseline::{Value, learn, values};
+use analysis::run::ended;
 use report::sink::Sink;
-use results::baseline::{Value, learn, values};
-use results::run::ended;
 
 use crate::args::baseline::Baseline;
 use crate::documents;
@@ -20,9 +20,10 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let tool = crate::version::tool();
     let values: Vec<Value> = taken.iter().flatten().cloned().collect();
     let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let json = report::render::json_value(&baseline).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let json = report::json::json_value(&baseline).map_err(|error| Fault::new(Exit::NoResult, error))?;
     sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let text = results::render::baseline(&baseline, terminal::width(), terminal::color(crate::args::ColorChoice::Auto));
+    let text =
+        render::compared::baseline(&baseline, terminal::width(), terminal::color(crate::args::ColorChoice::Auto));
     terminal::print(text.as_bytes())?;
     Ok(Exit::Ok)
 }

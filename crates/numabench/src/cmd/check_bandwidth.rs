@@ -1,17 +1,17 @@
 //! `numabench check --bandwidth`: whether this node's GPUs copy as fast as those of their kind do, as a job's prologue asks.
 //!
 //! A pass is a short `numabench pingpong --order alone` in a process of its own: a GPU that hangs its driver cannot hang the check beyond the
-//! pass' own time limit, and what is measured is what everybody can measure. What the figures come to is `results::gate`'s to say; a pass is
+//! pass' own time limit, and what is measured is what everybody can measure. What the figures come to is `analysis::gate`'s to say; a pass is
 //! repeated only for a suspect. Launcher variables are kept from it: it is one process and not a rank.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use analysis::baseline::{Baseline, Value, values};
+use analysis::gate::{Checked, Decision, Gate, PASSES, decide};
 use anyhow::{Context, anyhow};
 use report::Document;
-use results::baseline::{Baseline, Value, values};
-use results::gate::{Checked, Decision, Gate, PASSES, decide};
 
 use crate::args::check::Check;
 use crate::documents;
@@ -65,10 +65,10 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
     let twins = if gate == Gate::Finding { document.slower_twins.clone() } else { Vec::new() };
     let checked = Checked::new(&document, gate, suspects, twins, passes.len(), began.elapsed().as_secs_f64());
     if args.json {
-        let json = report::render::json_value(&checked).map_err(|error| Fault::new(Exit::NoResult, error))?;
+        let json = report::json::json_value(&checked).map_err(|error| Fault::new(Exit::NoResult, error))?;
         terminal::print(&json)?;
     } else {
-        terminal::print(checked.text(terminal::width()).as_bytes())?;
+        terminal::print(render::compared::gate(&checked, terminal::width()).as_bytes())?;
     }
     Ok(match gate {
         Gate::Well => Exit::Ok,

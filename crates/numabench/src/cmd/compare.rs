@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use analysis::compare::compare;
+use analysis::comparison::{Comparison, Counts};
+use analysis::kept::Kept;
+use analysis::run::Run;
 use report::block::BlockTime;
 use report::sink::Sink;
-use results::compare::compare;
-use results::comparison::{Comparison, Counts};
-use results::kept::Kept;
-use results::run::Run;
 
 use crate::args::compare::{Compare, FailOn};
 use crate::documents;
@@ -29,17 +29,17 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
     let comparison = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
-    let json = || report::render::json_value(&comparison).map_err(|error| Fault::new(Exit::NoResult, error));
+    let json = || report::json::json_value(&comparison).map_err(|error| Fault::new(Exit::NoResult, error));
     if let Some(sink) = sink {
         sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
     }
     if args.markdown {
-        terminal::print(results::render::markdown(&comparison).as_bytes())?;
+        terminal::print(render::compared::markdown(&comparison).as_bytes())?;
     } else if args.json.is_some() && file.is_none() {
         terminal::print(&json()?)?;
     } else {
         let color = terminal::color(args.color);
-        terminal::print(results::render::table(&comparison, terminal::width(), color, args.quiet).as_bytes())?;
+        terminal::print(render::compared::table(&comparison, terminal::width(), color, args.quiet).as_bytes())?;
     }
     Ok(exit(&comparison, &args.fail_on))
 }

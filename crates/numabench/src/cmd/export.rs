@@ -3,12 +3,12 @@
 //! Also that of a run that did not end well: what it measured is of use, and a dashboard must learn of it. What is missing is said, and the exit code is
 //! that of a run with so much of a result.
 
+use analysis::incomplete::Incomplete;
+use analysis::kept::Kept;
+use render::export::{Form, any};
 use report::block::NoBlock;
 use report::document::Status;
 use report::sink::Sink;
-use results::export::Form;
-use results::incomplete::Incomplete;
-use results::kept::Kept;
 
 use crate::args::export::{Export, To};
 use crate::documents;
@@ -30,7 +30,7 @@ pub fn run(args: &Export) -> Result<Exit, Fault> {
         To::Junit => Form::Junit,
         To::Influx => Form::Influx,
     };
-    let bytes = document.export(form).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let bytes = any(&document, form).map_err(|error| Fault::new(Exit::NoResult, error))?;
     match sink {
         Some(sink) => sink.write(&bytes).map_err(|error| Fault::new(Exit::NoResult, error))?,
         None => terminal::print(&bytes)?,

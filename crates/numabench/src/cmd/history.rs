@@ -1,8 +1,8 @@
 //! `numabench history`: read many documents, say when figures changed their level and what changed with them.
 
+use analysis::history::history;
+use analysis::kept::Kept;
 use report::block::BlockTime;
-use results::history::history;
-use results::kept::Kept;
 
 use crate::args::history::History;
 use crate::documents;
@@ -16,10 +16,10 @@ pub fn run(args: &History) -> Result<Exit, Fault> {
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     if args.json {
-        terminal::print(&report::render::json_value(&found).map_err(|error| Fault::new(Exit::NoResult, error))?)?;
+        terminal::print(&report::json::json_value(&found).map_err(|error| Fault::new(Exit::NoResult, error))?)?;
     } else {
         let color = terminal::color(crate::args::ColorChoice::Auto);
-        terminal::print(results::render::history(&found, terminal::width(), color).as_bytes())?;
+        terminal::print(render::compared::history(&found, terminal::width(), color).as_bytes())?;
     }
     Ok(if found.steps.is_empty() { Exit::Ok } else { Exit::Finding })
 }

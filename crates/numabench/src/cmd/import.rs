@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use analysis::import::{About, Output, Program, import};
 use anyhow::anyhow;
 use report::document::Status;
 use report::sink::Sink;
 use report::timestamp::rfc3339_utc;
-use results::import::{About, Output, Program, import};
 
 use crate::args::import::{self, Import};
 use crate::documents;
@@ -33,7 +33,7 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
     };
     let document =
         import(program, &outputs, about).map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
-    let json = report::render::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let json = report::json::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
     match sink {
         Some(sink) => sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))?,
         None => terminal::print(&json)?,

@@ -8,8 +8,8 @@ use ::place::{Asked, Ended, Found, How, Measurement, PlaceError, Saved, TURNS_AT
 use device::PlatformKind;
 use launchers::{Situation, say};
 use placement::{GpuList, Selection, SelectionError};
+use render::terminal::Style;
 use report::PlaceDocument;
-use report::render::Style;
 use report::sink::Sink;
 use topo::{Survey, Topology};
 
@@ -58,7 +58,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         let saved_to = saved_to.map(|path| path.display().to_string());
         let (width, color) = (terminal::width(), terminal::color(args.color));
         let style = Style { width, color, quiet: args.quiet, saved_to };
-        terminal::print(report::render::place(&document, &style).as_bytes())
+        terminal::print(render::terminal::place(&document, &style).as_bytes())
     };
     kept.and(printed).map(|()| exit)
 }
@@ -186,5 +186,5 @@ fn keep(sink: Option<&Sink>, document: &PlaceDocument, exit: Exit) -> (Option<Pa
 }
 
 fn json(document: &PlaceDocument) -> Result<Vec<u8>, Fault> {
-    report::render::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
+    report::json::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
 }

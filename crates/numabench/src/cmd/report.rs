@@ -1,9 +1,9 @@
 //! `numabench report`: read documents, write one HTML file.
 
+use analysis::kept::Kept;
 use anyhow::anyhow;
+use render::html;
 use report::sink::Sink;
-use results::html;
-use results::kept::Kept;
 
 use crate::args::report::Report;
 use crate::documents;

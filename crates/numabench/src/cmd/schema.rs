@@ -22,7 +22,7 @@ pub fn run(args: &Schema) -> Result<Exit, Fault> {
         Kind::Check => "check-v1.json",
     };
     // The committed texts, which tests hold against the types: the code that makes them is three times as large.
-    let all = [&report::schema::COMMITTED[..], &results::schema::COMMITTED, &crate::schemas::COMMITTED].concat();
+    let all = [&report::schema::COMMITTED[..], &analysis::schema::COMMITTED, &crate::schemas::COMMITTED].concat();
     for (_, text) in all.into_iter().filter(|(name, _)| *name == file) {
         terminal::print(text.as_bytes())?;
     }

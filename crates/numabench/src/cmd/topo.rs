@@ -105,6 +105,6 @@ fn diff(old: &Path, new: &Path, json: bool) -> Result<Exit, Fault> {
 }
 
 fn print_json<T: Serialize>(value: &T) -> Result<(), Fault> {
-    let json = report::render::json_value(value).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let json = report::json::json_value(value).map_err(|error| Fault::new(Exit::NoResult, error))?;
     terminal::print(&json)
 }

@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use analysis::groups::{groups, is_undecided, verdict};
 use device::PlatformKind;
 use placement::Target;
+use render::terminal::{Style, table};
 use report::Document;
 use report::document::Status;
-use report::groups::{groups, is_undecided, verdict};
 use report::measured_groups::{GroupedBy, MeasuredGroups};
-use report::render::{Style, table};
 use stats::IdSet;
 use stats::grouping::Finding;
 use topo::Topology;
@@ -115,7 +115,7 @@ fn conclude(args: &Topo, mut document: Document, exit: Exit, topology: &Topology
     }
     document.exit_code = Some(exit.code());
     if args.json {
-        let bytes = report::render::json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+        let bytes = report::json::json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
         print_document(&bytes)?;
     } else {
         let style = Style {

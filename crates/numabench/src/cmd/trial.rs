@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
+use render::terminal::Style;
 use report::TrialDocument;
-use report::render::Style;
 use report::sink::Sink;
 use report::trial::{TrialRun, TrialStop};
 use stats::units::counted;
@@ -146,13 +146,13 @@ fn show(args: &Trial, sink: Option<&Sink>, document: &TrialDocument, exit: Exit)
     } else {
         let saved_to = saved_to.map(|path| path.display().to_string());
         let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };
-        terminal::print(report::render::trial(document, &style).as_bytes())
+        terminal::print(render::terminal::trial(document, &style).as_bytes())
     };
     kept.and(printed).map(|()| exit)
 }
 
 fn json(document: &TrialDocument) -> Result<Vec<u8>, Fault> {
-    report::render::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
+    report::json::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
 }
 
 fn own_argv() -> Vec<String> {

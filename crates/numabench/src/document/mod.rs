@@ -80,8 +80,8 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         messages: messages(facts),
     };
     document.rows = report::rows::rows(&document);
-    document.slower_twins = report::slower_twins::slower_twins(&document);
-    document.verdict = report::answer::answer(&document);
+    document.slower_twins = analysis::slower_twins::slower_twins(&document);
+    document.verdict = analysis::answer::answer(&document);
     document
 }
 

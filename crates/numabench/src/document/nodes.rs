@@ -2,9 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use analysis::difference::differences;
 use report::Known;
 use report::device::{Link, ReadWhen};
-use report::difference::differences;
 use report::node::{Node, NodeFacts, NodeGpu};
 use topo::Topology;
 use topo::model::NodeKind;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use exchange::{Attempt, Found, Outcome, PairFound, Path, verdict};
 use ranks::Launch;
+use render::terminal::Style;
 use report::MpiDocument;
 use report::document::Status;
-use report::render::Style;
 use report::sink::Sink;
 
 use super::channel::Met;
@@ -111,7 +111,7 @@ impl<'a> Kept<'a> {
             let saved_to = saved_to.map(|path| path.display().to_string());
             let (width, color) = (terminal::width(), terminal::color(self.args.color));
             let style = Style { width, color, quiet: self.args.quiet, saved_to };
-            terminal::print(report::render::mpi(&document, &style).as_bytes())
+            terminal::print(render::terminal::mpi(&document, &style).as_bytes())
         };
         kept.and(printed).map(|()| exit)
     }
@@ -122,7 +122,7 @@ impl<'a> Kept<'a> {
 }
 
 fn json(document: &MpiDocument) -> anyhow::Result<Vec<u8>> {
-    Ok(report::render::json_value(document)?)
+    Ok(report::json::json_value(document)?)
 }
 
 /// How the run of so many pairs stands at its end.

@@ -11,7 +11,7 @@ const LARGE: u64 = 1 << 20;
 pub fn verdict(document: &MpiDocument) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(matrix) = document.matrix.as_ref().filter(|_| !document.pairs.is_empty()) {
-        lines.extend(report::mpi_matrix::verdict(document, matrix));
+        lines.extend(analysis::mpi_matrix::verdict(document, matrix));
         // The same of most pairs: each sentence once.
         for pair in document.pairs.iter().filter(|pair| !pair.operations.is_empty()) {
             let said = pair.device_memory.as_ref().map(|memory| aware(memory, pair));
@@ -27,7 +27,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         };
         // Whoever asked for threads asked for this.
         lines.extend(
-            report::mpi_threads::verdict(pair, document.settings.seed).into_iter().map(|said| format!("{who}{said}")),
+            analysis::mpi_threads::verdict(pair, document.settings.seed).into_iter().map(|said| format!("{who}{said}")),
         );
         if let Some(memory) = &pair.device_memory {
             lines.push(format!("{who}{}", aware(memory, pair)));
@@ -116,7 +116,7 @@ fn figures(pair: &MpiPair) -> Option<String> {
         ("host", "host to host"),
     ];
     let parts: Vec<String> = heads.into_iter().filter_map(|(path, head)| figure(pair, path, head)).collect();
-    (!parts.is_empty()).then(|| format!("{}.", report::render::capital(&parts.join("; "))))
+    (!parts.is_empty()).then(|| format!("{}.", analysis::words::capital(&parts.join("; "))))
 }
 
 fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {

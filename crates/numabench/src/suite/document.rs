@@ -115,15 +115,15 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     };
     document.rows = report::rows::rows(&document);
     if exit.is_some() {
-        document.penalties = report::matrix_figures::penalties(&document);
-        document.fits = report::sweep_fits::sweep_fits(&document);
-        document.verdict = report::matrix_figures::verdict(&document);
-        document.verdict.extend(report::sweep_fits::verdict(&document));
-        document.loaded_latency = report::latency_curves::loaded_latencies(&document);
-        document.verdict.extend(report::latency_curves::verdict(&document));
-        document.groups = report::groups::groups(&document);
-        document.verdict.extend(report::groups::verdict(&document));
-        document.verdict.extend(report::held_back::said(&document));
+        document.penalties = analysis::matrix_figures::penalties(&document);
+        document.fits = analysis::sweep_fits::sweep_fits(&document);
+        document.verdict = analysis::matrix_figures::verdict(&document);
+        document.verdict.extend(analysis::sweep_fits::verdict(&document));
+        document.loaded_latency = analysis::latency_curves::loaded_latencies(&document);
+        document.verdict.extend(analysis::latency_curves::verdict(&document));
+        document.groups = analysis::groups::groups(&document);
+        document.verdict.extend(analysis::groups::verdict(&document));
+        document.verdict.extend(analysis::held_back::said(&document));
     }
     document
 }

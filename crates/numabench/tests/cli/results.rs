@@ -244,7 +244,7 @@ fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
 #[test]
 fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
     let folder = tempfile::tempdir()?;
-    let outputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/tests/results/outputs");
+    let outputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../render/tests/results/outputs");
     let path = |name: &str| outputs.join(name).display().to_string();
     let file = |name: &str| folder.path().join(name).display().to_string();
     let import = |program: &str, from: &[String], to: &str| {
@@ -277,7 +277,7 @@ fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
 #[test]
 fn an_mpi_document_is_compared_exported_and_shown() -> Done {
     let folder = tempfile::tempdir()?;
-    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/tests/results/documents");
+    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../render/tests/results/documents");
     let path = |name: &str| documents.join(name).display().to_string();
     let found = run(&["compare", &path("mpi-1.0-aware.json"), &path("mpi-1.0-not-aware.json")]);
     assert_eq!(found.code, Some(5), "{}{}", found.out, found.err);

@@ -118,7 +118,7 @@ fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
 #[test]
 fn a_trial_of_a_newer_minor_version_is_not_taken_up_and_stays_as_it_is() -> Done {
     let folder = tempfile::tempdir()?;
-    let fixture = include_str!("../../../results/tests/results/documents/trial-1.0.json");
+    let fixture = include_str!("../../../render/tests/results/documents/trial-1.0.json");
     let head = "\"schema_version\": \"1.";
     let at = fixture.find(head).ok_or("it has a version")? + head.len();
     // A field that this version does not know would be lost when the file is written again.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::render::JsonError;
+use crate::json::JsonError;
 
 /// The file cannot be written.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,250 @@
+//! What a ping-pong found, in the sentences that a reader sees first: what went wrong, the rates, what sharing cost, and what is proven.
+//!
+//! The rates are those of the largest copies from the first kind of memory, at once where ranks were at once; every other figure is in the tables.
+
+use std::collections::BTreeSet;
+
+use report::Document;
+use report::case::{Case, CaseStatus, Order};
+use report::contention::Penalty;
+use report::document::{PlatformKind, Status};
+use report::result::RankResult;
+use stats::compare::Verdict;
+use stats::summary::Summary;
+use stats::units;
+
+use crate::placement::{is_otherwise, is_unseen};
+use crate::words::{self, status};
+use crate::{device_memory, held_back};
+
+/// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
+const LEAST_FOR_RATES: u64 = 64 << 10;
+/// Ranks further apart than this part of the median have a slowest one worth naming.
+const APART: f64 = 0.05;
+
+/// The sentences; none for a document without cases.
+pub fn answer(document: &Document) -> Vec<String> {
+    let cases = headline(document);
+    let mut said: Vec<String> = trouble(document).into_iter().collect();
+    if let Some(figures) = figures(document, &cases) {
+        said.push(figures);
+        said.extend(device_memory::one_memory(document));
+    }
+    said.extend(cost(document, &cases));
+    said.extend(held_back::said(document));
+    said.extend(device_memory::elsewhere(document));
+    said.extend(proof(document));
+    said
+}
+
+/// The cases that the answer is given by: one size, one kind of memory, one order.
+fn headline(document: &Document) -> Vec<&Case> {
+    let whole = |case: &&Case| case.group.is_none() && case.range_bytes.is_none();
+    let measured: Vec<&Case> =
+        document.cases.iter().filter(whole).filter(|case| summaries(case).next().is_some()).collect();
+    let orders = [Order::Simultaneous, Order::Alone];
+    let Some(order) = orders.into_iter().find(|order| measured.iter().any(|case| case.order == *order)) else {
+        return Vec::new();
+    };
+    let of_order = || measured.iter().filter(|case| case.order == order);
+    let bytes = of_order().map(|case| case.bytes).max();
+    let memory = of_order().find(|case| Some(case.bytes) == bytes).map(|case| case.memory);
+    of_order().filter(|case| Some(case.bytes) == bytes && Some(case.memory) == memory).copied().collect()
+}
+
+/// The numbers of a case's ranks, unless the case as a whole is none.
+fn summaries(case: &Case) -> impl Iterator<Item = (&RankResult, &Summary)> {
+    let valid = case.status != CaseStatus::Invalid;
+    case.ranks.iter().filter(move |_| valid).filter_map(|result| Some((result, result.summary()?)))
+}
+
+fn trouble(document: &Document) -> Option<String> {
+    let word = match document.status {
+        Status::Complete => return None,
+        other => status(other),
+    };
+    let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    Some(format!("{word}{reason}."))
+}
+
+fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
+    let first = cases.first()?;
+    let ranks = asked(document, cases);
+    let several = ranks.len() > 1;
+    let how = match (several, first.order) {
+        (false, _) => "",
+        (true, Order::Simultaneous) => " at once",
+        (true, _) => ", one after the other",
+    };
+    let each: Vec<String> = cases.iter().map(|case| one(document, case, ranks.len())).collect();
+    let (size, memory) = (units::size(first.bytes), words::memory(first.memory));
+    Some(format!(
+        "{}{how}: {} ({size}, {memory} memory{}).",
+        subject(document, &ranks),
+        each.join("; "),
+        words::by(document.settings.engine)
+    ))
+}
+
+/// The ranks that these cases were asked of, without those that are missing from the whole run: these are told beside.
+fn asked(document: &Document, cases: &[&Case]) -> BTreeSet<u32> {
+    let missing: BTreeSet<u32> = document.missing.iter().map(|missing| missing.rank).collect();
+    let ranks = cases.iter().flat_map(|case| &case.ranks).map(|result| result.rank);
+    ranks.filter(|rank| !missing.contains(rank)).collect()
+}
+
+/// `8 GPUs`, `GPU 3`, `4 ranks on 2 GPUs`, `host memory`.
+fn subject(document: &Document, ranks: &BTreeSet<u32>) -> String {
+    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
+    let on_nodes = if document.nodes.len() > 1 { format!(" on {} nodes", document.nodes.len()) } else { String::new() };
+    if document.platform.kind == PlatformKind::Host {
+        let who =
+            if ranks.len() == 1 { "Host memory".to_owned() } else { format!("{} ranks in host memory", ranks.len()) };
+        return format!("{who}, no GPU{on_nodes}");
+    }
+    match (ranks.len(), devices.len()) {
+        (1, _) => name(document, devices.first().copied().unwrap_or_default()),
+        (ranks, devices) if ranks == devices => format!("{devices} GPUs{on_nodes}"),
+        (ranks, 1) => {
+            format!("{ranks} ranks on {}{on_nodes}", name(document, devices.first().copied().unwrap_or_default()))
+        }
+        (ranks, devices) => format!("{ranks} ranks on {devices} GPUs{on_nodes}"),
+    }
+}
+
+/// A device as a reader calls it.
+fn name(document: &Document, id: &str) -> String {
+    let device = document.devices.iter().find(|device| device.id == id);
+    device.map_or_else(|| id.to_owned(), |device| format!("GPU {}", device.index))
+}
+
+/// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it says how many have one, and no sum: that of
+/// some is not what all copy.
+fn one(document: &Document, case: &Case, ranks: usize) -> String {
+    let direction = words::direction(case.direction);
+    let by_time = case.bytes < LEAST_FOR_RATES;
+    let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };
+    let show = |value: f64| if by_time { units::duration_ns(value) } else { gigabytes(value) };
+    let unit = if by_time { "" } else { " GB/s" };
+    let mut found: Vec<(u32, f64)> = summaries(case).map(|(result, summary)| (result.rank, value(summary))).collect();
+    found.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
+        return format!("{direction} not measured");
+    };
+    if ranks == 1 {
+        let width = |summary: &Summary| Some(summary.median_interval_ns?.relative_half_width(summary.median_ns));
+        let width = summaries(case).find_map(|(_, summary)| width(summary));
+        let width = width.map_or(String::new(), |width| format!(" ± {:.1} %", (width * 100.0).max(0.1)));
+        return format!("{direction} {}{unit}{width}", show(lowest.1));
+    }
+    let middle = (found[found.len() / 2].1 + found[(found.len() - 1) / 2].1) / 2.0;
+    let each = if found.len() > 1 { " each" } else { "" };
+    let mut text = format!("{direction} {}{unit}{each}", show(middle));
+    if show(lowest.1) != show(highest.1) {
+        text.push_str(&format!(" ({}–{})", show(lowest.1), show(highest.1)));
+    }
+    if found.len() < ranks {
+        text.push_str(&format!(", {} of {ranks} ranks only", found.len()));
+    } else if case.order == Order::Simultaneous && !by_time {
+        text.push_str(&format!(", sum {}", gigabytes(found.iter().map(|(_, rate)| rate).sum())));
+    }
+    if highest.1 - lowest.1 > APART * middle {
+        let slowest = if by_time { highest.0 } else { lowest.0 };
+        text.push_str(&format!(", slowest {}", who(document, slowest)));
+    }
+    text
+}
+
+/// The GPU of a rank that has one of its own, or the rank.
+fn who(document: &Document, rank: u32) -> String {
+    let device = |rank: &report::rank::Rank| rank.asked.device.clone();
+    let own = document.ranks.iter().find(|one| one.rank == rank).map(device);
+    let alone =
+        own.as_ref().is_some_and(|own| document.ranks.iter().filter(|one| one.asked.device == *own).count() == 1);
+    match own.filter(|_| alone && document.platform.kind != PlatformKind::Host && document.nodes.len() <= 1) {
+        Some(id) => name(document, &id),
+        None => format!("rank {rank}"),
+    }
+}
+
+/// To three digits, or one decimal: what an interval of a per cent or less makes sure.
+fn gigabytes(bytes_per_s: f64) -> String {
+    let value = bytes_per_s / 1e9;
+    if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") }
+}
+
+/// What being at once cost each rank.
+fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
+    let asked = asked(document, cases).len();
+    let of = |case: &Case| -> Option<(usize, usize, String)> {
+        let shared = |penalty: &&Penalty| {
+            (penalty.direction, penalty.bytes, penalty.memory) == (case.direction, case.bytes, case.memory)
+        };
+        let verdicts: Vec<_> =
+            document.penalties.iter().filter(shared).filter_map(|penalty| penalty.comparison.as_ref()).collect();
+        let lost = verdicts.iter().filter(|found| found.verdict == Verdict::Lower);
+        let losses: Vec<f64> = lost.map(|found| (1.0 - found.ratio) * 100.0).collect();
+        let (least, most) =
+            losses.iter().fold((f64::MAX, 0.0_f64), |(least, most), loss| (least.min(*loss), most.max(*loss)));
+        let range = if most - least < 1.0 { format!("{most:.0} %") } else { format!("{least:.0}–{most:.0} %") };
+        Some((losses.len(), verdicts.len(), format!("{range} {}", words::direction(case.direction))))
+            .filter(|_| !verdicts.is_empty())
+    };
+    let found: Vec<(usize, usize, String)> = cases.iter().filter_map(|case| of(case)).collect();
+    let all = found.iter().map(|(_, all, _)| *all).max()?;
+    let least = found.iter().map(|(_, all, _)| *all).min()?;
+    // A rank without a figure is not one that loses nothing.
+    let only = if least < asked { format!(" ({least} of {asked} ranks compared)") } else { String::new() };
+    let losing: Vec<&(usize, usize, String)> = found.iter().filter(|(lost, _, _)| *lost > 0).collect();
+    if losing.is_empty() {
+        return Some(format!("At once no rank is measurably slower than alone{only}."));
+    }
+    let most = losing.iter().map(|(lost, _, _)| *lost).max()?;
+    let who = match most {
+        1 if all > 1 => format!("1 of {all} ranks loses"),
+        most if most < all => format!("{most} of {all} ranks lose"),
+        _ if only.is_empty() => "each rank loses".to_owned(),
+        _ => "each of them loses".to_owned(),
+    };
+    let what: Vec<&str> = losing.iter().map(|(_, _, what)| &what[..]).collect();
+    let has = if who.ends_with("lose") { "they have" } else { "it has" };
+    Some(format!("At once {who} {} of what {has} alone{only}.", what.join(", ")))
+}
+
+/// What stands behind the figures.
+fn proof(document: &Document) -> Option<String> {
+    let measured = || document.cases.iter().flat_map(summaries).map(|(result, _)| result);
+    let rank = |result: &RankResult| document.ranks.iter().find(|rank| rank.rank == result.rank);
+    measured().next()?;
+    let unseen = measured().filter(|result| result.seen_before.is_none() || result.seen_after.is_none()).count();
+    let elsewhere = measured().any(|result| rank(result).is_some_and(|rank| is_otherwise(rank, &[result])));
+    let on_gpu = document.platform.kind != PlatformKind::Host;
+    let hidden = is_unseen(&measured().collect::<Vec<_>>(), on_gpu);
+    let placed = match (elsewhere, unseen, hidden) {
+        (true, ..) => "NOT ALL WERE PLACED AS ASKED",
+        (false, 0, false) => "Placed as asked, seen before and after",
+        (false, 0, true) => "What could be seen is placed as asked, NOT ALL COULD BE SEEN",
+        (false, ..) => "The placement of some ranks was not seen to the end",
+    };
+    let verified = if measured().all(|result| result.verification.checked && result.verification.mismatch.is_none()) {
+        // What has no figure was not compared, or not with success.
+        let results: usize = document.cases.iter().map(|case| case.ranks.len()).sum();
+        let is_all = document.status == Status::Complete || measured().count() == results;
+        if is_all { "every byte compared" } else { "every byte of these figures compared" }
+    } else {
+        "NOT EVERYTHING VERIFIED"
+    };
+    let complete = if document.status == Status::Complete { "; complete" } else { "" };
+    Some(format!("{placed}; {verified}{complete}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_three_digits_or_one_decimal() {
+        assert_eq!([23.456e9, 188.6e9, 9.876e9, 0.5e9].map(gigabytes), ["23.5", "188.6", "9.88", "0.50"]);
+    }
+}

@@ -1,0 +1,162 @@
+//! What two runs must have in common to be the same experiment, and what differs: said before any figure.
+//!
+//! Most differences are the very thing one wants to see the effect of (a driver, a kernel, a link that lost lanes), so they are named
+//! and no more. Some make the comparison meaningless: another kind of device, another GPU model, a simulation, another number of ranks
+//! at once, another clock. Those are refused unless the user insists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use report::Document;
+use report::device::{Device, DeviceKind, name_on_node};
+use report::document::PlatformKind;
+use report::settings::{CopyEngine, Membind, OrderAsked};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::difference::ALIKE;
+
+/// One fact that a run was under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its name; the same in every run.
+    pub fact: String,
+    /// Its value, in words.
+    pub value: String,
+    /// Whether runs that have it otherwise measure another thing.
+    pub essential: bool,
+}
+
+/// A fact that the two sides have otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Differing {
+    /// Its name.
+    pub fact: String,
+    /// What the runs of the base have, in words.
+    pub base: Vec<String>,
+    /// What the new runs have.
+    pub new: Vec<String>,
+    /// Whether it makes the comparison meaningless.
+    pub essential: bool,
+}
+
+/// Said where a fact is not in a document.
+const NOT_KNOWN: &str = "not known";
+
+/// What a document's run was under.
+pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
+    let mut all = Vec::new();
+    let mut add = |essential: bool, fact: &str, value: String| {
+        all.push(Condition { fact: fact.to_owned(), value, essential });
+    };
+    let platform = &document.platform;
+    let kind = match platform.kind {
+        PlatformKind::Cuda => "CUDA",
+        PlatformKind::Hip => "HIP",
+        PlatformKind::Host => "host memory",
+        PlatformKind::Newer => "known to a newer numabench",
+    };
+    add(true, "platform", kind.to_owned());
+    add(true, "simulated devices", if platform.simulated.is_some() { "yes" } else { "no" }.to_owned());
+    if document.settings.order != OrderAsked::Alone {
+        add(true, "ranks at once", document.ranks.len().to_string());
+    }
+    if platform.kind != PlatformKind::Host {
+        add(true, "GPU model", names(document));
+    }
+    for case in &document.cases {
+        add(true, &format!("clock of {}", case.id), format!("{:?}", case.timing).to_lowercase());
+    }
+
+    add(false, "host", hosts(document));
+    add(false, "driver version", platform.driver_version.clone().unwrap_or(NOT_KNOWN.to_owned()));
+    add(false, "driver API", platform.api_version.clone().unwrap_or(NOT_KNOWN.to_owned()));
+    add(false, "numabench", document.tool.version.clone());
+    let settings = &document.settings;
+    let membind = match settings.membind {
+        Membind::Local => "on each PU's own node".to_owned(),
+        Membind::Node { node } => format!("on node {node}"),
+        Membind::Newer => "known to a newer numabench".to_owned(),
+    };
+    add(false, "host memory", membind);
+    add(false, "huge pages", if settings.huge_pages { "on" } else { "off" }.to_owned());
+    let engine = match settings.engine {
+        CopyEngine::Ce => "the copy engines",
+        CopyEngine::Sm => "a kernel",
+        CopyEngine::Newer => "something newer",
+    };
+    add(false, "copies by", engine.to_owned());
+    // The driver's version is above, and host names are no condition of an experiment.
+    for name in ALIKE.iter().filter(|name| !name.starts_with("driver.")) {
+        let probe = document.environment.probes.iter().find(|probe| probe.name == *name);
+        let value = probe.and_then(|probe| probe.value.as_ref()).map(|value| value.to_string());
+        add(false, name, value.map_or(NOT_KNOWN.to_owned(), |value| value.trim_matches('"').to_owned()));
+    }
+    let digest = document.nodes.first().and_then(|node| node.facts.topology_digest.value.clone());
+    add(false, "topology", digest.unwrap_or(NOT_KNOWN.to_owned()));
+    for device in document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu) {
+        let name = device_name(document, device);
+        add(false, &format!("link of {name}"), link(device));
+        let held_back = device.conditions.as_ref().and_then(|known| Some(known.value.as_ref()?.held_back_by()));
+        held_back.into_iter().for_each(|by| add(false, &format!("held back on {name}"), by));
+        add(false, &format!("UUID of {name}"), device.uuid.clone().unwrap_or(NOT_KNOWN.to_owned()));
+    }
+    all
+}
+
+/// What differs between two sides of runs, essential facts first. A fact that one side lacks altogether (a device, a case) is not compared:
+/// what it belongs to is missing, and that is said.
+pub fn differing<'c>(
+    base: impl Iterator<Item = &'c Condition>,
+    new: impl Iterator<Item = &'c Condition>,
+) -> Vec<Differing> {
+    type Values<'c> = BTreeMap<(bool, &'c str), BTreeSet<&'c str>>;
+    let gather = |side: &mut dyn Iterator<Item = &'c Condition>| {
+        let mut values: Values<'c> = BTreeMap::new();
+        for condition in side {
+            values.entry((!condition.essential, &condition.fact)).or_default().insert(&condition.value);
+        }
+        values
+    };
+    let (mut base, mut new) = (base, new);
+    let (base, new) = (gather(&mut base), gather(&mut new));
+    let owned = |values: &BTreeSet<&str>| values.iter().map(|value| (*value).to_owned()).collect();
+    let both = base.iter().filter_map(|(fact, base)| Some((fact, base, new.get(fact)?)));
+    both.filter(|(_, base, new)| base != new)
+        .map(|((not_essential, fact), base, new)| Differing {
+            fact: (*fact).to_owned(),
+            base: owned(base),
+            new: owned(new),
+            essential: !not_essential,
+        })
+        .collect()
+}
+
+fn names<B>(document: &Document<B>) -> String {
+    let names: BTreeSet<&str> = document.devices.iter().map(|device| &device.name[..]).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn hosts<B>(document: &Document<B>) -> String {
+    let hosts: BTreeSet<&str> = document.nodes.iter().map(|node| &node.host[..]).collect();
+    match hosts.len() {
+        0 => document.environment.hostname.clone(),
+        1..=4 => hosts.into_iter().collect::<Vec<_>>().join(", "),
+        many => format!("{many} hosts"),
+    }
+}
+
+/// `PCIe 5 x16`: what the link had when it was read; its generation only where it was read under load, because idle links train down.
+fn link(device: &Device) -> String {
+    let Some(link) = &device.link.value else { return NOT_KNOWN.to_owned() };
+    let loaded = link.generation.filter(|_| link.read_when == report::device::ReadWhen::UnderLoad);
+    let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
+    format!("PCIe {} x{}", part(loaded.or(link.max_generation)), part(link.width.or(link.max_width)))
+}
+
+fn device_name<B>(document: &Document<B>, device: &Device) -> String {
+    let name = name_on_node(&device.id);
+    match document.nodes.get(device.node as usize).filter(|_| document.nodes.len() > 1) {
+        Some(node) => format!("{name} of {}", node.host),
+        None => name.to_owned(),
+    }
+}

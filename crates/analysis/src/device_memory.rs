@@ -1,0 +1,96 @@
+//! Where the memory of GPUs lies that share it with their CPU, in sentences: one memory for both, and memory that fell elsewhere.
+//!
+//! A driver gives out device memory without saying on which NUMA node it lies, and on a coherent machine it may lie on another GPU's or on the
+//! host's. Only what the kernel located is said; of GPUs behind PCIe there is nothing to say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use report::Document;
+use report::device::{Coherence, Device};
+use report::environment::NodeKind;
+use report::result::NodePages;
+use stats::IdSet;
+
+use crate::words;
+
+/// More GPUs than this are counted, not named.
+const MOST: usize = 4;
+
+/// That copies between host and device stay in one memory, where they do.
+pub(crate) fn one_memory(document: &Document) -> Option<String> {
+    let kinds: BTreeSet<&str> = document.devices.iter().filter_map(|device| shared(device.coherence?)).collect();
+    let kind = kinds.into_iter().next()?;
+    Some(format!("CPU and GPU share one memory ({kind}): H2D and D2H copy from {kind} to {kind}."))
+}
+
+fn shared(coherence: Coherence) -> Option<&'static str> {
+    match coherence {
+        Coherence::SharedHbm => Some("HBM"),
+        Coherence::SharedMemory => Some("host memory"),
+        Coherence::NvlinkC2c | Coherence::Newer => None,
+    }
+}
+
+/// Whose memory lies on another node than its own.
+pub(crate) fn elsewhere(document: &Document) -> Vec<String> {
+    let mut said: Vec<String> = document.devices.iter().filter_map(|device| of_device(document, device)).collect();
+    let more = said.len().saturating_sub(MOST);
+    said.truncate(MOST);
+    said.extend(
+        (more > 0).then(|| format!("The memory of {more} more GPUs lies elsewhere too; the document has them.")),
+    );
+    said
+}
+
+fn of_device(document: &Document, device: &Device) -> Option<String> {
+    let own = device.memory_node.as_ref()?.value?;
+    let seen = seen(document, device);
+    let away: IdSet = seen.keys().copied().filter(|node| *node != own).collect();
+    if away.is_empty() {
+        return None;
+    }
+    let part = if seen.contains_key(&own) { "Part of the memory" } else { "The memory" };
+    let name = if document.nodes.len() > 1 { device.id.clone() } else { format!("GPU {}", device.index) };
+    let where_to: Vec<String> =
+        away.iter().map(|node| format!("NUMA node {node}, {}", whose(document, device, node))).collect();
+    Some(format!(
+        "{part} of {name} lies on {}, not on its own node {own}. The driver placed it there: the figures are of that memory, not of {name}'s own.",
+        where_to.join(" and ")
+    ))
+}
+
+/// The pages of a device's memory that were located, by node.
+fn seen(document: &Document, device: &Device) -> BTreeMap<u32, u64> {
+    let ranks: BTreeSet<u32> =
+        document.ranks.iter().filter(|rank| rank.asked.device == device.id).map(|rank| rank.rank).collect();
+    let results = document.cases.iter().flat_map(|case| &case.ranks).filter(|result| ranks.contains(&result.rank));
+    let seen = results.flat_map(|result| result.seen_before.iter().chain(&result.seen_after));
+    let mut nodes = BTreeMap::new();
+    for NodePages { node, pages } in seen.filter_map(|seen| seen.device_pages.value.as_ref()).flatten() {
+        if *pages > 0 {
+            *nodes.entry(*node).or_default() += pages;
+        }
+    }
+    nodes
+}
+
+/// What a node is to this device.
+fn whose(document: &Document, device: &Device, node: u32) -> String {
+    let is_it = |other: &&Device| {
+        other.node == device.node
+            && other.id != device.id
+            && other.memory_node.as_ref().and_then(|known| known.value) == Some(node)
+    };
+    let owners: Vec<u32> = document.devices.iter().filter(is_it).map(|other| other.index).collect();
+    if !owners.is_empty() {
+        return format!("the memory of {}", words::devices(device.kind, owners.into_iter()));
+    }
+    // The environment is the first node's.
+    let machine = (device.node == 0).then_some(&document.environment.topology);
+    let found = machine.and_then(|machine| machine.nodes.iter().find(|known| known.os_index == node));
+    match (found.map(|node| node.kind), device.coherence) {
+        (Some(NodeKind::GpuMemory), _) => "the memory of another GPU".to_owned(),
+        (_, Some(Coherence::SharedHbm)) => "the memory of another package".to_owned(),
+        _ => "host memory".to_owned(),
+    }
+}

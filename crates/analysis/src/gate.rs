@@ -1,0 +1,202 @@
+//! Whether a node is well: its GPUs against what is normal for their class, pass by pass.
+//!
+//! A single pass flaps, so nobody is drained for one. A figure below the limit makes its GPU a suspect, and suspects are measured again, up to
+//! [`PASSES`] passes. A finding is one that is below in all of them; one that is below in most is undecided; below once is a disturbed
+//! pass. The decision is a function of the figures alone, so that a simulated fleet tests the very code that gates a real one.
+
+use std::collections::BTreeSet;
+
+use report::Document;
+use report::device::Device;
+use report::document::Tool;
+use report::rank::Locality;
+use report::slower_twin::SlowerTwin;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::baseline::{Baseline, Normal, Value};
+
+/// The schema's name, in every document.
+pub const SCHEMA: &str = "numabench.gate";
+/// The schema's major version.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// The schema's minor version.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// So many passes at most.
+pub const PASSES: usize = 3;
+
+/// What comes of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    /// Every figure is normal.
+    Well,
+    /// The passes do not agree, or nothing normal is known for a GPU.
+    Undecided,
+    /// A GPU is below the limit in every pass.
+    Finding,
+}
+
+/// What the passes so far come to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// Another pass is needed.
+    Again,
+    /// It is decided.
+    Decided(Gate, Vec<Suspect>),
+}
+
+/// A GPU below the limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Suspect {
+    /// Its host.
+    pub host: String,
+    /// The device's `id`.
+    pub device: String,
+    /// The case's `id`.
+    pub case: String,
+    /// Its rate in the last pass.
+    pub bytes_per_s: f64,
+    /// What is normal for its class; null where the baseline has nothing for it.
+    pub normal_bytes_per_s: Option<f64>,
+    /// The lowest that is normal; null where the baseline has nothing for it.
+    pub limit_bytes_per_s: Option<f64>,
+    /// In how many passes it was below that.
+    pub below: u32,
+    /// Of how many.
+    pub passes: u32,
+}
+
+/// Decides on the passes so far, each with the figures of all GPUs.
+pub fn decide(baseline: &Baseline, passes: &[Vec<Value>]) -> Decision {
+    let Some(last) = passes.last().filter(|last| !last.is_empty()) else {
+        return Decision::Decided(Gate::Undecided, Vec::new());
+    };
+    let suspects: Vec<Suspect> = last.iter().filter_map(|value| suspect(baseline, passes, value)).collect();
+    // A suspect of an earlier pass that is not measured any more would be forgotten.
+    let earlier = passes.iter().flatten().filter(|value| !last.iter().any(|other| same(value, other)));
+    let earlier: Vec<Suspect> = earlier.filter_map(|value| suspect(baseline, passes, value)).collect();
+    let unknown = suspects.iter().any(|suspect| suspect.limit_bytes_per_s.is_none());
+    let known = || suspects.iter().chain(&earlier).filter(|suspect| suspect.limit_bytes_per_s.is_some());
+    let (all, most) = (
+        known().any(|suspect| suspect.below == PASSES as u32),
+        known().any(|suspect| suspect.below * 2 > PASSES as u32),
+    );
+    let undecided_yet = passes.len() < PASSES && known().next().is_some();
+    if undecided_yet {
+        return Decision::Again;
+    }
+    let kept = |suspect: &Suspect| suspect.limit_bytes_per_s.is_none() || suspect.below * 2 > PASSES as u32;
+    let named = suspects.into_iter().chain(earlier).filter(kept).collect();
+    match () {
+        () if all => Decision::Decided(Gate::Finding, named),
+        () if most || unknown => Decision::Decided(Gate::Undecided, named),
+        () => Decision::Decided(Gate::Well, Vec::new()),
+    }
+}
+
+/// What a figure is suspected of: `None` where it was normal in every pass.
+fn suspect(baseline: &Baseline, passes: &[Vec<Value>], value: &Value) -> Option<Suspect> {
+    let normal = normal(baseline, value);
+    let rates: Vec<f64> = passes.iter().flatten().filter(|other| same(value, other)).map(|other| other.rate).collect();
+    let below = normal.map_or(0, |normal| rates.iter().filter(|rate| **rate < normal.limit_bytes_per_s).count());
+    (normal.is_none() || below > 0).then(|| Suspect {
+        host: value.host.clone(),
+        device: value.device.clone(),
+        case: value.case.clone(),
+        bytes_per_s: value.rate,
+        normal_bytes_per_s: normal.map(|normal| normal.median_bytes_per_s),
+        limit_bytes_per_s: normal.map(|normal| normal.limit_bytes_per_s),
+        below: below as u32,
+        passes: rates.len() as u32,
+    })
+}
+
+fn normal<'b>(baseline: &'b Baseline, value: &Value) -> Option<&'b Normal> {
+    baseline.normals.iter().find(|normal| normal.class == value.class && normal.case == value.case)
+}
+
+fn same(value: &Value, other: &Value) -> bool {
+    (&value.host, &value.device, &value.case) == (&other.host, &other.device, &other.case)
+}
+
+/// What a node's check found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// Always `numabench.gate`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// `major.minor` of the schema this document follows.
+    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
+    pub schema_version: String,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// When the last pass began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The node.
+    pub host: String,
+    /// What it comes to.
+    pub gate: Gate,
+    /// Set when the devices are not real: what the driver itself says of the simulation.
+    pub simulated: Option<String>,
+    /// How many passes it took.
+    pub passes: u32,
+    /// How long it took, in seconds.
+    pub elapsed_s: f64,
+    /// How many GPUs were measured.
+    pub gpus: u32,
+    /// GPUs below the limit, and those that nothing normal is known for.
+    pub suspects: Vec<Suspect>,
+    /// GPUs slower than those of the node that are like them.
+    pub slower_twins: Vec<SlowerTwin>,
+    /// What is known of each suspect's link and place that could be the cause, in words.
+    pub causes: Vec<String>,
+}
+
+impl Checked {
+    /// What was found on the node that `document`, the last pass, is of.
+    pub fn new(
+        document: &Document,
+        gate: Gate,
+        suspects: Vec<Suspect>,
+        slower_twins: Vec<SlowerTwin>,
+        passes: usize,
+        elapsed_s: f64,
+    ) -> Self {
+        let named: BTreeSet<&str> =
+            suspects.iter().map(|one| &one.device[..]).chain(slower_twins.iter().map(|one| &one.device[..])).collect();
+        let causes = document.devices.iter().filter(|device| named.contains(&device.id[..]));
+        let causes = causes.map(|device| format!("{}: {}", device.id, cause(document, device))).collect();
+        Self {
+            schema: SCHEMA.to_owned(),
+            schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+            tool: document.tool.clone(),
+            started_at: document.started_at.clone(),
+            host: document.environment.hostname.clone(),
+            gate,
+            simulated: document.platform.simulated.clone(),
+            passes: passes as u32,
+            elapsed_s,
+            gpus: document.devices.len() as u32,
+            suspects,
+            slower_twins,
+            causes,
+        }
+    }
+}
+
+/// What of a suspect's link and place could be the cause.
+fn cause(document: &Document, device: &Device) -> String {
+    let state = match device.state() {
+        Ok(state) => state,
+        Err(fault) => return fault,
+    };
+    let rank = document.ranks.iter().find(|rank| rank.asked.device == device.id);
+    match rank.map(|rank| rank.locality) {
+        Some(Locality::Remote | Locality::SamePackage) => {
+            format!("{state}; it was measured from a PU that is not near to it: no core near to it is allowed here")
+        }
+        _ => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
+    }
+}

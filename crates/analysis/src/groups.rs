@@ -1,0 +1,113 @@
+//! Which GPUs and which cores belong together by measurement, where nobody declares it: from a document's matrices, and the sentences that say it.
+//!
+//! GPUs are asked twice: each beside one other, and each with all others but one at it. The first finds limits that two can fill, the second those that it takes
+//! more to fill; the one that leaves fewest GPUs without a group is told first. Cores are told apart by how long a handover takes. How items are grouped, and
+//! how sure that is, is decided in `stats::grouping`.
+
+use report::Document;
+use report::matrix::{Compares, Matrix};
+use report::measured_groups::{GroupedBy, MeasuredGroups};
+use stats::IdSet;
+use stats::grouping::{FALSE_ALARM, Finding, LEAST_ITEMS, Pairs, Rule, group};
+
+use crate::matrix_figures::{Cell, MatrixFigures, Plane};
+
+mod words;
+
+pub use words::verdict;
+
+/// Less than this is no difference between pairs of GPUs: 5 % of a rate.
+const GPU_MARGIN: f64 = 1.05;
+/// Handovers within one cache differ by as much as this with the distance on the die.
+const CORE_MARGIN: f64 = 1.25;
+
+/// The groups that the document's matrices show; what is declared is for the writer to add.
+pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
+    let by = |matrix: &Matrix| match matrix.compares {
+        Compares::Beside => Some(GroupedBy::GpuPairs),
+        Compares::ButOne => Some(GroupedBy::GpusButOne),
+        Compares::Cores => Some(GroupedBy::Handovers),
+        _ => None,
+    };
+    let asked = || document.matrices.iter().filter_map(|matrix| Some((by(matrix)?, matrix)));
+    let of_gpus = asked().filter(|(by, _)| *by != GroupedBy::Handovers).count();
+    let found = |(by, matrix): (GroupedBy, &Matrix)| {
+        let plane = matrix.planes(document).into_iter().next()?;
+        let table = Table { document, matrix, plane };
+        let rule = match by {
+            GroupedBy::Handovers => Rule { margin: CORE_MARGIN, questions: 1 },
+            _ => Rule { margin: GPU_MARGIN, questions: of_gpus },
+        };
+        let found = group(&table.pairs(by)?, &rule)?;
+        let ids = |items: &Vec<usize>| items.iter().filter_map(|item| table.id(*item)).collect::<IdSet>();
+        Some(MeasuredGroups {
+            by,
+            finding: found.finding,
+            groups: found.groups.iter().map(ids).collect(),
+            rest: ids(&found.rest),
+            margin: found.margin,
+            p_value: found.p_value,
+            false_alarm_rate: FALSE_ALARM,
+            declared: None,
+        })
+    };
+    asked().filter_map(found).collect()
+}
+
+/// Whether the figures of any question do not decide it, or were not had.
+pub fn is_undecided(document: &Document) -> bool {
+    let asks = |matrix: &&Matrix| {
+        let square = matches!(matrix.compares, Compares::Beside | Compares::ButOne | Compares::Cores);
+        square && matrix.rows.len() >= LEAST_ITEMS && !matrix.planes(document).is_empty()
+    };
+    let asked = document.matrices.iter().filter(asks).count();
+    asked > document.groups.len() || document.groups.iter().any(|found| found.finding == Finding::Undecided)
+}
+
+/// A square matrix of items against themselves.
+struct Table<'a> {
+    document: &'a Document,
+    matrix: &'a Matrix,
+    plane: Plane,
+}
+
+impl Table<'_> {
+    fn cell(&self, row: usize, column: usize) -> Option<Cell> {
+        self.matrix.cell(self.document, &self.plane, row, column)?.ok()
+    }
+
+    /// A GPU's index, or a core's PU.
+    fn id(&self, item: usize) -> Option<u32> {
+        if self.matrix.compares == Compares::Cores {
+            return self.matrix.rows.get(item)?.pus.first();
+        }
+        let id = &self.matrix.columns.get(item)?.device;
+        self.document.devices.iter().find(|device| device.id == *id).map(|device| device.index)
+    }
+
+    /// The figures as the decision takes them, lower being closer; `None` where one is missing.
+    fn pairs(&self, by: GroupedBy) -> Option<Pairs> {
+        let items = self.matrix.rows.len();
+        let blocks = |i: usize, j: usize| -> Option<Vec<f64>> {
+            Some(match by {
+                _ if i == j => Vec::new(),
+                // A handover has no direction: each two are measured once.
+                GroupedBy::Handovers => self.cell(i.max(j), i.min(j))?.blocks,
+                // Who leaves a group leaves more for its members, who then take less time.
+                GroupedBy::GpusButOne => self.cell(i, j)?.blocks.iter().map(|rate| 1.0 / rate).collect(),
+                _ => self.cell(i, j)?.blocks,
+            })
+        };
+        let scale = |item: usize| {
+            Some(match by {
+                GroupedBy::Handovers => 1.0,
+                GroupedBy::GpusButOne => 1.0 / self.cell(item, item)?.median,
+                _ => self.cell(item, item)?.median,
+            })
+        };
+        Some(Pairs {
+            blocks: (0..items).map(|i| (0..items).map(|j| blocks(i, j)).collect()).collect::<Option<_>>()?,
+            scale: (0..items).map(scale).collect::<Option<_>>()?,
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! What measured groups say, in sentences: who belongs together, by which figures, and how sure that is.
+
+use report::Document;
+use report::matrix::{Compares, Matrix};
+use report::measured_groups::{GroupedBy, MeasuredGroups};
+use stats::IdSet;
+use stats::grouping::{Finding, LEAST_BLOCKS, LEAST_ITEMS};
+
+use super::Table;
+use crate::matrix_figures::MatrixFigures;
+use crate::words::capital;
+
+/// The sentences, the answer first; none for a document without such figures.
+pub fn verdict(document: &Document) -> Vec<String> {
+    let has = |wanted: &[Compares]| document.matrices.iter().any(|matrix| wanted.contains(&matrix.compares));
+    let mut said = Vec::new();
+    if has(&[Compares::Beside, Compares::ButOne]) {
+        said.extend(of_gpus(document));
+    }
+    if has(&[Compares::Cores]) {
+        said.extend(of_cores(document));
+    }
+    said
+}
+
+fn of_gpus(document: &Document) -> Vec<String> {
+    let asked: Vec<&MeasuredGroups> = document.groups.iter().filter(|found| found.by != GroupedBy::Handovers).collect();
+    let mut found: Vec<&MeasuredGroups> = asked.iter().copied().filter(|one| one.finding == Finding::Groups).collect();
+    found.sort_by_key(|one| one.rest.len());
+    if let Some(first) = found.first() {
+        let mut said = vec![shared(document, first), sure(first)];
+        let others = found[1..].iter().filter(|other| !is_same(first, other));
+        said.extend(others.map(|other| format!("{} the groups differ: {}.", capital(how(other.by)), sets(other))));
+        said.push(declared(first));
+        return said;
+    }
+    let pairs =
+        range(document, Compares::Beside).map(|pairs| format!("each keeps {pairs} of its own rate beside one other"));
+    let leaves = range(document, Compares::ButOne)
+        .map(|rates| format!("with one GPU fewer copying each has {rates} of its rate with all"));
+    let figures = [pairs, leaves].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    if figures.is_empty() {
+        return vec!["GPUs: undecided: a figure is missing; the tables say why.".to_owned()];
+    }
+    let gpus = tables(document, Compares::Beside).map(|table| table.matrix.rows.len()).max().unwrap_or(0);
+    if gpus < LEAST_ITEMS {
+        return vec![format!("Two GPUs cannot form groups: {figures}.")];
+    }
+    if asked.is_empty() {
+        let text = format!("a pair has fewer than {LEAST_BLOCKS} blocks ({figures})");
+        return vec![format!("GPUs: undecided: {text}. A longer --within may tell.")];
+    }
+    if asked.iter().any(|one| one.finding == Finding::Undecided) {
+        return vec![format!(
+            "GPUs: undecided: the blocks scatter too much to tell groups ({figures}). A longer --within may tell."
+        )];
+    }
+    if asked.iter().any(|one| one.finding == Finding::NoGroups) {
+        return vec![format!(
+            "GPUs differ but form no groups: no set shares more among itself than with all others ({figures})."
+        )];
+    }
+    if asked.iter().any(|one| one.finding == Finding::Newer) {
+        return vec![format!("GPUs: {figures}; what groups they make is known to a newer numabench.")];
+    }
+    vec![format!("No groups among the GPUs: every two are alike within 5 % ({figures}).")]
+}
+
+/// `GPUs 0-3 share something that GPUs 4-7 do not: 18.5 GB/s each together, 37.0 in pairs; …`
+fn shared(document: &Document, found: &MeasuredGroups) -> String {
+    let all: Vec<&IdSet> = found.groups.iter().chain((!found.rest.is_empty()).then_some(&found.rest)).collect();
+    let figures = |set: &IdSet| {
+        let figure = |text: Option<String>, what: &str| text.map(|text| format!("{text} {what}"));
+        let together = figure(together(document, set), "GB/s each together");
+        let pairs = figure(in_pairs(document, set), "in pairs");
+        let alone = figure(alone(document, set), "alone");
+        [together, pairs, alone].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let (first, others) =
+        all.split_first().map_or((IdSet::default(), &[][..]), |(first, others)| ((*first).clone(), others));
+    let names: Vec<String> = others.iter().map(|set| name(set)).collect();
+    let rest: Vec<String> = others.iter().map(|set| format!("{}: {}", name(set), figures(set))).collect();
+    let does = if names.len() == 1 && others[0].len() == 1 { "does not" } else { "do not" };
+    format!(
+        "{} share something that {} {does}: {}; {}.",
+        name(&first),
+        names.join(" and "),
+        figures(&first),
+        rest.join("; ")
+    )
+}
+
+fn sure(found: &MeasuredGroups) -> String {
+    let p = found
+        .p_value
+        .map_or(String::new(), |p| if p < 1e-12 { " (p < 1e-12)".to_owned() } else { format!(" (p = {p:.1e})") });
+    let rate = found.false_alarm_rate * 100.0;
+    format!(
+        "How sure: a machine without groups would be grouped in at most {rate:.0} of 100 runs{p}; {}.",
+        basis(found)
+    )
+}
+
+fn basis(found: &MeasuredGroups) -> String {
+    let least = found.margin.map_or(0.0, |margin| (margin - 1.0) * 100.0);
+    match found.by {
+        GroupedBy::Handovers => {
+            format!("the fastest pair across groups takes {least:.0} % longer than the slowest within one")
+        }
+        by => format!("{}, groups are at least {least:.0} % apart", how(by)),
+    }
+}
+
+fn how(by: GroupedBy) -> &'static str {
+    match by {
+        GroupedBy::GpuPairs => "by what each GPU gets beside one other",
+        GroupedBy::GpusButOne => "by what each GPU gets when another stops copying",
+        GroupedBy::Handovers => "by the time of a handover",
+        GroupedBy::Newer => "(known to a newer numabench)",
+    }
+}
+
+fn declared(found: &MeasuredGroups) -> String {
+    found.declared.as_ref().map_or_else(
+        || "The platform declares nothing like it: this is known by measurement only.".to_owned(),
+        |what| format!("The platform declares the same: {what}."),
+    )
+}
+
+/// The same partition, the rest counted as one of its sets.
+fn is_same(one: &MeasuredGroups, other: &MeasuredGroups) -> bool {
+    let all = |found: &MeasuredGroups| {
+        let sets = found.groups.iter().chain([&found.rest]).filter(|set| !set.is_empty());
+        let mut all: Vec<String> = sets.map(ToString::to_string).collect();
+        all.sort();
+        all
+    };
+    all(one) == all(other)
+}
+
+fn sets(found: &MeasuredGroups) -> String {
+    found.groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(" | ")
+}
+
+fn name(set: &IdSet) -> String {
+    format!("{} {set}", if set.len() == 1 { "GPU" } else { "GPUs" })
+}
+
+fn tables<'a>(document: &'a Document, compares: Compares) -> impl Iterator<Item = Table<'a>> {
+    let of = move |matrix: &'a Matrix| {
+        let plane = matrix.planes(document).into_iter().next()?;
+        Some(Table { document, matrix, plane })
+    };
+    document.matrices.iter().filter(move |matrix| matrix.compares == compares).filter_map(of)
+}
+
+/// The lowest and the highest of some figures, once where they look alike.
+fn between(figures: impl Iterator<Item = f64>, show: impl Fn(f64) -> String) -> Option<String> {
+    let all: Vec<f64> = figures.collect();
+    let (least, most) = (all.iter().copied().reduce(f64::min)?, all.iter().copied().reduce(f64::max)?);
+    let (least, most) = (show(least), show(most));
+    Some(if least == most { most } else { format!("{least} to {most}") })
+}
+
+fn gigabytes(rate: f64) -> String {
+    format!("{:.1}", rate / 1e9)
+}
+
+/// The cells of a table whose rows are of this set and whose columns are as asked.
+fn cells<'a>(
+    document: &'a Document,
+    compares: Compares,
+    set: &'a IdSet,
+    wanted: fn(usize, usize, bool) -> bool,
+) -> impl Iterator<Item = f64> + 'a {
+    tables(document, compares).flat_map(move |table| {
+        let items = table.matrix.rows.len();
+        let has = |item: usize| table.id(item).is_some_and(|id| set.contains(id));
+        let mine = (0..items).filter(|item| has(*item)).flat_map(|i| (0..items).map(move |j| (i, j)));
+        let mine: Vec<(usize, usize)> = mine.filter(|(i, j)| wanted(*i, *j, has(*j))).collect();
+        mine.into_iter().filter_map(|(i, j)| Some(table.cell(i, j)?.median)).collect::<Vec<_>>()
+    })
+}
+
+fn in_pairs(document: &Document, set: &IdSet) -> Option<String> {
+    between(cells(document, Compares::Beside, set, |i, j, is_own| i != j && is_own), gigabytes)
+}
+
+fn alone(document: &Document, set: &IdSet) -> Option<String> {
+    between(cells(document, Compares::Beside, set, |i, j, _| i == j), gigabytes)
+}
+
+/// What each of a set gets with the set at it: in the row of that set.
+fn together(document: &Document, set: &IdSet) -> Option<String> {
+    let table = tables(document, Compares::Together).next()?;
+    let row = table.matrix.rows.iter().position(|row| row.name == name(set))?;
+    between((0..table.matrix.columns.len()).filter_map(|column| Some(table.cell(row, column)?.median)), gigabytes)
+}
+
+/// What part of its rate alone each keeps beside another, or how the rate without one compares with that of all at once.
+fn range(document: &Document, compares: Compares) -> Option<String> {
+    let table = tables(document, compares).next()?;
+    let items = table.matrix.rows.len();
+    let of = |i: usize, j: usize| Some(table.cell(i, j)?.median / table.cell(i, i)?.median);
+    let all: Option<Vec<f64>> = (0..items)
+        .flat_map(|i| (0..items).filter(move |j| *j != i).map(move |j| (i, j)))
+        .map(|(i, j)| of(i, j))
+        .collect();
+    let percent = |part: f64| format!("{:.0} %", part * 100.0);
+    between(all?.into_iter(), percent)
+}
+
+fn of_cores(document: &Document) -> Vec<String> {
+    let Some(table) = tables(document, Compares::Cores).next() else { return Vec::new() };
+    let items = table.matrix.rows.len();
+    let cells: Vec<((usize, usize), f64)> = (0..items)
+        .flat_map(|i| (0..i).map(move |j| (i, j)))
+        .filter_map(|(i, j)| Some(((i, j), table.cell(i, j)?.median)))
+        .collect();
+    let ns = |value: f64| format!("{value:.1}");
+    let medians = || cells.iter().map(|(_, median)| *median);
+    let Some(all) = between(medians(), ns) else { return vec!["Cores: no figure was measured.".to_owned()] };
+    let found = document.groups.iter().find(|found| found.by == GroupedBy::Handovers);
+    let Some(found) = found else {
+        if items < LEAST_ITEMS {
+            return vec![format!("Core to core: a handover takes {all} ns between the two cores.")];
+        }
+        let text = format!("Core to core: a handover takes {all} ns; groups are undecided");
+        return vec![format!("{text}: a pair has fewer than {LEAST_BLOCKS} blocks, or none.")];
+    };
+    let is_within = |(i, j): (usize, usize)| {
+        let (one, other) = (table.id(i), table.id(j));
+        let both = |set: &IdSet| [one, other].into_iter().flatten().filter(|id| set.contains(*id)).count() == 2;
+        found.groups.iter().any(both)
+    };
+    match found.finding {
+        Finding::Groups => {
+            let of = |wanted: bool| {
+                let some = cells.iter().filter(|(at, _)| is_within(*at) == wanted).map(|(_, median)| *median);
+                between(some, ns).unwrap_or_default()
+            };
+            let rest =
+                if found.rest.is_empty() { String::new() } else { format!(", and each of {} on its own", found.rest) };
+            let first = format!(
+                "Cores form {} groups, PUs {}{rest}: a handover takes {} ns within one, {} ns to another.",
+                found.groups.len(),
+                sets(found),
+                of(true),
+                of(false)
+            );
+            vec![first, sure(found), declared(found)]
+        }
+        Finding::Alike => vec![format!("No groups among the cores: a handover takes {all} ns between any two.")],
+        Finding::NoGroups => vec![format!(
+            "Core to core: {all} ns a handover; cores differ but form no groups: no set is nearer to itself than to all others by a quarter."
+        )],
+        Finding::Undecided => vec![format!(
+            "Cores: undecided: {all} ns a handover, and the blocks scatter too much to tell groups. More time may tell."
+        )],
+        Finding::Newer => {
+            vec![format!("Cores: {all} ns a handover; what groups they make is known to a newer numabench.")]
+        }
+    }
+}

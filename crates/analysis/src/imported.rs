@@ -1,0 +1,58 @@
+//! Imported documents for the commands that read result documents: as a run to compare.
+//!
+//! Their figures are single values: a comparison of two has nothing to test by and says so; several documents a side are compared run by run, as any. They are
+//! compared with documents of the same program only, for another's case is another thing, even of the same copy.
+
+use report::ImportedDocument;
+use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
+
+use crate::conditions::Condition;
+use crate::figure::{Figure, Key, Unit};
+use crate::run::{NoRun, Run};
+
+/// A document as comparisons see it.
+///
+/// # Errors
+/// [`NoRun`]: it has no case.
+pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
+    if document.cases.is_empty() {
+        return Err(NoRun::Empty);
+    }
+    let condition =
+        |fact: &str, value: &str, essential| Condition { fact: fact.to_owned(), value: value.to_owned(), essential };
+    let known = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
+    let mut conditions = vec![
+        condition("kind of document", &format!("imported from {}", document.program), true),
+        condition("version of the program", &known(&document.program_version), false),
+        condition("host", &known(&document.host), false),
+    ];
+    conditions.extend(document.facts.iter().map(|fact| condition(&fact.name, &fact.value, fact.essential)));
+    Ok(Run {
+        name: name.to_owned(),
+        host: document.host.clone().unwrap_or_default(),
+        started_at: document.started_at.clone(),
+        conditions,
+        figures: document
+            .cases
+            .iter()
+            .map(|case| (Key::in_words(&case.id, case.place.clone()), figure(case)))
+            .collect(),
+    })
+}
+
+fn figure(case: &ImportedCase) -> Result<Figure, String> {
+    let unit = if case.unit == ImportedUnit::Ns { Unit::Ns } else { Unit::BytesPerS };
+    let median = case.figure().ok_or_else(|| why(case))?;
+    Ok(Figure { unit, median, blocks: Vec::new() })
+}
+
+/// Why a case has no figure.
+pub fn why(case: &ImportedCase) -> String {
+    let status = match case.status {
+        ImportedStatus::Measured => "it has no positive, finite figure",
+        ImportedStatus::Waived => "waived by the program",
+        ImportedStatus::Failed => "failed in the program's own words",
+        ImportedStatus::Newer => "known to a newer numabench",
+    };
+    case.reason.as_ref().map_or(status.to_owned(), |reason| format!("{status}: {reason}"))
+}

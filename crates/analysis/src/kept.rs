@@ -1,0 +1,106 @@
+//! A document of any kind that holds figures: one way to read it, and to compare it, whichever it is.
+
+use report::block::BlockTime;
+use report::read::{OfBlock, ReadError};
+use report::result::BlockSample;
+use report::{Document, ImportedDocument, MpiDocument, TrialDocument, schema_of};
+
+use crate::incomplete::Incomplete;
+use crate::run::{NoRun, Run};
+use crate::slower_twins::completed;
+use crate::{imported, mpi, trial};
+
+/// A document with figures; `B` is what is kept of a result's blocks.
+#[derive(Clone, Debug)]
+pub enum Kept<B = BlockSample> {
+    /// What pingpong and its like measured.
+    Result(Box<Document<B>>),
+    /// What trial found.
+    Trial(Box<TrialDocument>),
+    /// What mpi found.
+    Mpi(Box<MpiDocument>),
+    /// What another program measured.
+    Imported(Box<ImportedDocument>),
+}
+
+/// A kind of document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `numabench.result`.
+    Result,
+    /// `numabench.trial`.
+    Trial,
+    /// `numabench.mpi`.
+    Mpi,
+    /// `numabench.imported`.
+    Imported,
+}
+
+impl Kind {
+    /// What a document of it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Result => "result",
+            Self::Trial => "trial",
+            Self::Mpi => "MPI",
+            Self::Imported => "imported",
+        }
+    }
+}
+
+impl<B: OfBlock> Kept<B> {
+    /// Reads a document, whichever it is.
+    ///
+    /// # Errors
+    /// [`ReadError`]; what is of no kind is told as what is no result document.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        match schema_of(bytes).as_deref() {
+            Some(report::trial::SCHEMA) => TrialDocument::from_json(bytes).map(|trial| Self::Trial(Box::new(trial))),
+            Some(report::mpi::SCHEMA) => MpiDocument::from_json(bytes).map(|mpi| Self::Mpi(Box::new(mpi))),
+            Some(report::imported::SCHEMA) => {
+                ImportedDocument::from_json(bytes).map(|imported| Self::Imported(Box::new(imported)))
+            }
+            _ => B::document(bytes).map(|document| Self::Result(Box::new(completed(document)))),
+        }
+    }
+}
+
+impl<B> Kept<B> {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Result(_) => Kind::Result,
+            Self::Trial(_) => Kind::Trial,
+            Self::Mpi(_) => Kind::Mpi,
+            Self::Imported(_) => Kind::Imported,
+        }
+    }
+
+    /// How its run ended, where that is not complete.
+    pub fn incomplete(&self) -> Option<Incomplete> {
+        match self {
+            Self::Result(document) => Incomplete::of_result(document),
+            Self::Trial(document) => Incomplete::of_trial(document),
+            Self::Mpi(document) => Incomplete::of_mpi(document),
+            Self::Imported(document) => Incomplete::of_imported(document),
+        }
+    }
+}
+
+impl<B> Kept<B>
+where
+    for<'b> BlockTime: From<&'b B>,
+{
+    /// It as comparisons see it.
+    ///
+    /// # Errors
+    /// [`NoRun`]: there is nothing in it to compare.
+    pub fn run(&self, name: &str) -> Result<Run, NoRun> {
+        match self {
+            Self::Result(document) => Run::of(name, document),
+            Self::Trial(document) => trial::run(name, document),
+            Self::Mpi(document) => mpi::run(name, document),
+            Self::Imported(document) => imported::run(name, document),
+        }
+    }
+}

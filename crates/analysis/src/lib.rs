@@ -1,0 +1,46 @@
+//! What documents say: statistics and findings of documents that are there, as values and sentences. Pure functions, no file, no clock, nothing drawn.
+//!
+//! * `matrix_figures` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic;
+//!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_threads` those beside copies, `mpi_figure` a figure of one;
+//! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `held_back` those on what GPUs were
+//!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
+//! * `figure` what a document says of one case in one place; `run` all of a document's figures, and `conditions` what it ran under;
+//! * `compare` two sides of runs: `judge` decides each case, `comparison` is the document that comes of it;
+//! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history` step changes over many documents;
+//! * `trial`, `mpi` and `imported` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
+//! * `kept` a document of any kind that holds figures; `import` the outputs of other programs as documents;
+//! * `words` how sentences say the values of enumerations; `schema` the JSON Schemas of the documents made here.
+//!
+//! Reading files is the caller's, drawing is `render`'s.
+
+pub mod answer;
+pub mod baseline;
+pub mod compare;
+pub mod comparison;
+pub mod conditions;
+pub mod difference;
+pub mod figure;
+pub mod gate;
+pub mod groups;
+pub mod held_back;
+pub mod history;
+pub mod import;
+pub mod imported;
+pub mod incomplete;
+pub mod judge;
+pub mod kept;
+pub mod latency_curves;
+pub mod matrix_figures;
+pub mod mpi;
+pub mod mpi_figure;
+pub mod mpi_matrix;
+pub mod mpi_threads;
+pub mod placement;
+pub mod run;
+pub mod schema;
+pub mod slower_twins;
+pub mod sweep_fits;
+pub mod trial;
+pub mod words;
+
+mod device_memory;

@@ -1,0 +1,159 @@
+//! The figures of a matrix, found in a document's cases, and what they say.
+//!
+//! [`Matrix::planes`] and [`Matrix::cell`] find them; `verdict` says in sentences what they show, `penalties` what each rank loses. Left out: how they are
+//! drawn (render).
+
+mod absent;
+mod all_at_once;
+mod finding;
+mod load;
+mod pairs;
+mod penalties;
+mod verdict;
+mod words;
+
+use stats::block_interval::{BlockValue, allocation_medians, block_interval};
+use stats::interval::{Interval, median};
+use stats::summary::CONFIDENCE;
+
+pub use penalties::penalties;
+pub use verdict::verdict;
+
+use report::Document;
+use report::case::{Case, CaseStatus};
+use report::matrix::Matrix;
+use report::result::{BlockSample, Outcome, RankResult};
+use report::settings::{Direction, MemoryKind};
+
+/// Below this size a copy between GPUs is told by its time, bytes.
+const LEAST_FOR_RATES: u64 = 64 << 10;
+
+/// Figures that are compared with each other: of one direction, size and kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Plane {
+    /// The direction.
+    pub direction: Direction,
+    /// The size of one copy, bytes.
+    pub bytes: u64,
+    /// The range of the CPU's accesses, bytes.
+    pub range_bytes: Option<u64>,
+    /// The kind of host memory.
+    pub memory: MemoryKind,
+}
+
+impl Plane {
+    /// The plane that a case's figures are in.
+    pub fn of(case: &Case) -> Self {
+        let Case { direction, bytes, range_bytes, memory, .. } = *case;
+        Self { direction, bytes, range_bytes, memory }
+    }
+
+    /// Whether its figures are times, of which less is better, and not rates.
+    pub fn is_time(&self) -> bool {
+        matches!(self.direction, Direction::Load | Direction::CoreToCore | Direction::CoreToGpu)
+            || (self.direction == Direction::Peer && self.bytes < LEAST_FOR_RATES)
+    }
+}
+
+/// The figure of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Its value in each block: bytes/s, all its ranks together, or nanoseconds a load.
+    pub blocks: Vec<f64>,
+    /// The medians of its allocations of memory; none where these are too few to count.
+    pub allocations: Vec<f64>,
+    /// The median of the blocks.
+    pub median: f64,
+    /// Its interval; `None` with fewer than 6 blocks.
+    pub interval: Option<Interval>,
+}
+
+impl Cell {
+    fn of(values: &[BlockValue]) -> Option<Self> {
+        let blocks: Vec<f64> = values.iter().map(|block| block.value).collect();
+        let median = median(&blocks)?;
+        let interval = block_interval(values, CONFIDENCE);
+        Some(Self { blocks, allocations: allocation_medians(values), median, interval })
+    }
+}
+
+/// A matrix's figures, of which its document holds the ranks' blocks.
+pub trait MatrixFigures {
+    /// The planes of its figures, in the order of the document's cases.
+    fn planes(&self, document: &Document) -> Vec<Plane>;
+
+    /// Why no cell of a plane has a figure; `None` where one has, and where they have different reasons.
+    fn why_none(&self, document: &Document, plane: &Plane) -> Option<String>;
+
+    /// The figure of a row and a column in a plane, or why there is none; `None` where nothing was to be measured.
+    fn cell(&self, document: &Document, plane: &Plane, row: usize, column: usize) -> Option<Result<Cell, String>>;
+}
+
+impl MatrixFigures for Matrix {
+    fn planes(&self, document: &Document) -> Vec<Plane> {
+        let has = |case: &&Case| {
+            let mine = |result: &RankResult| self.rows.iter().any(|row| row.ranks.contains(result.rank));
+            case.ranks.iter().any(mine) && self.rows.iter().any(|row| row.group.is_none() || row.group == case.group)
+        };
+        let mut planes = Vec::new();
+        for plane in document.cases.iter().filter(has).map(Plane::of) {
+            if !planes.contains(&plane) {
+                planes.push(plane);
+            }
+        }
+        planes
+    }
+
+    fn why_none(&self, document: &Document, plane: &Plane) -> Option<String> {
+        let places = (0..self.rows.len()).flat_map(|row| (0..self.columns.len()).map(move |column| (row, column)));
+        let mut cells = places.filter_map(|(row, column)| self.cell(document, plane, row, column));
+        let why = cells.next()?.err()?;
+        cells.all(|cell| cell.as_ref().err() == Some(&why)).then_some(why)
+    }
+
+    fn cell(&self, document: &Document, plane: &Plane, row: usize, column: usize) -> Option<Result<Cell, String>> {
+        let (row, column) = (self.rows.get(row)?, self.columns.get(column)?);
+        let ranks = row.ranks.and(&column.ranks);
+        let in_row = |case: &&Case| row.group.is_none() || row.group == case.group;
+        let here = |result: &&RankResult| ranks.contains(result.rank);
+        let of_plane = document.cases.iter().filter(|case| Plane::of(case) == *plane).filter(in_row);
+        let with_results = |case| {
+            let case: &Case = case;
+            let results: Vec<&RankResult> = case.ranks.iter().filter(here).collect();
+            (!results.is_empty()).then_some((case, results))
+        };
+        let (case, results) = of_plane.into_iter().find_map(with_results)?;
+        Some(figure(plane, case, &results))
+    }
+}
+
+/// The blocks of ranks that were at it at once are added up; a rank alone is a sum of one.
+fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<Cell, String> {
+    if case.status == CaseStatus::Invalid {
+        return Err(case.reason.clone().unwrap_or_else(|| "invalid".to_owned()));
+    }
+    if let Some(why) = results.iter().find_map(|result| why_not(&result.outcome)) {
+        return Err(why);
+    }
+    let value = |block: &BlockSample| match plane.is_time() {
+        true => block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
+        false => block.bytes as f64 / block.elapsed_ns * 1e9,
+    };
+    let blocks = results.iter().map(|result| result.blocks.len()).min().unwrap_or(0);
+    let sum = |at: usize| {
+        let allocation = results.first().map_or(0, |result| result.blocks[at].allocation);
+        BlockValue { value: results.iter().map(|result| value(&result.blocks[at])).sum(), allocation }
+    };
+    Cell::of(&(0..blocks).map(sum).collect::<Vec<_>>()).ok_or_else(|| "no block was measured".to_owned())
+}
+
+fn why_not(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Measured { .. } => None,
+        Outcome::Skipped { reason } => Some(format!("skipped: {reason}")),
+        Outcome::Failed { message, .. } => Some(format!("FAILED: {message}")),
+        Outcome::Invalid { reason } => Some(format!("INVALID: {reason}")),
+        Outcome::Corrupt { reason } => Some(format!("DATA CORRUPT: {reason}")),
+        Outcome::Newer => Some("known to a newer numabench".to_owned()),
+    }
+}

@@ -1,0 +1,119 @@
+//! What a matrix of GPUs against GPUs says: the rate between them, which pairs have less, what a small copy takes, and the same of each GPU's own
+//! memory, which no pair is compared with.
+//!
+//! Of many pairs alike one is always the best and others look far behind it. So a pair is said to be behind only where pairs differ at all (Kruskal-Wallis,
+//! Holm over all that the matrix compares) and it is surely worse than the best (Holm over all pairs).
+
+use report::Document;
+use report::matrix::Matrix;
+use stats::holm::holm;
+use stats::kruskal_wallis::kruskal_wallis_p;
+
+use super::finding::{ALPHA, Rival, surely_worse};
+use super::words::{show, way};
+use super::{Cell, MatrixFigures, Plane};
+use crate::words::by;
+
+/// Pairs above this part of the best have its figure.
+const ALIKE: f64 = 0.99;
+/// Pairs below this part of the best are named.
+const LESS: f64 = 0.9;
+
+/// A name and a figure.
+type Named = (String, Cell);
+
+/// Figures of a plane that are compared with each other, the best first.
+struct Compared {
+    plane: Plane,
+    /// What they are of: `GPU to GPU, one way`.
+    title: String,
+    /// What each is: `pairs`.
+    each: &'static str,
+    figures: Vec<Named>,
+}
+
+/// The sentences, plane by plane.
+pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
+    let notes = matrix.rows.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.note.as_ref()?)));
+    let all: Vec<Compared> =
+        matrix.planes(document).into_iter().flat_map(|plane| of(document, matrix, plane)).collect();
+    let several: Vec<bool> = all.iter().map(|one| one.figures.len() > 1).collect();
+    let p = |one: &Compared| {
+        kruskal_wallis_p(&one.figures.iter().map(|named| &named.1.blocks[..]).collect::<Vec<_>>()).unwrap_or(1.0)
+    };
+    let mut p_values = holm(&all.iter().filter(|one| one.figures.len() > 1).map(p).collect::<Vec<_>>()).into_iter();
+    let one = |(compared, several): (&Compared, bool)| {
+        let differ = several && p_values.next().is_some_and(|p| p < ALPHA);
+        one(document, compared, differ)
+    };
+    let mut said: Vec<String> = all.iter().zip(several).filter_map(one).collect();
+    if matrix.rows.len() == 1 {
+        said.push("There is one GPU, and so no pair of GPUs to measure.".to_owned());
+    }
+    said.extend(notes);
+    said
+}
+
+/// The pairs of a plane, and each GPU with itself.
+fn of(document: &Document, matrix: &Matrix, plane: Plane) -> [Compared; 2] {
+    let cells = (0..matrix.rows.len()).flat_map(|row| (0..matrix.columns.len()).map(move |column| (row, column)));
+    let named = |own: bool| -> Vec<Named> {
+        let cells = cells.clone().filter(|(row, column)| matrix.is_own(*row, *column) == own);
+        let name = |row: usize, column: usize| match own {
+            true => name_of_gpu(matrix, row),
+            false => format!("{} {}", matrix.rows[row].name, matrix.columns[column].name),
+        };
+        let figure = |(row, column)| Some((name(row, column), matrix.cell(document, &plane, row, column)?.ok()?));
+        let mut named: Vec<Named> = cells.filter_map(figure).collect();
+        named.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+        if !plane.is_time() {
+            named.reverse();
+        }
+        named
+    };
+    let within = format!("Within a GPU's own memory{}", by(document.settings.engine));
+    [
+        Compared { plane, title: matrix.title.clone(), each: "pairs", figures: named(false) },
+        Compared { plane, title: within, each: "GPUs", figures: named(true) },
+    ]
+}
+
+/// `GPU 3` of the row `from GPU 3`.
+fn name_of_gpu(matrix: &Matrix, row: usize) -> String {
+    let name = &matrix.rows[row].name;
+    name.split_once(' ').map_or(name.clone(), |(_, gpu)| gpu.to_owned())
+}
+
+fn one(document: &Document, compared: &Compared, differ: bool) -> Option<String> {
+    let Compared { plane, title, each, figures: pairs } = compared;
+    let (best, worst) = (pairs.first()?, pairs.last()?);
+    let size = stats::units::size(plane.range_bytes.unwrap_or(plane.bytes));
+    let (first, last) = (show(plane, best.1.median), show(plane, worst.1.median));
+    let part = |pair: &Named| match plane.is_time() {
+        true => best.1.median / pair.1.median,
+        false => pair.1.median / best.1.median,
+    };
+    let figures = if part(worst) > ALIKE { first } else { format!("{first} to {last}") };
+    let rival = |pair: &Named| Rival { plane: *plane, with: best.1.clone(), cell: pair.1.clone() };
+    let surely = surely_worse(&pairs[1..].iter().map(rival).collect::<Vec<_>>(), document.settings.seed);
+    let seem: Vec<(&Named, bool)> = pairs[1..].iter().zip(surely).filter(|(pair, _)| part(pair) < LESS).collect();
+    let less: Vec<&Named> = seem.iter().filter(|(_, surely)| *surely && differ).map(|(pair, _)| *pair).collect();
+    let percent = (1.0 - LESS) * 100.0;
+    let rest = match (&less[..], seem.len() - less.len()) {
+        ([], 0) if pairs.len() == 1 => {
+            return Some(format!("{title} ({size}, {}): {figures} ({}).", way(plane.direction), best.0));
+        }
+        ([], 0) => format!("all {} {each} alike", pairs.len()),
+        ([], some) => format!(
+            "{some} of {} {each} are more than {percent:.0} % behind the best, which may be chance: a longer --max-time may tell",
+            pairs.len()
+        ),
+        ([.., slowest], _) => format!(
+            "{} of {} {each} are more than {percent:.0} % behind the best, the last is {}",
+            less.len(),
+            pairs.len(),
+            slowest.0
+        ),
+    };
+    Some(format!("{title} ({size}, {}): {figures}; {rest}.", way(plane.direction)))
+}

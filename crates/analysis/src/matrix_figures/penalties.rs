@@ -1,0 +1,56 @@
+//! What each rank loses with others, where a matrix's rows are more and more at once: its rate in each row against its rate alone.
+
+use report::Document;
+use report::case::{Case, CaseStatus, Order};
+use report::contention::Penalty;
+use report::matrix::{Compares, Matrix};
+use report::result::{BlockSample, RankResult};
+use stats::compare::compare;
+
+use super::Plane;
+
+/// The penalties of the document's matrices that compare loads.
+pub fn penalties(document: &Document) -> Vec<Penalty> {
+    let loads = document.matrices.iter().filter(|matrix| matrix.compares == Compares::Load);
+    loads.flat_map(|matrix| of(document, matrix)).collect()
+}
+
+fn of(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
+    let measured = |case: &&Case| {
+        case.status == CaseStatus::Measured
+            && case.range_bytes.is_none()
+            && matrix.rows.iter().any(|row| row.group.is_some() && row.group == case.group)
+    };
+    let cases = || document.cases.iter().filter(measured);
+    let mut penalties = Vec::new();
+    for together in cases().filter(|case| case.order == Order::Simultaneous) {
+        let Some(alone) = cases().find(|case| case.order == Order::Alone && Plane::of(case) == Plane::of(together))
+        else {
+            continue;
+        };
+        for both in &together.ranks {
+            // Ranks that are alike are measured alone once: the first stands for them.
+            let own = alone.ranks.iter().find(|result| result.rank == both.rank).or(alone.ranks.first());
+            let Some((own, solo, shared)) = own.and_then(|own| Some((own, own.summary()?, both.summary()?))) else {
+                continue;
+            };
+            penalties.push(Penalty {
+                rank: both.rank,
+                direction: together.direction,
+                bytes: together.bytes,
+                memory: together.memory,
+                alone_case: alone.id.clone(),
+                simultaneous_case: together.id.clone(),
+                alone_bytes_per_s: solo.median_bytes_per_s,
+                simultaneous_bytes_per_s: shared.median_bytes_per_s,
+                comparison: compare(&rates(own), &rates(both), document.settings.seed),
+            });
+        }
+    }
+    penalties
+}
+
+fn rates(result: &RankResult) -> Vec<f64> {
+    let rate = |block: &BlockSample| block.bytes as f64 / block.elapsed_ns * 1e9;
+    result.blocks.iter().map(rate).collect()
+}

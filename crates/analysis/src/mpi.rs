@@ -1,0 +1,147 @@
+//! Documents of `numabench mpi` for the commands that read result documents: as a run to compare.
+//!
+//! A figure's case is its path, pattern and size (`gpu-aware/ping-pong/8388608`), its place the two ranks' PUs and nodes, with their GPUs where the path
+//! has them: the launcher numbers ranks and the scheduler names hosts, so neither belongs to it; hosts of one run are told apart by their order. What MPI
+//! does with device memory is no figure: an operation that worked and does not is a condition that differs.
+
+use std::collections::BTreeMap;
+
+use report::MpiDocument;
+use report::mpi::{MpiCase, MpiPair, MpiRank};
+
+use crate::conditions::Condition;
+use crate::figure::{Figure, Key, Unit};
+use crate::run::{NoRun, Run, ended};
+
+/// The path on which GPUs have no part.
+const HOST: &str = "host";
+
+/// A document as comparisons see it.
+///
+/// # Errors
+/// [`NoRun`]: it is under way, or has no case.
+pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
+    ended(document.status)?;
+    let cases = || document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
+    if cases().next().is_none() {
+        return Err(NoRun::Empty);
+    }
+    let ranks = Ranks::of(document);
+    let mut figures = BTreeMap::new();
+    for (pair, case) in cases() {
+        let place = ranks.place(pair, case);
+        figures.insert(Key::in_words(&id(case), place.clone()), figure(case));
+        if let Some(value) = case.gpu_bytes_per_s.filter(|value| *value > 0.0 && case.reason.is_none()) {
+            let beside = Figure { unit: Unit::BytesPerS, median: value, blocks: case.gpu_block_bytes_per_s.clone() };
+            figures.insert(Key::in_words(&format!("{}/gpu copies beside", id(case)), place), Ok(beside));
+        }
+    }
+    Ok(Run {
+        name: name.to_owned(),
+        host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
+        started_at: document.started_at.clone(),
+        conditions: conditions(document, &ranks),
+        figures,
+    })
+}
+
+/// `gpu-aware/ping-pong/8388608`.
+pub fn id(case: &MpiCase) -> String {
+    format!("{}/{}/{}", case.path, case.pattern, case.bytes)
+}
+
+/// Why a case has no figure.
+pub fn why(case: &MpiCase) -> String {
+    case.reason.clone().unwrap_or("no block was measured".to_owned())
+}
+
+fn figure(case: &MpiCase) -> Result<Figure, String> {
+    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else { return Err(why(case)) };
+    let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
+    if ![ns, rate].iter().chain(&case.block_ns).all(is_figure) {
+        return Err("its figures are not all positive, finite numbers".to_owned());
+    }
+    Ok(match Unit::of(case.bytes) {
+        Unit::Ns => Figure { unit: Unit::Ns, median: ns, blocks: case.block_ns.clone() },
+        unit => Figure { unit, median: rate, blocks: case.block_ns.iter().map(|block| rate * ns / block).collect() },
+    })
+}
+
+fn conditions(document: &MpiDocument, ranks: &Ranks<'_>) -> Vec<Condition> {
+    let condition = |essential, fact: &str, value: String| Condition { fact: fact.to_owned(), value, essential };
+    let known = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
+    let mpi = &document.mpi;
+    let simulated = if document.simulated.is_some() { "yes" } else { "no" };
+    let mut gpus: Vec<&str> = document.ranks.iter().filter_map(|rank| rank.gpu_name.as_deref()).collect();
+    gpus.sort_unstable();
+    gpus.dedup();
+    let mut all = vec![
+        condition(true, "kind of document", "numabench mpi".to_owned()),
+        condition(true, "simulated devices", simulated.to_owned()),
+        condition(true, "GPU model", if gpus.is_empty() { "none".to_owned() } else { gpus.join(", ") }),
+        condition(true, "hosts of the ranks", ranks.hosts.len().to_string()),
+        condition(false, "MPI library", known(&mpi.library)),
+        condition(false, "launcher", mpi.launcher.clone()),
+        condition(false, "thread level", known(&mpi.thread_level)),
+        condition(false, "host", ranks.hosts.join(", ")),
+        condition(false, "numabench", document.tool.version.clone()),
+    ];
+    let variables =
+        mpi.variables.iter().map(|(name, value)| condition(false, &format!("variable {name}"), value.clone()));
+    all.extend(variables);
+    for pair in &document.pairs {
+        let place = ranks.both(pair, true);
+        if let Some(memory) = &pair.device_memory {
+            all.push(condition(
+                false,
+                &format!("device memory {place}"),
+                format!("{}, {}", memory.awareness, memory.transport),
+            ));
+        }
+        all.extend(pair.operations.iter().map(|tried| {
+            let fact = format!("{} of {} B on device memory {place}", tried.operation, tried.bytes);
+            condition(false, &fact, tried.outcome.clone())
+        }));
+    }
+    all
+}
+
+/// The ranks by number, and their hosts in order.
+#[derive(Clone, Debug)]
+pub struct Ranks<'d> {
+    ranks: BTreeMap<u32, &'d MpiRank>,
+    /// The hosts, in the order of the first rank on each.
+    pub hosts: Vec<&'d str>,
+}
+
+impl<'d> Ranks<'d> {
+    /// Those of a document.
+    pub fn of(document: &'d MpiDocument) -> Self {
+        let mut hosts: Vec<&str> = Vec::new();
+        for rank in &document.ranks {
+            if !hosts.contains(&&rank.host[..]) {
+                hosts.push(&rank.host);
+            }
+        }
+        Self { ranks: document.ranks.iter().map(|rank| (rank.rank, rank)).collect(), hosts }
+    }
+
+    /// Where a case of a pair was measured.
+    pub fn place(&self, pair: &MpiPair, case: &MpiCase) -> String {
+        self.both(pair, case.path != HOST)
+    }
+
+    /// `from PU 49, node 3, GPU 0000:c1:00.0 to PU 57, node 3, GPU 0000:c6:00.0`; with `host 1` and `host 2` where they are several.
+    fn both(&self, pair: &MpiPair, with_gpus: bool) -> String {
+        let [from, to] = pair.ranks.map(|rank| self.one(rank, with_gpus));
+        format!("from {from} to {to}")
+    }
+
+    fn one(&self, number: u32, with_gpu: bool) -> String {
+        let Some(rank) = self.ranks.get(&number) else { return format!("rank {number}") };
+        let host = self.hosts.iter().position(|host| *host == rank.host).filter(|_| self.hosts.len() > 1);
+        let host = host.map_or(String::new(), |at| format!("host {} ", at + 1));
+        let gpu = rank.gpu.as_ref().filter(|_| with_gpu).map_or(String::new(), |gpu| format!(", GPU {gpu}"));
+        format!("{host}PU {}, node {}{gpu}", rank.pu, rank.memory_node)
+    }
+}

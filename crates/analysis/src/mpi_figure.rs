@@ -1,0 +1,23 @@
+//! A figure of a message, as tables and sentences have it.
+
+use report::mpi::MpiCase;
+
+/// From this size on a time says less than a rate.
+const RATES_FROM: u64 = 1 << 20;
+
+/// A figure as tables have it: the time of a message one way, or the rate.
+pub fn mpi_figure(case: &MpiCase, pattern: &str) -> String {
+    let (Some(ns), Some(rate)) = (case.counted_ns(), case.counted_bytes_per_s()) else { return "-".to_owned() };
+    let rate = gbs(rate);
+    match pattern {
+        "ping-pong" if case.bytes < RATES_FROM => format!("{:.2} µs", ns / 1e3),
+        "ping-pong" => format!("{rate} GB/s"),
+        _ => rate,
+    }
+}
+
+/// A rate in GB/s, without its unit: four digits behind the point where two would leave little.
+pub fn gbs(bytes_per_s: f64) -> String {
+    let rate = bytes_per_s / 1e9;
+    if rate < 0.1 { format!("{rate:.4}") } else { format!("{rate:.2}") }
+}

@@ -1,0 +1,158 @@
+//! What messages and copies to the GPU cost each other, in sentences: with the copies' thread near the one that calls MPI, and apart from it.
+
+use report::mpi::{MpiCase, MpiPair};
+use stats::compare::{Verdict, compare};
+
+use crate::mpi_figure::{gbs, mpi_figure};
+
+/// Messages without copies, and with them near and apart.
+pub const PATHS: [&str; 3] = ["host", "host-gpu-thread-near", "host-gpu-thread-apart"];
+/// The copies alone.
+pub const COPIES: [&str; 2] = ["gpu-thread-near", "gpu-thread-apart"];
+
+/// The figure of a path, one message at a time, at this size.
+pub fn of<'p>(pair: &'p MpiPair, path: &str, bytes: u64) -> Option<&'p MpiCase> {
+    let is = |case: &&MpiCase| case.path == path && case.pattern == "ping-pong" && case.bytes == bytes;
+    pair.cases.iter().find(is).filter(|case| case.counted_ns().is_some())
+}
+
+/// The copies of a thread while no message went.
+pub fn copies<'p>(pair: &'p MpiPair, path: &str) -> Option<&'p MpiCase> {
+    pair.cases.iter().find(|case| case.path == path).filter(|case| case.counted_ns().is_some())
+}
+
+/// Sizes of the messages beside copies, ascending.
+pub fn sizes(pair: &MpiPair) -> Vec<u64> {
+    let beside = pair.cases.iter().filter(|case| PATHS[1..].contains(&case.path.as_str()));
+    let mut sizes: Vec<u64> = beside.map(|case| case.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// The sentences: of the smallest and of the largest messages; none where no thread copied.
+pub fn verdict(pair: &MpiPair, seed: u64) -> Vec<String> {
+    let sizes = sizes(pair);
+    let mut ends = vec![sizes.first(), sizes.last()];
+    ends.dedup();
+    ends.into_iter().flatten().filter_map(|bytes| sentence(pair, *bytes, seed)).collect()
+}
+
+fn sentence(pair: &MpiPair, bytes: u64, seed: u64) -> Option<String> {
+    let [alone, near, apart] = PATHS.map(|path| of(pair, path, bytes));
+    let apart = apart?;
+    let shown = |case: &MpiCase| mpi_figure(case, "ping-pong");
+    let rate = |case: &MpiCase| case.gpu_bytes_per_s.map_or_else(|| "-".to_owned(), with_unit);
+    let (mut messages, mut copied) = (Vec::new(), Vec::new());
+    if let Some(near) = near {
+        messages.push(format!("{} with its thread near", shown(near)));
+        copied.push(format!("{} near", rate(near)));
+    }
+    messages.push(format!("{} with it apart", shown(apart)));
+    copied.push(format!("{} apart", rate(apart)));
+    if let Some(near) = near {
+        messages.push(less_is_better(near, apart, seed));
+        copied.push(more_is_better(near, apart, seed));
+    }
+    messages.extend(alone.map(|alone| format!("{} without copies", shown(alone))));
+    let without = COPIES.iter().filter_map(|path| copies(pair, path)?.counted_bytes_per_s()).reduce(f64::max);
+    copied.extend(without.map(|rate| format!("{} without messages", with_unit(rate))));
+    Some(format!(
+        "{} beside copies to the GPU: {}. The copies: {}.",
+        stats::units::size(bytes),
+        messages.join(", "),
+        copied.join(", ")
+    ))
+}
+
+fn less_is_better(near: &MpiCase, apart: &MpiCase, seed: u64) -> String {
+    judged(compare(&near.block_ns, &apart.block_ns, seed).map(|found| (found.verdict, 1.0 / found.ratio)))
+}
+
+fn more_is_better(near: &MpiCase, apart: &MpiCase, seed: u64) -> String {
+    let found = compare(&near.gpu_block_bytes_per_s, &apart.gpu_block_bytes_per_s, seed);
+    let turned = found.map(|found| {
+        let verdict = match found.verdict {
+            Verdict::Lower => Verdict::Higher,
+            Verdict::Higher => Verdict::Lower,
+            other => other,
+        };
+        (verdict, found.ratio)
+    });
+    judged(turned)
+}
+
+/// `Lower` is the apart one's win; how many times faster it is than the near one.
+fn judged(found: Option<(Verdict, f64)>) -> String {
+    match found {
+        Some((Verdict::Lower, times)) => format!("apart {times:.2} times as fast"),
+        Some((Verdict::Higher, times)) => format!("near {:.2} times as fast", 1.0 / times),
+        Some((Verdict::NoMeasurableDifference, _)) => "no measurable difference".to_owned(),
+        _ => "undecided".to_owned(),
+    }
+}
+
+fn with_unit(rate: f64) -> String {
+    format!("{} GB/s", gbs(rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(path: &str, bytes: u64, ns: f64, gbs: f64) -> MpiCase {
+        let scatter = |value: f64| (0..12).map(|block| value * (1.0 + 0.001 * f64::from(block % 3))).collect();
+        MpiCase {
+            path: path.to_owned(),
+            pattern: "ping-pong".to_owned(),
+            bytes,
+            window: 1,
+            rounds: 100,
+            block_ns: scatter(ns),
+            message_ns: Some(ns),
+            message_interval_ns: None,
+            bytes_per_s: Some(bytes as f64 / ns * 1e9),
+            gpu_bytes_per_s: (gbs > 0.0).then_some(gbs * 1e9),
+            gpu_block_bytes_per_s: if gbs > 0.0 { scatter(gbs * 1e9) } else { Vec::new() },
+            verified_bytes: 0,
+            stop: None,
+            reason: None,
+        }
+    }
+
+    fn pair(cases: Vec<MpiCase>) -> MpiPair {
+        let placed = [[None, None], [None, None]];
+        MpiPair { ranks: [0, 1], device_memory: None, operations: Vec::new(), cases, placed }
+    }
+
+    #[test]
+    fn messages_and_copies_are_each_compared_near_and_apart() {
+        let cases = vec![
+            case("host", 8, 550.0, 0.0),
+            case("host-gpu-thread-near", 8, 720.0, 24.0),
+            case("host-gpu-thread-apart", 8, 600.0, 26.4),
+            case("gpu-thread-near", 4 << 20, 310_000.0, 0.0),
+        ];
+        assert_eq!(
+            verdict(&pair(cases), 1),
+            [
+                "8 B beside copies to the GPU: 0.72 µs with its thread near, 0.60 µs with it apart, apart 1.20 times as fast, 0.55 µs without copies. \
+              The copies: 24.00 GB/s near, 26.40 GB/s apart, apart 1.10 times as fast, 13.53 GB/s without messages."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_thread_near_that_is_better_is_said_to_be_and_alike_is_no_difference() {
+        let cases = vec![case("host-gpu-thread-near", 8, 600.0, 26.0), case("host-gpu-thread-apart", 8, 720.0, 26.0)];
+        let said = verdict(&pair(cases), 1).join(" ");
+        assert!(said.contains("near 1.20 times as fast") && said.contains("apart, no measurable difference"), "{said}");
+    }
+
+    #[test]
+    fn without_a_core_near_there_is_nothing_to_compare_with() {
+        let said = verdict(&pair(vec![case("host-gpu-thread-apart", 8, 720.0, 26.0)]), 1).join(" ");
+        assert_eq!(said, "8 B beside copies to the GPU: 0.72 µs with it apart. The copies: 26.00 GB/s apart.");
+        assert!(verdict(&pair(vec![case("host", 8, 550.0, 0.0)]), 1).is_empty());
+    }
+}

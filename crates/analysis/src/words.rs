@@ -1,0 +1,82 @@
+//! How findings say the values of a document's enumerations: the words that sentences here and tables in `render` have in common.
+
+use report::device::DeviceKind;
+use report::document::Status;
+use report::settings::{CopyEngine, Direction, MemoryKind};
+use stats::IdSet;
+use stats::units::counted;
+
+/// Said of every value that a newer numabench wrote.
+pub const NEWER: &str = "(known to a newer numabench)";
+
+/// A sentence's beginning: the first letter large.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What a direction is called.
+pub fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::H2d => "H2D",
+        Direction::D2h => "D2H",
+        Direction::RoundTrip => "roundtrip",
+        Direction::Bidirectional => "bidir",
+        Direction::Read => "read",
+        Direction::Write => "write",
+        Direction::Copy => "copy",
+        Direction::Load => "load",
+        Direction::CoreToCore => "core to core",
+        Direction::CoreToGpu => "core to GPU and back",
+        Direction::Peer => "D2D",
+        Direction::Newer => NEWER,
+    }
+}
+
+/// What a kind of memory is called.
+pub fn memory(memory: MemoryKind) -> &'static str {
+    match memory {
+        MemoryKind::Pinned => "pinned",
+        MemoryKind::PinnedDriver => "pinned-driver",
+        MemoryKind::Pageable => "pageable",
+        MemoryKind::Device => "GPU",
+        MemoryKind::Newer => NEWER,
+    }
+}
+
+/// How a caption says what moved the bytes; nothing for copy engines, which is what everybody expects.
+pub fn by(engine: CopyEngine) -> &'static str {
+    match engine {
+        CopyEngine::Ce => "",
+        CopyEngine::Sm => ", by a kernel",
+        CopyEngine::Newer => NEWER,
+    }
+}
+
+/// How a run ended.
+pub fn status(status: Status) -> &'static str {
+    match status {
+        Status::Complete => "complete",
+        Status::Running => "STILL RUNNING (or killed)",
+        Status::Partial => "PARTIAL",
+        Status::Failed => "FAILED: no result",
+        Status::Interrupted => "INTERRUPTED",
+        Status::TimedOut => "TIMED OUT",
+        Status::DataCorrupt => "DATA CORRUPT",
+        Status::Newer => NEWER,
+    }
+}
+
+/// `GPU 0-3,6` for the indices of some devices.
+pub fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> String {
+    let indices: IdSet = indices.collect();
+    match kind {
+        DeviceKind::HostMemory => format!("device {indices}"),
+        DeviceKind::Gpu | DeviceKind::Newer => format!("GPU {indices}"),
+    }
+}
+
+/// `1 block`, `10 blocks`.
+pub fn count(n: u64, noun: &str) -> String {
+    counted(n as usize, noun)
+}

@@ -1,0 +1,61 @@
+//! What was learned, for a terminal: each class with its normal rate and its limit, and what was left out.
+
+use analysis::baseline::Baseline;
+use stats::units::counted;
+
+use crate::terminal::grid::Grid;
+use crate::terminal::page::{Page, Tone};
+
+/// The baseline as text so many columns wide.
+pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
+    let mut page = Page::new(width);
+    page.words(
+        Tone::Title,
+        "",
+        &format!(
+            "Learned what is normal for {} of a class from {}",
+            counted(baseline.normals.len(), "case"),
+            counted(baseline.documents as usize, "document")
+        ),
+    );
+    page.blank();
+    let percent = |part: f64| format!("{:.2} %", part * 100.0);
+    let header = ["case", "nodes", "GPUs", "values", "normal", "limit", "below normal", "between GPUs", "between runs"];
+    let mut grid = Grid::new(1, &header);
+    let mut class = None;
+    for normal in &baseline.normals {
+        if class != Some(&normal.class) {
+            class = Some(&normal.class);
+            let of = &normal.class;
+            let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".to_owned());
+            grid.caption(format!(
+                "{}, link {}, CPU {}, PU {}",
+                of.gpu,
+                known(&of.best_link),
+                known(&of.cpu),
+                of.locality
+            ));
+        }
+        let cells = vec![
+            normal.case.clone(),
+            normal.nodes.to_string(),
+            normal.gpus.to_string(),
+            normal.values.to_string(),
+            format!("{:.2} GB/s", normal.median_bytes_per_s / 1e9),
+            format!("{:.2} GB/s", normal.limit_bytes_per_s / 1e9),
+            percent(1.0 - normal.limit_bytes_per_s / normal.median_bytes_per_s),
+            percent(normal.between),
+            normal.within.map_or("–".to_owned(), percent),
+        ];
+        grid.row(cells, Vec::new());
+    }
+    grid.draw_fitting(&["values", "between runs"], &mut page);
+    page.blank();
+    for text in &baseline.too_few {
+        page.words(Tone::Warning, "too few: ", text);
+    }
+    for text in &baseline.left_out {
+        page.words(Tone::Warning, "left out: ", text);
+    }
+    page.finish(color)
+}

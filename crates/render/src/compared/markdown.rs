@@ -1,0 +1,88 @@
+//! A comparison for a merge request: GitHub's and GitLab's Markdown, the verdict first, long lists folded away.
+
+use analysis::comparison::{Compared, Comparison, Lacking};
+use analysis::judge::Verdict;
+
+use super::figures::{change, figure, interval, values, verdict};
+
+/// Cases shown at most; a comment of a merge request has a limit (65,536 characters at GitHub).
+const SHOWN: usize = 200;
+
+/// The comparison as Markdown.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut text = format!("**{}**\n", escaped(&comparison.summary));
+    for differs in &comparison.differing {
+        let (base, new) = (differs.base.join(" and "), differs.new.join(" and "));
+        text += &format!("\n- differs: {}: {} → {}", escaped(&differs.fact), escaped(&base), escaped(&new));
+    }
+    if !comparison.differing.is_empty() {
+        text.push('\n');
+    }
+    lacking("Missing in the new", &comparison.missing, &mut text);
+    lacking("New, not in the base", &comparison.added, &mut text);
+    let (same, others): (Vec<&Compared>, Vec<&Compared>) =
+        comparison.cases.iter().partition(|case| case.verdict == Verdict::Same);
+    cases(&others, &mut text);
+    if !same.is_empty() {
+        text += &format!("\n<details><summary>{} the same</summary>\n", same.len());
+        cases(&same, &mut text);
+        text += "\n</details>\n";
+    }
+    for note in &comparison.notes {
+        text += &format!("\n> {}\n", escaped(note));
+    }
+    text
+}
+
+fn lacking(title: &str, cases: &[Lacking], text: &mut String) {
+    if cases.is_empty() {
+        return;
+    }
+    *text += &format!("\n{title}:\n\n");
+    for case in cases.iter().take(SHOWN) {
+        let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {}", escaped(reason)));
+        *text += &format!("- `{}`, {}{reason}\n", case.key.case, escaped(&case.key.place()));
+    }
+    rest(cases.len(), text);
+}
+
+fn cases(cases: &[&Compared], text: &mut String) {
+    if cases.is_empty() {
+        return;
+    }
+    *text +=
+        "\n| | case | place | base | new | change | 95 % interval | values |\n|---|---|---|---:|---:|---:|---:|---|\n";
+    for case in cases.iter().take(SHOWN) {
+        *text += &format!(
+            "| {} | `{}` | {} | {} | {} | {} | {} | {} |\n",
+            verdict(case.verdict),
+            case.key.case,
+            escaped(&case.key.place()),
+            figure(case.unit, case.base),
+            figure(case.unit, case.new),
+            change(case),
+            interval(case),
+            values(case),
+        );
+    }
+    rest(cases.len(), text);
+}
+
+fn rest(all: usize, text: &mut String) {
+    if all > SHOWN {
+        *text += &format!("\nand {} more\n", all - SHOWN);
+    }
+}
+
+/// Text of others in a cell: no table is broken by it, and nothing of it is markup.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\' => escaped.extend(['\\', c]),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

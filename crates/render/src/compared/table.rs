@@ -1,0 +1,125 @@
+//! A comparison for a terminal: the verdict, what differs between the sides, the cases that changed, and at the end those that did not.
+
+use std::collections::BTreeMap;
+
+use analysis::comparison::{Compared, Comparison, Lacking, RunName};
+use analysis::judge::Verdict;
+use stats::units::counted;
+
+use super::figures::{change, figure, interval, values, verdict};
+use crate::terminal::grid::Grid;
+use crate::terminal::page::{Page, Tone};
+
+/// So many cases that are the same are shown one by one; of more it is enough how many they are.
+const SAME_SHOWN: usize = 40;
+
+/// The comparison as text so many columns wide. `quiet` leaves out cases that are the same and notes.
+pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) -> String {
+    let mut page = Page::new(width);
+    let counts = &comparison.counts;
+    let tone = match counts {
+        counts if counts.regressed > 0 => Tone::Bad,
+        counts if counts.missing + counts.inconclusive > 0 => Tone::Warning,
+        _ => Tone::Title,
+    };
+    page.words(tone, "", &comparison.summary);
+    page.blank();
+    side("base", &comparison.base, &mut page);
+    side("new", &comparison.new, &mut page);
+    for differs in &comparison.differing {
+        let words = format!(
+            "{}: {} in the base, {} in the new",
+            differs.fact,
+            differs.base.join(" and "),
+            differs.new.join(" and ")
+        );
+        page.words(if differs.essential { Tone::Bad } else { Tone::Warning }, "  differs   ", &words);
+    }
+    page.blank();
+    lacking("Missing in the new", &comparison.missing, &mut page);
+    lacking("New, not in the base", &comparison.added, &mut page);
+    let same = comparison.cases.iter().filter(|case| case.verdict == Verdict::Same).count();
+    let show_same = !quiet && same <= SAME_SHOWN;
+    cases(comparison.cases.iter().filter(|case| show_same || case.verdict != Verdict::Same), &mut page);
+    if !show_same && same > 0 {
+        page.words(
+            Tone::Faint,
+            "  ",
+            &match same {
+                1 => "1 case is the same within the threshold and not listed; --json has it".to_owned(),
+                several => format!("{several} cases are the same within the threshold and not listed; --json has them"),
+            },
+        );
+    }
+    page.blank();
+    if !quiet {
+        for note in &comparison.notes {
+            page.words(Tone::Plain, "note: ", note);
+        }
+        let text = format!(
+            "a change matters from {:.1} % of a rate and {:.1} % of a small copy's time; intervals are 95 %, tests adjusted for {} (Holm)",
+            comparison.bandwidth_threshold * 100.0,
+            comparison.latency_threshold * 100.0,
+            counted(comparison.cases.len(), "case")
+        );
+        page.words(Tone::Faint, "", &text);
+    }
+    page.finish(color)
+}
+
+fn side(name: &str, runs: &[RunName], page: &mut Page) {
+    let text = match runs {
+        [only] => format!("{} ({})", only.file, only.started_at),
+        several => {
+            let begins = several.iter().map(|run| &run.started_at[..]);
+            let (first, last) = (begins.clone().min().unwrap_or_default(), begins.max().unwrap_or_default());
+            format!("{} runs, {first} to {last}", several.len())
+        }
+    };
+    page.words(Tone::Plain, &format!("  {name:<10}"), &text);
+}
+
+fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
+    if cases.is_empty() {
+        return;
+    }
+    page.line(Tone::Title, title);
+    for case in cases.iter().take(SAME_SHOWN) {
+        let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        page.words(Tone::Warning, "  ", &format!("{}, {}{reason}", case.key.case, case.key.place()));
+    }
+    if cases.len() > SAME_SHOWN {
+        page.words(Tone::Faint, "  ", &format!("and {} more; --json has them", cases.len() - SAME_SHOWN));
+    }
+    page.blank();
+}
+
+fn cases<'c>(cases: impl Iterator<Item = &'c Compared>, page: &mut Page) {
+    let mut grid = Grid::new(1, &["case", "base", "new", "change", "95 % interval", "values", "verdict"]);
+    // By place, because most columns are about cases; the worst place first, since the cases come worst first.
+    let cases: Vec<&Compared> = cases.collect();
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, case) in cases.iter().enumerate() {
+        first.entry(case.key.place()).or_insert(at);
+    }
+    let mut ordered = cases;
+    ordered.sort_by_cached_key(|case| first.get(&case.key.place()).copied());
+    let mut place = None;
+    for case in ordered {
+        if place.as_ref() != Some(&case.key.place()) {
+            place = Some(case.key.place());
+            grid.caption(case.key.place());
+        }
+        let cells = vec![
+            case.key.case.clone(),
+            figure(case.unit, case.base),
+            figure(case.unit, case.new),
+            change(case),
+            interval(case),
+            values(case),
+            verdict(case.verdict).to_owned(),
+        ];
+        grid.row(cells, Vec::new());
+    }
+    grid.draw_fitting(&["values", "95 % interval"], page);
+}

@@ -1,0 +1,60 @@
+//! The fits of a sweep: latency, rate and half-rate size of each direction and kind of memory, and the dips.
+
+use report::Document;
+use report::sweep_fit::SweepFit;
+use stats::interval::Interval;
+use stats::units;
+
+use super::grid::Grid;
+use super::page::{Page, Tone};
+use super::words;
+
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    if document.fits.is_empty() {
+        return;
+    }
+    let mut grid = Grid::new(2, &["", "memory", "latency α", "± 95 %", "rate β GB/s", "± 95 %", "half rate n½ at"]);
+    grid.caption("Time against size: t = α + n/β".to_owned());
+    for fit in &document.fits {
+        let name = format!("{}{}", of_rank(document, fit.rank), words::direction(fit.direction));
+        let part = |interval: &Interval, center: f64| match interval.relative_half_width(center) {
+            part if part.is_finite() => format!("{:.1} %", part * 100.0),
+            _ => "–".to_owned(),
+        };
+        grid.row(
+            vec![
+                name,
+                words::memory(fit.memory).to_owned(),
+                units::duration_ns(fit.latency_ns),
+                part(&fit.latency_interval_ns, fit.latency_ns),
+                format!("{:.2}", fit.bytes_per_s / 1e9),
+                part(&fit.interval_bytes_per_s, fit.bytes_per_s),
+                units::rounded_size(fit.half_rate_bytes as u64),
+            ],
+            dips(fit),
+        );
+    }
+    grid.draw(page);
+    page.blank();
+}
+
+fn of_rank(document: &Document, rank: u32) -> String {
+    let device = document.ranks.iter().find(|found| found.rank == rank).map(|found| &found.asked.device);
+    let device = device.and_then(|id| document.devices.iter().find(|device| device.id == *id));
+    match device {
+        Some(device) if document.ranks.len() > 1 => format!("{} ", words::device(device)),
+        _ => String::new(),
+    }
+}
+
+fn dips(fit: &SweepFit) -> Vec<(Tone, String)> {
+    let dip = |dip: &report::sweep_fit::SweepDip| {
+        format!("{} ({:.0} % less)", units::size(dip.bytes), (1.0 - dip.ratio) * 100.0)
+    };
+    let all: Vec<String> = fit.dips.iter().map(dip).collect();
+    if all.is_empty() {
+        Vec::new()
+    } else {
+        vec![(Tone::Warning, format!("slower than its neighbours: {}", all.join(", ")))]
+    }
+}

@@ -1,0 +1,132 @@
+//! A matrix: a table for each direction, size and kind of memory, rows as measured and those that were not, each with the reason.
+//!
+//! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern before the numbers, also without colour.
+//! A GPU's own memory among pairs of GPUs has none: no pair is to come near it.
+
+use analysis::matrix_figures::{Cell, MatrixFigures, Plane};
+use report::Document;
+use report::matrix::{Compares, Matrix};
+
+use super::bands;
+use super::grid::Grid;
+use super::loaded;
+use super::page::{Page, Tone};
+use super::plane::{LEGEND, caption, interval, shade, show};
+
+pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
+    let planes = matrix.planes(document);
+    if document.matrices.len() > 1 && matrix.compares != Compares::Loaded {
+        page.words(Tone::Title, "", &matrix.title);
+    }
+    if loaded::draw(document, matrix, page) {
+        notes(matrix, page);
+        return;
+    }
+    for plane in &planes {
+        if matrix.compares == Compares::Cores && matrix.rows.len() > bands::MOST {
+            bands::draw(document, matrix, plane, page);
+        } else {
+            table(document, matrix, plane, page);
+        }
+        page.blank();
+    }
+    let cells = matrix.rows.len() * matrix.columns.len();
+    if !planes.is_empty() && cells > 1 {
+        page.words(Tone::Faint, "    ", LEGEND);
+    }
+    notes(matrix, page);
+}
+
+/// What is to be known of rows, and those that were not measured.
+fn notes(matrix: &Matrix, page: &mut Page) {
+    for row in &matrix.rows {
+        if let Some(note) = &row.note {
+            page.words(Tone::Faint, "    ", &format!("{}: {note}", row.name));
+        }
+    }
+    missing(matrix, page);
+    page.blank();
+}
+
+/// The figures of one plane: rows and columns that have something to do with it.
+fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
+    let cells = |row: usize| -> Vec<Option<Result<Cell, String>>> {
+        (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()
+    };
+    let all: Vec<(usize, &str, Vec<_>)> = matrix
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.reason.is_none())
+        .map(|(at, row)| (at, row.name.as_str(), cells(at)))
+        .filter(|(_, _, cells)| cells.iter().any(Option::is_some))
+        .collect();
+    let is_used = |column: &usize| all.iter().any(|(_, _, cells)| cells[*column].is_some());
+    let columns: Vec<usize> = (0..matrix.columns.len()).filter(is_used).collect();
+    let pairs =
+        all.iter().flat_map(|(at, _, cells)| cells.iter().enumerate().filter(|(to, _)| !matrix.is_own(*at, *to)));
+    let medians: Vec<f64> = pairs.filter_map(|(_, cell)| Some(cell.as_ref()?.as_ref().ok()?.median)).collect();
+    let medians = || medians.iter().copied();
+    let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
+    let with_sum = matches!(matrix.compares, Compares::Load | Compares::Together) && columns.len() > 1;
+    let mut header = vec![String::new()];
+    let mut marks = Vec::new();
+    for column in &columns {
+        header.push(matrix.columns[*column].name.clone());
+        marks.push(header.len());
+        header.push(String::new());
+    }
+    if with_sum {
+        header.push("sum".to_owned());
+    }
+    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    grid.marks(marks);
+    let cells = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
+    grid.caption(caption(plane, matrix.engine(&document.settings)) + &interval(plane, cells));
+    if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {
+        grid.words(vec!["every cell".to_owned()], Tone::Bad, why);
+        return grid.draw(page);
+    }
+    for (at, name, cells) in &all {
+        let mut shown = vec![(*name).to_owned()];
+        let mut notes: Vec<(Tone, String)> = Vec::new();
+        for column in &columns {
+            match &cells[*column] {
+                Some(Ok(cell)) => {
+                    let best = best.filter(|_| !matrix.is_own(*at, *column));
+                    shown.extend([show(plane, cell.median), shade(plane, cell.median, best).to_owned()]);
+                }
+                Some(Err(why)) => {
+                    shown.extend(["–".to_owned(), String::new()]);
+                    if !notes.iter().any(|(_, other)| other.ends_with(why)) {
+                        notes.push((Tone::Bad, format!("{}: {why}", matrix.columns[*column].name)));
+                    }
+                }
+                None => shown.extend([String::new(), String::new()]),
+            }
+        }
+        if with_sum {
+            // A sum in which a figure is missing would be another one.
+            let figures: Result<Vec<&Cell>, &String> = cells.iter().flatten().map(Result::as_ref).collect();
+            let sum = |cells: Vec<&Cell>| show(plane, cells.iter().map(|cell| cell.median).sum());
+            shown.push(figures.map_or_else(|_| "–".to_owned(), sum));
+        }
+        grid.row(shown, notes);
+    }
+    grid.draw(page);
+}
+
+/// The rows that were not measured, those with one reason together.
+fn missing(matrix: &Matrix, page: &mut Page) {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in &matrix.rows {
+        let Some(reason) = &row.reason else { continue };
+        match told.iter_mut().find(|(other, _)| other == reason) {
+            Some((_, names)) => names.push(&row.name),
+            None => told.push((reason, vec![&row.name])),
+        }
+    }
+    for (reason, names) in told {
+        page.words(Tone::Warning, "    not measured: ", &format!("{} ({reason})", names.join(", ")));
+    }
+}

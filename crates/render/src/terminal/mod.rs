@@ -1,0 +1,49 @@
+//! What a terminal shows of documents.
+//!
+//! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
+//! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI;
+//! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
+//!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
+//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
+
+mod alike;
+mod bands;
+mod closing;
+mod contention;
+mod devices;
+mod figures;
+mod fits;
+pub mod grid;
+mod groups;
+mod hosts;
+mod loaded;
+mod matrix;
+mod missing;
+mod mpi;
+mod mpi_matrix;
+mod mpi_threads;
+mod nodes;
+mod numbers;
+pub mod page;
+mod picked;
+mod place;
+mod placement;
+mod places;
+mod plane;
+mod rank;
+mod ranks;
+mod remarks;
+mod settings;
+mod shown;
+mod status;
+mod sweep;
+mod table;
+mod title;
+mod together;
+mod trial;
+mod words;
+
+pub use self::mpi::mpi;
+pub use place::place;
+pub use table::{Style, table};
+pub use trial::trial;

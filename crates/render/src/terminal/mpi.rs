@@ -1,0 +1,189 @@
+//! What a terminal shows of a document of `numabench mpi`: the answer; of each pair a table of sizes by path, the operations and the witnesses; then ranks and library.
+
+use std::collections::BTreeSet;
+
+use analysis::mpi_figure::mpi_figure;
+use report::mpi::{MpiCase, MpiDocument, MpiOperation, MpiPair};
+
+use super::grid::Grid;
+use super::page::{Page, Tone};
+use super::table::Style;
+
+/// The paths in the order of their columns, with their heads.
+const PATHS: [(&str, &str); 7] = [
+    ("host", "host"),
+    ("staged", "staged"),
+    ("pipelined", "pipelined"),
+    ("gpu-aware", "GPU-aware"),
+    ("peer-copy", "peer copy"),
+    ("d2h-copy", "D2H copy"),
+    ("h2d-copy", "H2D copy"),
+];
+
+/// The document as text for a terminal. Quiet is the answer alone.
+pub fn mpi(document: &MpiDocument, style: &Style) -> String {
+    let mut page = Page::new(style.width);
+    for (at, line) in document.verdict.iter().enumerate() {
+        page.words(if at == 0 { Tone::Title } else { Tone::Plain }, "", line);
+    }
+    if let Some(simulation) = &document.simulated {
+        page.words(Tone::Warning, "", &format!("SIMULATED: {simulation}; no figure of a device is real"));
+    }
+    if style.quiet {
+        return page.finish(style.color);
+    }
+    if let Some(matrix) = &document.matrix {
+        page.blank();
+        super::mpi_matrix::draw(document, matrix, &mut page);
+        let is_well = |pair: &MpiPair| {
+            pair.cases.iter().all(|case| case.reason.is_none()) && pair.operations.iter().all(|o| o.outcome == "works")
+        };
+        for pair in document.pairs.iter().filter(|pair| !is_well(pair)) {
+            page.line(Tone::Plain, format!("Ranks {} and {}", pair.ranks[0], pair.ranks[1]));
+            operations(&pair.operations, &mut page);
+            reasons(pair, &mut page);
+        }
+    }
+    let one_by_one = if document.matrix.is_none() { &document.pairs[..] } else { &[] };
+    for pair in one_by_one {
+        page.blank();
+        let [one, other] = pair.ranks;
+        page.line(Tone::Plain, format!("Ranks {one} and {other}"));
+        for pattern in ["ping-pong", "one-way", "both-ways"] {
+            figures(pair, pattern, &mut page);
+        }
+        super::mpi_threads::draw(pair, &mut page);
+        operations(&pair.operations, &mut page);
+        for witness in pair.device_memory.iter().flat_map(|found| &found.witnesses) {
+            page.words(Tone::Plain, &format!("  {}: ", witness.name), &format!("{}: {}", witness.says, witness.detail));
+        }
+        reasons(pair, &mut page);
+    }
+    page.blank();
+    ranks(document, &mut page);
+    page.blank();
+    let library = document.mpi.library.as_deref().unwrap_or("not started");
+    let said = if document.mpi.says.is_empty() { "nothing".to_owned() } else { document.mpi.says.join(", ") };
+    let level = document.mpi.thread_level.as_deref().unwrap_or("unknown");
+    page.words(
+        Tone::Plain,
+        "",
+        &format!("MPI: {library}, thread level {level}, started by {}; of GPUs it says: {said}", document.mpi.launcher),
+    );
+    if !document.mpi.variables.is_empty() {
+        let set: Vec<String> = document.mpi.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        page.words(Tone::Plain, "", &format!("Set: {}", set.join(" ")));
+    }
+    for note in &document.notes {
+        page.words(Tone::Plain, "note: ", note);
+    }
+    let tool = &document.tool;
+    let line = format!(
+        "{} {}, {:.1} s, seed {}, begun {}",
+        tool.name, tool.version, document.elapsed_s, document.settings.seed, document.started_at
+    );
+    page.words(Tone::Faint, "", &line);
+    if let Some(path) = &style.saved_to {
+        page.line(Tone::Plain, format!("Document: {path}"));
+    }
+    page.finish(style.color)
+}
+
+/// Sizes by path: the time of a message one way, or the rate.
+fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
+    let of_pattern = |case: &&MpiCase| case.pattern == pattern && PATHS.iter().any(|(path, _)| case.path == *path);
+    let cases: Vec<&MpiCase> = pair.cases.iter().filter(of_pattern).collect();
+    let paths: Vec<(&str, &str)> =
+        PATHS.into_iter().filter(|(path, _)| cases.iter().any(|case| case.path == *path)).collect();
+    if !paths.iter().any(|(path, _)| matches!(*path, "host" | "staged" | "pipelined" | "gpu-aware")) {
+        return;
+    }
+    let what = match pattern {
+        "ping-pong" => "one message at a time: time one way, and GB/s from 1 MiB on",
+        "one-way" => "messages one way, several at once: GB/s",
+        _ => "messages both ways at once: GB/s of both together",
+    };
+    page.line(Tone::Faint, format!("  {what}"));
+    let heads: Vec<&str> = ["size"].into_iter().chain(paths.iter().map(|(_, head)| *head)).collect();
+    let mut grid = Grid::new(1, &heads);
+    let sizes: BTreeSet<u64> = cases.iter().map(|case| case.bytes).collect();
+    for bytes in sizes {
+        let cell = |path: &str| {
+            let case = cases.iter().find(|case| case.path == path && case.bytes == bytes);
+            case.map_or_else(String::new, |case| mpi_figure(case, pattern))
+        };
+        let mut cells = vec![stats::units::size(bytes)];
+        cells.extend(paths.iter().map(|(path, _)| cell(path)));
+        grid.row(cells, Vec::new());
+    }
+    grid.draw(page);
+}
+
+/// What works and what does not, each operation once.
+fn operations(operations: &[MpiOperation], page: &mut Page) {
+    let mut names: Vec<&str> = Vec::new();
+    for operation in operations.iter().map(|operation| operation.operation.as_str()) {
+        if !names.contains(&operation) {
+            names.push(operation);
+        }
+    }
+    let all = |outcome: &str| -> Vec<&str> {
+        let is = |name: &&str| operations.iter().filter(|o| o.operation == *name).all(|o| o.outcome == outcome);
+        names.iter().copied().filter(is).collect()
+    };
+    if operations.is_empty() {
+        return;
+    }
+    page.line(Tone::Faint, "  operations on device memory".to_owned());
+    let works = all("works");
+    if !works.is_empty() {
+        page.words(Tone::Plain, "  works: ", &works.join(", "));
+    }
+    for bad in operations.iter().filter(|operation| !matches!(operation.outcome.as_str(), "works" | "not-tried")) {
+        let size = stats::units::size(bad.bytes);
+        let detail = bad.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
+        page.words(Tone::Warning, "  ", &format!("{} of {size}: {}{detail}", bad.operation, bad.outcome));
+    }
+    let not_tried = all("not-tried");
+    if !not_tried.is_empty() {
+        let names = not_tried.join(", ");
+        page.words(Tone::Plain, "  ", &format!("not tried, because of the one before: {names}"));
+    }
+}
+
+/// Why there is no figure, each reason once.
+fn reasons(pair: &MpiPair, page: &mut Page) {
+    let mut said: Vec<&str> = Vec::new();
+    for case in &pair.cases {
+        let Some(reason) = case.reason.as_deref().filter(|reason| !said.contains(reason)) else { continue };
+        said.push(reason);
+        let size = stats::units::size(case.bytes);
+        page.words(Tone::Warning, "  ", &format!("no figure for {} {} of {size}: {reason}", case.path, case.pattern));
+    }
+}
+
+fn ranks(document: &MpiDocument, page: &mut Page) {
+    let with_threads = document.ranks.iter().any(|rank| !rank.gpu_threads.is_empty());
+    let mut heads = vec!["rank", "host", "PU", "memory node", "GPU", "locality"];
+    heads.extend(with_threads.then_some("PUs of its GPU threads"));
+    let mut grid = Grid::new(heads.len(), &heads);
+    for rank in &document.ranks {
+        let gpu = rank.gpu.map_or_else(
+            || "none".to_owned(),
+            |pci| format!("{pci} {}", rank.gpu_name.as_deref().unwrap_or_default()).trim_end().to_owned(),
+        );
+        let mut cells = vec![
+            rank.rank.to_string(),
+            rank.host.clone(),
+            rank.pu.to_string(),
+            rank.memory_node.to_string(),
+            gpu,
+            rank.locality.clone().unwrap_or_else(|| "-".to_owned()),
+        ];
+        let threads: Vec<String> =
+            rank.gpu_threads.iter().map(|thread| format!("{} {}", thread.pu, thread.at)).collect();
+        cells.extend(with_threads.then(|| threads.join(", ")));
+        grid.row(cells, Vec::new());
+    }
+    grid.draw(page);
+}

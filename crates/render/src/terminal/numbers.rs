@@ -1,0 +1,120 @@
+//! Numbers as a column shows them: one unit and one count of decimals a column, so that the points stand in line.
+
+use std::collections::BTreeSet;
+
+use report::result::BlockSample;
+use stats::summary::Summary;
+
+/// The unit of a column of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeUnit {
+    Ns,
+    Us,
+    Ms,
+    S,
+}
+
+impl TimeUnit {
+    /// The unit in which the largest of the times has one to three digits before the point.
+    pub(super) fn for_largest(times_ns: impl Iterator<Item = f64>) -> Self {
+        match times_ns.fold(0.0, f64::max) {
+            ns if ns < 1e3 => Self::Ns,
+            ns if ns < 1e6 => Self::Us,
+            ns if ns < 1e9 => Self::Ms,
+            _ => Self::S,
+        }
+    }
+
+    /// The unit for a sweep, whose smallest times must stay readable beside its largest.
+    pub(super) fn for_sweep(times_ns: impl Iterator<Item = f64>) -> Self {
+        match Self::for_largest(times_ns) {
+            Self::S => Self::Ms,
+            Self::Ms => Self::Us,
+            small => small,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ns => "ns",
+            Self::Us => "µs",
+            Self::Ms => "ms",
+            Self::S => "s",
+        }
+    }
+
+    /// The time in this unit, to 0.1 ns, 1 ns, 10 ns or 1 µs.
+    pub(super) fn show(self, ns: f64) -> String {
+        match self {
+            Self::Ns => format!("{ns:.1}"),
+            Self::Us => format!("{:.3}", ns / 1e3),
+            Self::Ms => format!("{:.5}", ns / 1e6),
+            Self::S => format!("{:.6}", ns / 1e9),
+        }
+    }
+}
+
+/// How many decimals a column of rates has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RateDecimals(usize);
+
+impl RateDecimals {
+    /// Enough for the smallest rate to have two digits or more.
+    pub(super) fn for_smallest(rates: impl Iterator<Item = f64>) -> Self {
+        let smallest = rates.filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
+        Self(if smallest < 0.1e9 { 5 } else { 3 })
+    }
+
+    /// GB/s.
+    pub(super) fn show(self, bytes_per_s: f64) -> String {
+        format!("{:.*}", self.0, bytes_per_s / 1e9)
+    }
+}
+
+/// The half-width of the median's interval: `0.02 %`; a dash where too few blocks give none.
+pub(super) fn half_width(summary: &Summary) -> String {
+    let half_width = summary.median_interval_ns.map(|interval| interval.relative_half_width(summary.median_ns));
+    half_width.map_or("–".into(), |part| format!("{:.2} %", part * 100.0))
+}
+
+/// What stands under figures of copies that were timed several at a time; nothing where each was timed by itself.
+pub(super) fn per_copy<'a>(blocks: impl Iterator<Item = &'a BlockSample>) -> Option<String> {
+    let at_a_time: BTreeSet<u32> = blocks.map(|block| block.copies_per_round).collect();
+    let most = at_a_time.last().filter(|most| **most > 1)?;
+    let up_to = if at_a_time.len() > 1 { "up to " } else { "" };
+    Some(format!("small copies are timed {up_to}{most} at a time; figures are per copy"))
+}
+
+/// `+1.2 %` from a ratio of 1.012.
+pub(super) fn change(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// `98.7 %` from a fraction.
+pub(super) fn percent(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_times_takes_its_largest_as_the_measure() {
+        let unit = |ns: &[f64]| TimeUnit::for_largest(ns.iter().copied());
+        assert_eq!(unit(&[14_240.0, 5_308_560.0]), TimeUnit::Ms);
+        assert_eq!(unit(&[999.0]), TimeUnit::Ns);
+        assert_eq!(unit(&[]), TimeUnit::Ns);
+        assert_eq!(TimeUnit::Ms.show(5_308_560.4), "5.30856");
+        assert_eq!(TimeUnit::Us.show(1193.0), "1.193");
+        assert_eq!(TimeUnit::for_sweep([1193.0, 20e6].into_iter()), TimeUnit::Us);
+    }
+
+    #[test]
+    fn a_column_of_rates_shows_its_smallest() {
+        let shown = |rates: &[f64]| RateDecimals::for_smallest(rates.iter().copied()).show(rates[0]);
+        assert_eq!(shown(&[23.459_52e9]), "23.460");
+        assert_eq!(shown(&[23.459_52e9, 520_000.0]), "23.45952");
+        assert_eq!(shown(&[520_000.0]), "0.00052");
+    }
+}

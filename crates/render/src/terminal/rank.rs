@@ -1,0 +1,78 @@
+//! A rank's own block: where it sat and what it measured, and, where it is the only one, what was seen of its placement and
+//! what is wrong with its data (`remarks` says that of several).
+
+use report::Document;
+use report::rank::Rank;
+use stats::flag::Flag;
+
+use super::figures::{self, Figures};
+use super::grid::Grid;
+use super::groups::groups;
+use super::page::{Page, Tone};
+use super::shown::{Shown, shown};
+use super::{groups, numbers, remarks, sweep, words};
+
+pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Page) {
+    let alone = document.ranks.len() == 1;
+    heading(document, rank, page);
+    if alone {
+        remarks::before_one(rank, page);
+    }
+    if groups::is_sweep(document) {
+        sweep::draw(document, rank, page);
+    } else {
+        grid(document, rank).draw_fitting(&figures::DISPENSABLE, page);
+    }
+    if alone {
+        remarks::after_one(document, rank, quiet, page);
+    }
+    page.blank();
+}
+
+fn heading(document: &Document, rank: &Rank, page: &mut Page) {
+    let asked = &rank.asked;
+    let node = asked.memory_node.map_or("memory left to the kernel".into(), |node| format!("memory on node {node}"));
+    let device = document.devices.iter().find(|device| device.id == asked.device);
+    let device = device.map_or_else(|| asked.device.clone(), words::device);
+    let locality = words::locality(rank.locality);
+    page.words(
+        Tone::Title,
+        &format!("Rank {}: ", rank.rank),
+        &format!("PU {}, {node}, {device}, {locality}", asked.pu),
+    );
+}
+
+/// A line a direction, under a caption for each size, kind of memory, clock and order.
+fn grid(document: &Document, rank: &Rank) -> Grid {
+    let figures = Figures::of(document);
+    let header = [vec![String::new()], figures.header()].concat();
+    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut timed = Vec::new();
+    for group in groups(document) {
+        grid.caption(group.caption);
+        for case in group.cases {
+            let label = words::direction(case.direction).to_owned();
+            match shown(case, rank.rank) {
+                Shown::Words { tone, text } => grid.words(vec![label], tone, text),
+                Shown::Numbers { summary, percent_of_bound, flags, blocks, .. } => {
+                    timed.extend(blocks);
+                    let cells = [vec![label], figures.cells(summary, percent_of_bound)].concat();
+                    grid.row(cells, flags_note(flags));
+                }
+            }
+        }
+    }
+    if let Some(text) = numbers::per_copy(timed.into_iter()) {
+        grid.foot(Tone::Faint, text);
+    }
+    grid
+}
+
+/// The names of flags as a note to a row; the closing section says what they mean.
+fn flags_note(flags: &[Flag]) -> Vec<(Tone, String)> {
+    if flags.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<&str> = flags.iter().map(|flag| flag.name()).collect();
+    vec![(Tone::Warning, names.join(", "))]
+}

@@ -1,0 +1,82 @@
+//! What a terminal shows of a document: the answer, each rank's numbers and placement, remarks on them, nodes, ranks together, what they lost; then what it
+//! was made with, devices and settings; flags, time.
+
+use analysis::answer::answer;
+use report::Document;
+
+use super::page::{Page, Tone};
+use super::{
+    closing, contention, devices, fits, groups, matrix, nodes, picked, places, rank, ranks, remarks, settings, title,
+    together,
+};
+
+/// How a table is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns there are. Where figures need more, the less needed are left out; none is ever cut.
+    pub width: usize,
+    /// Whether lines are coloured (ANSI escape codes).
+    pub color: bool,
+    /// Leaves out what only confirms: settings, devices, placement as asked, verified data, flag meanings. What is wrong
+    /// stays.
+    pub quiet: bool,
+    /// Where the document was written to, to be said at the end.
+    pub saved_to: Option<String>,
+}
+
+/// The document as text for a terminal.
+pub fn table(document: &Document, style: &Style) -> String {
+    let mut page = Page::new(style.width);
+    verdict(document, &mut page);
+    title::draw(document, &mut page);
+    if !document.matrices.is_empty() {
+        document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
+        fits::draw(document, &mut page);
+        if !style.quiet {
+            devices::draw(document, &mut page);
+        }
+        closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
+        return page.finish(style.color);
+    }
+    fits::draw(document, &mut page);
+    match &document.ranks[..] {
+        [] => {}
+        [only] => rank::draw(document, only, style.quiet, &mut page),
+        several => {
+            places::draw(document, &mut page);
+            if groups::is_sweep(document) {
+                let shown = picked::sweeps(document);
+                let of_shown = several.iter().filter(|rank| shown.rows.contains(&rank.rank));
+                of_shown.for_each(|each| rank::draw(document, each, style.quiet, &mut page));
+                if shown.left_out > 0 {
+                    let text = "more ranks have sweeps in the document; these are of the outliers and the slowest";
+                    page.words(Tone::Faint, "", &format!("{} {text}", shown.left_out));
+                    page.blank();
+                }
+            } else {
+                ranks::draw(document, &mut page);
+            }
+            remarks::on_several(document, style.quiet, &mut page);
+        }
+    }
+    nodes::draw(document, style.quiet, &mut page);
+    together::draw(document, &mut page);
+    contention::draw(document, &mut page);
+    if !style.quiet {
+        devices::draw(document, &mut page);
+        settings::draw(document, &mut page);
+    }
+    closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
+    page.finish(style.color)
+}
+
+/// What was found, before anything else.
+fn verdict(document: &Document, page: &mut Page) {
+    // Documents of before 1.3 and ping-pongs that were not finished have no sentences of their own.
+    let own = || if document.matrices.is_empty() { answer(document) } else { Vec::new() };
+    let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    for (at, sentence) in said.iter().enumerate() {
+        page.words(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
+    }
+    page.blank();
+}

@@ -1,0 +1,68 @@
+//! The first lines: which program ran where and when, whether GPUs took part at all, and whether ranks are missing.
+
+use report::Document;
+use report::document::{Platform, PlatformKind};
+use stats::units::counted;
+
+use super::hosts;
+use super::missing;
+use super::page::{Page, Tone};
+
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    let tool = &document.tool;
+    let nodes = hosts::nodes(document).len();
+    let place = if nodes > 1 { format!("{nodes} nodes") } else { document.environment.hostname.clone() };
+    let git = tool.git.as_ref().map_or(String::new(), |git| format!(" ({git})"));
+    let started = &document.started_at;
+    page.line(Tone::Title, format!("{} {}{git} {} on {place}, {started}", tool.name, tool.version, document.command));
+    let by_cpu = document.cases.iter().any(|case| case.range_bytes.is_some());
+    if by_cpu && document.platform.kind == PlatformKind::Host {
+        let reason = document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+        page.words(Tone::Plain, "No GPU took part: ", &format!("these are the CPUs' own accesses to memory{reason}."));
+    } else {
+        devices(&document.platform, page);
+    }
+    missing::count(document, page);
+    slower_twins(document, page);
+    page.blank();
+}
+
+/// GPUs that are slower than those like them: nobody should have to find that by comparing rows.
+fn slower_twins(document: &Document, page: &mut Page) {
+    for slower in &document.slower_twins {
+        let less = (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0;
+        let name = match document.devices.iter().find(|device| device.id == slower.device) {
+            Some(device) => format!("GPU {} ({})", device.index, device.id),
+            None => slower.device.clone(),
+        };
+        let twins = if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
+        let text = format!(
+            "{name}, rank {}, is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s in {}, and so in {} of {}; {}.",
+            slower.rank,
+            slower.bytes_per_s / 1e9,
+            slower.twins_bytes_per_s / 1e9,
+            slower.case,
+            slower.slower_cases,
+            counted(slower.judged_cases as usize, "case"),
+            slower.cause
+        );
+        page.words(Tone::Bad, "SLOWER TWIN: ", &text);
+    }
+}
+
+/// The reason for no GPU up to its first colon: what the linker said and what to do about it follow at the end.
+pub(super) fn in_short(reason: &str) -> &str {
+    reason.split(": ").next().unwrap_or(reason)
+}
+
+/// Whether the figures are those of real GPUs.
+pub(super) fn devices(platform: &Platform, page: &mut Page) {
+    if platform.kind == PlatformKind::Host {
+        let reason = platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({})", in_short(reason)));
+        page.words(Tone::Warning, "NO GPU TOOK PART: ", &format!("measuring host memory instead{reason}."));
+    }
+    if let Some(simulated) = &platform.simulated {
+        let text = format!("{simulated}. The numbers below say nothing about real hardware.");
+        page.words(Tone::Warning, "THE DEVICES ARE SIMULATED: ", &text);
+    }
+}

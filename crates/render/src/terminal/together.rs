@@ -1,0 +1,67 @@
+//! Several ranks: their rates together, over all nodes.
+
+use report::Document;
+use report::case::{Case, CaseStatus, Order};
+use stats::units;
+
+use super::grid::Grid;
+use super::groups::{groups, is_sweep};
+use super::numbers::{self, RateDecimals};
+use super::page::{Page, Tone};
+use super::words;
+
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    if document.ranks.len() > 1 && document.cases.iter().any(|case| case.order == Order::Simultaneous) {
+        page.line(Tone::Title, "Ranks together, GB/s");
+        // The skew and then the mean are the first to go; they are in the document.
+        aggregates(document).draw_fitting(&["start skew", "mean"], page);
+        page.blank();
+    }
+}
+
+fn aggregates(document: &Document) -> Grid {
+    let sweep = is_sweep(document);
+    let rates = document.cases.iter().filter_map(|case| case.aggregate.as_ref());
+    let decimals = RateDecimals::for_smallest(rates.map(|aggregate| aggregate.min_bytes_per_s));
+    let labels: &[&str] = if sweep { &["size", ""] } else { &[""] };
+    let numbers = ["sum", "mean", "lowest", "slowest", "highest", "imbalance", "overlap", "start skew"];
+    let mut grid = Grid::new(labels.len(), &[labels, &numbers].concat());
+    for group in groups(document) {
+        let mut cases: Vec<&Case> = group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();
+        if cases.is_empty() {
+            continue;
+        }
+        cases.sort_by_key(|case| case.bytes);
+        grid.caption(group.caption);
+        for case in cases {
+            let mut labels = vec![words::direction(case.direction).to_owned()];
+            if sweep {
+                labels.insert(0, units::size(case.bytes));
+            }
+            aggregate_row(document, case, labels, decimals, &mut grid);
+        }
+    }
+    grid
+}
+
+fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals: RateDecimals, grid: &mut Grid) {
+    let all = document.ranks.len();
+    let Some(aggregate) = case.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
+        let measured = case.ranks.iter().filter(|result| result.summary().is_some()).count();
+        let reason = case.reason.clone().unwrap_or_else(|| format!("{measured} of {all} ranks were measured"));
+        return grid.words(labels, Tone::Warning, format!("no result: {reason}"));
+    };
+    let mut cells = labels;
+    cells.push(decimals.show(aggregate.sum_bytes_per_s));
+    cells.push(decimals.show(aggregate.mean_bytes_per_s));
+    cells.extend([decimals.show(aggregate.min_bytes_per_s), format!("rank {}", aggregate.slowest_rank)]);
+    cells.push(decimals.show(aggregate.max_bytes_per_s));
+    cells.push(numbers::percent(aggregate.imbalance));
+    cells.push(case.overlap.map_or("–".into(), numbers::percent));
+    cells.push(case.start_skew_ns.map_or("–".into(), units::duration_ns));
+    let mut notes = Vec::new();
+    if (aggregate.ranks as usize) < all {
+        notes.push((Tone::Warning, format!("{} of {all} ranks only", aggregate.ranks)));
+    }
+    grid.row(cells, notes);
+}

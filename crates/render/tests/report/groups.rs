@@ -1,0 +1,121 @@
+//! What measured groups say and show: cores of several caches, cores that are alike, and many that are folded.
+
+use analysis::groups::{groups, verdict};
+use render::terminal::{Style, table};
+use report::Document;
+use report::case::{Case, Order};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::measured_groups::GroupedBy;
+use report::settings::{Direction, MemoryKind};
+use report::{Known, document::PlatformKind};
+use stats::IdSet;
+use stats::grouping::Finding;
+
+use crate::samples;
+
+/// Cores whose handovers take so many nanoseconds, each two once.
+fn cores(count: u32, ns: impl Fn(u32, u32) -> f64) -> Document {
+    let mut document = samples::empty();
+    document.command = "latency".into();
+    document.platform.kind = PlatformKind::Host;
+    let pairs: Vec<(u32, u32)> = (0..count).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+    for (number, (i, _)) in (0..).zip(&pairs) {
+        document.ranks.push(samples::rank(number, *i, 0, "node 0"));
+    }
+    let times: Vec<f64> = pairs.iter().map(|(i, j)| ns(*i, *j)).collect();
+    let mut all = samples::case(&document, Direction::CoreToCore, 64, MemoryKind::Pageable, Order::Alone, &times);
+    // Taken out first: each case below is a copy of the rest.
+    let results = std::mem::take(&mut all.ranks);
+    for (result, (i, j)) in results.into_iter().zip(&pairs) {
+        let group = format!("PUs {j},{i}");
+        let id = format!("{}/{group}", all.id);
+        let range_bytes = Some(1 << 18);
+        document.cases.push(Case { id, range_bytes, group: Some(group), ranks: vec![result], ..all.clone() });
+    }
+    let ranks = |wanted: &dyn Fn(u32, u32) -> bool| -> IdSet {
+        (0..).zip(&pairs).filter(|(_, (i, j))| wanted(*i, *j)).map(|(number, _)| number).collect()
+    };
+    let row = |pu: u32| MatrixRow {
+        name: format!("PU {pu}"),
+        pus: IdSet::from_iter([pu]),
+        memory_node: Some(0),
+        ranks: ranks(&|i, _| i == pu),
+        group: None,
+        reason: None,
+        note: None,
+    };
+    let column = |pu: u32| MatrixColumn {
+        name: format!("PU {pu}"),
+        device: "node 0".into(),
+        ranks: ranks(&|_, j| j == pu),
+        declared_nodes: Known::value(IdSet::from_iter([0]), "the node of the PU"),
+    };
+    let matrix = Matrix {
+        title: "core to core".into(),
+        compares: Compares::Cores,
+        rows: (0..count).map(row).collect(),
+        columns: (0..count).map(column).collect(),
+    };
+    document.matrices = vec![matrix];
+    document.groups = groups(&document);
+    document.verdict = verdict(&document);
+    document
+}
+
+fn shown(document: &Document) -> String {
+    table(document, &Style { width: 120, color: false, quiet: true, saved_to: None })
+}
+
+#[test]
+fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
+    let mut document = cores(8, |i, j| if i / 4 == j / 4 { 28.0 } else { 110.0 });
+    let [found] = &mut document.groups[..] else { panic!("{:?}", document.groups) };
+    assert_eq!((found.by, found.finding), (GroupedBy::Handovers, Finding::Groups));
+    assert_eq!(found.groups, [IdSet::from_iter(0..4), IdSet::from_iter(4..8)]);
+    let said = &document.verdict;
+    let want = "Cores form 2 groups, PUs 0-3 | 4-7: a handover takes 28.0 ns within one, 110.0 ns to another.";
+    assert_eq!(said[0], want);
+    assert!(
+        said[1].starts_with("How sure: ") && said[1].contains("takes 29") && said[1].ends_with("within one."),
+        "{said:?}"
+    );
+    assert!(said[2].starts_with("The platform declares nothing like it"), "{said:?}");
+    found.declared = Some("its L3 caches".into());
+    assert_eq!(verdict(&document)[2], "The platform declares the same: its L3 caches.");
+    let text = shown(&document);
+    assert!(text.starts_with("Cores form 2 groups") && text.contains("p50 ± 0."), "{text}");
+    assert_eq!(text.matches("28.0 █").count(), 12, "each two once: {text}");
+}
+
+#[test]
+fn cores_that_are_alike_make_no_groups() {
+    let document = cores(6, |_, _| 52.0);
+    assert_eq!(document.verdict, ["No groups among the cores: a handover takes 52.0 ns between any two."]);
+    let two = cores(2, |_, _| 52.0);
+    assert_eq!(two.verdict, ["Core to core: a handover takes 52.0 ns between the two cores."]);
+    assert!(two.groups.is_empty());
+}
+
+#[test]
+fn many_cores_are_folded_into_bands_and_no_figure_is_lost_from_the_document() {
+    let document = cores(40, |i, j| if i / 20 == j / 20 { 28.0 } else { 110.0 });
+    assert_eq!(document.cases.len(), 780);
+    let text = shown(&document);
+    assert!(text.contains("4 cores a band, the median of their pairs;"), "{text}");
+    let last = text.lines().find(|line| line.trim_start().starts_with("PU 36…")).unwrap_or_default();
+    assert_eq!((last.matches("110.0").count(), last.matches("28.0").count()), (5, 5), "{text}");
+    assert!(text.lines().filter(|line| line.contains("PU")).all(|line| line.chars().count() <= 120), "{text}");
+}
+
+#[test]
+fn a_finding_that_only_a_newer_version_knows_is_read_and_said_to_be_one() -> Result<(), Box<dyn std::error::Error>> {
+    let mut written: serde_json::Value =
+        serde_json::from_slice(&report::json::json(&cores(8, |i, j| if i / 4 == j / 4 { 28.0 } else { 110.0 }))?)?;
+    written["groups"][0]["finding"] = "nested-groups".into();
+    let read = Document::from_json(&serde_json::to_vec(&written)?)?;
+    assert_eq!(
+        verdict(&read),
+        ["Cores: 28.0 to 110.0 ns a handover; what groups they make is known to a newer numabench."]
+    );
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! What is said and shown of messages by where their two ranks run.
+
+use std::collections::BTreeMap;
+
+use analysis::mpi_matrix::verdict;
+use report::MpiDocument;
+use report::document::{Status, Tool};
+use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
+use report::mpi::{MpiLibrary, MpiPair, MpiRank, MpiSettings, SCHEMA, schema_version};
+use stats::interval::median;
+
+/// Two hosts of two places, whose ranks are 0 and 1, 2 and 3: how long a message takes from rank to rank, in blocks that scatter by a thousandth.
+fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatrix) {
+    let case = |ns: f64| MpiCase {
+        path: "host".to_owned(),
+        pattern: "ping-pong".to_owned(),
+        bytes: 8,
+        window: 1,
+        rounds: 1000,
+        gpu_bytes_per_s: None,
+        gpu_block_bytes_per_s: Vec::new(),
+        block_ns: (0..14).map(|block| ns * (1.0 + 0.001 * f64::from(block % 3))).collect(),
+        message_ns: Some(ns),
+        message_interval_ns: None,
+        bytes_per_s: Some(8.0 / ns * 1e9),
+        verified_bytes: 16,
+        stop: None,
+        reason: None,
+    };
+    let pair = |(one, other, ns): (u32, u32, f64)| MpiPair {
+        ranks: [one, other],
+        device_memory: None,
+        operations: Vec::new(),
+        cases: vec![case(ns)],
+        placed: [[None, None], [None, None]],
+    };
+    let rank = |rank: u32| MpiRank {
+        rank,
+        host: format!("n{}", rank / 2),
+        pu: rank,
+        memory_node: rank % 2,
+        gpu: None,
+        gpu_name: None,
+        locality: None,
+        gpu_threads: Vec::new(),
+    };
+    let place = |rank: u32| MpiPlace {
+        rank,
+        name: format!("n{} node {}", rank / 2, rank % 2),
+        nics: near[rank as usize].then(|| "hsn0".to_owned()).into_iter().collect(),
+    };
+    let matrix = MpiMatrix {
+        places: "node".to_owned(),
+        rows: vec![place(0), place(1)],
+        columns: vec![place(2), place(3)],
+        missing: Vec::new(),
+    };
+    let document = MpiDocument {
+        schema: SCHEMA.to_owned(),
+        schema_version: schema_version(),
+        tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
+        argv: Vec::new(),
+        started_at: String::new(),
+        elapsed_s: 1.0,
+        status: Status::Complete,
+        status_reason: None,
+        exit_code: Some(0),
+        simulated: None,
+        verdict: Vec::new(),
+        mpi: MpiLibrary {
+            library: None,
+            launcher: "srun".to_owned(),
+            says: Vec::new(),
+            thread_level: None,
+            variables: BTreeMap::new(),
+        },
+        settings: MpiSettings {
+            sizes_bytes: vec![8],
+            patterns: vec!["ping-pong".to_owned()],
+            operations: Vec::new(),
+            operation_timeout_s: 30,
+            seed: 1,
+        },
+        ranks: (0..4).map(rank).collect(),
+        pairs: ns.map(pair).to_vec(),
+        matrix: Some(matrix.clone()),
+        rows: Vec::new(),
+        notes: Vec::new(),
+    };
+    (document, matrix)
+}
+
+#[test]
+fn the_dearest_place_is_named_with_how_many_times_and_the_adapters_near_the_best() {
+    let near = [true, false, true, false];
+    let (document, matrix) = document([(0, 2, 1877.0), (0, 3, 2000.0), (1, 2, 2010.0), (1, 3, 2136.0)], near);
+    let said = verdict(&document, &matrix);
+    assert_eq!(
+        said,
+        [
+            "Where the ranks run matters: up to 1.14 times (host memory, 8 B, one message at a time).",
+            "Host memory, 8 B, one message at a time: 1.88 µs between n0 node 0 and n1 node 0, 2.14 µs between n0 node 1 and n1 node 1 (1.14 times).",
+            "The topology agrees: messages are fastest between places with an adapter near (hsn0 near n0 node 0; hsn0 near n1 node 0).",
+        ]
+    );
+}
+
+#[test]
+fn adapters_that_are_elsewhere_than_the_fastest_place_are_said_to_be() {
+    let near = [false, true, false, true];
+    let (document, matrix) = document([(0, 2, 1877.0), (0, 3, 2000.0), (1, 2, 2010.0), (1, 3, 2136.0)], near);
+    let said = verdict(&document, &matrix);
+    assert!(said[2].starts_with("The topology declares adapters elsewhere: hsn0 near n0 node 1"), "{said:?}");
+}
+
+#[test]
+fn places_alike_are_no_measurable_difference_and_adapters_are_no_matter_then() {
+    let near = [true, false, true, false];
+    let (document, matrix) = document([(0, 2, 1877.0), (0, 3, 1878.0), (1, 2, 1879.0), (1, 3, 1877.5)], near);
+    let said = verdict(&document, &matrix);
+    assert!(said[0].starts_with("No measurable difference"), "{said:?}");
+    assert_eq!(said.len(), 2, "{said:?}");
+}
+
+#[test]
+fn of_many_places_alike_none_is_said_to_be_worse() {
+    let mut random = stats::random::SplitMix64::new(7);
+    let mut false_alarms = 0;
+    for _ in 0..60 {
+        let (mut document, mut matrix) = document([(0, 2, 1.0), (0, 3, 1.0), (1, 2, 1.0), (1, 3, 1.0)], [false; 4]);
+        // Eight places on each side whose figures differ by chance alone, by up to a fifth.
+        let place = |rank: u32| MpiPlace { rank, name: format!("node {rank}"), nics: Vec::new() };
+        (matrix.rows, matrix.columns) = ((0..8).map(place).collect(), (8..16).map(place).collect());
+        let pattern = document.pairs[0].clone();
+        document.pairs.clear();
+        for (row, column) in (0..8).flat_map(|row| (8..16).map(move |column| (row, column))) {
+            let mut pair = pattern.clone();
+            pair.ranks = [row, column];
+            let noise = || 1000.0 * (1.0 + random.below(1000) as f64 * 2e-4);
+            pair.cases[0].block_ns = std::iter::repeat_with(noise).take(20).collect();
+            pair.cases[0].message_ns = median(&pair.cases[0].block_ns);
+            document.pairs.push(pair);
+        }
+        false_alarms += usize::from(verdict(&document, &matrix)[0].contains("matters"));
+    }
+    assert!(false_alarms <= 7, "{false_alarms} of 60 at 5 %");
+}
+
+#[test]
+fn a_cell_whose_figure_does_not_count_is_no_place_that_is_worst() {
+    let (mut document, matrix) = document([(0, 2, 1877.0), (0, 3, 1878.0), (1, 2, 1879.0), (1, 3, 9000.0)], [false; 4]);
+    document.pairs[3].cases[0].reason = Some("misplaced".to_owned());
+    assert!(verdict(&document, &matrix)[0].starts_with("No measurable difference"));
+}
+
+#[test]
+fn a_terminal_has_a_row_and_a_column_for_each_place_and_shades() {
+    let (document, _) = document([(0, 2, 1000.0), (0, 3, 1100.0), (1, 2, 1500.0), (1, 3, 4000.0)], [false; 4]);
+    let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None };
+    let text = render::terminal::mpi(&document, &style);
+    let lines: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("n0 node")).collect();
+    assert_eq!(lines, ["    n0 node 0    1.00 µs █    1.10 µs ▓", "    n0 node 1    1.50 µs ▒    4.00 µs ░"]);
+}

@@ -1,0 +1,127 @@
+//! What is said and shown of copies between GPUs: pairs, each GPU's own memory apart from them, and copies of all at once.
+
+use analysis::matrix_figures::verdict;
+use render::terminal::{Style, table};
+use report::case::{Order, Timing};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::settings::{Direction, MemoryKind};
+use report::{Document, Known};
+use stats::IdSet;
+
+use crate::samples::{self, MIB};
+
+const GPUS: u32 = 3;
+const SIZE: u64 = 512 * MIB;
+
+/// The rank of a copy from one GPU to another, or to itself.
+fn rank(from: u32, to: u32) -> u32 {
+    from * GPUS + to
+}
+
+/// GPUs as rows and columns, whose cells are of the case of this group.
+fn matrix(compares: Compares, group: &str, words: [&str; 2], rank: fn(u32, u32) -> u32) -> Matrix {
+    let row = |row: u32| MatrixRow {
+        name: format!("{} GPU {row}", words[0]),
+        pus: IdSet::from_iter([row]),
+        memory_node: None,
+        ranks: (0..GPUS).map(|column| rank(row, column)).collect(),
+        group: Some(group.to_owned()),
+        reason: None,
+        note: None,
+    };
+    let column = |column: u32| MatrixColumn {
+        name: format!("{} GPU {column}", words[1]),
+        device: format!("0000:{column:02x}:00.0"),
+        ranks: (0..GPUS).map(|row| rank(row, column)).collect(),
+        declared_nodes: Known::unknown("hwloc", "none"),
+    };
+    let title = format!("GPU to GPU, {}", group.replace('-', " "));
+    Matrix { title, compares, rows: (0..GPUS).map(row).collect(), columns: (0..GPUS).map(column).collect() }
+}
+
+/// Copies alone, and of all to one at once; GB/s of a copy from one GPU to another.
+fn measured(alone: fn(u32, u32) -> f64, at_once: fn(u32, u32) -> f64) -> Document {
+    let mut document = samples::empty();
+    document.command = "peer".into();
+    let ends = || (0..GPUS).flat_map(|from| (0..GPUS).map(move |to| (from, to)));
+    document.ranks =
+        ends().map(|(from, to)| samples::rank(rank(from, to), from, 0, &format!("0000:{from:02x}:00.0"))).collect();
+    for (group, order, rate) in [("one-way", Order::Alone, alone), ("all-to-one", Order::Simultaneous, at_once)] {
+        let ns: Vec<f64> = ends().map(|(from, to)| SIZE as f64 / rate(from, to)).collect();
+        let mut case = samples::case(&document, Direction::Peer, SIZE, MemoryKind::Device, order, &ns);
+        case.group = Some(group.to_owned());
+        // Nobody copies to itself at once with others.
+        case.ranks.retain(|result| group == "one-way" || result.rank % (GPUS + 1) != 0);
+        document.cases.push(case);
+    }
+    document.matrices = vec![
+        matrix(Compares::Pairs, "one-way", ["from", "to"], rank),
+        matrix(Compares::Together, "all-to-one", ["to", "from"], |to, from| rank(from, to)),
+    ];
+    document.verdict = verdict(&document);
+    document
+}
+
+fn pair(from: u32, to: u32) -> f64 {
+    if from == to { 1500.0 } else { 400.0 }
+}
+
+#[test]
+fn a_gpus_own_memory_is_told_apart_and_no_pair_is_behind_it() {
+    let document = measured(pair, pair);
+    assert_eq!(document.verdict[0], "GPU to GPU, one way (512 MiB, D2D): 400.0 GB/s; all 6 pairs alike.");
+    assert_eq!(document.verdict[1], "Within a GPU's own memory (512 MiB, D2D): 1500.0 GB/s; all 3 GPUs alike.");
+    let shown = table(&document, &Style { width: 100, color: false, quiet: true, saved_to: None });
+    assert!(shown.contains("    from GPU 0    1499.9       400.0 █     400.0 █\n"), "{shown}");
+    let slow = |from: u32, to: u32| if (from, to) == (1, 1) { 750.0 } else { pair(from, to) };
+    let said = measured(slow, pair).verdict;
+    assert!(said[0].ends_with("all 6 pairs alike."), "{said:?}");
+    assert!(said[1].ends_with("1 of 3 GPUs are more than 10 % behind the best, the last is GPU 1."), "{said:?}");
+}
+
+#[test]
+fn what_pairs_keep_at_once_is_said_of_those_that_lose_for_certain() {
+    let said = |at_once: fn(u32, u32) -> f64| measured(pair, at_once).verdict.pop().unwrap_or_default();
+    let start = "GPU to GPU, all to one (512 MiB, D2D): ";
+    assert_eq!(
+        said(|_, _| 390.0),
+        format!("{start}780.0 GB/s in all to each GPU; the pairs get what they get alone, within 5 %.")
+    );
+    assert_eq!(
+        said(|from, _| 200.0 + f64::from(from)),
+        format!("{start}401.0 GB/s to 403.0 GB/s in all to each GPU; each pair keeps 50 to 51 % of its rate alone.")
+    );
+    assert_eq!(
+        said(|_, to| if to == 1 { 100.0 } else { 400.0 }),
+        format!(
+            "{start}200.0 GB/s to 800.0 GB/s in all to each GPU; 2 of 6 pairs lose, and each of these keeps 25 % of its rate alone."
+        )
+    );
+}
+
+#[test]
+fn rates_of_two_clocks_are_compared_where_a_wait_is_no_part_of_them() {
+    let said = |rate: fn(u32, u32) -> f64, clocks: [Timing; 2]| {
+        let mut document = measured(rate, |_, _| 100.0);
+        document.cases.iter_mut().zip(clocks).for_each(|(case, clock)| case.timing = clock);
+        verdict(&document).pop().unwrap_or_default()
+    };
+    let told = |said: &str| said.contains("each pair keeps");
+    // 512 MiB at 400 GB/s take 1.3 ms, at 2000 GB/s 0.3.
+    assert!(told(&said(pair, [Timing::Device, Timing::Host])));
+    assert!(told(&said(|_, _| 2000.0, [Timing::Device, Timing::Device])));
+    assert!(!told(&said(|_, _| 2000.0, [Timing::Device, Timing::Host])));
+    assert!(!told(&said(pair, [Timing::Host, Timing::Device])));
+}
+
+#[test]
+fn a_sum_of_which_a_figure_is_missing_is_not_told() {
+    let mut document = measured(pair, pair);
+    let reason = "told to".to_owned();
+    document.cases[1].ranks[0].outcome = report::result::Outcome::Skipped { reason };
+    let said = verdict(&document);
+    assert!(
+        said.contains(&"GPU to GPU, all to one: 1 of 3 GPUs have no sum; the table says why.".to_owned()),
+        "{said:?}"
+    );
+}

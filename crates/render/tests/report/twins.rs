@@ -1,0 +1,115 @@
+//! GPUs that are slower than their twins: which are named, and which are not.
+
+use analysis::slower_twins::slower_twins;
+use render::terminal::{self, Style};
+use report::Document;
+use report::case::Order;
+use report::contention::Penalty;
+use report::device::DeviceKind;
+use report::settings::{Direction, MemoryKind};
+
+use crate::samples::{self, MIB};
+
+/// A node of eight GPUs whose rank i needs `ns[i]` for 256 MiB.
+fn node(order: Order, ns: [f64; 8]) -> Document {
+    let mut document = samples::eight_ranks();
+    (document.cases, document.penalties) = (Vec::new(), Vec::<Penalty>::new());
+    let case = samples::case(&document, Direction::H2d, 256 * MIB, MemoryKind::Pinned, order, &ns);
+    document.cases.push(case);
+    document
+}
+
+/// One GPU at this part of the others' rate.
+fn one_at(part: f64, order: Order) -> Document {
+    let mut ns = [4.86e6; 8];
+    ns[5] /= part;
+    node(order, ns)
+}
+
+fn named(document: &Document) -> Vec<u32> {
+    slower_twins(document).iter().map(|slower| slower.rank).collect()
+}
+
+#[test]
+fn a_gpu_at_half_the_rate_of_its_twins_is_named_with_its_link() {
+    let mut document = one_at(0.5, Order::Alone);
+    if let Some(link) = &mut document.devices[5].link.value {
+        link.width = Some(8);
+    }
+    let found = slower_twins(&document);
+    assert_eq!(found.len(), 1);
+    let slower = &found[0];
+    assert_eq!((&slower.device[..], slower.rank, slower.twins), ("0000:d6:00.0", 5, 7));
+    assert!((slower.bytes_per_s / slower.twins_bytes_per_s - 0.5).abs() < 0.01, "{slower:?}");
+    assert_eq!((slower.slower_cases, slower.judged_cases), (1, 1));
+    assert_eq!(slower.cause, "its link has 8 of 16 lanes");
+}
+
+#[test]
+fn of_two_twins_the_slower_one_is_named_also_at_once() {
+    let mut document = samples::eight_ranks();
+    (document.cases, document.penalties) = (Vec::new(), Vec::<Penalty>::new());
+    document.ranks.truncate(2);
+    document.devices.truncate(2);
+    let both = [11.05e6, 21.8e6];
+    let case = samples::case(&document, Direction::H2d, 256 * MIB, MemoryKind::Pinned, Order::Simultaneous, &both);
+    document.cases.push(case);
+    document.slower_twins = slower_twins(&document);
+    assert_eq!(named(&document), [1]);
+    let style = Style { width: 100, color: false, quiet: true, saved_to: None };
+    let table = terminal::table(&document, &style);
+    assert!(table.starts_with("2 GPUs at once: ") && table.contains("slowest GPU 1 ("), "{table}");
+    let title: String =
+        table.lines().skip_while(|line| !line.starts_with("SLOWER")).take(3).collect::<Vec<_>>().join(" ");
+    assert!(
+        title.starts_with("SLOWER TWIN: GPU 1 (0000:c6:00.0), rank 1, is 49 % slower than its twin: 12.3"),
+        "{table}"
+    );
+    assert!(table.contains("--order alone"), "{table}");
+}
+
+#[test]
+fn ten_per_cent_count_where_each_copied_alone_and_a_quarter_where_all_did_at_once() {
+    for (part, order, is_named) in [
+        (0.88, Order::Alone, true),
+        (0.92, Order::Alone, false),
+        (0.80, Order::Simultaneous, false),
+        (0.70, Order::Simultaneous, true),
+        (1.30, Order::Alone, false),
+    ] {
+        assert_eq!(named(&one_at(part, order)), if is_named { vec![5] } else { vec![] }, "{part} {order:?}");
+    }
+}
+
+#[test]
+fn half_of_a_node_that_is_slower_than_the_other_half_is_its_shape() {
+    let document = samples::eight_ranks();
+    assert!(document.cases.iter().any(|case| case.order == Order::Simultaneous), "20 and 27 GB/s at once");
+    assert_eq!(named(&document), [0; 0]);
+}
+
+#[test]
+fn only_like_gpus_used_alike_are_twins() {
+    let slow = || one_at(0.5, Order::Alone);
+    let mut other = slow();
+    other.devices[5].name = "NVIDIA GH200".into();
+    assert_eq!(named(&other), [0; 0], "another model");
+    other = slow();
+    other.ranks[5].locality = report::rank::Locality::Remote;
+    assert_eq!(named(&other), [0; 0], "a rank that is far from it");
+    other = slow();
+    other.ranks[5].asked.memory_node = Some(3);
+    assert_eq!(named(&other), [0; 0], "memory that is far from it");
+    other = slow();
+    other.ranks[4].asked.device = other.ranks[5].asked.device.clone();
+    assert_eq!(named(&other), [0; 0], "two ranks on it");
+    other = slow();
+    other.devices.iter_mut().for_each(|device| device.kind = DeviceKind::HostMemory);
+    assert_eq!(named(&other), [0; 0], "memory of NUMA nodes");
+    other = slow();
+    other.cases[0].memory = MemoryKind::Pageable;
+    assert_eq!(named(&other), [0; 0], "pageable memory");
+    other = slow();
+    other.cases[0].bytes = 4096;
+    assert_eq!(named(&other), [0; 0], "small copies");
+}

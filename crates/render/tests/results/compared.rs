@@ -1,0 +1,184 @@
+//! Two sides of documents: the verdicts, what is missing, what is refused, what differs, and how it is shown.
+
+use std::slice::from_ref;
+
+use analysis::compare::{NotCompared, Thresholds, compare};
+use analysis::comparison::{Comparison, Counts};
+use analysis::judge::{Basis, Verdict};
+use analysis::run::{NoRun, Run};
+use report::Document;
+use report::document::{PlatformKind, Status, Tool};
+use report::result::Outcome;
+use report::settings::Direction;
+
+use crate::made::{Done, between_gpus, document};
+
+const BOTH: [Direction; 2] = [Direction::H2d, Direction::D2h];
+
+fn tool() -> Tool {
+    Tool { name: "numabench".into(), version: "0.0.0".into(), git: None }
+}
+
+fn compared(base: &[Document], new: &[Document], force: bool) -> Result<Comparison, Box<dyn std::error::Error>> {
+    let side = |documents: &[Document]| -> Result<Vec<Run>, NoRun> {
+        documents.iter().enumerate().map(|(at, document)| Run::of(&format!("{at}.json"), document)).collect()
+    };
+    Ok(compare(tool(), &side(base)?, &side(new)?, Thresholds::default(), force)?)
+}
+
+#[test]
+fn a_gpu_at_half_its_rate_is_found_and_named_in_the_first_sentence() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let new = document(&[24.3e9, 12.3e9], &BOTH, 2)?;
+    let got = compared(&[base], &[new], false)?;
+    assert_eq!(got.counts, Counts { regressed: 2, same: 2, ..Counts::default() });
+    let want = "REGRESSED: 2 of 4 cases; the worst by 49.";
+    assert!(got.summary.starts_with(want) && got.summary.contains("0000:c6:00.0 from PU"), "{}", got.summary);
+    let first = &got.cases[0];
+    assert_eq!((first.verdict, first.basis, first.base_values), (Verdict::Regressed, Basis::Blocks, 12));
+    assert!(first.ratio.is_some_and(|ratio| (ratio - 12.3 / 24.3).abs() < 0.01));
+    assert_eq!(first.cliffs_delta, Some(-1.0));
+    assert!(got.notes[0].contains("blocks of one run do not show how runs differ"), "{:?}", got.notes);
+    Ok(())
+}
+
+#[test]
+fn a_run_compared_with_itself_is_the_same_and_differs_in_nothing() -> Done {
+    let one = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let got = compared(from_ref(&one), from_ref(&one), false)?;
+    assert_eq!(got.counts, Counts { same: 4, ..Counts::default() });
+    assert!(got.differing.is_empty() && got.missing.is_empty() && got.added.is_empty());
+    assert_eq!(got.summary, "SAME: 4 of 4 cases");
+    Ok(())
+}
+
+#[test]
+fn several_runs_a_side_are_compared_run_by_run() -> Done {
+    let side = |rate: f64, seeds: std::ops::Range<u64>| -> Result<Vec<Document>, Box<dyn std::error::Error>> {
+        // Each run has a level of its own, 1 % around the rate.
+        let level = |seed: u64| rate * (1.0 + 0.01 * ((seed * 7 % 11) as f64 / 5.0 - 1.0));
+        seeds.map(|seed| document(&[level(seed), level(seed + 3)], &BOTH, seed)).collect()
+    };
+    let got = compared(&side(50e9, 0..8)?, &side(46e9, 20..28)?, false)?;
+    assert_eq!(got.counts, Counts { regressed: 4, ..Counts::default() });
+    assert!(got.cases.iter().all(|case| case.basis == Basis::Runs && case.base_values == 8));
+    let alike = compared(&side(50e9, 0..8)?, &side(50e9, 20..28)?, false)?;
+    assert_eq!(alike.counts.regressed + alike.counts.improved, 0, "{}", alike.summary);
+    Ok(())
+}
+
+#[test]
+fn a_case_that_is_gone_or_failed_is_missing_and_a_new_one_is_added() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let mut new = document(&[24.3e9, 24.3e9], &[Direction::H2d, Direction::RoundTrip], 2)?;
+    new.cases[0].ranks[1].outcome = Outcome::Skipped { reason: "the time was up".into() };
+    let got = compared(&[base], &[new], false)?;
+    assert_eq!(got.counts, Counts { same: 1, missing: 3, added: 2, ..Counts::default() });
+    let with_reason: Vec<_> = got.missing.iter().filter_map(|case| case.reason.as_deref()).collect();
+    assert_eq!(with_reason, ["skipped: the time was up"]);
+    assert!(got.summary.starts_with("MISSING: 3 of the base's cases"), "{}", got.summary);
+    Ok(())
+}
+
+#[test]
+fn what_was_not_the_same_experiment_is_refused_unless_forced() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let mut other = base.clone();
+    other.devices.iter_mut().for_each(|device| device.name = "NVIDIA GH200".into());
+    other.platform.simulated = Some("a stand-in".into());
+    let refused = compared(from_ref(&base), from_ref(&other), false).err().map(|error| error.to_string());
+    let refused = refused.unwrap_or_default();
+    assert!(refused.contains("GPU model is") && refused.contains("NVIDIA GH200 in the new"), "{refused}");
+    assert!(refused.contains("simulated devices is no in the base and yes in the new"), "{refused}");
+    let forced = compared(&[base], &[other], true)?;
+    assert_eq!(forced.differing.iter().filter(|differs| differs.essential).count(), 2);
+    Ok(())
+}
+
+#[test]
+fn a_driver_or_a_link_that_changed_is_said_and_not_refused() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let mut new = base.clone();
+    new.platform.driver_version = Some("999.1".into());
+    if let Some(link) = &mut new.devices[1].link.value {
+        (link.width, link.max_width) = (Some(8), Some(16));
+    }
+    let got = compared(&[base], &[new], false)?;
+    let facts: Vec<_> = got.differing.iter().map(|differs| (&differs.fact[..], &differs.new[0][..])).collect();
+    assert!(facts.contains(&("driver version", "999.1")), "{facts:?}");
+    assert!(facts.iter().any(|(fact, new)| *fact == "link of 0000:c6:00.0" && new.ends_with("x8")), "{facts:?}");
+    Ok(())
+}
+
+#[test]
+fn what_has_nothing_to_compare_is_refused_with_the_reason() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &[Direction::H2d], 1)?;
+    let other = document(&[24.3e9, 24.3e9], &[Direction::D2h], 1)?;
+    let refused = compared(from_ref(&base), &[other], false).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("no case in common (base: alone/pinned/h2d/134217728, 0000:c1:00.0"), "{refused}");
+    let mut running = base.clone();
+    running.status = Status::Running;
+    assert!(matches!(Run::of("x", &running), Err(NoRun::Unfinished)));
+    running = base;
+    running.cases.clear();
+    assert!(matches!(Run::of("x", &running), Err(NoRun::Empty)));
+    Ok(())
+}
+
+#[test]
+fn host_memory_is_never_compared_with_a_gpu() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let mut new = base.clone();
+    new.platform.kind = PlatformKind::Host;
+    let error = compared(&[base], &[new], false).err().ok_or("it is refused")?;
+    assert!(matches!(error.downcast_ref(), Some(NotCompared::Essential { .. })), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_terminal_and_a_merge_request_show_it_word_for_word() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let mut new = document(&[24.3e9, 12.3e9], &[Direction::H2d], 2)?;
+    new.platform.driver_version = Some("999.1|".into());
+    let got = compared(&[base], &[new], false)?;
+    insta::assert_snapshot!("table", render::compared::table(&got, 110, false, false));
+    insta::assert_snapshot!("markdown", render::compared::markdown(&got));
+    Ok(())
+}
+
+#[test]
+fn a_case_whose_ranks_were_not_at_once_is_no_figure_anywhere() -> Done {
+    let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let mut new = document(&[24.3e9, 12.3e9], &BOTH, 2)?;
+    (new.cases[0].status, new.cases[0].reason) = (report::case::CaseStatus::Invalid, Some("not at once".into()));
+    new.rows = report::rows::rows(&new);
+    assert!(new.rows[..2].iter().all(|row| row.median_bytes_per_s.is_none() && row.percent_of_bound.is_none()));
+    assert_eq!(new.rows[1].reason.as_deref(), Some("not at once"));
+    let judged = analysis::slower_twins::slower_twins(&new);
+    assert_eq!((judged.len(), judged[0].judged_cases), (1, 1), "the other case is");
+    let got = compared(&[base], &[new], false)?;
+    assert_eq!((got.counts.missing, got.counts.regressed), (2, 1));
+    assert!(got.missing.iter().all(|case| case.reason.as_deref() == Some("invalid: not at once")), "{:?}", got.missing);
+    Ok(())
+}
+
+#[test]
+fn every_copy_between_gpus_is_compared_with_itself() -> Done {
+    for gpus in [2, 3] {
+        let comparison = compared(&[between_gpus(gpus, 1.0)?], &[between_gpus(gpus, 2.0)?], false)?;
+        assert_eq!(comparison.cases.len(), gpus * gpus, "a place of its own for each");
+        assert_eq!((comparison.counts.regressed, comparison.counts.same), (1, (gpus * gpus - 1) as u32));
+        let last = format!("0000:{:02x}:00.0", gpus - 1);
+        assert_eq!(comparison.cases[0].key.device, format!("{last} with {last}"));
+    }
+    // As earlier versions have it: with two GPUs the source tells the pair.
+    let two = between_gpus(2, 1.0)?;
+    let devices: Vec<String> = Run::of("run", &two)?
+        .figures
+        .into_keys()
+        .map(|key| key.device)
+        .filter(|device| !device.contains("with"))
+        .collect();
+    assert_eq!(devices, ["0000:00:00.0", "0000:01:00.0"]);
+    Ok(())
+}

@@ -1,0 +1,394 @@
+//! Outputs of other programs become documents that say what they are, and what is damaged is refused with its line.
+
+use analysis::compare::{Thresholds, compare};
+use analysis::import::{About, Fault, Output, Program, Refused, import, take};
+use analysis::judge::Verdict;
+use analysis::kept::Kept;
+use render::export::Form;
+use report::document::{Status, Tool};
+use report::imported::{ImportedStatus, ImportedUnit, NOT_VERIFIED};
+use report::{ImportedDocument, json};
+
+use crate::made::Done;
+
+fn output(name: &str) -> Result<Output, std::io::Error> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/results/outputs/").to_owned() + name;
+    Ok(Output { name: name.to_owned(), bytes: std::fs::read(path)? })
+}
+
+fn about() -> About {
+    About {
+        tool: Tool { name: "numabench".to_owned(), version: "0.0.0".to_owned(), git: None },
+        argv: vec!["numabench".to_owned()],
+        started_at: ("2026-11-22T14:01:28Z".to_owned(), "--started-at".to_owned()),
+        host: None,
+    }
+}
+
+/// What these outputs come to.
+pub fn imported(program: Program, names: &[&str]) -> Result<ImportedDocument, Box<dyn std::error::Error>> {
+    let outputs = names.iter().map(|name| output(name)).collect::<Result<Vec<_>, _>>()?;
+    import(program, &outputs, about()).map_err(|(name, fault)| format!("{name}: {fault}").into())
+}
+
+/// The figures, by case and place.
+fn figures(document: &ImportedDocument) -> Vec<(String, f64)> {
+    // To a thousandth of a unit: what was printed with two digits is not that to the last bit in other units.
+    let rounded = |value: f64| (value * 1e3).round() / 1e3;
+    let figure =
+        |case: &report::imported::ImportedCase| Some((format!("{} {}", case.id, case.place), rounded(case.value?)));
+    document.cases.iter().filter_map(figure).collect()
+}
+
+/// What is said of a text of a program that is refused.
+fn refused(program: Program, text: &str) -> String {
+    take(program, text.as_bytes()).map_or_else(|fault| fault.to_string(), |_| "taken".to_owned())
+}
+
+#[test]
+fn nvbandwidths_text_and_json_of_one_machine_have_the_same_cases() -> Done {
+    let text = imported(Program::Nvbandwidth, &["nvbandwidth.txt"])?;
+    let json = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
+    for document in [&text, &json] {
+        assert_eq!(document.program_version.as_deref(), Some("v0.8"));
+        assert_eq!((document.status, document.host.as_deref()), (Status::Complete, Some("vm")));
+        assert_eq!(document.verdict[1], NOT_VERIFIED);
+        let fact = |name: &str| {
+            document.facts.iter().find(|fact| fact.name == name).map(|fact| (&fact.value[..], fact.essential))
+        };
+        assert_eq!(fact("GPU 0"), Some(("NVIDIA H200 (00000000:00:06)", false)));
+        assert_eq!(fact("GPU model"), Some(("NVIDIA H200", true)));
+        assert_eq!(fact("driver version"), Some(("580.159.04", false)));
+    }
+    let names = |document: &ImportedDocument| figures(document).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(&text), names(&json));
+    let of = figures(&text);
+    assert_eq!(of.len(), 6);
+    assert_eq!(of[0], ("nvbandwidth/host_to_device_memcpy_ce CPU 0 -> GPU 0".to_owned(), 55.33e9));
+    assert_eq!(of[5].0, "nvbandwidth/device_local_copy GPU 0");
+    let latency = text.cases.iter().find(|case| case.id == "nvbandwidth/host_device_latency_sm").ok_or("latency")?;
+    assert_eq!((latency.unit, latency.value, latency.line), (ImportedUnit::Ns, Some(1217.05), Some(44)));
+    // The text does not name what was waived, the JSON does.
+    assert_eq!((text.count(ImportedStatus::Waived), json.count(ImportedStatus::Waived)), (0, 1));
+    assert!(text.notes[0].starts_with("line 33: nvbandwidth waived a test"), "{:?}", text.notes);
+    Ok(())
+}
+
+#[test]
+fn samples_are_passed_over_and_pairs_that_are_not_there_are_no_cases() -> Done {
+    let verbose = imported(Program::Nvbandwidth, &["nvbandwidth-verbose.txt"])?;
+    assert_eq!(figures(&verbose), [("nvbandwidth/host_to_device_memcpy_ce CPU 0 -> GPU 0".to_owned(), 55.15e9)]);
+    let two = imported(Program::Nvbandwidth, &["nvbandwidth-two-gpus.txt"])?;
+    let names: Vec<String> = figures(&two).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        names,
+        [
+            "nvbandwidth/host_to_device_memcpy_ce CPU 0 -> GPU 0",
+            "nvbandwidth/host_to_device_memcpy_ce CPU 0 -> GPU 1",
+            "nvbandwidth/device_to_device_memcpy_read_ce GPU 0 -> GPU 1",
+            "nvbandwidth/device_to_device_memcpy_read_ce GPU 1 -> GPU 0",
+        ]
+    );
+    Ok(())
+}
+
+#[test]
+fn what_nvbandwidth_says_went_wrong_is_a_case_without_a_figure_or_an_error() -> Done {
+    for name in [
+        "nvbandwidth-not-found.txt",
+        "nvbandwidth-not-found.json",
+        "nvbandwidth-out-of-memory.txt",
+        "nvbandwidth-out-of-memory.json",
+    ] {
+        let document = imported(Program::Nvbandwidth, &[name])?;
+        assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Failed, 1), "{name}");
+        let reason = document.cases[0].reason.clone().unwrap_or_default();
+        assert!(
+            reason.contains("not found") || reason.contains("CUDA_ERROR_OUT_OF_MEMORY") || reason == "ERROR",
+            "{name}: {reason}"
+        );
+        assert!(document.verdict[0].contains("1 test FAILED"), "{name}: {:?}", document.verdict);
+    }
+    for name in ["nvbandwidth-no-device.txt", "nvbandwidth-no-device.json"] {
+        let said =
+            imported(Program::Nvbandwidth, &[name]).map_or_else(|error| error.to_string(), |_| "imported".to_owned());
+        assert!(said.contains("measured nothing; it says: [CUDA_ERROR_NO_DEVICE]"), "{name}: {said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_test_after_one_that_failed_is_read_all_the_same() -> Done {
+    let text = String::from_utf8(output("nvbandwidth.txt")?.bytes)?;
+    let text = text.replacen(
+        "Running host_to_device_memcpy_ce.",
+        "ERROR: Testcase x not found!\nRunning host_to_device_memcpy_ce.",
+        1,
+    );
+    let outputs = [Output { name: "after".to_owned(), bytes: text.into_bytes() }];
+    let document = import(Program::Nvbandwidth, &outputs, about()).map_err(|(_, fault)| fault)?;
+    assert_eq!((document.count(ImportedStatus::Failed), document.count(ImportedStatus::Measured)), (1, 6));
+    Ok(())
+}
+
+#[test]
+fn damaged_output_of_nvbandwidth_is_refused_with_its_line() -> Done {
+    let text = String::from_utf8(output("nvbandwidth.txt")?.bytes)?;
+    let cases = [
+        (text.replace(" 0     55.33\n", " 0     55,33\n"), "line 15: \"55,33\" has a comma"),
+        (text.replace(" 0     55.33\n", " 0     65.33\n"), "line 17: the sum 55.33 is not that"),
+        (text.replace(" 0     55.33\n", " 0     55.33 1.00\n"), "line 15: the row has 3 columns and its header 2"),
+        (text.replace(" 0     55.33\n", " 0     <ERROR>\n"), "line 15: \"<ERROR>\" stands where a figure is to be"),
+        (text.replace("           0\n", "nonsense\n"), "line 14: \"nonsense\" is no line of a matrix"),
+        (
+            text[..text.find("SUM device_to_host").ok_or("a sum")?].to_owned(),
+            "line 19: the output ends in the middle: the matrix of device_to_host",
+        ),
+        (text.replace("nvbandwidth Version", "other Version"), "this is not the output of nvbandwidth"),
+        (format!("{text}{text}"), "is there twice (first in line 15)"),
+        (String::new(), "there is nothing in it"),
+    ];
+    for (text, want) in cases {
+        let said = refused(Program::Nvbandwidth, &text);
+        assert!(said.contains(want), "{said}\n  is not  {want}");
+    }
+    let json = String::from_utf8(output("nvbandwidth.json")?.bytes)?;
+    let cases = [
+        (json[..json.len() / 2].to_owned(), "this is not the JSON of nvbandwidth (EOF"),
+        (json.replace("55.191\"", "55,191\""), "device_to_host_memcpy_ce: \"55,191\" has a comma"),
+        (json.replace("\"sum\" : 55.19", "\"sum\" : 56.19"), "the sum 56.19"),
+        (json.replace("\"nvbandwidth\" :", "\"other\" :"), "its JSON has no object"),
+    ];
+    for (text, want) in cases {
+        let said = refused(Program::Nvbandwidth, &text);
+        assert!(said.contains(want), "{said}\n  is not  {want}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_osu_tests_are_figures_by_size_in_the_units_of_documents() -> Done {
+    let document = imported(Program::Osu, &["osu_latency.txt", "osu_bw.txt", "osu_bibw.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("7.4"));
+    let of = figures(&document);
+    let figure = |name: &str| of.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+    // The files' own lines: 8 bytes took 0.37 us, 8 bytes both ways went at 23.35 MB/s.
+    assert_eq!(figure("osu_latency/host/8 rank 0 <-> rank 1").map(f64::round), Some(370.0));
+    assert!(figure("osu_bw/host/4194304 rank 0 -> rank 1").is_some_and(|rate| rate > 1e9), "{of:?}");
+    assert!(figure("osu_bibw/host/8 rank 0 <-> rank 1").is_some(), "{of:?}");
+    assert_eq!(document.facts[0].value, "MPI_CHAR");
+    assert_eq!(imported(Program::Osu, &["osu_latency-tails.txt"])?.cases.len(), 7);
+    let validated = output("osu_bw-validated.txt")?;
+    let text = String::from_utf8(validated.bytes)?.replacen("Pass", "Fail", 1);
+    let document = import(Program::Osu, &[Output { name: "failed".to_owned(), bytes: text.into_bytes() }], about())
+        .map_err(|(_, fault)| fault)?;
+    assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 1));
+    assert_eq!(document.cases[0].reason.as_deref(), Some("validation: Fail"));
+    Ok(())
+}
+
+#[test]
+fn osu_on_device_memory_is_another_case_than_on_the_hosts() {
+    let text = "# OSU MPI-CUDA Latency Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n# Size       Avg Latency(us)\n8  1.50\n";
+    let taken = import(Program::Osu, &[Output { name: "d".to_owned(), bytes: text.into() }], about());
+    assert!(taken.is_ok_and(|document| document.cases[0].id == "osu_latency/D-H/8"));
+}
+
+#[test]
+fn damaged_output_of_osu_is_refused_with_its_line() -> Done {
+    let text = String::from_utf8(output("osu_bw.txt")?.bytes)?;
+    let first = text.lines().position(|line| line.starts_with("1 ")).ok_or("a row")?;
+    let row = text.lines().nth(first).ok_or("a row")?.to_owned();
+    let at = first + 1;
+    let cases = [
+        (text.replace(&row, "1     2,93"), format!("line {at}: \"2,93\" has a comma")),
+        (text.replace(&row, "1     nan"), format!("line {at}: \"nan\" stands where a figure is to be")),
+        (text.replace(&row, "1"), format!("line {at}: the row has 1 columns and its header 2")),
+        (text.replace(&row, "prterun noticed that process rank 1 exited"), format!("line {at}: \"prterun noticed")),
+        (text.trim_end().to_owned(), "the output ends in the middle: its last line has no end".to_owned()),
+        (
+            text[..text.find(&row).ok_or("a row")?].to_owned(),
+            "line 6: the output ends in the middle: osu_bw has no figures".to_owned(),
+        ),
+        (
+            text.replace("Bandwidth Test", "Broadcast Latency Test"),
+            "is not read here: osu_latency, osu_bw and osu_bibw are".to_owned(),
+        ),
+        ("1  2.93\n".to_owned(), "it has no heading".to_owned()),
+    ];
+    for (text, want) in cases {
+        let said = refused(Program::Osu, &text);
+        assert!(said.contains(&want), "{said}\n  is not  {want}");
+    }
+    let other = refused(Program::Osu, &String::from_utf8(output("nvbandwidth.txt")?.bytes)?);
+    assert!(other.contains("not the output of OSU micro-benchmarks"), "{other}");
+    Ok(())
+}
+
+#[test]
+fn transferbenchs_tables_say_the_same_with_borders_and_as_csv() -> Done {
+    let document = imported(Program::TransferBench, &["transferbench-config.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("1.62.00"));
+    let of = figures(&document);
+    assert_eq!(of.len(), 11);
+    assert_eq!(of[0], ("transferbench/test 1/executor/268435456 GPU 0".to_owned(), 56.299e9));
+    assert_eq!(of[1], ("transferbench/test 1/transfer 0/268435456 G0 -> G0:4 -> G1".to_owned(), 56.309e9));
+    assert_eq!(of[2], ("transferbench/test 1/aggregate/268435456 all transfers".to_owned(), 55.015e9));
+    let csv = imported(Program::TransferBench, &["transferbench.csv"])?;
+    assert_eq!(figures(&csv)[..3], of[..3]);
+    assert_eq!(csv.cases.len(), 6);
+    let borders = imported(Program::TransferBench, &["transferbench-borders.txt"])?;
+    assert_eq!((borders.cases.len(), borders.program_version.as_deref()), (7, Some("1.67.00")));
+    Ok(())
+}
+
+#[test]
+fn transferbenchs_peers_are_a_case_with_a_place_for_each_pair_and_way() -> Done {
+    let document = imported(Program::TransferBench, &["transferbench-p2p.txt"])?;
+    let of = figures(&document);
+    // 9 one way, and both ways 3 figures for each of 6 pairs.
+    assert_eq!(of.len(), 9 + 18);
+    assert!(of.contains(&("transferbench/p2p-unidirectional/4194304 CPU 0 -> GPU 1".to_owned(), 16.97e9)), "{of:?}");
+    assert!(of.contains(&("transferbench/p2p-bidirectional/4194304 GPU 1 <-> GPU 0".to_owned(), 127.01e9)), "{of:?}");
+    Ok(())
+}
+
+#[test]
+fn damaged_output_of_transferbench_is_refused_with_its_line() -> Done {
+    let text = String::from_utf8(output("transferbench-config.txt")?.bytes)?;
+    let peers = String::from_utf8(output("transferbench-p2p.txt")?.bytes)?;
+    let cases = [
+        (text.replacen("56.299", "56,299", 1), "line 8: \"56,299\" has a comma"),
+        (text.replacen("56.299 GB/s", "56.299", 1), "line 8:"),
+        (
+            text[..text.find(" Aggregate").ok_or("a row")?].to_owned(),
+            "line 7: the output ends in the middle: test 1 has no row",
+        ),
+        (peers.replacen("17.32", "", 1), "line 9: the row has 2 columns and its header 3"),
+        (peers.replacen("17.32", "17,32", 1), "line 9: \"17,32\" has a comma"),
+        (peers[..peers.find("    GPU 01 <->").ok_or("a row")?].to_owned(), "has not all rows of GPU 1"),
+        (
+            "TransferBench v1.62.00\n[ERROR] HIP Error: invalid resource handle\n".to_owned(),
+            "it says: [ERROR] HIP Error",
+        ),
+        ("nothing of the kind\n".to_owned(), "not the output of TransferBench"),
+    ];
+    for (text, want) in cases {
+        let said = refused(Program::TransferBench, &text);
+        assert!(said.contains(want), "{said}\n  is not  {want}");
+    }
+    let headless = refused(Program::TransferBench, &text[text.find("     Transfer").ok_or("a row")?..]);
+    assert!(headless.contains("line 1: \"Transfer 00"), "{headless}");
+    let died = text.replacen(" Aggregate (CPU)", "[ERROR] HIP Error: gone\nnothing", 1);
+    let taken =
+        import(Program::TransferBench, &[Output { name: "died".to_owned(), bytes: died.into_bytes() }], about());
+    let document = taken.map_err(|(_, fault)| fault)?;
+    assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 1));
+    Ok(())
+}
+
+#[test]
+fn files_of_two_runs_are_no_document() -> Done {
+    let twice =
+        imported(Program::Osu, &["osu_bw.txt", "osu_bw.txt"]).map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(twice.contains("is in osu_bw.txt too: import each run by itself"), "{twice}");
+    let two = imported(Program::Nvbandwidth, &["nvbandwidth-two-gpus.txt", "nvbandwidth.txt"])
+        .map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(two.contains("host is vm, and in nvbandwidth-two-gpus.txt it is node01"), "{two}");
+    let bytes = take(Program::Osu, b"# OSU MPI\n\xff");
+    assert!(matches!(bytes, Err(Fault { line: Some(2), refused: Refused::NotText })), "{bytes:?}");
+    Ok(())
+}
+
+#[test]
+fn an_imported_document_follows_its_schema_and_reads_back_as_it_was_written() -> Done {
+    let document = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
+    let bytes = json::json_value(&document)?;
+    assert_eq!(ImportedDocument::from_json(&bytes)?, document);
+    let kept: Kept = Kept::from_json(&bytes)?;
+    assert_eq!(kept.kind().name(), "imported");
+    Ok(())
+}
+
+#[test]
+fn two_imported_runs_are_too_little_to_judge_and_several_are_not() -> Done {
+    let mut slower = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
+    let base = slower.clone();
+    for case in &mut slower.cases {
+        case.value = case.value.map(|value| value * if case.unit == ImportedUnit::Ns { 1.25 } else { 0.8 });
+    }
+    let run = |document: &ImportedDocument, name: &str| {
+        Kept::<report::result::BlockSample>::Imported(Box::new(document.clone())).run(name)
+    };
+    let tool = || base.tool.clone();
+    let found = compare(tool(), &[run(&base, "a")?], &[run(&slower, "b")?], Thresholds::default(), false)?;
+    assert_eq!((found.counts.inconclusive, found.counts.regressed), (6, 0));
+    assert!(found.notes.iter().any(|note| note.contains("too few values")), "{:?}", found.notes);
+    let scattered = |document: &ImportedDocument, by: f64| {
+        let mut document = document.clone();
+        document.cases.iter_mut().for_each(|case| case.value = case.value.map(|value| value * by));
+        document
+    };
+    let side = |document: &ImportedDocument| -> Result<Vec<_>, analysis::run::NoRun> {
+        [0.999, 1.0, 1.001, 1.0005, 0.9995, 1.0002].iter().map(|by| run(&scattered(document, *by), "run")).collect()
+    };
+    let found = compare(tool(), &side(&base)?, &side(&slower)?, Thresholds::default(), false)?;
+    assert_eq!(
+        found.counts.regressed,
+        6,
+        "{:?}",
+        found.cases.iter().map(|case| case.verdict).collect::<Vec<Verdict>>()
+    );
+    assert_eq!(found.cases[0].key.place.as_deref(), Some(&found.cases[0].key.device[..]));
+    Ok(())
+}
+
+#[test]
+fn another_programs_figures_are_not_compared() -> Done {
+    let ours = crate::made::document(&[24e9, 24e9], &[report::settings::Direction::H2d], 1)?;
+    let theirs = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
+    let (ours, theirs) = (analysis::run::Run::of("ours", &ours)?, analysis::imported::run("theirs", &theirs)?);
+    let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
+    let refused = compare(tool, &[ours], &[theirs], Thresholds::default(), false);
+    assert!(refused.is_err(), "an imported figure is not one of ours");
+    let osu = analysis::imported::run("osu", &imported(Program::Osu, &["osu_bw.txt"])?)?;
+    let nv = analysis::imported::run("nv", &imported(Program::Nvbandwidth, &["nvbandwidth.json"])?)?;
+    let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
+    let said = compare(tool, &[osu], &[nv], Thresholds::default(), false)
+        .map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(said.contains("kind of document is imported from OSU micro-benchmarks in the base"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn every_form_has_the_imported_figures_under_a_name_that_says_so() -> Done {
+    let document = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
+    let points = render::export::imported(&document);
+    let text =
+        |form: Form| -> Result<String, Box<dyn std::error::Error>> { Ok(String::from_utf8(points.export(form)?)?) };
+    let csv = text(Form::Csv)?;
+    assert_eq!(csv.lines().count(), 8, "{csv}");
+    assert!(
+        csv.contains(
+            ",imported,nvbandwidth v0.8,vm,nvbandwidth/host_device_latency_sm,CPU 0 <-> GPU 0,,measured,,1237.8,"
+        ),
+        "{csv}"
+    );
+    assert!(csv.contains("skipped,waived by the program: waived"), "{csv}");
+    let metrics = text(Form::OpenMetrics)?;
+    assert!(
+        metrics.contains(
+            "numabench_imported_rate_bytes_per_second{case=\"nvbandwidth/device_local_copy\",place=\"GPU 0\""
+        ),
+        "{metrics}"
+    );
+    assert!(text(Form::Bmf)?.contains("nvbandwidth/host_to_device_memcpy_ce/CPU 0 -> GPU 0"));
+    assert!(text(Form::GhaSmaller)?.contains("host_device_latency_sm") && !text(Form::GhaBigger)?.contains("latency"));
+    assert!(
+        text(Form::Junit)?.contains("skipped=\"1\"")
+            && text(Form::Influx)?.starts_with("numabench_imported,host=vm,program=nvbandwidth\\ v0.8,")
+    );
+    let html = render::html::imported(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document)]);
+    assert!(html.contains("Not verified by numabench") && html.ends_with("</html>\n") && !html.contains("<script"));
+    Ok(())
+}

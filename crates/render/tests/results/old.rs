@@ -1,0 +1,67 @@
+//! Documents that earlier versions wrote are read for ever: one of every schema version, as it was written then.
+//!
+//! A new minor version adds the last document of the one before. Left out: whether they follow the committed schemas, for which this crate has no validator.
+
+use analysis::kept::{Kept, Kind};
+use report::PlaceDocument;
+use report::block::BlockTime;
+use report::result::BlockSample;
+
+use crate::made::Done;
+
+fn bytes(name: &str) -> Result<Vec<u8>, std::io::Error> {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/results/documents/");
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/fixtures/");
+    std::fs::read(own.to_owned() + name).or_else(|_| std::fs::read(report.to_owned() + name))
+}
+
+#[test]
+fn a_document_of_every_version_is_read_and_compared() -> Done {
+    let all = [
+        ("v1.0-two-ranks.json", Kind::Result, 7),
+        ("result-1.1.json", Kind::Result, 1),
+        ("result-1.2.json", Kind::Result, 1),
+        ("result-1.3.json", Kind::Result, 3),
+        ("trial-1.0.json", Kind::Trial, 2),
+        ("mpi-1.0-aware.json", Kind::Mpi, 14),
+        ("mpi-1.0-not-aware.json", Kind::Mpi, 12),
+    ];
+    for (name, kind, least) in all {
+        let kept: Kept = Kept::from_json(&bytes(name)?)?;
+        assert_eq!(kept.kind(), kind, "{name}");
+        let run = kept.run(name)?;
+        let figures = run.figures.values().filter(|figure| figure.is_ok()).count();
+        assert!(figures >= least, "{name}: {figures} figures");
+        // What a comparison reads is the same with less of each block.
+        let less = Kept::<BlockTime>::from_json(&bytes(name)?)?.run(name)?;
+        assert_eq!((less.figures, less.conditions), (run.figures, run.conditions), "{name}");
+        if let Kept::Result(document) = kept {
+            assert!(document.rows.len() >= least, "{name} has rows, whichever version wrote it");
+        }
+    }
+    for name in ["place-1.0.json", "place-1.1.json"] {
+        assert!(!PlaceDocument::from_json(&bytes(name)?)?.candidates.is_empty(), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_newer_major_version_of_every_kind_is_refused_by_name() {
+    for kind in ["result", "trial", "mpi", "imported"] {
+        let text = format!("{{\"schema\": \"numabench.{kind}\", \"schema_version\": \"2.0\"}}");
+        let said =
+            Kept::<BlockSample>::from_json(text.as_bytes()).map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(said.contains("follows schema 2.0; this numabench reads 1.x"), "{kind}: {said}");
+    }
+    let said = Kept::<BlockSample>::from_json(br#"{"schema": "other"}"#)
+        .map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(said.contains("no numabench.result document"), "{said}");
+}
+
+#[test]
+fn fields_and_values_of_a_newer_minor_version_are_read_over() -> Done {
+    let text = String::from_utf8(bytes("mpi-1.0-aware.json")?)?;
+    let newer = text.replacen("\"schema_version\": \"1.0\"", "\"schema_version\": \"1.9\", \"new_field\": [1]", 1);
+    assert_eq!(Kept::<BlockSample>::from_json(newer.as_bytes())?.run("newer")?.figures.len(), 14);
+    Ok(())
+}

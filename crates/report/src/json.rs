@@ -1,0 +1,74 @@
+//! JSON: the document itself, and any other value (a topology, a plan) in the same manner.
+//!
+//! A document is written as it is walked, never held as text: a thousand ranks' blocks are half a gigabyte of it.
+
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+use serde_json::Serializer;
+
+use crate::Document;
+use crate::finite::{self, NonFinite};
+
+mod lines;
+
+use lines::Lines;
+
+/// A value could not be written as JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum JsonError {
+    /// A float is not finite.
+    #[error(transparent)]
+    NonFinite(#[from] NonFinite),
+    /// The value itself refused.
+    #[error("a value could not be written as JSON: {0}")]
+    Value(serde_json::Error),
+    /// The writer refused.
+    #[error("the JSON could not be written: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<serde_json::Error> for JsonError {
+    fn from(error: serde_json::Error) -> Self {
+        if error.is_io() { Self::Io(error.into()) } else { Self::Value(error) }
+    }
+}
+
+/// Large writes, few calls: what is written goes to a file on a cluster's file system.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Writes the document as indented JSON with a newline at its end; what lies deep (a block, a summary) has a line each. Nothing
+/// is written of a document with a float that is not finite.
+///
+/// # Errors
+/// [`JsonError`]: a float is not finite, a value was read from a newer document (`Newer`) and its text is lost, or the
+/// writer refused. In the last two cases a part has been written.
+pub fn write_json(document: &Document, writer: impl Write) -> Result<(), JsonError> {
+    write_value(document, writer)
+}
+
+/// The document as [`write_json`] writes it, for documents that are small or shown.
+///
+/// # Errors
+/// As [`write_json`].
+pub fn json(document: &Document) -> Result<Vec<u8>, JsonError> {
+    json_value(document)
+}
+
+/// Any value in the same form.
+///
+/// # Errors
+/// [`JsonError`]: a float is not finite, or the value itself refused.
+pub fn json_value<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError> {
+    let mut bytes = Vec::new();
+    write_value(value, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn write_value<T: Serialize + ?Sized>(value: &T, writer: impl Write) -> Result<(), JsonError> {
+    finite::check(value)?;
+    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
+    value.serialize(&mut Serializer::with_formatter(&mut writer, Lines::default()))?;
+    writer.write_all(b"\n")?;
+    Ok(writer.flush()?)
+}
