@@ -2,14 +2,14 @@
 //!
 //! CUDA's kernels are PTX text that the driver compiles, so NVIDIA's assembler (`ptxas`: the CUDA toolkit's, or that of the Python package
 //! `nvidia-cuda-nvcc-cu12`) is the judge; HIP's are source text that ROCm's compiler at run time takes (`libhiprtc`, or `libamdhip64` up to ROCm 6).
-//! Nothing is generated: what is committed is what runs. A compiler that this machine lacks is named, and with none of them the command fails.
+//! What is committed is what runs; the PTX of the kernels that compute is made of their source (`programs`) when `--nvrtc` names NVIDIA's compiler at run time. A compiler that this machine lacks is named, and with none of them the command fails.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::step;
+use crate::{programs, step};
 
 const PTX: [&str; 2] = ["crates/backend-cuda/src/kernels.ptx", "crates/backend-cuda/src/spin_kernel.ptx"];
 const SOURCE: &str = "crates/backend-hip/src/kernels.hip";
@@ -19,10 +19,12 @@ const CUDA: [&str; 11] =
 /// MI50, MI100, MI200, MI300, MI350; each compiler knows some of them.
 const HIP: [&str; 5] = ["gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"];
 
-/// Runs the command; it takes no argument.
+/// Runs the command.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}", args.join(" "));
+    match args {
+        [] => {}
+        [option, library] if option == "--nvrtc" => return programs::make(root, library),
+        other => bail!("takes --nvrtc LIBRARY or nothing, but was given {:?}", other.join(" ")),
     }
     let found = [assembled(root)?, compiled(root)?];
     if found == [false, false] {
@@ -37,11 +39,14 @@ fn assembled(root: &Path) -> Result<bool> {
         eprintln!("kernels: note: not assembled: there is no ptxas on the PATH");
         return Ok(false);
     }
-    for file in PTX {
-        let mut took = Vec::new();
-        for architecture in CUDA {
+    let own = PTX.into_iter().map(|file| (PathBuf::from(file), 0));
+    let files = own.chain(programs::all().into_iter().map(|made| (made.file, made.capability)));
+    for (file, least) in files {
+        let (file, mut took) = (file.display(), Vec::new());
+        let newer = |architecture: &&str| architecture[3..].parse().is_ok_and(|capability: u32| capability >= least);
+        for architecture in CUDA.into_iter().filter(newer) {
             let mut ptxas = Command::new("ptxas");
-            ptxas.args(["--gpu-name", architecture, "--output-file", "/dev/null"]).arg(root.join(file));
+            ptxas.args(["--gpu-name", architecture, "--output-file", "/dev/null"]).arg(root.join(file.to_string()));
             let output = ptxas.output()?;
             let said = [output.stdout, output.stderr].concat();
             let said = String::from_utf8_lossy(&said);

@@ -13,6 +13,7 @@ mod kernels;
 mod mpi_plugin;
 mod need;
 mod package_manager;
+mod programs;
 mod recipes;
 mod schema;
 mod scripts;
@@ -41,7 +42,11 @@ const COMMANDS: &[Command] = &[
     ),
     ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
     ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
-    ("kernels", "assemble and compile the GPU kernels for every architecture; needs no GPU", kernels::run),
+    (
+        "kernels",
+        "assemble and compile the GPU kernels for every architecture; needs no GPU [--nvrtc LIBRARY: make their PTX]",
+        kernels::run,
+    ),
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
     ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),

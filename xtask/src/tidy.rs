@@ -8,6 +8,7 @@ mod dependencies;
 mod figures;
 mod finding;
 mod names;
+mod programs;
 mod rust_code;
 mod schema;
 mod sentences;
@@ -41,12 +42,16 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     findings.extend(circles::check(&texts));
     findings.extend(schema::check(root));
+    findings.extend(programs::check(root));
     for finding in &findings {
         eprintln!("{finding}");
     }
     match findings.len() {
         0 => {
-            println!("tidy: {} Rust files, the dependencies and the schemas are as they should be", files.len());
+            println!(
+                "tidy: {} Rust files, the dependencies, the schemas and the kernels' PTX are as they should be",
+                files.len()
+            );
             Ok(())
         }
         count => bail!("{count} finding(s), listed above"),

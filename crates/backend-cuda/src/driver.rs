@@ -4,12 +4,14 @@ use std::env;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Kernel, given};
+use backend_gpu::{Driver, Grid, Kernel, given, parameters};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 
 use crate::api::Api;
 use crate::kernels::{self, Kernels};
+use crate::module::Module;
+use crate::program;
 use crate::spin_kernel::{self, SpinKernel};
 
 /// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`, since CUDA 12.2; older drivers refuse it.
@@ -46,6 +48,7 @@ unsafe impl Driver for Api {
     type Address = CUdeviceptr;
     type SpinKernel = SpinKernel;
     type Kernels = Kernels;
+    type Program = Module;
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.
@@ -365,5 +368,26 @@ unsafe impl Driver for Api {
     unsafe fn kernels_unload(&self, kernels: &Kernels) -> Result<(), CallError> {
         // SAFETY: the caller's word.
         unsafe { kernels.unload(self) }
+    }
+
+    fn program_load(&self, device: CUdevice, program: &Program) -> Result<Module, DeviceError> {
+        program::load(self, device, program)
+    }
+
+    unsafe fn program_launch(
+        &self,
+        program: &Module,
+        kernel: usize,
+        grid: Grid,
+        stream: CUstream,
+        words: &mut [u64],
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's word: a program's kernels take words only.
+        unsafe { program.launch(self, kernel, grid, stream, parameters(words)) }
+    }
+
+    unsafe fn program_unload(&self, program: &Module) -> Result<(), CallError> {
+        // SAFETY: the caller's word.
+        unsafe { program.unload(self) }
     }
 }

@@ -13,14 +13,14 @@ use crate::module::{self, Module};
 const PTX: &CStr = module::text(concat!(include_str!("kernels.ptx"), "\0"));
 
 /// The loaded kernels, in the order of [`Kernel`].
-pub(crate) type Kernels = Module<5>;
+pub(crate) type Kernels = Module;
 
 /// Loads them in the current context.
 ///
 /// # Errors
 /// The call that failed.
 pub(crate) fn load(api: &Api) -> Result<Kernels, CallError> {
-    Module::load(api, PTX, Kernel::ALL.map(Kernel::name))
+    Module::load(api, PTX, &Kernel::ALL.map(Kernel::name))
 }
 
 /// Queues one on a stream, or on the default one.

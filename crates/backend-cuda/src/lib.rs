@@ -15,6 +15,7 @@ mod driver;
 mod kernels;
 mod library;
 mod module;
+mod program;
 
 mod spin_kernel;
 

@@ -9,19 +9,19 @@ use device::CallError;
 
 use crate::api::Api;
 
-/// A loaded text and `N` of its kernels.
-pub struct Module<const N: usize> {
+/// A loaded text and some of its kernels.
+pub struct Module {
     module: CUmodule,
-    functions: [CUfunction; N],
+    functions: Vec<CUfunction>,
 }
 
-impl<const N: usize> Module<N> {
+impl Module {
     /// Loads it in the current context. `ptx` ends with a zero byte.
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn load(api: &Api, ptx: &'static CStr, kernels: [&CStr; N]) -> Result<Self, CallError> {
-        let mut loaded = Self { module: ptr::null_mut(), functions: [ptr::null_mut(); N] };
+    pub(crate) fn load(api: &Api, ptx: &'static CStr, kernels: &[&CStr]) -> Result<Self, CallError> {
+        let mut loaded = Self { module: ptr::null_mut(), functions: vec![ptr::null_mut(); kernels.len()] };
         // SAFETY: PTX text that ends with a zero byte; `module` is valid to write.
         unsafe { api.module_load_data(&raw mut loaded.module, ptx.as_ptr().cast()) }?;
         for (function, name) in loaded.functions.iter_mut().zip(kernels) {

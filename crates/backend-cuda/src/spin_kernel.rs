@@ -13,14 +13,14 @@ const PTX: &CStr = module::text(concat!(include_str!("spin_kernel.ptx"), "\0"));
 const ONE_THREAD: Grid = Grid { blocks: 1, threads: 1 };
 
 /// The loaded kernel.
-pub(crate) type SpinKernel = Module<1>;
+pub(crate) type SpinKernel = Module;
 
 /// Loads it in the current context.
 ///
 /// # Errors
 /// The call that failed.
 pub(crate) fn load(api: &Api) -> Result<SpinKernel, CallError> {
-    Module::load(api, PTX, [c"numabench_hold"])
+    Module::load(api, PTX, &[c"numabench_hold"])
 }
 
 /// Queues it.

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{
-    Answerer, Buffer, Capabilities, Chaser, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair, Latch,
-    MemoryInfo, MemoryKind, PeerCopier, PeerEnd,
+    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair,
+    Latch, MemoryInfo, MemoryKind, PeerCopier, PeerEnd, Program,
 };
 
 use crate::answerer::GpuAnswerer;
 use crate::buffer::GpuBuffer;
 use crate::chaser::GpuChaser;
+use crate::computer::GpuComputer;
 use crate::context::Context;
 use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
@@ -21,12 +22,14 @@ use crate::kernels::Kernels;
 use crate::latch::{LatchChoice, Mechanism};
 use crate::pattern_kernels::PatternKernels;
 use crate::peer::GpuPeerCopier;
+use crate::programs::Programs;
 
 /// A GPU, opened by one thread.
 pub(crate) struct GpuDevice<D: Driver> {
     facts: DeviceFacts,
     capabilities: Capabilities,
     tools: Tools<D>,
+    programs: Programs<D>,
     context: Arc<Context<D>>,
 }
 
@@ -61,7 +64,8 @@ impl<D: Driver> GpuDevice<D> {
             bidirectional: Ok(()),
             memory,
         };
-        Ok(Self { facts, capabilities, tools, context })
+        let programs = Programs::new(&context);
+        Ok(Self { facts, capabilities, tools, programs, context })
     }
 
     /// Another device of this driver.
@@ -127,6 +131,15 @@ impl<D: Driver> Device for GpuDevice<D> {
     fn peer_chaser(&self, owner: &dyn Device, chain: &[u8]) -> Result<Box<dyn Chaser>, DeviceError> {
         let owner = self.of_one_driver("loads between these devices", owner)?;
         Ok(Box::new(GpuChaser::over_peer(&self.context, &self.tools, &owner.context, chain)?))
+    }
+
+    fn computer(
+        &self,
+        program: &Program,
+        host: Box<dyn HostMemory>,
+        bytes: usize,
+    ) -> Result<Box<dyn Computer>, DeviceError> {
+        Ok(Box::new(GpuComputer::new(&self.context, (&self.tools, &self.programs), program, host, bytes)?))
     }
 
     fn buffer(&self, host: Box<dyn HostMemory>) -> Result<Box<dyn Buffer>, DeviceError> {

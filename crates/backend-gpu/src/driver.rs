@@ -7,10 +7,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 use stats::PciAddress;
 
-use crate::kernel::Kernel;
+use crate::kernel::{Grid, Kernel};
 
 /// A driver that was initialised.
 ///
@@ -41,6 +41,8 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     type SpinKernel;
     /// The other kernels, loaded.
     type Kernels;
+    /// A program of someone else's kernels, loaded.
+    type Program;
 
     /// The version of the driver's API, as `MAJOR.MINOR`.
     ///
@@ -459,4 +461,35 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// # Safety
     /// As [`Driver::spin_kernel_unload`].
     unsafe fn kernels_unload(&self, kernels: &Self::Kernels) -> Result<(), CallError>;
+
+    /// Loads a program for the device of the current context.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where it cannot be compiled for this device, or the call that failed.
+    fn program_load(&self, device: Self::Device, program: &Program) -> Result<Self::Program, DeviceError>;
+
+    /// Queues one of its kernels, by its number, on a stream.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::kernel_launch`]: the parameters are the kernel's.
+    unsafe fn program_launch(
+        &self,
+        program: &Self::Program,
+        kernel: usize,
+        grid: Grid,
+        stream: Self::Stream,
+        parameters: &mut [u64],
+    ) -> Result<(), CallError>;
+
+    /// Unloads it.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::spin_kernel_unload`].
+    unsafe fn program_unload(&self, program: &Self::Program) -> Result<(), CallError>;
 }

@@ -5,6 +5,8 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
+use device::MOST_ARGUMENTS;
+
 /// Enough threads for the widest device; each goes on to further words until there are none.
 const BLOCKS: u64 = 1024;
 const THREADS: u32 = 256;
@@ -59,8 +61,8 @@ impl Kernel {
 }
 
 /// Parameters as a launch takes them: the address of each. The most that any kernel has; a driver reads as many as the kernel that it launches has.
-pub fn parameters(words: &mut [u64]) -> [*mut c_void; 6] {
-    let mut pointers = [ptr::null_mut(); 6];
+pub fn parameters(words: &mut [u64]) -> [*mut c_void; MOST_ARGUMENTS] {
+    let mut pointers = [ptr::null_mut(); MOST_ARGUMENTS];
     for (pointer, word) in pointers.iter_mut().zip(words) {
         *pointer = ptr::from_mut(word).cast();
     }

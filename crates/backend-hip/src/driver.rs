@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Kernel, given};
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind};
+use backend_gpu::{Driver, Grid, Kernel, given};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 use stats::PciAddress;
 
 use crate::api::Api;
@@ -43,6 +43,7 @@ unsafe impl Driver for Api {
     type Address = hipDeviceptr_t;
     type SpinKernel = Infallible;
     type Kernels = Kernels;
+    type Program = Kernels;
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.
@@ -348,11 +349,32 @@ unsafe impl Driver for Api {
     ) -> Result<(), CallError> {
         let stream = stream.unwrap_or(ptr::null_mut());
         // SAFETY: the caller's word.
-        unsafe { kernels.launch(self, kernel, threads, stream, words) }
+        unsafe { kernels.launch(self, kernel as usize, kernel.grid(threads), stream, words) }
     }
 
     unsafe fn kernels_unload(&self, kernels: &Kernels) -> Result<(), CallError> {
         // SAFETY: the caller's word.
         unsafe { kernels.unload(self) }
+    }
+
+    fn program_load(&self, _device: c_int, program: &Program) -> Result<Kernels, DeviceError> {
+        Kernels::of_source(self, program.source, program.kernels)
+    }
+
+    unsafe fn program_launch(
+        &self,
+        program: &Kernels,
+        kernel: usize,
+        grid: Grid,
+        stream: hipStream_t,
+        words: &mut [u64],
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's word.
+        unsafe { program.launch(self, kernel, grid, stream, words) }
+    }
+
+    unsafe fn program_unload(&self, program: &Kernels) -> Result<(), CallError> {
+        // SAFETY: the caller's word.
+        unsafe { program.unload(self) }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use backend_gpu::{Kernel, given, parameters};
+use backend_gpu::{Grid, Kernel, given, parameters};
 use device::{CallError, DeviceError};
 
 use crate::api::Api;
@@ -21,41 +21,49 @@ pub(crate) const SOURCE: &CStr = match CStr::from_bytes_with_nul(concat!(include
 /// Code, or why there is none.
 type Code = Result<Vec<u8>, String>;
 
-/// By the name of the devices that it is for: those of a node are mostly alike, and compiling takes 0.2 s.
-static COMPILED: Mutex<Vec<(String, Code)>> = Mutex::new(Vec::new());
+/// By the device's name and the source: devices of a node are mostly alike, and compiling takes 0.2 s.
+static COMPILED: Mutex<Vec<(String, &CStr, Code)>> = Mutex::new(Vec::new());
 
-/// The loaded kernels.
+/// Loaded kernels: numabench's own, or those of a program.
 pub struct Kernels {
     module: hipModule_t,
-    /// In the order of [`Kernel`].
-    functions: [hipFunction_t; 5],
+    /// In the order in which they were named.
+    functions: Vec<hipFunction_t>,
 }
 
 impl Kernels {
-    /// Compiles them for the current device, unless that was done for one of its name, and loads them.
+    /// Compiles numabench's own for the current device, unless that was done for one of its name, and loads them.
+    ///
+    /// # Errors
+    /// As [`Kernels::of_source`].
+    pub(crate) fn load(api: &Api) -> Result<Self, DeviceError> {
+        Self::of_source(api, SOURCE, &Kernel::ALL.map(Kernel::name))
+    }
+
+    /// Compiles a source for the current device, unless that was done for one of its name, and loads its kernels.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where they cannot be compiled, or the call that failed.
-    pub(crate) fn load(api: &Api) -> Result<Self, DeviceError> {
+    pub(crate) fn of_source(api: &Api, source: &'static CStr, kernels: &[&CStr]) -> Result<Self, DeviceError> {
         let name = current_name(api)?;
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = compiled.iter().find_map(|(of, code)| (*of == name).then(|| code.clone()));
+        let known = compiled.iter().find_map(|(of, text, code)| (*of == name && *text == source).then(|| code.clone()));
         let code = known.unwrap_or_else(|| {
-            let code = Compiler::find(api.library).and_then(|compiler| compiler.compile(SOURCE, &[]));
-            compiled.push((name, code.clone()));
+            let code = Compiler::find(api.library).and_then(|compiler| compiler.compile(source, &[]));
+            compiled.push((name, source, code.clone()));
             code
         });
         let code = code.map_err(|reason| DeviceError::Unsupported { what: "running a kernel", reason })?;
-        Ok(Self::of(api, &code)?)
+        Ok(Self::of(api, &code, kernels)?)
     }
 
-    fn of(api: &Api, code: &[u8]) -> Result<Self, CallError> {
+    fn of(api: &Api, code: &[u8], kernels: &[&CStr]) -> Result<Self, CallError> {
         // SAFETY: code that the compiler gave whole; the out-parameter is valid to write.
         let module = given(ptr::null_mut(), |module| unsafe { api.module_load_data(module, code.as_ptr().cast()) })?;
-        let mut loaded = Self { module, functions: [ptr::null_mut(); 5] };
-        for (function, kernel) in loaded.functions.iter_mut().zip(Kernel::ALL) {
+        let mut loaded = Self { module, functions: vec![ptr::null_mut(); kernels.len()] };
+        for (function, kernel) in loaded.functions.iter_mut().zip(kernels) {
             // SAFETY: the module was just loaded; the name ends with a zero byte; `function` is valid to write.
-            if let Err(error) = unsafe { api.module_get_function(function, module, kernel.name().as_ptr()) } {
+            if let Err(error) = unsafe { api.module_get_function(function, module, kernel.as_ptr()) } {
                 // SAFETY: loaded above, and nothing of it runs.
                 let _ = unsafe { loaded.unload(api) };
                 return Err(error);
@@ -64,7 +72,7 @@ impl Kernels {
         Ok(loaded)
     }
 
-    /// Queues one on a stream; null is the default stream.
+    /// Queues one, by its number, on a stream; null is the default stream.
     ///
     /// # Errors
     /// The call that failed.
@@ -74,12 +82,12 @@ impl Kernels {
     pub(crate) unsafe fn launch(
         &self,
         api: &Api,
-        kernel: Kernel,
-        threads: u64,
+        kernel: usize,
+        grid: Grid,
         stream: hipStream_t,
         words: &mut [u64],
     ) -> Result<(), CallError> {
-        let (function, grid, mut given) = (self.functions[kernel as usize], kernel.grid(threads), parameters(words));
+        let (function, mut given) = (self.functions[kernel], parameters(words));
         // SAFETY: each kernel takes words only, as many as the caller gives; the driver copies them before it returns. The rest is the caller's word.
         unsafe {
             let (given, extra) = (given.as_mut_ptr(), ptr::null_mut());

@@ -6,7 +6,8 @@ use std::fmt;
 use stats::PciAddress;
 
 use crate::{
-    Answerer, Buffer, Capabilities, Chaser, Copier, DeviceError, HostMemory, HostPair, MemoryKind, PeerCopier, PeerEnd,
+    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, DeviceError, HostMemory, HostPair, MemoryKind,
+    PeerCopier, PeerEnd, Program,
 };
 
 /// Which family of devices a platform drives.
@@ -198,6 +199,22 @@ pub trait Device: Any {
         let _ = (owner, chain);
         let reason = format!("{} runs no kernel that could follow a chain", self.facts().id);
         Err(DeviceError::Unsupported { what: "the latency of loads between devices", reason })
+    }
+
+    /// Takes over pinned host memory, allocates `bytes` on the device (at least as many as the host memory has), and loads a program.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where this device runs no kernel or the memory is not pinned, [`DeviceError::OutOfMemory`], or the call that
+    /// failed.
+    fn computer(
+        &self,
+        program: &Program,
+        host: Box<dyn HostMemory>,
+        bytes: usize,
+    ) -> Result<Box<dyn Computer>, DeviceError> {
+        let _ = (program, host, bytes);
+        let reason = format!("{} runs no kernels", self.facts().id);
+        Err(DeviceError::Unsupported { what: "a computation on the device", reason })
     }
 
     /// Takes over pinned host memory and allocates as much on the device, under an address that other libraries take.

@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("backend-host", &["device", "stats"]),
     ("engine", &["ranks", "stats", "topo"]),
     ("hostmem", &["engine", "stats", "topo"]),
+    ("kernels", &["device", "engine", "pingpong", "placement", "stats", "topo"]),
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
     ("exchange", &["device", "engine", "ranks", "stats"]),
     ("exec", &["placement", "ranks", "stats", "topo"]),

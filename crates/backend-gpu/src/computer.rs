@@ -1,0 +1,201 @@
+//! A GPU that computes: the kernels of a program, on an area of its memory, between copies from and to pinned host memory.
+//!
+//! Whether the copies of a step lie inside the memory is checked when they are queued; where a kernel reads and writes is its program's word. Dropping opens
+//! the latch and waits; what could not be waited for is leaked.
+
+use std::mem;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use device::{Argument, CallError, Computer, DeviceError, HostMemory, MOST_ARGUMENTS, MemoryKind, Program, Step};
+
+use crate::areas::unsupported;
+use crate::context::Context;
+use crate::copier::Tools;
+use crate::device_memory::{DeviceMemory, out_of_memory};
+use crate::driver::Driver;
+use crate::kernel::Grid;
+use crate::own_queue::OwnQueue;
+use crate::programs::{Loaded, Programs};
+use crate::stream::Stream;
+
+const WHAT: &str = "a computation on the device";
+
+/// What the steps use.
+struct Memory<D: Driver> {
+    host: Box<dyn HostMemory>,
+    area: DeviceMemory<D>,
+    program: Rc<Loaded<D>>,
+}
+
+/// See [`device::Computer`].
+pub(crate) struct GpuComputer<D: Driver> {
+    context: Arc<Context<D>>,
+    // None once it was leaked or given back.
+    memory: Option<Memory<D>>,
+    /// The start of the host range, which the area's is beside, and the lengths of both.
+    host_start: *mut u8,
+    host_len: usize,
+    area_len: usize,
+    kernels: usize,
+    queue: OwnQueue<D>,
+}
+
+impl<D: Driver> GpuComputer<D> {
+    /// Takes over host memory, allocates the area, loads the program; queues nothing.
+    ///
+    /// # Errors
+    /// See [`device::Device::computer`].
+    pub(crate) fn new(
+        context: &Arc<Context<D>>,
+        (tools, programs): (&Tools<D>, &Programs<D>),
+        program: &Program,
+        mut host: Box<dyn HostMemory>,
+        bytes: usize,
+    ) -> Result<Self, DeviceError> {
+        if host.kind() == MemoryKind::Pageable {
+            return Err(unsupported(WHAT, "a queued copy needs pinned memory, and this is pageable"));
+        }
+        let range = host.bytes_mut();
+        let (host_start, host_len) = (range.as_mut_ptr(), range.len());
+        if bytes < host_len {
+            return Err(unsupported(WHAT, format!("{bytes} bytes on the device are fewer than the host's {host_len}")));
+        }
+        if bytes as u64 > context.memory()?.free_bytes {
+            return Err(out_of_memory(context, bytes as u64)?);
+        }
+        let kernels = program.kernels.len();
+        let program = programs.get(program)?;
+        let memory = Memory { host, area: DeviceMemory::new(context, bytes)?, program };
+        let queue = OwnQueue::new(context, tools, "queueing kernels");
+        let context = Arc::clone(context);
+        Ok(Self { context, memory: Some(memory), host_start, host_len, area_len: bytes, kernels, queue })
+    }
+
+    /// Whether every step has its bytes and its kernel.
+    fn check(&self, steps: &[Step]) -> Result<(), DeviceError> {
+        let fits = |range: &Range<usize>| range.start <= range.end && range.end <= self.host_len;
+        for step in steps {
+            let refused = match step {
+                Step::ToDevice(range) | Step::ToHost(range) if !fits(range) => {
+                    format!("bytes {} to {} were asked for of {}", range.start, range.end, self.host_len)
+                }
+                Step::Launch { kernel, .. } if *kernel >= self.kernels => format!("the program has no kernel {kernel}"),
+                Step::Launch { arguments, .. } if arguments.len() > MOST_ARGUMENTS => {
+                    format!("{} arguments were given, {MOST_ARGUMENTS} are the most", arguments.len())
+                }
+                Step::Launch { arguments, .. } => {
+                    let outside = |argument: &&Argument| matches!(argument, Argument::Area(at) if *at >= self.area_len);
+                    match arguments.iter().find(outside) {
+                        Some(argument) => format!("{argument:?} lies beyond the area's {} bytes", self.area_len),
+                        None => continue,
+                    }
+                }
+                Step::ToDevice(_) | Step::ToHost(_) => continue,
+            };
+            return Err(unsupported(WHAT, refused));
+        }
+        Ok(())
+    }
+
+    /// Queues the steps, which were checked, on a stream.
+    fn queue_steps(
+        &self,
+        steps: &[Step],
+    ) -> Result<impl Fn(&Stream<D>) -> Result<(), CallError> + use<D>, DeviceError> {
+        let memory =
+            self.memory.as_ref().ok_or_else(|| unsupported(WHAT, "its memory was given up after a failure"))?;
+        let (context, area, program) = (Arc::clone(&self.context), memory.area.address(), Rc::clone(&memory.program));
+        let (host, steps) = (self.host_start, steps.to_vec());
+        Ok(move |stream: &Stream<D>| {
+            let driver = context.enter()?;
+            steps.iter().try_for_each(|step| match step {
+                Step::ToDevice(range) => {
+                    let to = D::offset(area, range.start);
+                    // SAFETY: the range was checked to lie in both; they are the computer's, which waits for the queue before it lends or frees
+                    // them, or leaks them.
+                    unsafe {
+                        let from = host.add(range.start).cast_const().cast();
+                        driver.copy_h2d_async(to, from, range.len(), stream.handle())
+                    }
+                }
+                Step::ToHost(range) => {
+                    let from = D::offset(area, range.start);
+                    // SAFETY: as above.
+                    unsafe {
+                        let to = host.add(range.start).cast();
+                        driver.copy_d2h_async(to, from, range.len(), stream.handle())
+                    }
+                }
+                Step::Launch { kernel, blocks, threads, arguments } => {
+                    let mut words = [0; MOST_ARGUMENTS];
+                    for (word, argument) in words.iter_mut().zip(arguments) {
+                        *word = match argument {
+                            Argument::Area(at) => D::word(D::offset(area, *at)),
+                            Argument::Number(number) => *number,
+                        };
+                    }
+                    let grid = Grid { blocks: *blocks, threads: *threads };
+                    // SAFETY: the area lives as above; that the kernel keeps to it is its program's word.
+                    unsafe { program.launch(*kernel, grid, stream, &mut words) }
+                }
+            })
+        })
+    }
+}
+
+impl<D: Driver> Computer for GpuComputer<D> {
+    fn host(&mut self) -> &mut [u8] {
+        match (self.queue.settle(), &mut self.memory) {
+            (Ok(()), Some(memory)) => memory.host.bytes_mut(),
+            _ => &mut [],
+        }
+    }
+
+    fn into_host(mut self: Box<Self>) -> Option<Box<dyn HostMemory>> {
+        // What could not be waited for is leaked on drop.
+        self.queue.settle().ok()?;
+        self.memory.take().map(|memory| memory.host)
+    }
+
+    fn round(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
+        self.check(steps)?;
+        let act = self.queue_steps(steps)?;
+        // SAFETY: see `queue_steps`.
+        unsafe { self.queue.round(act) }
+    }
+
+    fn hold(&mut self) -> Result<(), DeviceError> {
+        self.queue.hold()
+    }
+
+    fn enqueue(&mut self, steps: &[Step], rounds: u32) -> Result<(), DeviceError> {
+        self.check(steps)?;
+        let act = self.queue_steps(steps)?;
+        // SAFETY: see `queue_steps`.
+        unsafe { self.queue.enqueue(rounds, act) }
+    }
+
+    fn release(&mut self) -> Result<(), DeviceError> {
+        self.queue.release();
+        Ok(())
+    }
+
+    fn rounds_ended(&mut self) -> Result<usize, DeviceError> {
+        self.queue.rounds_ended()
+    }
+
+    fn finish(&mut self, ends_ns: &mut Vec<f64>) -> Result<(), DeviceError> {
+        self.queue.finish(ends_ns)
+    }
+}
+
+impl<D: Driver> Drop for GpuComputer<D> {
+    fn drop(&mut self) {
+        if self.queue.settle().is_err() {
+            mem::forget(self.memory.take());
+            self.queue.leak();
+        }
+    }
+}

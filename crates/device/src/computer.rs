@@ -1,0 +1,102 @@
+//! Programs of kernels on a device, between pinned host memory and an area of the device's own: what a round does is a list of steps.
+//!
+//! The caller says in each step which bytes go where and what is launched; the device keeps the order. Offsets instead of addresses: what the host range has at an
+//! offset goes to the same offset of the area, and a kernel's arguments name the area by offset too, so that no address leaves the backend.
+
+use std::ffi::CStr;
+use std::ops::Range;
+
+use crate::{DeviceError, HostMemory};
+
+/// Kernels of one source, in the form that each family of devices takes. Every parameter of every kernel is a word of 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// What it is called in messages.
+    pub name: &'static str,
+    /// PTX texts for CUDA, each with the least compute capability that it is for (ten times the major number and the minor one), the least first.
+    pub ptx: &'static [(u32, &'static CStr)],
+    /// The source, for HIP.
+    pub source: &'static CStr,
+    /// Its kernels; steps name them by their number here.
+    pub kernels: &'static [&'static CStr],
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The address of this offset of the device's area.
+    Area(usize),
+    /// A number.
+    Number(u64),
+}
+
+/// A part of a round. Each begins when the one before it has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Copies these bytes of the host range to the area.
+    ToDevice(Range<usize>),
+    /// Copies these bytes of the area to the host range.
+    ToHost(Range<usize>),
+    /// Runs a kernel.
+    Launch {
+        /// Its number in the program.
+        kernel: usize,
+        /// Blocks, in one dimension.
+        blocks: u32,
+        /// Threads of each.
+        threads: u32,
+        /// Its arguments, [`MOST_ARGUMENTS`] at most.
+        arguments: Vec<Argument>,
+    },
+}
+
+/// The most arguments that a step can give a kernel.
+pub const MOST_ARGUMENTS: usize = 8;
+
+/// A device with a program, pinned host memory and an area of its own memory.
+///
+/// A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`]. Steps must lie inside host range and area, and arguments be what the
+/// kernels take: a kernel that writes elsewhere faults the device.
+pub trait Computer {
+    /// The host range. Waits for what is queued; empty where that failed.
+    fn host(&mut self) -> &mut [u8];
+
+    /// Gives the host memory back, pinned as it is; `None` where what is queued could not be waited for.
+    fn into_host(self: Box<Self>) -> Option<Box<dyn HostMemory>>;
+
+    /// These steps, waited for.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] for steps outside of the memory, or the call that failed.
+    fn round(&mut self, steps: &[Step]) -> Result<(), DeviceError>;
+
+    /// Closes the latch.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] without a latch, or the call that failed.
+    fn hold(&mut self) -> Result<(), DeviceError>;
+
+    /// Queues these steps `rounds` times, and a mark at their end.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] without a `hold` before or for steps outside of the memory, or the call that failed. Opens the latch.
+    fn enqueue(&mut self, steps: &[Step], rounds: u32) -> Result<(), DeviceError>;
+
+    /// Opens the latch.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn release(&mut self) -> Result<(), DeviceError>;
+
+    /// How many marks have been reached. Does not block.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn rounds_ended(&mut self) -> Result<usize, DeviceError>;
+
+    /// Waits for everything queued, and writes when each mark was reached, nanoseconds after the release.
+    ///
+    /// # Errors
+    /// [`DeviceError::TimedOut`] when the latch gave up before the release; or the call that failed.
+    fn finish(&mut self, ends_ns: &mut Vec<f64>) -> Result<(), DeviceError>;
+}

@@ -1,0 +1,146 @@
+//! A problem: input in memory, what a GPU or a CPU makes of it, and whether the result is right.
+//!
+//! Pure: it knows bytes and counts, no device and no clock. The result is checked against another way to it than the one that is timed, with a tolerance that
+//! says what the order of additions may change.
+
+use std::fmt;
+
+use device::{Program, Step};
+
+/// What a problem's amount of work is counted in, as SHOC counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unit {
+    /// Floating-point operations.
+    Flop,
+    /// Bytes.
+    Byte,
+    /// Keys.
+    Key,
+}
+
+impl Unit {
+    /// A billion of them a second, as users read it.
+    pub fn giga(self) -> &'static str {
+        match self {
+            Self::Flop => "GFLOP/s",
+            Self::Byte => "GB/s",
+            Self::Key => "Gkey/s",
+        }
+    }
+}
+
+/// Where a problem's parts lie in an area, by offset. Input and result lie in host memory at the same offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The input's bytes, from 0 on.
+    pub input: usize,
+    /// Where the result begins.
+    pub output_at: usize,
+    /// The result's bytes.
+    pub output: usize,
+    /// Where what a device needs besides begins.
+    pub scratch_at: usize,
+    /// How many bytes that is.
+    pub scratch: usize,
+}
+
+/// Parts begin at multiples of this: whole lines of every cache, and what any load of many bytes needs.
+const ALIGNED: usize = 256;
+
+impl Layout {
+    /// Input, result, and what is needed besides, one behind the other.
+    pub fn new(input: usize, output: usize, scratch: usize) -> Self {
+        let output_at = input.next_multiple_of(ALIGNED);
+        Self { input, output_at, output, scratch_at: (output_at + output).next_multiple_of(ALIGNED), scratch }
+    }
+
+    /// What host memory holds: input and result.
+    pub fn host_bytes(&self) -> usize {
+        self.output_at + self.output
+    }
+
+    /// What a device holds.
+    pub fn device_bytes(&self) -> usize {
+        self.scratch_at + self.scratch
+    }
+}
+
+/// A number of the result that is not as it should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wrong {
+    /// Its offset in the result, bytes.
+    pub offset: usize,
+    /// What it, or the sum that it is part of, should be.
+    pub expected: f64,
+    /// What it is.
+    pub got: f64,
+    /// How far apart the two may be.
+    pub allowed: f64,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, expected, got, allowed } = self;
+        write!(f, "wrong result at byte {offset}: {got:e} instead of {expected:e} (they may differ by {allowed:e})")
+    }
+}
+
+impl Wrong {
+    /// Whether a number is near enough to what it should be.
+    ///
+    /// # Errors
+    /// It is not, or is no number at all.
+    pub(crate) fn unless_near(offset: usize, expected: f64, got: f64, allowed: f64) -> Result<(), Self> {
+        if (got - expected).abs() <= allowed { Ok(()) } else { Err(Self { offset, expected, got, allowed }) }
+    }
+}
+
+/// A problem of one size.
+pub trait Problem: Send + Sync {
+    /// Where its parts lie.
+    fn layout(&self) -> Layout;
+
+    /// How much work one run is.
+    fn amount(&self) -> f64;
+
+    /// What that is counted in.
+    fn unit(&self) -> Unit;
+
+    /// Writes the input: the same at every call.
+    fn fill(&self, input: &mut [u8]);
+
+    /// The GPU's kernels.
+    fn program(&self) -> &'static Program;
+
+    /// One run on a GPU.
+    fn launches(&self) -> Vec<Step>;
+
+    /// One run on the calling thread. `scratch` has [`Layout::scratch`] bytes.
+    fn compute(&self, input: &[u8], output: &mut [u8], scratch: &mut [u8]);
+
+    /// Whether the result is the input's.
+    ///
+    /// # Errors
+    /// The first number that is wrong.
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_lie_one_behind_the_other_on_whole_lines() {
+        let layout = Layout::new(100, 300, 5);
+        assert_eq!((layout.output_at, layout.scratch_at), (256, 768));
+        assert_eq!((layout.host_bytes(), layout.device_bytes()), (556, 773));
+    }
+
+    #[test]
+    fn what_is_no_number_is_wrong() {
+        assert_eq!(Wrong::unless_near(0, 1.0, 1.0 + 1e-7, 1e-6), Ok(()));
+        assert!(Wrong::unless_near(0, 1.0, f64::NAN, 1e-6).is_err());
+        let wrong = Wrong { offset: 8, expected: 1.0, got: 3.0, allowed: 0.5 };
+        assert_eq!(wrong.to_string(), "wrong result at byte 8: 3e0 instead of 1e0 (they may differ by 5e-1)");
+    }
+}

@@ -1,0 +1,124 @@
+//! Dense matrices: C = A B, all by rows.
+//!
+//! The result is checked by Freivalds' way: C x must be A (B x) for a vector x, which looks at every number of C for a thousandth of the work.
+
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use device::{Argument, Program, Step};
+
+use super::real::Real;
+use crate::numbers::signed;
+use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::program::GEMM;
+
+/// Rows of B that stay in a core's cache while all rows of A go by, and the tile of C of a GPU's block.
+const PANEL: usize = 64;
+const TILE: usize = 128;
+
+pub(crate) struct Gemm<T> {
+    edge: usize,
+    /// A (B x).
+    expected: OnceLock<Vec<f64>>,
+    real: PhantomData<T>,
+}
+
+impl<T: Real> Gemm<T> {
+    /// Matrices of this edge, a multiple of 128.
+    pub(crate) fn new(edge: usize) -> Self {
+        Self { edge: edge.next_multiple_of(TILE), expected: OnceLock::new(), real: PhantomData }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<T>() * self.edge * self.edge
+    }
+
+    /// A matrix times a vector.
+    fn times(&self, matrix: &[T], x: &[f64]) -> Vec<f64> {
+        matrix.chunks_exact(self.edge).map(|row| product(row, x)).collect()
+    }
+
+    /// The vector of the check.
+    fn x(&self) -> Vec<f64> {
+        (0..self.edge).map(|at| signed(9, at)).collect()
+    }
+}
+
+/// The sum of products, in lanes that the compiler may do side by side.
+fn product<T: Real>(row: &[T], x: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    for (row, x) in row.as_chunks::<8>().0.iter().zip(x.as_chunks::<8>().0) {
+        for ((sum, a), b) in sums.iter_mut().zip(row).zip(x) {
+            *sum += (*a).into() * b;
+        }
+    }
+    sums.iter().sum()
+}
+
+impl<T: Real> Problem for Gemm<T> {
+    fn layout(&self) -> Layout {
+        Layout::new(2 * self.bytes(), self.bytes(), 0)
+    }
+
+    fn amount(&self) -> f64 {
+        2.0 * (self.edge as f64).powi(3)
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::Flop
+    }
+
+    fn fill(&self, input: &mut [u8]) {
+        cast_slice_mut(input)
+            .iter_mut()
+            .enumerate()
+            .for_each(|(at, number): (usize, &mut T)| *number = T::near(signed(0, at)));
+    }
+
+    fn program(&self) -> &'static Program {
+        &GEMM
+    }
+
+    fn launches(&self) -> Vec<Step> {
+        let layout = self.layout();
+        let arguments = vec![
+            Argument::Area(0),
+            Argument::Area(self.bytes()),
+            Argument::Area(layout.output_at),
+            Argument::Number(self.edge as u64),
+        ];
+        let tiles = (self.edge / TILE) as u32;
+        vec![Step::Launch { kernel: T::KERNEL, blocks: tiles * tiles, threads: 256, arguments }]
+    }
+
+    fn compute(&self, input: &[u8], output: &mut [u8], _scratch: &mut [u8]) {
+        let edge = self.edge;
+        let (a, b) = cast_slice::<u8, T>(input).split_at(edge * edge);
+        let c = cast_slice_mut::<u8, T>(output);
+        c.fill(T::near(0.0));
+        for panel in (0..edge).step_by(PANEL) {
+            for (a, c) in a.chunks_exact(edge).zip(c.chunks_exact_mut(edge)) {
+                for k in panel..(panel + PANEL).min(edge) {
+                    let factor = a[k];
+                    c.iter_mut().zip(&b[k * edge..(k + 1) * edge]).for_each(|(c, b)| *c += factor * *b);
+                }
+            }
+        }
+    }
+
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+        let x = self.x();
+        let expected = self.expected.get_or_init(|| {
+            let (a, b) = cast_slice::<u8, T>(input).split_at(self.edge * self.edge);
+            self.times(a, &self.times(b, &x))
+        });
+        // A number of C is a sum of as many products as the edge is long, each a third of 1 on average, and a row has as many numbers.
+        let allowed = T::TOLERANCE * self.edge as f64;
+        for (row, (got, expected)) in cast_slice::<u8, T>(output).chunks_exact(self.edge).zip(expected).enumerate() {
+            let got = product(got, &x);
+            Wrong::unless_near(size_of::<T>() * row * self.edge, *expected, got, allowed)?;
+        }
+        Ok(())
+    }
+}
