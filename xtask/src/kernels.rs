@@ -4,12 +4,14 @@
 //! `nvidia-cuda-nvcc-cu12`) is the judge; HIP's are source text that ROCm's compiler at run time takes (`libhiprtc`, or `libamdhip64` up to ROCm 6).
 //! What is committed is what runs; the PTX of the kernels that compute is made of their source (`programs`) when `--nvrtc` names NVIDIA's compiler at run time. A compiler that this machine lacks is named, and with none of them the command fails.
 
+pub mod programs;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{programs, step};
+use crate::step;
 
 const PTX: [&str; 2] = ["crates/backend-cuda/src/kernels.ptx", "crates/backend-cuda/src/spin_kernel.ptx"];
 const SOURCE: &str = "crates/backend-hip/src/kernels.hip";

@@ -13,7 +13,6 @@ mod kernels;
 mod mpi_plugin;
 mod need;
 mod package_manager;
-mod programs;
 mod recipes;
 mod schema;
 mod scripts;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::finding::Finding;
-use crate::programs::all;
+use crate::kernels::programs::all;
 
 const REMEDY: &str = "run `cargo xtask kernels --nvrtc LIBNVRTC` (of the Python package nvidia-cuda-nvrtc-cu12 12.0.76) and commit what it writes";
 
