@@ -90,7 +90,7 @@ pub fn compare(
     let pairs: Vec<Pair> = keys.iter().map(pair).collect();
     let judged = judge(&pairs);
     let mut cases: Vec<Compared> =
-        keys.iter().zip(&pairs).zip(judged).map(|((key, pair), judged)| compared(key, pair, judged)).collect();
+        keys.iter().zip(&pairs).zip(&judged).map(|((key, pair), judged)| compared(key, pair, judged)).collect();
     let worse = |case: &Compared| if case.unit.more_is_better() { case.new / case.base } else { case.base / case.new };
     cases.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(worse(a).total_cmp(&worse(b))));
 
@@ -123,7 +123,7 @@ pub fn compare(
         bandwidth_threshold: thresholds.bandwidth,
         latency_threshold: thresholds.latency,
         differing,
-        notes: notes(&cases, base.len(), new.len()),
+        notes: notes(&cases, &judged, base.len(), new.len()),
         cases,
         missing,
         added,
@@ -161,7 +161,7 @@ fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
     sides
 }
 
-fn compared(key: &Key, pair: &Pair, judged: Judged) -> Compared {
+fn compared(key: &Key, pair: &Pair, judged: &Judged) -> Compared {
     let evidence = judged.evidence;
     Compared {
         key: key.clone(),
@@ -214,7 +214,12 @@ pub fn change(unit: Unit, ratio: f64) -> String {
     format!("{:.1} % {}", (ratio - 1.0).abs() * 100.0, if slower { "slower" } else { "faster" })
 }
 
-fn notes(cases: &[Compared], base: usize, new: usize) -> Vec<String> {
+/// A change in words: `4.2 %`; one beyond half or double is told as a factor.
+fn percent(change: f64) -> String {
+    if change < 1.0 { format!("{:.1} %", change * 100.0) } else { format!("a factor of {:.1}", 1.0 + change) }
+}
+
+fn notes(cases: &[Compared], judged: &[Judged], base: usize, new: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if cases.iter().any(|case| case.basis == Basis::Blocks) {
         notes.push(format!(
@@ -222,17 +227,19 @@ fn notes(cases: &[Compared], base: usize, new: usize) -> Vec<String> {
              beyond the threshold is called one. Give several runs a side (folders work) to see smaller ones"
         ));
     }
-    // Exact two-sided p of complete separation with n and m runs: 2 / (n + m choose n).
-    let separated = |n: usize, m: usize| {
-        let ways = (1..=n).fold(1.0, |ways, at| ways * (m + at) as f64 / at as f64);
-        2.0 / ways
-    };
-    let of_runs = cases.iter().filter(|case| case.basis == Basis::Runs && case.ratio.is_some()).count();
-    let ranks = base >= stats::compare::LEAST_VALUES && new >= stats::compare::LEAST_VALUES;
-    if ranks && separated(base, new) * of_runs as f64 >= 0.05 {
+    // What a case that was not decided could have shown, by its own values and spread.
+    let mut blind: Vec<f64> = judged
+        .iter()
+        .filter(|judged| judged.verdict == Verdict::Inconclusive)
+        .filter_map(|judged| judged.detectable)
+        .collect();
+    blind.sort_unstable_by(f64::total_cmp);
+    if let (Some(least), Some(most)) = (blind.first(), blind.last()) {
+        let cases = counted(blind.len(), "inconclusive case");
+        let range =
+            if most - least < 0.0005 { percent(*most) } else { format!("{} to {}", percent(*least), percent(*most)) };
         notes.push(format!(
-            "{base} runs against {new} cannot tell {} apart at 5 % for all of them together: give more runs a side, or compare fewer cases",
-            counted(of_runs, "case")
+            "A change must be larger than {range} to be called one in {cases}: more runs a side show smaller ones"
         ));
     }
     let few = cases.iter().filter(|case| case.ratio.is_none()).count();

@@ -5,14 +5,16 @@
 //!
 //! | runs a side | values | ratio and its interval | test |
 //! |---|---|---|---|
-//! | 6 and more each | a run's median | medians, bootstrap | Mann-Whitney |
-//! | 2 and more each | a run's median | geometric means, Welch's t | Welch's t |
+//! | 6 and more each | a run's median | medians, bootstrap | `stats::family` |
+//! | 2 and more each | a run's median | geometric means, Student's t | the same |
 //! | 1 against 3 and more | a run's median | geometric means, pooled t (Crawford and Howell 1998) | the same |
-//! | 1 against 1 or 2 | blocks | medians, bootstrap | Mann-Whitney |
+//! | 1 against 1 or 2 | blocks | medians, bootstrap | as runs differ by assumption |
 //!
-//! p-values are Holm's over all cases. REGRESSED and IMPROVED need an adjusted p below 5 %, an interval that leaves 1 out, and a change of the
+//! All cases are one family (`stats::family`): a case changed where its own values say so at Holm's step, by Student's t and by ranks, or where the change is beyond
+//! what the spreads of all cases make. REGRESSED and IMPROVED need an adjusted p below 5 %, an interval that leaves 1 out, and a change of the
 //! threshold or more. Where blocks are the values, the data know nothing of how runs differ: the interval is widened as if runs differed by
-//! [`RUNS_OVER_BLOCKS`] of what their blocks do, and by [`RUN_SPREAD`] at least, and the whole of it must lie beyond the threshold. What moves the blocks of a run moves runs: on
+//! [`RUNS_OVER_BLOCKS`] of what their blocks do, and by [`RUN_SPREAD`] at least, and the whole of it must lie beyond the threshold; the p-value is that of runs which
+//! differ by [`RUN_SPREAD_AT_MOST`] or that part of their blocks. What moves the blocks of a run moves runs: on
 //! a virtual machine with neighbours blocks of host copies scattered by 4 and 10 %, and runs by 3 and 5 (by their quartiles). SAME needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
 
 use std::collections::BTreeMap;
@@ -21,9 +23,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::bootstrap::{MedianLaw, ratio_interval};
 use stats::compare::cliffs_delta;
-use stats::holm::holm;
+use stats::family::{Family, Test, Values, normal_p};
 use stats::interval::{Interval, deviations, median, quantile};
-use stats::mann_whitney::mann_whitney_p;
 use stats::t_ratio::t_ratio;
 
 use crate::figure::Unit;
@@ -34,9 +35,12 @@ const ALPHA: f64 = 0.05;
 /// From so many values a side on medians are compared; a median's own 95 % interval needs as many.
 const FOR_MEDIANS: usize = stats::compare::LEAST_VALUES;
 
-/// The least deviation that runs of one side are taken to have where nobody measured it. With 1 % in truth, 3 % of families of eight cases that
-/// are equal have one that is called changed; with 0.5 % hardly any, and a change of 5 % is found.
+/// The least deviation that runs of one side are taken to have where nobody measured it: with it a change of 5 % is found.
 pub const RUN_SPREAD: f64 = 0.005;
+
+/// The deviation of runs by which a change between single runs must be unlikely in as many cases: with 1 % in truth, at most one family in twenty of any
+/// number of cases that are equal has one that is called changed.
+const RUN_SPREAD_AT_MOST: f64 = 0.01;
 
 /// The deviation of runs over that of the blocks within one, where blocks scatter by more. Of 186 runs of four cases of host copies on a virtual machine with
 /// neighbours it was 0.5 to 0.8 by their quartiles, and with 0.7 between 3 and 7 of 93 pairs of them are beyond 95 %, where it should be 5.
@@ -97,6 +101,8 @@ pub struct Judged {
     pub new_values: usize,
     /// The ratio, its interval and the tests; `None` with too few values.
     pub evidence: Option<Evidence>,
+    /// The smallest change that would be called one here, a fraction: with these values, this spread, these cases. `None` with too few values.
+    pub detectable: Option<f64>,
     /// What it comes to.
     pub verdict: Verdict,
 }
@@ -118,24 +124,30 @@ pub struct Evidence {
 
 /// Judges all cases of a comparison, which are one family.
 pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
-    let mut judged = weighed(pairs);
-    let tested: Vec<usize> = (0..judged.len()).filter(|at| judged[*at].evidence.is_some()).collect();
-    let alone: Vec<f64> = tested.iter().filter_map(|at| Some(judged[*at].evidence?.p_value)).collect();
-    for (at, adjusted) in tested.into_iter().zip(holm(&alone)) {
-        let case = &mut judged[at];
-        if let Some(evidence) = &mut case.evidence {
-            evidence.p_adjusted = adjusted;
-            case.verdict = verdict(&pairs[at], evidence, case.basis);
-        }
+    let (mut judged, tests): (Vec<Judged>, Vec<Option<Test>>) = weighed(pairs).into_iter().unzip();
+    let tested: Vec<usize> = (0..judged.len()).filter(|at| tests[*at].is_some()).collect();
+    let tests: Vec<Test> = tests.into_iter().flatten().collect();
+    let family = Family::of(&tests);
+    for (member, (at, adjusted)) in tested.into_iter().zip(family.adjusted()).enumerate() {
+        let (pair, case) = (&pairs[at], &mut judged[at]);
+        let Some(evidence) = &mut case.evidence else { continue };
+        evidence.p_adjusted = adjusted;
+        case.verdict = verdict(pair, evidence, case.basis);
+        let reach = (evidence.ratio / evidence.interval.low).max(evidence.interval.high / evidence.ratio);
+        let apart = match case.basis {
+            Basis::Runs => family.detectable(member).unwrap_or_default().exp().max(reach).max(1.0 + pair.threshold),
+            Basis::Blocks => reach * (1.0 + pair.threshold),
+        };
+        case.detectable = Some(apart - 1.0);
     }
     judged
 }
 
 /// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a comparison takes. Each case is
 /// weighed by itself, so the result does not depend on how they are shared out.
-fn weighed(pairs: &[Pair]) -> Vec<Judged> {
+fn weighed(pairs: &[Pair]) -> Vec<(Judged, Option<Test>)> {
     let cases = pairs.len();
-    let of = |pairs: &[Pair]| -> Vec<Judged> {
+    let of = |pairs: &[Pair]| -> Vec<(Judged, Option<Test>)> {
         let mut laws = BTreeMap::new();
         pairs.iter().map(|pair| weigh(pair, cases, &mut laws)).collect()
     };
@@ -153,8 +165,8 @@ fn weighed(pairs: &[Pair]) -> Vec<Judged> {
     })
 }
 
-/// The ratio and its evidence, before the tests of all cases are taken together.
-fn weigh(pair: &Pair, cases: usize, laws: &mut BTreeMap<usize, MedianLaw>) -> Judged {
+/// The ratio, its evidence and its test, before the tests of all cases are taken together.
+fn weigh(pair: &Pair, cases: usize, laws: &mut BTreeMap<usize, MedianLaw>) -> (Judged, Option<Test>) {
     let (fewer, more) = (pair.base.len().min(pair.new.len()), pair.base.len().max(pair.new.len()));
     let basis = if fewer >= 2 || more >= 3 { Basis::Runs } else { Basis::Blocks };
     let values = |side: &[(f64, Vec<f64>)]| -> Vec<f64> {
@@ -166,46 +178,59 @@ fn weigh(pair: &Pair, cases: usize, laws: &mut BTreeMap<usize, MedianLaw>) -> Ju
     let (base, new) = (values(&pair.base), values(&pair.new));
     let medians = base.len() >= FOR_MEDIANS && new.len() >= FOR_MEDIANS;
     let found = match basis {
-        Basis::Runs if !medians => {
-            t_ratio(&base, &new, 1.0 - ALPHA).map(|found| (found.ratio, found.interval, found.p_value))
-        }
+        Basis::Runs if !medians => t_ratio(&base, &new, 1.0 - ALPHA).map(|found| (found.ratio, found.interval)),
         _ if medians => of_medians(&base, &new, laws),
         _ => None,
     };
-    let evidence = found.map(|(ratio, interval, p_value)| {
-        let interval = if basis == Basis::Blocks { widened(ratio, interval, [&base, &new], cases) } else { interval };
+    let weighed = found.and_then(|(ratio, interval)| {
+        let (interval, test) = match basis {
+            Basis::Runs => (interval, Test::Values(Values::of(&base, &new)?)),
+            Basis::Blocks => of_single_runs(ratio, interval, [&base, &new], cases),
+        };
+        let p_value = match &test {
+            Test::Values(values) => values.p_value(),
+            Test::Alone(p_value) => *p_value,
+        };
         let effect = cliffs_delta(&base, &new);
-        Evidence { ratio, interval, effect, p_value, p_adjusted: p_value }
+        Some((Evidence { ratio, interval, effect, p_value, p_adjusted: p_value }, test))
     });
+    let (evidence, test) = weighed.unzip();
     // A case without blocks has a figure all the same.
     let shown = |side: &[(f64, Vec<f64>)]| median(&side.iter().map(|(median, _)| *median).collect::<Vec<_>>());
-    Judged {
+    let judged = Judged {
         basis,
         base: shown(&pair.base).unwrap_or(f64::NAN),
         new: shown(&pair.new).unwrap_or(f64::NAN),
         base_values: base.len(),
         new_values: new.len(),
         evidence,
+        detectable: None,
         verdict: Verdict::Inconclusive,
-    }
+    };
+    (judged, test)
 }
 
-fn of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, MedianLaw>) -> Option<(f64, Interval, f64)> {
+fn of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, MedianLaw>) -> Option<(f64, Interval)> {
     let mut medians =
         |values: &[f64]| laws.entry(values.len()).or_insert_with(|| MedianLaw::of(values.len())).medians(values);
     let interval = ratio_interval(&medians(base)?, &medians(new)?, 1.0 - ALPHA)?;
-    Some((median(new)? / median(base)?, interval, mann_whitney_p(base, new)?))
+    Some((median(new)? / median(base)?, interval))
 }
 
-/// The interval of a ratio of two single runs of so many cases: that of their blocks, and beside it that of two runs with the spread assumed. What is
-/// assumed by the blocks is for all cases at once: they share the machine's moment.
-fn widened(ratio: f64, Interval { low, high, confidence }: Interval, sides: [&[f64]; 2], cases: usize) -> Interval {
+/// The interval and the test of two single runs of so many cases. The interval is that of their blocks, and beside it that of two runs with the spread assumed. What is
+/// assumed by the blocks is for all cases at once; the least spread is the machine's moment, which they share. The test asks whether runs that differ by
+/// [`RUN_SPREAD_AT_MOST`], each case by itself, could show this.
+fn of_single_runs(ratio: f64, interval: Interval, sides: [&[f64]; 2], cases: usize) -> (Interval, Test) {
+    let Interval { low, high, confidence } = interval;
     // The larger of both: a dozen blocks tell their scatter within a third.
-    let scatter = sides.into_iter().filter_map(scatter).fold(0.0, f64::max);
+    let scatter = RUNS_OVER_BLOCKS * sides.into_iter().filter_map(scatter).fold(0.0, f64::max);
     let (least, by_blocks) = (deviations(1.0 - ALPHA) * RUN_SPREAD, deviations(1.0 - ALPHA / cases as f64) * scatter);
-    let of_runs = std::f64::consts::SQRT_2 * least.max(by_blocks * RUNS_OVER_BLOCKS);
+    let of_runs = std::f64::consts::SQRT_2 * least.max(by_blocks);
     let reach = |end: f64| (end / ratio).ln().hypot(of_runs).exp();
-    Interval { low: ratio / reach(low), high: ratio * reach(high), confidence }
+    let of_blocks = (high / low).ln() / (2.0 * deviations(confidence));
+    let deviation = of_blocks.hypot(std::f64::consts::SQRT_2 * scatter.max(RUN_SPREAD_AT_MOST));
+    let p_value = normal_p(ratio.ln() / deviation);
+    (Interval { low: ratio / reach(low), high: ratio * reach(high), confidence }, Test::Alone(p_value))
 }
 
 /// The deviation of blocks over their median, by the quartiles: a hiccup does not count.

@@ -6,7 +6,7 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ, `kruskal_wallis` and `f_test` whether any of several does; `bootstrap`, `t_ratio` and `holm` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
+//! * `compare` (with `mann_whitney`) whether two cases differ, `kruskal_wallis` and `f_test` whether any of several does; `bootstrap`, `t_ratio`, `holm` and `family` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
@@ -22,6 +22,7 @@ pub mod bootstrap;
 pub mod change_point;
 pub mod compare;
 pub mod f_test;
+pub mod family;
 pub mod figures;
 pub mod flag;
 pub mod grouping;

@@ -1,0 +1,254 @@
+//! Many cases tested at once, each by a few values: which of them differ, with a chance of at most 5 % of even one false claim.
+//!
+//! A correction for many tests asks each of them for a very small p, and no test of one case alone can give that from a handful of values and be right whatever the
+//! noise. Three against three end at 0.1 by rank; Student's t of them ends nowhere, but says 0.001 of two modes that happen to be sorted, and asks for differences of
+//! a hundred standard errors where there are a thousand cases. So a case differs in one of two ways, each of which is safe by itself:
+//!
+//! * **by its own values**: Student's t and ranks must both say so, at Holm's step over all cases. Ranks hold whatever the noise where both sides have the same; t holds
+//!   where spreads differ. A case whose ranks cannot reach the step is no member, and costs the others nothing;
+//! * **beside the other cases**: the difference is larger than anything that the *second widest spread* of all cases, on each side, could make in as many cases (the
+//!   normal quantile), and Student's t of the case itself says so as one of [`NOISIER`]. The first part covers all cases that are at most so noisy as the spread says,
+//!   the second those few that may be noisier: of cases with a spread above it, a third or more would show one above it too, and there is only one. It has no floor, so that
+//!   half the rate is found with three values a side among a thousand cases. The second widest and not the widest, so that one disturbed case does not blind all.
+//!
+//! Each way gets half of the 5 % where there are more than [`NOISIER`] cases and both are open; with fewer, both ask for Student's t over all cases, so that
+//! together they claim no more than that does. What is not covered: more than one case of a kind of noise that none of its own values shows (two modes in two values).
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::holm::holm;
+use crate::mann_whitney::{mann_whitney_p, smallest_p};
+use crate::t_ratio::{Distance, Logs, error};
+
+/// The level of a whole family.
+const ALPHA: f64 = 0.05;
+
+/// As one of so many cases a case must differ by its own spread, where the spread of the others speaks for it. Above the second widest spread there are by chance at
+/// most three times as many true ones (with m cases wider than it, at most one of which shows it: m·P ≤ 2.1 for three values a side, 2.5 for two), and they have half of the level.
+pub const NOISIER: usize = 6;
+
+/// The spread of so manieth case from the widest stands for all.
+const WIDEST: usize = 2;
+
+/// What is known of one case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// A p-value that needs nothing else, and has no floor.
+    Alone(f64),
+    /// The values of both sides.
+    Values(Values),
+}
+
+/// Two sides of values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    sides: [Logs; 2],
+    distance: Distance,
+    own: f64,
+    ranks: f64,
+}
+
+impl Values {
+    /// Of the values themselves. `None` with fewer than two a side, or one against three, or one that is not positive and finite.
+    pub fn of(a: &[f64], b: &[f64]) -> Option<Self> {
+        let sides = [Logs::of(a)?, Logs::of(b)?];
+        let distance = Distance::between(&sides[0], &sides[1])?;
+        Some(Self { sides, distance, own: distance.p_value()?, ranks: mann_whitney_p(a, b)? })
+    }
+
+    /// The p-value of Student's t, for this case alone.
+    pub fn p_value(&self) -> f64 {
+        self.own
+    }
+}
+
+/// A family of cases, ready to be judged.
+#[derive(Clone, Debug)]
+pub struct Family<'t> {
+    tests: &'t [Test],
+    /// The widest spread of each side but one.
+    spread: [Option<f64>; 2],
+    /// How many ways share the level.
+    ways: f64,
+}
+
+impl<'t> Family<'t> {
+    /// The family of these cases.
+    pub fn of(tests: &'t [Test]) -> Self {
+        let values =
+            || tests.iter().filter_map(|test| if let Test::Values(values) = test { Some(values) } else { None });
+        let spread = [0, 1].map(|side| {
+            let mut all: Vec<f64> = values().filter_map(|values| values.sides[side].deviation).collect();
+            all.sort_unstable_by(|a, b| b.total_cmp(a));
+            all.get(WIDEST - 1).or(all.first()).copied()
+        });
+        let mut family = Self { tests, spread, ways: 1.0 };
+        let both = values().next().is_some() && tests.len() > NOISIER;
+        family.ways = if both && tests.iter().any(|test| family.is_member(test, 2.0)) { 2.0 } else { 1.0 };
+        family
+    }
+
+    /// Whether a case can be found by its own values where so many ways share the level.
+    fn is_member(&self, test: &Test, ways: f64) -> bool {
+        match test {
+            Test::Alone(_) => true,
+            Test::Values(Values { sides: [a, b], .. }) => {
+                smallest_p(a.count, b.count) * self.tests.len() as f64 * ways < ALPHA
+            }
+        }
+    }
+
+    /// The adjusted p-values, in the order given: below 0.05 is a finding at 5 % for the family.
+    pub fn adjusted(&self) -> Vec<f64> {
+        let members: Vec<usize> =
+            (0..self.tests.len()).filter(|at| self.is_member(&self.tests[*at], self.ways)).collect();
+        let p_values: Vec<f64> = members.iter().map(|at| by_itself(&self.tests[*at])).collect();
+        let mut adjusted: Vec<f64> = self.tests.iter().map(|test| self.beside_others(test)).collect();
+        for (at, p_value) in members.into_iter().zip(holm(&p_values)) {
+            adjusted[at] = adjusted[at].min(self.ways * p_value);
+        }
+        adjusted.into_iter().map(|p_value| p_value.min(1.0)).collect()
+    }
+
+    fn beside_others(&self, test: &Test) -> f64 {
+        let Test::Values(values) = test else { return 1.0 };
+        let (own, all) = self.shares();
+        let Some(error) = error([&values.sides[0], &values.sides[1]], self.spread) else { return 1.0 };
+        let difference = values.distance.difference.abs();
+        let of_all = match (error > 0.0, difference > 0.0) {
+            (true, _) => normal_p(difference / error),
+            (false, differs) => f64::from(u8::from(!differs)),
+        };
+        (values.own / own).max(of_all / all)
+    }
+
+    /// The parts of the level that a case's own spread and the spread of all have, over 5 %.
+    fn shares(&self) -> (f64, f64) {
+        let cases = self.tests.len();
+        if cases <= NOISIER {
+            return (1.0 / cases as f64, 1.0 / cases as f64);
+        }
+        (1.0 / (NOISIER as f64 * self.ways), 1.0 / (2.0 * cases as f64 * self.ways))
+    }
+
+    /// The smallest difference of logarithms of the case at `at` that would be a finding, its spread and the others' being what they are; `None` of a p-value alone.
+    pub fn detectable(&self, at: usize) -> Option<f64> {
+        let Test::Values(values) = &self.tests[at] else { return None };
+        let (own, all) = self.shares();
+        let error = error([&values.sides[0], &values.sides[1]], self.spread)?;
+        let normal = Normal::standard();
+        let beside = values.distance.reach(ALPHA * own)?.max(-normal.inverse_cdf(ALPHA * all / 2.0) * error);
+        if !self.is_member(&self.tests[at], self.ways) {
+            return Some(beside);
+        }
+        let members = self.tests.iter().filter(|test| self.is_member(test, self.ways)).count();
+        let by_itself = values.distance.reach(ALPHA / (self.ways * members as f64))?;
+        Some(beside.min(by_itself))
+    }
+}
+
+/// The two-sided p-value of so many deviations.
+pub fn normal_p(deviations: f64) -> f64 {
+    2.0 * Normal::standard().sf(deviations.abs())
+}
+
+fn by_itself(test: &Test) -> f64 {
+    match test {
+        Test::Alone(p_value) => *p_value,
+        Test::Values(values) => values.own.max(values.ranks),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise;
+    use crate::random::SplitMix64;
+
+    fn side(random: &mut SplitMix64, count: usize, level: f64, deviation: f64) -> Vec<f64> {
+        (0..count).map(|_| level * (deviation * noise::normal(random)).exp()).collect()
+    }
+
+    /// Cases of so many values a side of which the first are at half.
+    fn cases(random: &mut SplitMix64, cases: usize, at_half: usize, values: usize, deviation: f64) -> Vec<Test> {
+        let mut case = |at: usize| {
+            let level = if at < at_half { 0.5 } else { 1.0 };
+            let (a, b) = (side(random, values, 1.0, deviation), side(random, values, level, deviation));
+            Values::of(&a, &b).map_or(Test::Alone(1.0), Test::Values)
+        };
+        (0..cases).map(&mut case).collect()
+    }
+
+    fn found(tests: &[Test]) -> usize {
+        Family::of(tests).adjusted().iter().filter(|p_value| **p_value < ALPHA).count()
+    }
+
+    #[test]
+    fn half_is_found_at_every_count_from_three_values_on_however_many_cases_there_are() {
+        let mut random = SplitMix64::new(1);
+        for values in [3, 4, 5, 6, 8, 9, 10, 20, 50] {
+            for (all, at_half) in [(1, 1), (6, 1), (7, 1), (39, 1), (39, 39), (280, 280), (1000, 1)] {
+                let tests = cases(&mut random, all, at_half, values, 0.02);
+                assert_eq!(found(&tests), at_half, "{values} values a side, {at_half} of {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_disturbed_case_does_not_hide_the_others() {
+        let mut random = SplitMix64::new(2);
+        let mut tests = cases(&mut random, 40, 5, 3, 0.01);
+        let disturbed = Values::of(&[1.0, 0.4, 1.0], &[1.0, 1.0, 1.0]).map_or(Test::Alone(1.0), Test::Values);
+        tests.push(disturbed);
+        assert_eq!(found(&tests), 5);
+    }
+
+    #[test]
+    fn two_modes_that_happen_to_be_sorted_are_no_finding_beside_other_cases() {
+        // Of forty cases with two modes 10 % apart, one in 32 has one mode a side.
+        let mut random = SplitMix64::new(3);
+        let false_claims = (0..200).filter(|_| {
+            let mut side = || [0.0; 3].map(|_| if random.below(2) == 0 { 1.0 } else { 1.1 });
+            let tests: Vec<Test> =
+                (0..40).map(|_| Values::of(&side(), &side()).map_or(Test::Alone(1.0), Test::Values)).collect();
+            found(&tests) > 0
+        });
+        assert_eq!(false_claims.count(), 0);
+    }
+
+    #[test]
+    fn a_change_as_large_as_the_detectable_one_is_just_found() {
+        let mut random = SplitMix64::new(4);
+        for (all, values) in [(1, 4), (5, 4), (60, 3), (60, 12)] {
+            let sides: Vec<[Vec<f64>; 2]> = (0..all)
+                .map(|_| [side(&mut random, values, 1.0, 0.01), side(&mut random, values, 1.0, 0.01)])
+                .collect();
+            let tests = |sides: &[[Vec<f64>; 2]]| -> Vec<Test> {
+                sides.iter().filter_map(|[a, b]| Values::of(a, b).map(Test::Values)).collect()
+            };
+            let before = tests(&sides);
+            let detectable = Family::of(&before).detectable(0).unwrap_or_default();
+            let Test::Values(first) = &before[0] else { panic!("it has values") };
+            let seen = first.distance.difference;
+            let found_at = |to: f64| {
+                let mut moved = sides.clone();
+                moved[0][1].iter_mut().for_each(|value| *value *= (to - seen).exp());
+                Family::of(&tests(&moved)).adjusted()[0] < ALPHA
+            };
+            assert!(
+                found_at(detectable * 1.001) && !found_at(detectable * 0.95),
+                "{all} cases, {values} values: {detectable}"
+            );
+        }
+    }
+
+    #[test]
+    fn p_values_that_stand_alone_are_holms() {
+        let tests = [0.01, 0.04, 0.03, 0.005].map(Test::Alone);
+        let got = Family::of(&tests).adjusted();
+        for (got, want) in got.iter().zip([0.03, 0.06, 0.06, 0.02]) {
+            assert!((got - want).abs() < 1e-12, "{got}, not {want}");
+        }
+        assert!(Family::of(&[]).adjusted().is_empty());
+    }
+}
