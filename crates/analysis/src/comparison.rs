@@ -104,7 +104,7 @@ pub struct Compared {
     pub cliffs_delta: Option<f64>,
     /// The two-sided p-value of the test for this case alone; null with too few values.
     pub p_value: Option<f64>,
-    /// The same, adjusted by Holm's method for all cases of this comparison; null with too few values.
+    /// The same, adjusted for all cases of this comparison; null with too few values.
     pub p_adjusted: Option<f64>,
     /// The change that matters, a fraction.
     pub threshold: f64,
