@@ -1,37 +1,24 @@
 //! numabench: which CPUs, memory and GPUs belong together, and what it costs when they are not used together.
 //!
 //! This file is the table of contents: arguments in, a command run, one exit code out. What each command does is in
-//! `cmd/<command>.rs`, what an exit code means in `exit.rs`.
+//! `cmd/<command>.rs`, what an exit code means in `experiments::exit`.
 
 mod args;
-mod backends;
-mod began;
 mod cmd;
-mod config;
-mod document;
-mod document_journal;
 mod documents;
-mod dry_run;
 mod examples;
-mod exit;
-mod fault;
-mod launched;
 mod mpi;
-mod plan;
 mod progress;
-mod run_setup;
 mod schemas;
 mod scratch;
-mod signals;
-mod suite;
 mod terminal;
 mod trial;
 mod version;
-mod watchdog;
 
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use experiments::{began, exit, fault, signals, watchdog};
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;

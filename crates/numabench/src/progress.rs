@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use experiments::observer::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pingpong::{RankCase, RunState};
 use stats::units::counted;
@@ -16,23 +17,14 @@ const NEARLY: u64 = 95;
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A line for this many cases.
-    pub fn new(cases: usize, quiet: bool) -> Self {
+    /// A line, empty yet.
+    pub fn new(quiet: bool) -> Self {
         // No steady tick: indicatif would then redraw from a thread of its own while ranks measure.
-        let bar = ProgressBar::with_draw_target(Some(cases as u64 * STEPS), target(quiet));
+        let bar = ProgressBar::with_draw_target(Some(0), target(quiet));
         if let Ok(style) = ProgressStyle::with_template("[{bar:24}] {msg}, about {eta} left") {
             bar.set_style(style.progress_chars("=> "));
         }
         Self(bar)
-    }
-
-    /// Shows the state.
-    pub fn show(&self, state: &RunState) {
-        let cases = state.results.len();
-        let steps: Vec<u64> = state.results.iter().map(|ranks| steps(ranks)).collect();
-        let done = steps.iter().filter(|steps| **steps == STEPS).count();
-        self.0.set_message(format!("{done} of {}, {}", counted(cases, "case"), counted(state.passes as usize, "pass")));
-        self.0.set_position(steps.iter().sum());
     }
 
     /// Shows these words, of so many steps done.
@@ -45,6 +37,21 @@ impl Progress {
     /// Takes the line away.
     pub fn clear(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+impl Observer for Progress {
+    fn progress(&mut self, state: &RunState) {
+        let cases = state.results.len();
+        let steps: Vec<u64> = state.results.iter().map(|ranks| steps(ranks)).collect();
+        let done = steps.iter().filter(|steps| **steps == STEPS).count();
+        self.0.set_length(cases as u64 * STEPS);
+        self.0.set_message(format!("{done} of {}, {}", counted(cases, "case"), counted(state.passes as usize, "pass")));
+        self.0.set_position(steps.iter().sum());
+    }
+
+    fn ended(&mut self) {
+        self.clear();
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use report::sink::rescue_bytes;
+
 use crate::args::ColorChoice;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -15,10 +17,18 @@ pub fn print(bytes: &[u8]) -> Result<(), Fault> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Fault::new(Exit::NoResult, anyhow::Error::new(error).context("cannot write to standard output")))
+            Err(Fault::new(Exit::NoResult, format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }
+}
+
+/// Prints a document; one that standard output does not take is kept in the temporary folder.
+pub fn print_document(bytes: &[u8]) -> Result<(), Fault> {
+    print(bytes).map_err(|fault| match (rescue_bytes(bytes), &fault.error) {
+        (Some(path), Some(why)) => Fault::new(fault.exit, format!("the document is in {}: {why}", path.display())),
+        _ => fault,
+    })
 }
 
 /// Says something on standard error. There is nobody to tell when that fails.

@@ -1,10 +1,11 @@
 //! `numabench contend` as typed.
 
 use clap::ValueEnum;
+use experiments::options;
 use stats::IdList;
 
 use super::measuring::Measuring;
-use super::{Direction, Memory, Timing, whole};
+use super::{Direction, Memory, Timing, each, whole};
 
 /// `numabench contend`.
 #[derive(Debug, clap::Args)]
@@ -58,4 +59,32 @@ pub enum Beside {
     Write,
     /// Copies, bytes read and written
     Copy,
+}
+
+impl From<Beside> for hostmem::Access {
+    fn from(asked: Beside) -> Self {
+        match asked {
+            Beside::Read => Self::Read,
+            Beside::Write => Self::Write,
+            Beside::Copy => Self::Copy,
+        }
+    }
+}
+
+impl Contend {
+    /// What is to be measured.
+    pub fn options(&self) -> options::Contend {
+        options::Contend {
+            cpus: self.cpus.clone(),
+            ranks_per_gpu: self.ranks_per_gpu.map(|ranks| ranks as usize),
+            size: self.size,
+            memory: self.memory.map(Into::into),
+            directions: each(&self.direction),
+            timing: self.timing.into(),
+            beside: self.beside.map(Into::into),
+            beside_cpus: self.beside_cpus.clone(),
+            range: self.range,
+            measuring: self.measuring.options(),
+        }
+    }
 }

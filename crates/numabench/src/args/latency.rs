@@ -1,6 +1,7 @@
 //! `numabench latency` as typed.
 
 use clap::ValueEnum;
+use experiments::options;
 use placement::RowsBy;
 use stats::IdList;
 
@@ -51,4 +52,22 @@ pub enum Between {
     Cores,
     /// From the core of each row (--rows core: from each core) to each GPU and back
     Gpus,
+}
+
+impl Latency {
+    /// What is to be measured.
+    pub fn options(&self) -> options::Latency {
+        options::Latency {
+            rows: self.rows,
+            range: self.range,
+            between: self.between.map(|between| match between {
+                Between::Cores => options::Between::Cores,
+                Between::Gpus => options::Between::Gpus,
+            }),
+            loaded: self.loaded.map(Into::into),
+            beside_cpus: self.beside_cpus.clone(),
+            cpus: self.cpus.clone(),
+            measuring: self.measuring.options(),
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! `numabench matrix` as typed.
 
 use clap::ValueEnum;
+use experiments::options;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
-use super::{Direction, Engine, MOST, Memory, whole};
+use super::{Direction, Engine, MOST, Memory, each, whole};
 
 /// `numabench matrix`.
 #[derive(Debug, clap::Args)]
@@ -58,4 +59,34 @@ pub enum Access {
     Copy,
     /// Latency of a load
     Load,
+}
+
+impl From<Access> for hostmem::Access {
+    fn from(asked: Access) -> Self {
+        match asked {
+            Access::Read => Self::Read,
+            Access::Write => Self::Write,
+            Access::Copy => Self::Copy,
+            Access::Load => Self::Load,
+        }
+    }
+}
+
+impl Matrix {
+    /// What is to be measured.
+    pub fn options(&self) -> options::Matrix {
+        options::Matrix {
+            rows: self.rows,
+            size: self.size,
+            memory: each(&self.memory),
+            directions: each(&self.direction),
+            engines: each(&self.engine),
+            concurrent: self.concurrent,
+            latency: self.latency,
+            access: each(&self.access),
+            threads: self.threads.map(|threads| threads as usize),
+            range: self.range,
+            measuring: self.measuring.options(),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use experiments::options;
 use placement::Selection;
 
 use super::{Backend, ColorChoice, Switch, duration, whole};
@@ -48,4 +49,20 @@ pub struct Measuring {
     /// Whether the table is coloured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
+}
+
+impl Measuring {
+    /// How it is measured.
+    pub fn options(&self) -> options::Measuring {
+        options::Measuring {
+            gpus: self.gpus.clone(),
+            backend: self.backend.into(),
+            huge_pages: self.huge_pages == Switch::On,
+            reps: self.reps,
+            max_time: self.max_time,
+            timeout: self.timeout,
+            seed: self.seed,
+            verify: !self.no_verify,
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! `numabench peer` as typed.
 
+use device::PeerEnd;
+use experiments::options;
+
 use super::Engine;
 use super::measuring::Measuring;
 
@@ -34,4 +37,21 @@ pub struct Peer {
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,
+}
+
+impl Peer {
+    /// What is to be measured.
+    pub fn options(&self) -> options::Peer {
+        options::Peer {
+            size: self.size,
+            by: match self.by {
+                By::Source => PeerEnd::Source,
+                By::Destination => PeerEnd::Destination,
+            },
+            engine: self.engine.into(),
+            latency: self.latency,
+            all: self.all,
+            measuring: self.measuring.options(),
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use experiments::options;
+
 use super::duration;
 use super::measuring::Measuring;
 
@@ -14,4 +16,11 @@ pub struct Suite {
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,
+}
+
+impl Suite {
+    /// What is to be measured.
+    pub fn options(&self) -> options::Suite {
+        options::Suite { within: self.within, measuring: self.measuring.options() }
+    }
 }

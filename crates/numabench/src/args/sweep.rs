@@ -1,7 +1,9 @@
 //! `numabench sweep` as typed.
 
+use experiments::options;
+
 use super::measuring::Measuring;
-use super::{Direction, Engine, Memory, Sizes, Timing, sizes};
+use super::{Direction, Engine, Memory, Sizes, Timing, each, sizes};
 
 /// `numabench sweep`.
 #[derive(Debug, clap::Args)]
@@ -25,4 +27,18 @@ pub struct Sweep {
     /// What every measurement has. Without --gpus the first GPU alone is measured.
     #[command(flatten)]
     pub measuring: Measuring,
+}
+
+impl Sweep {
+    /// What is to be measured.
+    pub fn options(&self) -> options::Sweep {
+        options::Sweep {
+            sizes: self.size.as_ref().map(|sizes| sizes.0.clone()),
+            memory: each(&self.memory),
+            directions: each(&self.direction),
+            timing: self.timing.into(),
+            engine: self.engine.into(),
+            measuring: self.measuring.options(),
+        }
+    }
 }

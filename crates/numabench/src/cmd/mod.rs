@@ -13,6 +13,7 @@ pub mod import;
 pub mod latency;
 pub mod man;
 pub mod matrix;
+pub mod measured;
 pub mod mpi;
 pub mod peer;
 pub mod pingpong;

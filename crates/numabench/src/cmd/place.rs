@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 use ::place::document::{self, Command};
 use ::place::{Asked, Ended, Found, How, Measurement, PlaceError, Saved, TURNS_AT_MOST, planned, situation};
 use device::PlatformKind;
+use experiments::document::collect::platform;
+use experiments::journal::{is_due, settled};
+use experiments::{backends, config};
 use launchers::{Situation, say};
 use placement::{GpuList, Selection, SelectionError};
 use render::terminal::Style;
@@ -14,11 +17,7 @@ use report::sink::Sink;
 use topo::{Survey, Topology};
 
 use crate::args::place::Place;
-use crate::backends;
 use crate::began::Began;
-use crate::config;
-use crate::document::collect::platform;
-use crate::document_journal::{is_due, print_document, settled};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
@@ -53,7 +52,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let document = build(&found);
     let (saved_to, kept) = keep(sink.as_ref(), &document, exit);
     let printed = if args.json.as_deref() == Some(Path::new("-")) {
-        print_document(&json(&document)?)
+        terminal::print_document(&json(&document)?)
     } else {
         let saved_to = saved_to.map(|path| path.display().to_string());
         let (width, color) = (terminal::width(), terminal::color(args.color));
@@ -106,12 +105,12 @@ fn measured(
     keep: &mut dyn FnMut(&Found),
 ) -> Result<(Found, Exit), Fault> {
     let named = matches!(&args.gpus, GpuList::Some(Selection::These(_)));
-    let devices = backends::find(args.backend, named, topology)?;
+    let devices = backends::find(args.backend.into(), named, topology)?;
     let shown = backends::targets(&*devices.platform);
     let how = how(args, devices.platform.facts().kind)?;
     let measurement = Measurement::planned(asked, topology, devices.platform.clone(), shown, how).map_err(refused)?;
     let signals = Signals::catch()?;
-    let progress = Progress::new(0, args.quiet);
+    let progress = Progress::new(args.quiet);
     let (names, most) = (measurement.names().join(", "), TURNS_AT_MOST as u64);
     let say = |turns| progress.say(format!("{names}: {turns} of at most {most} turns each"), turns, most);
     let facts = platform(&devices, &topo::environment::probe());
@@ -128,7 +127,7 @@ fn measured(
 
 fn how(args: &Place, kind: PlatformKind) -> Result<How, Fault> {
     let bytes = usize::try_from(args.size).map_err(Fault::usage)?;
-    let memory = args.memory.map_or_else(|| config::default_memory(kind), config::memory);
+    let memory = args.memory.map_or_else(|| config::default_memory(kind), Into::into);
     Ok(How { bytes, memory, seed: args.seed, max_time: args.max_time })
 }
 

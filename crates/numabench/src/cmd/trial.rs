@@ -17,7 +17,6 @@ use trial::looks;
 use crate::args::trial::Trial;
 use crate::args::{Args, Command};
 use crate::began::Began;
-use crate::document_journal::{print_document, settled};
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -27,6 +26,7 @@ use crate::trial::document::{Facts, State, build, compared};
 use crate::trial::metrics::{Metric, metrics};
 use crate::trial::session::{Session, seconds};
 use crate::trial::variants::{Variants, variants};
+use experiments::journal::settled;
 
 /// Runs the command.
 pub fn run(args: &Trial) -> Result<Exit, Fault> {
@@ -142,7 +142,7 @@ fn show(args: &Trial, sink: Option<&Sink>, document: &TrialDocument, exit: Exit)
     let bytes = json(document)?;
     let (saved_to, kept) = sink.map_or((None, Ok(())), |sink| settled(sink, sink.write_or_rescue(&bytes), exit));
     let printed = if args.json.as_deref() == Some(Path::new("-")) {
-        print_document(&bytes)
+        terminal::print_document(&bytes)
     } else {
         let saved_to = saved_to.map(|path| path.display().to_string());
         let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };

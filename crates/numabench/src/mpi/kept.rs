@@ -14,11 +14,11 @@ use super::channel::Met;
 use super::document::{Begun, State, document};
 use crate::args::mpi::{Expect, Mpi};
 use crate::began::Began;
-use crate::document_journal::{is_due, print_document, settled};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::signals::survive_file_size_limit;
 use crate::terminal;
+use experiments::journal::{is_due, settled};
 
 /// How the session ended.
 pub struct Ending {
@@ -106,7 +106,7 @@ impl<'a> Kept<'a> {
         let (saved_to, kept) =
             self.sink.as_ref().map_or((None, Ok(())), |sink| settled(sink, sink.write_or_rescue(&bytes), exit));
         let printed = if self.args.json.as_deref() == Some(File::new("-")) {
-            print_document(&bytes)
+            terminal::print_document(&bytes)
         } else {
             let saved_to = saved_to.map(|path| path.display().to_string());
             let (width, color) = (terminal::width(), terminal::color(self.args.color));

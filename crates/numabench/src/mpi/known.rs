@@ -145,7 +145,7 @@ impl Known {
             },
         );
         if !leads {
-            thread::sleep(crate::launched::FIRST_SPEAKS);
+            thread::sleep(experiments::launched::FIRST_SPEAKS);
         }
         Fault::new(signal.unwrap_or(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
     }

@@ -10,10 +10,10 @@ use topo::Topology;
 
 use super::matrix::Spot;
 use crate::args::mpi::Mpi;
-use crate::backends::{Found, targets};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::plan::chosen;
+use experiments::backends::{Found, targets};
+use experiments::driver::chosen;
 
 /// The place of this rank: its spot of a matrix where it has one; else as in a plan for all ranks of its node, or, where it cannot have what they have (a launcher
 /// bound each to its own cores), for it alone.

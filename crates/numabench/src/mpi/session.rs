@@ -1,5 +1,6 @@
 //! The session of one rank: bind, open the GPU, start MPI, exchange. MPI may end it at any call; its supervisor has heard everything by then.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope};
@@ -24,14 +25,14 @@ use super::matrix::{self, Spot, spots};
 use super::place::{on_node, place};
 use super::traffic::Counters;
 use crate::args::mpi::{Level, Mpi as Args, Pairs, Pattern as Asked};
-use crate::backends::{self, Found};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::launched::{CODES, said_once, start};
-use crate::run_setup::read;
 use crate::signals::Signals;
 use crate::terminal;
 use crate::watchdog::{NOT_OPEN, Watchdog};
+use experiments::backends::{self, Found};
+use experiments::launched::{CODES, said_once, start};
+use experiments::read;
 
 /// The largest message: an MPI count is an `int`.
 const MOST_BYTES: u64 = 1 << 30;
@@ -50,7 +51,7 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
         None => (read()?, Vec::new()),
         Some(_) => topo::survey().map(|survey| (survey.topology, survey.nics)).map_err(no_result)?,
     };
-    let found = backends::find(args.backend, args.gpus.is_some(), &topology)?;
+    let found = backends::find(args.backend.into(), args.gpus.is_some(), &topology)?;
     let (local_rank, size) = on_node(launch)?;
     let in_matrix = args.matrix.map(|by| spots(&topology, &nics, by, size)).transpose()?;
     let plan = place(args, launch, &topology, &found, in_matrix.as_ref().map(|(spots, _)| &spots[..]))?;
@@ -84,7 +85,7 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
     Ok(signals.exit().unwrap_or(Exit::Ok))
 }
 
-fn no_result(error: impl Into<anyhow::Error>) -> Fault {
+fn no_result(error: impl Into<Box<dyn Error + Send + Sync>>) -> Fault {
     Fault::new(Exit::NoResult, error)
 }
 
@@ -100,7 +101,7 @@ fn bound<'scope>(
     let plan = assigned.plan;
     let bound = Bound::to(plan.pu).map_err(no_result)?;
     let is_gpu = found.platform.facts().kind != PlatformKind::Host;
-    let watchdog = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN));
+    let watchdog = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN), terminal::say);
     let device = match plan.target.id {
         TargetId::Gpu(pci) => Some(found.platform.open(DeviceId::Pci(pci)).map_err(no_result)?),
         TargetId::Node(_) => None,
@@ -120,7 +121,7 @@ fn bound<'scope>(
     drop(watchdog);
 
     let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
-    let started = start(launch, args.timeout, Some(level_of(args)), starting);
+    let started = start(launch, args.timeout, Some(level_of(args)), terminal::say, starting);
     let (mpi, library) = started.map_err(|fault| said_once(fault, launch))?;
     let ended = {
         let mut comm = Communicator::new(&mpi);

@@ -301,7 +301,7 @@ fn with_own_path(mut command: Vec<OsString>) -> Result<Vec<OsString>, Fault> {
 }
 
 fn with_context(fault: Fault, context: &str) -> Fault {
-    Fault { exit: fault.exit, error: fault.error.map(|error| error.context(context.to_owned())) }
+    Fault { exit: fault.exit, error: fault.error.is_some().then(|| format!("{context}: {fault}").into()) }
 }
 
 fn with_remedy(fault: Fault, remedy: &str) -> Fault {

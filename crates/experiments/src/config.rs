@@ -1,0 +1,152 @@
+//! From arguments as typed to a run that is checked: the only place that fills in defaults.
+
+use std::time::Duration;
+
+use device::{CopyBy, MemoryKind, PlatformKind};
+use pingpong::{Amount, Order, RunConfig, TimingChoice};
+use report::settings::OrderAsked;
+use stats::stop::Rule;
+
+use crate::fault::Fault;
+use crate::options::{Measuring, PingPong};
+
+/// The size when none is asked for: the case study's.
+pub const SIZE_BYTES: u64 = 128 << 20;
+/// Rounds before a fixed number of rounds, when their number is not asked for: the case study's.
+const WARMUP: u64 = 10;
+/// The time for measuring when none is asked for: by the number of cases.
+const TIME_PER_CASE: Duration = Duration::from_secs(3);
+const SUITE_TIME_PER_CASE: Duration = Duration::from_secs(1);
+const TIME_AT_LEAST: Duration = Duration::from_secs(30);
+/// How much longer than twice the time for measuring processes may be silent before the run is given up.
+const SILENCE: Duration = Duration::from_secs(120);
+
+/// What no copy that works is slower than, in bytes per second, and how long a round of few bytes can take.
+const SLOWEST_RATE: f64 = 0.1e9;
+const SLOWEST_ROUND: Duration = Duration::from_millis(1);
+
+/// The run that `args` ask for with `ranks` ranks on this platform.
+///
+/// # Errors
+/// Sizes this machine cannot address.
+pub fn checked(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
+    let sizes = args.sizes.iter().copied().map(usize::try_from).collect::<Result<Vec<_>, _>>();
+    let memory = memory_kinds(&args.memory, platform);
+    let amount = match args.measuring.reps {
+        Some(reps) => Amount::Fixed { reps, warmup: args.warmup.unwrap_or(WARMUP) },
+        None => Amount::Adaptive(Rule::default()),
+    };
+    let mut config = RunConfig {
+        sizes: sizes.map_err(Fault::usage)?,
+        memory,
+        directions: unique(&args.directions),
+        orders: orders(args.order, ranks),
+        timing: args.timing,
+        by: args.engine,
+        huge_pages: args.measuring.huge_pages,
+        verify: args.measuring.verify,
+        seed: args.measuring.seed,
+        amount,
+        max_time: Duration::ZERO,
+        timeout: args.measuring.timeout,
+    };
+    let cases = u32::try_from(pingpong::Case::all(&config).len()).unwrap_or(u32::MAX);
+    // A fixed number of rounds is what was asked for, however long it takes.
+    let default = if args.measuring.reps.is_some() {
+        Duration::MAX
+    } else {
+        TIME_AT_LEAST.max(TIME_PER_CASE.saturating_mul(cases))
+    };
+    config.max_time = args.measuring.max_time.unwrap_or(default);
+    Ok(config)
+}
+
+/// The same for ranks that are processes: they end also when one of them never answers again.
+///
+/// # Errors
+/// As [`checked`].
+pub fn launched(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
+    let mut config = checked(args, platform, ranks)?;
+    let measuring = match (args.measuring.reps, args.measuring.max_time) {
+        (Some(reps), None) => slowest(&config, reps, ranks),
+        _ => config.max_time,
+    };
+    config.timeout = config.timeout.or(Some(measuring.saturating_mul(2).saturating_add(SILENCE)));
+    Ok(config)
+}
+
+/// The time that so many rounds of every case take where everything is as slow as it can be meant.
+fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
+    let round = |case: &pingpong::Case| SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE);
+    let turns = |case: &pingpong::Case| if case.order == Order::Alone { ranks } else { 1 };
+    // With ranks at once a block has at least 40 rounds, however few were asked for, and the rounds before the first one count too.
+    let rounds = reps.saturating_add(WARMUP).max(400);
+    let times = pingpong::Case::all(config).into_iter().map(|case| {
+        let rounds = u32::try_from(rounds.saturating_mul(turns(&case) as u64)).unwrap_or(u32::MAX);
+        round(&case).saturating_mul(rounds)
+    });
+    times.fold(Duration::ZERO, Duration::saturating_add)
+}
+
+/// A run of the measurement suite, whose cases are for its command to fill in.
+pub fn measuring(args: &Measuring) -> RunConfig {
+    RunConfig {
+        sizes: Vec::new(),
+        memory: Vec::new(),
+        directions: Vec::new(),
+        orders: Vec::new(),
+        timing: TimingChoice::Auto,
+        by: CopyBy::default(),
+        huge_pages: args.huge_pages,
+        verify: args.verify,
+        seed: args.seed,
+        amount: match args.reps {
+            Some(reps) => Amount::Fixed { reps, warmup: WARMUP },
+            None => Amount::Adaptive(Rule::default()),
+        },
+        max_time: Duration::MAX,
+        timeout: args.timeout,
+    }
+}
+
+/// Kinds of host memory as asked, each once; the platform's own where none was.
+pub fn memory_kinds(asked: &[MemoryKind], platform: PlatformKind) -> Vec<MemoryKind> {
+    let kinds = unique(asked);
+    if kinds.is_empty() { vec![default_memory(platform)] } else { kinds }
+}
+
+/// The time for measuring so many cases of the suite.
+pub fn time_for(args: &Measuring, cases: usize) -> Duration {
+    let cases = u32::try_from(cases).unwrap_or(u32::MAX);
+    let default = TIME_AT_LEAST.max(SUITE_TIME_PER_CASE.saturating_mul(cases));
+    args.max_time.unwrap_or(if args.reps.is_some() { Duration::MAX } else { default })
+}
+
+/// A single rank is alone, whatever was asked: there is nobody to share with.
+fn orders(asked: OrderAsked, ranks: usize) -> Vec<Order> {
+    match asked {
+        _ if ranks == 1 => vec![Order::Alone],
+        OrderAsked::Alone => vec![Order::Alone],
+        OrderAsked::Both => vec![Order::Simultaneous, Order::Alone],
+        OrderAsked::Simultaneous | OrderAsked::Newer => vec![Order::Simultaneous],
+    }
+}
+
+/// Nothing can be pinned where there is no driver.
+pub fn default_memory(platform: PlatformKind) -> MemoryKind {
+    match platform {
+        PlatformKind::Cuda | PlatformKind::Hip => MemoryKind::Pinned,
+        PlatformKind::Host => MemoryKind::Pageable,
+    }
+}
+
+/// What was named twice counts once; the order typed stays.
+pub fn unique<T: PartialEq + Clone>(items: &[T]) -> Vec<T> {
+    let mut once = Vec::new();
+    for item in items {
+        if !once.contains(item) {
+            once.push(item.clone());
+        }
+    }
+    once
+}

@@ -1,0 +1,257 @@
+//! Who copies at once: each rank alone, then two, three, … and all of them, and those that share something on the way to the host.
+//!
+//! The ranks are those of a plan, each in its own place; a row is who takes part. Ranks that share one GPU are alike, so that one of them alone
+//! stands for all.
+
+use std::sync::Arc;
+
+use device::PlatformKind;
+use engine::{Helpers, Order, Worker};
+use pingpong::{Cells, CopySuite, RunConfig, TimingChoice};
+use placement::{Membind, Plan, Request, Target, TargetId};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use stats::{IdSet, PciAddress};
+use topo::{Survey, Topology};
+
+use crate::backends::{self, Found, Untouched};
+use crate::beside::Beside;
+use crate::budget::budget;
+use crate::config;
+use crate::document::of_experiment::{declared_nodes, name_of};
+use crate::document::settings;
+use crate::driver::{Making, Measurement, chosen};
+use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
+use crate::fault::Fault;
+use crate::options::{Contend as Args, Measuring};
+use crate::outline::Outline;
+
+/// Who takes part in a row.
+struct Together {
+    name: String,
+    ranks: Vec<usize>,
+    order: Order,
+    /// What they share, where the platform says so.
+    shares: Option<String>,
+}
+
+/// What is copied by whom.
+pub struct Contend {
+    /// The run.
+    pub config: RunConfig,
+    plan: Plan,
+    rows: Vec<Together>,
+    /// Whether all ranks use one device.
+    one_device: bool,
+}
+
+impl Contend {
+    /// The copies that `args` ask for by the ranks of `plan`.
+    ///
+    /// # Errors
+    /// Fewer than two ranks, or sizes that this machine cannot address.
+    pub fn new(args: &Args, kind: PlatformKind, survey: &Survey, plan: Plan) -> Result<Self, Fault> {
+        let ranks = plan.ranks.len();
+        if ranks < 2 {
+            let text = "there is one device, and nothing to share it with: --ranks-per-gpu 4 measures ranks that share it, and \
+                        --gpus 0,0 names it twice";
+            return Err(Fault::usage(text));
+        }
+        let mut config = config::measuring(&args.measuring);
+        config.sizes = vec![usize::try_from(args.size).map_err(Fault::usage)?];
+        config.memory = config::memory_kinds(args.memory.as_slice(), kind);
+        config.directions = config::unique(&args.directions);
+        config.orders = vec![Order::Alone];
+        config.timing = args.timing;
+        let one_device = plan.ranks.iter().all(|rank| rank.target.id == plan.ranks[0].target.id);
+        let shares_device = |rank: usize| {
+            plan.ranks.iter().enumerate().any(|(other, at)| other != rank && at.target.id == plan.ranks[rank].target.id)
+        };
+        if (0..ranks).any(shares_device) && config.timing == TimingChoice::Auto {
+            // Together they can only be timed by the host, and alone is compared with that.
+            config.timing = TimingChoice::Host;
+        }
+        let rows = rows(survey, &plan, one_device);
+        config.max_time = config::time_for(&args.measuring, rows.len() * config.directions.len());
+        Ok(Self { config, plan, rows, one_device })
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
+        let rows: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
+        let size = stats::units::size(self.config.largest() as u64);
+        let memory = self.config.memory.first().map_or("", |kind| kind.name());
+        format!("{size}, {memory} memory, {}; {}", ways.join(", "), rows.join("; "))
+    }
+
+    /// The ranks.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What each column is called.
+    pub fn columns(&self) -> Vec<String> {
+        let name = |rank: &placement::RankPlan| {
+            let device = name_of(&rank.target);
+            let alike = self.plan.ranks.iter().filter(|other| other.target.id == rank.target.id).count();
+            if alike > 1 { format!("rank {} ({device})", rank.rank) } else { device }
+        };
+        self.plan.ranks.iter().map(name).collect()
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+        let matrix = self.matrix(topology, found);
+        let Self { config, plan, rows, .. } = self;
+        let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
+        let (mut list, mut cases, mut shots) = (Vec::new(), Vec::new(), Vec::new());
+        for copy in pingpong::Case::all(&config) {
+            for row in &rows {
+                let case = DocumentCase {
+                    order: row.order,
+                    memory: settings::memory(copy.memory),
+                    direction: settings::direction(copy.direction),
+                    bytes: copy.bytes as u64,
+                    range_bytes: None,
+                    group: Some(row.name.clone()),
+                };
+                let case = numbered(&mut cases, case);
+                shots.push(Shot {
+                    at: shots.len(),
+                    case,
+                    places: row.ranks.iter().map(|rank| (*rank, *rank)).collect(),
+                });
+                list.push((pingpong::Case { order: row.order, ..copy }, Cells::Members(row.ranks.clone())));
+            }
+        }
+        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
+        Experiment {
+            opened: Vec::new(),
+            command: "contend",
+            suite: Arc::new(suite),
+            workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            engine: config.engine(),
+            cases,
+            shots,
+            matrices: vec![matrix],
+            asked: Asked {
+                sizes: config.sizes.iter().map(|size| *size as u64).collect(),
+                directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
+                memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+                huge_pages: config.huge_pages,
+                engine: settings::engine(config.by),
+                timing: Some(settings::timing(config.timing)),
+            },
+            places: plan,
+        }
+    }
+
+    fn matrix(&self, topology: &Topology, found: &Found) -> Matrix {
+        let row = |row: &Together| MatrixRow {
+            name: row.name.clone(),
+            pus: row.ranks.iter().map(|rank| self.plan.ranks[*rank].pu).collect(),
+            memory_node: None,
+            ranks: row.ranks.iter().map(|rank| *rank as u32).collect(),
+            group: Some(row.name.clone()),
+            reason: None,
+            note: row.shares.clone().or_else(|| {
+                self.one_device.then(|| "they share one device".to_owned()).filter(|_| row.ranks.len() > 1)
+            }),
+        };
+        let column = |(rank, name): (&placement::RankPlan, String)| MatrixColumn {
+            name,
+            device: rank.target.id.to_string(),
+            ranks: IdSet::from_iter([rank.rank as u32]),
+            declared_nodes: declared_nodes(topology, found, rank.target.id),
+        };
+        Matrix {
+            title: "at once".to_owned(),
+            compares: Compares::Load,
+            rows: self.rows.iter().map(row).collect(),
+            columns: self.plan.ranks.iter().zip(self.columns()).map(column).collect(),
+        }
+    }
+}
+
+/// Alone; the first two, three, …; those that share something; all.
+fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
+    let ranks = plan.ranks.len();
+    let alone = if one_device { vec![0] } else { (0..ranks).collect() };
+    let mut rows = vec![Together { name: "alone".to_owned(), ranks: alone, order: Order::Alone, shares: None }];
+    let pci = |rank: &placement::RankPlan| match rank.target.id {
+        TargetId::Gpu(pci) => Some(pci),
+        TargetId::Node(_) => None,
+    };
+    let gpus: Option<Vec<PciAddress>> = plan.ranks.iter().map(pci).collect();
+    let groups = gpus.filter(|_| !one_device).map_or_else(Vec::new, |gpus| survey.interconnect.shared_by(&gpus));
+    let mut sets: Vec<IdSet> = (2..=ranks as u32).map(|count| (0..count).collect()).collect();
+    for group in &groups {
+        if !sets.contains(&group.gpus) {
+            sets.push(group.gpus.clone());
+        }
+    }
+    for set in sets {
+        let shares = groups.iter().find(|group| group.gpus == set).map(|group| format!("they share {}", group.what));
+        let name = if one_device {
+            format!("{} ranks", set.len())
+        } else {
+            let of = |at: u32| plan.ranks.get(at as usize).map(|rank| rank.target.index);
+            let indices: IdSet = set.iter().filter_map(of).collect();
+            let kind =
+                if plan.ranks.iter().all(|rank| matches!(rank.target.id, TargetId::Gpu(_))) { "GPUs" } else { "nodes" };
+            if indices.len() == set.len() { format!("{kind} {indices}") } else { format!("ranks {set}") }
+        };
+        let ranks = set.iter().map(|at| at as usize).collect();
+        rows.push(Together { name, ranks, order: Order::Simultaneous, shares });
+    }
+    rows
+}
+
+impl Measurement for Args {
+    fn measuring(&self) -> &Measuring {
+        &self.measuring
+    }
+
+    fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
+        let Untouched { kind, targets, source } = untouched;
+        let planned = self.planned(survey, targets)?;
+        let (columns, figures, max_time) = match self.beside {
+            Some(traffic) => {
+                let beside = Beside::new(self, traffic, kind, &survey.topology, &planned)?;
+                let columns = vec![name_of(&planned.ranks[0].target), "all threads".to_owned()];
+                (columns, beside.said(), beside.config.max_time)
+            }
+            None => {
+                let contend = Contend::new(self, kind, survey, planned)?;
+                (contend.columns(), contend.said(), contend.config.max_time)
+            }
+        };
+        Ok(Outline { source, rows: Vec::new(), columns, figures, max_time })
+    }
+
+    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+        let (topology, kind) = (&survey.topology, found.platform.facts().kind);
+        let planned = self.planned(survey, backends::targets(&*found.platform))?;
+        if let Some(traffic) = self.beside {
+            let beside = Beside::new(self, traffic, kind, topology, &planned)?;
+            budget(&beside.config, &Plan { ranks: planned.ranks[..1].to_vec(), notes: Vec::new() }, topology, found)?;
+            return Ok(beside.experiment(topology, found));
+        }
+        let contend = Contend::new(self, kind, survey, planned.clone())?;
+        budget(&contend.config, &planned, topology, found)?;
+        Ok(contend.experiment(topology, found))
+    }
+}
+
+impl Args {
+    /// A rank for each GPU, or so many for the first one.
+    fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
+        let targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
+        let targets = match (self.ranks_per_gpu, targets.first()) {
+            (Some(ranks), Some(first)) => vec![first.clone(); ranks],
+            _ => targets,
+        };
+        let request = Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
+        placement::plan(&survey.topology, &request).map_err(Fault::usage)
+    }
+}

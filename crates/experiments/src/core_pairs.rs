@@ -1,0 +1,222 @@
+//! Cores against cores: how long a flag takes from one to another, each two measured once.
+//!
+//! The later core of a pair asks and the earlier answers: a handover has no direction. Each pair is a case of its own, named after its PUs, so that results of two
+//! runs compare pair by pair.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Amount, EngineConfig, Order, Worker};
+use hostmem::LINE_BYTES;
+use placement::{Plan, RankPlan, RowsBy, rows};
+use report::Known;
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::settings::{CopyEngine, Direction, MemoryKind};
+use stats::{IdList, IdSet};
+use topo::Topology;
+
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use crate::config;
+use crate::fault::Fault;
+use crate::options::Measuring;
+
+/// More pairs than these have short blocks: ten milliseconds each would take half an hour on a large node.
+const MANY_PAIRS: usize = 500;
+/// The rounds of each of them, over ten blocks of about a millisecond.
+const SHORT: Amount = Amount::Fixed { reps: 50, warmup: 2 };
+
+/// A core: the PU that takes part, and the node of its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Core {
+    pu: u32,
+    node: u32,
+}
+
+/// Which cores.
+pub struct CorePairs {
+    cores: Vec<Core>,
+    engine: EngineConfig,
+}
+
+impl CorePairs {
+    /// These PUs, or the first that may be used of each core; of more cores than `most` so many, evenly spread.
+    ///
+    /// # Errors
+    /// There are not two, or a PU that was named cannot be used.
+    pub fn new(
+        args: &Measuring,
+        topology: &Topology,
+        asked: Option<&IdList>,
+        most: Option<usize>,
+    ) -> Result<Self, Fault> {
+        let all = rows(topology, RowsBy::Core).into_iter().filter_map(|row| row.place.ok());
+        let all: Vec<Core> = all.map(|place| Core { pu: place.pu(), node: place.node }).collect();
+        let cores = match asked {
+            Some(asked) => named(topology, &all, asked)?,
+            None => spread(&all, most.unwrap_or(usize::MAX)),
+        };
+        if cores.len() < 2 {
+            let there: IdSet = cores.iter().map(|core| core.pu).collect();
+            let pus = &topology.allowed.pus;
+            let way = if pus.len() > 1 {
+                ": name two PUs of one core with --cpus, or start it where"
+            } else {
+                ": start it where"
+            };
+            let text = format!(
+                "a handover needs two cores, and there is one (PU {there}; this process may use PUs {pus}){way} it may use more"
+            );
+            return Err(Fault::usage(text));
+        }
+        let pairs = cores.len() * (cores.len() - 1) / 2;
+        let mut engine = config::measuring(args).engine();
+        if args.reps.is_none() && pairs > MANY_PAIRS {
+            engine.amount = SHORT;
+        }
+        engine.max_time = config::time_for(args, pairs);
+        Ok(Self { cores, engine })
+    }
+
+    /// How long measuring goes on at most.
+    pub fn max_time(&self) -> Duration {
+        self.engine.max_time
+    }
+
+    /// How many pairs.
+    pub fn pairs(&self) -> usize {
+        self.cores.len() * (self.cores.len() - 1) / 2
+    }
+
+    /// What each core is called.
+    pub fn names(&self) -> Vec<String> {
+        self.cores.iter().map(|core| format!("PU {}", core.pu)).collect()
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        let (cores, pairs) = (self.cores.len(), self.pairs());
+        let blocks = if self.engine.amount == SHORT { ", ten short blocks each" } else { "" };
+        let pairs = stats::units::counted(pairs, "pair");
+        format!("the time of a handover between {cores} cores, {pairs}{blocks}")
+    }
+
+    /// The experiment.
+    pub fn experiment(&self, command: &'static str, topology: &Topology) -> Experiment {
+        let pairs: Vec<(usize, usize)> = (0..self.cores.len()).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+        let workers: Vec<Worker> =
+            self.cores[1..].iter().enumerate().map(|(rank, core)| Worker { rank, pu: core.pu }).collect();
+        let with_node: Vec<(Worker, u32)> =
+            workers.iter().zip(&self.cores[1..]).map(|(worker, core)| (*worker, core.node)).collect();
+        let pair = |(i, j): &(usize, usize)| hostmem::CorePair { asks: i - 1, answers: self.cores[*j].pu };
+        let suite = hostmem::CorePairs::new(
+            pairs.iter().map(pair).collect(),
+            &with_node,
+            self.engine.seed,
+            topology.machine_has_one_node(),
+        );
+        let (mut cases, mut shots) = (Vec::new(), Vec::new());
+        let mut places: Vec<RankPlan> = Vec::new();
+        for (at, (i, j)) in pairs.iter().enumerate() {
+            let (one, other) = (self.cores[*i], self.cores[*j]);
+            let case = DocumentCase {
+                order: Order::Alone,
+                memory: MemoryKind::Pageable,
+                direction: Direction::CoreToCore,
+                bytes: LINE_BYTES as u64,
+                range_bytes: Some(hostmem::PAIR_RANGE_BYTES as u64),
+                group: Some(format!("PUs {},{}", other.pu, one.pu)),
+            };
+            let case = numbered(&mut cases, case);
+            shots.push(Shot { at, case, places: vec![(i - 1, at)] });
+            places.push(place(topology, at, one.pu, one.node, memory_of(one.node)));
+        }
+        Experiment {
+            opened: Vec::new(),
+            command,
+            suite: Arc::new(suite),
+            workers,
+            engine: self.engine.clone(),
+            places: Plan { ranks: places, notes: Vec::new() },
+            cases,
+            shots,
+            matrices: vec![self.matrix(&pairs)],
+            asked: Asked {
+                sizes: vec![LINE_BYTES as u64],
+                directions: vec![Direction::CoreToCore],
+                memory: vec![MemoryKind::Pageable],
+                huge_pages: false,
+                engine: CopyEngine::Ce,
+                timing: None,
+            },
+        }
+    }
+
+    fn matrix(&self, pairs: &[(usize, usize)]) -> Matrix {
+        let ranks = |wanted: &dyn Fn(&(usize, usize)) -> bool| -> IdSet {
+            (0..).zip(pairs).filter(|(_, pair)| wanted(pair)).map(|(number, _)| number).collect()
+        };
+        let row = |(at, core): (usize, &Core)| MatrixRow {
+            name: format!("PU {}", core.pu),
+            pus: IdSet::from_iter([core.pu]),
+            memory_node: Some(core.node),
+            ranks: ranks(&|(i, _)| *i == at),
+            group: None,
+            reason: None,
+            note: None,
+        };
+        let column = |(at, core): (usize, &Core)| MatrixColumn {
+            name: format!("PU {}", core.pu),
+            device: format!("node {}", core.node),
+            ranks: ranks(&|(_, j)| *j == at),
+            declared_nodes: Known::value(IdSet::from_iter([core.node]), "the node of the PU"),
+        };
+        Matrix {
+            title: "core to core".to_owned(),
+            compares: Compares::Cores,
+            rows: self.cores.iter().enumerate().map(row).collect(),
+            columns: self.cores.iter().enumerate().map(column).collect(),
+        }
+    }
+}
+
+/// The PUs that were named, each once.
+fn named(topology: &Topology, all: &[Core], asked: &IdList) -> Result<Vec<Core>, Fault> {
+    let mut cores: Vec<Core> = Vec::new();
+    for pu in &asked.0 {
+        let refused = |why: &str| {
+            let allowed = &topology.allowed.pus;
+            Fault::usage(format!("--cpus names PU {pu}, {why}; this process may use PUs {allowed}, each once"))
+        };
+        if !topology.allowed.pus.contains(*pu) {
+            return Err(refused("which this process may not use"));
+        }
+        if cores.iter().any(|core| core.pu == *pu) {
+            return Err(refused("twice: a handover needs two different PUs"));
+        }
+        let siblings = topology.core_of(*pu).map(|core| core.pus.clone()).unwrap_or_default();
+        let own = all.iter().find(|core| core.pu == *pu || siblings.contains(core.pu));
+        let own = own.ok_or_else(|| refused("whose node has no memory for it"))?;
+        cores.push(Core { pu: *pu, node: own.node });
+    }
+    Ok(cores)
+}
+
+/// So many of them at most, evenly spread.
+fn spread(all: &[Core], most: usize) -> Vec<Core> {
+    let wanted = all.len().min(most);
+    (0..wanted).map(|at| all[at * all.len() / wanted]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_cores_some_are_taken_from_all_over_the_machine() {
+        let all: Vec<Core> = (0..100).map(|pu| Core { pu, node: 0 }).collect();
+        let pus = |most| spread(&all, most).iter().map(|core| core.pu).collect::<Vec<_>>();
+        assert_eq!(pus(5), [0, 20, 40, 60, 80]);
+        assert_eq!(pus(usize::MAX).len(), 100);
+        assert!(spread(&[], 5).is_empty());
+    }
+}

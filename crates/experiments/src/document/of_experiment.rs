@@ -1,0 +1,287 @@
+//! From what a suite's run has to the document: the same schema as pingpong's, filled from the engine's state by where each figure stands.
+
+use std::collections::BTreeMap;
+
+use engine::{Order, RunState, TimeSpent};
+use placement::{Target, TargetId};
+use report::Known;
+use report::case::{self, Case, CaseStatus};
+use report::contention::Aggregate;
+use report::device::Device;
+use report::document::{Document, Level, Message, Platform, SCHEMA, schema_version};
+use report::environment::Environment;
+use report::outlier_node::not_judged;
+use report::rank::Rank;
+use report::result::RankResult;
+use report::settings::{Membind, OrderAsked, Settings, TimingAsked};
+use stats::IdSet;
+use topo::Topology;
+use topo::model::Rung;
+
+use crate::backends::Found;
+use crate::document::part::Part;
+use crate::document::{Origin, cases, devices, nodes, settings, time_spent, verdict};
+use crate::exit::Exit;
+use crate::experiment::{DocumentCase, Experiment, Shot};
+use crate::options::Measuring;
+
+/// What is known before the run.
+pub struct Facts<'a> {
+    /// The arguments as typed.
+    pub args: &'a Measuring,
+    /// What is measured.
+    pub experiment: &'a Experiment,
+    /// How long reading the clock takes, and its steps.
+    pub timer: stats::flag::TimerFacts,
+    /// What is known of each place, by number.
+    pub parts: &'a [Part],
+    /// The platform.
+    pub platform: &'a Platform,
+    /// The machine and its state.
+    pub environment: &'a Environment,
+    /// What made the document, and when it began.
+    pub origin: &'a Origin,
+}
+
+/// The document for the state a run is in. `exit` is `None` while it goes on.
+pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
+    let Experiment { command, matrices, engine, asked, .. } = facts.experiment;
+    let elapsed = facts.origin.began.elapsed();
+    let (status, status_reason) = verdict::status(state, exit);
+    let ranks: Vec<Rank> = facts.parts.iter().map(|part| rank(facts, part, state)).collect();
+    let devices = devices(facts, state);
+    let cases = all_cases(facts, state, &devices);
+    let mut document = Document {
+        schema: SCHEMA.to_owned(),
+        schema_version: schema_version(),
+        tool: facts.origin.tool.clone(),
+        command: (*command).to_owned(),
+        argv: facts.origin.argv.clone(),
+        started_at: facts.origin.began.started_at(),
+        elapsed_s: elapsed.as_secs_f64(),
+        status,
+        status_reason,
+        exit_code: exit.map(Exit::code),
+        verdict: Vec::new(),
+        platform: facts.platform.clone(),
+        settings: Settings {
+            cpus_asked: None,
+            gpus_asked: facts.args.gpus.as_ref().map(ToString::to_string),
+            backend_asked: facts.args.backend.name().to_owned(),
+            sizes_bytes: asked.sizes.clone(),
+            floats: None,
+            directions: asked.directions.clone(),
+            memory: asked.memory.clone(),
+            membind: Membind::Local,
+            huge_pages: asked.huge_pages,
+            timing: asked.timing.unwrap_or(TimingAsked::Auto),
+            engine: asked.engine,
+            order: order_asked(&facts.experiment.cases),
+            repetition: settings::repetition(engine.amount, engine.max_time),
+            seed: engine.seed,
+            verify: engine.verify,
+        },
+        launch: None,
+        nodes: nodes::nodes(facts.parts),
+        environment: facts.environment.clone(),
+        ranks,
+        missing: Vec::new(),
+        penalties: Vec::new(),
+        devices,
+        cases,
+        rows: Vec::new(),
+        matrices: matrices.clone(),
+        groups: Vec::new(),
+        loaded_latency: Vec::new(),
+        fits: Vec::new(),
+        slower_twins: Vec::new(),
+        messages: messages(facts),
+    };
+    document.rows = report::rows::rows(&document);
+    if exit.is_some() {
+        document.penalties = analysis::matrix_figures::penalties(&document);
+        document.fits = analysis::sweep_fits::sweep_fits(&document);
+        document.verdict = analysis::matrix_figures::verdict(&document);
+        document.verdict.extend(analysis::sweep_fits::verdict(&document));
+        document.loaded_latency = analysis::latency_curves::loaded_latencies(&document);
+        document.verdict.extend(analysis::latency_curves::verdict(&document));
+        document.groups = analysis::groups::groups(&document);
+        document.verdict.extend(analysis::groups::verdict(&document));
+        document.verdict.extend(analysis::held_back::said(&document));
+    }
+    document
+}
+
+fn order_asked(cases: &[DocumentCase]) -> OrderAsked {
+    let has = |order| cases.iter().any(|case| case.order == order);
+    match (has(Order::Simultaneous), has(Order::Alone)) {
+        (true, true) => OrderAsked::Both,
+        (true, false) => OrderAsked::Simultaneous,
+        _ => OrderAsked::Alone,
+    }
+}
+
+/// The engine's rank that measures a place.
+fn worker_of(facts: &Facts, place: usize) -> Option<usize> {
+    let at = |shot: &Shot| shot.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
+    facts.experiment.shots.iter().find_map(at)
+}
+
+/// Whether the engine's rank measures one place only.
+fn has_one_place(facts: &Facts, rank: usize) -> bool {
+    let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
+    let places: std::collections::BTreeSet<usize> = of_rank.map(|(_, place)| *place).collect();
+    places.len() == 1
+}
+
+/// The first of the places that the engine's rank measures: its time stands there, once for all of them.
+fn first_place(facts: &Facts, rank: usize) -> Option<usize> {
+    let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
+    of_rank.map(|(_, place)| *place).min()
+}
+
+fn rank(facts: &Facts, part: &Part, state: &RunState) -> Rank {
+    let place = part.rank.rank as usize;
+    let worker = worker_of(facts, place).and_then(|rank| state.ranks.get(rank));
+    let mut spent = TimeSpent::default();
+    let here = state.ranks.iter().enumerate().filter(|(rank, _)| first_place(facts, *rank) == Some(place));
+    here.for_each(|(_, worker)| spent.add(&worker.spent));
+    let thread_id = worker.and_then(|worker| worker.thread_id);
+    Rank { thread_id, time: time_spent(spent), ..part.rank.clone() }
+}
+
+/// The devices, each once, with the link and latch that the run has shown.
+fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
+    let mut seen = BTreeMap::new();
+    for part in facts.parts {
+        // A thread that copies to several devices says the link and latch of its first.
+        let worker = worker_of(facts, part.rank.rank as usize).filter(|rank| has_one_place(facts, *rank));
+        let own = worker.and_then(|rank| state.ranks.get(rank));
+        seen.entry(&part.device.id).or_insert_with(|| (part, own));
+    }
+    let mut order: Vec<&Part> = Vec::new();
+    facts.parts.iter().for_each(|part| {
+        if !order.iter().any(|other| other.device.id == part.device.id) {
+            order.push(part);
+        }
+    });
+    let device = |part: &&Part| {
+        let own = seen.get(&part.device.id).and_then(|(_, own)| *own);
+        let known = devices::with_latch_of_another(devices::with_run(&part.device, own), &state.ranks);
+        devices::with_conditions(known, state.ranks.iter(), 1)
+    };
+    order.iter().map(device).collect()
+}
+
+fn all_cases(facts: &Facts, state: &RunState, devices: &[Device]) -> Vec<Case> {
+    facts.experiment.cases.iter().enumerate().map(|(at, asked)| one_case(facts, at, asked, state, devices)).collect()
+}
+
+fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, devices: &[Device]) -> Case {
+    let order = match asked.order {
+        Order::Simultaneous => case::Order::Simultaneous,
+        Order::Alone => case::Order::Alone,
+    };
+    let mut ranks: Vec<RankResult> = Vec::new();
+    let mut timing = None;
+    let mut reason = None;
+    let (mut overlap, mut skew): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    let shots: Vec<&Shot> = facts.experiment.shots.iter().filter(|shot| shot.case == at).collect();
+    for shot in &shots {
+        let results = &state.results[shot.at];
+        reason = reason.or_else(|| cases::not_simultaneous(results, &state.nodes));
+        for (rank, place) in &shot.places {
+            let (result, part) = (&results[*rank], &facts.parts[*place]);
+            let device = devices.iter().find(|device| device.id == part.device.id);
+            // What goes between GPUs may take another way than the PCIe link that bounds the others.
+            let device = device.filter(|_| asked.memory != report::settings::MemoryKind::Device);
+            ranks.push(cases::rank_result(
+                facts.experiment.engine.verify,
+                *place as u32,
+                asked.direction,
+                result,
+                device,
+            ));
+            timing = timing.or_else(|| result.samples.first().map(|sample| sample.timing));
+            overlap.extend(result.samples.iter().filter_map(|sample| sample.overlap));
+            skew.extend(result.samples.iter().filter_map(|sample| sample.start_skew_ns));
+        }
+    }
+    ranks.sort_by_key(|result| result.rank);
+    let rates: Vec<(u32, f64)> =
+        ranks.iter().filter_map(|rank| Some((rank.rank, rank.summary()?.median_bytes_per_s))).collect();
+    let mut status = CaseStatus::of_ranks(&ranks);
+    let reason = reason.filter(|_| status == CaseStatus::Measured);
+    if reason.is_some() {
+        status = CaseStatus::Invalid;
+    }
+    // Ranks of several shots were not at once with each other: of them there is no sum.
+    let together = order == case::Order::Simultaneous && status == CaseStatus::Measured && shots.len() == 1;
+    let together = together && ranks.len() > 1;
+    let mut id = Case::id_for(order, asked.memory, asked.direction, asked.bytes);
+    if let Some(group) = &asked.group {
+        id = format!("{id}/{group}");
+    }
+    Case {
+        id,
+        order,
+        direction: asked.direction,
+        bytes: asked.bytes,
+        memory: asked.memory,
+        group: asked.group.clone(),
+        range_bytes: asked.range_bytes,
+        timing: match timing {
+            Some(engine::Timing::Device) => case::Timing::Device,
+            _ => case::Timing::Host,
+        },
+        status,
+        reason,
+        overlap: stats::interval::median(&overlap),
+        start_skew_ns: stats::interval::median(&skew),
+        aggregate: if together { Aggregate::of_rates(&rates) } else { None },
+        nodes: Vec::new(),
+        outlier_nodes: not_judged(),
+        ranks,
+    }
+}
+
+fn messages(facts: &Facts) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    for note in facts.parts.iter().flat_map(|part| &part.notes) {
+        if !messages.iter().any(|message| message.text == *note) {
+            messages.push(Message { level: Level::Warning, text: note.clone() });
+        }
+    }
+    messages
+}
+
+/// What a column is called.
+pub fn name_of(target: &Target) -> String {
+    match target.id {
+        TargetId::Gpu(_) => format!("GPU {}", target.index),
+        TargetId::Node(node) => format!("node {node}"),
+    }
+}
+
+/// The NUMA nodes of host memory that the platform says are local to a target.
+pub fn declared_nodes(topology: &Topology, found: &Found, target: TargetId) -> Known<IdSet> {
+    let pci = match target {
+        TargetId::Node(node) => return Known::value(IdSet::from_iter([node]), "the node itself"),
+        TargetId::Gpu(pci) => pci,
+    };
+    let driver = found.platform.devices().iter().find(|device| device.id == device::DeviceId::Pci(pci));
+    let driver = driver.and_then(|device| device.host_node);
+    match topology.gpu_at(pci) {
+        Some(gpu) if gpu.locality.rung != Rung::Unknown && !topology.host_nodes(gpu).is_empty() => {
+            Known::value(topology.host_nodes(gpu), gpu.locality.reason.clone())
+        }
+        Some(gpu) => match driver {
+            Some(node) => Known::value(IdSet::from_iter([node]), "the driver"),
+            None => Known::unknown("hwloc, the kernel's PCI files, the driver", gpu.locality.reason.clone()),
+        },
+        None => match driver {
+            Some(node) => Known::value(IdSet::from_iter([node]), "the driver"),
+            None => Known::unknown("hwloc", "the PCI bus as this process sees it does not show the device"),
+        },
+    }
+}

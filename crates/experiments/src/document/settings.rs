@@ -1,0 +1,87 @@
+//! What was asked for, with the defaults filled in.
+
+use std::time::Duration;
+
+use pingpong::{Amount, TimingChoice};
+use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
+
+use super::Facts;
+
+pub(super) fn settings(facts: &Facts) -> Settings {
+    let (args, config) = (facts.args, facts.config);
+    Settings {
+        cpus_asked: args.cpus.as_ref().map(ToString::to_string),
+        gpus_asked: args.measuring.gpus.as_ref().map(ToString::to_string),
+        backend_asked: args.measuring.backend.name().to_owned(),
+        sizes_bytes: config.sizes.iter().map(|size| *size as u64).collect(),
+        floats: args.floats,
+        directions: config.directions.iter().map(|d| direction(*d)).collect(),
+        memory: config.memory.iter().map(|m| memory(*m)).collect(),
+        membind: match args.membind {
+            placement::Membind::Local => Membind::Local,
+            placement::Membind::Node(node) => Membind::Node { node },
+        },
+        huge_pages: config.huge_pages,
+        timing: timing(config.timing),
+        engine: engine(config.by),
+        order: if facts.parts.len() == 1 { OrderAsked::Alone } else { args.order },
+        repetition: repetition(config.amount, config.max_time),
+        seed: config.seed,
+        verify: config.verify,
+    }
+}
+
+/// How often a case is repeated.
+pub(super) fn repetition(amount: Amount, max_time: Duration) -> Repetition {
+    match amount {
+        Amount::Fixed { reps, warmup } => Repetition::Fixed { reps, warmup },
+        Amount::Adaptive(rule) => Repetition::Adaptive {
+            target_half_width: rule.target_half_width,
+            min_blocks: rule.min_blocks as u32,
+            max_blocks: rule.max_blocks as u32,
+            max_time_s: Some(max_time.as_secs_f64()),
+        },
+    }
+}
+
+pub(crate) fn engine(by: device::CopyBy) -> CopyEngine {
+    match by {
+        device::CopyBy::Engine => CopyEngine::Ce,
+        device::CopyBy::Kernel => CopyEngine::Sm,
+    }
+}
+
+pub(crate) fn timing(choice: TimingChoice) -> TimingAsked {
+    match choice {
+        TimingChoice::Auto => TimingAsked::Auto,
+        TimingChoice::Host => TimingAsked::Host,
+        TimingChoice::Device => TimingAsked::Device,
+    }
+}
+
+pub(crate) fn direction(direction: device::Direction) -> Direction {
+    match direction {
+        device::Direction::H2d => Direction::H2d,
+        device::Direction::D2h => Direction::D2h,
+        device::Direction::RoundTrip => Direction::RoundTrip,
+        device::Direction::Bidirectional => Direction::Bidirectional,
+    }
+}
+
+/// The direction that documents give an access by the CPU.
+pub(crate) fn direction_of(access: hostmem::Access) -> Direction {
+    match access {
+        hostmem::Access::Read => Direction::Read,
+        hostmem::Access::Write => Direction::Write,
+        hostmem::Access::Copy => Direction::Copy,
+        hostmem::Access::Load => Direction::Load,
+    }
+}
+
+pub(crate) fn memory(kind: device::MemoryKind) -> MemoryKind {
+    match kind {
+        device::MemoryKind::Pinned => MemoryKind::Pinned,
+        device::MemoryKind::PinnedDriver => MemoryKind::PinnedDriver,
+        device::MemoryKind::Pageable => MemoryKind::Pageable,
+    }
+}

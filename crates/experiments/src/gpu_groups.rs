@@ -1,0 +1,292 @@
+//! What GPUs lose together, as experiments: each alone, each two, all, all but one; and, once groups are found, each group at once.
+//!
+//! Two questions, because one alone misses what the other sees. Two GPUs find a limit that two can fill, such as a switch. A limit that takes more to fill shows
+//! when all are at it and one leaves: those that shared it with that one get more. The first takes n (n - 1) / 2 cases and is left out on
+//! nodes of many GPUs; the second takes n.
+//!
+//! Host to device only: what is shared on the way is the same both ways, and twice the time would buy few answers more.
+
+use std::sync::Arc;
+
+use device::PlatformKind;
+use engine::{Helpers, Order, Worker};
+use pingpong::{Cells, CopySuite, RunConfig};
+use placement::{Membind, Plan, RankPlan, Request, Target};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::settings::{CopyEngine, Direction};
+use stats::IdSet;
+use topo::Topology;
+
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
+use crate::backends::Found;
+use crate::config;
+use crate::document::of_experiment::{declared_nodes, name_of};
+use crate::fault::Fault;
+use crate::options::Measuring;
+
+/// On nodes of more GPUs pairs are left out: 28 cases are measured in seconds, 120 are not.
+const MOST_IN_PAIRS: usize = 8;
+/// With fewer, all but one is a pair or a GPU alone.
+const LEAST_BUT_ONE: usize = 4;
+
+/// The GPUs.
+pub struct GpuGroups {
+    /// The run.
+    pub config: RunConfig,
+    plan: Plan,
+}
+
+/// GPUs at once: which, what the case is called, and at which place of the document each one's figure stands.
+struct AtOnce {
+    gpus: Vec<usize>,
+    name: String,
+    places: Vec<usize>,
+    order: Order,
+}
+
+impl GpuGroups {
+    /// These GPUs, with copies of this size.
+    ///
+    /// # Errors
+    /// They have no place here.
+    pub fn new(
+        args: &Measuring,
+        size: u64,
+        kind: PlatformKind,
+        topology: &Topology,
+        targets: Vec<Target>,
+        available: Vec<Target>,
+    ) -> Result<Self, Fault> {
+        let request = Request { cpus: None, targets: Some(targets), available, membind: Membind::Local };
+        let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
+        let mut config = config::measuring(args);
+        config.sizes = vec![usize::try_from(size).map_err(Fault::usage)?];
+        config.memory = config::memory_kinds(&[], kind);
+        config.directions = vec![device::Direction::H2d];
+        config.orders = vec![Order::Alone];
+        Ok(Self { config, plan })
+    }
+
+    /// The ranks, one a GPU.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn count(&self) -> usize {
+        self.plan.ranks.len()
+    }
+
+    fn name(&self, rank: usize) -> String {
+        name_of(&self.plan.ranks[rank].target)
+    }
+
+    /// The name of a set: `GPUs 0-3`.
+    fn set(&self, ranks: &[usize]) -> String {
+        let indices: IdSet = ranks.iter().map(|rank| self.plan.ranks[*rank].target.index).collect();
+        format!("{} {indices}", if ranks.len() == 1 { "GPU" } else { "GPUs" })
+    }
+
+    /// How many cases the first experiment has.
+    pub fn cases(&self) -> usize {
+        self.sets().len()
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        let n = self.count();
+        let pairs = match n * (n - 1) / 2 {
+            1 => ", 1 pair".to_owned(),
+            pairs if n <= MOST_IN_PAIRS => format!(", {pairs} pairs"),
+            _ => String::new(),
+        };
+        let but_one = if n >= LEAST_BUT_ONE { format!(", all {n}, all but one {n} times") } else { String::new() };
+        let size = stats::units::size(self.config.largest() as u64);
+        format!("{n} GPUs, H2D, {size}: each alone{pairs}{but_one}; then each group that is found")
+    }
+
+    /// Place of a GPU beside another; beside itself, alone.
+    fn beside(&self, gpu: usize, other: usize) -> usize {
+        gpu * self.count() + other
+    }
+
+    /// Place of a GPU with all others but one; without itself, with all others.
+    fn but_one(&self, gpu: usize, other: usize) -> usize {
+        self.count() * self.count() + self.beside(gpu, other)
+    }
+
+    /// Who is at once.
+    fn sets(&self) -> Vec<AtOnce> {
+        let all: Vec<usize> = (0..self.count()).collect();
+        let alone = all.iter().map(|gpu| self.beside(*gpu, *gpu)).collect();
+        let mut sets = vec![AtOnce { gpus: all.clone(), name: "alone".to_owned(), places: alone, order: Order::Alone }];
+        let mut add = |gpus: Vec<usize>, name: String, places: Vec<usize>| {
+            sets.push(AtOnce { gpus, name, places, order: Order::Simultaneous });
+        };
+        if all.len() <= MOST_IN_PAIRS {
+            for (i, j) in all.iter().flat_map(|i| (0..*i).map(move |j| (j, *i))) {
+                add(vec![i, j], self.set(&[i, j]), vec![self.beside(i, j), self.beside(j, i)]);
+            }
+        }
+        if all.len() >= LEAST_BUT_ONE {
+            add(all.clone(), "all GPUs".to_owned(), all.iter().map(|gpu| self.but_one(*gpu, *gpu)).collect());
+            for left in &all {
+                let others: Vec<usize> = all.iter().copied().filter(|gpu| gpu != left).collect();
+                let places = others.iter().map(|gpu| self.but_one(*gpu, *left)).collect();
+                add(others, format!("all but {}", self.name(*left)), places);
+            }
+        }
+        sets
+    }
+
+    /// Who is beside whom, and who loses what when one leaves.
+    pub fn experiment(&self, topology: &Topology, found: &Found) -> Experiment {
+        let n = self.count();
+        let mut matrices = vec![self.square(
+            topology,
+            found,
+            Compares::Beside,
+            "each GPU beside one other; with itself: alone",
+            |i, j| self.beside(i, j),
+            |gpu| gpu,
+        )];
+        let mut places = n * n;
+        if n >= LEAST_BUT_ONE {
+            places *= 2;
+            let title = "each GPU while all others but one copy; but itself: all";
+            matrices.push(self.square(
+                topology,
+                found,
+                Compares::ButOne,
+                title,
+                |i, j| self.but_one(i, j),
+                |gpu| gpu.replace("GPU", "but"),
+            ));
+        }
+        let places = (0..places).map(|number| self.place(number, number % (n * n) / n)).collect();
+        self.measures(self.sets(), places, matrices, topology, found)
+    }
+
+    /// Each of these groups (GPUs by index) at once, its figures at places counted from 0.
+    pub fn together(&self, groups: &[IdSet], topology: &Topology, found: &Found) -> Experiment {
+        let of = |group: &IdSet| -> Vec<usize> {
+            (0..self.count()).filter(|rank| group.contains(self.plan.ranks[*rank].target.index)).collect()
+        };
+        let at_once = |group: &IdSet| {
+            let gpus = of(group);
+            AtOnce { name: self.set(&gpus), places: gpus.clone(), gpus, order: Order::Simultaneous }
+        };
+        let sets: Vec<AtOnce> = groups.iter().map(at_once).filter(|set| set.gpus.len() > 1).collect();
+        let row = |set: &AtOnce| MatrixRow {
+            pus: set.gpus.iter().map(|rank| self.plan.ranks[*rank].pu).collect(),
+            ranks: set.gpus.iter().map(|rank| *rank as u32).collect(),
+            name: set.name.clone(),
+            memory_node: None,
+            group: Some(set.name.clone()),
+            reason: None,
+            note: None,
+        };
+        let column = |rank: usize| self.column(topology, found, rank, self.name(rank), IdSet::from_iter([rank as u32]));
+        let matrix = Matrix {
+            title: "each group at once".to_owned(),
+            compares: Compares::Together,
+            rows: sets.iter().map(row).collect(),
+            columns: (0..self.count()).map(column).collect(),
+        };
+        let places = (0..self.count()).map(|rank| self.place(rank, rank)).collect();
+        self.measures(sets, places, vec![matrix], topology, found)
+    }
+
+    fn place(&self, number: usize, rank: usize) -> RankPlan {
+        RankPlan { rank: number, ..self.plan.ranks[rank].clone() }
+    }
+
+    fn measures(
+        &self,
+        sets: Vec<AtOnce>,
+        places: Vec<RankPlan>,
+        matrices: Vec<Matrix>,
+        topology: &Topology,
+        found: &Found,
+    ) -> Experiment {
+        let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
+        let (mut list, mut cases, mut shots) = (Vec::new(), Vec::new(), Vec::new());
+        for copy in pingpong::Case::all(&self.config) {
+            for set in &sets {
+                let case = DocumentCase {
+                    order: set.order,
+                    memory: crate::document::settings::memory(copy.memory),
+                    direction: Direction::H2d,
+                    bytes: copy.bytes as u64,
+                    range_bytes: None,
+                    group: Some(set.name.clone()),
+                };
+                let case = numbered(&mut cases, case);
+                let places = set.gpus.iter().copied().zip(set.places.iter().copied()).collect();
+                shots.push(Shot { at: list.len(), case, places });
+                list.push((pingpong::Case { order: set.order, ..copy }, Cells::Members(set.gpus.clone())));
+            }
+        }
+        let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);
+        Experiment {
+            opened: Vec::new(),
+            command: "topo",
+            suite: Arc::new(suite),
+            workers: self.plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            engine: self.config.engine(),
+            places: Plan { ranks: places, notes: self.plan.notes.clone() },
+            cases,
+            shots,
+            matrices,
+            asked: Asked {
+                sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),
+                directions: vec![Direction::H2d],
+                memory: self.config.memory.iter().map(|kind| crate::document::settings::memory(*kind)).collect(),
+                huge_pages: self.config.huge_pages,
+                engine: CopyEngine::Ce,
+                timing: None,
+            },
+        }
+    }
+
+    /// GPUs against GPUs, whose figures stand at `place`.
+    fn square(
+        &self,
+        topology: &Topology,
+        found: &Found,
+        compares: Compares,
+        title: &str,
+        place: impl Fn(usize, usize) -> usize,
+        called: impl Fn(String) -> String,
+    ) -> Matrix {
+        let all = || 0..self.count();
+        let row = |gpu: usize| MatrixRow {
+            name: self.name(gpu),
+            pus: IdSet::from_iter([self.plan.ranks[gpu].pu]),
+            memory_node: Some(self.plan.ranks[gpu].memory_node),
+            ranks: all().map(|other| place(gpu, other) as u32).collect(),
+            group: None,
+            reason: None,
+            note: None,
+        };
+        let column = |other: usize| {
+            let ranks = all().map(|gpu| place(gpu, other) as u32).collect();
+            self.column(topology, found, other, called(self.name(other)), ranks)
+        };
+        Matrix {
+            title: title.to_owned(),
+            compares,
+            rows: all().map(row).collect(),
+            columns: all().map(column).collect(),
+        }
+    }
+
+    fn column(&self, topology: &Topology, found: &Found, gpu: usize, name: String, ranks: IdSet) -> MatrixColumn {
+        let target = &self.plan.ranks[gpu].target;
+        MatrixColumn {
+            name,
+            device: target.id.to_string(),
+            ranks,
+            declared_nodes: declared_nodes(topology, found, target.id),
+        }
+    }
+}

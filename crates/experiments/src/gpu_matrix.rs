@@ -1,0 +1,347 @@
+//! Rows against GPUs: copies from each row's memory to each GPU and back, one after the other or all GPUs of a row at once; and how long a load
+//! of the row's memory takes each GPU.
+//!
+//! A rank of the engine is a row: one thread on one PU, whose memory is placed and pinned once and goes from GPU to GPU. With all GPUs at once
+//! a rank is a row and a GPU. Copies by a kernel beside those by copy engines use the same threads and memory, and have places, cases and a matrix of
+//! their own. Loads are those of another rank on the row's PU (`engine::Joined`), which has a range of its own. Left out: pageable memory both ways at once, which drivers stage one direction at a time; it is no case.
+
+use std::sync::Arc;
+
+use device::{CopyBy, Direction, MemoryKind, PlatformKind};
+use engine::{Helpers, Joined, Order, Suite, Worker};
+use pingpong::{Cell, Cells, CopySuite, LOAD_LINE_BYTES, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget};
+use placement::{Plan, RankPlan, Row, RowPlace, Target};
+use report::matrix::{BY_KERNEL, Compares, Matrix, MatrixColumn, MatrixRow};
+use stats::IdSet;
+use topo::Topology;
+
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use super::gpu_loads;
+use crate::backends::Found;
+use crate::config;
+use crate::document::of_experiment::declared_nodes;
+use crate::document::settings;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::options::Matrix as Args;
+
+/// What is copied where.
+pub struct GpuMatrix {
+    config: RunConfig,
+    rows: Vec<Row>,
+    targets: Vec<Target>,
+    concurrent: bool,
+    /// What moves the bytes, each once.
+    engines: Vec<CopyBy>,
+    /// The engine's ranks: a row each, or a row and a GPU each.
+    ranks: Vec<RankPlan>,
+    /// A row and a GPU each, all of them for each engine.
+    places: Vec<RankPlan>,
+    /// The copies, in the order of the engine's cases, with the row and the columns of each.
+    copies: Vec<(pingpong::Case, Cells, Shot)>,
+    cases: Vec<DocumentCase>,
+    /// The range that is loaded from, bytes, where the latency of loads is asked for.
+    load_range: Option<usize>,
+}
+
+impl GpuMatrix {
+    /// The copies that `args` ask for between these rows and targets.
+    ///
+    /// # Errors
+    /// Nothing can be measured: no row with memory, sizes that this machine cannot address, or too little memory.
+    pub fn new(
+        args: &Args,
+        topology: &Topology,
+        kind: PlatformKind,
+        rows: Vec<Row>,
+        targets: Vec<Target>,
+    ) -> Result<Self, Fault> {
+        let size = usize::try_from(args.size).map_err(Fault::usage)?;
+        let mut config = config::measuring(&args.measuring);
+        let mut engines: Vec<CopyBy> = args.engines.clone();
+        engines.sort_by_key(|by| *by == CopyBy::Kernel);
+        engines.dedup();
+        config.by = engines.first().copied().unwrap_or_default();
+        config.sizes = vec![size];
+        config.memory = config::memory_kinds(&args.memory, kind);
+        config.directions = config::unique(&args.directions);
+        let order = if args.concurrent && targets.len() > 1 { Order::Simultaneous } else { Order::Alone };
+        config.orders = vec![order];
+        config.timing = TimingChoice::Auto;
+
+        let mut matrix = Self {
+            config,
+            rows,
+            targets,
+            concurrent: order == Order::Simultaneous,
+            engines,
+            ranks: Vec::new(),
+            places: Vec::new(),
+            copies: Vec::new(),
+            cases: Vec::new(),
+            load_range: args.latency.then(|| gpu_loads::range(args.range)).transpose()?,
+        };
+        matrix.find_places(topology);
+        if matrix.places.is_empty() {
+            let why = "no row can be measured: this process may use no memory, or there is no device";
+            return Err(Fault::new(Exit::NoResult, why));
+        }
+        matrix.list();
+        let figures = matrix.copies.len() + matrix.loads().len();
+        matrix.config.max_time = config::time_for(&args.measuring, figures);
+        Ok(matrix)
+    }
+
+    /// The loads, each with its place: one by each GPU of each row.
+    fn loads(&self) -> Vec<(LoadCase, usize)> {
+        let Some(bytes) = self.load_range else { return Vec::new() };
+        let columns = self.targets.len();
+        let load = |(at, place): (usize, &RankPlan)| {
+            (LoadCase { rank: at / columns, target: place.target.id, node: place.memory_node, bytes }, at)
+        };
+        self.places.iter().take(self.places_an_engine()).enumerate().map(load).collect()
+    }
+
+    fn places_an_engine(&self) -> usize {
+        self.places.len() / self.engines.len().max(1)
+    }
+
+    /// The cases' group of an engine that is measured beside another one.
+    fn engine_group(&self, by: CopyBy) -> Option<&'static str> {
+        (self.engines.len() > 1 && by == CopyBy::Kernel).then_some(BY_KERNEL)
+    }
+
+    fn row_places(&self) -> impl Iterator<Item = (&Row, &RowPlace)> {
+        self.rows.iter().filter_map(|row| Some((row, row.place.as_ref().ok()?)))
+    }
+
+    fn find_places(&mut self, topology: &Topology) {
+        let (mut ranks, mut places) = (Vec::new(), Vec::new());
+        for (_, row_place) in self.row_places() {
+            for (column, target) in self.targets.iter().enumerate() {
+                // At once each GPU has a core of its own as long as there are some.
+                let pu = if self.concurrent { row_place.pus[column % row_place.pus.len()] } else { row_place.pu() };
+                places.push(place(topology, places.len(), pu, row_place.node, target.clone()));
+                if self.concurrent || column == 0 {
+                    ranks.push(place(topology, ranks.len(), pu, row_place.node, target.clone()));
+                }
+            }
+        }
+        let of_one = places.clone();
+        for _ in self.engines.iter().skip(1) {
+            places.extend(of_one.iter().map(|place| RankPlan { rank: place.rank + of_one.len(), ..place.clone() }));
+        }
+        (self.ranks, self.places) = (ranks, places);
+    }
+
+    fn list(&mut self) {
+        for (at, by) in self.engines.clone().into_iter().enumerate() {
+            self.list_of(by, at * self.places_an_engine());
+        }
+    }
+
+    /// The copies of one engine, whose places begin with the given one.
+    fn list_of(&mut self, by: CopyBy, first_place: usize) {
+        let columns = self.targets.len();
+        let names: Vec<String> = self.row_places().map(|(row, _)| row.name.clone()).collect();
+        let engine = self.engine_group(by);
+        for copy in pingpong::Case::all(&self.config) {
+            if copy.memory == MemoryKind::Pageable && copy.direction == Direction::Bidirectional {
+                continue;
+            }
+            let copy = pingpong::Case { by, ..copy };
+            let case = |group| DocumentCase {
+                order: copy.order,
+                memory: settings::memory(copy.memory),
+                direction: settings::direction(copy.direction),
+                bytes: copy.bytes as u64,
+                range_bytes: None,
+                group,
+            };
+            for (row, name) in names.iter().enumerate() {
+                let first = row * columns;
+                if self.concurrent {
+                    let case = numbered(&mut self.cases, case(Some(group_of_row(name, engine))));
+                    let members: Vec<usize> = (first..first + columns).collect();
+                    let places = members.iter().map(|rank| (*rank, first_place + *rank)).collect();
+                    let shot = Shot { at: self.copies.len(), case, places };
+                    self.copies.push((copy, Cells::Members(members), shot));
+                    continue;
+                }
+                let case = numbered(&mut self.cases, case(engine.map(str::to_owned)));
+                for place in first_place + first..first_place + first + columns {
+                    let cell = Cell::of(&self.places[place]);
+                    let shot = Shot { at: self.copies.len(), case, places: vec![(row, place)] };
+                    self.copies.push((copy, Cells::One { rank: row, cell }, shot));
+                }
+            }
+        }
+    }
+
+    /// Whether the memory is there, on nodes and on devices whose sizes are given.
+    ///
+    /// # Errors
+    /// Which place has too little.
+    pub fn budget(
+        &self,
+        topology: &Topology,
+        device_bytes: impl Fn(placement::TargetId) -> Option<u64>,
+    ) -> Result<(), Fault> {
+        let host = |node| topology.memory_bytes(node);
+        self.loads_fit(host)?;
+        let fits = |ranks: Vec<RankPlan>| {
+            check_budget(&self.config, &Plan { ranks, notes: Vec::new() }, host, &device_bytes).map_err(Fault::usage)
+        };
+        if self.concurrent {
+            return fits(self.places[..self.places_an_engine()].to_vec());
+        }
+        // A row's copier stays on its last GPU until the row's next copy: all can be on one.
+        self.targets.iter().try_for_each(|target| {
+            fits(self.ranks.iter().map(|rank| RankPlan { target: target.clone(), ..rank.clone() }).collect())
+        })
+    }
+
+    /// Whether the ranges that are loaded from are there beside those of the copies.
+    fn loads_fit(&self, host_bytes: impl Fn(u32) -> Option<u64>) -> Result<(), Fault> {
+        let Some(range) = self.load_range.map(|range| range as u64) else { return Ok(()) };
+        let ranges = u64::from(self.config.needs_source()) + u64::from(self.config.needs_destination());
+        let of_row = range.saturating_add((self.config.largest() as u64).saturating_mul(ranges));
+        for rank in &self.ranks {
+            let node = rank.memory_node;
+            let rows = self.ranks.iter().filter(|other| other.memory_node == node).count() as u64;
+            let needs = of_row.saturating_mul(rows);
+            if let Some(has) = host_bytes(node).filter(|has| needs > *has) {
+                let size = stats::units::rounded_size;
+                return Err(Fault::usage(format!(
+                    "NUMA node {node} has {}, and the ranges that are copied and loaded from need {} there; ask for a smaller --size or --range",
+                    size(has),
+                    size(needs)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// How long measuring goes on at most.
+    pub fn max_time(&self) -> std::time::Duration {
+        self.config.max_time
+    }
+
+    /// The figures to be taken, in words: kinds, directions and how many.
+    pub fn said(&self) -> String {
+        let memory: Vec<&str> = self.config.memory.iter().map(|kind| kind.name()).collect();
+        let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
+        let size = stats::units::size(self.config.largest() as u64);
+        let how = if self.concurrent { "all of a row at once" } else { "one after the other" };
+        let (memory, ways) = (memory.join(", "), ways.join(", "));
+        let range = self.load_range.map(|range| stats::units::size(range as u64));
+        let loads = range.map_or_else(String::new, |range| format!("; load latency over {range}"));
+        let figures = self.places.len() * self.cases_of_a_place() + self.loads().len();
+        let by = match self.engines[..] {
+            [CopyBy::Kernel] => ", by a kernel",
+            [_, _] => ", by copy engines and by a kernel",
+            _ => "",
+        };
+        format!("{size}, {memory} memory, {ways}{by}{loads}; {figures} figures, {how}")
+    }
+
+    fn cases_of_a_place(&self) -> usize {
+        self.copies.iter().filter(|(_, _, shot)| shot.places.iter().any(|(_, place)| *place == 0)).count()
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+        let helpers = Helpers(topology.allowed.pus.clone());
+        let one_node = topology.machine_has_one_node();
+        let loads = self.loads();
+        let matrices = self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
+        let Self { config, ranks, places, copies, mut cases, load_range, .. } = self;
+        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|(case, cells, _)| (*case, cells.clone())).collect();
+        let copying = CopySuite::of(&config, &ranks, &list, &found.platform, helpers.clone(), one_node);
+        let mut suite: Arc<dyn Suite> = Arc::new(copying);
+        let mut workers: Vec<Worker> = ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect();
+        let mut shots: Vec<Shot> = copies.into_iter().map(|(_, _, shot)| shot).collect();
+        let mut asked = Asked {
+            sizes: config.sizes.iter().map(|size| *size as u64).collect(),
+            directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
+            memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+            huge_pages: config.huge_pages,
+            engine: settings::engine(config.by),
+            timing: None,
+        };
+        if let Some(range) = load_range {
+            let list = loads.iter().map(|(load, _)| *load).collect();
+            let memory = (helpers, one_node, config.huge_pages);
+            let loading = LoadSuite::new(list, workers.clone(), &found.platform, memory, config.seed);
+            let joined = Joined::new(vec![(suite, workers.len()), (Arc::new(loading), workers.len())]);
+            let first = joined.first_rank(1);
+            let case = numbered(&mut cases, gpu_loads::document_case(range));
+            for (number, (load, place)) in loads.iter().enumerate() {
+                let Some(at) = joined.number((1, number)) else { continue };
+                shots.push(Shot { at, case, places: vec![(first + load.rank, *place)] });
+            }
+            workers.extend(ranks.iter().map(|plan| Worker { rank: first + plan.rank, pu: plan.pu }));
+            asked.sizes.push(LOAD_LINE_BYTES as u64);
+            asked.sizes.sort_unstable();
+            asked.sizes.dedup();
+            asked.directions.push(report::settings::Direction::Load);
+            suite = Arc::new(joined);
+        }
+        Experiment {
+            opened: Vec::new(),
+            command: "matrix",
+            suite,
+            workers,
+            engine: config.engine(),
+            places: Plan { ranks: places, notes: Vec::new() },
+            cases,
+            shots,
+            matrices,
+            asked,
+        }
+    }
+
+    /// The matrix of an engine, which is the so-many-th.
+    fn matrix(&self, by: CopyBy, at: usize, topology: &Topology, found: &Found) -> Matrix {
+        let columns = self.targets.len();
+        let mine = at * self.places_an_engine()..(at + 1) * self.places_an_engine();
+        let engine = self.engine_group(by);
+        let mut next = mine.start as u32;
+        let row = |row: &Row| {
+            let row_place = row.place.as_ref().ok();
+            let ranks: IdSet =
+                if row_place.is_some() { (next..next + columns as u32).collect() } else { IdSet::default() };
+            next += ranks.len() as u32;
+            MatrixRow {
+                name: row.name.clone(),
+                pus: self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect(),
+                memory_node: row_place.map(|row_place| row_place.node),
+                group: match self.concurrent {
+                    true => Some(group_of_row(&row.name, engine)),
+                    false => engine.map(str::to_owned),
+                },
+                reason: row.place.as_ref().err().cloned(),
+                note: row_place.and_then(|row_place| row_place.note.clone()),
+                ranks,
+            }
+        };
+        let rows = self.rows.iter().map(row).collect();
+        let column = |(at, target): (usize, &Target)| MatrixColumn {
+            name: crate::document::of_experiment::name_of(target),
+            device: target.id.to_string(),
+            ranks: mine.clone().filter(|place| place % columns == at).map(|place| place as u32).collect(),
+            declared_nodes: declared_nodes(topology, found, target.id),
+        };
+        Matrix {
+            title: format!("host memory and GPUs{}", if engine.is_some() { ", by a kernel" } else { "" }),
+            compares: Compares::Rows,
+            rows,
+            columns: self.targets.iter().enumerate().map(column).collect(),
+        }
+    }
+}
+
+/// The group of a row whose GPUs are at it at once.
+fn group_of_row(row: &str, engine: Option<&str>) -> String {
+    engine.map_or_else(|| row.to_owned(), |engine| format!("{row}/{engine}"))
+}

@@ -1,0 +1,262 @@
+//! Which GPUs and which cores belong together where nobody declares it, by what they lose together and by how long a flag takes.
+//!
+//! Two runs of the engine. The first measures GPUs in pairs and all but one, and cores in pairs, interleaved; where it finds groups of GPUs the second measures
+//! each group at once, so that the answer has that figure too. Both are one result document.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use analysis::groups::{groups, is_undecided, verdict};
+use device::PlatformKind;
+use placement::Target;
+use report::Document;
+use report::document::Status;
+use report::measured_groups::{GroupedBy, MeasuredGroups};
+use stats::IdSet;
+use stats::grouping::Finding;
+use topo::model::Rung;
+use topo::{Survey, Topology};
+
+use crate::appended::appended;
+use crate::backends::{self, Found, Untouched};
+use crate::budget::budget;
+use crate::core_pairs::CorePairs;
+use crate::document::of_experiment::name_of;
+use crate::driver::{Making, Measurement, Session, chosen, run, survey};
+use crate::exit::Exit;
+use crate::experiment::Experiment;
+use crate::fault::Fault;
+use crate::gpu_groups::GpuGroups;
+use crate::merged::merged;
+use crate::options::{Groups, Measuring};
+use crate::outline::Outline;
+
+/// The time where none is given.
+const WITHIN: Duration = Duration::from_secs(120);
+/// The part of it that is for measuring, and the part of that for the first run.
+const MEASURING: f64 = 0.8;
+const FIRST: f64 = 0.85;
+/// The size of a copy: large enough for the link's rate, small enough for many cases.
+const SIZE: u64 = 64 << 20;
+/// Of more cores so many take part, evenly spread: 276 pairs are measured in seconds.
+const MOST_CORES: usize = 24;
+/// What a block takes with all that belongs to it, of GPUs and of cores, and how many there are at least: for the estimate.
+const GPU_BLOCK: Duration = Duration::from_millis(60);
+const CORE_BLOCK: Duration = Duration::from_millis(12);
+const BLOCKS: u32 = 10;
+
+/// What takes part; a machine may have too few of either.
+struct Parts {
+    gpus: Option<GpuGroups>,
+    cores: Option<CorePairs>,
+    time: Duration,
+}
+
+impl Measurement for Groups {
+    fn measuring(&self) -> &Measuring {
+        &self.measuring
+    }
+
+    fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
+        let Untouched { kind, targets, source } = untouched;
+        let named = chosen(self.measuring.gpus.as_ref(), targets.clone())?;
+        let parts = Parts::new(self, &survey.topology, kind, targets)?;
+        let columns = named.iter().map(name_of).collect();
+        Ok(Outline { source, rows: Vec::new(), columns, figures: parts.said(), max_time: parts.time })
+    }
+
+    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+        self.parts(survey, found)?.first(&survey.topology, found)
+    }
+}
+
+impl Groups {
+    fn parts(&self, survey: &Survey, found: &Found) -> Result<Parts, Fault> {
+        let targets = backends::targets(&*found.platform);
+        Parts::new(self, &survey.topology, found.platform.facts().kind, targets)
+    }
+
+    /// Measures both runs, and says what belongs together.
+    ///
+    /// # Errors
+    /// What was asked for cannot be measured here.
+    pub fn measure(&self, session: Session) -> Result<(Document, Exit), Fault> {
+        let survey = survey()?;
+        let topology = &survey.topology;
+        let found = self.find(&survey)?;
+        let parts = self.parts(&survey, &found)?;
+        if let Some(gpus) = &parts.gpus {
+            budget(&gpus.config, gpus.plan(), topology, &found)?;
+        }
+        let longest = self.within.unwrap_or(WITHIN).as_secs_f64();
+        let about = parts.estimate().as_secs_f64().clamp(1.0, longest);
+        let what = parts.said().replace("\n          ", "; ");
+        (session.say)(&format!("Measuring {what}: about {about:.0} s, at most {longest:.0} s."));
+        let Session { origin, sink, signals, observer, say } = session;
+        let first = parts.first(topology, &found)?;
+        let of_first = Session { origin: origin.clone(), sink, signals, observer: &mut *observer, say };
+        let ended = run(&self.measuring, &first, &survey, &found, of_first);
+        let (mut document, mut exit) = (ended.document, ended.exit);
+        if exit == Exit::Ok
+            && let Some(second) = parts.second(&document, topology, &found)
+        {
+            let next = run(&self.measuring, &second, &survey, &found, Session { origin, sink, signals, observer, say });
+            let (status, reason) = (next.document.status, next.document.status_reason.clone());
+            exit = next.exit;
+            document = appended(document, next.document);
+            (document.status, document.status_reason) = (status, reason);
+        }
+        Ok(conclude(document, exit, topology))
+    }
+}
+
+/// Says what belongs together, and ends with what is to be said of it.
+fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Document, Exit) {
+    document.rows = report::rows::rows(&document);
+    document.groups = groups(&document);
+    for found in &mut document.groups {
+        found.declared = match found.by {
+            GroupedBy::Handovers => declared_of_cores(topology, found),
+            _ => declared_of_gpus(&document.devices, topology, found),
+        };
+    }
+    document.verdict = verdict(&document);
+    let exit = if exit == Exit::Ok && is_undecided(&document) { Exit::Undecided } else { exit };
+    if exit == Exit::Undecided {
+        document.status = Status::Complete;
+    }
+    document.exit_code = Some(exit.code());
+    (document, exit)
+}
+
+impl Parts {
+    fn new(args: &Groups, topology: &Topology, kind: PlatformKind, available: Vec<Target>) -> Result<Self, Fault> {
+        let measuring = &args.measuring;
+        let time = args.within.unwrap_or(WITHIN).mul_f64(MEASURING * FIRST);
+        let targets = chosen(measuring.gpus.as_ref(), available.clone())?;
+        if !args.cores && (kind == PlatformKind::Host || targets.len() < 2) {
+            let there = if kind == PlatformKind::Host { "none" } else { "one" };
+            let text = format!("grouping GPUs takes two, and there is {there}: --measure=cores groups cores");
+            return Err(Fault::new(Exit::Absent, text));
+        }
+        let has_gpus = args.gpus && kind != PlatformKind::Host && targets.len() > 1;
+        let size = args.size.unwrap_or(SIZE);
+        let gpus = has_gpus.then(|| GpuGroups::new(measuring, size, kind, topology, targets, available)).transpose()?;
+        // Where GPUs take part a machine of one core has its answer all the same.
+        if !args.cores {
+            return Ok(Self { gpus, cores: None, time });
+        }
+        let cores = match CorePairs::new(measuring, topology, None, Some(MOST_CORES)) {
+            Err(why) if gpus.is_none() => return Err(why),
+            cores => cores.ok(),
+        };
+        Ok(Self { gpus, cores, time })
+    }
+
+    fn said(&self) -> String {
+        let gpus = self.gpus.as_ref().map(GpuGroups::said);
+        let cores = self.cores.as_ref().map(CorePairs::said);
+        [gpus, cores].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
+    }
+
+    fn estimate(&self) -> Duration {
+        let of = |cases: Option<usize>, block: Duration| block * cases.unwrap_or(0) as u32 * BLOCKS;
+        of(self.gpus.as_ref().map(GpuGroups::cases), GPU_BLOCK)
+            + of(self.cores.as_ref().map(CorePairs::pairs), CORE_BLOCK)
+    }
+
+    fn first(&self, topology: &Topology, found: &Found) -> Result<Experiment, Fault> {
+        let gpus = self.gpus.as_ref().map(|gpus| gpus.experiment(topology, found));
+        let cores = self.cores.as_ref().map(|cores| cores.experiment("topo", topology));
+        let parts = [gpus, cores].into_iter().flatten().collect();
+        let nothing = || Fault::new(Exit::NoResult, "there is nothing to measure");
+        let mut all = merged("topo", parts).ok_or_else(nothing)?;
+        all.engine.max_time = self.time;
+        Ok(all)
+    }
+
+    /// Each group of GPUs that was found, and those of no group, at once.
+    fn second(&self, document: &Document, topology: &Topology, found: &Found) -> Option<Experiment> {
+        let gpus = self.gpus.as_ref()?;
+        let groups = document.groups.iter().filter(|one| one.by != GroupedBy::Handovers);
+        let groups = groups.filter(|one| one.finding == Finding::Groups).min_by_key(|one| one.rest.len())?;
+        let sets: Vec<IdSet> = groups.groups.iter().chain([&groups.rest]).cloned().collect();
+        let mut experiment = gpus.together(&sets, topology, found);
+        experiment.engine.max_time = self.time.mul_f64((1.0 - FIRST) / FIRST);
+        Some(experiment)
+    }
+}
+
+/// What the topology has that is the same: caches, nodes or packages.
+fn declared_of_cores(topology: &Topology, found: &MeasuredGroups) -> Option<String> {
+    let l3s = topology.l3s.iter().map(|l3| l3.pus.clone()).collect::<Vec<_>>();
+    let nodes = topology.nodes.iter().map(|node| node.pus.clone()).collect::<Vec<_>>();
+    let packages = topology.packages.iter().map(|package| package.pus.clone()).collect::<Vec<_>>();
+    let kinds = [("its L3 caches", l3s), ("its NUMA nodes", nodes), ("its packages", packages)];
+    kinds.into_iter().find(|(_, sets)| is_same(found, sets)).map(|(what, _)| what.to_owned())
+}
+
+/// The same for GPUs: the NUMA nodes that they are declared to be near to.
+fn declared_of_gpus(devices: &[report::device::Device], topology: &Topology, found: &MeasuredGroups) -> Option<String> {
+    let mut sets: Vec<(IdSet, IdSet)> = Vec::new();
+    for device in devices {
+        let gpu = topology.gpu_at(device.pci_address?)?;
+        if gpu.locality.rung == Rung::Unknown {
+            return None;
+        }
+        let nodes = topology.host_nodes(gpu);
+        match sets.iter_mut().find(|(other, _)| *other == nodes) {
+            Some((_, gpus)) => {
+                gpus.0.insert(device.index);
+            }
+            None => sets.push((nodes, IdSet::from_iter([device.index]))),
+        }
+    }
+    let sets: Vec<IdSet> = sets.into_iter().map(|(_, gpus)| gpus).collect();
+    is_same(found, &sets).then(|| "the NUMA nodes that the GPUs are near to".to_owned())
+}
+
+/// Whether a declared partition is the measured one, of the items that were measured; those of no group are together or each alone.
+fn is_same(found: &MeasuredGroups, declared: &[IdSet]) -> bool {
+    if found.finding != Finding::Groups {
+        return false;
+    }
+    let all = found.groups.iter().fold(found.rest.clone(), |all, group| all.or(group));
+    let texts = |sets: &mut dyn Iterator<Item = IdSet>| -> BTreeSet<String> {
+        sets.filter(|set| !set.is_empty()).map(|set| set.to_string()).collect()
+    };
+    let declared = texts(&mut declared.iter().map(|set| set.and(&all)));
+    let groups = || found.groups.iter().cloned();
+    let rest = found.rest.iter().map(|item| IdSet::from_iter([item]));
+    declared == texts(&mut groups().chain([found.rest.clone()])) || declared == texts(&mut groups().chain(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ids: &[u32]) -> IdSet {
+        ids.iter().copied().collect()
+    }
+
+    #[test]
+    fn what_is_declared_is_the_same_where_its_sets_are_those_that_were_measured() {
+        let found = |groups: &[IdSet], rest: &[u32]| MeasuredGroups {
+            by: GroupedBy::Handovers,
+            finding: Finding::Groups,
+            groups: groups.to_vec(),
+            rest: set(rest),
+            margin: Some(2.0),
+            p_value: Some(0.01),
+            false_alarm_rate: 0.05,
+            declared: None,
+        };
+        let halves = found(&[set(&[0, 2]), set(&[4, 6])], &[]);
+        assert!(is_same(&halves, &[set(&[0, 1, 2, 3]), set(&[4, 5, 6, 7]), set(&[8])]), "some cores were measured");
+        assert!(!is_same(&halves, &[set(&[0, 2, 4, 6])]), "one cache for all is nothing like it");
+        let alone = found(&[set(&[0, 1])], &[2, 3]);
+        assert!(is_same(&alone, &[set(&[0, 1]), set(&[2, 3])]));
+        assert!(is_same(&alone, &[set(&[0, 1]), set(&[2]), set(&[3])]));
+        assert!(!is_same(&alone, &[set(&[0]), set(&[1]), set(&[2, 3])]));
+    }
+}

@@ -1,0 +1,144 @@
+//! Keeps the document on disk and the progress line true between passes, and shows the result at the end.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use pingpong::{Journal, RunState};
+use report::Document;
+use report::sink::{Kept, Sink};
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::observer::Observer;
+
+/// Writing takes at most one part in so many of the run's time: the document of a thousand ranks takes seconds to write.
+const SHARE: u32 = 10;
+/// Unless so much time has passed since the last writing: as much as a killed run loses, beside the pass in flight. docs/results.md says so too.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// The document for the state a run is in; without an exit while it goes on.
+pub type Build<'a> = &'a dyn Fn(&RunState, Option<Exit>) -> Document;
+
+/// What a run ended with.
+#[derive(Debug)]
+pub struct Ended {
+    /// The whole document.
+    pub document: Document,
+    /// The code to end with.
+    pub exit: Exit,
+    /// Where the document is kept, where it is.
+    pub saved_to: Option<PathBuf>,
+    /// The document is not where it was asked for.
+    pub fault: Option<Fault>,
+}
+
+/// Keeps the document.
+pub struct DocumentJournal<'a> {
+    build: Build<'a>,
+    sink: Option<&'a Sink>,
+    observer: &'a mut dyn Observer,
+    say: fn(&str),
+    trouble: Option<String>,
+    /// When the last writing ended, and how long it took.
+    written: Option<(Instant, Duration)>,
+}
+
+impl<'a> DocumentJournal<'a> {
+    /// For a run whose documents are built so.
+    pub fn new(build: Build<'a>, sink: Option<&'a Sink>, observer: &'a mut dyn Observer, say: fn(&str)) -> Self {
+        Self { build, sink, observer, say, trouble: None, written: None }
+    }
+
+    /// The run is over: writes the document for good. `fails`: what of it is a finding though the run is complete.
+    pub fn conclude(self, state: &RunState, exit: Exit, fails: impl FnOnce(&Document) -> bool) -> Ended {
+        self.observer.ended();
+        let mut document = (self.build)(state, Some(exit));
+        let exit = if exit == Exit::Ok && fails(&document) { Exit::Finding } else { exit };
+        document.exit_code = Some(exit.code());
+        let (saved_to, kept) =
+            self.sink.map_or((None, Ok(())), |sink| settled(sink, sink.keep_or_rescue(&document), exit));
+        Ended { document, exit, saved_to, fault: kept.err() }
+    }
+
+    fn write(&mut self, state: &RunState) {
+        let Some(sink) = self.sink else { return };
+        let began = Instant::now();
+        let document = (self.build)(state, None);
+        let written = sink.keep(&document).map_err(|error| error.to_string());
+        // Said once: the run goes on, and writing is tried again after a later pass.
+        if let (Err(why), None) = (written, &self.trouble) {
+            (self.say)(&format!("warning: the document could not be kept up to date: {why}"));
+            self.trouble = Some(why);
+        }
+        self.written = Some((Instant::now(), began.elapsed()));
+    }
+}
+
+impl Journal for DocumentJournal<'_> {
+    fn pass_ended(&mut self, state: &RunState) {
+        if self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)) {
+            self.write(state);
+        }
+        self.observer.progress(state);
+    }
+
+    fn signalled(&mut self, state: &RunState) {
+        // What sent the signal may send SIGKILL next: what is there so far is kept now.
+        self.write(state);
+    }
+}
+
+/// Whether it is time to write again, so long after a writing that took so long.
+pub fn is_due(since: Duration, took: Duration) -> bool {
+    since >= took.saturating_mul(SHARE).min(LONGEST)
+}
+
+/// Where a document is that was to be in this file; a fault where that is not where it was asked for, with the run's own exit unless that says that all
+/// is well.
+pub fn settled(sink: &Sink, kept: Kept, exit: Exit) -> (Option<PathBuf>, Result<(), Fault>) {
+    let exit = if exit == Exit::Ok { Exit::NoResult } else { exit };
+    let fault = |why, what: &str| Fault::new(exit, format!("{what}: {why}"));
+    match kept {
+        Kept::Here => (Some(sink.path().to_path_buf()), Ok(())),
+        Kept::Elsewhere { path, why } => {
+            let what = format!("the document is in {}, because its own file could not take it", path.display());
+            (Some(path), Err(fault(why, &what)))
+        }
+        Kept::Nowhere { why } => (None, Err(fault(why, "the document is lost, only the table is left"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::random::SplitMix64;
+
+    use super::*;
+
+    #[test]
+    fn a_killed_run_loses_five_seconds_and_the_pass_in_flight_at_most_however_slow_the_disk() {
+        let mut random = SplitMix64::new(1);
+        for took in [1, 30, 400, 3000, 20_000].map(Duration::from_millis) {
+            // Since the last snapshot: time measured in whole passes, time since its writing ended.
+            let (mut measured, mut since, mut worst, mut writing) = (Duration::ZERO, Duration::MAX, Duration::ZERO, 0);
+            let longest_pass = 700;
+            for _ in 0..20_000 {
+                let pass = Duration::from_millis(20 + random.below(longest_pass - 20) as u64);
+                // The run may be killed at any time of the pass, or of the writing after it.
+                (measured, since) = (measured + pass, since.saturating_add(pass));
+                worst = worst.max(measured);
+                if is_due(since, took) {
+                    (measured, since, writing) = (Duration::ZERO, Duration::ZERO, writing + 1);
+                }
+            }
+            assert!(worst <= LONGEST + Duration::from_millis(longest_pass as u64), "{took:?}: {worst:?}");
+            assert!(writing > 100, "{took:?}: {writing} times");
+        }
+    }
+
+    #[test]
+    fn writing_takes_a_tenth_of_the_time_unless_the_disk_is_slower_than_the_promise() {
+        let millis = Duration::from_millis;
+        assert!(!is_due(millis(99), millis(10)) && is_due(millis(100), millis(10)));
+        assert!(!is_due(millis(4999), millis(9000)) && is_due(millis(5000), millis(9000)));
+    }
+}

@@ -1,0 +1,341 @@
+//! `numabench pingpong` where srun, mpirun or another launcher started several processes: each is a rank, and together they are one
+//! run with one document.
+//!
+//! ```text
+//! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
+//! ```
+//!
+//! Up to the run every step is taken by all or by none (`launch`'s agreement). What cannot become one run is refused before it begins: never N runs
+//! that look like one.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use ::launch::{
+    Agreement, Codes, Handshake, Introduced, LaunchLayout, Patience, Refusal, StartError, Stopped, Witness, host,
+    layouts, patience, witness,
+};
+use pingpong::{Followed, RunConfig, RunState, Workers};
+use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
+use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Processes, ThreadLevel, World};
+use report::Document;
+use report::sink::Sink;
+use topo::Topology;
+
+use crate::backends::{self, Found};
+use crate::budget::budget;
+use crate::config;
+use crate::document::part::{Local, Part};
+use crate::document::{self, Facts, Origin, verdict};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::journal::{DocumentJournal, Ended};
+use crate::observer::Observer;
+use crate::options::PingPong;
+use crate::ping_pong::read;
+use crate::signals::Signals;
+use crate::watchdog::Watchdog;
+
+/// How long processes wait for each other before the run, when no `--timeout` is given.
+const STARTING: Duration = Duration::from_secs(120);
+/// How long the first process has to say why a launch is refused, before the others leave.
+pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
+/// What is said where MPI does not start.
+const NO_MPI: [&str; 2] =
+    ["MPI did not start", "a process of the launch is missing, or this MPI and this launcher do not belong together"];
+/// How long messages are moved along after the last word, before a launch of which a part is gone is ended.
+const LAST_WORD: Duration = Duration::from_millis(500);
+
+/// What a process of a launch is given beside what it measures.
+pub struct Desk<'a> {
+    /// What makes the document.
+    pub origin: Origin,
+    /// Says something on standard error, at once: a launcher may end this process at any time.
+    pub say: fn(&str),
+    /// Opens the file of the document; asked of rank 0 alone.
+    pub open: &'a dyn Fn() -> Result<Option<Sink>, Fault>,
+    /// Who is told how far the run is.
+    pub observer: &'a mut dyn Observer,
+    /// What of a document is a finding though the run is complete.
+    pub fails: &'a dyn Fn(&Document) -> bool,
+    /// Shows what rank 0 ended with; the other processes wait for it.
+    pub show: &'a dyn Fn(Ended) -> Result<Exit, Fault>,
+}
+
+/// Measures as one process of several.
+///
+/// # Errors
+/// The launch cannot become one run, or this process hears of no other one any more.
+pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> {
+    let limit = args.measuring.timeout.unwrap_or(STARTING);
+    let say = desk.say;
+    let (mut witness, mut patience) = (None, None);
+    let started = start(launch, limit, None, say, &mut |library| {
+        if launch.speaks() {
+            witness = Witness::set(&witness::words(launch, library), Stdio::inherit());
+            patience = Patience::begin(patience::LONG, patience::words(launch, library), say);
+        }
+    });
+    patience.into_iter().for_each(Patience::end);
+    witness.into_iter().for_each(Witness::dismiss);
+    let (world, library) = started.map_err(|fault| said_once(fault, launch))?;
+    let told = report::launch::Launch {
+        launcher: launch.launcher.name().to_owned(),
+        tasks: world.place().size as u32,
+        nodes: world.place().nodes as u32,
+        mpi_library: Some(library),
+    };
+    let (ended, all_well) = {
+        let mut comm = Communicator::new(&world);
+        session(args, launch, &told, Agreement::new(&mut comm, limit, CODES), desk)
+    };
+    // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
+    let ended = ended.map_err(|fault| {
+        if fault.error.is_some() {
+            say(&format!("error: {fault}"));
+        }
+        Fault::silent(fault.exit)
+    });
+    if all_well {
+        Box::new(world).leave();
+    } else if world.place().rank == 0 {
+        let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
+        // Those who can have heard their code have left by now; whoever hangs is ended.
+        world.abort(code);
+        std::process::exit(code.into());
+    }
+    ended
+}
+
+/// A fault that every process of the launch has before they can talk, told by one of them.
+///
+/// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a code, and what the first one has to say would
+/// be lost. Who is still there afterwards has a first one that is late, and tells it too; under launchers that end nobody it would be told by
+/// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once.
+pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
+    if launch.speaks() || !check::is_started(launch) {
+        return fault;
+    }
+    std::thread::sleep(FIRST_SPEAKS);
+    if launch.launcher == Launcher::Mpirun { fault } else { Fault::silent(fault.exit) }
+}
+
+/// Starts MPI, and ends the process where it does not start in time. `starting` is told of the library before.
+///
+/// # Errors
+/// There is no plug-in, it does not fit the launch, or MPI does not start.
+pub fn start(
+    launch: &Launch,
+    limit: Duration,
+    wanted: Option<ThreadLevel>,
+    say: fn(&str),
+    starting: &mut dyn FnMut(&str),
+) -> Result<(Mpi, String), Fault> {
+    let watched = |library: &str| {
+        starting(library);
+        // The others end a little later than the one that says why: a launcher may end all as soon as one ends.
+        match launch.speaks() {
+            true => Watchdog::set(limit, Some(NO_MPI), say),
+            false => Watchdog::set(limit + FIRST_SPEAKS, None, say),
+        }
+    };
+    ::launch::start(launch, wanted, say, watched).map_err(|error| match error {
+        StartError::Mpi(_) => Fault::new(Exit::NoResult, error),
+        StartError::NoPlugin(_) | StartError::Refused(_) => Fault::usage(error),
+    })
+}
+
+/// The codes of what goes wrong where processes agree.
+pub const CODES: Codes = Codes { no_result: Exit::NoResult.code(), timed_out: Exit::TimedOut.code() };
+
+impl From<&Fault> for Refusal {
+    fn from(fault: &Fault) -> Self {
+        Self::new(fault.exit.code(), fault.to_string())
+    }
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Self { exit: fault.exit.code(), message: fault.error.is_some().then(|| fault.to_string()) }
+    }
+}
+
+impl From<Stopped> for Fault {
+    fn from(stopped: Stopped) -> Self {
+        let exit = Exit::from_code(stopped.exit);
+        stopped.message.map_or_else(|| Self::silent(exit), |message| Self::new(exit, message))
+    }
+}
+
+/// What a process has before it knows of others.
+struct Prepared {
+    topology: Topology,
+    found: Found,
+    sink: Option<Sink>,
+}
+
+fn prepare(args: &PingPong, place: Place, desk: &Desk) -> Result<Prepared, Fault> {
+    let topology = read()?;
+    // The output is opened first: a run whose result cannot be kept must not begin. Rank 0 alone writes.
+    let sink = if place.rank == 0 { (desk.open)()? } else { None };
+    let found = backends::find(args.measuring.backend, args.measuring.gpus.is_some(), &topology)?;
+    Ok(Prepared { topology, found, sink })
+}
+
+/// From the first word to the exit code; and whether all processes are there to leave together.
+fn session(
+    args: &PingPong,
+    launch: &Launch,
+    told: &report::launch::Launch,
+    mut agreement: Agreement,
+    desk: Desk,
+) -> (Result<Exit, Fault>, bool) {
+    let place = agreement.place();
+    let ready = match assemble(args, launch, &mut agreement, &desk) {
+        Ok(ready) => ready,
+        // A fault that all have heard of: all are there. One that did not answer is not.
+        Err(fault) => {
+            let all_there = fault.exit != Exit::TimedOut && fault.exit != Exit::NoResult;
+            return (Err(fault), all_there);
+        }
+    };
+    let Ready { prepared, layout, plan, config, parts, group, machine, timer, signals } = ready;
+    let workers = pingpong::workers(&plan.ranks);
+    let workers = Workers::process(workers, place.rank, group, layout.nodes.clone(), timer);
+    let interrupted = &signals.interrupted;
+    let local = Local {
+        topology: &prepared.topology,
+        found: &prepared.found,
+        machine: &machine,
+        timer,
+        plan: &plan,
+        node: place.node,
+        hosts: &layout.hosts,
+    };
+    let suite = local.suite(&config);
+    if place.rank != 0 {
+        return match pingpong::follow(&config, workers, &suite, agreement.comm(), interrupted) {
+            Followed::Dismissed { code, all_well } => (Ok(Exit::from_code(code)), all_well),
+            Followed::Alone { why } => {
+                let error = format!("rank {} on {} ends by itself: {why}", place.rank, host());
+                let fault = Fault::new(signals.exit().unwrap_or(Exit::NoResult), error);
+                (Err(fault), false)
+            }
+        };
+    }
+    let facts = Facts {
+        args,
+        config: &config,
+        parts: &parts,
+        platform: &local.platform(),
+        environment: &local.environment(),
+        launch: Some(told),
+        origin: &desk.origin,
+    };
+    let build = |state: &RunState, exit| document::build(&facts, state, exit);
+    let mut journal = DocumentJournal::new(&build, prepared.sink.as_ref(), desk.observer, desk.say);
+    let state = pingpong::lead(&config, workers, &suite, agreement.comm(), interrupted, &mut journal);
+    let exit = verdict::exit(&state, signals.exit());
+    let ended = (desk.show)(journal.conclude(&state, exit, desk.fails));
+    let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
+    pingpong::dismiss(agreement.comm(), &state, code);
+    let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());
+    if !all_well {
+        move_along(agreement.comm());
+    }
+    (ended, all_well)
+}
+
+/// Gives the last messages time to leave.
+fn move_along(comm: &mut Communicator) {
+    let until = Instant::now() + LAST_WORD;
+    while Instant::now() < until && comm.try_receive().is_ok() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Everything a process needs for the run.
+struct Ready {
+    prepared: Prepared,
+    layout: LaunchLayout,
+    plan: Plan,
+    config: RunConfig,
+    parts: Vec<Part>,
+    group: Processes,
+    machine: topo::environment::Environment,
+    timer: stats::flag::TimerFacts,
+    signals: Signals,
+}
+
+/// The steps before the run, each taken by all processes or by none.
+fn assemble(args: &PingPong, launch: &Launch, agreement: &mut Agreement, desk: &Desk) -> Result<Ready, Fault> {
+    let place = agreement.place();
+    let prepared = prepare(args, place, desk);
+    let handshake = prepared.as_ref().map(|p| introduced(place, p, &desk.origin)).map_err(Refusal::from);
+    let layout: LaunchLayout = agreement.agree(handshake, |all| layouts(all).map_err(Fault::usage))?;
+    let prepared = prepared?;
+
+    let machine = topo::environment::probe();
+    let timer = pingpong::clock::measure();
+    let planned = planned(args, launch, &prepared, &layout);
+    let signals = Signals::catch()?;
+    let part = planned.as_ref().map_err(Refusal::from).and_then(|(plan, _)| {
+        let Prepared { topology, found, .. } = &prepared;
+        let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
+        let none = || Refusal::from(&Fault::new(Exit::NoResult, format!("the platform has no such device any more")));
+        local.parts(&[place.rank]).pop().ok_or_else(none)
+    });
+    let mut parts = Vec::new();
+    agreement.agree(part, |all| {
+        parts = all;
+        Ok::<_, Stopped>(vec![(); parts.len()])
+    })?;
+    let (plan, config) = planned?;
+
+    let deadline: Deadline = agreement.deadline();
+    let met = Processes::rendezvous(agreement.comm(), deadline).map_err(|error| Fault::new(Exit::NoResult, error));
+    agreement.agree(met.as_ref().map(|_| ()).map_err(Refusal::from), Ok::<_, Stopped>)?;
+    Ok(Ready { prepared, layout, plan, config, parts, group: met?, machine, timer, signals })
+}
+
+/// What this process says of itself first.
+fn introduced(place: Place, prepared: &Prepared, origin: &Origin) -> Handshake {
+    let platform = &*prepared.found.platform;
+    Handshake::of(Introduced {
+        place,
+        version: env!("CARGO_PKG_VERSION"),
+        arguments: origin.argv.iter().skip(1).cloned().collect(),
+        topology: &prepared.topology,
+        platform: platform.facts().kind.name(),
+        why_host: prepared.found.why_host.as_deref(),
+        devices: backends::targets(platform),
+    })
+}
+
+/// The placement of this node's ranks, by the launch's numbers, and the run.
+fn planned(
+    args: &PingPong,
+    launch: &Launch,
+    prepared: &Prepared,
+    layout: &LaunchLayout,
+) -> Result<(Plan, RunConfig), Fault> {
+    let remedies = Remedies {
+        not_in_affinity: launch.launcher.frees_from_affinity().to_owned(),
+        not_in_cgroup: launch.launcher.widens_cpuset().to_owned(),
+        hidden_device: launch.launcher.shows_devices().to_owned(),
+    };
+    let asked =
+        NodeRequest { cpus: args.cpus.clone(), gpus: args.measuring.gpus.clone(), membind: args.membind, remedies };
+    let mut plan =
+        placement::plan_node(&prepared.topology, &layout.members(), &asked).map_err(|error| match error {
+            NodePlanError::Selection(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
+            _ => Fault::usage(error),
+        })?;
+    for (rank, number) in plan.ranks.iter_mut().zip(layout.ranks()) {
+        rank.rank = number;
+    }
+    let kind = prepared.found.platform.facts().kind;
+    let config = config::launched(args, kind, layout.nodes.len())?;
+    budget(&config, &plan, &prepared.topology, &prepared.found)?;
+    Ok((plan, config))
+}

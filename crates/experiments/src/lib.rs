@@ -1,0 +1,61 @@
+//! The measurements of numabench as a library: options without a command line, a plan that can be printed, a run, a document.
+//!
+//! ```text
+//! options ─► Measurement ─► Outline (no driver is touched)
+//!                       └─► Experiment (engine cases, and where each figure stands) ─► run ─► Document
+//! ```
+//!
+//! * `options` what is asked for; `driver` the steps that every measurement takes; `experiment` what all of them are made of: a suite of the engine and,
+//!   for each of its figures, the case and the place in the document; `outline` the plan of one;
+//! * `matrix`, `latency`, `peer`, `sweep`, `contend`, `suite`, `groups` the kinds of measurement, made of
+//!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`: rows, devices, sizes and who is at it at once; `memory_range` how long ranges must be;
+//!   * `peer_copies` which copies `peers` makes of how many GPUs, `peer_tables` how they stand in rows and columns;
+//!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
+//!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of `traffic_step`), `merged` several as one;
+//! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes;
+//! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
+//! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
+//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended.
+
+pub mod appended;
+pub mod backends;
+pub mod began;
+mod beside;
+mod budget;
+pub mod config;
+mod contend;
+mod core_pairs;
+pub mod document;
+pub mod driver;
+pub mod exit;
+pub mod experiment;
+pub mod fault;
+mod gpu_groups;
+mod gpu_loads;
+mod gpu_matrix;
+pub mod groups;
+pub mod journal;
+mod latency;
+pub mod launched;
+mod loaded;
+mod matrix;
+mod memory_matrix;
+mod memory_range;
+mod merged;
+pub mod observer;
+pub mod options;
+pub mod outline;
+mod peer;
+mod peer_copies;
+mod peer_tables;
+mod peers;
+mod ping_pong;
+pub mod signals;
+mod suite;
+mod sweep;
+mod traffic_step;
+pub mod watchdog;
+
+pub use exit::Exit;
+pub use fault::Fault;
+pub use ping_pong::read;

@@ -1,0 +1,288 @@
+//! What is to be measured, as values: the options of every experiment, with the defaults of the command line.
+//!
+//! A command line, a test or another program fills them in; nothing here knows how they were typed. Kinds of memory, directions and clocks are those of
+//! the crates that carry them out.
+
+use std::time::Duration;
+
+use device::{CopyBy, Direction, MemoryKind, PeerEnd};
+use hostmem::Access;
+use pingpong::TimingChoice;
+use placement::{Membind, RowsBy, Selection};
+use report::settings::OrderAsked;
+use stats::IdList;
+
+/// Which devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// CUDA where there is a GPU, else HIP, else host memory.
+    #[default]
+    Auto,
+    /// NVIDIA GPUs.
+    Cuda,
+    /// AMD GPUs.
+    Hip,
+    /// The memory of NUMA nodes; no GPU takes part.
+    Host,
+}
+
+impl Backend {
+    /// As documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cuda => "cuda",
+            Self::Hip => "hip",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// What all experiments have in common: which devices, and how they are measured.
+#[derive(Clone, Debug)]
+pub struct Measuring {
+    /// The GPUs; all of them where none is named.
+    pub gpus: Option<Selection>,
+    /// Which devices.
+    pub backend: Backend,
+    /// Whether host memory may use huge pages.
+    pub huge_pages: bool,
+    /// So many rounds a case; without it, blocks are measured until the interval is narrow.
+    pub reps: Option<u64>,
+    /// No further pass begins after this time of measuring.
+    pub max_time: Option<Duration>,
+    /// The run is given up after this time, whatever a device does.
+    pub timeout: Option<Duration>,
+    /// Seed of the payload and of the order of blocks.
+    pub seed: u64,
+    /// Whether the bytes that arrived are compared with those sent.
+    pub verify: bool,
+}
+
+impl Default for Measuring {
+    fn default() -> Self {
+        Self {
+            gpus: None,
+            backend: Backend::Auto,
+            huge_pages: true,
+            reps: None,
+            max_time: None,
+            timeout: None,
+            seed: 1,
+            verify: true,
+        }
+    }
+}
+
+/// Copies of each rank's memory to its device and back, under a placement.
+#[derive(Clone, Debug)]
+pub struct PingPong {
+    /// One PU for each rank.
+    pub cpus: Option<IdList>,
+    /// Where host memory lies.
+    pub membind: Membind,
+    /// Sizes of one copy, bytes.
+    pub sizes: Vec<u64>,
+    /// The size as a number of 4-byte floats, where it was given so.
+    pub floats: Option<u64>,
+    /// Kinds of host memory; the platform's own where none is named.
+    pub memory: Vec<MemoryKind>,
+    /// Directions.
+    pub directions: Vec<Direction>,
+    /// What moves the bytes.
+    pub engine: CopyBy,
+    /// Rounds before those of `reps`, which do not count.
+    pub warmup: Option<u64>,
+    /// The clock.
+    pub timing: TimingChoice,
+    /// All ranks at once, one after the other, or both.
+    pub order: OrderAsked,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+/// Rows of the machine against its GPUs, or where no GPU takes part against its memory nodes.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    /// What a row is.
+    pub rows: RowsBy,
+    /// The size of one copy, bytes.
+    pub size: u64,
+    /// Kinds of host memory, for GPUs; pinned where none is named.
+    pub memory: Vec<MemoryKind>,
+    /// Directions, for GPUs.
+    pub directions: Vec<Direction>,
+    /// What moves the bytes.
+    pub engines: Vec<CopyBy>,
+    /// Copies to all GPUs at once in each row, instead of to one after the other.
+    pub concurrent: bool,
+    /// The latency of a load too.
+    pub latency: bool,
+    /// Accesses by the CPU, where no GPU takes part.
+    pub access: Vec<Access>,
+    /// Threads of a row that read, write or copy at once; one on each core where no number is given.
+    pub threads: Option<usize>,
+    /// The range of each thread, or of the loads of GPUs, bytes.
+    pub range: Option<u64>,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+impl Default for Matrix {
+    fn default() -> Self {
+        Self {
+            rows: RowsBy::Node,
+            size: 128 << 20,
+            memory: Vec::new(),
+            directions: vec![Direction::H2d, Direction::D2h, Direction::Bidirectional],
+            engines: vec![CopyBy::Engine],
+            concurrent: false,
+            latency: false,
+            access: vec![Access::Read, Access::Load],
+            threads: None,
+            range: None,
+            measuring: Measuring::default(),
+        }
+    }
+}
+
+/// Between what a flag goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// From each core to each other one: half of a round trip.
+    Cores,
+    /// From the core of each row to each GPU and back.
+    Gpus,
+}
+
+/// How long loads of memory take, or flags.
+#[derive(Clone, Debug, Default)]
+pub struct Latency {
+    /// What a row is.
+    pub rows: RowsBy,
+    /// The range that is loaded from, bytes.
+    pub range: Option<u64>,
+    /// Flags instead of loads.
+    pub between: Option<Between>,
+    /// Loads beside this traffic of other cores.
+    pub loaded: Option<Access>,
+    /// The PUs that make the traffic.
+    pub beside_cpus: Option<IdList>,
+    /// The PUs between which flags go.
+    pub cpus: Option<IdList>,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+/// Copies between the memory of every two GPUs and within each.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The size of one copy, bytes.
+    pub size: u64,
+    /// Which of the two GPUs copies.
+    pub by: PeerEnd,
+    /// What moves the bytes.
+    pub engine: CopyBy,
+    /// The latency of a load too.
+    pub latency: bool,
+    /// All at once too.
+    pub all: bool,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+impl Default for Peer {
+    fn default() -> Self {
+        Self {
+            size: 512 << 20,
+            by: PeerEnd::Source,
+            engine: CopyBy::Engine,
+            latency: false,
+            all: false,
+            measuring: Measuring::default(),
+        }
+    }
+}
+
+/// Time and rate against size.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Sizes of one copy, bytes; from 4 B to 1 GiB or what fits where none is given.
+    pub sizes: Option<Vec<u64>>,
+    /// Kinds of host memory.
+    pub memory: Vec<MemoryKind>,
+    /// Directions.
+    pub directions: Vec<Direction>,
+    /// The clock of every size.
+    pub timing: TimingChoice,
+    /// What moves the bytes.
+    pub engine: CopyBy,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+/// What ranks lose when they copy at once.
+#[derive(Clone, Debug)]
+pub struct Contend {
+    /// The ranks' PUs.
+    pub cpus: Option<IdList>,
+    /// One to so many ranks share the first GPU, instead of one to all GPUs at once.
+    pub ranks_per_gpu: Option<usize>,
+    /// The size of one copy, bytes.
+    pub size: u64,
+    /// The kind of host memory.
+    pub memory: Option<MemoryKind>,
+    /// Directions.
+    pub directions: Vec<Direction>,
+    /// The clock.
+    pub timing: TimingChoice,
+    /// Copies beside threads that do this with host memory.
+    pub beside: Option<Access>,
+    /// The PUs of these threads.
+    pub beside_cpus: Option<IdList>,
+    /// The range of each of these threads, bytes.
+    pub range: Option<u64>,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+impl Default for Contend {
+    fn default() -> Self {
+        Self {
+            cpus: None,
+            ranks_per_gpu: None,
+            size: 128 << 20,
+            memory: None,
+            directions: vec![Direction::H2d, Direction::D2h],
+            timing: TimingChoice::Auto,
+            beside: None,
+            beside_cpus: None,
+            range: None,
+            measuring: Measuring::default(),
+        }
+    }
+}
+
+/// Everything that is sensible on a machine, in a time given.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// The time that it may take.
+    pub within: Duration,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+/// Which GPUs and which cores belong together, by measurement.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    /// Whether GPUs are asked.
+    pub gpus: bool,
+    /// Whether cores are asked.
+    pub cores: bool,
+    /// The size of a copy, bytes.
+    pub size: Option<u64>,
+    /// The time that it may take.
+    pub within: Option<Duration>,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}

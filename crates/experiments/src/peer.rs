@@ -1,0 +1,54 @@
+//! Copies from each GPU's memory to each other's and to its own, one way, both ways at once, all at once, and how long the smallest takes.
+
+use device::PlatformKind;
+use placement::Target;
+use topo::Survey;
+
+use crate::backends::{self, Found, Untouched};
+use crate::document::of_experiment::name_of;
+use crate::driver::{Making, Measurement, chosen};
+use crate::exit::Exit;
+use crate::experiment::Experiment;
+use crate::fault::Fault;
+use crate::options::{Measuring, Peer};
+use crate::outline::Outline;
+use crate::peers::Peers;
+
+impl Measurement for Peer {
+    fn measuring(&self) -> &Measuring {
+        &self.measuring
+    }
+
+    fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
+        let Untouched { kind, targets: available, source } = untouched;
+        let targets = self.gpus(kind, available.clone())?;
+        let columns = targets.iter().map(name_of).collect();
+        let peers = Peers::new(self, &survey.topology, targets, available)?;
+        Ok(Outline { source, rows: Vec::new(), columns, figures: peers.said(), max_time: peers.max_time() })
+    }
+
+    fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
+        let available = backends::targets(&*found.platform);
+        let targets = self.gpus(found.platform.facts().kind, available.clone())?;
+        let mut peers = Peers::new(self, &survey.topology, targets, available)?;
+        let opened = peers.look(&*found.platform, making.say)?;
+        Ok(Experiment { opened, ..peers.experiment(self, &survey.topology, found) })
+    }
+}
+
+impl Peer {
+    /// The GPUs asked for, each once.
+    fn gpus(&self, kind: PlatformKind, available: Vec<Target>) -> Result<Vec<Target>, Fault> {
+        let mut targets: Vec<Target> = Vec::new();
+        for target in chosen(self.measuring.gpus.as_ref(), available)? {
+            if !targets.iter().any(|other| other.id == target.id) {
+                targets.push(target);
+            }
+        }
+        if kind == PlatformKind::Host || targets.is_empty() {
+            let what = "there is no GPU here; `numabench matrix` measures memory between NUMA nodes";
+            return Err(Fault::new(Exit::Absent, what));
+        }
+        Ok(targets)
+    }
+}

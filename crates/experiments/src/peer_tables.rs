@@ -1,0 +1,187 @@
+//! The tables of `numabench peer`: which copies are alone and which at once, and where each stands in rows and columns of GPUs.
+//!
+//! The copies of a table are a group of the document's cases. Copies of all at once are [`Compares::Together`]: a row is one GPU with all others, and
+//! has a sum.
+
+use std::collections::BTreeSet;
+
+use placement::{RankPlan, Target};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use stats::IdSet;
+use topo::Topology;
+
+use super::peer_copies::{OneCopy, all_to_one, local, one_to_all, pairs};
+use crate::backends::Found;
+use crate::document::of_experiment::{declared_nodes, name_of};
+
+/// The group of copies alone.
+pub const ONE_WAY: &str = "one-way";
+/// The group of loads.
+pub const LOADS: &str = "loads";
+
+/// A group of copies, and how they stand in a matrix.
+pub struct Table {
+    /// The group.
+    pub group: &'static str,
+    title: String,
+    compares: Compares,
+    /// What is put before the GPU of a row and of a column.
+    words: [&'static str; 2],
+    /// Whether a row is where the bytes go, and not where they come from.
+    into_rows: bool,
+    /// What is measured: the copies of each case, which are at once.
+    pub cases: Vec<Vec<OneCopy>>,
+    /// Of each row, why it is not measured.
+    reasons: Vec<Option<&'static str>>,
+}
+
+/// What a matrix needs to know of the GPUs.
+pub struct Gpus<'a> {
+    pub targets: &'a [Target],
+    pub ranks: &'a [RankPlan],
+    pub topology: &'a Topology,
+    pub found: &'a Found,
+}
+
+/// Why copies of all GPUs to one, and of one to all, are not measured between so many.
+pub fn why_not_all(gpus: usize) -> Option<&'static str> {
+    match gpus {
+        0 | 1 => Some("there is one GPU"),
+        2 => Some("between two GPUs they are the pairs one way"),
+        _ => None,
+    }
+}
+
+/// The tables of copies between so many GPUs, `how` they are made in words; those of `all` at once without the pairs that are `out_of_reach`.
+pub fn tables(gpus: usize, how: &str, all: bool, out_of_reach: &BTreeSet<(usize, usize)>) -> Vec<Table> {
+    let pairs = pairs(gpus);
+    let title = |what: &str| format!("GPU to GPU{how}, {what}");
+    let alone = |copies: Vec<OneCopy>| copies.into_iter().map(|copy| vec![copy]).collect();
+    let back = |one: &OneCopy| pairs.iter().find(|back| (back.from, back.to) == (one.to, one.from)).copied();
+    let there_and_back = |one: &OneCopy| [*one].into_iter().chain(back(one)).collect();
+    let of_pairs = |group, what, cases| Table {
+        group,
+        title: title(what),
+        compares: Compares::Pairs,
+        words: ["from", "to"],
+        into_rows: false,
+        cases,
+        reasons: vec![None; gpus],
+    };
+    let mut tables = vec![of_pairs(ONE_WAY, "one way", alone([pairs.clone(), local(gpus)].concat()))];
+    if gpus > 1 {
+        let both = pairs.iter().filter(|one| one.from < one.to).map(there_and_back).collect();
+        tables.push(of_pairs("both-ways", "both ways at once: each way's own rate", both));
+    }
+    if all {
+        let at_once = |group, what, into_rows, rows: Vec<Vec<OneCopy>>| {
+            let reached = |mut row: Vec<OneCopy>| {
+                row.retain(|copy| !out_of_reach.contains(&(copy.from, copy.to)));
+                row
+            };
+            let rows: Vec<Vec<OneCopy>> = rows.into_iter().map(reached).collect();
+            let too_few =
+                |row: &Vec<OneCopy>| (row.len() < 2).then_some("fewer than two pairs are in a kernel's reach");
+            Table {
+                group,
+                title: title(what),
+                compares: Compares::Together,
+                words: if into_rows { ["to", "from"] } else { ["from", "to"] },
+                into_rows,
+                reasons: rows.iter().map(|row| why_not_all(gpus).or_else(|| too_few(row))).collect(),
+                cases: rows.into_iter().filter(|row| row.len() > 1).collect(),
+            }
+        };
+        tables.push(at_once("all-to-one", "all to one at once", true, all_to_one(gpus)));
+        tables.push(at_once("one-to-all", "one to all at once", false, one_to_all(gpus)));
+    }
+    tables
+}
+
+/// The table of the loads of these pairs.
+pub fn loads(pairs: Vec<OneCopy>, gpus: usize) -> Table {
+    Table {
+        group: LOADS,
+        title: "GPU to GPU, loads by a kernel".to_owned(),
+        compares: Compares::Pairs,
+        words: ["by", "from"],
+        into_rows: false,
+        cases: vec![pairs],
+        reasons: vec![None; gpus],
+    }
+}
+
+impl Table {
+    /// The matrix, with what is to be known of rows (`notes`).
+    pub fn matrix(&self, gpus: &Gpus, notes: &[Option<String>]) -> Matrix {
+        let [of_row, of_column] = self.words;
+        let row_of = |copy: &OneCopy| if self.into_rows { copy.to } else { copy.from };
+        let column_of = |copy: &OneCopy| if self.into_rows { copy.from } else { copy.to };
+        let copies = || self.cases.iter().flatten();
+        let place = |copy: &OneCopy| u32::try_from(copy.place).unwrap_or(u32::MAX);
+        let row = |(at, target): (usize, &Target)| MatrixRow {
+            name: format!("{of_row} {}", name_of(target)),
+            pus: copies().filter(|copy| row_of(copy) == at).map(|copy| gpus.ranks[copy.rank].pu).collect(),
+            memory_node: None,
+            ranks: copies().filter(|copy| row_of(copy) == at).map(place).collect(),
+            group: Some(self.group.to_owned()),
+            reason: self.reasons[at].map(str::to_owned),
+            note: notes.get(at).cloned().flatten(),
+        };
+        let column = |(at, target): (usize, &Target)| MatrixColumn {
+            name: format!("{of_column} {}", name_of(target)),
+            device: target.id.to_string(),
+            ranks: copies().filter(|copy| column_of(copy) == at).map(place).collect::<IdSet>(),
+            declared_nodes: declared_nodes(gpus.topology, gpus.found, target.id),
+        };
+        Matrix {
+            title: self.title.clone(),
+            compares: self.compares,
+            rows: gpus.targets.iter().enumerate().map(row).collect(),
+            columns: gpus.targets.iter().enumerate().map(column).collect(),
+        }
+    }
+
+    /// Whether its rows are pairs alone or both ways, of which the staged ones are told.
+    pub fn is_of_pairs(&self) -> bool {
+        self.compares == Compares::Pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ends of the copies of each case of the table of this group.
+    fn ends(tables: &[Table], group: &str) -> Vec<Vec<(usize, usize)>> {
+        let cases = tables.iter().filter(|table| table.group == group).flat_map(|table| &table.cases);
+        cases.map(|copies| copies.iter().map(|copy| (copy.from, copy.to)).collect()).collect()
+    }
+
+    #[test]
+    fn each_table_has_the_copies_of_its_group_and_one_gpu_has_its_own_only() {
+        let tables = tables(2, "", false, &BTreeSet::new());
+        assert_eq!(ends(&tables, ONE_WAY), [[(0, 1)], [(1, 0)], [(0, 0)], [(1, 1)]]);
+        assert_eq!(ends(&tables, "both-ways"), [[(0, 1), (1, 0)]]);
+        assert_eq!(tables.len(), 2);
+        let one = super::tables(1, "", true, &BTreeSet::new());
+        assert_eq!(one.iter().map(|table| table.cases.len()).collect::<Vec<_>>(), [1, 0, 0]);
+    }
+
+    #[test]
+    fn pairs_out_of_a_kernels_reach_take_no_part_in_copies_of_all() {
+        // The last reaches the first only, and is reached by that.
+        let apart = BTreeSet::from([(1, 3), (2, 3), (3, 1), (3, 2)]);
+        let tables = tables(4, " by a kernel", true, &apart);
+        assert_eq!(
+            ends(&tables, "all-to-one"),
+            [vec![(1, 0), (2, 0), (3, 0)], vec![(0, 1), (2, 1)], vec![(0, 2), (1, 2)]]
+        );
+        assert_eq!(
+            ends(&tables, "one-to-all"),
+            [vec![(0, 1), (0, 2), (0, 3)], vec![(1, 0), (1, 2)], vec![(2, 0), (2, 1)]]
+        );
+        let why = Some("fewer than two pairs are in a kernel's reach");
+        assert_eq!(tables[2].reasons, [None, None, None, why]);
+    }
+}

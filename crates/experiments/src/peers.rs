@@ -1,0 +1,266 @@
+//! GPUs against GPUs: the rate from each one's memory to each other's and to its own, one way, both ways at once, and where asked all at once; the
+//! time of the smallest copy; and how long a load of another one's memory takes.
+//!
+//! A rank of the engine is a GPU: one thread on the core that the plan gives it, which queues the copies; a place of the document is a copy
+//! (`peer_copies`). Loads are those of another rank on the same core (`engine::Joined`): there the first of a pair loads, from the second.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use device::{CopyBy, Device, DeviceId, PeerEnd, PeerPath, Platform};
+use engine::{EngineConfig, Joined, Order, Suite, Worker};
+use pingpong::{LOAD_LINE_BYTES, PeerCase, PeerCopy, PeerLoadCase, PeerLoadSuite, PeerSuite};
+use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
+use report::settings::{Direction, MemoryKind};
+use topo::Topology;
+
+use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use super::gpu_loads;
+use super::peer_copies::{OneCopy, every, pairs};
+use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
+use crate::backends::Found;
+use crate::config;
+use crate::document::of_experiment::name_of;
+use crate::document::settings;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::options::Peer as Args;
+use crate::watchdog::{NOT_OPEN, Watchdog};
+
+/// How long opening all GPUs may take where nobody has said so.
+const OPENS: Duration = Duration::from_secs(120);
+/// The smallest copy, whose time is the latency.
+const SMALLEST: usize = 4;
+
+/// What is copied from where to where.
+pub struct Peers {
+    engine: EngineConfig,
+    end: PeerEnd,
+    by: CopyBy,
+    targets: Vec<Target>,
+    ranks: Vec<RankPlan>,
+    sizes: [usize; 2],
+    /// The range that is loaded from, bytes, where the latency of loads is asked for.
+    load_range: Option<usize>,
+    /// Whether all copy to one and one to all.
+    all: bool,
+    /// The pairs that the driver stages, by number.
+    staged: BTreeSet<(usize, usize)>,
+}
+
+impl Peers {
+    /// The copies that `args` ask for between these GPUs, of those that are there.
+    ///
+    /// # Errors
+    /// The size is too large for this machine, or the GPUs have no place.
+    pub fn new(args: &Args, topology: &Topology, targets: Vec<Target>, available: Vec<Target>) -> Result<Self, Fault> {
+        let size = usize::try_from(args.size).map_err(Fault::usage)?;
+        let request = Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
+        let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
+        let mut engine = config::measuring(&args.measuring).engine();
+        let (gpus, pairs) = (targets.len(), pairs(targets.len()).len());
+        let loads = if args.latency { pairs } else { 0 };
+        let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
+        engine.max_time = config::time_for(&args.measuring, gpus + pairs * 5 / 2 + loads + all_at_once);
+        Ok(Self {
+            engine,
+            end: args.by,
+            by: args.engine,
+            all: args.all,
+            staged: BTreeSet::new(),
+            targets,
+            ranks: plan.ranks,
+            sizes: [size, SMALLEST],
+            load_range: args.latency.then(|| gpu_loads::range(None)).transpose()?,
+        })
+    }
+
+    /// Opens the GPUs in this thread and asks which reach each other: what cannot is staged by the driver, and said so.
+    ///
+    /// # Errors
+    /// A GPU cannot be opened.
+    pub fn look(&mut self, platform: &dyn Platform, say: fn(&str)) -> Result<Vec<Box<dyn Device>>, Fault> {
+        let open = |target: &Target| {
+            let id = match target.id {
+                TargetId::Gpu(pci) => DeviceId::Pci(pci),
+                TargetId::Node(node) => DeviceId::Node(node),
+            };
+            platform.open(id).map_err(|error| Fault::new(Exit::NoResult, error))
+        };
+        let watchdog = Watchdog::set(self.engine.timeout.unwrap_or(OPENS), Some(NOT_OPEN), say);
+        let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        for OneCopy { from, to, .. } in pairs(opened.len()) {
+            let copier = opened[from].peer_copier(&*opened[to], self.end, 1);
+            if copier.is_ok_and(|copier| copier.path() == PeerPath::Staged) {
+                self.staged.insert((from, to));
+            }
+        }
+        drop(watchdog);
+        Ok(opened)
+    }
+
+    /// How long measuring goes on at most.
+    pub fn max_time(&self) -> Duration {
+        self.engine.max_time
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        said(self.targets.len(), self.sizes[0], self.load_range, self.all)
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, args: &Args, topology: &Topology, found: &Found) -> Experiment {
+        let gpus = self.targets.len();
+        let pairs = pairs(gpus);
+        let [size, smallest] = self.sizes;
+        let by_kernel = self.by == CopyBy::Kernel;
+        let none = BTreeSet::new();
+        let tables = tables(
+            gpus,
+            if by_kernel { " by a kernel" } else { "" },
+            self.all,
+            if by_kernel { &self.staged } else { &none },
+        );
+        let copy =
+            |one: &OneCopy| PeerCopy { rank: one.rank, from: self.targets[one.from].id, to: self.targets[one.to].id };
+        let (mut cases, mut asked, mut shots) = (Vec::new(), Vec::new(), Vec::new());
+        let mut add = |group: &str, bytes: usize, copies: &[OneCopy]| {
+            let case = numbered(
+                &mut asked,
+                DocumentCase {
+                    order: if copies.len() > 1 { Order::Simultaneous } else { Order::Alone },
+                    memory: MemoryKind::Device,
+                    direction: Direction::Peer,
+                    bytes: bytes as u64,
+                    range_bytes: None,
+                    group: Some(group.to_owned()),
+                },
+            );
+            let places = copies.iter().map(|one| (one.rank, one.place)).collect();
+            shots.push(Shot { at: cases.len(), case, places });
+            cases.push(PeerCase { copies: copies.iter().map(copy).collect(), bytes });
+        };
+        for table in &tables {
+            table.cases.iter().for_each(|copies| add(table.group, size, copies));
+        }
+        pairs.iter().for_each(|pair| add(ONE_WAY, smallest, &[*pair]));
+        let worker = |(rank, plan): (usize, &RankPlan)| Worker { rank, pu: plan.pu };
+        let mut workers: Vec<Worker> = self.ranks.iter().enumerate().map(worker).collect();
+        let place = |one: &OneCopy| {
+            let (by, from) = (&self.ranks[one.rank], &self.ranks[one.from]);
+            place(topology, one.place, by.pu, by.memory_node, from.target.clone())
+        };
+        let places = every(gpus, self.all && why_not_all(gpus).is_none()).iter().map(place).collect();
+        let known = Gpus { targets: &self.targets, ranks: &self.ranks, topology, found };
+        let notes = self.notes();
+        let matrix = |table: &peer_tables::Table| table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] });
+        let mut matrices: Vec<_> = tables.iter().map(matrix).collect();
+        let copying = PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
+        let mut suite: Arc<dyn Suite> = Arc::new(copying);
+        let mut told = Asked {
+            sizes: if gpus > 1 { vec![size as u64, smallest as u64] } else { vec![size as u64] },
+            directions: vec![Direction::Peer],
+            memory: vec![MemoryKind::Device],
+            huge_pages: false,
+            engine: settings::engine(self.by),
+            timing: None,
+        };
+        if let Some(range) = self.load_range.filter(|_| gpus > 1) {
+            let load = |pair: &OneCopy| {
+                let (by, owner) = (self.targets[pair.from].id, self.targets[pair.to].id);
+                PeerLoadCase { rank: pair.rank, by, owner }
+            };
+            let list = pairs.iter().map(load).collect();
+            let loading = PeerLoadSuite::new(list, workers.clone(), &found.platform, range, args.measuring.seed);
+            let joined = Joined::new(vec![(suite, workers.len()), (Arc::new(loading), workers.len())]);
+            let first = joined.first_rank(1);
+            let case = DocumentCase {
+                memory: MemoryKind::Device,
+                group: Some(LOADS.to_owned()),
+                ..gpu_loads::document_case(range)
+            };
+            let case = numbered(&mut asked, case);
+            for pair in &pairs {
+                let Some(at) = joined.number((1, pair.place)) else { continue };
+                shots.push(Shot { at, case, places: vec![(first + pair.rank, pair.place)] });
+            }
+            let loaders: Vec<Worker> = workers.iter().map(|one| Worker { rank: first + one.rank, ..*one }).collect();
+            workers.extend(loaders);
+            // What cannot be loaded from is a figure's own reason, and no note.
+            matrices.push(peer_tables::loads(pairs, gpus).matrix(&known, &[]));
+            told.sizes.push(LOAD_LINE_BYTES as u64);
+            told.sizes.sort_unstable();
+            told.directions.push(Direction::Load);
+            suite = Arc::new(joined);
+        }
+        Experiment {
+            opened: Vec::new(),
+            command: "peer",
+            suite,
+            workers,
+            engine: self.engine,
+            places: Plan { ranks: places, notes: Vec::new() },
+            cases: asked,
+            shots,
+            matrices,
+            asked: told,
+        }
+    }
+
+    /// Of each source, to which others its copies are staged, or out of a kernel's reach.
+    fn notes(&self) -> Vec<Option<String>> {
+        let how = match self.by {
+            CopyBy::Kernel => "out of a kernel's reach",
+            CopyBy::Engine => "staged through host memory by the driver",
+        };
+        let note = |from: usize| {
+            let others = self.staged.iter().filter(|pair| pair.0 == from).map(|pair| name_of(&self.targets[pair.1]));
+            let others: Vec<String> = others.collect();
+            (!others.is_empty()).then(|| format!("{how} to {}", others.join(", ")))
+        };
+        (0..self.targets.len()).map(note).collect()
+    }
+}
+
+/// The figures between so many GPUs, in words.
+fn said(gpus: usize, size: usize, load_range: Option<usize>, all: bool) -> String {
+    let shown = |bytes: usize| stats::units::size(bytes as u64);
+    let size = shown(size);
+    if gpus == 1 {
+        return format!("{size} within the GPU's memory; there is one GPU, and so no pair to measure");
+    }
+    let pairs = pairs(gpus).len();
+    let loads = load_range.map_or_else(String::new, |range| format!("; load latency over {}", shown(range)));
+    let at_once = match why_not_all(gpus) {
+        _ if !all => String::new(),
+        None => format!("; {size} from all to one and from one to all, at once"),
+        Some(why) => format!("; all to one and one to all are not measured: {why}"),
+    };
+    format!(
+        "{pairs} pairs: {size} one way and both ways at once, and the time of {SMALLEST} B; {size} within each GPU's memory{loads}{at_once}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn what_is_said_beforehand_is_what_so_many_gpus_can_have() {
+        let one = "512 MiB within the GPU's memory; there is one GPU, and so no pair to measure";
+        assert_eq!(said(1, 512 * MIB, Some(64 * MIB), true), one);
+        let two = "2 pairs: 4 MiB one way and both ways at once, and the time of 4 B; 4 MiB within each GPU's memory";
+        assert_eq!(said(2, 4 * MIB, None, false), two);
+        let why = "; all to one and one to all are not measured: between two GPUs they are the pairs one way";
+        assert_eq!(said(2, 4 * MIB, Some(64 * MIB), true), format!("{two}; load latency over 64 MiB{why}"));
+        let three = two.replace("2 pairs", "6 pairs");
+        assert_eq!(
+            said(3, 4 * MIB, None, true),
+            format!("{three}; 4 MiB from all to one and from one to all, at once")
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Copies under a chosen placement, of a process on its own, whose ranks are its threads; `launched` does the same with processes as ranks.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use ::pingpong::{Case, RunConfig, RunState, check_budget};
+use placement::{Plan, Request, Target, TargetId};
+use ranks::{Communicator, Single};
+use stats::units::counted;
+use topo::Topology;
+
+use crate::backends::{self, Untouched};
+use crate::budget::budget;
+use crate::config;
+use crate::document::part::Local;
+use crate::document::{self, Facts, verdict};
+use crate::driver::{Session, chosen};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::journal::{DocumentJournal, Ended};
+use crate::options::PingPong;
+
+impl PingPong {
+    /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though the run is complete.
+    ///
+    /// # Errors
+    /// What was asked for cannot be measured here. A run that began ends without one.
+    pub fn measure(&self, session: Session, fails: impl FnOnce(&report::Document) -> bool) -> Result<Ended, Fault> {
+        let Session { origin, sink, signals, observer, say } = session;
+        let topology = read()?;
+        let found = backends::find(self.measuring.backend, self.measuring.gpus.is_some(), &topology)?;
+        let plan = self.planned(&topology, backends::targets(&*found.platform))?;
+        let config = config::checked(self, found.platform.facts().kind, plan.ranks.len())?;
+        budget(&config, &plan, &topology, &found)?;
+
+        let machine = topo::environment::probe();
+        let timer = ::pingpong::clock::measure();
+        let hosts = [topology.host()];
+        let local =
+            Local { topology: &topology, found: &found, machine: &machine, timer, plan: &plan, node: 0, hosts: &hosts };
+        let ranks: Vec<usize> = plan.ranks.iter().map(|rank| rank.rank).collect();
+        let facts = Facts {
+            args: self,
+            config: &config,
+            parts: &local.parts(&ranks),
+            platform: &local.platform(),
+            environment: &local.environment(),
+            launch: None,
+            origin: &origin,
+        };
+        let build = |state: &RunState, exit| document::build(&facts, state, exit);
+        let mut journal = DocumentJournal::new(&build, sink, observer, say);
+        let world = Single::default();
+        let mut comm = Communicator::new(&world);
+        let interrupted = &signals.interrupted;
+        let state =
+            ::pingpong::lead(&config, local.workers(), &local.suite(&config), &mut comm, interrupted, &mut journal);
+        let exit = verdict::exit(&state, signals.exit());
+        Ok(journal.conclude(&state, exit, fails))
+    }
+
+    /// The plan as it would be carried out, without touching a GPU; and whether the memory that it needs is there.
+    ///
+    /// # Errors
+    /// What was asked for cannot be measured here.
+    pub fn outline(&self) -> Result<(String, Result<(), Fault>), Fault> {
+        let topology = read()?;
+        let measuring = &self.measuring;
+        let Untouched { kind, targets, source } =
+            backends::untouched(measuring.backend, measuring.gpus.is_some(), &topology)?;
+        let plan = self.planned(&topology, targets)?;
+        let config = config::checked(self, kind, plan.ranks.len())?;
+        let fits = check_budget(&config, &plan, |node| topology.memory_bytes(node), |_| None).map_err(Fault::usage);
+        Ok((outline(&source, &plan, &config), fits))
+    }
+
+    /// The placement of the ranks, on these targets.
+    fn planned(&self, topology: &Topology, available: Vec<Target>) -> Result<Plan, Fault> {
+        let selection = self.measuring.gpus.as_ref();
+        let targets = selection.map(|gpus| chosen(Some(gpus), available.clone())).transpose()?;
+        let request = Request { cpus: self.cpus.clone(), targets, available, membind: self.membind };
+        placement::plan(topology, &request).map_err(Fault::usage)
+    }
+}
+
+/// Reads the machine.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read() -> Result<Topology, Fault> {
+    topo::read().map_err(|error| Fault::new(Exit::NoResult, error))
+}
+
+fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "Plan (dry run: no GPU was touched, nothing was measured)");
+    let _ = writeln!(text, "platform  {source}");
+    for rank in &plan.ranks {
+        let device = match rank.target.id {
+            TargetId::Gpu(pci) => format!("GPU {} = {pci}", rank.target.index),
+            TargetId::Node(node) => format!("memory of node {node}"),
+        };
+        let closeness = rank.verdict.closeness.text();
+        let _ = writeln!(
+            text,
+            "rank {:<3} PU {:<4} memory on node {:<3} {device}  {closeness}",
+            rank.rank, rank.pu, rank.memory_node
+        );
+        let _ = writeln!(text, "         PU: {}", rank.chosen_by.text());
+        let _ = writeln!(text, "         {}", rank.verdict.reason);
+    }
+    plan.notes.iter().for_each(|note| {
+        let _ = writeln!(text, "note      {note}");
+    });
+    let cases = Case::all(config);
+    let sizes: Vec<String> = config.sizes.iter().map(|size| stats::units::size(*size as u64)).collect();
+    let memory: Vec<&str> = config.memory.iter().map(|kind| kind.name()).collect();
+    let directions: Vec<&str> = config.directions.iter().map(|direction| direction.name()).collect();
+    let _ = writeln!(text, "cases     {} on {}", cases.len(), counted(plan.ranks.len(), "rank"));
+    let _ = writeln!(text, "sizes     {}", sizes.join(", "));
+    let _ = writeln!(text, "memory    {}, directions {}", memory.join(", "), directions.join(", "));
+    if config.max_time != Duration::MAX {
+        let _ = writeln!(text, "time      no further pass after {:.0} s of measuring", config.max_time.as_secs_f64());
+    }
+    text
+}

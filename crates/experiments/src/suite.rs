@@ -1,0 +1,143 @@
+//! Everything that is sensible on this machine in a time given, as one experiment: for the acceptance of a node.
+//!
+//! Memory against cores always; with GPUs every NUMA node against every GPU (copies and loads), every GPU's memory against every GPU's, and with several
+//! GPUs what they lose at once. Left out: sizes (`sweep`) and copies by a kernel, which say more of the driver than of the node.
+
+use std::time::Duration;
+
+use device::{Device, Platform, PlatformKind};
+use hostmem::Access;
+use pingpong::device_bytes;
+use placement::{Membind, Request, RowsBy, Target, TargetId, rows};
+use topo::Survey;
+
+use crate::backends::{self, Found, Untouched};
+use crate::budget::budget;
+use crate::contend;
+use crate::document::of_experiment::name_of;
+use crate::driver::{Making, Measurement, chosen};
+use crate::exit::Exit;
+use crate::experiment::Experiment;
+use crate::fault::Fault;
+use crate::gpu_matrix::GpuMatrix;
+use crate::memory_matrix::MemoryMatrix;
+use crate::merged::merged;
+use crate::options::{Contend, Matrix, Measuring, Peer, Suite};
+use crate::outline::Outline;
+use crate::peers::Peers;
+
+/// The size of a copy: large enough for the link's rate, small enough for many GPUs in a short time.
+const SIZE: u64 = 64 << 20;
+/// Threads of a row that read at once at most: a node's memory is then at its limit on the CPUs of today, and a block is not longer than it must be.
+const THREADS: usize = 8;
+/// The part of the time that is for measuring: the rest is for opening devices, the pass under way when it is over, and the document.
+const MEASURING: f64 = 0.8;
+
+/// What is to be measured, not yet bound to a platform.
+struct Parts {
+    gpus: Option<GpuMatrix>,
+    peers: Option<(Peer, Peers)>,
+    contend: Option<contend::Contend>,
+    memory: (Matrix, MemoryMatrix),
+}
+
+impl Measurement for Suite {
+    fn measuring(&self) -> &Measuring {
+        &self.measuring
+    }
+
+    fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
+        let Untouched { kind, targets, source } = untouched;
+        let targets = chosen(self.measuring.gpus.as_ref(), targets)?;
+        let parts = self.parts(survey, kind, &targets, &|_| None)?;
+        let columns = targets.iter().map(name_of).collect();
+        let rows = rows(&survey.topology, RowsBy::Node);
+        Ok(Outline { source, rows, columns, figures: parts.said(), max_time: self.measuring_time() })
+    }
+
+    fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
+        let platform = &*found.platform;
+        let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(platform))?;
+        let mut parts =
+            self.parts(survey, platform.facts().kind, &targets, &|target| device_bytes(platform, target))?;
+        let opened = parts.look(platform, making.say)?;
+        let mut experiment = parts.experiment(survey, found)?;
+        experiment.engine.max_time = self.measuring_time();
+        experiment.opened = opened;
+        Ok(experiment)
+    }
+}
+
+impl Suite {
+    fn measuring_time(&self) -> Duration {
+        self.within.mul_f64(MEASURING)
+    }
+
+    fn parts(
+        &self,
+        survey: &Survey,
+        kind: PlatformKind,
+        targets: &[Target],
+        device: &dyn Fn(TargetId) -> Option<u64>,
+    ) -> Result<Parts, Fault> {
+        let topology = &survey.topology;
+        let own = || self.measuring.clone();
+        let access = match kind {
+            PlatformKind::Host => vec![Access::Read, Access::Write, Access::Copy, Access::Load],
+            PlatformKind::Cuda | PlatformKind::Hip => vec![Access::Read, Access::Load],
+        };
+        let memory = Matrix { threads: Some(THREADS), access, measuring: own(), ..Matrix::default() };
+        let nodes: Vec<u32> = Target::nodes_of(topology).iter().map(|target| target.index).collect();
+        let on_nodes = MemoryMatrix::new(&memory, topology, rows(topology, RowsBy::Node), nodes)?;
+        if kind == PlatformKind::Host {
+            return Ok(Parts { gpus: None, peers: None, contend: None, memory: (memory, on_nodes) });
+        }
+        let matrix = Matrix { size: SIZE, latency: true, measuring: own(), ..Matrix::default() };
+        let gpus = GpuMatrix::new(&matrix, topology, kind, rows(topology, RowsBy::Node), targets.to_vec())?;
+        gpus.budget(topology, device)?;
+        let peer = Peer { size: SIZE, measuring: own(), ..Peer::default() };
+        let peers = Peers::new(&peer, topology, targets.to_vec(), targets.to_vec())?;
+        let contend = if targets.len() > 1 {
+            let request = Request {
+                cpus: None,
+                targets: Some(targets.to_vec()),
+                available: targets.to_vec(),
+                membind: Membind::Local,
+            };
+            let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
+            let contend = Contend { size: SIZE, measuring: own(), ..Contend::default() };
+            Some(contend::Contend::new(&contend, kind, survey, plan)?)
+        } else {
+            None
+        };
+        Ok(Parts { gpus: Some(gpus), peers: Some((peer, peers)), contend, memory: (memory, on_nodes) })
+    }
+}
+
+impl Parts {
+    /// Opens the GPUs, and sees which reach each other.
+    fn look(&mut self, platform: &dyn Platform, say: fn(&str)) -> Result<Vec<Box<dyn Device>>, Fault> {
+        self.peers.as_mut().map_or(Ok(Vec::new()), |(_, peers)| peers.look(platform, say))
+    }
+
+    fn said(&self) -> String {
+        let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.said()));
+        let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.said()));
+        let contend = self.contend.as_ref().map(|contend| format!("at once: {}", contend.said()));
+        let memory = Some(format!("cores and memory: {}", self.memory.1.said()));
+        [gpus, peers, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
+    }
+
+    fn experiment(self, survey: &Survey, found: &Found) -> Result<Experiment, Fault> {
+        let topology = &survey.topology;
+        if let Some(contend) = &self.contend {
+            budget(&contend.config, contend.plan(), topology, found)?;
+        }
+        let mut parts = Vec::new();
+        parts.extend(self.gpus.map(|gpus| gpus.experiment(topology, found)));
+        parts.extend(self.peers.map(|(options, peers)| peers.experiment(&options, topology, found)));
+        parts.extend(self.contend.map(|contend| contend.experiment(topology, found)));
+        parts.push(self.memory.1.experiment(&self.memory.0, topology));
+        merged("suite", parts).ok_or_else(|| Fault::new(Exit::NoResult, "there is nothing to measure"))
+    }
+}

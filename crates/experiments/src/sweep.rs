@@ -1,0 +1,169 @@
+//! Sizes against each GPU: each rank in its own place, one after the other, every size by one clock, so that one line can go through the times.
+
+use std::sync::Arc;
+
+use device::{Direction, MemoryKind, PlatformKind};
+use engine::{Helpers, Order, Worker};
+use pingpong::{Cells, CopySuite, RunConfig, device_bytes};
+use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
+use stats::units::parse_sizes;
+use topo::{Survey, Topology};
+
+use crate::backends::{self, Found, Untouched};
+use crate::budget::budget;
+use crate::config;
+use crate::document::of_experiment::name_of;
+use crate::document::settings;
+use crate::driver::{Making, Measurement, chosen};
+use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
+use crate::fault::Fault;
+use crate::options::{Measuring, Sweep as Args};
+use crate::outline::Outline;
+
+/// The largest size when none is asked for, and the part of a place's memory that it may take.
+const LARGEST: u64 = 1 << 30;
+const PART: u64 = 8;
+
+/// What is copied.
+pub struct Sweep {
+    /// The run.
+    pub config: RunConfig,
+    plan: Plan,
+    copies: Vec<pingpong::Case>,
+}
+
+impl Sweep {
+    /// The copies that `args` ask for by the ranks of `plan`. `smallest`: the memory of the smallest place that takes part, bytes, where it is known.
+    ///
+    /// # Errors
+    /// Sizes that this machine cannot address.
+    pub fn new(args: &Args, kind: PlatformKind, plan: Plan, smallest: Option<u64>) -> Result<Self, Fault> {
+        let mut config = config::measuring(&args.measuring);
+        config.by = args.engine;
+        let sizes = match &args.sizes {
+            Some(sizes) => sizes.clone(),
+            None => {
+                let fits = smallest.map_or(LARGEST, |bytes| (bytes / PART).max(4));
+                parse_sizes(&format!("4B..{}B", LARGEST.min(fits))).map_err(Fault::usage)?
+            }
+        };
+        config.sizes = sizes.into_iter().map(usize::try_from).collect::<Result<_, _>>().map_err(Fault::usage)?;
+        config.memory = config::memory_kinds(&args.memory, kind);
+        config.directions = config::unique(&args.directions);
+        config.orders = vec![Order::Alone];
+        config.timing = args.timing;
+        let staged =
+            |case: &pingpong::Case| case.memory == MemoryKind::Pageable && case.direction == Direction::Bidirectional;
+        let copies: Vec<pingpong::Case> =
+            pingpong::Case::all(&config).into_iter().filter(|case| !staged(case)).collect();
+        config.max_time = config::time_for(&args.measuring, copies.len() * plan.ranks.len());
+        Ok(Self { config, plan, copies })
+    }
+
+    /// The figures to be taken, in words.
+    pub fn said(&self) -> String {
+        let memory: Vec<&str> = self.config.memory.iter().map(|kind| kind.name()).collect();
+        let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
+        let (first, last) = (self.config.sizes.first().copied().unwrap_or(0), self.config.largest());
+        let size = |bytes: usize| stats::units::size(bytes as u64);
+        let sizes = match self.config.sizes.len() {
+            1 => size(first),
+            several => format!("{several} sizes from {} to {}", size(first), size(last)),
+        };
+        format!(
+            "{sizes}; {} memory; {}; {} figures",
+            memory.join(", "),
+            ways.join(", "),
+            self.copies.len() * self.plan.ranks.len()
+        )
+    }
+
+    /// The experiment, on this platform.
+    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+        let Self { config, plan, copies } = self;
+        let helpers = Helpers(topology.allowed.pus.clone());
+        let one_node = topology.machine_has_one_node();
+        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
+        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
+        let mut cases = Vec::new();
+        let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
+        let shot = |(at, copy): (usize, &pingpong::Case)| {
+            let case = DocumentCase {
+                order: copy.order,
+                memory: settings::memory(copy.memory),
+                direction: settings::direction(copy.direction),
+                bytes: copy.bytes as u64,
+                range_bytes: None,
+                group: None,
+            };
+            Shot { at, case: numbered(&mut cases, case), places: places.clone() }
+        };
+        let shots = copies.iter().enumerate().map(shot).collect();
+        Experiment {
+            opened: Vec::new(),
+            command: "sweep",
+            suite: Arc::new(suite),
+            workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            engine: config.engine(),
+            cases,
+            shots,
+            matrices: Vec::new(),
+            asked: Asked {
+                sizes: config.sizes.iter().map(|size| *size as u64).collect(),
+                directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
+                memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+                huge_pages: config.huge_pages,
+                engine: settings::engine(config.by),
+                timing: Some(settings::timing(config.timing)),
+            },
+            places: plan,
+        }
+    }
+}
+
+impl Measurement for Args {
+    fn measuring(&self) -> &Measuring {
+        &self.measuring
+    }
+
+    fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
+        let Untouched { kind, targets, source } = untouched;
+        let planned = self.planned(survey, targets)?;
+        let columns = planned.ranks.iter().map(|rank| name_of(&rank.target)).collect();
+        let sweep = self.listed(survey, kind, planned, |_| None)?;
+        Ok(Outline { source, rows: Vec::new(), columns, figures: sweep.said(), max_time: sweep.config.max_time })
+    }
+
+    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+        let planned = self.planned(survey, backends::targets(&*found.platform))?;
+        let of_device = |target| device_bytes(&*found.platform, target);
+        let sweep = self.listed(survey, found.platform.facts().kind, planned.clone(), of_device)?;
+        budget(&sweep.config, &planned, &survey.topology, found)?;
+        Ok(sweep.experiment(&survey.topology, found))
+    }
+}
+
+impl Args {
+    /// A rank for each GPU that was named, or for the first.
+    fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
+        let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
+        if self.measuring.gpus.is_none() {
+            targets.truncate(1);
+        }
+        let request = Request { cpus: None, targets: Some(targets), available, membind: Membind::Local };
+        placement::plan(&survey.topology, &request).map_err(Fault::usage)
+    }
+
+    fn listed(
+        &self,
+        survey: &Survey,
+        kind: PlatformKind,
+        plan: Plan,
+        device: impl Fn(TargetId) -> Option<u64>,
+    ) -> Result<Sweep, Fault> {
+        let node = |node| survey.topology.memory_bytes(node);
+        let of = |rank: &RankPlan| [node(rank.memory_node), device(rank.target.id)];
+        let smallest = plan.ranks.iter().flat_map(of).flatten().min();
+        Sweep::new(self, kind, plan, smallest)
+    }
+}

@@ -1,0 +1,34 @@
+//! Ends the process when a call never returns that nobody can look at a clock in: a launch of which a process never comes hangs inside `MPI_Init`, a driver
+//! while a GPU is opened. Nothing was measured by then.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use crate::exit::Exit;
+
+/// What is said where a GPU does not open.
+pub const NOT_OPEN: [&str; 2] =
+    ["a GPU was not opened", "a call of its driver does not return (nvidia-smi or rocm-smi may show why)"];
+
+/// Ends the process unless it is dropped in time.
+pub struct Watchdog {
+    _alive: Sender<()>,
+}
+
+impl Watchdog {
+    /// Ends the process after `limit`, and says by `say` what did not happen, which `--timeout` gives more time; `said`, if given, with its cause.
+    pub fn set(limit: Duration, said: Option<[&'static str; 2]>, say: fn(&str)) -> Self {
+        let (alive, dropped) = mpsc::channel::<()>();
+        thread::spawn(move || {
+            if dropped.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                if let Some([what, why]) = said {
+                    let seconds = limit.as_secs_f64();
+                    say(&format!("error: {what} within {seconds:.0} s: {why}; --timeout changes the limit"));
+                }
+                std::process::exit(Exit::TimedOut.code().into());
+            }
+        });
+        Self { _alive: alive }
+    }
+}
