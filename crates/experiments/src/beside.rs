@@ -52,7 +52,7 @@ impl Beside {
         topology: &Topology,
         plan: &Plan,
     ) -> Result<Self, Fault> {
-        let rank = plan.ranks.first().cloned().ok_or_else(|| Fault::usage(format!("there is no device")))?;
+        let rank = plan.ranks.first().cloned().ok_or_else(|| Fault::usage("there is no device"))?;
         let mut config = config::measuring(&args.measuring);
         config.sizes = vec![usize::try_from(args.size).map_err(Fault::usage)?];
         config.memory = config::memory_kinds(args.memory.as_slice(), kind);

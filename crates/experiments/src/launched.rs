@@ -282,7 +282,7 @@ fn assemble(args: &PingPong, launch: &Launch, agreement: &mut Agreement, desk: &
     let part = planned.as_ref().map_err(Refusal::from).and_then(|(plan, _)| {
         let Prepared { topology, found, .. } = &prepared;
         let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
-        let none = || Refusal::from(&Fault::new(Exit::NoResult, format!("the platform has no such device any more")));
+        let none = || Refusal::from(&Fault::new(Exit::NoResult, "the platform has no such device any more"));
         local.parts(&[place.rank]).pop().ok_or_else(none)
     });
     let mut parts = Vec::new();

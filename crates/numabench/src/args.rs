@@ -14,6 +14,7 @@ pub mod man;
 pub mod matrix;
 pub mod measuring;
 pub mod mpi;
+mod options;
 pub mod peer;
 pub mod place;
 pub mod report;
@@ -29,12 +30,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use experiments::{config, options};
 use placement::Selection;
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
 
-pub(crate) use whole::whole;
+use options::each;
+use whole::whole;
 
 use crate::{exit, version};
 
@@ -306,105 +307,6 @@ pub enum Order {
     Alone,
     /// Both, and the contention penalty
     Both,
-}
-
-impl From<Backend> for options::Backend {
-    fn from(asked: Backend) -> Self {
-        match asked {
-            Backend::Auto => Self::Auto,
-            Backend::Cuda => Self::Cuda,
-            Backend::Hip => Self::Hip,
-            Backend::Host => Self::Host,
-        }
-    }
-}
-
-impl From<Memory> for device::MemoryKind {
-    fn from(asked: Memory) -> Self {
-        match asked {
-            Memory::Pinned => Self::Pinned,
-            Memory::PinnedDriver => Self::PinnedDriver,
-            Memory::Pageable => Self::Pageable,
-        }
-    }
-}
-
-impl From<Direction> for device::Direction {
-    fn from(asked: Direction) -> Self {
-        match asked {
-            Direction::H2d => Self::H2d,
-            Direction::D2h => Self::D2h,
-            Direction::Roundtrip => Self::RoundTrip,
-            Direction::Bidir => Self::Bidirectional,
-        }
-    }
-}
-
-impl From<Engine> for device::CopyBy {
-    fn from(asked: Engine) -> Self {
-        match asked {
-            Engine::Ce => Self::Engine,
-            Engine::Sm => Self::Kernel,
-        }
-    }
-}
-
-impl From<Timing> for ::pingpong::TimingChoice {
-    fn from(asked: Timing) -> Self {
-        match asked {
-            Timing::Auto => Self::Auto,
-            Timing::Host => Self::Host,
-            Timing::Device => Self::Device,
-        }
-    }
-}
-
-impl From<Order> for ::report::settings::OrderAsked {
-    fn from(asked: Order) -> Self {
-        match asked {
-            Order::Simultaneous => Self::Simultaneous,
-            Order::Alone => Self::Alone,
-            Order::Both => Self::Both,
-        }
-    }
-}
-
-/// What was typed as the crates that carry it out have it.
-fn each<A: Copy + Into<B>, B>(asked: &[A]) -> Vec<B> {
-    asked.iter().copied().map(Into::into).collect()
-}
-
-impl Pingpong {
-    /// What is to be measured.
-    pub fn options(&self) -> options::PingPong {
-        let sizes = match (&self.size, self.floats) {
-            (Some(sizes), _) => sizes.0.clone(),
-            (None, Some(floats)) => vec![floats * 4],
-            (None, None) => vec![config::SIZE_BYTES],
-        };
-        options::PingPong {
-            cpus: self.cpus.clone(),
-            membind: self.membind,
-            sizes,
-            floats: self.floats,
-            memory: each(&self.memory),
-            directions: each(&self.direction),
-            engine: self.engine.into(),
-            warmup: self.warmup,
-            timing: self.timing.into(),
-            order: self.order.into(),
-            measuring: options::Measuring {
-                gpus: self.gpus.clone(),
-                backend: self.backend.into(),
-                huge_pages: self.huge_pages == Switch::On,
-                reps: self.reps,
-                max_time: self.max_time,
-                timeout: self.timeout,
-                seed: self.seed,
-                verify: !self.no_verify,
-            },
-        }
-    }
 }
 
 /// On or off.
