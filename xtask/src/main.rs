@@ -7,6 +7,7 @@ mod bindings;
 mod calibrate;
 mod campaign;
 mod checkout;
+mod commands;
 mod demo;
 mod dist;
 mod kernels;
@@ -22,37 +23,11 @@ mod step;
 mod test;
 mod tidy;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-/// A command: its name, its line in the help, what it does.
-type Command = (&'static str, &'static str, fn(&Path, &[String]) -> Result<()>);
-
-const COMMANDS: &[Command] = &[
-    ("setup", "install what building and testing need, where it is missing [--build-only]", setup::run),
-    ("demo", "setup, a release build, then `topo` and `pingpong` on this machine", demo::run),
-    ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
-    (
-        "tidy",
-        "check what no compiler checks: dependency directions, module docs, unsafe, the schema [--figures: sizes and counts]",
-        tidy::run,
-    ),
-    ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
-    ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
-    (
-        "kernels",
-        "assemble and compile the GPU kernels for every architecture; needs no GPU [--nvrtc LIBRARY: make their PTX]",
-        kernels::run,
-    ),
-    ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
-    ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
-    ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
-    ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
-    ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
-    ("dist", "release archives in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
-];
+use commands::COMMANDS;
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

@@ -47,10 +47,13 @@ impl<D: Driver> Drop for Loaded<D> {
     }
 }
 
+/// A program that is loaded, by its name.
+type Named<D> = (&'static str, Rc<Loaded<D>>);
+
 /// The programs of one device, by name.
 pub(crate) struct Programs<D: Driver> {
     context: Arc<Context<D>>,
-    loaded: RefCell<Vec<(&'static str, Rc<Loaded<D>>)>>,
+    loaded: RefCell<Vec<Named<D>>>,
 }
 
 impl<D: Driver> Programs<D> {

@@ -68,7 +68,7 @@ fn a_comparison_ends_with_what_it_found() -> Done {
 
     let json = compare(&base, &slow, &["--json", "-"]).json()?;
     assert_eq!(json["counts"]["regressed"], 1);
-    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/schema/comparison-v1.json");
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../analysis/schema/comparison-v1.json");
     let schema: Value = serde_json::from_slice(&fs::read(schema)?)?;
     let faults: Vec<String> =
         jsonschema::validator_for(&schema)?.iter_errors(&json).map(|fault| fault.to_string()).collect();

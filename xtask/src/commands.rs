@@ -1,0 +1,37 @@
+//! The table of xtask's commands.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::{
+    bench, bindings, calibrate, campaign, demo, dist, kernels, mpi_plugin, recipes, schema, setup, test, tidy,
+};
+
+/// A command: its name, its line in the help, what it does.
+pub type Command = (&'static str, &'static str, fn(&Path, &[String]) -> Result<()>);
+
+/// All of them, in the order of the help.
+pub const COMMANDS: &[Command] = &[
+    ("setup", "install what building and testing need, where it is missing [--build-only]", setup::run),
+    ("demo", "setup, a release build, then `topo` and `pingpong` on this machine", demo::run),
+    ("test", "setup, then format, lints, tidy and every test: what CI runs", test::run),
+    (
+        "tidy",
+        "check what no compiler checks: dependency directions, module docs, unsafe, the schema [--figures: sizes and counts]",
+        tidy::run,
+    ),
+    ("schema", "write the documents' schemas, crates/report/schema, from the types", schema::run),
+    ("bindings", "write HIP's declarations from ROCm's header, by bindgen [--include FOLDER]", bindings::run),
+    (
+        "kernels",
+        "assemble and compile the GPU kernels for every architecture; needs no GPU [--nvrtc LIBRARY: make their PTX]",
+        kernels::run,
+    ),
+    ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
+    ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
+    ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
+    ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
+    ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
+    ("dist", "release archives in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
+];
