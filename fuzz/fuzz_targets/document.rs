@@ -5,24 +5,21 @@
 
 #![no_main]
 
+use analysis::baseline::values;
+use analysis::compare::{Thresholds, compare};
+use analysis::kept::Kept;
+use analysis::run::Run;
 use libfuzzer_sys::fuzz_target;
+use render::export::{Form, any, result};
+use render::html::html;
 use report::Document;
 use report::block::{BlockTime, NoBlock};
 use report::document::Tool;
-use analysis::baseline::values;
-use analysis::compare::{Thresholds, compare};
-use render::export::{Form, any, export};
-use render::html::html;
-use analysis::kept::Kept;
-use analysis::run::Run;
-
-const FORMS: [Form; 7] =
-    [Form::Csv, Form::Bmf, Form::GhaBigger, Form::GhaSmaller, Form::OpenMetrics, Form::Junit, Form::Influx];
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(kept) = Kept::<NoBlock>::from_json(bytes) {
-        for form in FORMS {
-            drop(any(&kept, form));
+        for (form, ..) in Form::ALL {
+            drop(any(&kept).export(form));
         }
     }
     if let Ok(kept) = Kept::<BlockTime>::from_json(bytes) {
@@ -36,8 +33,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let Ok(document) = Document::from_json(bytes) else { return };
-    for form in FORMS {
-        drop(export(&document, form));
+    for (form, ..) in Form::ALL {
+        drop(result(&document).export(form));
     }
     drop(values(&document));
     drop(analysis::slower_twins::slower_twins(&document));

@@ -4,16 +4,13 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use report::ImportedDocument;
-use report::document::Tool;
 use analysis::compare::{Thresholds, compare};
-use render::export::{Form, imported};
 use analysis::import::{About, Output, Program, import};
 use analysis::imported::run;
-
-const FORMS: [Form; 7] =
-    [Form::Csv, Form::Bmf, Form::GhaBigger, Form::GhaSmaller, Form::OpenMetrics, Form::Junit, Form::Influx];
+use libfuzzer_sys::fuzz_target;
+use render::export::{Form, imported};
+use report::ImportedDocument;
+use report::document::Tool;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, text)) = bytes.split_first() else { return };
@@ -25,13 +22,15 @@ fuzz_target!(|bytes: &[u8]| {
     let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
     let started_at = ("2026-11-22T00:00:00Z".to_owned(), "nobody".to_owned());
     let about = About { tool: tool.clone(), argv: Vec::new(), started_at, host: None };
-    let Ok(document) = import(program, &[Output { name: "fuzzed".to_owned(), bytes: text.to_vec() }], about) else { return };
+    let Ok(document) = import(program, &[Output { name: "fuzzed".to_owned(), bytes: text.to_vec() }], about) else {
+        return;
+    };
     let names: std::collections::BTreeSet<_> = document.cases.iter().map(|case| (&case.id, &case.place)).collect();
     assert_eq!(names.len(), document.cases.len(), "a case is there twice");
     assert!(document.cases.iter().all(|case| case.value.is_none_or(|value| value.is_finite() && value > 0.0)));
     let json = report::json::json_value(&document).expect("every figure is a number");
     assert_eq!(ImportedDocument::from_json(&json).expect("it reads back"), document);
-    for form in FORMS {
+    for (form, ..) in Form::ALL {
         drop(imported(&document).export(form));
     }
     let page = render::html::imported(&[("fuzzed".to_owned(), document.clone())]);

@@ -3,9 +3,11 @@
 //!
 //! * `terminal` tables for a terminal, with the `page` and `grid` that they are made of; `compared` those of comparisons, histories and baselines;
 //! * `html` a report for people who were not there;
-//! * `export` documents in the forms of dashboards and pipelines.
+//! * `export` documents in the forms of dashboards and pipelines; `xml` the escape of two of these outputs.
 
 pub mod compared;
 pub mod export;
 pub mod html;
 pub mod terminal;
+
+mod xml;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use render::export::Form;
 
 /// `numabench export`.
 #[derive(Debug, clap::Args)]
@@ -11,28 +12,16 @@ pub struct Export {
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
     /// The form
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub to: To,
+    #[arg(long, value_parser = form(), value_name = "FORM")]
+    pub to: Form,
     /// Write to FILE, whole or not at all, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// Forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum To {
-    /// A row a rank and case, for spreadsheets and data frames
-    Csv,
-    /// Bencher Metric Format (adapter json)
-    Bmf,
-    /// github-action-benchmark, tool customBiggerIsBetter: rates
-    Gha,
-    /// github-action-benchmark, tool customSmallerIsBetter: times
-    GhaSmaller,
-    /// OpenMetrics text: node_exporter's textfile collector, GitLab
-    Openmetrics,
-    /// JUnit XML
-    Junit,
-    /// InfluxDB line protocol
-    Influx,
+/// A form by its name: those that there are say what they are called.
+fn form() -> impl TypedValueParser<Value = Form> {
+    let named = Form::ALL.map(|(_, name, about)| PossibleValue::new(name).help(about));
+    let known = |typed: String| Form::ALL.into_iter().find(|(_, name, _)| *name == typed).map(|(form, ..)| form);
+    PossibleValuesParser::new(named).try_map(move |typed| known(typed).ok_or("no such form"))
 }

@@ -5,12 +5,12 @@
 
 use analysis::incomplete::Incomplete;
 use analysis::kept::Kept;
-use render::export::{Form, any};
+use render::export::any;
 use report::block::NoBlock;
 use report::document::Status;
 use report::sink::Sink;
 
-use crate::args::export::{Export, To};
+use crate::args::export::Export;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -21,16 +21,7 @@ pub fn run(args: &Export) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(Sink::open).transpose().map_err(Fault::usage)?;
     // No form has blocks.
     let document: Kept<NoBlock> = documents::read_kept(&args.result)?;
-    let form = match args.to {
-        To::Csv => Form::Csv,
-        To::Bmf => Form::Bmf,
-        To::Gha => Form::GhaBigger,
-        To::GhaSmaller => Form::GhaSmaller,
-        To::Openmetrics => Form::OpenMetrics,
-        To::Junit => Form::Junit,
-        To::Influx => Form::Influx,
-    };
-    let bytes = any(&document, form).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let bytes = any(&document).export(args.to).map_err(|error| Fault::new(Exit::NoResult, error))?;
     match sink {
         Some(sink) => sink.write(&bytes).map_err(|error| Fault::new(Exit::NoResult, error))?,
         None => terminal::print(&bytes)?,

@@ -1,48 +1,44 @@
 //! The input of github-action-benchmark's `customBiggerIsBetter` and `customSmallerIsBetter`: a list of named values. A file of one kind
-//! holds one direction of goodness, so rates and times are two forms.
+//! holds one direction of goodness, so what more is better of and what less is better of are two forms.
 
-use report::Document;
+use report::json::{JsonError, json_value};
 use serde::Serialize;
 
-use super::name::{Figure, Names, rate, time_ns};
-use report::json::{JsonError, json_value};
+use super::points::{Figure, Points};
 
 /// A named value.
 #[derive(Serialize)]
-pub(super) struct Benchmark<'u> {
-    pub name: String,
-    pub unit: &'u str,
-    pub value: f64,
+struct Benchmark<'p> {
+    name: &'p str,
+    unit: &'p str,
+    value: f64,
     /// What the action shows behind the value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<String>,
+    range: Option<String>,
     /// What it shows when one points at the value.
-    pub extra: String,
+    extra: &'p str,
 }
 
-/// Rates, GB/s.
-pub(super) fn bigger<B>(document: &Document<B>) -> Result<Vec<u8>, JsonError> {
-    listed(document, "GB/s", 1e9, rate)
+pub(super) fn gha(points: &Points, bigger: bool) -> Result<Vec<u8>, JsonError> {
+    let figures = points.points.iter().flat_map(|point| point.figures.iter().map(move |figure| (point, figure)));
+    let benchmarks = figures.filter(|(_, figure)| figure.measure.more_is_better == bigger).map(|(point, figure)| {
+        let unit = &figure.measure.unit[..];
+        Benchmark {
+            name: &point.name,
+            unit,
+            value: figure.value / figure.measure.scale,
+            range: range(figure),
+            extra: &point.origin,
+        }
+    });
+    json_value(&benchmarks.collect::<Vec<_>>())
 }
 
-/// Times, µs.
-pub(super) fn smaller<B>(document: &Document<B>) -> Result<Vec<u8>, JsonError> {
-    listed(document, "µs", 1e3, time_ns)
-}
-
-fn listed<B>(
-    document: &Document<B>,
-    unit: &'static str,
-    scale: f64,
-    figure: fn(&report::row::Row) -> Option<Figure>,
-) -> Result<Vec<u8>, JsonError> {
-    let names = Names::of(document);
-    let benchmark = |row: &report::row::Row| {
-        let Figure { value, low, high } = figure(row)?;
-        let range = low.zip(high).map(|(low, high)| format!("± {:.2} %", (high - low) / 2.0 / value * 100.0));
-        let device = row.device_name.as_deref().unwrap_or("unknown device");
-        let extra = format!("{device} on {}, {}", row.host, document.started_at);
-        Some(Benchmark { name: names.name(row), unit, value: value / scale, range, extra })
-    };
-    json_value(&document.rows.iter().filter_map(benchmark).collect::<Vec<_>>())
+/// Half the interval.
+fn range(figure: &Figure) -> Option<String> {
+    let half = (figure.high? - figure.low?) / 2.0;
+    Some(match figure.measure.is_relative {
+        true => format!("± {:.2} %", half / figure.value * 100.0),
+        false => format!("± {half:.4}"),
+    })
 }

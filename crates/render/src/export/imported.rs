@@ -5,33 +5,39 @@ use analysis::incomplete::Incomplete;
 use report::ImportedDocument;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 
-use super::points::{Point, Points, Value};
+use super::in_words::{Case, InWords, Value};
+use super::points::Points;
 
 /// A document as points.
 pub fn points(document: &ImportedDocument) -> Points {
     let version = document.program_version.as_ref().map_or(String::new(), |version| format!(" {version}"));
-    let point = |case: &ImportedCase| {
-        let value = case.figure().map(|value| Value { value, low: None, high: None });
-        let is_time = case.unit == ImportedUnit::Ns;
-        Point {
-            case: case.id.clone(),
-            place: case.place.clone(),
-            labels: vec![("bytes", case.bytes.map_or(String::new(), |bytes| bytes.to_string()))],
-            by_time: is_time,
-            time_ns: value.filter(|_| is_time),
-            bytes_per_s: value.filter(|_| !is_time),
-            values: u64::from(value.is_some()),
-            reason: value.is_none().then(|| why(case)),
-            is_fault: case.status == ImportedStatus::Failed,
-        }
-    };
-    Points {
+    InWords {
+        record: "numabench_imported",
+        title: "numabench imported",
         kind: "imported",
         labels: &["bytes"],
         program: format!("{}{version}", document.program),
         started_at: document.started_at.clone(),
+        elapsed_s: 0.0,
         host: document.host.clone().unwrap_or_default(),
         incomplete: Incomplete::of_imported(document),
-        points: document.cases.iter().map(point).collect(),
+        cases: document.cases.iter().map(one).collect(),
+    }
+    .points()
+}
+
+fn one(case: &ImportedCase) -> Case {
+    let value = case.figure().map(|value| Value { value, low: None, high: None });
+    let is_time = case.unit == ImportedUnit::Ns;
+    Case {
+        case: case.id.clone(),
+        place: case.place.clone(),
+        labels: vec![("bytes", case.bytes.map_or(String::new(), |bytes| bytes.to_string()))],
+        by_time: is_time,
+        time_ns: value.filter(|_| is_time),
+        bytes_per_s: value.filter(|_| !is_time),
+        values: u64::from(value.is_some()),
+        reason: value.is_none().then(|| why(case)),
+        is_fault: case.status == ImportedStatus::Failed,
     }
 }

@@ -1,37 +1,36 @@
 //! Documents in the forms of dashboards and pipelines: pure functions from a document to text.
 //!
-//! * `csv` a row a rank and case, for spreadsheets and data frames;
+//! * `points` the list that every form is written from; `result`, `trial`, `mpi` and `imported` make it, each of one kind of document (the latter two by `in_words`);
+//! * `csv` a row a point, for spreadsheets and data frames;
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
-//! * `junit` for CI servers; `influx` line protocol;
-//! * `trial` documents of `numabench trial` in all of these;
-//! * `points` documents whose places are words (MPI runs, imported ones) in all of these.
+//! * `junit` for CI servers; `influx` line protocol; `word` how values of enumerations are spelled in all of them.
 //!
-//! Formats that key on names get names that stay the same from run to run: no host, no date, no rank number. What a case of
-//! small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
+//! Another form is a file here, a value of [`Form`] and a line in each of its two functions. Formats that key on names get names that stay the same from run to run:
+//! no host, no date, no rank number. What a case of small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
 
 mod bmf;
 mod csv;
 mod gha;
 mod imported;
+mod in_words;
 mod influx;
 mod junit;
 mod mpi;
-mod name;
 mod openmetrics;
-mod points;
+pub mod points;
+mod result;
 mod trial;
-mod words;
+mod word;
 
 use analysis::kept::Kept;
-use report::Document;
-use report::block::NoBlock;
 use report::json::JsonError;
 
 pub use self::imported::points as imported;
 pub use self::mpi::points as mpi;
-pub use points::{Point, Points, Value};
-pub use trial::trial;
+pub use self::result::points as result;
+pub use self::trial::points as trial;
+use points::Points;
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,31 +51,43 @@ pub enum Form {
     Influx,
 }
 
-/// The document in this form.
-///
-/// # Errors
-/// [`JsonError`]: a figure is not finite, which no document that was read has.
-pub fn export<B>(document: &Document<B>, form: Form) -> Result<Vec<u8>, JsonError> {
-    match form {
-        Form::Csv => Ok(csv::csv(document).into_bytes()),
-        Form::Bmf => bmf::bmf(document),
-        Form::GhaBigger => gha::bigger(document),
-        Form::GhaSmaller => gha::smaller(document),
-        Form::OpenMetrics => Ok(openmetrics::openmetrics(document).into_bytes()),
-        Form::Junit => Ok(junit::junit(document).into_bytes()),
-        Form::Influx => Ok(influx::influx(document).into_bytes()),
+impl Form {
+    /// All of them, by the name that a user types, with what each is for.
+    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+        (Self::Csv, "csv", "A row a rank and case, for spreadsheets and data frames"),
+        (Self::Bmf, "bmf", "Bencher Metric Format (adapter json)"),
+        (Self::GhaBigger, "gha", "github-action-benchmark, tool customBiggerIsBetter: rates"),
+        (Self::GhaSmaller, "gha-smaller", "github-action-benchmark, tool customSmallerIsBetter: times"),
+        (Self::OpenMetrics, "openmetrics", "OpenMetrics text: node_exporter's textfile collector, GitLab"),
+        (Self::Junit, "junit", "JUnit XML"),
+        (Self::Influx, "influx", "InfluxDB line protocol"),
+    ];
+}
+
+impl Points {
+    /// The points in this form.
+    ///
+    /// # Errors
+    /// [`JsonError`]: a figure is not finite, which no document that was read has.
+    pub fn export(&self, form: Form) -> Result<Vec<u8>, JsonError> {
+        match form {
+            Form::Csv => Ok(csv::csv(self).into_bytes()),
+            Form::Bmf => bmf::bmf(self),
+            Form::GhaBigger => gha::gha(self, true),
+            Form::GhaSmaller => gha::gha(self, false),
+            Form::OpenMetrics => Ok(openmetrics::openmetrics(self).into_bytes()),
+            Form::Junit => Ok(junit::junit(self).into_bytes()),
+            Form::Influx => Ok(influx::influx(self).into_bytes()),
+        }
     }
 }
 
-/// A document of any kind in this form.
-///
-/// # Errors
-/// As [`export`].
-pub fn any(document: &Kept<NoBlock>, form: Form) -> Result<Vec<u8>, JsonError> {
+/// The points of a document of any kind.
+pub fn any<B>(document: &Kept<B>) -> Points {
     match document {
-        Kept::Result(document) => export(document, form),
-        Kept::Trial(document) => trial(document, form),
-        Kept::Mpi(document) => mpi(document).export(form),
-        Kept::Imported(document) => imported(document).export(form),
+        Kept::Result(document) => result(document),
+        Kept::Trial(document) => trial(document),
+        Kept::Mpi(document) => mpi(document),
+        Kept::Imported(document) => imported(document),
     }
 }

@@ -6,47 +6,53 @@ use analysis::mpi::{Ranks, id, why};
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiPair};
 
-use super::points::{Point, Points, Value};
+use super::in_words::{Case, InWords, Value};
+use super::points::Points;
 
 /// A document as points.
 pub fn points(document: &MpiDocument) -> Points {
     let ranks = Ranks::of(document);
-    let point = |pair: &MpiPair, case: &MpiCase| {
-        let counts = case.counted_ns().zip(case.counted_bytes_per_s());
-        let ends = case.message_interval_ns.as_ref();
-        let time =
-            counts.map(|(ns, _)| Value { value: ns, low: ends.map(|ends| ends.low), high: ends.map(|ends| ends.high) });
-        let rate = counts.map(|(ns, rate)| {
-            let at = |end: f64| rate * ns / end;
-            Value { value: rate, low: ends.map(|ends| at(ends.high)), high: ends.map(|ends| at(ends.low)) }
-        });
-        let [from, to] = pair.ranks;
-        let labels = [
+    let cases = document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
+    InWords {
+        record: "numabench_mpi",
+        title: "numabench mpi",
+        kind: "mpi",
+        labels: &["path", "pattern", "bytes", "from", "to"],
+        program: document.mpi.library.clone().unwrap_or_default(),
+        started_at: document.started_at.clone(),
+        elapsed_s: document.elapsed_s,
+        host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
+        incomplete: Incomplete::of_mpi(document),
+        cases: cases.map(|(pair, case)| one(&ranks, pair, case)).collect(),
+    }
+    .points()
+}
+
+fn one(ranks: &Ranks, pair: &MpiPair, case: &MpiCase) -> Case {
+    let counts = case.counted_ns().zip(case.counted_bytes_per_s());
+    let ends = case.message_interval_ns.as_ref();
+    let time =
+        counts.map(|(ns, _)| Value { value: ns, low: ends.map(|ends| ends.low), high: ends.map(|ends| ends.high) });
+    let rate = counts.map(|(ns, rate)| {
+        let at = |end: f64| rate * ns / end;
+        Value { value: rate, low: ends.map(|ends| at(ends.high)), high: ends.map(|ends| at(ends.low)) }
+    });
+    let [from, to] = pair.ranks;
+    Case {
+        case: id(case),
+        place: ranks.place(pair, case),
+        labels: vec![
             ("path", case.path.clone()),
             ("pattern", case.pattern.clone()),
             ("bytes", case.bytes.to_string()),
             ("from", from.to_string()),
             ("to", to.to_string()),
-        ];
-        Point {
-            case: id(case),
-            place: ranks.place(pair, case),
-            labels: labels.into(),
-            by_time: Unit::of(case.bytes) == Unit::Ns,
-            time_ns: time,
-            bytes_per_s: rate,
-            values: case.block_ns.len() as u64,
-            reason: counts.is_none().then(|| why(case)),
-            is_fault: case.reason.is_some(),
-        }
-    };
-    Points {
-        kind: "mpi",
-        labels: &["path", "pattern", "bytes", "from", "to"],
-        program: document.mpi.library.clone().unwrap_or_default(),
-        started_at: document.started_at.clone(),
-        host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
-        incomplete: Incomplete::of_mpi(document),
-        points: document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| point(pair, case))).collect(),
+        ],
+        by_time: Unit::of(case.bytes) == Unit::Ns,
+        time_ns: time,
+        bytes_per_s: rate,
+        values: case.block_ns.len() as u64,
+        reason: counts.is_none().then(|| why(case)),
+        is_fault: case.reason.is_some(),
     }
 }

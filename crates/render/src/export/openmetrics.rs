@@ -1,81 +1,56 @@
 //! OpenMetrics text, which Prometheus' own text format contains: node_exporter's textfile collector reads it, and so does GitLab.
 //!
-//! All metrics are gauges of one run. Labels say what was measured and where; the host is left to the scraper (`instance`), unless the run
-//! was on several nodes. No sample carries a time: node_exporter refuses files that do. When the run was is a metric of its own.
+//! All metrics are gauges of one run. Labels say what was measured and where. No sample carries a time: node_exporter refuses files that do. When the run
+//! was is a metric of its own.
 
-use report::Document;
-use report::device::name_on_node;
-use report::row::Row;
-use report::timestamp::unix_ns;
+use super::points::{Figure, Metric, Point, Points};
 
-use super::name::{Figure, Names, rate, time_ns};
-use super::words::word;
+/// What of a figure is a metric: what the metric's name and its help end with, and the value.
+type Part = (&'static str, &'static str, fn(&Figure) -> Option<f64>);
 
-pub(super) fn openmetrics<B>(document: &Document<B>) -> String {
+const MIDDLE: Part = ("", "", |figure| Some(figure.value));
+const LOW: Part = ("_low", ", lower end of its 95 % interval", |figure| figure.low);
+const HIGH: Part = ("_high", ", upper end of its 95 % interval", |figure| figure.high);
+
+pub(super) fn openmetrics(points: &Points) -> String {
     let mut text = String::new();
-    let names = Names::of(document);
-    let labelled: Vec<(&Row, String)> = document.rows.iter().map(|row| (row, labels(document, &names, row))).collect();
-    let rows =
-        |text: &mut String, name: &str, unit: &str, help: &str, scale: f64, figure: fn(&Row) -> Option<Figure>| {
-            type End = fn(&Figure) -> Option<f64>;
-            let ends: [(&str, &str, End); 3] = [
-                ("", "", |figure| Some(figure.value)),
-                ("_low", ", lower end of its 95 % interval", |figure| figure.low),
-                ("_high", ", upper end of its 95 % interval", |figure| figure.high),
-            ];
-            for (suffix, of_what, end) in ends {
-                // The unit must be the last part of the name.
-                let name = format!("{name}{suffix}_{unit}");
-                *text += &format!("# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {help}{of_what}.\n");
-                for (row, labels) in &labelled {
-                    if let Some(value) = figure(row).as_ref().and_then(end) {
-                        *text += &format!("{name}{{{labels}}} {:?}\n", value / scale);
-                    }
+    let labelled: Vec<(&Point, String)> = points.points.iter().map(|point| (point, labels(points, point))).collect();
+    for metric in &points.metrics {
+        let parts: &[Part] = if metric.has_ends { &[MIDDLE, LOW, HIGH] } else { &[MIDDLE] };
+        for (suffix, of_what, part) in parts {
+            // The unit must be the last part of the name.
+            let unit = if metric.unit.is_empty() { String::new() } else { format!("_{}", metric.unit) };
+            let name = format!("{}{suffix}{unit}", metric.name);
+            head(&mut text, &name, metric.unit, &format!("{}{of_what}", metric.help));
+            for (point, labels) in &labelled {
+                for value in figures(point, metric).filter_map(part) {
+                    text += &format!("{name}{{{labels}}} {:?}\n", value / metric.scale);
                 }
             }
-        };
-    let of_round = "Median time of a round of copies";
-    rows(&mut text, "numabench_copy_rate", "bytes_per_second", "Rate of the median block of copies", 1.0, rate);
-    rows(&mut text, "numabench_copy_time", "seconds", of_round, 1e9, time_ns);
-    single(&mut text, "numabench_run_started_seconds", "seconds", "When the run began, Unix time", || {
-        unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9)
-    });
-    single(&mut text, "numabench_run_elapsed_seconds", "seconds", "How long the run took", || Some(document.elapsed_s));
-    let complete = document.status == report::document::Status::Complete;
-    single(&mut text, "numabench_run_complete", "", "1 where every case planned was measured", || {
-        Some(f64::from(u8::from(complete)))
-    });
+        }
+    }
+    for gauge in &points.gauges {
+        head(&mut text, &gauge.name, gauge.unit, gauge.help);
+        text += &gauge.value.map_or(String::new(), |value| format!("{} {value:?}\n", gauge.name));
+    }
     text + "# EOF\n"
 }
 
-fn single(text: &mut String, name: &str, unit: &str, help: &str, value: impl Fn() -> Option<f64>) {
+fn head(text: &mut String, name: &str, unit: &str, help: &str) {
     let unit = if unit.is_empty() { String::new() } else { format!("# UNIT {name} {unit}\n") };
     *text += &format!("# TYPE {name} gauge\n{unit}# HELP {name} {help}.\n");
-    if let Some(value) = value() {
-        *text += &format!("{name} {value:?}\n");
-    }
+}
+
+fn figures<'p>(point: &'p Point, metric: &'p Metric) -> impl Iterator<Item = &'p Figure> {
+    point.figures.iter().filter(|figure| metric.measure.as_ref().is_none_or(|name| *name == figure.measure.name))
+}
+
+fn labels(points: &Points, point: &Point) -> String {
+    let labels = points.labels.iter().map(|label| format!("{}=\"{}\"", label.name, escaped(point.word(label.word))));
+    labels.collect::<Vec<_>>().join(",")
 }
 
 /// A label's value as OpenMetrics escapes it.
-pub(super) fn label(value: &str) -> String {
+fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-fn labels<B>(document: &Document<B>, names: &Names, row: &Row) -> String {
-    let mut labels = vec![
-        ("order", word(&row.order)),
-        ("memory", word(&row.memory)),
-        ("direction", word(&row.direction)),
-        ("bytes", row.bytes.to_string()),
-        ("device", name_on_node(&row.device).to_owned()),
-        ("model", row.device_name.clone().unwrap_or_default()),
-        ("platform", word(&document.platform.kind)),
-        ("pu", row.pu.to_string()),
-        ("memory_node", row.memory_node.map_or(String::new(), |node| node.to_string())),
-    ];
-    if names.node(row).is_some() {
-        labels.push(("host", row.host.clone()));
-    }
-    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
-    labels.join(",")
 }

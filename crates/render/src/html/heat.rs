@@ -55,6 +55,6 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let (width, height) = (LEFT + CELL.0 * cases.len() as f64, top + CELL.1 * ranks.len() as f64);
     let description = "GB/s of each rank in each case; paler is slower than the best rank of that case. The figures are in the table above.";
     page.picture("Rates by rank and case, GB/s", description, width.max(480.0), height, &svg);
-    let list: String = cases.iter().map(|case| format!("<li>{}</li>\n", super::write::escaped(&case.id))).collect();
+    let list: String = cases.iter().map(|case| format!("<li>{}</li>\n", crate::xml::escaped(&case.id))).collect();
     page.raw(&format!("<ol>\n{list}</ol>\n"));
 }

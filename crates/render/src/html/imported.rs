@@ -6,8 +6,9 @@ use report::document::Status;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 
 use super::several;
-use super::write::{Page, escaped};
+use super::write::Page;
 use super::{begin, end};
+use crate::xml::escaped;
 
 /// Rows of a table at most; the rest is in the document.
 const ROWS: usize = 400;

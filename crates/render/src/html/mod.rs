@@ -33,7 +33,9 @@ pub use imported::imported;
 pub use mpi::mpi;
 use report::Document;
 pub use trial::trials;
-use write::{Page, escaped};
+use write::Page;
+
+use crate::xml::escaped;
 
 /// The report of these runs, in the order given; `names` are their files.
 pub fn html(runs: &[(String, Document)]) -> String {

@@ -6,7 +6,8 @@ use report::Document;
 use report::device::{Device, name_on_node};
 use report::rank::Rank;
 
-use super::write::{COLOURS, Page, escaped, label};
+use super::write::{COLOURS, Page, label};
+use crate::xml::escaped;
 
 const WIDTH: f64 = 400.0;
 const GAP: f64 = 16.0;

@@ -31,8 +31,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, page: &mut Page) {
         Ok(comparison) => {
             let is_well = comparison.counts.regressed + comparison.counts.missing + comparison.counts.inconclusive == 0;
             let class = if is_well { "verdict" } else { "verdict finding" };
-            let summary =
-                super::write::escaped(&format!("{} against {}: {}", last.name, first.name, comparison.summary));
+            let summary = crate::xml::escaped(&format!("{} against {}: {}", last.name, first.name, comparison.summary));
             page.raw(&format!("<p class=\"{class}\">{summary}</p>\n"));
             let differing = comparison
                 .differing

@@ -5,7 +5,8 @@ use report::Document;
 use stats::units::counted;
 
 use super::scale::Scale;
-use super::write::{COLOURS, Page, escaped, label, line};
+use super::write::{COLOURS, Page, label, line};
+use crate::xml::escaped;
 
 /// Strips shown at most: a report stays below a megabyte.
 const STRIPS: usize = 200;

@@ -5,8 +5,9 @@ use report::TrialDocument;
 use report::trial::{TrialOutcome, TrialRun};
 use stats::IdSet;
 
-use super::write::{Page, escaped};
+use super::write::Page;
 use super::{begin, end};
+use crate::xml::escaped;
 
 /// The report of these trials, in the order given; `names` are their files.
 pub fn trials(trials: &[(String, TrialDocument)]) -> String {

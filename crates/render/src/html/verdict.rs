@@ -7,7 +7,8 @@ use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
 
-use super::write::{Page, escaped};
+use super::write::Page;
+use crate::xml::escaped;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let (is_well, words) = words(document);

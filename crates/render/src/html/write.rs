@@ -1,5 +1,7 @@
 //! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says becomes markup.
 
+use crate::xml::escaped;
+
 /// The page so far.
 #[derive(Default)]
 pub(super) struct Page {
@@ -86,20 +88,3 @@ pub(super) fn line(from: (f64, f64), to: (f64, f64), attributes: &str) -> String
 
 /// The colours of series: told apart also by those who see few colours (Okabe and Ito 2008), mid-tones that stand out on black and on white.
 pub(super) const COLOURS: [&str; 6] = ["#1f77c9", "#d55e00", "#0a9270", "#b8609a", "#a07800", "#5f7f8f"];
-
-/// Text as HTML: markup and quotes escaped; control characters, which neither HTML nor XML has, are spaces.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() || c == '\u{fffe}' || c == '\u{ffff}' => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}

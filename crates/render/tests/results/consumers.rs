@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use render::export::{self, Form, export};
+use render::export::{self, Form};
 use report::result::Outcome;
 use report::settings::Direction;
 use report::{Document, TrialDocument};
@@ -27,7 +27,7 @@ fn troubled() -> Result<Document, Box<dyn std::error::Error>> {
 
 /// Runs a Python program over the exported bytes, unless a module that it needs is not there. It fails when the program does.
 fn python(module: &str, program: &str, form: Form) -> Done {
-    read_by(module, program, &export(&troubled()?, form)?)
+    read_by(module, program, &export::result(&troubled()?).export(form)?)
 }
 
 /// The same over these bytes.
@@ -157,25 +157,25 @@ from junitparser import JUnitXml
 names = [c.name for suite in JUnitXml.fromstring(sys.stdin.buffer.read()) for c in suite]
 assert names == ['baseline', 'a <b>, "c"\\ g=1  '], names
 "#;
-    read_by("junitparser", junit, &export::trial(&document, Form::Junit)?)?;
+    read_by("junitparser", junit, &export::trial(&document).export(Form::Junit)?)?;
     let influx = r#"
 import sys
 from line_protocol_parser import parse_line
 names = [parse_line(l)['tags']['variant'] for l in sys.stdin.read().splitlines()]
 assert names == ['baseline', 'a <b>, "c"/ g=1  '], names
 "#;
-    read_by("line_protocol_parser", influx, &export::trial(&document, Form::Influx)?)?;
+    read_by("line_protocol_parser", influx, &export::trial(&document).export(Form::Influx)?)?;
     let metrics = r#"
 import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as strict
 names = [s.labels['variant'] for f in strict(sys.stdin.read()) for s in f.samples]
 assert names == ['baseline', 'a <b>, "c"\\\ng=1 \x01'], names
 "#;
-    read_by("prometheus_client", metrics, &export::trial(&document, Form::OpenMetrics)?)?;
+    read_by("prometheus_client", metrics, &export::trial(&document).export(Form::OpenMetrics)?)?;
     let table = r#"
 import csv, sys
 names = [row['variant'] for row in csv.DictReader(sys.stdin)]
 assert names == ['baseline', 'a <b>, "c"\\\ng=1 \x01'], names
 "#;
-    read_by("csv", table, &export::trial(&document, Form::Csv)?)
+    read_by("csv", table, &export::trial(&document).export(Form::Csv)?)
 }

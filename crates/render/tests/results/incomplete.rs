@@ -1,7 +1,7 @@
 //! Runs that did not end well, where their figures go on to: what a killed or interrupted run measured is green nowhere.
 
 use analysis::import::Program;
-use render::export::{Form, export, imported, mpi, trial};
+use render::export::{Form, imported, mpi, result, trial};
 use report::document::Status;
 use report::settings::Direction;
 use report::{ImportedDocument, MpiDocument, TrialDocument};
@@ -33,7 +33,7 @@ fn holds(xml: &str, errors: usize) {
 fn a_run_that_is_not_complete_is_an_error_of_its_own_for_a_ci_server() -> Done {
     let mut document = document(&[24.3e9, 12.3e9], &[Direction::H2d, Direction::D2h], 1)?;
     let junit = |document: &report::Document| -> Result<String, Box<dyn std::error::Error>> {
-        Ok(String::from_utf8(export(document, Form::Junit)?)?)
+        Ok(String::from_utf8(result(document).export(Form::Junit)?)?)
     };
     holds(&junit(&document)?, 0);
     for status in OTHERS {
@@ -59,8 +59,11 @@ fn so_it_is_for_trials_messages_and_imported_figures() -> Done {
     let mut foreign = crate::imports::imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
     (tried.status, messages.status, foreign.status) = (Status::Complete, Status::Complete, Status::Complete);
     let all = |tried: &TrialDocument, messages: &MpiDocument, foreign: &ImportedDocument| {
-        let bytes =
-            [trial(tried, Form::Junit), mpi(messages).export(Form::Junit), imported(foreign).export(Form::Junit)];
+        let bytes = [
+            trial(tried).export(Form::Junit),
+            mpi(messages).export(Form::Junit),
+            imported(foreign).export(Form::Junit),
+        ];
         bytes.into_iter().map(|bytes| Ok(String::from_utf8(bytes?)?)).collect()
     };
     let well: Result<Vec<String>, Box<dyn std::error::Error>> = all(&tried, &messages, &foreign);

@@ -1,0 +1,220 @@
+//! Result documents as points: a rank and case each.
+
+use std::collections::BTreeMap;
+
+use analysis::figure::{Unit, said};
+use analysis::incomplete::Incomplete;
+use report::Document;
+use report::device::name_on_node;
+use report::document::Status;
+use report::result::RankResult;
+use report::row::{Row, RowStatus};
+use report::timestamp::unix_ns;
+
+use super::points::{Figure, Gauge, Label, Metric, Number, Outcome, Point, Points, RATE, TIME, Test, Why, known};
+use super::word::word;
+
+/// The columns of its table.
+const COLUMNS: [&str; 29] = [
+    "started_at",
+    "numabench",
+    "platform",
+    "simulated",
+    "driver_version",
+    "run_status",
+    "case",
+    "order",
+    "direction",
+    "bytes",
+    "memory",
+    "timing",
+    "rank",
+    "host",
+    "pu",
+    "memory_node",
+    "device",
+    "device_name",
+    "locality",
+    "status",
+    "reason",
+    "median_ns",
+    "median_low_ns",
+    "median_high_ns",
+    "median_bytes_per_s",
+    "bytes_per_s",
+    "percent_of_bound",
+    "blocks",
+    "link",
+];
+const FIELDS: [&str; 6] =
+    ["median_ns", "median_low_ns", "median_high_ns", "median_bytes_per_s", "bytes_per_s", "percent_of_bound"];
+/// A device by what it is on its node, and its model.
+const DEVICE: [Label; 2] =
+    [Label { name: "device", word: "device_on_node" }, Label { name: "model", word: "device_name" }];
+
+/// A document as points.
+pub fn points<B>(document: &Document<B>) -> Points {
+    let several = document.nodes.len() > 1;
+    let case = Label::of(&["order", "memory", "direction", "bytes"]);
+    let place = Label::of(&["pu", "memory_node"]);
+    let platform = Label::of(&["platform"]);
+    // The host is left to the scraper, unless the run was on several nodes.
+    let hosts = Label::of(if several { &["host"] } else { &[] });
+    let began = unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9);
+    let complete = document.status == Status::Complete;
+    let gauge = |name: &str, unit, help, value| Gauge { name: format!("numabench_run_{name}"), unit, help, value };
+    let metric = |name: &str, unit, help, measure, scale| Metric {
+        name: format!("numabench_copy_{name}"),
+        unit,
+        help,
+        measure: Some(measure),
+        scale,
+        has_ends: true,
+    };
+    Points {
+        record: "numabench",
+        title: "numabench",
+        started_at: document.started_at.clone(),
+        is_dated: true,
+        elapsed_s: document.elapsed_s,
+        host: document.environment.hostname.clone(),
+        incomplete: Incomplete::of_result(document),
+        columns: COLUMNS.to_vec(),
+        line_end: "\r\n",
+        labels: [&case[..], &DEVICE, &platform, &place, &hosts].concat(),
+        tags: [&Label::of(&["host"])[..], &platform, &case, &DEVICE, &place].concat(),
+        fields: &FIELDS,
+        metrics: vec![
+            metric("rate", "bytes_per_second", "Rate of the median block of copies", RATE.name, 1.0),
+            metric("time", "seconds", "Median time of a round of copies", TIME.name, 1e9),
+        ],
+        gauges: vec![
+            gauge("started_seconds", "seconds", "When the run began, Unix time", began),
+            gauge("elapsed_seconds", "seconds", "How long the run took", Some(document.elapsed_s)),
+            gauge("complete", "", "1 where every case planned was measured", Some(f64::from(u8::from(complete)))),
+        ],
+        suites: document.cases.iter().map(|case| case.id.clone()).collect(),
+        points: rows(document, several),
+    }
+}
+
+fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
+    let results =
+        document.cases.iter().flat_map(|case| case.ranks.iter().map(|result| ((&case.id[..], result.rank), result)));
+    let results: BTreeMap<(&str, u32), &RankResult<B>> = results.collect();
+    // Where the run was on several nodes, names have the node's number.
+    let nodes: BTreeMap<u32, u32> =
+        document.ranks.iter().filter(|_| several).map(|rank| (rank.rank, rank.node)).collect();
+    let links: BTreeMap<&str, String> = document
+        .devices
+        .iter()
+        .filter_map(|device| {
+            let link = device.link.value.as_ref()?;
+            let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
+            Some((&device.id[..], format!("PCIe {} x{}", part(link.generation), part(link.width))))
+        })
+        .collect();
+    let point = |row: &Row| {
+        let name = name(row, nodes.get(&row.rank).copied());
+        let took_s = results
+            .get(&(&row.case[..], row.rank))
+            .and_then(|result| result.summary())
+            .map_or(0.0, |found| found.elapsed_ns / 1e9);
+        Point {
+            benchmark: name.clone(),
+            origin: format!(
+                "{} on {}, {}",
+                row.device_name.as_deref().unwrap_or("unknown device"),
+                row.host,
+                document.started_at
+            ),
+            words: words(document, row, links.get(&row.device[..]).cloned().unwrap_or_default()),
+            numbers: known([
+                ("median_ns", row.median_ns.map(Number::Real)),
+                ("median_low_ns", row.median_low_ns.map(Number::Real)),
+                ("median_high_ns", row.median_high_ns.map(Number::Real)),
+                ("median_bytes_per_s", row.median_bytes_per_s.map(Number::Real)),
+                ("bytes_per_s", row.bytes_per_s.map(Number::Real)),
+                ("percent_of_bound", row.percent_of_bound.map(Number::Real)),
+                ("blocks", row.blocks.map(Number::Count)),
+            ]),
+            figures: figures(row),
+            test: Some(Test {
+                suite: row.case.clone(),
+                class: row.case.clone(),
+                name: name.clone(),
+                took_s,
+                outcome: outcome(row),
+            }),
+            name,
+        }
+    };
+    document.rows.iter().map(point).collect()
+}
+
+/// `simultaneous/pinned/h2d/134217728/0000:c1:00.0/pu49/mem3`; on several nodes the node's number stands before the device.
+fn name(row: &Row, node: Option<u32>) -> String {
+    let node = node.map_or(String::new(), |node| format!("/node{node}"));
+    let memory = row.memory_node.map_or(String::new(), |node| format!("/mem{node}"));
+    format!("{}{node}/{}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
+}
+
+fn words<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {
+    vec![
+        ("started_at", document.started_at.clone()),
+        ("numabench", document.tool.version.clone()),
+        ("platform", word(&document.platform.kind)),
+        ("simulated", document.platform.simulated.is_some().to_string()),
+        ("driver_version", document.platform.driver_version.clone().unwrap_or_default()),
+        ("run_status", word(&document.status)),
+        ("case", row.case.clone()),
+        ("order", word(&row.order)),
+        ("direction", word(&row.direction)),
+        ("bytes", row.bytes.to_string()),
+        ("memory", word(&row.memory)),
+        ("timing", word(&row.timing)),
+        ("rank", row.rank.to_string()),
+        ("host", row.host.clone()),
+        ("pu", row.pu.to_string()),
+        ("memory_node", row.memory_node.map_or(String::new(), |node| node.to_string())),
+        ("device", row.device.clone()),
+        ("device_on_node", name_on_node(&row.device).to_owned()),
+        ("device_name", row.device_name.clone().unwrap_or_default()),
+        ("locality", word(&row.locality)),
+        ("status", word(&row.status)),
+        ("reason", row.reason.clone().unwrap_or_default()),
+        ("link", link),
+    ]
+}
+
+/// The rate of the median block, and the median time of a round. Copies up to 64 KiB are judged by their time, as comparisons judge them.
+fn figures(row: &Row) -> Vec<Figure> {
+    let by_time = Unit::of(row.bytes) == Unit::Ns;
+    let time = row.median_ns.map(|value| Figure {
+        measure: TIME,
+        is_main: by_time,
+        value,
+        low: row.median_low_ns,
+        high: row.median_high_ns,
+    });
+    let rate = row.median_bytes_per_s.zip(row.median_ns).map(|(value, ns)| {
+        let at = |end: Option<f64>| end.map(|end| value * ns / end);
+        Figure { measure: RATE, is_main: !by_time, value, low: at(row.median_high_ns), high: at(row.median_low_ns) }
+    });
+    rate.into_iter().chain(time).collect()
+}
+
+fn outcome(row: &Row) -> Outcome {
+    let reason = row.reason.clone().unwrap_or_default();
+    let why = |reason| Why { kind: said(row.status), reason };
+    match row.status {
+        RowStatus::Measured => {
+            let rate = row.median_bytes_per_s.unwrap_or_default() / 1e9;
+            let time = row.median_ns.unwrap_or_default() / 1e3;
+            Outcome::Measured(format!("{rate:.3} GB/s, median round {time:.3} µs"))
+        }
+        RowStatus::Skipped => Outcome::Skipped(reason),
+        RowStatus::Failed | RowStatus::Newer => Outcome::Error(why(reason)),
+        RowStatus::Invalid | RowStatus::Corrupt => Outcome::Failure(why(reason)),
+    }
+}
