@@ -89,7 +89,8 @@ fn gpus(case: &Case<'_>) -> GpuChoice {
 fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
     let moved = |(seen, place): (&Seen, &placement::Place)| Observed {
         pus: Ok(place.pus.clone()),
-        denied: seen.denied(&place.pus),
+        // They are of the pool.
+        denied: IdSet::default(),
         ..seen.observed(case.topology)
     };
     let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();

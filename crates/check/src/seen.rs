@@ -86,6 +86,7 @@ impl Seen {
             MemoryPolicy { mode: Some(mode), nodes, flags: None, source: LAUNCH_LINE.to_owned(), reason: None };
         let cgroup =
             Cgroup { pus: None, nodes: None, source: None, reason: not_run(), memory_bytes: None, memory_source: None };
+        let own = rank.pus.clone();
         let running = Running {
             pid: u32::try_from(rank.rank).unwrap_or_default(),
             program: None,
@@ -100,7 +101,8 @@ impl Seen {
         Self {
             rank: Some(rank.rank),
             running,
-            pool_pus: of_cpuset(topology),
+            // What `place` plans in; what this process was only bound away from is not offered, and not refused either.
+            pool_pus: topology.allowed.pus.or(&own.and(&of_cpuset(topology))),
             pool_gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
             threads: Threads::default(),
             nic_variables: BTreeMap::new(),

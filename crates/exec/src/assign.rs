@@ -3,18 +3,18 @@
 //! | the ranks of a node | GPUs named | this rank drives |
 //! |---|---|---|
 //! | each see GPUs of their own | or not | all it sees (of those named) |
-//! | see the same GPUs | no | one: ranks lie over the GPUs in blocks, and fewer ranks leave gaps of one size |
+//! | see the same GPUs | no | one: ranks lie over the GPUs in blocks, and fewer ranks take those near to the node's PUs, with gaps of one size |
 //! | see the same GPUs | yes | the list's GPUs in blocks: several each where there are more GPUs than ranks |
 //! | see the same GPUs, and their PUs are their own | no | the nearest one |
 //!
 //! A process on its own that names none drives the first. Ranks that see different GPUs are told by what Slurm says of the step; without it,
 //! a rank that sees one GPU of several is taken for one to which that one was given.
 
-use placement::{GpuList, Selection, SelectionError, Target, TargetId, verdict};
+use placement::{GpuList, Selection, SelectionError, Target, TargetId, gpus_of_ranks, verdict};
 use ranks::Launcher;
-use topo::Start;
+use topo::{Start, Topology};
 
-use super::pool::PoolOwner;
+use super::pool::{Pool, PoolOwner};
 use super::rank_slot::RankSlot;
 use super::visible::{VisibleGpu, VisibleGpus};
 
@@ -39,8 +39,9 @@ pub fn assign_gpus(
     visible: &VisibleGpus,
     asked: Option<&GpuList>,
     slot: &RankSlot,
-    owner: PoolOwner,
+    pool: &Pool,
 ) -> Result<GpuAssignment, SelectionError> {
+    let owner = pool.owner;
     let named = match asked {
         Some(GpuList::None) => Some(Vec::new()),
         Some(GpuList::Some(selection)) => Some(named(selection, visible)?),
@@ -54,7 +55,7 @@ pub fn assign_gpus(
     } else if owner != PoolOwner::AllRanks && named.is_none() {
         nearest(start, list, slot)
     } else {
-        in_blocks(list, named.is_some(), slot)
+        in_blocks(&start.topology, list, named.is_some(), slot, pool)
     };
     if owner != PoolOwner::AllRanks {
         // Nobody else has these PUs: they are not shared out among the GPUs of others.
@@ -103,24 +104,21 @@ fn of_its_own(start: &Start, list: &[VisibleGpu]) -> GpuAssignment {
 }
 
 /// The GPUs of a list that all ranks have, in blocks.
-fn in_blocks(list: &[VisibleGpu], named: bool, slot: &RankSlot) -> GpuAssignment {
+fn in_blocks(topology: &Topology, list: &[VisibleGpu], named: bool, slot: &RankSlot, pool: &Pool) -> GpuAssignment {
     let (rank, ranks, gpus) = (slot.local_rank, slot.local_size, list.len());
-    let block = if named && gpus > ranks {
-        rank * gpus / ranks..(rank + 1) * gpus / ranks
-    } else {
-        let at = rank * gpus / ranks;
-        at..at + 1
-    };
-    let targets = |list: &[VisibleGpu]| -> Vec<Target> { list.iter().map(|seen| seen.target.clone()).collect() };
-    let drives = list[block.clone()].to_vec();
+    let all: Vec<Target> = list.iter().map(|seen| seen.target.clone()).collect();
     if named && gpus > ranks {
-        return GpuAssignment { drives, targets: targets(list), ranks: gpus, mine: block.collect(), notes: Vec::new() };
+        let block = rank * gpus / ranks..(rank + 1) * gpus / ranks;
+        let drives = list[block.clone()].to_vec();
+        return GpuAssignment { drives, targets: all, ranks: gpus, mine: block.collect(), notes: Vec::new() };
     }
-    let chosen: Vec<VisibleGpu> = match gpus > ranks {
-        true => (0..ranks).map(|rank| list[rank * gpus / ranks].clone()).collect(),
-        false => list.to_vec(),
+    let targets = if named {
+        (0..ranks).map(|rank| all[rank * gpus / ranks].clone()).collect()
+    } else {
+        gpus_of_ranks(topology, &pool.pus, &all, ranks)
     };
-    GpuAssignment { drives, targets: targets(&chosen), ranks, mine: vec![rank], notes: Vec::new() }
+    let drives = list.iter().filter(|seen| targets.get(rank) == Some(&seen.target)).take(1).cloned().collect();
+    GpuAssignment { drives, targets, ranks, mine: vec![rank], notes: Vec::new() }
 }
 
 /// The nearest GPU to where the rank already is; of several as near, neighbours in rank take one after the other.
@@ -166,7 +164,8 @@ mod tests {
         owner: PoolOwner,
     ) -> Result<GpuAssignment, SelectionError> {
         let asked = gpus.map(str::parse::<GpuList>).transpose()?;
-        assign_gpus(start, &VisibleGpus::of(start), asked.as_ref(), slot, owner)
+        let pool = Pool { pus: start.topology.allowed.pus.clone(), owner, how: String::new() };
+        assign_gpus(start, &VisibleGpus::of(start), asked.as_ref(), slot, &pool)
     }
 
     fn drives(assignment: &GpuAssignment) -> Vec<u32> {

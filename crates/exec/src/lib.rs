@@ -119,7 +119,7 @@ pub fn plan(
     if let Some(places) = &asked.from {
         return from_places(start, slot, pool, visible, places, asked, environment);
     }
-    let assignment = assign::assign_gpus(start, &visible, asked.gpus.as_ref(), &slot, pool.owner)?;
+    let assignment = assign::assign_gpus(start, &visible, asked.gpus.as_ref(), &slot, &pool)?;
     let place = place::place(start, &pool, &assignment, &asked.wish)?;
     let mut variables = shown(start, &assignment.drives, asked)?;
     if pool.owner != PoolOwner::Unchanged {

@@ -1,6 +1,6 @@
 //! The ways to place the ranks that were asked for.
 
-use placement::{Ask, GpuChoice, GpuList, NodePlaces, Strategy, Target, TargetId, recommend};
+use placement::{Ask, GpuChoice, GpuList, NodePlaces, Selection, Strategy, Target, TargetId, recommend};
 use report::place::{Measured, Turn};
 use stats::IdSet;
 use stats::compare::Comparison;
@@ -123,7 +123,11 @@ pub fn gpus(asked: &Asked, available: &[Target]) -> Result<GpuChoice, PlaceError
         GpuList::None => Ok(GpuChoice::None),
         GpuList::Some(selection) => {
             let these = selection.resolve(available)?;
-            Ok(if these.is_empty() { GpuChoice::None } else { GpuChoice::These(these) })
+            Ok(match selection {
+                _ if these.is_empty() => GpuChoice::None,
+                Selection::All => GpuChoice::AnyOf(these),
+                Selection::These(_) => GpuChoice::These(these),
+            })
         }
     }
 }

@@ -2,23 +2,24 @@
 //!
 //! Three answers, and the middle one must be earned:
 //!
-//! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its GPU's NUMA domain while the pool has
-//!   PUs inside; a launch line gives it PUs that the job may not use; a rank with GPUs of one domain may run both in it and outside (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer
+//! * **misplaced** only for what is certain and could be otherwise here: every PU of a rank is outside its GPU's NUMA domain while it could be
+//!   inside with the same ranks on as many cores each; a launch line gives it PUs that the job may not use; a rank with GPUs of one domain may run both in it and outside (nothing binds it); a GPU that it asks for is not there; ranks have fewer PUs, or fewer
 //!   cores, between them than they are, while others are free; a memory policy names no node that is local to the rank; most of the memory
 //!   of a rank lies on nodes that are not; ranks share a GPU while no rank uses another one;
 //! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees GPUs of several domains, of which
-//!   its program chooses; it has no GPU and may run on several nodes; nothing in the pool is near its GPU, so that it is far and cannot be
-//!   nearer;
+//!   its program chooses; it has no GPU and may run on several nodes; nothing in the pool is near its GPU, or other ranks have all that is,
+//!   so that it is far and cannot be nearer;
 //! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is fastest there: a measurement says that.
 //!
 //! The rest is remarks, which decide nothing: a GPU that the user may not open, a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup
-//! cuts. `near` judges a rank's PUs and GPUs, `memory` its memory, `apart` whether ranks share PUs or cores, `devices` whether they share
+//! cuts. `near` judges a rank's PUs and GPUs, `room` whether it could be nearer beside the other ranks, `memory` its memory, `apart` whether ranks share PUs or cores, `devices` whether they share
 //! GPUs. Left out: what a program does with several GPUs, caches other than L3, and network adapters.
 
 mod apart;
 mod devices;
 mod memory;
 mod near;
+mod room;
 #[cfg(test)]
 mod tests;
 
@@ -199,9 +200,11 @@ pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement 
     let mut findings = Vec::new();
     let mut judged = Vec::new();
     let by_gpu = near::ByGpu::of(topology, ranks);
+    let room = room::Room::of(topology, pool, ranks, &by_gpu);
+    let among = near::Among { topology, pool, by_gpu: &by_gpu, room: &room };
     let reserved = reserved(topology);
     for (number, rank) in ranks.iter().enumerate() {
-        let (own, found) = near::near(topology, pool, rank, &by_gpu);
+        let (own, found) = near::near(&among, number, rank);
         let found = found
             .into_iter()
             .chain(memory::memory(topology, rank))

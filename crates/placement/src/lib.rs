@@ -49,7 +49,7 @@ pub use node_plan_error::NodePlanError;
 pub use plan::{PlanError, plan};
 pub use rank_plan::{Plan, RankPlan, RankPlanError};
 pub use recommend::{
-    Ask, GpuChoice, MOST_RANKS, NodePlaces, Place, RecommendError, Strategy, StrategyError, recommend,
+    Ask, GpuChoice, MOST_RANKS, NodePlaces, Place, RecommendError, Strategy, StrategyError, gpus_of_ranks, recommend,
 };
 pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};

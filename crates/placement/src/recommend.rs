@@ -2,26 +2,36 @@
 //!
 //! [`plan`](crate::plan) puts one PU a rank beside a device that was chosen; this shares a node's cores out among its GPUs and then
 //! among the ranks of each. The way is that of the files: `ask` what is wanted; `pool` the cores there are to give; `domain` the cores near (or far
-//! from) a GPU; `share` each GPU's part of them, whoever drives it; `split` a part of cores into parts, `spread` ranks over nodes; `assign` the cores given
-//! out; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides.
+//! from) a GPU; `choice` which GPUs ranks drive; `share` each GPU's part of the cores, whoever drives it; `split` a part of cores into parts,
+//! `spread` ranks over nodes; `cost` how far a core is; `assign` the cores given out, `seats` where there are not enough for everyone's part, by
+//! `transport`; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides.
 
 mod ask;
 mod assign;
+mod choice;
+mod cost;
 mod domain;
 mod pool;
+mod seats;
 mod share;
 mod split;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod words;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use stats::IdSet;
 use topo::model::{Rung, Topology};
 
 pub use ask::{Ask, GpuChoice, MOST_RANKS, Strategy, StrategyError};
-use assign::{Assignment, Distance, Wish, assign_cores};
-use domain::{Basis, Domain, distance_to, far, near};
+use assign::{Assignment, Wish, assign_cores};
+use choice::choice;
+use cost::{Cost, costs};
+use domain::{Basis, Domain, far, near};
 use pool::Pool;
 use share::{Claim, shares};
 use split::split;
@@ -30,7 +40,8 @@ use words::{Why, notes};
 
 use crate::check_node::own_node;
 use crate::member::Owner;
-use crate::{Closeness, Target, TargetId, Verdict, verdict};
+use crate::verdict::closeness;
+use crate::{Target, TargetId, Verdict, verdict};
 use stats::units::counted;
 
 /// The places of a node's ranks.
@@ -152,13 +163,9 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     let pool = Pool::of(topology, ask);
     let chosen = chosen(topology, &ask.gpus);
     let ranks = checked(&pool, ask, &chosen)?;
-    let targets = by_blocks(&chosen, ranks, &ask.gpus);
+    let targets = targets(&pool, &chosen, ranks, ask);
     let parts = parts(&pool, ask, &targets);
-    let wish = |(rank, part): (usize, &Part)| Wish {
-        part: part.cores.clone(),
-        distance: distance(&pool, ask.strategy, targets.get(rank).map(|target| target.id), part),
-    };
-    let wishes: Vec<Wish<'_>> = parts.iter().enumerate().map(wish).collect();
+    let wishes = wishes(&pool, ask.strategy, &targets, &parts);
     // Fewer cores than ranks: each hardware thread is wanted, for a rank of its own.
     let smt = ask.smt && ranks <= pool.cores.len();
     let assignments = assign_cores(&pool, &wishes, ask.cores_per_rank, smt);
@@ -178,7 +185,7 @@ fn chosen(topology: &Topology, choice: &GpuChoice) -> Vec<Target> {
     match choice {
         GpuChoice::All => Target::gpus_of(topology),
         GpuChoice::None => Vec::new(),
-        GpuChoice::These(targets) => targets.clone(),
+        GpuChoice::AnyOf(targets) | GpuChoice::These(targets) => targets.clone(),
     }
 }
 
@@ -221,17 +228,22 @@ fn checked(pool: &Pool<'_>, ask: &Ask, chosen: &[Target]) -> Result<usize, Recom
     }
 }
 
-/// Each rank's GPU: as many ranks on each as on any other, neighbours in rank on one; fewer ranks than a machine's GPUs leave gaps
-/// of one size, fewer than a list names take its first.
-fn by_blocks(chosen: &[Target], ranks: usize, choice: &GpuChoice) -> Vec<Target> {
-    if chosen.is_empty() {
-        return Vec::new();
+/// Each rank's GPU: as many ranks on each as on any other, neighbours in rank on one. Fewer ranks than a list names take its first.
+fn targets(pool: &Pool<'_>, chosen: &[Target], ranks: usize, ask: &Ask) -> Vec<Target> {
+    match &ask.gpus {
+        GpuChoice::These(_) if chosen.is_empty() => Vec::new(),
+        GpuChoice::These(_) => {
+            let gpus = chosen.len().min(ranks);
+            (0..ranks).map(|rank| chosen[rank * gpus / ranks].clone()).collect()
+        }
+        GpuChoice::All | GpuChoice::AnyOf(_) | GpuChoice::None => choice(pool, chosen, ranks),
     }
-    let gpus = match choice {
-        GpuChoice::These(_) if ranks < chosen.len() => ranks,
-        _ => chosen.len(),
-    };
-    (0..ranks).map(|rank| chosen[rank * gpus / ranks].clone()).collect()
+}
+
+/// The GPU of each of so many ranks of a node, of these that all of them see: what [`GpuChoice::AnyOf`] comes to in a plan of these PUs.
+pub fn gpus_of_ranks(topology: &Topology, pus: &IdSet, gpus: &[Target], ranks: usize) -> Vec<Target> {
+    let ask = Ask { ranks: Some(ranks), pus: Some(pus.clone()), ..Ask::default() };
+    choice(&Pool::of(topology, &ask), gpus, ranks)
 }
 
 /// A rank's part of the cores, and why that one.
@@ -273,17 +285,14 @@ fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -
     }
     ids.sort_unstable();
     ids.dedup();
-    let driven = |id| targets.iter().any(|target| target.id == id);
+    let ranks = |id| targets.iter().filter(|target| target.id == id).count();
     let claims: Vec<Claim> =
-        ids.iter().map(|id| Claim { target: *id, domain: domain(pool, *id), driven: driven(*id) }).collect();
+        ids.iter().map(|id| Claim { target: *id, domain: domain(pool, *id), ranks: ranks(*id) }).collect();
     let shares = shares(pool, &claims);
     let mut of_target: Vec<(TargetId, usize, std::vec::IntoIter<Vec<usize>>)> = claims
         .iter()
         .zip(&shares)
-        .map(|(claim, share)| {
-            let ranks = targets.iter().filter(|target| target.id == claim.target).count();
-            (claim.target, ranks, split(pool, share, ranks).into_iter())
-        })
+        .map(|(claim, share)| (claim.target, claim.ranks, split(pool, share, claim.ranks).into_iter()))
         .collect();
     targets
         .iter()
@@ -296,30 +305,30 @@ fn by_gpu(pool: &Pool<'_>, targets: &[Target], domain: fn(&Pool<'_>, TargetId) -
         .collect()
 }
 
-/// How far a core is from what a rank needs.
-fn distance<'a>(
-    pool: &'a Pool<'_>,
-    strategy: Strategy,
-    target: Option<TargetId>,
-    part: &Part,
-) -> Box<dyn Fn(usize) -> Distance + 'a> {
-    let own = part.cores.first().map(|core| pool.cores[*core].node);
-    let to = move |target, core| {
-        let (outside, closeness, order) = distance_to(pool, target, core);
-        Distance { is_far: closeness == Closeness::Remote, tier: u32::from(outside) << 8 | closeness as u32, order }
+/// Whom ranks are near to: their GPU, else the node of their part.
+type Near = (Option<TargetId>, Option<u32>);
+
+/// What each rank is to get: its part, and of what is wanting the nearest. Ranks without a GPU, or that go by none, are near on their part's node.
+fn wishes(pool: &Pool<'_>, strategy: Strategy, targets: &[Target], parts: &[Part]) -> Vec<Wish> {
+    let mut groups: BTreeMap<Near, (usize, Rc<[Cost]>)> = BTreeMap::new();
+    let mut wish = |(rank, part): (usize, &Part)| {
+        let by_gpu = matches!(strategy, Strategy::Close | Strategy::Worst);
+        let target = targets.get(rank).map(|target| target.id).filter(|_| by_gpu);
+        let own = part.cores.first().and_then(|core| pool.cores[*core].node);
+        let node = own.filter(|_| target.is_none() && strategy != Strategy::Compact);
+        let number = groups.len();
+        let (group, costs) = groups.entry((target, node)).or_insert_with(|| {
+            let of_core = |core: usize| Cost::from(node.is_some() && node != pool.cores[core].node);
+            let costs: Vec<Cost> = match target {
+                Some(target) if strategy == Strategy::Worst => costs(pool, target).iter().map(|cost| -cost).collect(),
+                Some(target) => costs(pool, target),
+                None => (0..pool.cores.len()).map(of_core).collect(),
+            };
+            (number, costs.into())
+        });
+        Wish { part: part.cores.clone(), group: *group, costs: costs.clone() }
     };
-    match (strategy, target) {
-        (Strategy::Close, Some(target)) => Box::new(move |core| to(target, core)),
-        (Strategy::Worst, Some(target)) => Box::new(move |core| {
-            let near = to(target, core);
-            Distance { is_far: !near.is_far, tier: u32::MAX - near.tier, order: u64::MAX - near.order }
-        }),
-        (Strategy::Spread | Strategy::Close | Strategy::Worst, _) => {
-            let is_other = move |core: usize| own.is_some_and(|own| own != pool.cores[core].node);
-            Box::new(move |core| Distance { tier: u32::from(is_other(core)), ..Distance::default() })
-        }
-        (Strategy::Compact, _) => Box::new(|_| Distance::default()),
-    }
+    parts.iter().enumerate().map(&mut wish).collect()
 }
 
 fn place(
@@ -381,11 +390,11 @@ fn rung_of(topology: &Topology, target: TargetId) -> Option<Rung> {
 /// The verdict of the PU that is farthest from the target; the first one's where all are as near.
 fn farthest(topology: &Topology, first: u32, pus: &IdSet, target: TargetId) -> Option<Verdict> {
     let others = pus.iter().filter(|pu| *pu != first);
-    let mut worst = verdict(topology, first, target);
-    for other in others.map(|pu| verdict(topology, pu, target)) {
-        if other.closeness > worst.closeness {
+    let mut worst = (closeness(topology, first, target), first);
+    for other in others.map(|pu| (closeness(topology, pu, target), pu)) {
+        if other.0 > worst.0 {
             worst = other;
         }
     }
-    Some(worst)
+    Some(verdict(topology, worst.1, target))
 }

@@ -71,26 +71,51 @@ pub fn verdict(topology: &Topology, pu: u32, target: TargetId) -> Verdict {
     }
 }
 
-fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> Verdict {
-    let source = &gpu.locality.reason;
+/// The same without the words, for whoever asks of every core.
+pub(crate) fn closeness(topology: &Topology, pu: u32, target: TargetId) -> Closeness {
+    match target {
+        TargetId::Node(node) => {
+            topology.node(node).map_or(Closeness::Unknown, |node| node_closeness(topology, pu, node))
+        }
+        TargetId::Gpu(pci) => topology.gpu_at(pci).map_or(Closeness::Unknown, |gpu| gpu_closeness(topology, pu, gpu)),
+    }
+}
+
+fn gpu_closeness(topology: &Topology, pu: u32, gpu: &Gpu) -> Closeness {
     if gpu.locality.rung == Rung::Unknown {
-        return Verdict { closeness: Closeness::Unknown, reason: source.clone() };
+        return Closeness::Unknown;
     }
     // What the cpuset has not got is as near as what it has: a verdict is about the machine.
     let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
     let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
-    let near = if local.is_empty() { "no PU is local to it".to_owned() } else { format!("{local} are local to it") };
-    let (closeness, reason) = if shares_l3(topology, pu, gpu, &nodes) {
-        (Closeness::L3Local, format!("PU {pu} shares the GPU's L3 ({source})"))
-    } else if local.contains(pu) {
-        (Closeness::NumaLocal, format!("PU {pu} is among the CPUs local to the GPU, {local} ({source})"))
-    } else if let Some(node) = nodes_of(topology, &nodes).find(|node| node.pus.contains(pu)) {
-        let node = node.os_index;
-        (Closeness::NumaLocal, format!("PU {pu} and the GPU share NUMA node {node}, and {near} ({source})"))
+    if shares_l3(topology, pu, gpu, &nodes) {
+        Closeness::L3Local
+    } else if local.contains(pu) || nodes_of(topology, &nodes).any(|node| node.pus.contains(pu)) {
+        Closeness::NumaLocal
     } else if same_package(topology, pu, &local, &nodes) {
-        (Closeness::SamePackage, format!("PU {pu} is on the GPU's package, and {near} ({source})"))
+        Closeness::SamePackage
     } else {
-        (Closeness::Remote, format!("PU {pu} is not on the GPU's package: {near} ({source})"))
+        Closeness::Remote
+    }
+}
+
+fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> Verdict {
+    let source = &gpu.locality.reason;
+    let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
+    let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
+    let near = if local.is_empty() { "no PU is local to it".to_owned() } else { format!("{local} are local to it") };
+    let closeness = gpu_closeness(topology, pu, gpu);
+    let reason = match closeness {
+        Closeness::Unknown => source.clone(),
+        Closeness::L3Local => format!("PU {pu} shares the GPU's L3 ({source})"),
+        Closeness::NumaLocal => match nodes_of(topology, &nodes).find(|node| node.pus.contains(pu)) {
+            Some(node) if !local.contains(pu) => {
+                format!("PU {pu} and the GPU share NUMA node {}, and {near} ({source})", node.os_index)
+            }
+            _ => format!("PU {pu} is among the CPUs local to the GPU, {local} ({source})"),
+        },
+        Closeness::SamePackage => format!("PU {pu} is on the GPU's package, and {near} ({source})"),
+        Closeness::Remote => format!("PU {pu} is not on the GPU's package: {near} ({source})"),
     };
     Verdict { closeness, reason }
 }
@@ -111,17 +136,25 @@ fn same_package(topology: &Topology, pu: u32, local: &IdSet, nodes: &IdSet) -> b
     topology.package_of(pu).is_some_and(has)
 }
 
+fn node_closeness(topology: &Topology, pu: u32, node: &NumaNode) -> Closeness {
+    if node.pus.contains(pu) {
+        Closeness::NumaLocal
+    } else if topology.package_of(pu).is_some_and(|package| package.nodes.contains(node.os_index)) {
+        Closeness::SamePackage
+    } else {
+        Closeness::Remote
+    }
+}
+
 fn node_verdict(topology: &Topology, pu: u32, node: u32) -> Verdict {
     let Some(found) = topology.node(node) else {
         return Verdict { closeness: Closeness::Unknown, reason: format!("this machine shows no NUMA node {node}") };
     };
-    let package = topology.package_of(pu);
-    let (closeness, reason) = if found.pus.contains(pu) {
-        (Closeness::NumaLocal, format!("PU {pu} is local to NUMA node {node}"))
-    } else if package.is_some_and(|p| p.nodes.contains(node)) {
-        (Closeness::SamePackage, format!("PU {pu} and NUMA node {node} are on one package"))
-    } else {
-        (Closeness::Remote, format!("PU {pu} is not local to NUMA node {node}, nor on its package"))
+    let closeness = node_closeness(topology, pu, found);
+    let reason = match closeness {
+        Closeness::NumaLocal => format!("PU {pu} is local to NUMA node {node}"),
+        Closeness::SamePackage => format!("PU {pu} and NUMA node {node} are on one package"),
+        _ => format!("PU {pu} is not local to NUMA node {node}, nor on its package"),
     };
     Verdict { closeness, reason }
 }

@@ -9,11 +9,13 @@ use stats::{IdSet, PciAddress};
 use topo::model::Topology;
 use topo::visibility::Visible;
 
+use super::room::Room;
 use super::{Found, Kind, Observed, Placed, Pool, RankJudgement, gpu_in_words, homes, nodes_in_words, pus_in_words};
-use crate::{Closeness, TargetId, Verdict, verdict};
+use crate::verdict::closeness;
+use crate::{Closeness, TargetId, verdict};
 
 /// How close each PU of the machine is to each GPU that a rank has: thousands of ranks ask the same.
-pub(super) struct ByGpu(BTreeMap<PciAddress, BTreeMap<u32, Verdict>>);
+pub(super) struct ByGpu(BTreeMap<PciAddress, BTreeMap<u32, Closeness>>);
 
 impl ByGpu {
     pub(super) fn of(topology: &Topology, ranks: &[Observed]) -> Self {
@@ -21,27 +23,36 @@ impl ByGpu {
         for pci in ranks.iter().flat_map(|rank| rank.gpus.iter().flatten()).filter_map(|gpu| gpu.pci) {
             by_gpu.entry(pci).or_insert_with(|| {
                 let pus = topology.pus.iter().map(|pu| pu.os_index);
-                pus.map(|pu| (pu, verdict(topology, pu, TargetId::Gpu(pci)))).collect()
+                pus.map(|pu| (pu, closeness(topology, pu, TargetId::Gpu(pci)))).collect()
             });
         }
         Self(by_gpu)
     }
 
-    /// Of these PUs, each with its verdict.
-    fn verdicts<'a>(&'a self, pci: PciAddress, pus: &'a IdSet) -> impl Iterator<Item = (u32, &'a Verdict)> {
-        let of_gpu = self.0.get(&pci);
-        pus.iter().filter_map(move |pu| Some((pu, of_gpu?.get(&pu)?)))
+    /// The farthest of these PUs, the last of several, and how close that is.
+    fn farthest(&self, pci: PciAddress, pus: &IdSet) -> Option<(Closeness, u32)> {
+        let of_gpu = self.0.get(&pci)?;
+        pus.iter().filter_map(|pu| Some((*of_gpu.get(&pu)?, pu))).max()
     }
 
     /// The PUs of the machine that are as close as this, or closer.
-    fn within(&self, pci: PciAddress, farthest: Closeness) -> IdSet {
+    pub(super) fn within(&self, pci: PciAddress, farthest: Closeness) -> IdSet {
         let all = self.0.get(&pci).into_iter().flatten();
-        all.filter(|(_, verdict)| verdict.closeness <= farthest).map(|(pu, _)| *pu).collect()
+        all.filter(|(_, closeness)| **closeness <= farthest).map(|(pu, _)| *pu).collect()
     }
 }
 
-/// What is said of the rank, and what was found.
-pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed, by_gpu: &ByGpu) -> (RankJudgement, Vec<Found>) {
+/// What all ranks are judged by.
+pub(super) struct Among<'a> {
+    pub(super) topology: &'a Topology,
+    pub(super) pool: &'a Pool,
+    pub(super) by_gpu: &'a ByGpu,
+    pub(super) room: &'a Room,
+}
+
+/// What is said of the rank of this number, and what was found.
+pub(super) fn near(among: &Among<'_>, number: usize, rank: &Observed) -> (RankJudgement, Vec<Found>) {
+    let topology = among.topology;
     let mut own = RankJudgement { placed: Placed::Well, nodes: IdSet::default(), closeness: None, why: String::new() };
     let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
     let pus = match &rank.pus {
@@ -63,7 +74,7 @@ pub(super) fn near(topology: &Topology, pool: &Pool, rank: &Observed, by_gpu: &B
     let found = match &rank.gpus {
         Err(reason) => Some(unknown(Kind::GpuNotKnown, format!("the GPUs of {} are not known: {reason}", rank.name))),
         Ok(gpus) if gpus.is_empty() => spans(rank, &pus, &own.nodes),
-        Ok(gpus) => of_gpus(topology, pool, rank, &pus, gpus, by_gpu, &mut own),
+        Ok(gpus) => of_gpus(among, (number, rank), &pus, gpus, &mut own),
     };
     (own, found.into_iter().collect())
 }
@@ -95,14 +106,13 @@ struct Domain {
 }
 
 fn of_gpus(
-    topology: &Topology,
-    pool: &Pool,
-    rank: &Observed,
+    among: &Among<'_>,
+    (number, rank): (usize, &Observed),
     pus: &IdSet,
     gpus: &[Visible],
-    by_gpu: &ByGpu,
     own: &mut RankJudgement,
 ) -> Option<Found> {
+    let Among { topology, pool, by_gpu, room } = among;
     let name = &rank.name;
     let mut domains = Vec::new();
     for gpu in gpus {
@@ -113,9 +123,9 @@ fn of_gpus(
                 format!("{name} uses {words}, and the GPU that it is part of is not known"),
             ));
         };
-        let farthest = by_gpu.verdicts(pci, pus).map(|(_, verdict)| verdict).max_by_key(|verdict| verdict.closeness);
-        if let Some(farthest) = farthest.filter(|one| own.closeness.is_none_or(|worst| one.closeness > worst)) {
-            (own.closeness, own.why) = (Some(farthest.closeness), farthest.reason.clone());
+        let farther = |(closeness, _): &(Closeness, u32)| own.closeness.is_none_or(|worst| *closeness > worst);
+        if let Some((closeness, pu)) = by_gpu.farthest(pci, pus).filter(farther) {
+            (own.closeness, own.why) = (Some(closeness), verdict(topology, pu, TargetId::Gpu(pci)).reason);
         }
         if own.closeness == Some(Closeness::Unknown) {
             // The sentence around it is made where all ranks are known (`judge`).
@@ -135,6 +145,15 @@ fn of_gpus(
             return Some(unknown(Kind::FarFromGpu, text));
         };
         let (here, near) = (pus_in_words(pus), pus_in_words(&nearest.in_pool));
+        if let [Visible { pci: Some(pci), .. }] = gpus
+            && !room.could_be_near(number, *pci)
+        {
+            let text = format!(
+                "{name} runs on {here}, far from its {}: other ranks have {near}; as near as this launch allows",
+                nearest.words
+            );
+            return Some(unknown(Kind::FarFromGpu, text));
+        }
         let text = format!("{name} runs on {here}, far from its {}: {near} are near to it", nearest.words);
         return Some((
             Kind::FarFromGpu,
@@ -152,6 +171,11 @@ fn of_gpus(
             first.words,
             pus_in_words(&far)
         );
+        if let [Visible { pci: Some(pci), .. }] = gpus
+            && room.fills_what_is_left(number, *pci)
+        {
+            return Some(unknown(Kind::NotBound, format!("{text}: other ranks have all others near to it")));
+        }
         return Some((Kind::NotBound, Placed::Misplaced, text));
     }
     let text = format!(

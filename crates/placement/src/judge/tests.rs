@@ -77,6 +77,40 @@ fn far_where_nothing_near_can_be_had_is_unknown_and_not_misplaced() {
 }
 
 #[test]
+fn far_because_other_ranks_have_all_that_is_near_is_not_wrong_and_what_an_exchange_would_better_is() {
+    let full: Vec<Observed> = (0..5).map(|at| rank(at, &at.to_string(), &[0])).collect();
+    let judged = judge(&machine(), &pool("0-7", &[0]), &full);
+    assert_eq!(judged.placed, Placed::Unknown, "{}", text(&judged));
+    assert_eq!(
+        judged.findings[0].text,
+        "rank 4 runs on PU 4, far from its GPU 0 at 0000:01:00.0: other ranks have PUs 0-3; as near as this launch allows"
+    );
+    // The siblings of the near cores are free, and a core of one's own far away is better than half of one.
+    assert_eq!(judge(&machine(), &pool("0-17", &[0]), &full).placed, Placed::Unknown);
+    let far = |ranks: &[Observed]| -> Vec<usize> {
+        let judged = judge(&machine(), &pool("0-7", &[0, 1]), ranks);
+        let far = |found: &&Finding| found.kind == Kind::FarFromGpu && found.weight == Placed::Misplaced;
+        judged.findings.iter().filter(far).flat_map(|found| found.ranks.clone()).collect()
+    };
+    let of = |places: &[(&str, u8)]| -> Vec<Observed> {
+        places.iter().enumerate().map(|(at, (pus, gpu))| rank(at, pus, &[*gpu])).collect()
+    };
+    assert_eq!(far(&of(&[("0", 0), ("1", 0), ("2", 0), ("3", 1), ("4", 0)])), [3, 4], "ranks 3 and 4 exchanged");
+    assert_eq!(far(&of(&[("0", 0), ("1", 0), ("2", 0), ("4", 0)])), [3], "PU 3 is free");
+    assert_eq!(far(&of(&[("0-3", 0), ("0-3", 0), ("4-5", 0)])), [2], "two ranks leave room for two cores");
+    assert_eq!(far(&of(&[("0-1", 0), ("2-3", 0), ("4-5", 0)])), [0; 0], "each rank has two");
+    assert_eq!(far(&of(&[("0", 0), ("1", 0), ("2", 0), ("3", 0), ("4", 0), ("4", 0)])), [4, 5], "PUs 5-7 are free");
+}
+
+#[test]
+fn a_rank_that_is_wider_than_what_is_left_near_to_its_gpu_is_not_wrong() {
+    let pair = [rank(0, "0-1,4-5", &[0]), rank(1, "2-3,6-7", &[0])];
+    let judged = judge(&machine(), &pool("0-7", &[0]), &pair);
+    assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Unknown, Kind::NotBound), "{}", text(&judged));
+    assert_eq!(judge(&machine(), &pool("0-7", &[0]), &pair[..1]).placed, Placed::Misplaced, "PUs 2-3 are free");
+}
+
+#[test]
 fn another_node_of_the_package_is_far() {
     let mut topology = machine();
     topology.packages.truncate(1);

@@ -32,9 +32,11 @@ pub struct Ask {
 /// The GPUs that ranks drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum GpuChoice {
-    /// Every one of the topology.
+    /// Every one of the topology; fewer ranks take those near to the cores that there are.
     #[default]
     All,
+    /// The same of these.
+    AnyOf(Vec<Target>),
     /// None: ranks without a GPU.
     None,
     /// These, in rank order; one may appear more than once. Node targets (the host backend's) are placed by the same rules.

@@ -8,7 +8,8 @@ use topo::model::Topology;
 use super::pool::Pool;
 use crate::check_node::distance;
 use crate::default_pu::local_pus;
-use crate::{Closeness, TargetId, verdict};
+use crate::verdict::closeness;
+use crate::{Closeness, TargetId};
 
 /// Why these cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,8 +91,8 @@ pub(super) fn far(pool: &Pool<'_>, target: TargetId) -> Domain {
 /// their nodes.
 pub(super) fn distance_to(pool: &Pool<'_>, target: TargetId, core: usize) -> TargetDistance {
     let local = local_pus(pool.topology, target).unwrap_or_default();
-    let outside = pool.core(core).and(&local).is_empty();
-    let closeness = verdict(pool.topology, pool.first(core), target).closeness;
+    let outside = !pool.core(core).iter().any(|pu| local.contains(pu));
+    let closeness = closeness(pool.topology, pool.first(core), target);
     let from = nodes_of(pool.topology, target);
     let own = pool.cores[core].node;
     let between = own.and_then(|own| from.iter().filter_map(|from| distance(pool.topology, from, own)).min());

@@ -10,6 +10,8 @@ use super::ask::Ask;
 pub(super) struct PoolCore {
     /// Its PUs that can be given; at least one.
     pub(super) pus: IdSet,
+    /// All its PUs, also those that cannot be given.
+    pub(super) whole: IdSet,
     /// The NUMA node it is on, where it is on one.
     pub(super) node: Option<u32>,
     /// The smallest PU of its L3, where it has one: enough to tell L3s apart.
@@ -66,12 +68,17 @@ impl<'t> Pool<'t> {
 
     /// The cores that have one of these PUs.
     pub(super) fn with(&self, pus: &IdSet) -> Vec<usize> {
-        (0..self.cores.len()).filter(|core| !self.core(*core).and(pus).is_empty()).collect()
+        (0..self.cores.len()).filter(|core| self.core(*core).iter().any(|pu| pus.contains(pu))).collect()
     }
 
     /// All PUs of a core, also those that cannot be given.
     pub(super) fn core(&self, core: usize) -> &IdSet {
-        self.topology.core_of(self.first(core)).map_or(&self.cores[core].pus, |core| &core.pus)
+        &self.cores[core].whole
+    }
+
+    /// The place of a core's package in the topology, where it is on one.
+    pub(super) fn package(&self, core: usize) -> Option<usize> {
+        self.topology.packages.iter().position(|package| package.pus.contains(self.first(core)))
     }
 
     /// The first PU of a core.
@@ -107,7 +114,8 @@ fn usable_cores(topology: &Topology, usable: &IdSet) -> Vec<PoolCore> {
         .map(|pus| {
             let first = pus.first().unwrap_or_default();
             let node = topology.pu(first).and_then(|pu| pu.nodes.first().copied());
-            PoolCore { node, l3: topology.l3_of(first).and_then(|l3| l3.pus.first()), pus }
+            let whole = topology.core_of(first).map_or_else(|| pus.clone(), |core| core.pus.clone());
+            PoolCore { node, l3: topology.l3_of(first).and_then(|l3| l3.pus.first()), whole, pus }
         })
         .collect()
 }

@@ -17,8 +17,8 @@ use crate::TargetId;
 pub(super) struct Claim {
     pub(super) target: TargetId,
     pub(super) domain: Domain,
-    /// Whether a rank drives it.
-    pub(super) driven: bool,
+    /// How many ranks drive it.
+    pub(super) ranks: usize,
 }
 
 /// Cores, and whose they are together: places in the list of claims.
@@ -38,12 +38,29 @@ pub(super) fn shares(pool: &Pool<'_>, claims: &[Claim]) -> Vec<Vec<usize>> {
         for (owner, share) in cell.owners.iter().zip(split(pool, &cell.cores, cell.owners.len())) {
             shares[*owner] = share;
         }
+        even_out(pool, claims, &cell.owners, &mut shares);
     }
     // Where domains overlap crosswise, a cell reaches beyond the domain of one that was lodged in it.
     for (share, claim) in shares.iter_mut().zip(claims) {
         share.retain(|core| claim.domain.cores.is_empty() || claim.domain.cores.contains(core));
     }
     shares
+}
+
+/// What those of a cell that are driven have together goes by their ranks where one has more than another: three ranks and two on eight
+/// cores each are five on sixteen.
+fn even_out(pool: &Pool<'_>, claims: &[Claim], owners: &[usize], shares: &mut [Vec<usize>]) {
+    let driven: Vec<usize> = owners.iter().copied().filter(|owner| claims[*owner].ranks > 0).collect();
+    let ranks: Vec<usize> = driven.iter().map(|owner| claims[*owner].ranks).collect();
+    if ranks.iter().all(|count| Some(count) == ranks.first()) {
+        return;
+    }
+    let mut together: Vec<usize> = driven.iter().flat_map(|owner| shares[*owner].clone()).collect();
+    together.sort_unstable();
+    let mut parts = split(pool, &together, ranks.iter().sum()).into_iter();
+    for (owner, ranks) in driven.into_iter().zip(ranks) {
+        shares[owner] = parts.by_ref().take(ranks).flatten().collect();
+    }
 }
 
 /// Domains that are the targets' own, the narrowest first: an L3 inside a node is its GPU's, and what is left of the node the others'.
@@ -69,7 +86,7 @@ fn lodge_the_driven_out(claims: &[Claim], cells: &mut Vec<Cell>) {
     for (at, claim) in claims.iter().enumerate() {
         let counts = match claim.domain.basis {
             Basis::NoLocal { .. } => true,
-            Basis::Taken { .. } => claim.driven,
+            Basis::Taken { .. } => claim.ranks > 0,
             _ => false,
         };
         if counts {
@@ -96,7 +113,7 @@ fn lodge_the_unknown(pool: &Pool<'_>, claims: &[Claim], cells: &mut Vec<Cell>, s
     if !left.is_empty() {
         cells.push(Cell { cores: left, owners: Vec::new() });
     }
-    unknown.into_iter().filter(|at| claims[*at].driven).for_each(|at| lodge(at, &every, cells));
+    unknown.into_iter().filter(|at| claims[*at].ranks > 0).for_each(|at| lodge(at, &every, cells));
 }
 
 /// Adds an owner to that cell of the domain which has the most cores for each.

@@ -39,7 +39,7 @@ fn by_l3(pool: &Pool<'_>, cores: &[usize]) -> Vec<Vec<usize>> {
     let mut sorted = cores.to_vec();
     // L3s in the order of their first core here, so that what is in order stays so.
     let first = |core: usize| cores.iter().copied().filter(|other| pool.cores[*other].l3 == pool.cores[core].l3).min();
-    sorted.sort_by_key(|core| (first(*core), *core));
+    sorted.sort_by_cached_key(|core| (first(*core), *core));
     sorted.chunk_by(|one, other| pool.cores[*one].l3 == pool.cores[*other].l3).map(<[_]>::to_vec).collect()
 }
 

@@ -58,14 +58,16 @@ fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
 }
 
 #[test]
-fn a_core_of_the_package_comes_before_a_thread_that_before_a_core_far_away_and_a_free_pu_before_a_shared_one() {
+fn a_core_near_comes_before_one_far_away_that_before_a_hardware_thread_and_a_free_pu_before_a_shared_one() {
     let ranks = |ranks| given(&machine(), &Ask { ranks: Some(ranks), gpus: these(&[0]), ..Ask::default() });
-    assert_eq!(pus(&ranks(9)), ["0", "1", "2", "3", "8", "9", "10", "11", "4"]);
+    assert_eq!(pus(&ranks(9)), ["0", "1", "2", "3", "4", "5", "6", "7", "16"]);
     why(&ranks(9).places[2], &["its GPU's local cores (0-1,8-9) are taken", "PU 2 (NUMA-local)"]);
-    why(&ranks(9).places[4], &["a second hardware thread"]);
-    why(&ranks(9).places[8], &["placed on PU 4 (REMOTE)"]);
+    why(&ranks(9).places[4], &["placed on PU 4 (REMOTE)"]);
+    assert_eq!(pus(&ranks(12))[10..], ["8", "9"]);
+    why(&ranks(12).places[10], &["a second hardware thread"]);
     let all = ranks(19);
     why(&all.places[18], &["shared with another rank"]);
+    assert_eq!(pus(&all)[18], "0", "near");
     assert_eq!(all.places.iter().filter(|place| place.why.contains("shared with")).count(), 1);
     assert!(all.notes.iter().any(|note| note.contains("19 ranks and 18 PUs: ranks 18 share")), "{:?}", all.notes);
     assert!(all.notes.iter().any(|note| note.contains("19 ranks share 1 GPU:")), "{:?}", all.notes);

@@ -3,6 +3,8 @@
 //! The captures are not part of the repository. They are read from `../shared/topologies` beside the checkout, or from
 //! `NUMABENCH_TOPOLOGIES`; where they are absent, each test says that it was skipped.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::path::{Path, PathBuf};
 
 use stats::IdSet;

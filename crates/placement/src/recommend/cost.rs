@@ -1,0 +1,47 @@
+//! How far a core is from what a rank needs, as one number.
+//!
+//! A number, because placements of whole nodes are compared: by their ranks that are not near, then by those on another package, then by those away from
+//! the GPU's local PUs, then rung by rung, then by the firmware's distances. Each of these has a field that no sum over a node's ranks
+//! ([`super::MOST_RANKS`]) overflows, so that sums compare as the list of them would.
+
+use super::domain::distance_to;
+use super::pool::Pool;
+use crate::default_pu::local_pus;
+use crate::{Closeness, TargetId};
+
+/// How far; the smaller, the nearer. Zero where it does not matter, or nobody knows.
+pub(super) type Cost = i128;
+
+/// Above every sum of costs: what must be used is used first.
+pub(super) const MUST: Cost = 1 << 112;
+
+/// A distance above this is as good as this.
+const FARTHEST: u64 = 0xffff;
+
+/// The distance of each core of the pool from a target.
+pub(super) fn costs(pool: &Pool<'_>, target: TargetId) -> Vec<Cost> {
+    let Some(local) = local_pus(pool.topology, target) else { return vec![0; pool.cores.len()] };
+    // Verdicts are of nodes and L3s: cores that agree in these and in being local agree in all.
+    let mut known = std::collections::BTreeMap::new();
+    (0..pool.cores.len())
+        .map(|core| {
+            let is_local = pool.core(core).iter().any(|pu| local.contains(pu));
+            let key = (pool.cores[core].node, pool.cores[core].l3, pool.package(core), is_local);
+            *known.entry(key).or_insert_with(|| cost(pool, target, core))
+        })
+        .collect()
+}
+
+fn cost(pool: &Pool<'_>, target: TargetId, core: usize) -> Cost {
+    let (is_outside, closeness, distance) = distance_to(pool, target, core);
+    if closeness == Closeness::Unknown {
+        return 0;
+    }
+    let is_away = closeness > Closeness::NumaLocal;
+    let is_remote = closeness == Closeness::Remote;
+    Cost::from(is_away) << 96
+        | Cost::from(is_remote) << 80
+        | Cost::from(is_outside) << 64
+        | (closeness as Cost) << 44
+        | Cost::from(distance.min(FARTHEST))
+}
