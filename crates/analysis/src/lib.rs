@@ -1,6 +1,6 @@
 //! What documents say: statistics and findings of documents that are there, as values and sentences. Pure functions, no file, no clock, nothing drawn.
 //!
-//! * `matrix_figures` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic;
+//! * `matrix_figures` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic; `kernels` what a far place costs work that computes;
 //!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_threads` those beside copies, `mpi_figure` a figure of one;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `held_back` those on what GPUs were
 //!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
@@ -29,6 +29,7 @@ pub mod imported;
 pub mod incomplete;
 pub mod judge;
 pub mod kept;
+pub mod kernels;
 pub mod latency_curves;
 pub mod matrix_figures;
 pub mod mpi;

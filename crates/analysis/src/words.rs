@@ -29,6 +29,7 @@ pub fn direction(direction: Direction) -> &'static str {
         Direction::CoreToCore => "core to core",
         Direction::CoreToGpu => "core to GPU and back",
         Direction::Peer => "D2D",
+        Direction::Kernel => "kernel",
         Direction::Newer => NEWER,
     }
 }

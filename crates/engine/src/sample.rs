@@ -54,14 +54,18 @@ pub enum Trouble {
     AnotherFailed,
     /// Bytes arrived that were not sent.
     Corrupt(Mismatch),
+    /// What was computed is not what it should be.
+    Wrong(String),
 }
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Skipped(reason) | Self::Misplaced(reason) | Self::Invalid(reason) | Self::NotAtOnce(reason) => {
-                f.write_str(reason)
-            }
+            Self::Skipped(reason)
+            | Self::Misplaced(reason)
+            | Self::Invalid(reason)
+            | Self::NotAtOnce(reason)
+            | Self::Wrong(reason) => f.write_str(reason),
             Self::AnotherFailed => f.write_str("another rank failed, so not all ranks were at work at once"),
             Self::Failed(failure) => failure.fmt(f),
             Self::Corrupt(m) => {

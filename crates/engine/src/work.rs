@@ -164,7 +164,7 @@ pub trait Work {
     /// Whether what was done is what was to be done; how many bytes were compared.
     ///
     /// # Errors
-    /// [`Trouble::Corrupt`], or what failed.
+    /// [`Trouble::Corrupt`], [`Trouble::Wrong`], or what failed.
     fn verify(&mut self) -> Result<u64, Trouble>;
 }
 

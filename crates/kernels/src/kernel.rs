@@ -98,7 +98,7 @@ impl Kernel {
         };
         match self {
             Self::Triad => Arc::new(Triad::new(of(1 << 24, 1 << 22))),
-            Self::Reduction => Arc::new(Reduction::new(of(1 << 25, 1 << 23))),
+            Self::Reduction => Arc::new(Reduction::new(of(1 << 26, 1 << 23))),
             Self::Scan => Arc::new(Scan::new(of(1 << 25, 1 << 22))),
             Self::Sort => Arc::new(Sort::new(of(1 << 24, 1 << 19))),
             Self::Stencil => Arc::new(Stencil::new(edge(4096, 2048))),

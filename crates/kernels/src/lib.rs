@@ -1,10 +1,28 @@
-//! Kernels that compute, between the memory of a NUMA node and a GPU, or on the node's own cores.
+//! Kernels that compute, between the memory of a NUMA node and a GPU, or on the node's own cores: what a wrong core costs work that computes.
+//!
+//! ```text
+//! Kernel -> Problem (input, launches, check) -> GpuSuite or ThreadSuite -> engine
+//! ```
+//!
+//! * `kernel` names them and sizes their problems; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
+//! * `program` has the GPU's sources and PTX (`gpu/`);
+//! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
+//!
+//! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says (analysis).
 
+mod case;
+mod compute;
+mod gpu_suite;
 mod kernel;
 mod numbers;
 mod problem;
 mod problems;
 mod program;
+mod thread_suite;
 
+pub use case::{GpuCase, ThreadCase, What};
+pub use compute::COPY_BYTES;
+pub use gpu_suite::{GpuSuite, RankPlace};
 pub use kernel::{By, Kernel, LARGEST_CLASS};
 pub use problem::{Layout, Problem, Unit, Wrong};
+pub use thread_suite::ThreadSuite;

@@ -15,7 +15,7 @@ use topo::gpu_condition::{GpuConditions, GpuWatch};
 use crate::fault::failure;
 
 /// Opened devices.
-pub(crate) struct Devices {
+pub struct Devices {
     platform: Arc<dyn Platform>,
     open: BTreeMap<TargetId, Box<dyn Device>>,
     watched: Vec<GpuWatch>,
@@ -23,7 +23,7 @@ pub(crate) struct Devices {
 
 impl Devices {
     /// None is open yet.
-    pub(crate) fn new(platform: &Arc<dyn Platform>) -> Self {
+    pub fn new(platform: &Arc<dyn Platform>) -> Self {
         Self { platform: Arc::clone(platform), open: BTreeMap::new(), watched: Vec::new() }
     }
 
@@ -31,7 +31,7 @@ impl Devices {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub(crate) fn open(&mut self, target: TargetId) -> Result<&dyn Device, Failure> {
+    pub fn open(&mut self, target: TargetId) -> Result<&dyn Device, Failure> {
         Ok(match self.open.entry(target) {
             Entry::Occupied(open) => &**open.into_mut(),
             Entry::Vacant(closed) => {
@@ -54,18 +54,18 @@ impl Devices {
     }
 
     /// What was seen of the GPUs that are open; they are read again.
-    pub(crate) fn conditions(&mut self) -> Vec<GpuConditions> {
+    pub fn conditions(&mut self) -> Vec<GpuConditions> {
         self.watched.iter_mut().for_each(GpuWatch::read);
         self.watched.iter().map(|watch| watch.seen().clone()).collect()
     }
 
     /// A device that is open.
-    pub(crate) fn get(&self, target: TargetId) -> Option<&dyn Device> {
+    pub fn get(&self, target: TargetId) -> Option<&dyn Device> {
         self.open.get(&target).map(|device| &**device)
     }
 
     /// The latch of a device that is open.
-    pub(crate) fn latch(&self, target: TargetId) -> Option<Latch> {
+    pub fn latch(&self, target: TargetId) -> Option<Latch> {
         let latch = &self.get(target)?.capabilities().latch;
         let reason = match latch {
             device::Latch::None { reason } => Some(reason.clone()),

@@ -7,7 +7,7 @@ use crate::fault::failure;
 
 /// What is to be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Want {
+pub struct Want {
     /// The kind of host memory.
     pub kind: MemoryKind,
     /// Bytes.
@@ -35,7 +35,10 @@ unsafe impl HostMemory for Placed {
 }
 
 /// Allocates, places and pins one range.
-pub(crate) fn allocate(
+///
+/// # Errors
+/// The kernel or the device refused a step.
+pub fn allocate(
     bound: &Bound,
     device: &dyn Device,
     want: &Want,

@@ -38,11 +38,14 @@ pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cell, Cells};
 pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL};
 pub use config::{RunConfig, TimingChoice};
+pub use devices::Devices;
 pub use engine::{
     Amount, DevicePages, Enough, Failure, Followed, Group, Helpers, Journal, Latch, Mismatch, Neighbours, Order, Pages,
     PerCase, RankCase, RankState, RunEnd, RunState, Sample, Seen, SoFar, Stage, TimeSpent, Timing, Trouble, Worker,
     Workers, clock, dismiss,
 };
+pub use fault::failure;
+pub use host_range::{Want, allocate};
 pub use loads::{LoadCase, LoadSuite};
 pub use peer_loads::{PeerLoadCase, PeerLoadSuite};
 pub use peers::{PeerCase, PeerCopy, PeerSuite};

@@ -18,6 +18,7 @@ use crate::case::Case;
 use crate::contention::Penalty;
 use crate::device::Device;
 use crate::environment::Environment;
+use crate::kernels::KernelFigures;
 use crate::launch::{Launch, MissingRank};
 use crate::loaded_latency::LoadedLatency;
 use crate::matrix::Matrix;
@@ -35,7 +36,7 @@ pub const SCHEMA: &str = "numabench.result";
 /// The schema's major version: a reader refuses a larger one.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 4;
+pub const SCHEMA_MINOR: u32 = 5;
 
 /// One run of numabench.
 // `B` is what is kept of a block (`block`). No doc comment: those are the schema's.
@@ -109,6 +110,10 @@ pub struct Document<B = BlockSample> {
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub loaded_latency: Vec<LoadedLatency>,
+    /// Kernels that compute; empty where none was asked for.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.5"))]
+    pub kernels: Vec<KernelFigures>,
     /// Time against size, of each rank, kind of memory and direction; empty where there are too few sizes.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]

@@ -24,6 +24,7 @@ pub mod document;
 pub mod environment;
 pub mod imported;
 pub mod json;
+pub mod kernels;
 pub mod launch;
 pub mod loaded_latency;
 pub mod matrix;

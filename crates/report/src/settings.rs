@@ -78,6 +78,10 @@ pub enum Direction {
     /// From one device's memory to another's.
     #[serde(rename = "d2d")]
     Peer,
+    /// A kernel computes: on a device, between the copies of its input and its result or on data that stays there (`group` says which), or on CPUs. The bytes are those of input
+    /// and result. Since 1.5.
+    #[serde(rename = "kernel")]
+    Kernel,
     /// A value that a newer numabench wrote.
     #[serde(rename = "newer", other, skip_serializing)]
     #[schemars(skip)]

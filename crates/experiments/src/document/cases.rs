@@ -151,7 +151,9 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> 
             return Outcome::Invalid { reason: reason.clone() };
         }
         Some(another @ Trouble::AnotherFailed) => return Outcome::Invalid { reason: another.to_string() },
-        Some(corrupt @ Trouble::Corrupt(_)) => return Outcome::Corrupt { reason: corrupt.to_string() },
+        Some(corrupt @ (Trouble::Corrupt(_) | Trouble::Wrong(_))) => {
+            return Outcome::Corrupt { reason: corrupt.to_string() };
+        }
         Some(Trouble::Failed(failure)) => {
             return Outcome::Failed {
                 stage: stage(failure.stage),
@@ -187,7 +189,8 @@ fn verification(verify: bool, result: &RankCase) -> Verification {
         }),
         _ => None,
     };
-    let checked = !compared.is_empty() || mismatch.is_some();
+    let wrong = mismatch.is_some() || matches!(result.trouble, Some(Trouble::Wrong(_)));
+    let checked = !compared.is_empty() || wrong;
     let reason = match (verify, checked) {
         (false, _) => Some("--no-verify was given".to_owned()),
         (true, false) => Some("no block was measured".to_owned()),
@@ -196,7 +199,7 @@ fn verification(verify: bool, result: &RankCase) -> Verification {
     Verification {
         checked,
         reason,
-        blocks_checked: compared.len() as u64 + u64::from(mismatch.is_some()),
+        blocks_checked: compared.len() as u64 + u64::from(wrong),
         bytes_checked: compared.iter().sum(),
         mismatch,
     }

@@ -89,6 +89,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         matrices: Vec::new(),
         groups: Vec::new(),
         loaded_latency: Vec::new(),
+        kernels: Vec::new(),
         fits: Vec::new(),
         messages: messages(facts),
     };

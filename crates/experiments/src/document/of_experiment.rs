@@ -93,6 +93,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         matrices: matrices.clone(),
         groups: Vec::new(),
         loaded_latency: Vec::new(),
+        kernels: Vec::new(),
         fits: Vec::new(),
         slower_twins: Vec::new(),
         messages: messages(facts),

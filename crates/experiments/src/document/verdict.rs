@@ -9,7 +9,7 @@ use crate::exit::Exit;
 /// The exit code for a state; `signalled` is the signal that came, if one did.
 pub fn exit(state: &RunState, signalled: Option<Exit>) -> Exit {
     let all = || state.results.iter().flatten();
-    if all().any(|rank| matches!(rank.trouble, Some(Trouble::Corrupt(_)))) {
+    if all().any(|rank| matches!(rank.trouble, Some(Trouble::Corrupt(_) | Trouble::Wrong(_)))) {
         return Exit::DataCorrupt;
     }
     // A rank that is gone is the cause also where a signal came: launchers send one to those who are left.
@@ -67,7 +67,7 @@ fn primary<'t>(
 ) -> Option<(usize, &'t Trouble)> {
     let order = |(rank, trouble): &(usize, &Trouble)| {
         let kind = match trouble {
-            Trouble::Corrupt(_) => 0,
+            Trouble::Corrupt(_) | Trouble::Wrong(_) => 0,
             Trouble::Failed(_) => 1,
             Trouble::Misplaced(_) => 2,
             Trouble::Invalid(_) => 3,

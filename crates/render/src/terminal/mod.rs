@@ -4,7 +4,7 @@
 //! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
-//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
+//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
 
 mod alike;
 mod bands;
@@ -16,6 +16,7 @@ mod fits;
 pub mod grid;
 mod groups;
 mod hosts;
+mod kernels;
 mod loaded;
 mod matrix;
 mod missing;

@@ -6,8 +6,8 @@ use report::Document;
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, fits, groups, matrix, nodes, picked, places, rank, ranks, remarks, settings, title,
-    together,
+    closing, contention, devices, fits, groups, kernels, matrix, nodes, picked, places, rank, ranks, remarks, settings,
+    title, together,
 };
 
 /// How a table is drawn.
@@ -30,6 +30,7 @@ pub fn table(document: &Document, style: &Style) -> String {
     verdict(document, &mut page);
     title::draw(document, &mut page);
     if !document.matrices.is_empty() {
+        kernels::draw(document, &mut page);
         document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
         fits::draw(document, &mut page);
         if !style.quiet {

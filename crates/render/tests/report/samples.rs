@@ -221,6 +221,7 @@ pub fn empty() -> Document {
         matrices: Vec::new(),
         groups: Vec::new(),
         loaded_latency: Vec::new(),
+        kernels: Vec::new(),
         fits: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),

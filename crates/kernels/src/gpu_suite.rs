@@ -1,0 +1,243 @@
+//! Kernels on GPUs as a suite: a rank is a thread on a PU with memory on a node, and measures every GPU from there.
+//!
+//! Host memory is placed and pinned once for each allocation, as large as the largest problem needs, and goes from device to device and from kernel to kernel. What a kernel
+//! needs is written there when its turn comes, and copied to the device.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use device::{Computer, HostMemory, MemoryKind, Platform, Program, Step};
+use engine::{
+    Bound, Failure, Helpers, Latch, Look, Order, Pages, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
+    Worker,
+};
+use pingpong::{Devices, Want, allocate, failure};
+use placement::TargetId;
+use topo::gpu_condition::GpuConditions;
+
+use crate::case::{GpuCase, What};
+use crate::compute::{COPY_BYTES, Compute};
+use crate::kernel::{By, Kernel};
+use crate::problem::Problem;
+
+/// One rank's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankPlace {
+    /// The rank.
+    pub rank: usize,
+    /// Its PU, OS index.
+    pub pu: u32,
+    /// The NUMA node of its memory, OS index.
+    pub node: u32,
+}
+
+/// Kernels on GPUs.
+pub struct GpuSuite {
+    cases: Vec<GpuCase>,
+    places: Vec<RankPlace>,
+    problems: BTreeMap<Kernel, Arc<dyn Problem>>,
+    platform: Arc<dyn Platform>,
+    helpers: Helpers,
+    one_node: bool,
+    huge_pages: bool,
+}
+
+impl GpuSuite {
+    /// These cases by these ranks, with problems of this class. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
+    pub fn new(
+        cases: Vec<GpuCase>,
+        places: Vec<RankPlace>,
+        class: u8,
+        platform: &Arc<dyn Platform>,
+        (helpers, one_node, huge_pages): (Helpers, bool, bool),
+    ) -> Self {
+        let kernels = cases.iter().filter_map(|case| case.what.kernel());
+        let problems = kernels.map(|kernel| (kernel, kernel.problem(By::Gpu, class))).collect();
+        Self { cases, places, problems, platform: Arc::clone(platform), helpers, one_node, huge_pages }
+    }
+
+    /// A problem that is measured.
+    pub fn problem(&self, kernel: Kernel) -> Option<&Arc<dyn Problem>> {
+        self.problems.get(&kernel)
+    }
+
+    /// The host memory of one rank, bytes.
+    pub fn host_bytes(&self) -> usize {
+        self.problems.values().map(|problem| problem.layout().host_bytes()).fold(COPY_BYTES, usize::max)
+    }
+
+    /// The most that a device must have at one time, bytes: each rank keeps its area while others measure.
+    pub fn device_bytes(&self) -> u64 {
+        let largest = self.problems.values().map(|problem| problem.layout().device_bytes()).max().unwrap_or(0);
+        largest.max(self.host_bytes()) as u64 * self.places.len() as u64
+    }
+
+    /// The host memory that a node must have, bytes.
+    pub fn bytes_on(&self, node: u32) -> u64 {
+        self.places.iter().filter(|place| place.node == node).count() as u64 * self.host_bytes() as u64
+    }
+
+    fn program(&self, what: What) -> Result<&'static Program, Failure> {
+        // A copy needs no kernel, and is made by whichever program is there.
+        let own = what.kernel().and_then(|kernel| self.problem(kernel)).or_else(|| self.problems.values().next());
+        let missing = || Failure::new(Stage::Allocate, "no kernel is to be measured");
+        own.map(|problem| problem.program()).ok_or_else(missing)
+    }
+}
+
+impl Suite for GpuSuite {
+    fn cases(&self) -> Vec<engine::Case> {
+        let case = |(index, case): (usize, &GpuCase)| {
+            // With transfers and without use the same data, so they are measured one after the other.
+            let alike = |other: &GpuCase| {
+                (other.rank, other.target, other.what.kernel()) == (case.rank, case.target, case.what.kernel())
+            };
+            let setup = self.cases.iter().position(alike).unwrap_or(index);
+            engine::Case { index, order: Order::Alone, setup, phase: 0, members: Some(vec![case.rank]) }
+        };
+        self.cases.iter().enumerate().map(case).collect()
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        let own = self.places.iter().find(|place| place.rank == worker.rank).copied();
+        let place = own.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
+        let mut devices = Devices::new(&self.platform);
+        let first = self.cases.iter().find(|case| case.rank == worker.rank).map(|case| case.target);
+        if let Some(target) = first {
+            devices.open(target)?;
+        }
+        Ok(Box::new(GpuSite { held: None, memory: None, devices, place, first, suite: self }))
+    }
+}
+
+/// Host memory that waits for its next computer.
+struct Idle {
+    memory: Box<dyn HostMemory>,
+    allocation: u32,
+    /// Whose input lies there.
+    holds: Option<Kernel>,
+}
+
+/// A computer and what it is for.
+struct Held {
+    computer: Box<dyn Computer>,
+    setup: usize,
+    allocation: u32,
+    holds: Option<Kernel>,
+}
+
+/// One rank's end.
+struct GpuSite {
+    // Dropped in this order: what uses a device before the device.
+    held: Option<Held>,
+    memory: Option<Idle>,
+    devices: Devices,
+    place: RankPlace,
+    /// The device of its first case.
+    first: Option<TargetId>,
+    suite: Arc<GpuSuite>,
+}
+
+impl GpuSite {
+    /// Takes the memory from the device that has it; what could not be waited for is given up.
+    fn put_down(&mut self) {
+        let Some(Held { computer, allocation, holds, .. }) = self.held.take() else { return };
+        self.memory = computer.into_host().map(|memory| Idle { memory, allocation, holds });
+    }
+
+    /// The memory that there is, or new memory; and whether it is new.
+    fn need(
+        &mut self,
+        bound: &Bound,
+        target: TargetId,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<(Idle, bool), Failure> {
+        match self.memory.take() {
+            Some(idle) if idle.allocation == allocation => return Ok((idle, false)),
+            // Freed before as much again is allocated.
+            other => spent.on(|spent| &mut spent.allocate_ns, || drop(other)),
+        }
+        let GpuSuite { helpers, one_node, huge_pages, .. } = &*self.suite;
+        let want = Want {
+            kind: MemoryKind::Pinned,
+            len: self.suite.host_bytes(),
+            node: self.place.node,
+            huge_pages: *huge_pages,
+            one_node: *one_node,
+        };
+        let memory = allocate(bound, self.devices.open(target)?, &want, helpers, spent)?;
+        Ok((Idle { memory, allocation, holds: None }, true))
+    }
+}
+
+impl Site for GpuSite {
+    fn latch(&self) -> Option<Latch> {
+        let held = self.held.as_ref().map(|held| self.suite.cases[held.setup].target);
+        self.devices.latch(held.or(self.first)?)
+    }
+
+    fn conditions(&mut self) -> Vec<GpuConditions> {
+        self.devices.conditions()
+    }
+
+    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+        if self.held.as_ref().is_some_and(|held| (held.setup, held.allocation) == (setup, allocation)) {
+            return Ok(false);
+        }
+        spent.on(|spent| &mut spent.allocate_ns, || self.put_down());
+        let GpuCase { what, target, .. } = self.suite.cases[setup];
+        let can = self.devices.open(target)?.capabilities();
+        can.memory(MemoryKind::Pinned).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
+        let problem = what.kernel().and_then(|kernel| self.suite.problem(kernel)).cloned();
+        let (Idle { mut memory, mut holds, .. }, fresh) = self.need(bound, target, allocation, spent)?;
+        if let Some(problem) = problem.as_ref().filter(|_| holds != what.kernel()) {
+            let input = &mut memory.bytes_mut()[..problem.layout().input];
+            spent.on(|spent| &mut spent.lay_out_ns, || problem.fill(input));
+            holds = what.kernel();
+        }
+        // A copy leaves its own bytes there.
+        holds = holds.filter(|_| problem.is_some());
+        let bytes = problem.as_ref().map_or(0, |problem| problem.layout().device_bytes()).max(memory.bytes().len());
+        let program = self.suite.program(what)?;
+        let device = self.devices.open(target)?;
+        let made = spent.on(|spent| &mut spent.allocate_ns, || device.computer(program, memory, bytes));
+        let mut computer = made.map_err(|error| failure(Stage::Allocate, &error))?;
+        if let Some(problem) = problem {
+            let copied = computer.round(&[Step::ToDevice(0..problem.layout().input)]);
+            copied.map_err(|error| failure(Stage::Allocate, &error))?;
+        }
+        self.held = Some(Held { computer, setup, allocation, holds });
+        Ok(fresh)
+    }
+
+    fn set_aside(&mut self) {
+        // The device's area goes; what is placed and pinned stays.
+        self.put_down();
+    }
+
+    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+        let mut seen = Seen::thread()?;
+        if let Some(held) = &mut self.held {
+            seen.pages = Pages::of(held.computer.host(), how, false);
+        }
+        Ok(seen)
+    }
+
+    fn mismatch(&self, seen: &Seen) -> Option<String> {
+        self.held.as_ref()?;
+        seen.mismatch(self.place.pu, self.place.node, None)
+    }
+
+    fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
+        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
+        let held = self.held.as_mut().ok_or_else(nothing)?;
+        let GpuCase { what, target, .. } = self.suite.cases[case];
+        let timing = match self.devices.latch(target) {
+            Some(Latch { reason: None, .. }) => Timing::Device,
+            _ => Timing::Host,
+        };
+        let problem = what.kernel().and_then(|kernel| self.suite.problem(kernel)).cloned();
+        Ok(Box::new(Compute::new(&mut *held.computer, what, problem, (timing, pass))))
+    }
+}

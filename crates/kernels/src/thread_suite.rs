@@ -1,0 +1,177 @@
+//! Kernels on CPUs as a suite: each thread has a problem of its own, in the memory of the node at hand.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use engine::{
+    Bound, Failure, Helpers, Latch, Look, Order, Pages, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Timing,
+    Trouble, Work, Worker,
+};
+
+use crate::case::ThreadCase;
+use crate::kernel::{By, Kernel};
+use crate::problem::{Layout, Problem};
+
+/// Kernels on CPUs.
+pub struct ThreadSuite {
+    cases: Vec<ThreadCase>,
+    problems: BTreeMap<Kernel, Arc<dyn Problem>>,
+    helpers: Helpers,
+    one_node: bool,
+    huge_pages: bool,
+}
+
+impl ThreadSuite {
+    /// These cases, with problems of this class. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
+    pub fn new(cases: Vec<ThreadCase>, class: u8, (helpers, one_node, huge_pages): (Helpers, bool, bool)) -> Self {
+        let problems = cases.iter().map(|case| (case.kernel, case.kernel.problem(By::Thread, class))).collect();
+        Self { cases, problems, helpers, one_node, huge_pages }
+    }
+
+    /// A problem that is measured.
+    pub fn problem(&self, kernel: Kernel) -> Option<&Arc<dyn Problem>> {
+        self.problems.get(&kernel)
+    }
+
+    /// The memory of one thread, bytes.
+    fn thread_bytes(&self) -> usize {
+        self.problems.values().map(|problem| problem.layout().device_bytes()).max().unwrap_or(0)
+    }
+
+    /// The most that a node must have at one time, bytes: each rank that ever uses it keeps its last memory until it gets other.
+    pub fn bytes_on(&self, node: u32) -> u64 {
+        let here = self.cases.iter().filter(|case| case.node == node).flat_map(|case| &case.ranks);
+        here.collect::<std::collections::BTreeSet<_>>().len() as u64 * self.thread_bytes() as u64
+    }
+}
+
+impl Suite for ThreadSuite {
+    fn cases(&self) -> Vec<engine::Case> {
+        let case = |(index, case): (usize, &ThreadCase)| engine::Case {
+            index,
+            order: if case.ranks.len() > 1 { Order::Simultaneous } else { Order::Alone },
+            setup: index,
+            phase: 0,
+            members: Some(case.ranks.clone()),
+        };
+        self.cases.iter().enumerate().map(case).collect()
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        Ok(Box::new(ThreadSite { suite: self, pu: worker.pu, setup: None, held: None }))
+    }
+}
+
+/// Memory and what is in it.
+struct Held {
+    memory: PlacedMemory,
+    node: u32,
+    allocation: u32,
+    holds: Option<Kernel>,
+}
+
+/// One rank's end.
+struct ThreadSite {
+    suite: Arc<ThreadSuite>,
+    pu: u32,
+    setup: Option<usize>,
+    held: Option<Held>,
+}
+
+impl Site for ThreadSite {
+    fn latch(&self) -> Option<Latch> {
+        None
+    }
+
+    fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
+        let ThreadCase { kernel, node, .. } = self.suite.cases[setup];
+        self.setup = Some(setup);
+        let is_there = |held: &Held| (held.node, held.allocation) == (node, allocation);
+        let fresh = !self.held.as_ref().is_some_and(is_there);
+        if fresh {
+            // Freed before as much again is allocated.
+            self.held = None;
+            let ThreadSuite { helpers, one_node, huge_pages, .. } = &*self.suite;
+            let len = self.suite.thread_bytes();
+            let make = || PlacedMemory::new(bound, len, node, *huge_pages, *one_node, helpers);
+            let memory = spent.on(|spent| &mut spent.allocate_ns, make)?;
+            self.held = Some(Held { memory, node, allocation, holds: None });
+        }
+        let problem = self.suite.problem(kernel).cloned();
+        if let (Some(held), Some(problem)) = (&mut self.held, problem)
+            && held.holds != Some(kernel)
+        {
+            let input = &mut held.memory.bytes_mut()[..problem.layout().input];
+            spent.on(|spent| &mut spent.lay_out_ns, || problem.fill(input));
+            held.holds = Some(kernel);
+        }
+        Ok(fresh)
+    }
+
+    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+        let mut seen = Seen::thread()?;
+        if let Some(held) = &self.held {
+            seen.pages = Pages::of(held.memory.bytes(), how, true);
+        }
+        Ok(seen)
+    }
+
+    fn mismatch(&self, seen: &Seen) -> Option<String> {
+        seen.mismatch(self.pu, self.suite.cases.get(self.setup?)?.node, None)
+    }
+
+    fn work(&mut self, case: usize, _pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
+        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
+        let problem = self.suite.problem(self.suite.cases[case].kernel).cloned().ok_or_else(nothing)?;
+        let held = self.held.as_mut().ok_or_else(nothing)?;
+        Ok(Box::new(Computed { memory: held.memory.bytes_mut(), layout: problem.layout(), problem }))
+    }
+}
+
+/// One block of a kernel on the calling thread.
+struct Computed<'a> {
+    memory: &'a mut [u8],
+    layout: Layout,
+    problem: Arc<dyn Problem>,
+}
+
+impl Computed<'_> {
+    fn result(&self) -> Range<usize> {
+        let Layout { output_at, output, .. } = self.layout;
+        output_at..output_at + output
+    }
+}
+
+impl Work for Computed<'_> {
+    fn timing(&self) -> Timing {
+        Timing::Host
+    }
+
+    fn bytes_a_round(&self) -> f64 {
+        (self.layout.input + self.layout.output) as f64
+    }
+
+    fn lay_out(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn arm(&mut self) -> Result<(), Failure> {
+        let result = self.result();
+        self.memory[result].fill(0xff);
+        Ok(())
+    }
+
+    fn round(&mut self) -> Result<(), Failure> {
+        let Layout { input, output_at, output, scratch_at, scratch } = self.layout;
+        let (from, rest) = self.memory.split_at_mut(output_at);
+        let (to, rest) = rest.split_at_mut(scratch_at - output_at);
+        self.problem.compute(&from[..input], &mut to[..output], &mut rest[..scratch]);
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<u64, Trouble> {
+        let checked = self.problem.check(&self.memory[..self.layout.input], &self.memory[self.result()]);
+        checked.map(|()| self.layout.output as u64).map_err(|wrong| Trouble::Wrong(wrong.to_string()))
+    }
+}

@@ -1,0 +1,135 @@
+//! Kernels that compute: a table of their rates for each place, and one of what far places cost beside what the bandwidths of the run predict.
+
+use report::Document;
+use report::kernels::{KernelFigures, KernelLoss, KernelPlace};
+use stats::compare::Verdict;
+use stats::interval::Interval;
+
+use super::grid::Grid;
+use super::page::{Page, Tone};
+
+/// A run on data that stays on the device takes at least so long, or its rate is that of its launch.
+const LEAST_RUN_NS: f64 = 10_000.0;
+
+/// Draws them, where the document has some.
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    let mut places: Vec<(&str, &str)> = Vec::new();
+    for place in document.kernels.iter().flat_map(|kernel| &kernel.places) {
+        if !places.contains(&(&place.row, &place.column)) {
+            places.push((&place.row, &place.column));
+        }
+    }
+    places.into_iter().for_each(|(row, column)| rates(document, row, column, page));
+    losses(document, page);
+}
+
+fn rates(document: &Document, row: &str, column: &str, page: &mut Page) {
+    let here = |kernel: &'_ KernelFigures| {
+        kernel.places.iter().find(|place| place.row == row && place.column == column).cloned()
+    };
+    let found: Vec<(&KernelFigures, KernelPlace)> =
+        document.kernels.iter().filter_map(|kernel| Some((kernel, here(kernel)?))).collect();
+    let on_gpu = found.iter().any(|(_, place)| place.resident_ns.is_some());
+    let header: &[&str] = match on_gpu {
+        true => &["", "with transfers", "± 95 %", "alone", "± 95 %", "", "in transfers"],
+        false => &["", "rate", "± 95 %", ""],
+    };
+    let mut grid = Grid::new(1, header);
+    let iterations = found.iter().map(|(kernel, _)| kernel.iterations).max().unwrap_or(1);
+    let runs = if iterations > 1 { format!(", {iterations} iterations") } else { String::new() };
+    grid.caption(match on_gpu {
+        true => format!("{column}, host memory of {row}{runs}"),
+        false => format!("cores of {row}, memory of {column}"),
+    });
+    let mut small = Vec::new();
+    for (kernel, place) in &found {
+        let mut cells = vec![kernel.name.clone(), rate(place.per_s), width(place.interval_ns, place.median_ns)];
+        if on_gpu {
+            let alone = place.resident_ns.zip(place.resident_per_s);
+            cells.push(alone.map_or("–".to_owned(), |(_, per_s)| rate(per_s)));
+            cells.push(alone.map_or("–".to_owned(), |(ns, _)| width(place.resident_interval_ns, ns)));
+        }
+        cells.push(kernel.unit.giga().to_owned());
+        if on_gpu {
+            cells.push(place.transfer_share.map_or("–".to_owned(), percent));
+        }
+        if place.resident_ns.is_some_and(|ns| ns < LEAST_RUN_NS) {
+            small.push(&kernel.name[..]);
+        }
+        grid.row(cells, Vec::new());
+    }
+    if !small.is_empty() {
+        let text =
+            "too small: a run takes less than 10 µs, so the rate alone is that of a launch; try a larger --class";
+        grid.foot(Tone::Faint, format!("{}: {text}", small.join(", ")));
+    }
+    grid.draw(page);
+    page.blank();
+}
+
+fn losses(document: &Document, page: &mut Page) {
+    let all: Vec<(&KernelFigures, &KernelLoss)> =
+        document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss))).collect();
+    let Some((_, first)) = all.first() else { return };
+    let mut groups: Vec<[&str; 3]> = Vec::new();
+    for (_, loss) in &all {
+        let group = [&loss.of[..], &loss.far[..], &loss.near[..]];
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let predicted = first.predicted_loss.is_some();
+    for [of, far, near] in groups {
+        let header: &[&str] = match predicted {
+            true => &["", "takes longer", "95 % interval", "predicted", "below 1 % from"],
+            false => &["", "takes longer", "95 % interval"],
+        };
+        let mut grid = Grid::new(1, header);
+        grid.caption(format!("{of}: {far} instead of {near}"));
+        for (kernel, loss) in all.iter().filter(|(_, loss)| [&loss.of[..], &loss.far, &loss.near] == [of, far, near]) {
+            let interval =
+                |interval: &Interval| format!("{} to {}", signed(interval.low - 1.0), signed(interval.high - 1.0));
+            let interval = loss.comparison.as_ref().map_or("–".to_owned(), |found| interval(&found.ratio_interval));
+            let mut cells = vec![kernel.name.clone(), signed(loss.loss), interval];
+            if predicted {
+                cells.push(loss.predicted_loss.map_or("–".to_owned(), signed));
+                let from = loss.below_one_percent_from_iterations;
+                cells.push(
+                    from.map_or("–".to_owned(), |from| {
+                        format!("{from} iteration{}", if from == 1 { "" } else { "s" })
+                    }),
+                );
+            }
+            let undecided = loss.comparison.as_ref().is_none_or(|found| found.verdict == Verdict::Undecided);
+            let notes = if undecided { vec![(Tone::Faint, "not significant".to_owned())] } else { Vec::new() };
+            grid.row(cells, notes);
+        }
+        grid.draw(page);
+        page.blank();
+    }
+}
+
+/// A rate in billions, with as many digits as say something.
+fn rate(per_s: f64) -> String {
+    let giga = per_s / 1e9;
+    let digits = if giga >= 1000.0 {
+        0
+    } else if giga >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{giga:.digits$}")
+}
+
+fn width(interval: Option<Interval>, median: f64) -> String {
+    interval.map_or("–".to_owned(), |interval| percent(interval.relative_half_width(median)))
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
+}
+
+fn signed(part: f64) -> String {
+    format!("{:+.1} %", part * 100.0)
+}
