@@ -180,6 +180,7 @@ impl Beside {
         directions.push(settings::direction_of(self.traffic));
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "contend",
             suite: Arc::new(joined),
             workers,

@@ -132,6 +132,7 @@ impl CorePairs {
         }
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command,
             suite: Arc::new(suite),
             workers,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use device::Device;
 use engine::{EngineConfig, Order, Suite, Worker};
 use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
+use report::kernels::KernelFigures;
 use report::matrix::Matrix;
 use report::settings::{CopyEngine, Direction, MemoryKind, TimingAsked};
 use topo::Topology;
@@ -30,6 +31,8 @@ pub struct Experiment {
     pub shots: Vec<Shot>,
     /// How figures stand in rows and columns.
     pub matrices: Vec<Matrix>,
+    /// Kernels that compute, as far as they are known before the run.
+    pub kernels: Vec<KernelFigures>,
     /// What is asked for, as documents have it.
     pub asked: Asked,
     /// Devices that are open until the end: the ranks' contexts are then there already.

@@ -229,6 +229,7 @@ impl GpuGroups {
         let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "topo",
             suite: Arc::new(suite),
             workers: self.plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

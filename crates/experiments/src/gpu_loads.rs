@@ -151,6 +151,7 @@ impl GpuLoads {
         let (sizes, directions) = (vec![case.bytes], vec![case.direction]);
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "latency",
             suite,
             workers,

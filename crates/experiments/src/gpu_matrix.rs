@@ -289,6 +289,7 @@ impl GpuMatrix {
         }
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "matrix",
             suite,
             workers,

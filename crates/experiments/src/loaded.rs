@@ -279,6 +279,7 @@ impl Loaded {
         workers.extend(self.threads().iter().map(|thread| Worker { rank: thread.rank + loaders, pu: thread.pu }));
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "latency",
             suite: Arc::new(joined),
             places: Plan { ranks: self.places(topology), notes: Vec::new() },

@@ -198,6 +198,7 @@ impl MemoryMatrix {
         engine.max_time = self.max_time;
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "matrix",
             suite: Arc::new(suite),
             workers: self.workers.into_iter().flatten().collect(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind, PeerEnd};
 use hostmem::Access;
+use kernels::Kernel;
 use pingpong::TimingChoice;
 use placement::{Membind, RowsBy, Selection};
 use report::settings::OrderAsked;
@@ -153,6 +154,36 @@ pub enum Between {
     Cores,
     /// From the core of each row to each GPU and back.
     Gpus,
+}
+
+/// Kernels that compute, between the memory of each row and each GPU, or on the cores of each row with the memory of each node.
+#[derive(Clone, Debug)]
+pub struct Computing {
+    /// The kernels; all of them where none is named.
+    pub kernels: Vec<Kernel>,
+    /// The size of their problems, from 1 to 4.
+    pub class: u8,
+    /// Runs between the copy of the input to a GPU and that of the result back.
+    pub iterations: u32,
+    /// What a row is.
+    pub rows: RowsBy,
+    /// Threads of a row that compute at once, where no GPU takes part; one on each core where no number is given.
+    pub threads: Option<usize>,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
+impl Default for Computing {
+    fn default() -> Self {
+        Self {
+            kernels: Vec::new(),
+            class: kernels::LARGEST_CLASS,
+            iterations: 1,
+            rows: RowsBy::Node,
+            threads: None,
+            measuring: Measuring::default(),
+        }
+    }
 }
 
 /// How long loads of memory take, or flags.

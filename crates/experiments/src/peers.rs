@@ -197,6 +197,7 @@ impl Peers {
         }
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "peer",
             suite,
             workers,

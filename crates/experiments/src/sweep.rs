@@ -101,6 +101,7 @@ impl Sweep {
         let shots = copies.iter().enumerate().map(shot).collect();
         Experiment {
             opened: Vec::new(),
+            kernels: Vec::new(),
             command: "sweep",
             suite: Arc::new(suite),
             workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

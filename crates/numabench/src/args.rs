@@ -9,6 +9,7 @@ pub mod exec;
 pub mod export;
 pub mod history;
 pub mod import;
+pub mod kernels;
 pub mod latency;
 pub mod man;
 pub mod matrix;
@@ -80,6 +81,9 @@ pub enum Command {
     /// Measure what ranks lose when they copy at once: GPUs that share a link, ranks that share a GPU
     #[command(after_help = exit::TABLE)]
     Contend(Box<contend::Contend>),
+    /// Measure kernels that compute, from every NUMA node to every GPU: with transfers and alone, and what a far node costs each
+    #[command(after_help = exit::TABLE)]
+    Kernels(Box<kernels::Kernels>),
     /// Measure this node within a given time, as one document: its memory, its GPUs, and what these lose when they copy at once
     #[command(after_help = exit::TABLE)]
     Suite(Box<suite::Suite>),

@@ -86,6 +86,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "numabench kernels",
+        &[
+            ("numabench kernels", "twelve kernels from every NUMA node to every GPU, with transfers and alone"),
+            (
+                "numabench kernels --kernels stencil,fft --iterations 10",
+                "two of them, ten runs on data that stays on the GPU",
+            ),
+            (
+                "numabench kernels --backend host",
+                "the same kernels by the cores of each node, with the memory of each node",
+            ),
+        ],
+    ),
+    (
         "numabench contend",
         &[
             ("numabench contend", "one GPU, then two, up to all at once"),

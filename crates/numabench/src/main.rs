@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Mpi(mpi) => cmd::mpi::run(mpi),
         Command::Sweep(sweep) => cmd::sweep::run(sweep),
         Command::Contend(contend) => cmd::contend::run(contend),
+        Command::Kernels(kernels) => cmd::kernels::run(kernels),
         Command::Suite(suite) => cmd::suite::run(suite),
         Command::Place(place) => cmd::place::run(place),
         Command::Check(check) => cmd::check::run(check),

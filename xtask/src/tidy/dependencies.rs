@@ -46,6 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "device",
             "engine",
             "hostmem",
+            "kernels",
             "launch",
             "pingpong",
             "place",

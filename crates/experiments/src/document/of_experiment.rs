@@ -93,7 +93,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         matrices: matrices.clone(),
         groups: Vec::new(),
         loaded_latency: Vec::new(),
-        kernels: Vec::new(),
+        kernels: facts.experiment.kernels.clone(),
         fits: Vec::new(),
         slower_twins: Vec::new(),
         messages: messages(facts),
@@ -102,7 +102,9 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     if exit.is_some() {
         document.penalties = analysis::matrix_figures::penalties(&document);
         document.fits = analysis::sweep_fits::sweep_fits(&document);
-        document.verdict = analysis::matrix_figures::verdict(&document);
+        document.kernels = analysis::kernels::kernels(&document);
+        document.verdict = analysis::kernels::verdict(&document);
+        document.verdict.extend(analysis::matrix_figures::verdict(&document));
         document.verdict.extend(analysis::sweep_fits::verdict(&document));
         document.loaded_latency = analysis::latency_curves::loaded_latencies(&document);
         document.verdict.extend(analysis::latency_curves::verdict(&document));

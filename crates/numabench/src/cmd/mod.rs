@@ -10,6 +10,7 @@ pub mod exec;
 pub mod export;
 pub mod history;
 pub mod import;
+pub mod kernels;
 pub mod latency;
 pub mod man;
 pub mod matrix;

@@ -1,0 +1,125 @@
+//! Kernels that compute: rows of the machine against its GPUs, transfers included; where no GPU takes part, each row's cores against memory nodes.
+
+use device::PlatformKind;
+use kernels::{Kernel, Problem, Unit};
+use pingpong::device_bytes;
+use placement::{Target, TargetId, rows};
+use report::kernels::{KernelFigures, WorkUnit};
+use topo::Survey;
+
+use crate::backends::{self, Found, Untouched};
+use crate::config::unique;
+use crate::document::of_experiment::name_of;
+use crate::driver::{Making, Measurement, chosen};
+use crate::experiment::Experiment;
+use crate::fault::Fault;
+use crate::gpu_kernels::GpuKernels;
+use crate::options::{Computing, Measuring};
+use crate::outline::Outline;
+use crate::thread_kernels::ThreadKernels;
+
+impl Computing {
+    /// The kernels that are measured, each once.
+    pub(crate) fn asked(&self) -> Vec<Kernel> {
+        if self.kernels.is_empty() { Kernel::ALL.to_vec() } else { unique(&self.kernels) }
+    }
+}
+
+impl Measurement for Computing {
+    fn measuring(&self) -> &Measuring {
+        &self.measuring
+    }
+
+    fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
+        let Untouched { kind, targets, source } = untouched;
+        let (topology, rows) = (&survey.topology, rows(&survey.topology, self.rows));
+        let targets = chosen(self.measuring.gpus.as_ref(), targets)?;
+        let columns = targets.iter().map(name_of).collect();
+        let (figures, max_time) = if kind == PlatformKind::Host {
+            let kernels = ThreadKernels::new(self, topology, rows.clone(), nodes(&targets))?;
+            (kernels.said(), kernels.max_time())
+        } else {
+            let kernels = GpuKernels::new(self, topology, rows.clone(), targets)?;
+            (kernels.said(), kernels.max_time())
+        };
+        Ok(Outline { source, rows, columns, figures, max_time })
+    }
+
+    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+        let (topology, rows) = (&survey.topology, rows(&survey.topology, self.rows));
+        let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
+        if found.platform.facts().kind == PlatformKind::Host {
+            return ThreadKernels::new(self, topology, rows, nodes(&targets))?.experiment(topology);
+        }
+        let kernels = GpuKernels::new(self, topology, rows, targets)?;
+        kernels.experiment(topology, found, |target| device_bytes(&*found.platform, target))
+    }
+}
+
+/// The nodes among targets, where no GPU takes part.
+fn nodes(targets: &[Target]) -> Vec<u32> {
+    let node = |target: &Target| match target.id {
+        TargetId::Node(node) => Some(node),
+        TargetId::Gpu(_) => None,
+    };
+    targets.iter().filter_map(node).collect()
+}
+
+/// What is known of a kernel before it is measured.
+pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32) -> KernelFigures {
+    let layout = problem.layout();
+    KernelFigures {
+        name: kernel.name().to_owned(),
+        unit: match problem.unit() {
+            Unit::Flop => WorkUnit::Flop,
+            Unit::Byte => WorkUnit::Byte,
+            Unit::Key => WorkUnit::Key,
+        },
+        amount: problem.amount(),
+        input_bytes: layout.input as u64,
+        output_bytes: layout.output as u64,
+        iterations,
+        places: Vec::new(),
+        losses: Vec::new(),
+    }
+}
+
+/// Whether memory of a place is enough.
+///
+/// # Errors
+/// It is not: the place, what it has, what is needed, the way out.
+pub(crate) fn fits(place: &str, has: Option<u64>, needs: u64, remedy: &str) -> Result<(), Fault> {
+    match has.filter(|has| needs > *has) {
+        None => Ok(()),
+        Some(has) => {
+            let size = stats::units::rounded_size;
+            Err(Fault::usage(format!(
+                "{place} has {}, and the kernels need {} there; {remedy}",
+                size(has),
+                size(needs)
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_too_small_is_named_with_the_way_out() {
+        assert!(fits("NUMA node 1", None, u64::MAX, "").is_ok() && fits("NUMA node 1", Some(5), 5, "").is_ok());
+        let fault = fits("NUMA node 1", Some(1 << 20), 1 << 30, "ask for a smaller --class").unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            "NUMA node 1 has 1 MiB, and the kernels need 1 GiB there; ask for a smaller --class"
+        );
+    }
+
+    #[test]
+    fn kernels_are_measured_once_each_and_all_where_none_is_named() {
+        let asked = |kernels: &[Kernel]| Computing { kernels: kernels.to_vec(), ..Computing::default() }.asked();
+        assert_eq!(asked(&[]).len(), Kernel::ALL.len());
+        assert_eq!(asked(&[Kernel::Md, Kernel::Fft, Kernel::Md]), [Kernel::Md, Kernel::Fft]);
+    }
+}

@@ -1,0 +1,44 @@
+//! `numabench kernels` as typed.
+
+use experiments::options;
+use placement::RowsBy;
+
+use super::measuring::Measuring;
+use super::{MOST, whole};
+
+/// `numabench kernels`.
+#[derive(Debug, clap::Args)]
+pub struct Kernels {
+    /// The kernels: triad, reduction, scan, sort, stencil, sgemm, dgemm, fft, fft-dp, md, md-dp, spmv [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is measured")]
+    pub kernels: Vec<kernels::Kernel>,
+    /// The size of their problems, from 1 to 4, as SHOC's -s: each class has about half the data of the one above it
+    #[arg(long, value_name = "1-4", value_parser = whole::<u64>(1..=4), default_value_t = 4, help_heading = "What is measured")]
+    pub class: u64,
+    /// Runs on data that stays on the GPU, between the copy of the input and that of the result
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1000), default_value_t = 1, help_heading = "What is measured")]
+    pub iterations: u64,
+    /// What a row is: a NUMA node's memory from its own cores, an L3's cores, or each core
+    #[arg(long, value_name = "node|l3|core", default_value_t, help_heading = "What is measured")]
+    pub rows: RowsBy,
+    /// Threads of a row that compute at once, where no GPU takes part [default: one on each of its cores]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is measured")]
+    pub threads: Option<u64>,
+    /// What every measurement has.
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+impl Kernels {
+    /// What is to be measured.
+    pub fn options(&self) -> options::Computing {
+        options::Computing {
+            kernels: self.kernels.clone(),
+            class: self.class as u8,
+            iterations: self.iterations as u32,
+            rows: self.rows,
+            threads: self.threads.map(|threads| threads as usize),
+            measuring: self.measuring.options(),
+        }
+    }
+}
