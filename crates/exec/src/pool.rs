@@ -11,7 +11,8 @@ use topo::ancestor::Ancestor;
 use topo::step::Step;
 
 /// The processes by which launchers bind those they start, as the kernel names them.
-const MPIRUN: &[&str] = &["orted", "prted", "prte", "prterun", "mpirun", "mpiexec", "orterun"];
+// The last one is Open MPI's in the wheel that pip installs.
+const MPIRUN: &[&str] = &["orted", "prted", "prte", "prterun", "mpirun", "mpiexec", "orterun", "orterun_wrapper"];
 const HYDRA: &[&str] = &["hydra_pmi_proxy", "mpiexec", "mpirun"];
 const PALS: &[&str] = &["palsd", "pals_exec", "mpiexec"];
 const JSRUN: &[&str] = &["jsmd", "prted", "jsrun"];

@@ -94,15 +94,21 @@ impl Launch {
     pub fn accepts(&self, library: &Library) -> Result<(), Refusal> {
         self.can_be_one_run()?;
         let needs_pmix = library.flavour == Flavour::OpenMpi && !self.open_mpi_with_pmi;
-        let only_pmi = matches!(self.launcher, Launcher::Srun | Launcher::Hydra);
-        if self.is_alone() || !needs_pmix || !only_pmi || self.interface == Interface::Pmix {
-            return Ok(());
-        }
+        let only_pmi = matches!(self.launcher, Launcher::Srun | Launcher::Hydra) && self.interface != Interface::Pmix;
+        // MPICH 4.0 under Open MPI's mpirun runs as many times rank 0 of 1; later ones find a PMI that answers them nothing, and abort.
+        let needs_pmi = library.flavour == Flavour::Mpich;
+        let only_pmix = self.launcher == Launcher::Mpirun;
+        let needs = match () {
+            () if self.is_alone() => return Ok(()),
+            () if needs_pmix && only_pmi => "PMIx",
+            () if needs_pmi && only_pmix => "PMI-1 or PMI-2",
+            () => return Ok(()),
+        };
         Err(Refusal::Unheard {
             launcher: self.launcher,
             size: self.size,
             offered: self.interface,
-            needs: "PMIx",
+            needs,
             library: library.clone(),
             remedy: self.remedy(library),
         })
@@ -246,6 +252,17 @@ mod tests {
     }
 
     #[test]
+    fn an_mpich_under_open_mpis_mpirun_is_refused_before_it_can_abort() {
+        for library in [MPICH, INTEL] {
+            let text = before(Launcher::Mpirun, Interface::Pmix, library).err().unwrap_or_default();
+            says(&text, &["Open MPI's mpirun started 4 processes", "offers them PMIx", "needs PMI-1 or PMI-2"]);
+            says(&text, &["Start it with the mpiexec of ", "the MPI whose launcher this is (MPICC="]);
+        }
+        let alone = Launch { size: Size::Known(1), ..launch(Launcher::Mpirun, Interface::Pmix) };
+        assert_eq!(alone.accepts(&Library::from_version(MPICH)), Ok(()), "one process is rank 0 of 1");
+    }
+
+    #[test]
     fn what_may_work_is_let_through_and_judged_by_what_mpi_sees() {
         for (launcher, offered, library) in [
             (Launcher::Srun, Interface::Pmix, OPEN_MPI),
@@ -253,7 +270,6 @@ mod tests {
             (Launcher::Flux, Interface::Pmi1, OPEN_MPI),
             (Launcher::Srun, Interface::None, INTEL),
             (Launcher::Srun, Interface::Pmix, MPICH),
-            (Launcher::Mpirun, Interface::Pmix, MPICH),
             (Launcher::Srun, Interface::Cray, CRAY),
         ] {
             assert_eq!(before(launcher, offered, library), Ok(()), "{launcher:?} {offered:?} {library}");

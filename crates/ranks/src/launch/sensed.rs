@@ -41,7 +41,8 @@ impl Variables<'_> {
 
     /// A worker of torchrun, DeepSpeed, Ray Train or another that sets their names.
     fn torch(&self) -> Option<Launch> {
-        let (size, _) = (self.number("WORLD_SIZE")?, self.number("LOCAL_RANK")?);
+        // A LOCAL_RANK that is no number is a slip in a script, whose processes are several all the same.
+        let size = self.number("WORLD_SIZE").filter(|_| self.is_set("LOCAL_RANK"))?;
         Some(self.of(Launcher::Torchrun, Size::Known(size), "RANK"))
     }
 
