@@ -3,7 +3,8 @@
 //! The devices are those that the processes see, all together and in PCI order: that is what an index means. Asked for, process i takes the
 //! i-th. Otherwise everyone takes the first that it sees and nobody has; where that leaves one without, those before it move over if they
 //! can (a maximum matching, by augmenting paths). So processes that all see the same take device i, and where a launcher gave each its own
-//! (`--gpus-per-task=1`) each takes that. A launcher that gave two processes the same one device meant them to share it.
+//! (`--gpus-per-task=1`) each takes that. A launcher that gave two processes the same one device meant them to share it. More processes than NUMA nodes
+//! share the nodes' memory, where that is what is measured.
 
 use stats::units::counted;
 use topo::model::Topology;
@@ -32,11 +33,15 @@ pub(crate) fn assign_gpus(
         }
         all => {
             let taken = own_or_free(members, &devices)?;
-            let some = all.is_some() && devices.len() > members.len();
-            let note = some.then(|| {
-                let (devices, ranks) = (counted(devices.len(), "device"), counted(members.len(), "rank"));
-                format!("--gpus all names {devices} and this node has {ranks}: one device each is taken")
-            });
+            let (ranks, there) = (counted(members.len(), "rank"), devices.len());
+            let note = if all.is_some() && there > members.len() {
+                let devices = counted(there, "device");
+                Some(format!("--gpus all names {devices} and this node has {ranks}: one device each is taken"))
+            } else if are_nodes(&devices) && taken.iter().enumerate().any(|(at, node)| taken[..at].contains(node)) {
+                Some(format!("{ranks} share the memory of {}", counted(there, "NUMA node")))
+            } else {
+                None
+            };
             Ok((taken, note))
         }
     }
@@ -139,6 +144,10 @@ fn own_or_free(members: &[Member], devices: &[Target]) -> Result<Vec<Target>, No
             found => found.or_else(|| seen[rank].first().copied()),
         };
         let example: Vec<usize> = taken.iter().enumerate().filter_map(shared).collect();
+        // A node's memory has room for all; a GPU may have been meant for one alone.
+        if are_nodes(devices) {
+            return Ok(example.into_iter().map(|node| devices[node].clone()).collect());
+        }
         return Err(NodePlanError::Crowded {
             ranks,
             devices: devices.len(),
@@ -148,6 +157,10 @@ fn own_or_free(members: &[Member], devices: &[Target]) -> Result<Vec<Target>, No
         });
     }
     Ok(taken.into_iter().flatten().map(|device| devices[device].clone()).collect())
+}
+
+fn are_nodes(devices: &[Target]) -> bool {
+    devices.iter().all(|device| matches!(device.id, TargetId::Node(_)))
 }
 
 /// A device for as many members as can have one of their own, by position; each takes the first free one where there is one.
@@ -323,6 +336,17 @@ mod tests {
         host.iter_mut().for_each(|member| member.visible = Target::nodes_of(&machine()));
         assert_eq!(shared(&host, None), Ok(vec![100, 101]));
         assert_eq!(shared(&host, Some("3,2")), Ok(vec![103, 102]));
+    }
+
+    #[test]
+    fn more_ranks_than_nodes_share_the_nodes_memory_and_it_is_said() {
+        let mut host = members(&[&[], &[], &[]]);
+        host.iter_mut().for_each(|member| member.visible = Target::nodes_of(&machine())[..2].to_vec());
+        let taken = assign_gpus(&machine(), &host, &NodeRequest::default());
+        let (nodes, note) =
+            taken.map_or_else(|error| (error.to_string(), None), |(nodes, note)| (listed(&nodes), note));
+        assert_eq!(nodes, "node 0, node 0, node 1");
+        assert_eq!(note.as_deref(), Some("3 ranks share the memory of 2 NUMA nodes"));
     }
 
     #[test]

@@ -126,8 +126,16 @@ fn cores_that_stay_idle_are_said_with_the_option_that_uses_them() -> Outcome {
     let places = close(&dgx)?;
     assert_eq!(
         places.notes.first().map(String::as_str),
-        Some("64 of 128 cores stay idle: --cores-per-rank 16 uses 128")
+        Some("64 of 128 cores stay idle: with more cores each, ranks would reach into other L3s or NUMA nodes"),
+        "those of the nodes without a GPU"
     );
+    let proposed = |machine: &str, ranks| -> Result<Option<String>, Box<dyn Error>> {
+        let places = placed(&own(machine)?, &Ask { ranks: Some(ranks), ..Ask::default() })?;
+        Ok(places.notes.into_iter().find(|note| note.contains("idle")))
+    };
+    assert_eq!(proposed("lumi-g", 4)?.as_deref(), Some("32 of 64 cores stay idle: --cores-per-rank 16 uses 64"));
+    let three = proposed("lumi-g", 3)?.ok_or("no note")?;
+    assert!(three.contains("40 of 64 cores stay idle") && !three.contains("--cores-per-rank 21"), "{three}");
     let wide = placed(&dgx, &Ask { cores_per_rank: Some(16), ..Ask::default() })?;
     assert!(wide.places.iter().all(|place| place.pus.len() == 16), "{wide:?}");
     assert!(

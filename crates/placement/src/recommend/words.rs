@@ -1,5 +1,6 @@
 //! What is said of places: why each rank has its own, and what holds for the node.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use stats::IdSet;
@@ -7,7 +8,7 @@ use topo::model::Rung;
 
 use super::domain::Basis;
 use super::pool::{Pool, PoolCore};
-use super::{Ask, Assignment, Part, Place, Strategy};
+use super::{Ask, Assignment, GpuChoice, Part, Place, Strategy, recommend};
 use crate::{Closeness, Target, TargetId};
 use stats::units::counted;
 
@@ -162,17 +163,50 @@ pub(super) fn notes(
     notes
 }
 
-/// That cores stay idle, and the option that uses them.
+/// That cores stay idle, and the option that uses more of them without taking any rank farther away; most of them, as a rule.
 fn idle(pool: &Pool<'_>, ask: &Ask, places: &[Place]) -> Option<String> {
     let is_used = |core: &&PoolCore| places.iter().any(|place| !place.pus.and(&core.pus).is_empty());
     let (all, used) = (pool.cores.len(), pool.cores.iter().filter(is_used).count());
-    let each = all / places.len().max(1);
-    let more = each * places.len();
-    if ask.cores_per_rank.is_some() || more <= used {
+    let most = all / places.len().max(1);
+    if ask.cores_per_rank.is_some() || most * places.len() <= used {
         return None;
     }
     let stay = if all - used == 1 { "stays" } else { "stay" };
-    Some(format!("{} of {all} cores {stay} idle: --cores-per-rank {each} uses {more}", all - used))
+    let said = format!("{} of {all} cores {stay} idle", all - used);
+    let wider = (1..=most).rev().take_while(|each| each * places.len() > used).filter(|each| is_whole(pool, *each));
+    // A few: each is a plan of its own.
+    let fitting = wider.take(8).find(|each| keeps(pool, ask, places, *each));
+    Some(match fitting {
+        Some(each) => format!("{said}: --cores-per-rank {each} uses {}", each * places.len()),
+        None => format!("{said}: with more cores each, ranks would reach into other L3s or NUMA nodes"),
+    })
+}
+
+/// The cores of the smallest L3; `None` where the machine names none.
+fn l3_size(pool: &Pool<'_>) -> Option<usize> {
+    let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
+    pool.cores.iter().filter_map(|core| core.l3).for_each(|l3| *sizes.entry(l3).or_default() += 1);
+    sizes.into_values().min()
+}
+
+/// Whether so many cores are a part of an L3, or whole ones.
+fn is_whole(pool: &Pool<'_>, each: usize) -> bool {
+    l3_size(pool).is_none_or(|size| each <= size || each.is_multiple_of(size))
+}
+
+/// Whether with so many cores each rank stays on its nodes, near its GPU, and on no more L3s than it needs.
+fn keeps(pool: &Pool<'_>, ask: &Ask, places: &[Place], each: usize) -> bool {
+    let targets: Option<Vec<Target>> = places.iter().map(|place| place.target.clone()).collect();
+    let gpus = targets.map_or(GpuChoice::None, GpuChoice::These);
+    let ask = Ask { ranks: Some(places.len()), cores_per_rank: Some(each), gpus, ..ask.clone() };
+    let Ok(wider) = recommend(pool.topology, &ask) else { return false };
+    let l3s = |place: &Place| place.l3s.len().max(l3_size(pool).map_or(1, |size| each.div_ceil(size)));
+    let closeness = |place: &Place| place.verdict.as_ref().map(|verdict| verdict.closeness);
+    wider.places.iter().zip(places).all(|(wide, place)| {
+        wide.nodes.len() <= place.nodes.len().max(1)
+            && wide.l3s.len() <= l3s(place)
+            && closeness(wide) <= closeness(place).max(closeness(wide).map(|_| Closeness::NumaLocal))
+    })
 }
 
 fn is_gpu(place: &Place) -> bool {
