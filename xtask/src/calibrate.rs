@@ -6,8 +6,10 @@
 //!
 //! One file a verdict, and [`noise`] makes the figures. A new verdict is a file with a function that lists its [`Experiment`]s, and a line in [`VERDICTS`].
 
+mod baseline;
 mod compare;
 mod experiment;
+mod history;
 mod noise;
 mod table;
 
@@ -20,7 +22,8 @@ use experiment::{Experiment, Length};
 /// A verdict: its name, and what is simulated of it.
 type Verdict = (&'static str, fn(Length) -> Vec<Experiment>);
 
-const VERDICTS: &[Verdict] = &[("compare", compare::experiments)];
+const VERDICTS: &[Verdict] =
+    &[("compare", compare::experiments), ("history", history::experiments), ("baseline", baseline::experiments)];
 
 /// Runs the command.
 pub fn run(_: &Path, args: &[String]) -> Result<()> {
@@ -48,6 +51,12 @@ pub fn run(_: &Path, args: &[String]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_verdict_keeps_its_limits_in_the_short_form() {
+        let done = run(Path::new("."), &["--short".to_owned()]);
+        assert!(done.is_ok(), "{done:?}");
+    }
 
     #[test]
     fn a_verdict_that_does_not_exist_is_refused_with_those_that_do() {

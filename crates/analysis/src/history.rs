@@ -1,7 +1,7 @@
 //! Step changes over many documents: when a figure changed its level for good, and what of the environment changed with it.
 //!
-//! Documents are put in order of time; each case in each place is a series, per host. A change must be one by Pettitt's test
-//! (`stats::change_point`) at 1 % divided by the number of series, so that a whole folder without a change names one in at most one per cent of
+//! Documents are put in order of time; each case in each place is a series, per host. A change must be one (`stats::change_point`, which takes in that runs are alike
+//! from one to the next) at 5 % divided by the number of series, so that a whole folder without a change names one in at most one of twenty
 //! cases, and at least as large as the threshold that comparisons have.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::change_point::{LEAST_SIDE, changes};
+use stats::change_point::{LEAST_VALUES, changes};
 
 use crate::compare::Thresholds;
 use crate::conditions::{Differing, differing};
@@ -24,7 +24,7 @@ pub const SCHEMA_MAJOR: u32 = 1;
 pub const SCHEMA_MINOR: u32 = 2;
 
 /// The chance of any change in a folder where there is none.
-const LEVEL: f64 = 0.01;
+const LEVEL: f64 = 0.05;
 
 /// The step changes of many runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,7 +88,7 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
         }
     }
     let all = series.len();
-    series.retain(|_, points| points.len() >= 2 * LEAST_SIDE);
+    series.retain(|_, points| points.len() >= LEAST_VALUES);
     let level = LEVEL / series.len().max(1) as f64;
     let mut steps = Vec::new();
     for ((host, key), points) in &series {

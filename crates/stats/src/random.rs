@@ -32,6 +32,32 @@ impl SplitMix64 {
         ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
     }
 
+    /// A number in (0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        ((self.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// A draw of the standard normal distribution (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// A draw of the chi-squared distribution with one degree of freedom or more (Marsaglia and Tsang, "A simple method for generating gamma variables", 2000).
+    pub fn chi_squared(&mut self, freedom: f64) -> f64 {
+        if freedom < 2.0 {
+            return self.normal().powi(2);
+        }
+        let d = freedom / 2.0 - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.normal();
+            let v = (1.0 + c * x).powi(3);
+            if v > 0.0 && self.uniform().ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+                return 2.0 * d * v;
+            }
+        }
+    }
+
     /// Puts `items` in a random order (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
@@ -72,6 +98,25 @@ mod tests {
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 475), "{counts:?}");
         assert_eq!(random.below(0), 0);
         assert_eq!(random.below(1), 0);
+    }
+
+    #[test]
+    fn draws_have_the_mean_and_the_variance_of_their_law() {
+        let mut random = SplitMix64::new(3);
+        let mut moments = |draw: &dyn Fn(&mut SplitMix64) -> f64| {
+            let draws: Vec<f64> = (0..100_000).map(|_| draw(&mut random)).collect();
+            let mean = draws.iter().sum::<f64>() / 1e5;
+            (mean, draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>() / 1e5)
+        };
+        let (mean, variance) = moments(&|random| random.normal());
+        assert!(mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
+        for freedom in [1.0, 2.0, 7.0, 100.0] {
+            let (mean, variance) = moments(&|random| random.chi_squared(freedom));
+            assert!(
+                (mean / freedom - 1.0).abs() < 0.02 && (variance / freedom / 2.0 - 1.0).abs() < 0.05,
+                "{freedom}: {mean} {variance}"
+            );
+        }
     }
 
     #[test]

@@ -63,23 +63,23 @@ impl Noise {
     /// So many cases at so many moments, around 0 with this deviation.
     pub fn field(self, random: &mut SplitMix64, cases: usize, moments: usize, deviation: f64) -> Field {
         let half = deviation * std::f64::consts::FRAC_1_SQRT_2;
-        let common: Vec<f64> = (0..moments).map(|_| half * normal(random)).collect();
+        let common: Vec<f64> = (0..moments).map(|_| half * random.normal()).collect();
         let case = |random: &mut SplitMix64| -> Vec<f64> {
-            let of_case = if self == Self::Uneven { 10_f64.powf(uniform(random) - 0.5) } else { 1.0 };
-            let mut level = deviation * normal(random);
+            let of_case = if self == Self::Uneven { 10_f64.powf(random.uniform() - 0.5) } else { 1.0 };
+            let mut level = deviation * random.normal();
             let value = |at: usize| match self {
-                Self::Independent => deviation * normal(random),
-                Self::SharedByAllocation => common[at / AN_ALLOCATION] + half * normal(random),
-                Self::SharedByPass => common[at] + half * normal(random),
+                Self::Independent => deviation * random.normal(),
+                Self::SharedByAllocation => common[at / AN_ALLOCATION] + half * random.normal(),
+                Self::SharedByPass => common[at] + half * random.normal(),
                 Self::Autocorrelated => {
-                    level = 0.8 * level + 0.6 * deviation * normal(random);
+                    level = 0.8 * level + 0.6 * deviation * random.normal();
                     level
                 }
-                Self::Bimodal => 0.1 * random.below(2) as f64 + deviation / 20.0 * normal(random),
-                Self::HeavyTails if random.below(10) == 0 => -5.0 * deviation * normal(random).abs(),
-                Self::HeavyTails => deviation * normal(random),
-                Self::Uneven => of_case * deviation * normal(random),
-                Self::Ties => deviation * normal(random).round(),
+                Self::Bimodal => 0.1 * random.below(2) as f64 + deviation / 20.0 * random.normal(),
+                Self::HeavyTails if random.below(10) == 0 => -5.0 * deviation * random.normal().abs(),
+                Self::HeavyTails => deviation * random.normal(),
+                Self::Uneven => of_case * deviation * random.normal(),
+                Self::Ties => deviation * random.normal().round(),
             };
             (0..moments).map(value).collect()
         };
@@ -98,16 +98,6 @@ impl Noise {
         let first = self.field(random, cases, moments.0, deviation * wide);
         (first, self.field(random, cases, moments.1, deviation))
     }
-}
-
-/// A number in (0, 1).
-pub fn uniform(random: &mut SplitMix64) -> f64 {
-    ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-}
-
-/// A draw of the standard normal distribution (Box and Muller).
-pub fn normal(random: &mut SplitMix64) -> f64 {
-    (-2.0 * uniform(random).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
 }
 
 #[cfg(test)]

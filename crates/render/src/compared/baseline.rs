@@ -1,10 +1,16 @@
 //! What was learned, for a terminal: each class with its normal rate and its limit, and what was left out.
 
-use analysis::baseline::Baseline;
+use analysis::baseline::{Baseline, Normal};
 use stats::units::counted;
 
 use crate::terminal::grid::Grid;
 use crate::terminal::page::{Page, Tone};
+
+/// From so many nodes on the limit is near to what more nodes would give: 8 deviations between nodes, of 5 with very many.
+const ENOUGH_NODES: u32 = 10;
+
+/// A limit below this part of what is normal finds only what is grossly slow.
+const FAR: f64 = 0.9;
 
 /// The baseline as text so many columns wide.
 pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
@@ -53,6 +59,19 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     page.blank();
     for text in &baseline.too_few {
         page.words(Tone::Warning, "too few: ", text);
+    }
+    let far =
+        |normal: &&Normal| normal.nodes < ENOUGH_NODES && normal.limit_bytes_per_s < FAR * normal.median_bytes_per_s;
+    if let Some(normal) = baseline.normals.iter().filter(far).min_by_key(|normal| normal.nodes) {
+        page.words(
+            Tone::Warning,
+            "few nodes: ",
+            &format!(
+                "{} do not show how nodes differ, so the limit lies {} below normal; learn from {ENOUGH_NODES} nodes or more",
+                counted(normal.nodes as usize, "node"),
+                percent(1.0 - normal.limit_bytes_per_s / normal.median_bytes_per_s)
+            ),
+        );
     }
     for text in &baseline.left_out {
         page.words(Tone::Warning, "left out: ", text);
