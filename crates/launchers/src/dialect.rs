@@ -30,7 +30,7 @@ pub use srun::{BindingError, parse_map_cpu, parse_mask, parse_mask_cpu};
 pub use visible::{Visible, visible};
 pub use wrapper::LOCAL_RANK_VARIABLES;
 
-use placement::NodePlaces;
+use placement::{NodePlaces, Target, TargetId};
 
 /// A way to say where ranks go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,7 +154,7 @@ impl Saying {
 
 /// The places in this dialect.
 pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation: &Situation) -> Saying {
-    match dialect {
+    let saying = match dialect {
         Dialect::SrunMapCpu => srun::map_cpu(places, situation),
         Dialect::SrunMaskCpu => srun::mask_cpu(places, situation),
         Dialect::GpuBind => srun::gpu_bind(topology, places, situation),
@@ -164,5 +164,28 @@ pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation
         Dialect::Taskset => alone::taskset(topology, places),
         Dialect::OmpPlaces => alone::omp(places),
         Dialect::Wrapper => wrapper::wrapper(topology, places, situation),
+    };
+    let gpus = gpus_of_ranks(places);
+    saying.remark(!names_gpus(dialect) && gpus.is_some(), || {
+        let gpus = gpus.unwrap_or_default();
+        format!("{dialect} says cores alone, and its ranks 0, 1, … are meant for GPUs {gpus}: --emit wrapper gives each rank its own too")
+    })
+}
+
+/// Whether what is printed says which GPU each rank has.
+fn names_gpus(dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::GpuBind | Dialect::Numactl | Dialect::Taskset | Dialect::Wrapper => true,
+        Dialect::SrunMapCpu | Dialect::SrunMaskCpu | Dialect::OpenMpi | Dialect::Mpich | Dialect::OmpPlaces => false,
     }
+}
+
+/// The GPU of each rank by index, in rank order; `None` where some rank has none.
+fn gpus_of_ranks(places: &NodePlaces) -> Option<String> {
+    let index = |place: &placement::Place| match place.target.as_ref()? {
+        Target { id: TargetId::Gpu(_), index, .. } => Some(index.to_string()),
+        Target { id: TargetId::Node(_), .. } => None,
+    };
+    let all: Vec<String> = places.places.iter().map(index).collect::<Option<_>>()?;
+    (!all.is_empty()).then(|| all.join(","))
 }

@@ -441,3 +441,19 @@ fn every_dialect_is_read_by_the_name_it_prints_and_says_something_of_every_machi
     assert!(refused.contains("\"lsf\"") && refused.contains("srun, srun-map, gpu-bind, openmpi"), "{refused}");
     Ok(())
 }
+
+#[test]
+fn words_without_gpus_say_which_gpu_each_rank_is_meant_for() -> Outcome {
+    let hgx = own("hgx-h100")?;
+    let all = Target::gpus_of(&hgx);
+    let gpus = GpuChoice::These([7, 2, 5].map(|gpu: usize| all[gpu].clone()).to_vec());
+    let places = recommend(&hgx, &Ask { gpus, ..Ask::default() })?;
+    for dialect in Dialect::ALL {
+        let saying = say(&hgx, &places, dialect, &Situation::default());
+        let told = saying.remarks.iter().any(|remark| remark.contains("are meant for GPUs 7,2,5"));
+        // `gpu-bind` renumbers ranks in core order, and says so.
+        let in_words = ["CUDA_VISIBLE_DEVICES=7", "--gpu-bind="].iter().any(|words| saying.text.contains(words));
+        assert!(told != in_words, "{dialect}: {saying:?}");
+    }
+    Ok(())
+}
