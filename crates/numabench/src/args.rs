@@ -153,7 +153,7 @@ pub struct Pingpong {
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "floats", help_heading = "What is copied")]
     pub size: Option<Sizes>,
     /// The size as a number of 4-byte floats
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX / 4), help_heading = "What is copied")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=stats::units::MOST_BYTES / 4), help_heading = "What is copied")]
     pub floats: Option<u64>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is copied")]

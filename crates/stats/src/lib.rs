@@ -3,6 +3,7 @@
 //! * `units` sizes, rates and durations, as typed by users and as shown to them;
 //! * `id_list` OS ids (PUs, NUMA nodes) in taskset's list syntax;
 //! * `pci_address` the identity of a device;
+//! * `printable` text of others made fit to print;
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
@@ -38,6 +39,7 @@ mod noise;
 pub mod outlier;
 pub mod pci_address;
 pub mod peer_outlier;
+pub mod printable;
 pub mod random;
 pub mod sample;
 pub mod signed_rank;

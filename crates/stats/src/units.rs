@@ -13,5 +13,5 @@ mod sizes;
 pub use counted::counted;
 pub use duration::{DurationError, duration_ns, parse_duration};
 pub use rate::rate;
-pub use size::{SizeError, parse_size, rounded_size, size};
+pub use size::{MOST_BYTES, SizeError, parse_size, rounded_size, size};
 pub use sizes::{MAX_SIZES, SizesError, parse_sizes};

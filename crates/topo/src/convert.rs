@@ -30,11 +30,11 @@ use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus
 use crate::nics;
 use crate::nodes;
 use crate::nvml::{self, Nvml};
-use crate::printable;
 use crate::process::process;
 use crate::slow_cores;
 use crate::survey::Survey;
 use crate::visibility;
+use stats::printable;
 
 /// Whether NVIDIA's management library may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

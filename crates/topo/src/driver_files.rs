@@ -7,7 +7,7 @@
 use stats::PciAddress;
 
 use crate::fs_root::{FsRoot, value_of};
-use crate::printable;
+use stats::printable;
 
 /// What is read of NVIDIA's file of a GPU; all at once, so that a saved file keeps all of it.
 const INFORMATION: [&str; 3] = ["Model", "GPU UUID", "Device Minor"];

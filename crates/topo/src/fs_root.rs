@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use crate::printable;
+use stats::printable;
 
 /// The folder of the process that asks.
 pub(crate) const THIS: &str = "/proc/self";

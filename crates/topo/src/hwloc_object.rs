@@ -6,7 +6,7 @@ use hwlocality::object::TopologyObject;
 use stats::IdSet;
 
 use crate::bitmap::ids;
-use crate::printable;
+use stats::printable;
 
 /// The text of an hwloc info; `None` where there is none or it is empty.
 pub(crate) fn info(object: &TopologyObject, key: &str) -> Option<String> {

@@ -11,7 +11,7 @@ use stats::IdSet;
 
 use crate::cgroup::{Cgroup, cgroup};
 use crate::fs_root::{FsRoot, THIS, value_of};
-use crate::printable;
+use stats::printable;
 
 /// What a process is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,6 +7,7 @@
 
 mod closed;
 mod gpus;
+mod off_bus;
 mod pages;
 mod threads;
 
@@ -20,8 +21,8 @@ use stats::IdSet;
 use crate::cgroup::Cgroup;
 use crate::fs_root::{FsRoot, THIS, value_of};
 use crate::model::Topology;
-use crate::printable;
 use crate::process::{MemoryPolicy, in_folder};
+use stats::printable;
 
 pub use closed::ClosedGpu;
 pub use gpus::{UsableGpus, having_open};

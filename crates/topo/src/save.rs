@@ -12,7 +12,7 @@ use hwlocality::topology::export::xml::XMLExportFlags;
 use crate::TopoError;
 use crate::fs_root::FsRoot;
 use crate::load;
-use crate::printable;
+use stats::printable;
 
 /// What the names of our infos begin with; the path of a file follows.
 const PREFIX: &str = "numabench:";

@@ -19,9 +19,9 @@ use crate::gpu_class::is_gpu;
 use crate::input::{InputError, read_input};
 use crate::load::{self, Alone};
 use crate::model::{Source, Topology};
-use crate::printable;
 use crate::save;
 use crate::survey::Survey;
+use stats::printable;
 
 /// The machine that an hwloc XML file (`lstopo FILE.xml`, formats 1 and 2) describes.
 ///

@@ -11,7 +11,7 @@ use stats::IdSet;
 
 use super::Who;
 use crate::fs_root::{FsRoot, value_of};
-use crate::printable;
+use stats::printable;
 
 /// More processes than anybody starts from one; so that a loop in what the kernel says has an end.
 const MOST: usize = 4096;

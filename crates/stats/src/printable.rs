@@ -9,7 +9,7 @@
 const NAME_CHARACTERS: usize = 120;
 
 /// A name: one line without surrounding white space, of at most 120 characters.
-pub(crate) fn name(text: &str) -> String {
+pub fn name(text: &str) -> String {
     let in_line = text.trim().chars().map(|c| if c.is_whitespace() { ' ' } else { shown(c) });
     let mut name: String = in_line.clone().take(NAME_CHARACTERS).collect();
     if in_line.count() > NAME_CHARACTERS {
@@ -20,11 +20,12 @@ pub(crate) fn name(text: &str) -> String {
 }
 
 /// Lines: newlines and tabs stay.
-pub(crate) fn lines(text: &str) -> String {
+pub fn lines(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
 }
 
-fn shown(c: char) -> char {
+/// The character, or U+FFFD where it steers a terminal or a line of text.
+pub fn shown(c: char) -> char {
     if c.is_control() || turns_or_hides(c) { char::REPLACEMENT_CHARACTER } else { c }
 }
 
