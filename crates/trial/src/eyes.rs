@@ -84,11 +84,20 @@ pub struct Marked {
 
 /// The processes that bear this mark.
 pub fn marked(mark: &str) -> Vec<Marked> {
+    with_mark(|other| other == mark)
+}
+
+/// The processes of all runs whose marks begin so.
+pub fn marked_from(begin: &str) -> Vec<u32> {
+    with_mark(|mark| mark.starts_with(begin)).iter().map(|one| one.pid).collect()
+}
+
+fn with_mark(is_meant: impl Fn(&str) -> bool) -> Vec<Marked> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let process = |pid: u32| {
         let environment = environment(Who::Pid(pid)).ok()?;
-        (environment.get(MARK).map(String::as_str) == Some(mark)).then_some(Marked { pid, environment })
+        environment.get(MARK).is_some_and(|mark| is_meant(mark)).then_some(Marked { pid, environment })
     };
     pids.filter_map(process).collect()
 }

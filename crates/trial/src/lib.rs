@@ -19,6 +19,7 @@ pub mod conduct;
 pub mod decide;
 pub mod drift;
 pub mod eyes;
+pub mod guardian;
 pub mod looks;
 pub mod metric;
 pub mod order;

@@ -18,12 +18,13 @@ use report::trial::{TrialRank, Used};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::eyes::{MARK, marked};
+use crate::guardian::Guardian;
 
 /// How often it is asked whether the user wants to end.
 const ATTENTION: Duration = Duration::from_millis(50);
 
 /// How long a program that was asked to end is given: less than the time after which a second Ctrl-C ends numabench at once.
-const GRACE: Duration = Duration::from_millis(1500);
+pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
 /// Binds the calling thread.
 pub type Bind = dyn Fn() -> Result<(), String> + Send + Sync;
@@ -44,6 +45,8 @@ pub struct Task<'t> {
     pub mark: &'t str,
     /// When its ranks are looked at, ascending.
     pub looks: &'t [Duration],
+    /// Who ends it should this process be killed.
+    pub guardian: &'t Guardian,
 }
 
 /// What came of it.
@@ -126,12 +129,17 @@ pub fn run(
     let mut next_look = pending.next();
     let mut killed_at: Option<Instant> = None;
     thread::scope(|scope| {
-        scope.spawn(move || start_and_wait(task, &tell));
+        let started = thread::Builder::new().spawn_scoped(scope, move || start_and_wait(task, &tell));
+        started.map_err(|error| NotRun::Start { program: program(task), error })?;
         loop {
             let until = next_look.map(|at| at.saturating_sub(clock.elapsed())).unwrap_or(ATTENTION).min(ATTENTION);
             match told.recv_timeout(until) {
-                Ok(Told::Started(started)) => pid = Some(started),
+                Ok(Told::Started(started)) => {
+                    task.guardian.started(started);
+                    pid = Some(started);
+                }
                 Ok(Told::Ended(Ended { wall, status, used })) => {
+                    pid.into_iter().for_each(|pid| task.guardian.ended(pid));
                     killed_at.into_iter().for_each(|asked| end_rest(task.mark, asked));
                     return Ok(Ran { began, wall, status, used, ended_by, seen });
                 }
@@ -266,6 +274,7 @@ mod tests {
             timeout,
             mark: &mark,
             looks,
+            guardian: &Guardian::set(&mark, folder.path())?,
         };
         let mut look = |mark: &str| {
             let ranks = marked(mark);

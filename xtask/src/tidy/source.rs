@@ -31,6 +31,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/ranks/src/abi",
+    "crates/trial/src/guardian",
     "crates/trial/src/reap",
     "crates/ranks/src/exchange",
     "crates/ranks/src/gtl",

@@ -51,8 +51,8 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
     Err(not_started(become_program(&setup, &args.program)))
 }
 
-/// The variables that are set and are text.
-fn environment() -> BTreeMap<String, String> {
+/// The variables that are set and are text: one whose bytes are none says nothing of GPUs and ranks.
+pub fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };

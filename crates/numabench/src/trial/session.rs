@@ -16,6 +16,7 @@ use topo::Topology;
 use trial::conduct::Runner;
 use trial::decide::Standing;
 use trial::eyes;
+use trial::guardian::Guardian;
 use trial::metric::Ended;
 use trial::proof::{Proof, proof};
 use trial::run::{EndedBy, NotRun, Ran, Task, run};
@@ -54,6 +55,8 @@ pub struct Session<'s> {
     pub timeout: Option<Duration>,
     /// Where outputs are kept.
     pub kept_in: &'s Path,
+    // Before the folder: while it lives, it removes that if this process is killed.
+    guardian: Guardian,
     folder: Scratch,
     began: Instant,
     before_s: f64,
@@ -82,6 +85,9 @@ impl<'s> Session<'s> {
         let folder = Scratch::new("numabench-trial-")
             .context("no folder for the runs' output can be made in the temporary folder")
             .map_err(|error| Fault::new(Exit::NoResult, error))?;
+        let guardian = Guardian::set(&mark_of(folder.path()), folder.path())
+            .context("the process that ends the program should this one be killed cannot be started: see ulimit -u and the job's limit of processes")
+            .map_err(|error| Fault::new(Exit::NoResult, error))?;
         let usual_s = vec![None; variants.len()];
         let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let began = Instant::now();
@@ -92,6 +98,7 @@ impl<'s> Session<'s> {
             signals,
             timeout,
             kept_in,
+            guardian,
             folder,
             began,
             before_s,
@@ -167,8 +174,13 @@ impl<'s> Session<'s> {
     }
 
     fn mark(&self, block: u32, variant: usize) -> String {
-        format!("{}-{block}-{variant}", self.folder.path().display())
+        format!("{}{block}-{variant}", mark_of(self.folder.path()))
     }
+}
+
+/// What the marks of all runs of a session begin with: no other session has its folder.
+fn mark_of(folder: &Path) -> String {
+    format!("{}-", folder.display())
 }
 
 impl Runner for Session<'_> {
@@ -186,6 +198,7 @@ impl Runner for Session<'_> {
             timeout: self.timeout,
             mark: &mark,
             looks: &looks,
+            guardian: &self.guardian,
         };
         let began_s = self.elapsed_s();
         let topology = self.topology;

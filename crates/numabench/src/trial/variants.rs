@@ -22,6 +22,7 @@ use trial::template::{Template, shell_line};
 use super::placed::placed;
 use super::through_exec::{asked, exec_options, memory, no_binding, nothing_changed, sees};
 use crate::args::trial::{Trial, Vary};
+use crate::cmd::exec::environment as here_set;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
@@ -232,7 +233,7 @@ fn worked_out(
     let failed = |fault: Fault| with_context(fault, &format!("{name} cannot be placed here"));
     let (command, shown, bind, place) = match choice.launch {
         None if through_exec => {
-            let text: BTreeMap<String, String> = std::env::vars().chain(environment.clone()).collect();
+            let text: BTreeMap<String, String> = here_set().into_iter().chain(environment.clone()).collect();
             let placed = placed(start, &asked(choice.strategy, memory, sees), &text).map_err(failed)?;
             let given: Vec<(String, String)> = placed.variables;
             environment.extend(given);

@@ -115,6 +115,78 @@ fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
     Ok(())
 }
 
+/// A trial of a program that is deaf to SIGTERM and has a child in a session of its own, until both run; then it gets the signal. The program's mark and the temporary folder
+/// of the trial, which must be gone soon.
+fn signalled(name: &str) -> Result<Ended, Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let script = "echo $$ >>pids; trap '' TERM; setsid sh -c 'echo $$ >>pids; exec sleep 60' & sleep 60; wait";
+    let mut command = spawnable(&no_driver());
+    command.current_dir(folder.path()).env("TMPDIR", folder.path());
+    command.args(["trial", "--vary", "X=1", "--", "sh", "-c", script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let pids = || -> Vec<String> {
+        let text = std::fs::read_to_string(folder.path().join("pids")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    };
+    let began = Instant::now();
+    while pids().len() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(30), "no program");
+        thread::sleep(Duration::from_millis(20));
+    }
+    Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status()?;
+    let ended = Ended::of(&child.wait_with_output()?);
+    let left = || {
+        let is_there =
+            |pid: &String| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+        let folders = std::fs::read_dir(folder.path()).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let folders = folders.filter(|name| name.to_string_lossy().starts_with("numabench-trial-")).count();
+        (pids().iter().filter(|pid| is_there(pid)).count(), folders)
+    };
+    let asked = Instant::now();
+    while left() != (0, 0) {
+        assert!(asked.elapsed() < Duration::from_secs(10), "after SIG{name}: processes and folders left: {:?}", left());
+        thread::sleep(Duration::from_millis(50));
+    }
+    Ok(ended)
+}
+
+#[test]
+fn no_signal_that_ends_a_trial_leaves_its_program_or_its_folder_behind() -> Done {
+    for (name, code) in
+        [("HUP", Some(129)), ("TERM", Some(143)), ("INT", Some(130)), ("XCPU", Some(152)), ("KILL", None)]
+    {
+        let ended = signalled(name)?;
+        assert_eq!(ended.code, code, "SIG{name}: {}{}", ended.out, ended.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_trial_passes_on_a_variable_that_is_no_text() -> Done {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir()?;
+    let mut command = numabench();
+    command.current_dir(folder.path()).env("NOT_TEXT", std::ffi::OsStr::from_bytes(b"\xff"));
+    let args = [
+        "trial",
+        "--placements",
+        "close",
+        "--max-runs",
+        "6",
+        "--metric",
+        "x=([0-9.]+)",
+        "--better",
+        "lower",
+        "--",
+        "sh",
+        "-c",
+    ];
+    let script = "printf %s \"$NOT_TEXT\" | od -An -tx1 | grep -q ff && echo x=100";
+    let ended = end(&mut command, args.into_iter().chain([script]));
+    assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+    Ok(())
+}
+
 #[test]
 fn a_trial_of_a_newer_minor_version_is_not_taken_up_and_stays_as_it_is() -> Done {
     let folder = tempfile::tempdir()?;
