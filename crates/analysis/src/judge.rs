@@ -18,6 +18,7 @@
 //! a virtual machine with neighbours blocks of host copies scattered by 4 and 10 %, and runs by 3 and 5 (by their quartiles). SAME needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
 
 use std::collections::BTreeMap;
+use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -151,16 +152,21 @@ fn weighed(pairs: &[Pair]) -> Vec<(Judged, Option<Test>)> {
         let mut laws = BTreeMap::new();
         pairs.iter().map(|pair| weigh(pair, cases, &mut laws)).collect()
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(pairs.len() / LEAST_A_THREAD);
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(pairs.len() / LEAST_A_THREAD);
     if threads < 2 {
         return of(pairs);
     }
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let parts = pairs.chunks(pairs.len().div_ceil(threads));
-        let under_way: Vec<_> = parts.map(|part| scope.spawn(move || of(part))).collect();
+        // A part without a thread (a limit of processes or of memory) is weighed by this one.
+        let start = |part| thread::Builder::new().spawn_scoped(scope, move || of(part)).map_err(|_| part);
+        let under_way: Vec<_> = parts.map(start).collect();
         under_way
             .into_iter()
-            .flat_map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .flat_map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(part) => of(part),
+            })
             .collect()
     })
 }

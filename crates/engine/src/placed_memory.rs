@@ -8,6 +8,8 @@
 
 use std::io;
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use stats::IdSet;
 
@@ -108,18 +110,23 @@ impl PlacedMemory {
     /// to return from a touch), which is why the plan compares sizes with the node's memory beforehand.
     fn touch(&mut self, helpers: &Helpers) {
         let part = self.len.div_ceil(helpers.threads(self.len)).next_multiple_of(HUGE_PAGE_BYTES);
-        let mut parts: Vec<&mut [u8]> = self.bytes_mut().chunks_mut(part).collect();
-        // The calling thread has the last part: with one part there is no other thread.
-        let own = parts.pop();
-        std::thread::scope(|scope| {
-            for part in parts {
-                scope.spawn(move || {
+        let parts: Vec<&mut [u8]> = self.bytes_mut().chunks_mut(part).collect();
+        let (helping, left) = (parts.len().saturating_sub(1), Mutex::new(parts.into_iter()));
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let touch_all = || std::iter::from_fn(next).for_each(touch);
+        thread::scope(|scope| {
+            for _ in 0..helping {
+                // Where no thread can be started (a limit of processes), those that are there touch its part.
+                let started = thread::Builder::new().spawn_scoped(scope, || {
                     // A helper that may not move there touches its part all the same: the binding holds for any thread.
                     let _ = sys::set_affinity(&helpers.0);
-                    touch(part);
+                    touch_all();
                 });
+                if started.is_err() {
+                    break;
+                }
             }
-            own.map(touch)
+            touch_all();
         });
     }
 }
@@ -176,7 +183,7 @@ mod tests {
     #[test]
     fn placed_memory_is_as_long_as_asked_and_writable_to_its_last_byte() -> Result<(), Failure> {
         let pu = sys::current_pu().map_err(|e| Failure::system(Stage::Bind, "getcpu", &e, ""))?;
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             let bound = Bound::to(pu)?;
             for len in [1, 4096, (2 << 20) + 3, 3 * HELPED_BYTES + 5] {
                 let mut memory = PlacedMemory::new(&bound, len, 0, true, true, &Helpers(IdSet::from_iter([pu])))?;

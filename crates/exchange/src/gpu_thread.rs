@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
 use device::{DeviceId, Platform};
-use engine::{Bound, Look, clock};
+use engine::{Bound, Failure, Look, Stage, clock};
 use serde::{Deserialize, Serialize};
 
 use crate::case::{COPY_BYTES, GpuThreadAt};
@@ -76,7 +76,7 @@ impl GpuThread {
         let (says, words) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
-        scope.spawn(move || {
+        let run = move || {
             let begun = || -> Result<Memory, ExchangeFault> {
                 let bound = Bound::to(pu)?;
                 let device = platform.open(device)?;
@@ -91,7 +91,9 @@ impl GpuThread {
                 let Ok(task) = asked.recv() else { return };
                 word = perform(&task, &mut memory, &told, &says);
             }
-        });
+        };
+        let started = std::thread::Builder::new().spawn_scoped(scope, run);
+        started.map_err(|error| Failure::system(Stage::Bind, "pthread_create", &error, "see ulimit -u"))?;
         let thread = Self { at, tasks, words, stop };
         thread.began().map(|()| thread)
     }

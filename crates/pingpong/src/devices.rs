@@ -41,8 +41,11 @@ impl Devices {
                     TargetId::Gpu(pci) => {
                         // Opening an H200 takes 330 ms, and the library that it is watched by 14.
                         let (device, watch) = thread::scope(|scope| {
-                            let watch = scope.spawn(|| watch(pci, platform.facts().kind));
-                            (platform.open(DeviceId::Pci(pci)), watch.join())
+                            let watch = || watch(pci, platform.facts().kind);
+                            let beside = thread::Builder::new().spawn_scoped(scope, watch);
+                            let device = platform.open(DeviceId::Pci(pci));
+                            // Where there can be no thread more (a limit of processes), it is opened after the device.
+                            (device, beside.map_or_else(|_| Ok(watch()), thread::ScopedJoinHandle::join))
                         });
                         self.watched.extend(watch);
                         device
