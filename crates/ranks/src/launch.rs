@@ -192,10 +192,12 @@ impl Launch {
 
     /// Whether this process should say what goes wrong with the launch as a whole, so that it is said once.
     ///
-    /// The first one does. One that was not told its number does too: better said N times than never. And where nobody told how many
+    /// The first one does. One that was not told its number does too, and one of whose launch there is nothing but a number and a size, which anybody can have left in the environment:
+    /// better said N times than never. And where nobody told how many
     /// there are, the second does as well, because the first may not know that it is not alone.
     pub fn speaks(&self) -> bool {
         match (self.rank, self.size) {
+            _ if self.launcher == Launcher::Pmi && self.interface == Interface::None => true,
             (Some(rank), Size::AtLeast(_)) => rank <= 1,
             (Some(rank), Size::Known(_)) => rank == 0,
             (None, _) => true,

@@ -100,12 +100,12 @@ impl Variables<'_> {
 
     fn of(&self, launcher: Launcher, size: Size, rank: &str) -> Launch {
         let rank = self.number(rank);
-        let needed = rank.map_or(1, |rank| rank + 1);
-        let size = match size {
-            Size::AtLeast(size) => Size::AtLeast(size.max(needed)),
-            // Variables that contradict each other are from two launches: the size is not this one's.
-            Size::Known(size) if size < needed => Size::AtLeast(needed),
-            known => known,
+        let needed = rank.map_or(1, |rank| rank.saturating_add(1));
+        let (rank, size) = match size {
+            Size::AtLeast(size) => (rank, Size::AtLeast(size.max(needed))),
+            // Variables that contradict each other are from two launches: neither is known to be this one's.
+            Size::Known(size) if size < needed => (None, Size::AtLeast(needed)),
+            known => (rank, known),
         };
         let srun = launcher == Launcher::Srun;
         let (local_rank, local_size) = self.on_node(launcher, size);
