@@ -11,6 +11,7 @@
 
 mod draft;
 mod error;
+mod links;
 mod rescue;
 
 use std::fs::{self, File};
@@ -22,6 +23,7 @@ use crate::Document;
 use crate::json::{JsonError, write_json};
 use draft::{Draft, Names};
 pub use error::{KeepError, SinkError};
+use links::end_of_links;
 use rescue::rescue;
 pub use rescue::rescue_bytes;
 
@@ -58,8 +60,6 @@ pub struct Sink {
 const WRITING: &str = "writing";
 /// The room a document must find before the run: a run of a few cases writes less.
 const ROOM: u64 = 256 << 10;
-/// A chain of links longer than this is a ring, as for the kernel.
-const LINKS: usize = 40;
 
 impl Sink {
     /// Checks that `target` can be written, without touching it.
@@ -69,9 +69,10 @@ impl Sink {
     pub fn open(target: &Path) -> Result<Self, SinkError> {
         let path = target.display().to_string();
         // A link is followed once, here: renaming over it would replace the link and leave the file it names.
-        let target = match fs::canonicalize(target) {
+        let target = end_of_links(target)?;
+        let target = match fs::canonicalize(&target) {
             Ok(existing) => existing,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => end_of_links(target),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => target,
             Err(error) => return Err(SinkError::Io { path, step: "looking it up", error }),
         };
         match fs::metadata(&target) {
@@ -199,16 +200,6 @@ impl Sink {
     fn error(&self, step: &'static str, error: io::Error) -> SinkError {
         SinkError::Io { path: self.target.display().to_string(), step, error }
     }
-}
-
-/// The file that a link to nothing names, through further links; any other path is itself.
-fn end_of_links(path: &Path) -> PathBuf {
-    let mut path = path.to_path_buf();
-    for _ in 0..LINKS {
-        let Ok(named) = fs::read_link(&path) else { break };
-        path = path.parent().unwrap_or(Path::new("")).join(named);
-    }
-    path
 }
 
 #[cfg(test)]

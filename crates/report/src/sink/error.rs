@@ -21,6 +21,14 @@ pub enum SinkError {
         /// The path.
         path: String,
     },
+    /// The path is a link that another user put into a folder where all may write.
+    #[error(
+        "{path} is a link of another user in a folder that everybody may write to, and so may lead to a file of yours: name the file itself, or one in a folder of your own"
+    )]
+    ForeignLink {
+        /// The link.
+        path: String,
+    },
     /// The folder does not exist.
     #[error(
         "{path} cannot be written, because there is no folder {folder}: make it (mkdir -p {folder}) or name another file"

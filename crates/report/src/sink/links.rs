@@ -1,0 +1,81 @@
+//! The file that a path names, links followed: by the kernel's own rule for links in folders where all may write.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::SinkError;
+
+/// A chain of links longer than this is a ring, as for the kernel.
+const LINKS: usize = 40;
+
+/// The file that a link names, through further links, whether it exists or not; any other path is itself.
+///
+/// The kernel follows no link of another user in a folder with the sticky bit where all may write (`fs.protected_symlinks`, proc(5)): in /tmp anybody can put one in
+/// the place of somebody's next file. Links that are followed here never come before that rule, so it is kept here, switched on or not.
+pub(super) fn end_of_links(path: &Path) -> Result<PathBuf, SinkError> {
+    const STICKY_AND_OPEN: u32 = 0o1002;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(named) = fs::read_link(&path) else { break };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if let (Ok(link), Ok(around)) = (fs::symlink_metadata(&path), fs::metadata(folder))
+            && around.mode() & STICKY_AND_OPEN == STICKY_AND_OPEN
+            && link.uid() != rustix::process::geteuid().as_raw()
+            && link.uid() != around.uid()
+        {
+            return Err(SinkError::ForeignLink { path: path.display().to_string() });
+        }
+        path = folder.join(named);
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+
+    use super::*;
+    use crate::sink::Sink;
+
+    type Done = Result<(), Box<dyn std::error::Error>>;
+
+    fn refusal(path: &Path) -> String {
+        Sink::open(path).map_or_else(|error| error.to_string(), |_| "opened".into())
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr)]
+    fn a_link_of_another_user_in_a_folder_for_all_is_not_followed() -> Done {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED links of another user: only root can make one");
+            return Ok(());
+        }
+        let (folder, own) = (tempfile::tempdir()?, tempfile::tempdir()?);
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777))?;
+        let (link, mine) = (folder.path().join("result.json"), own.path().join("mine"));
+        fs::write(&mine, "mine")?;
+        for target in [mine.clone(), own.path().join("not-there")] {
+            symlink(&target, &link)?;
+            lchown(&link, Some(65534), None)?;
+            assert!(refusal(&link).contains("a link of another user"), "{}", refusal(&link));
+            // Nor where a link of one's own leads to it.
+            let way = own.path().join("way");
+            symlink(&link, &way)?;
+            assert!(refusal(&way).contains("a link of another user"), "{}", refusal(&way));
+            fs::remove_file(&way)?;
+            fs::remove_file(&link)?;
+        }
+        assert_eq!(fs::read_to_string(&mine)?, "mine");
+        // The folder's owner may, and so may everybody where nobody else writes.
+        symlink(&mine, &link)?;
+        lchown(&link, Some(65534), None)?;
+        chown(folder.path(), Some(65534), None)?;
+        assert_eq!(refusal(&link), "opened");
+        chown(folder.path(), Some(0), None)?;
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
+        assert_eq!(refusal(&link), "opened");
+        Ok(())
+    }
+}
