@@ -12,6 +12,8 @@ pub struct Asked {
     pub whom: Whom,
     /// The saved hwloc XML file of the machine that they are judged by; `None`: this machine.
     pub input: Option<PathBuf>,
+    /// GPUs that a driver has and that nothing else here shows, in words; `None` where there are none, or no driver was asked.
+    pub driver_gpus: Option<String>,
     /// How long the ranks of a node wait for each other.
     pub wait: Duration,
 }

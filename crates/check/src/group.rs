@@ -1,7 +1,6 @@
 //! Those that are judged together: the ranks of this process's launch on this node, those of a line that is not run, or running processes.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use launchers::line;
 use ranks::{Launch, Launcher};
@@ -9,6 +8,7 @@ use stats::IdSet;
 use topo::gpu_users::{GpuUsers, gpu_users};
 use topo::running::{NoProcess, having_open};
 
+use crate::asked::Asked;
 use crate::error::CheckError;
 use crate::key::key;
 use crate::machine::Machine;
@@ -92,12 +92,13 @@ impl Group {
         Self { notes: users.silent, ..Self::whole(seen, None, words) }
     }
 
-    /// This process, or all ranks of this launch on this node, which wait this long for each other.
+    /// This process, or all ranks of this launch on this node, which wait for each other.
     ///
     /// # Errors
     /// [`CheckError::Itself`] and [`CheckError::Meeting`].
-    pub fn of_launch(launch: &Launch, machine: &Machine, wait: Duration) -> Result<Met, CheckError> {
-        let own = Seen::of_this(machine, launch).map_err(CheckError::Itself)?;
+    pub fn of_launch(launch: &Launch, machine: &Machine, asked: &Asked) -> Result<Met, CheckError> {
+        let mut own = Seen::of_this(machine, launch).map_err(CheckError::Itself)?;
+        own.running.gpus = own.running.gpus.or_of_driver(asked.driver_gpus.as_deref());
         let launcher = Some(launch.launcher);
         let (rank, size) = match (launch.local_rank, launch.local_size) {
             (Some(rank), Some(size)) if rank < size => (rank, size),
@@ -111,7 +112,7 @@ impl Group {
         if size == 1 {
             return Ok(Met::alone(Self::whole(vec![own], launcher, words)));
         }
-        let place = Place::of(&key(launch), wait);
+        let place = Place::of(&key(launch), asked.wait);
         if rank > 0 {
             return Ok(Met::Elsewhere(place.join(rank, &own)?));
         }

@@ -64,7 +64,7 @@ pub fn look(asked: &Asked) -> Result<Looked, CheckError> {
         Whom::Line(line) => Met::alone(Group::of_line(line, &machine)?),
         Whom::Processes(pids) => Met::alone(Group::of_processes(pids, &machine)?),
         Whom::GpuUsers => Met::alone(Group::of_gpu_users(&machine)),
-        Whom::Launch(launch) => Group::of_launch(launch, &machine, asked.wait)?,
+        Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,
     };
     Ok(match met {
         Met::Here(group, others) => Looked::Judged(Box::new(Node::judge(machine, group, others, asked.wait))),

@@ -12,7 +12,7 @@ use ranks::Launch;
 type Done = Result<(), Box<dyn std::error::Error>>;
 
 fn asked(whom: Whom) -> Asked {
-    Asked { whom, input: None, wait: Duration::from_secs(20) }
+    Asked { whom, input: None, driver_gpus: None, wait: Duration::from_secs(20) }
 }
 
 /// Rank `rank` of two that nobody launched.

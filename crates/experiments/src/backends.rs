@@ -1,9 +1,12 @@
 //! Which platform drives the devices: the only place that names CUDA, HIP and host memory together.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use device::{DeviceError, DeviceId, Platform, PlatformKind};
 use placement::{Target, TargetId};
+use stats::units::counted;
 use topo::Topology;
 
 use crate::exit::Exit;
@@ -121,6 +124,30 @@ pub fn targets(platform: &dyn Platform) -> Vec<Target> {
             DeviceId::Node(node) => Target { index: node, id: TargetId::Node(node), uuid: None },
         })
         .collect()
+}
+
+/// What the drivers have of GPUs that the PCI bus does not show, in words; `None` where the bus shows a GPU, where no driver has one, and where no answer comes within `limit`.
+pub fn off_bus_within(limit: Duration) -> Option<String> {
+    let (tell, told) = mpsc::channel();
+    let ask = move || {
+        // A receiver that is gone waits no longer.
+        let _ = tell.send(topo::read().ok().and_then(|topology| off_bus(&topology)));
+    };
+    thread::Builder::new().name("drivers".to_owned()).spawn(ask).ok()?;
+    told.recv_timeout(limit).ok()?
+}
+
+/// The same, however long a driver takes.
+pub fn off_bus(topology: &Topology) -> Option<String> {
+    if !topology.gpus.is_empty() {
+        return None;
+    }
+    let of_family = |family: &Family| {
+        let platform = (family.load)().ok()?;
+        let gpus = counted(platform.devices().len(), "GPU");
+        Some(format!("{}'s driver has {gpus}, and the PCI bus as this process sees it shows none", family.name))
+    };
+    FAMILIES.iter().find_map(of_family)
 }
 
 /// What a plan can be made for without touching a driver.

@@ -6,6 +6,7 @@
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use ::check::machine::MachineError;
 use ::check::{Asked, CheckError, Looked, Node, Whom};
@@ -14,11 +15,15 @@ use placement::judge::Placed;
 use ranks::Launch;
 
 use crate::args::check::Check;
+use crate::backends;
 use crate::cmd::check_bandwidth;
 use crate::cmd::exec::not_started;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
+
+/// How long a driver may take to say which GPUs it has, where the PCI bus shows none.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// Runs the command.
 pub fn run(args: &Check) -> Result<Exit, Fault> {
@@ -64,7 +69,10 @@ fn asked(args: &Check) -> Result<Asked, Fault> {
         None if args.pid.is_empty() => Whom::Launch(launch),
         None => Whom::Processes(args.pid.clone()),
     };
-    Ok(Asked { whom, input: args.input.clone(), wait: args.timeout })
+    // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel would.
+    let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_none();
+    let driver_gpus = if asks_driver { backends::off_bus_within(ANSWER) } else { None };
+    Ok(Asked { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
 }
 
 /// What cannot be looked at, with its exit code.

@@ -21,19 +21,24 @@ use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::signals::{Signals, survive_file_size_limit};
-use crate::terminal;
+use crate::signals::Signals;
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Place) -> Result<Exit, Fault> {
     let began = Began::now();
-    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
-    survive_file_size_limit();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
-    let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
+    let sink = output_file::of_document(args.json.as_deref())?;
     let survey = survey(args)?;
     let topology = &survey.topology;
     let asked = asked(args);
+    let unseen =
+        (!args.measure && args.input.is_none() && args.from.is_none()).then(|| backends::off_bus(topology)).flatten();
+    if let Some(unseen) = unseen {
+        terminal::say(&format!(
+            "warning: {unseen}: no rank is planned for them; `numabench place --measure` asks the driver, and measures what is near"
+        ));
+    }
     let situation = situation::of(&asked, &survey);
     let build = |found: &Found| document::build(&asked, command(args, began), &survey, found, &situation);
     let (found, exit) = if args.measure {

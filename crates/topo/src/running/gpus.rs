@@ -15,6 +15,7 @@ use stats::PciAddress;
 
 use super::Who;
 use super::closed::{self, ClosedGpu};
+use super::off_bus;
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::gpu_users::{GpuUse, GpuUsers};
@@ -48,6 +49,16 @@ pub struct UsableGpus {
 }
 
 impl UsableGpus {
+    /// The same where a driver was asked, and has GPUs that nothing else shows: `what` it has, in words.
+    #[must_use]
+    pub fn or_of_driver(mut self, what: Option<&str>) -> Self {
+        if let (Some([]), Some(what)) = (self.devices.as_deref(), what) {
+            self.devices = None;
+            self.reason = what.to_owned();
+        }
+        self
+    }
+
     /// The same for the process `pid`, by what the drivers' lists say: what it uses is certain, and goes before what it could use.
     #[must_use]
     pub fn by_use(mut self, pid: u32, users: &GpuUsers) -> Self {
@@ -97,10 +108,12 @@ pub(super) fn usable(
     reachable.gpus.retain(|gpu| !kept.contains(&gpu.pci) && (!is_here || is_driven(root, gpu.vendor_id)));
     let set: Result<BTreeMap<String, String>, String> =
         variables.map(|all| all.into_iter().filter(|(name, _)| visibility::is_read(name)).collect());
-    let (devices, reason) = match &set {
+    let unseen = if is_here && topology.gpus.is_empty() { off_bus::gpus(root) } else { None };
+    let (devices, reason) = match (&set, unseen) {
+        (_, Some(unseen)) => (None, unseen),
         _ if reachable.gpus.is_empty() => (Some(Vec::new()), nothing(topology, &kept)),
-        Ok(set) => predicted(root, &reachable, is_here, set),
-        Err(reason) => (None, reason.clone()),
+        (Ok(set), _) => predicted(root, &reachable, is_here, set),
+        (Err(reason), _) => (None, reason.clone()),
     };
     let absent = set.as_ref().ok().filter(|_| !reachable.gpus.is_empty());
     let absent = absent.and_then(|set| absent_of(set, devices.as_deref()?, reachable.gpus.len()));
