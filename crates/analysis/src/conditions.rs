@@ -147,6 +147,9 @@ fn hosts<B>(document: &Document<B>) -> String {
 
 /// `PCIe 5 x16`: what the link had when it was read; its generation only where it was read under load, because idle links train down.
 fn link(device: &Device) -> String {
+    if let Some(other) = device.other_link() {
+        return other.to_owned();
+    }
     let Some(link) = &device.link.value else { return NOT_KNOWN.to_owned() };
     let loaded = link.generation.filter(|_| link.read_when == report::device::ReadWhen::UnderLoad);
     let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());

@@ -41,6 +41,11 @@ pub struct Device {
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
     pub coherence: Option<Coherence>,
+    /// What copies between host memory and it go over, where that is no PCIe link: `link` then bounds none of them; null for a GPU behind PCIe, and where nothing
+    /// speaks against that.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.5"))]
+    pub host_link: Option<Known<String>>,
     /// The NUMA node that its own memory is, where its CPU shares it; null for a GPU behind PCIe and for a node's memory.
     #[serde(default)]
     #[schemars(extend("since" = "1.4"))]
@@ -74,11 +79,23 @@ impl Device {
         }
     }
 
+    /// What copies between host memory and it go over, where that is no PCIe link.
+    pub fn other_link(&self) -> Option<&str> {
+        match self.coherence {
+            Some(Coherence::NvlinkC2c) => Some("NVLink-C2C"),
+            Some(Coherence::SharedHbm | Coherence::SharedMemory) => Some("one memory"),
+            Some(Coherence::Newer) | None => self.host_link.as_ref()?.value.as_deref(),
+        }
+    }
+
     /// What of its link is well, in words.
     ///
     /// # Errors
     /// What of it is not, in words.
     pub fn link_state(&self) -> Result<String, String> {
+        if let Some(other) = self.other_link() {
+            return Ok(format!("its copies do not go over PCIe ({other})"));
+        }
         match &self.link.value {
             Some(link) => link_fault(link).map_or_else(|| Ok("its link is as it should be".to_owned()), Err),
             None => {

@@ -17,7 +17,7 @@
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
 //! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
 //! devices), `counted` and `gpu_metrics` (what drivers count of a GPU at work), `xml` and `child` (files, which may
-//! be damaged), `save`; `printable` (what comes from outside, made fit to print).
+//! be damaged), `save`.
 //!
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
@@ -32,6 +32,7 @@ pub mod fs_root;
 pub mod gpu_class;
 pub mod gpu_condition;
 pub mod gpu_users;
+pub mod host_link;
 mod hwloc_object;
 pub mod identity;
 pub mod interconnect;
@@ -67,7 +68,6 @@ mod nics;
 mod nodes;
 mod nvml;
 mod partition;
-mod printable;
 mod query;
 mod read;
 mod save;

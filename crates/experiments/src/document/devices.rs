@@ -9,6 +9,7 @@ use report::Known;
 use report::conditions::{ClockRange, Conditions, HeldBack, Limit, LowestLink};
 use report::device::{Coherence, Device, DeviceKind, Latch, Link, ReadWhen};
 use topo::gpu_condition::{self, GpuConditions};
+use topo::host_link::HostLink;
 use topo::model::Rung;
 
 use super::part::{Local, Part};
@@ -28,6 +29,13 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         TargetId::Node(_) => None,
     };
     let coherence = coherence.or_else(|| topo::coherence::Coherence::by_name(&known.name));
+    let host_link = match target {
+        TargetId::Gpu(pci) => {
+            let seen = local.topology.gpu_at(pci).and_then(|gpu| local.topology.host_link(gpu));
+            seen.or_else(|| local.topology.host_link_of_name(&known.name))
+        }
+        TargetId::Node(_) => None,
+    };
     Some(Device {
         id: local.device_id(plan),
         node: local.node as u32,
@@ -42,11 +50,12 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
         uuid: known.uuid.clone(),
         total_bytes: known.total_bytes,
         numa_node: numa_node(local, target, known),
-        bound_bytes_per_s: match (coherence, known.memory_home) {
-            (Some(shared), _) => bound_of_shared(shared),
+        bound_bytes_per_s: match (&host_link, known.memory_home) {
+            (Some(other), _) => bound_of_other(other),
             (None, MemoryHome::Shared) => Known::unknown("the driver", "CPU and GPU share one memory"),
             (None, _) => bound(&link),
         },
+        host_link: host_link.map(|other| Known::value(other.name.to_owned(), other.source)),
         coherence: shares(coherence, known.memory_home),
         memory_node: memory_node(local, target, known, coherence),
         link,
@@ -115,7 +124,7 @@ pub(crate) fn with_run(known: &Device, rank: Option<&RankState>) -> Device {
     if let (Some(pci), Some(under_load)) = (device.pci_address, rank.and_then(|rank| link_of(known, rank))) {
         device.link = link(TargetId::Gpu(pci), Some(under_load), ReadWhen::UnderLoad);
         // The PCIe link of a GPU that does not copy over it bounds nothing under load either.
-        if device.coherence.is_none() {
+        if device.other_link().is_none() {
             device.bound_bytes_per_s = bound(&device.link);
         }
     }
@@ -212,10 +221,10 @@ fn memory_node(
 }
 
 /// What copies are bound by that do not go over PCIe.
-fn bound_of_shared(coherence: topo::coherence::Coherence) -> Known<f64> {
-    match coherence.published_bytes_per_s() {
-        Some(rate) => Known::value(rate as f64, format!("{} by its maker's figure", coherence.link())),
-        None => Known::unknown("the kind of GPU", coherence.no_pcie_bound()),
+fn bound_of_other(link: &HostLink) -> Known<f64> {
+    match link.bytes_per_s {
+        Some(rate) => Known::value(rate as f64, format!("{} by {}", link.name, link.source)),
+        None => Known::unknown("the kind of GPU", link.source.clone()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices` and `nodes`; `settings` what was asked;
 //! * `cases` and `penalties` what it gave; `verdict` how it ended.
 
+pub(crate) mod bounds;
 pub(crate) mod cases;
 pub mod collect;
 pub(crate) mod devices;
@@ -59,9 +60,10 @@ pub struct Facts<'a> {
 pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let elapsed = facts.origin.began.elapsed();
     let (status, status_reason) = verdict::status(state, exit);
-    let devices = devices::devices(facts.parts, state, facts.launch.is_some());
+    let mut devices = devices::devices(facts.parts, state, facts.launch.is_some());
     let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
-    let cases = cases::cases(facts, state, &ranks, &devices);
+    let mut cases = cases::cases(facts, state, &ranks, &devices);
+    bounds::withdraw(&mut devices, &ranks, &mut cases);
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),

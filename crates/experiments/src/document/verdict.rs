@@ -52,11 +52,21 @@ pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) 
         None => (Status::Running, None),
         Some(Exit::Ok) => (Status::Complete, None),
         Some(Exit::Signal(number)) => (Status::Interrupted, Some(format!("signal {number}"))),
-        Some(Exit::TimedOut) => (Status::TimedOut, Some("a rank did not come back within --timeout".to_owned())),
+        Some(Exit::TimedOut) => (Status::TimedOut, Some(timed_out(state))),
         Some(Exit::DataCorrupt) => (Status::DataCorrupt, trouble()),
         Some(Exit::NoResult) => (Status::Failed, trouble()),
         Some(_) => (Status::Partial, trouble()),
     }
+}
+
+/// What did not come back, where that is known.
+fn timed_out(state: &RunState) -> String {
+    let failed = state.results.iter().flatten().find_map(|rank| match &rank.trouble {
+        Some(Trouble::Failed(failure)) => Some(&failure.message),
+        _ => None,
+    });
+    let why = failed.map_or_else(String::new, |why| format!(": {why}"));
+    format!("a rank did not come back within --timeout{why}")
 }
 
 /// The trouble that others came of: of the ranks' troubles the first of the gravest kind. Wrong bytes come first, as in exit codes; then who is gone,

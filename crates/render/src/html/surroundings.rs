@@ -51,7 +51,13 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             )
         });
         let link = link.or(device.link.reason.clone()).unwrap_or("not known".to_owned());
-        (device.id.clone(), format!("{}, {link}", device.name), device.link.source.clone())
+        match &device.host_link {
+            Some(other) => {
+                let name = other.value.as_deref().unwrap_or("another link than PCIe");
+                (device.id.clone(), format!("{}, {name}", device.name), other.source.clone())
+            }
+            None => (device.id.clone(), format!("{}, {link}", device.name), device.link.source.clone()),
+        }
     });
     let variables =
         environment.variables.iter().map(|(name, value)| (name.clone(), value.clone(), "environment".to_owned()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use report::conditions::{ClockRange, Conditions};
-use report::device::{Coherence, Device, DeviceKind, Link, ReadWhen, name_on_node};
+use report::device::{Device, DeviceKind, Link, ReadWhen, name_on_node};
 use stats::{IdSet, units};
 
 use super::alike::{self, alike};
@@ -135,11 +135,8 @@ impl Columns {
 
 /// What copies between host memory and the device go over.
 fn link_to_cpu(device: &Device) -> String {
-    match device.coherence {
-        Some(Coherence::NvlinkC2c) => "NVLink-C2C".to_owned(),
-        Some(Coherence::SharedHbm | Coherence::SharedMemory) => "one memory".to_owned(),
-        Some(Coherence::Newer) | None => device.link.value.as_ref().map_or("unknown".into(), link),
-    }
+    let other = device.other_link().map(str::to_owned);
+    other.unwrap_or_else(|| device.link.value.as_ref().map_or("unknown".into(), link))
 }
 
 /// `PCIe 5 x16`, with what it could be where that is more.
@@ -217,7 +214,7 @@ fn notes_on(device: &Device) -> Vec<String> {
     let mut notes = Vec::new();
     if device.kind == DeviceKind::Gpu {
         match &device.link.value {
-            _ if device.coherence.is_some() => {}
+            _ if device.other_link().is_some() => {}
             Some(link) => {
                 let when = match link.read_when {
                     ReadWhen::Idle => "while idle, so it may be trained down",

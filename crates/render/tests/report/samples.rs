@@ -122,6 +122,7 @@ pub fn host() -> Document {
         numa_node: Known::value(0, "the device is the node"),
         link: Known::unknown("none asked", "memory of a node has no PCIe link"),
         coherence: None,
+        host_link: None,
         memory_node: None,
         conditions: None,
         bound_bytes_per_s: Known::unknown("none asked", "nothing names the rate of this machine's memory"),

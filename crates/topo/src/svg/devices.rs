@@ -38,8 +38,8 @@ fn gpu_card(topology: &Topology, gpu: &Gpu) -> Block {
         Line::new(Font::BODY, name.clone()).asking_at_most(NAME),
         Line::new(Font::STRONG, near(topology, gpu)).asking_at_most(NAME),
     ];
-    let mut ways: Vec<String> = match gpu.coherence() {
-        Some(shared) => vec![shared.link().to_owned()],
+    let mut ways: Vec<String> = match topology.host_link(gpu) {
+        Some(other) => vec![other.name.to_owned()],
         None => gpu.link.iter().map(|now| format!("PCIe {}", link(now))).collect(),
     };
     ways.extend((!gpu.os_devices.is_empty()).then(|| gpu.os_devices.join(", ")));

@@ -14,7 +14,7 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     if topology.gpus.is_empty() {
         return vec!["no GPU among the PCI devices".to_owned()];
     }
-    let coherent = topology.gpus.iter().any(|gpu| gpu.coherence().is_some());
+    let coherent = topology.gpus.iter().any(|gpu| topology.host_link(gpu).is_some());
     let pcie = topology.gpus.iter().any(|gpu| gpu.link.is_some());
     let links = if coherent { Some("link to its CPU") } else { pcie.then_some(PCIE) };
     let longest = topology.gpus.iter().map(|gpu| name(gpu).chars().count()).max().unwrap_or(0);
@@ -43,7 +43,7 @@ fn row(topology: &Topology, gpu: &Gpu, links: Option<&str>, name_columns: usize)
         node_cell(topology, &gpu.locality),
         rung(gpu.locality.rung).to_owned(),
     ];
-    row.extend(links.map(|title| link_to_cpu(gpu, title)));
+    row.extend(links.map(|title| link_to_cpu(topology, gpu, title)));
     row
 }
 
@@ -71,10 +71,10 @@ pub(crate) fn rung(rung: Rung) -> &'static str {
     }
 }
 
-/// What copies between host memory and the GPU go over. The PCIe link of a GPU that shares memory with its CPU carries none of them.
-fn link_to_cpu(gpu: &Gpu, title: &str) -> String {
-    match (gpu.coherence(), &gpu.link) {
-        (Some(shared), _) => shared.link().to_owned(),
+/// What copies between host memory and the GPU go over. The PCIe link of a GPU with another link to its CPU carries none of them.
+fn link_to_cpu(topology: &Topology, gpu: &Gpu, title: &str) -> String {
+    match (topology.host_link(gpu), &gpu.link) {
+        (Some(other), _) => other.name.to_owned(),
         (None, Some(found)) if title == PCIE => link(found),
         (None, Some(found)) => format!("PCIe {}", link(found)),
         (None, None) => "-".to_owned(),
@@ -98,15 +98,8 @@ pub(crate) fn link(link: &Link) -> String {
 /// How GPUs share memory with their CPU, where they do: one entry per mode.
 fn modes(topology: &Topology, width: usize) -> Vec<String> {
     let memory = topology.gpus.iter().filter_map(|gpu| Some((gpu.index, topology.memory_mode(gpu)?)));
-    let links = topology.gpus.iter().filter_map(|gpu| Some((gpu.index, published(gpu)?)));
+    let links = topology.gpus.iter().filter_map(|gpu| Some((gpu.index, topology.host_link(gpu)?.figure()?)));
     grouped(memory.chain(links), width)
-}
-
-/// What the link to the CPU carries by its maker's word.
-fn published(gpu: &Gpu) -> Option<String> {
-    let shared = gpu.coherence()?;
-    let figure = rate(shared.published_bytes_per_s()? as f64);
-    Some(format!("{} carries {figure} a direction by its maker's figure", shared.link()))
 }
 
 /// Why each locality is what it is, one entry per reason.

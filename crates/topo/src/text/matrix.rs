@@ -114,7 +114,9 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
             Source::ThisSystem => "now",
             Source::XmlFile { .. } => "when the file was written",
         };
-        lines.push(format!("PCIe {when} (idle links train down)"));
+        let carries_none = gpus.iter().all(|gpu| survey.topology.host_link(gpu).is_some());
+        let whose = if carries_none { ": no copy between host memory and these GPUs goes over it" } else { "" };
+        lines.push(format!("PCIe {when} (idle links train down){whose}"));
         lines.extend(grouped(gpus.iter().filter_map(|gpu| Some((gpu.index, link(gpu.link.as_ref()?)))), width));
     }
     lines

@@ -41,8 +41,10 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     }
     for gpu in &topology.gpus {
         let mut words = format!("GPU {}  {}  {}", gpu.index, gpu.pci, cut(&name(gpu), NAME_COLUMNS));
-        if let Some(now) = &gpu.link {
-            words += &format!("  {}", link(now));
+        match (topology.host_link(gpu), &gpu.link) {
+            (Some(other), _) => words += &format!("  {}", other.name),
+            (None, Some(now)) => words += &format!("  {}", link(now)),
+            (None, None) => {}
         }
         machine.device(&gpu.locality, words);
     }

@@ -86,6 +86,7 @@ pub fn device(index: u32, bus: u8, node: u32) -> Device {
             "sysfs",
         ),
         coherence: None,
+        host_link: None,
         memory_node: None,
         conditions: None,
         bound_bytes_per_s: Known::value(63.015e9, "PCIe 5 x16, before packet overhead"),
