@@ -104,6 +104,18 @@ impl RunState {
         }
     }
 
+    /// The same of a run that ended before its first pass, or is about to begin; `trouble`: what each rank has in the place of figures.
+    pub fn unbegun(cases: &[Case], nodes: &[usize], end: RunEnd, trouble: impl Fn(usize) -> Option<Trouble>) -> Self {
+        let mut state = Self { end, ..Self::new(cases, nodes) };
+        for ranks in &mut state.results {
+            for (rank, mine) in ranks.iter_mut().enumerate().filter(|(_, mine)| mine.member) {
+                mine.trouble = trouble(rank);
+            }
+        }
+        state.finish();
+        state
+    }
+
     pub(crate) fn started(&mut self, rank: usize, thread_id: u32, latch: Option<Latch>) {
         self.ranks[rank].thread_id = Some(thread_id);
         self.ranks[rank].latch = latch;

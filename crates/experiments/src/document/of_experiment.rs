@@ -20,7 +20,7 @@ use topo::model::Rung;
 
 use crate::backends::Found;
 use crate::document::part::Part;
-use crate::document::{Origin, cases, devices, nodes, settings, time_spent, verdict};
+use crate::document::{Origin, bounds, cases, devices, nodes, settings, time_spent, verdict};
 use crate::exit::Exit;
 use crate::experiment::{DocumentCase, Experiment, Shot};
 use crate::options::Measuring;
@@ -49,8 +49,9 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     let elapsed = facts.origin.began.elapsed();
     let (status, status_reason) = verdict::status(state, exit);
     let ranks: Vec<Rank> = facts.parts.iter().map(|part| rank(facts, part, state)).collect();
-    let devices = devices(facts, state);
-    let cases = all_cases(facts, state, &devices);
+    let mut devices = devices(facts, state);
+    let mut cases = all_cases(facts, state, &devices);
+    bounds::withdraw(&mut devices, &ranks, &mut cases);
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
