@@ -88,10 +88,9 @@ impl Groups {
         if let Some(gpus) = &parts.gpus {
             budget(&gpus.config, gpus.plan(), topology, &found)?;
         }
-        let longest = self.within.unwrap_or(WITHIN).as_secs_f64();
-        let about = parts.estimate().as_secs_f64().clamp(1.0, longest);
+        let longest = self.within.unwrap_or(WITHIN);
         let what = parts.said().replace("\n          ", "; ");
-        (session.say)(&format!("Measuring {what}: about {about:.0} s, at most {longest:.0} s."));
+        (session.say)(&format!("Measuring {what}: {}.", how_long(parts.least(), longest)));
         let Session { origin, sink, signals, observer, say } = session;
         let first = parts.first(topology, &found)?;
         let of_first = Session { origin: origin.clone(), sink, signals, observer: &mut *observer, say };
@@ -159,7 +158,8 @@ impl Parts {
         [gpus, cores].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 
-    fn estimate(&self) -> Duration {
+    /// What it takes where no case needs more blocks than the fewest.
+    fn least(&self) -> Duration {
         let of = |cases: Option<usize>, block: Duration| block * cases.unwrap_or(0) as u32 * BLOCKS;
         of(self.gpus.as_ref().map(GpuGroups::cases), GPU_BLOCK)
             + of(self.cores.as_ref().map(CorePairs::pairs), CORE_BLOCK)
@@ -185,6 +185,12 @@ impl Parts {
         experiment.engine.max_time = self.time.mul_f64((1.0 - FIRST) / FIRST);
         Some(experiment)
     }
+}
+
+/// How long it takes: a case whose blocks scatter needs several times the fewest, so that one number would be a guess.
+fn how_long(least: Duration, longest: Duration) -> String {
+    let (least, longest) = (least.as_secs_f64().max(1.0), longest.as_secs_f64());
+    if least >= longest { format!("{longest} s") } else { format!("{least:.0} s to {longest:.0} s") }
 }
 
 /// What the topology has that is the same: caches, nodes or packages.
@@ -237,6 +243,12 @@ mod tests {
 
     fn set(ids: &[u32]) -> IdSet {
         ids.iter().copied().collect()
+    }
+
+    #[test]
+    fn how_long_it_takes_is_a_range_within_the_limit_whatever_that_is() {
+        let said = |least: u64, longest: u64| how_long(Duration::from_millis(least), Duration::from_millis(longest));
+        assert_eq!((said(14_000, 120_000).as_str(), said(14_000, 500).as_str()), ("14 s to 120 s", "0.5 s"));
     }
 
     #[test]

@@ -134,10 +134,12 @@ pub fn start(
     let watched = |library: &str| {
         starting(library);
         // The others end a little later than the one that says why: a launcher may end all as soon as one ends.
-        match launch.speaks() {
+        let watchdog = match launch.speaks() {
             true => Watchdog::set(limit, Some(NO_MPI), say),
             false => Watchdog::set(limit + FIRST_SPEAKS, None, say),
-        }
+        };
+        // Without a thread for one, the launcher's own time limit is what ends a launch that hangs.
+        watchdog.ok()
     };
     ::launch::start(launch, wanted, say, watched).map_err(|error| match error {
         StartError::Mpi(_) => Fault::new(Exit::NoResult, error),

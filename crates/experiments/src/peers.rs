@@ -88,7 +88,7 @@ impl Peers {
             };
             platform.open(id).map_err(|error| Fault::new(Exit::NoResult, error))
         };
-        let watchdog = Watchdog::set(self.engine.timeout.unwrap_or(OPENS), Some(NOT_OPEN), say);
+        let watchdog = Watchdog::set(self.engine.timeout.unwrap_or(OPENS), Some(NOT_OPEN), say)?;
         let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         for OneCopy { from, to, .. } in pairs(opened.len()) {
             let copier = opened[from].peer_copier(&*opened[to], self.end, 1);

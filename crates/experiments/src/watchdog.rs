@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::exit::Exit;
+use crate::fault::Fault;
 
 /// What is said where a GPU does not open.
 pub const NOT_OPEN: [&str; 2] =
@@ -18,9 +19,12 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Ends the process after `limit`, and says by `say` what did not happen, which `--timeout` gives more time; `said`, if given, with its cause.
-    pub fn set(limit: Duration, said: Option<[&'static str; 2]>, say: fn(&str)) -> Self {
+    ///
+    /// # Errors
+    /// There can be no thread more.
+    pub fn set(limit: Duration, said: Option<[&'static str; 2]>, say: fn(&str)) -> Result<Self, Fault> {
         let (alive, dropped) = mpsc::channel::<()>();
-        thread::spawn(move || {
+        let watch = move || {
             if dropped.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
                 if let Some([what, why]) = said {
                     let seconds = limit.as_secs_f64();
@@ -28,7 +32,14 @@ impl Watchdog {
                 }
                 std::process::exit(Exit::TimedOut.code().into());
             }
-        });
-        Self { _alive: alive }
+        };
+        match thread::Builder::new().name("watchdog".to_owned()).spawn(watch) {
+            Ok(_) => Ok(Self { _alive: alive }),
+            Err(error) => {
+                let text =
+                    format!("a thread cannot be started: {error}; see ulimit -u and the job's limit of processes");
+                Err(Fault::new(Exit::NoResult, text))
+            }
+        }
     }
 }

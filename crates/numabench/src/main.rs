@@ -8,6 +8,7 @@ mod cmd;
 mod documents;
 mod examples;
 mod mpi;
+mod output_file;
 mod progress;
 mod schemas;
 mod scratch;
@@ -24,6 +25,7 @@ use crate::args::{Args, Command};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    signals::survive_file_size_limit();
     let args = examples::command().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
     let args = match args {
         Ok(args) => args,

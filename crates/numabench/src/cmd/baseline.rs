@@ -2,17 +2,16 @@
 
 use analysis::baseline::{Value, learn, values};
 use analysis::run::ended;
-use report::sink::Sink;
 
 use crate::args::baseline::Baseline;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::terminal;
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Baseline) -> Result<Exit, Fault> {
-    let sink = Sink::open(&args.output).map_err(Fault::usage)?;
+    let sink = output_file::open(&args.output)?;
     let taken = documents::each_result(&args.results, |_, document| {
         ended(document.status)?;
         Ok(values(&document))

@@ -1,30 +1,25 @@
 //! `numabench compare`: read both sides, compare, show, and end with the code that a pipeline goes by.
 
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use analysis::compare::compare;
 use analysis::comparison::{Comparison, Counts};
 use analysis::kept::Kept;
 use analysis::run::Run;
 use report::block::BlockTime;
-use report::sink::Sink;
 
 use crate::args::compare::{Compare, FailOn};
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::terminal;
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
-    let sink = file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()?;
-    // At once: reading is most of the work where documents are large.
-    let (base, new) = std::thread::scope(|scope| {
-        let new = scope.spawn(|| side(&args.new, &args.more_new));
-        let base = side(&args.base, &args.more_base);
-        (base, new.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
+    let sink = output_file::of_document(args.json.as_deref())?;
+    let (base, new) = sides(args);
     let (base, new) = (base?, new?);
     let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
@@ -44,7 +39,22 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     Ok(exit(&comparison, &args.fail_on))
 }
 
-fn side(first: &Path, more: &[PathBuf]) -> Result<Vec<Run>, Fault> {
+/// What is compared.
+type Side = Result<Vec<Run>, Fault>;
+
+/// Both sides, at once where a thread can be had: reading is most of the work where documents are large.
+fn sides(args: &Compare) -> (Side, Side) {
+    let (read_base, read_new) = (|| side(&args.base, &args.more_base), || side(&args.new, &args.more_new));
+    thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, read_new) {
+        Ok(new) => {
+            let base = read_base();
+            (base, new.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        }
+        Err(_) => (read_base(), read_new()),
+    })
+}
+
+fn side(first: &Path, more: &[PathBuf]) -> Side {
     let paths: Vec<PathBuf> = std::iter::once(first.to_path_buf()).chain(more.iter().cloned()).collect();
     documents::each(&paths, |name, kept: Kept<BlockTime>| Ok(kept.run(name)?))
 }

@@ -8,17 +8,16 @@ use analysis::kept::Kept;
 use render::export::any;
 use report::block::NoBlock;
 use report::document::Status;
-use report::sink::Sink;
 
 use crate::args::export::Export;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::terminal;
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Export) -> Result<Exit, Fault> {
-    let sink = args.output.as_deref().map(Sink::open).transpose().map_err(Fault::usage)?;
+    let sink = args.output.as_deref().map(output_file::open).transpose()?;
     // No form has blocks.
     let document: Kept<NoBlock> = documents::read_kept(&args.result)?;
     let bytes = any(&document).export(args.to).map_err(|error| Fault::new(Exit::NoResult, error))?;

@@ -6,18 +6,17 @@ use std::time::SystemTime;
 use analysis::import::{About, Output, Program, import};
 use anyhow::anyhow;
 use report::document::Status;
-use report::sink::Sink;
 use report::timestamp::rfc3339_utc;
 
 use crate::args::import::{self, Import};
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::terminal;
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Import) -> Result<Exit, Fault> {
-    let sink = args.output.as_deref().map(Sink::open).transpose().map_err(Fault::usage)?;
+    let sink = args.output.as_deref().map(output_file::open).transpose()?;
     let program = match args.program {
         import::Program::Nvbandwidth => Program::Nvbandwidth,
         import::Program::Transferbench => Program::TransferBench,

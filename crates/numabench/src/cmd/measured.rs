@@ -14,7 +14,8 @@ use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::signals::{Signals, survive_file_size_limit};
+use crate::output_file;
+use crate::signals::Signals;
 use crate::terminal;
 
 /// Where the result goes, and how it is shown.
@@ -58,9 +59,7 @@ pub fn origin() -> Origin {
 impl Output<'_> {
     /// Opens the file that the document goes to, where it goes to one.
     pub fn open(&self) -> Result<Option<Sink>, Fault> {
-        survive_file_size_limit();
-        let file = self.json.filter(|path| *path != Path::new("-"));
-        file.map(|path| Sink::open(path).map_err(Fault::usage)).transpose()
+        output_file::of_document(self.json)
     }
 
     /// Prints what was asked for. The table comes whatever became of the document.

@@ -3,16 +3,16 @@
 use analysis::kept::Kept;
 use anyhow::anyhow;
 use render::html;
-use report::sink::Sink;
 
 use crate::args::report::Report;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::output_file;
 
 /// Runs the command.
 pub fn run(args: &Report) -> Result<Exit, Fault> {
-    let sink = Sink::open(&args.output).map_err(Fault::usage)?;
+    let sink = output_file::open(&args.output)?;
     let (mut results, mut trials, mut mpi, mut imported) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut kinds = Vec::new();
     documents::each(&args.results, |name, kept| {

@@ -11,7 +11,7 @@ use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
-use crate::terminal;
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {
@@ -74,7 +74,7 @@ enum Output {
 
 impl Output {
     fn open(path: &Path) -> Result<Self, Fault> {
-        if is_stdout(path) { Ok(Self::Stdout) } else { Sink::open(path).map(Self::File).map_err(Fault::usage) }
+        if is_stdout(path) { Ok(Self::Stdout) } else { output_file::open(path).map(Self::File) }
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Fault> {

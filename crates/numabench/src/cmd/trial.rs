@@ -20,12 +20,12 @@ use crate::began::Began;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::signals::{Signals, survive_file_size_limit};
-use crate::terminal;
+use crate::signals::Signals;
 use crate::trial::document::{Facts, State, build, compared};
 use crate::trial::metrics::{Metric, metrics};
 use crate::trial::session::{Session, seconds};
 use crate::trial::variants::{Variants, variants};
+use crate::output_file;
 use experiments::journal::settled;
 
 /// Runs the command.
@@ -64,9 +64,7 @@ fn resumed(file: &Path) -> Result<Exit, Fault> {
 }
 
 fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
-    survive_file_size_limit();
-    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
-    let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
+    let sink = output_file::of_document(args.json.as_deref())?;
     let metrics = metrics(args)?;
     let start = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
     let variants = variants(args, &start)?;

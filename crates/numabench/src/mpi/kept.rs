@@ -16,7 +16,7 @@ use crate::args::mpi::{Expect, Mpi};
 use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::signals::survive_file_size_limit;
+use crate::output_file;
 use crate::terminal;
 use experiments::journal::{is_due, settled};
 
@@ -48,9 +48,7 @@ impl<'a> Kept<'a> {
     /// # Errors
     /// It cannot be opened.
     pub fn open(args: &'a Mpi, launch: &Launch) -> Result<Self, Fault> {
-        survive_file_size_limit();
-        let file = args.json.as_deref().filter(|path| *path != File::new("-") && launch.speaks());
-        let sink = file.map(Sink::open).transpose().map_err(Fault::usage)?;
+        let sink = output_file::of_document(args.json.as_deref().filter(|_| launch.speaks()))?;
         Ok(Self {
             args,
             launcher: launch.launcher.name(),

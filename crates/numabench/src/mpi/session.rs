@@ -69,7 +69,7 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
     let interrupted = Arc::clone(&signals.interrupted);
     // A thread that was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
     thread::scope(|scope| {
-        let rank = scope.spawn(|| {
+        let rank = thread::Builder::new().spawn_scoped(scope, || {
             bound(
                 scope,
                 args,
@@ -80,6 +80,8 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
                 &interrupted,
             )
         });
+        let rank =
+            rank.map_err(|error| no_result(anyhow!("the rank's thread cannot be started: {error}; see ulimit -u")))?;
         rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
     })?;
     Ok(signals.exit().unwrap_or(Exit::Ok))
@@ -101,7 +103,7 @@ fn bound<'scope>(
     let plan = assigned.plan;
     let bound = Bound::to(plan.pu).map_err(no_result)?;
     let is_gpu = found.platform.facts().kind != PlatformKind::Host;
-    let watchdog = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN), terminal::say);
+    let watchdog = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN), terminal::say)?;
     let device = match plan.target.id {
         TargetId::Gpu(pci) => Some(found.platform.open(DeviceId::Pci(pci)).map_err(no_result)?),
         TargetId::Node(_) => None,

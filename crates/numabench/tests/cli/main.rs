@@ -14,7 +14,7 @@
 //! * `figures`    what a described device's links allow is what is measured;
 //! * `options`    what was asked for is what was done: rounds, sizes, orders, seeds, verification;
 //! * `output`     files, pipes, colour, quiet;
-//! * `signals`    Ctrl-C, SIGTERM, SIGKILL;
+//! * `signals`    Ctrl-C, SIGTERM, SIGHUP, SIGXCPU, SIGKILL; `limits` of processes, memory, sizes and times;
 //! * `dry_run`    the plan without a driver;
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
@@ -56,6 +56,7 @@ mod kinds;
 #[allow(dead_code, reason = "other binaries use the rest")]
 mod lab;
 mod latency;
+mod limits;
 mod matrix;
 mod measurements;
 mod memory;

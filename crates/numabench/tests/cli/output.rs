@@ -22,24 +22,25 @@ fn a_document_that_cannot_be_written_is_refused_before_the_run() -> Done {
     let folder = tempfile::tempdir()?;
     let at = |name: &str| folder.path().join(name).display().to_string();
     let tripped = folder.path().join("driver-was-loaded");
-    let refuse = |path: &str, words: &[&str]| -> Done {
+    let refuse = |path: &str, code: i32, words: &[&str]| -> Done {
         let mut command = crate::run::with_driver(&driver::tripwire()?);
         command.args(["pingpong", "--json", path]).env("TRIPWIRE", &tripped);
-        end(&mut command, QUICK).refused(2, words);
+        end(&mut command, QUICK).refused(code, words);
         assert!(!tripped.exists(), "the file is tried before any driver is");
         Ok(())
     };
-    refuse(&folder.path().display().to_string(), &["is a folder", "name a file in it"])?;
-    refuse(&at("no/such/result.json"), &["no folder", "mkdir -p"])?;
+    refuse(&folder.path().display().to_string(), 2, &["is a folder", "name a file in it"])?;
+    refuse(&at("no/such/result.json"), 2, &["no folder", "mkdir -p"])?;
     fs::write(at("file"), "")?;
-    refuse(&at("file/result.json"), &["cannot be written"])?;
+    refuse(&at("file/result.json"), 1, &["cannot be written"])?;
     // /proc takes no files from anybody, root included.
     refuse(
         "/proc/numabench.json",
+        1,
         &["/proc/numabench.json cannot be written", "name a file in a folder that is yours"],
     )?;
-    refuse("/dev/null", &["not a regular file", "standard output"])?;
-    refuse("", &["--json", "a value is required"])
+    refuse("/dev/null", 2, &["not a regular file", "standard output"])?;
+    refuse("", 2, &["--json", "a value is required"])
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn a_disk_without_room_is_found_before_the_run() -> Done {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json").display().to_string();
     // The limit of a file's size, in blocks of 512 or 1024 bytes: it ends no process, it is a message.
-    limited(&script("ulimit -f 4", &path), &["env"])?.refused(2, &["there is no room", "ulimit -f"]);
+    limited(&script("ulimit -f 4", &path), &["env"])?.refused(1, &["there is no room", "ulimit -f"]);
     assert_eq!(fs::read_dir(folder.path())?.count(), 0);
 
     let small = script("mount -t tmpfs -o size=4k none /mnt || exit 77", "/mnt/result.json");
@@ -282,6 +283,34 @@ fn a_disk_without_room_is_found_before_the_run() -> Done {
         skipped(&format!("a full disk: no mount namespace of one's own ({})", full.err));
         return Ok(());
     }
-    full.refused(2, &["/mnt/result.json cannot be written", "there is no room", "make room"]);
+    full.refused(1, &["/mnt/result.json cannot be written", "there is no room", "make room"]);
+    Ok(())
+}
+
+#[test]
+fn no_writer_of_a_file_dies_of_a_limit_of_its_size() -> Done {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let result = at("result.json");
+    quick(&["--json", &result]).well();
+    let bigger = at("bigger.json");
+    host(&["--gpus", "0", "--size", "4KiB..64KiB", "--reps", "6", "--json", &bigger]).well();
+    for (line, file) in [
+        (format!("report {bigger} -o {}", at("report.html")), "report.html"),
+        (format!("export {bigger} --to csv -o {}", at("table.csv")), "table.csv"),
+        (format!("compare {result} {result} --json {}", at("compared.json")), "compared.json"),
+        (format!("baseline {result} -o {}", at("baseline.json")), "baseline.json"),
+        (format!("topo --save {}", at("machine.xml")), "machine.xml"),
+        (format!("topo --svg {}", at("machine.svg")), "machine.svg"),
+        (format!("man --dir {}", at("man")), "man"),
+        (format!("place --json {}", at("place.json")), "place.json"),
+        (format!("trial --vary X=1 --json {} -- true", at("trial.json")), "trial.json"),
+    ] {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -f 1; exec {BINARY} {line}")]).envs(variables(&no_driver()));
+        let ended = Ended::of(&command.current_dir(folder.path()).output()?);
+        assert_eq!(ended.code, Some(1), "{line}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains("error: ") && ended.err.contains(file), "{line}: {}", ended.err);
+    }
     Ok(())
 }

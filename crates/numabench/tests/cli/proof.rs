@@ -53,7 +53,7 @@ pub fn agrees(document: &Value, code: Option<i32>) -> Result<(), String> {
         Some(3 | 5) => status == "partial",
         Some(4) => status == "data-corrupt",
         Some(124) => status == "timed-out",
-        Some(130 | 143) => status == "interrupted",
+        Some(129 | 130 | 143 | 152) => status == "interrupted",
         _ => false,
     };
     if fits { Ok(()) } else { Err(format!("status {status} with exit code {code:?}")) }

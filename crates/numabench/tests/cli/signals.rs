@@ -81,6 +81,27 @@ fn a_signal_that_comes_twice_at_once_is_one_signal() -> Done {
 }
 
 #[test]
+fn a_dropped_ssh_session_and_a_limit_of_cpu_time_end_a_run_as_sigterm_does() -> Done {
+    interrupted("HUP", 1, 0)?;
+    interrupted("XCPU", 24, 0)
+}
+
+#[test]
+fn a_run_under_nohup_survives_the_end_of_its_session() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("result.json");
+    let mut command = Command::new("sh");
+    let run = "trap '' HUP; exec \"$0\" pingpong --backend host --gpus 0 --size 64KiB --direction h2d --reps 300000 --json \"$1\"";
+    command.args(["-c", run, BINARY]).arg(&path).envs(variables(&no_driver()));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    wait_until("the first document", || path.exists())?;
+    signal(&child, "HUP")?;
+    let ended = Ended::of(&child.wait_with_output()?);
+    assert_eq!((ended.code, text(&proof::file(&path)?, "/status")), (Some(0), "complete"), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
 fn a_run_that_timeout_ends_keeps_its_document_and_its_table() -> Done {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json");

@@ -1,0 +1,73 @@
+//! Limits of processes and memory, and values at the ends of their ranges: a result or a message, never a panic.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::run::{BINARY, Done, Ended, host, no_driver, run, skipped, variables};
+
+/// The largest sizes and shortest times that can be typed.
+#[test]
+fn values_at_the_ends_of_their_ranges_are_followed_or_refused() -> Done {
+    let most = u64::MAX.to_string();
+    for command in [&["matrix"][..], &["latency"], &["latency", "--loaded"], &["contend", "--beside", "read"]] {
+        for range in [&most, "16777215TiB", "129TiB"] {
+            let ended = run(&[command, &["--backend", "host", "--range", range, "--dry-run"]].concat());
+            ended.refused(2, &["--range", range, "at most 128TiB"]);
+        }
+        // The largest that can be typed, which no machine has.
+        let ended = run(&[command, &["--backend", "host", "--range", "128TiB", "--reps", "1"]].concat());
+        assert_eq!(ended.code, Some(2), "{command:?}: {}{}", ended.out, ended.err);
+    }
+    for command in ["pingpong", "sweep"] {
+        run(&[command, "--backend", "host", "--size", &most, "--dry-run"]).refused(2, &["--size", "at most 128TiB"]);
+    }
+    let ended = run(&["topo", "--measure", "--within", "500ms"]);
+    assert!([Some(0), Some(1), Some(3), Some(6), Some(77)].contains(&ended.code), "{:?}: {}", ended.code, ended.err);
+    Ok(())
+}
+
+/// A command under a limit, as a user who has no rights beyond it.
+fn limited(limit: &str, folder: &Path, args: &[&str]) -> Result<Option<Ended>, Box<dyn std::error::Error>> {
+    let mut command = Command::new("timeout");
+    command.args(["30", "prlimit", limit]);
+    // The kernel's limit of processes does not hold for root.
+    if rustix::process::geteuid().is_root() {
+        command.args(["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps", "-all"]);
+    }
+    let output = command.arg(BINARY).args(args).current_dir(folder).envs(variables(&no_driver())).output()?;
+    let missing = String::from_utf8_lossy(&output.stderr).contains("No such file");
+    Ok((!missing).then(|| Ended::of(&output)))
+}
+
+#[test]
+fn commands_that_need_no_thread_do_without_one_and_others_say_that_they_cannot() -> Done {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir()?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+    let path = folder.path().join("result.json");
+    let to = path.display().to_string();
+    host(&["--gpus", "0", "--size", "4KiB..1MiB", "--reps", "40", "--json", &to]).well();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644))?;
+    for (args, codes) in [
+        (&["compare", "result.json", "result.json"][..], &[0, 6][..]),
+        (&["export", "result.json", "--to", "csv"], &[0]),
+        (&["pingpong", "--backend", "host", "--gpus", "0", "--size", "4KiB", "--reps", "6"], &[1]),
+        (&["trial", "--vary", "X=1", "--", "true"], &[1, 126]),
+    ] {
+        let Some(ended) = limited("--nproc=1", folder.path(), args)? else {
+            skipped("limits: prlimit and setpriv are not here");
+            return Ok(());
+        };
+        if ended.err.contains("Permission denied") {
+            skipped("limits: another user may not start the binary here");
+            return Ok(());
+        }
+        let code = ended.code.unwrap_or_default();
+        assert!(codes.contains(&code), "{args:?}: {code}: {}{}", ended.out, ended.err);
+        assert!(code == 0 || code == 6 || ended.err.contains("error: "), "{args:?}: {}", ended.err);
+    }
+    // No memory to start a thread in, or none to go on: an answer, or the allocator's own message and end.
+    let ended = limited("--data=1048576", folder.path(), &["compare", "result.json", "result.json"])?;
+    assert!(ended.is_some_and(|ended| ended.code != Some(124)), "it hangs");
+    Ok(())
+}
