@@ -5,17 +5,23 @@
 //! * `inputs`  damaged hwloc files, placement documents and files that are none: refused or read, never a crash, never a wait;
 //! * `kills`   SIGKILL at any time, with a fast disk and with a slow one: the document is whole and lacks no more than docs/results.md says, and nothing lies beside it;
 //! * `faults`  drivers that fail in one way, and in two at once, on eight stand-in devices: a document, and no process ends by a signal;
-//! * `disks`   disks without room, folders that go away: the table comes, and the document is somewhere.
+//! * `disks`   disks without room, folders that go away: the table comes, and the document is somewhere;
+//! * `environment` variables that are no text, too long, or tell of launches that cannot be: no panic, no silence, nothing that steers a terminal;
+//! * `limits`  of files, processes and memory: a result or a message of every command that writes;
+//! * `signals` every signal that ends a run, at every command that keeps something, a trial's program among them.
 //!
 //! The short campaign is part of `cargo xtask test` and takes about a minute; `--long` takes the figures that releases are held against. All that is drawn comes from
 //! the seed, so a finding can be had again. Left out: several nodes and launchers, which the tests of `slurm` have.
 
 mod build;
 mod disks;
+mod environment;
 mod faults;
 mod inputs;
 mod kills;
+mod limits;
 mod lines;
+mod signals;
 mod tried;
 
 use std::path::{Path, PathBuf};
@@ -37,10 +43,34 @@ pub struct Extent {
     pub pairs: usize,
     /// See `pairs`.
     pub single: usize,
+    /// Environments.
+    pub environments: usize,
+    /// Of limits and of signals, each at each command, one in so many is tried.
+    pub single_limit: usize,
+    /// See `single_limit`.
+    pub single_signal: usize,
 }
 
-const SHORT: Extent = Extent { lines: 80, inputs: 25, kills: 12, pairs: 12, single: 29 };
-const LONG: Extent = Extent { lines: 1000, inputs: 2400, kills: 1000, pairs: 500, single: 1 };
+const SHORT: Extent = Extent {
+    lines: 80,
+    inputs: 25,
+    kills: 12,
+    pairs: 12,
+    single: 29,
+    environments: 30,
+    single_limit: 6,
+    single_signal: 5,
+};
+const LONG: Extent = Extent {
+    lines: 1000,
+    inputs: 2400,
+    kills: 1000,
+    pairs: 500,
+    single: 1,
+    environments: 1000,
+    single_limit: 1,
+    single_signal: 1,
+};
 
 /// Where a campaign is fought.
 pub struct Field<'f> {
@@ -78,15 +108,18 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let field = Field { binary: &binary, root, folder, extent };
     let mut tallies = Vec::new();
-    let parts: [(&'static str, Fight); 5] = [
+    let parts: [(&'static str, Fight); 8] = [
         ("lines", lines::fight),
         ("inputs", inputs::fight),
         ("kills", kills::fight),
         ("faults", faults::fight),
         ("disks", disks::fight),
+        ("environment", environment::fight),
+        ("limits", limits::fight),
+        ("signals", signals::fight),
     ];
     if let Some(other) = only.as_ref().filter(|only| !parts.iter().any(|(name, _)| name == only)) {
-        bail!("--only {other}: the parts are lines, inputs, kills, faults and disks");
+        bail!("--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits and signals");
     }
     for (at, (name, fight)) in parts.into_iter().enumerate() {
         if only.as_ref().is_some_and(|only| name != only) {

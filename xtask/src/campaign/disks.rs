@@ -18,7 +18,7 @@ pub fn fight(field: &Field, _: &mut Random, tally: &mut Tally) -> Result<()> {
     let binary = field.binary.display();
     let shell = |script: &str| run(Command::new("sh").args(["-c", script]), &field.folder);
     let refused = |ended: &Ended| {
-        let well = ended.code == Some(2) && ended.err.contains("cannot be written") && !ended.err.contains("panicked");
+        let well = ended.code == Some(1) && ended.err.contains("cannot be written") && !ended.err.contains("panicked");
         (!well).then(|| format!("{:?}: {}{}", ended.code, ended.out, ended.err))
     };
     let room = |kib: u32, run: &str| {
