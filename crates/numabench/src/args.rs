@@ -169,8 +169,8 @@ pub struct Pingpong {
     #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "What is copied")]
     pub huge_pages: Switch,
 
-    /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow. With several ranks at
-    /// once a block has at least 40 rounds
+    /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow. Several ranks at once go on
+    /// until all have theirs, and only rounds of their common time count, so that the number differs a little
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
     /// Rounds before those of --reps, which do not count [default: 10]

@@ -3,8 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 
 use report::sink::rescue_bytes;
+use stats::printable;
 
 use crate::args::ColorChoice;
+use crate::closed_output;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::version;
@@ -12,8 +14,17 @@ use crate::version;
 /// Columns when nobody says how many there are.
 const WIDTH: usize = 100;
 
+/// A message's line has at most so many characters, and of a longer one so many at its begin and its end are shown.
+const LONGEST_LINE: usize = 1500;
+const LINE_BEGIN: usize = 400;
+const LINE_END: usize = 400;
+
 /// Writes to standard output. A reader that closed the pipe (`| head -1`) has what it wanted: that is no error.
 pub fn print(bytes: &[u8]) -> Result<(), Fault> {
+    if closed_output::was_closed() {
+        let text = "cannot write to standard output: it is closed; name a file (>FILE, --json FILE)";
+        return Err(Fault::new(Exit::NoResult, text));
+    }
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -31,10 +42,24 @@ pub fn print_document(bytes: &[u8]) -> Result<(), Fault> {
     })
 }
 
-/// Says something on standard error. There is nobody to tell when that fails.
+/// Says something on standard error, as [`shown`]. There is nobody to tell when that fails.
 pub fn say(text: &str) {
     // In one write: a launcher mixes what several processes say.
-    drop(io::stderr().lock().write_all(format!("numabench: {text}\n").as_bytes()));
+    drop(io::stderr().lock().write_all(format!("numabench: {}\n", shown(text)).as_bytes()));
+}
+
+/// A message as a terminal may have it: arguments, file names and documents are others' text, which may steer a terminal, or be longer than any screen.
+fn shown(text: &str) -> String {
+    let shortened = |line: &str| -> String {
+        let characters = line.chars().count();
+        if characters <= LONGEST_LINE {
+            return line.to_owned();
+        }
+        let begin: String = line.chars().take(LINE_BEGIN).collect();
+        let end: String = line.chars().skip(characters - LINE_END).collect();
+        format!("{begin} [… {} characters …] {end}", characters - LINE_BEGIN - LINE_END)
+    };
+    printable::lines(text).split('\n').map(shortened).collect::<Vec<_>>().join("\n")
 }
 
 /// Writes what is no message but a result to standard error, in one write.
@@ -53,11 +78,22 @@ pub fn complain(fault: &Fault) {
 pub fn usage(error: &clap::Error) -> Exit {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if error.kind() == clap::error::ErrorKind::DisplayVersion && version::is_verbose(&words) {
-        drop(print(version::verbose().as_bytes()));
-        return Exit::Ok;
+        return print(version::verbose().as_bytes()).map_or_else(|fault| fault.exit, |()| Exit::Ok);
+    }
+    if error.use_stderr() {
+        // Without colours where something had to be taken out of it.
+        let plain = error.to_string();
+        match shown(&plain) {
+            same if same == plain => drop(error.print()),
+            shown => drop(io::stderr().lock().write_all(shown.as_bytes())),
+        }
+        return Exit::Usage;
+    }
+    if closed_output::was_closed() {
+        return Exit::NoResult;
     }
     drop(error.print());
-    if error.use_stderr() { Exit::Usage } else { Exit::Ok }
+    Exit::Ok
 }
 
 /// How many columns a table may use: the terminal's, or `COLUMNS`, within what a table can be read at.
@@ -79,4 +115,19 @@ pub fn color(choice: ColorChoice) -> bool {
 /// Whether a person reads standard output. mpirun of Open MPI gives its ranks a terminal of its own, also where it writes to a file itself.
 fn is_terminal() -> bool {
     io::stdout().is_terminal() && std::env::var_os("OMPI_COMM_WORLD_RANK").is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_steers_no_terminal_and_is_no_longer_than_a_screen() {
+        assert_eq!(shown("a\u{1b}[31mb\u{202e}c\nd\te"), "a\u{fffd}[31mb\u{fffd}c\nd\te");
+        let long = shown(&format!("invalid value '{}' for '--size'\nsecond", "a".repeat(20_000)));
+        assert!(
+            long.chars().count() < 1000 && long.contains("characters …") && long.ends_with("for '--size'\nsecond"),
+            "{long}"
+        );
+    }
 }

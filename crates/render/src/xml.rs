@@ -11,7 +11,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             c if c.is_control() || c == '\u{fffe}' || c == '\u{ffff}' => escaped.push(' '),
-            c => escaped.push(c),
+            c => escaped.push(stats::printable::shown(c)),
         }
     }
     escaped

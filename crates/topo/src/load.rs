@@ -107,7 +107,17 @@ fn without(mut builder: TopologyBuilder, components: &[&str]) -> Result<Topology
 }
 
 fn failed(step: &'static str, error: impl Display) -> TopoError {
-    TopoError::Hwloc { hwloc: hwloc_version(), step, reason: error.to_string() }
+    TopoError::Hwloc { hwloc: hwloc_version(), step, reason: in_words(&error) }
+}
+
+/// The error of hwloc's interface without the names of its types: `hwloc_topology_load failed (Invalid argument)`.
+fn in_words(error: &impl Display) -> String {
+    let text = error.to_string();
+    let Some((call, rest)) = text.split_once(" with errno ").or_else(|| text.split_once(" with result ")) else {
+        return text;
+    };
+    let described = rest.split_once('"').and_then(|(_, rest)| rest.split_once('"')).map(|(words, _)| words);
+    described.map_or_else(|| call.to_owned(), |words| format!("{call} ({words})"))
 }
 
 fn redirected() -> TopoError {

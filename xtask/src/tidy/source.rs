@@ -28,6 +28,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/pingpong/tests/",
     "crates/exchange/src/",
     "crates/exec/src/kernel",
+    "crates/numabench/src/closed_output",
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/ranks/src/abi",

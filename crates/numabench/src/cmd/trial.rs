@@ -86,7 +86,7 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
     };
     let shown = plan_text(&facts);
     if !args.quiet && !args.dry_run {
-        terminal::say_bytes(shown.as_bytes());
+        terminal::say_bytes(stats::printable::lines(&shown).as_bytes());
     }
     let signals = Signals::catch()?;
     let sink = sink.as_ref();

@@ -71,3 +71,30 @@ fn commands_that_need_no_thread_do_without_one_and_others_say_that_they_cannot()
     assert!(ended.is_some_and(|ended| ended.code != Some(124)), "it hangs");
     Ok(())
 }
+
+#[test]
+fn a_process_that_variables_call_a_rank_of_nobodys_launch_says_why_it_ends() {
+    for (rank, size) in [("5", "2"), ("1", "2")] {
+        let mut command = crate::run::numabench();
+        command.envs([("PMI_RANK", rank), ("PMI_SIZE", size)]);
+        crate::run::end(&mut command, ["matrix", "--backend", "host", "--dry-run"]).refused(2, &["one process"]);
+    }
+    let mut command = crate::run::numabench();
+    command.envs([("OMPI_COMM_WORLD_RANK", "7"), ("OMPI_COMM_WORLD_SIZE", "2")]);
+    crate::run::end(&mut command, ["matrix", "--backend", "host", "--dry-run"]).refused(2, &["one process"]);
+}
+
+#[test]
+fn an_argument_of_many_thousand_characters_is_not_echoed_whole() {
+    let long = "a".repeat(20_000);
+    for args in [
+        ["pingpong", "--size", &long],
+        ["place", "--from", &long],
+        ["export", "--to", &long],
+        ["compare", "--json", &long],
+    ] {
+        let ended = run(&args);
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.len() < 4000, "{:?}: {} bytes", args[..2].to_vec(), ended.err.len());
+    }
+}

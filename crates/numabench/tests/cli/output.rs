@@ -314,3 +314,17 @@ fn no_writer_of_a_file_dies_of_a_limit_of_its_size() -> Done {
     }
     Ok(())
 }
+
+#[test]
+fn a_closed_standard_output_is_no_success() -> Done {
+    for line in
+        ["topo", "pingpong --backend host --gpus 0 --size 4KiB --reps 6", "--version --verbose", "schema result"]
+    {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("exec {BINARY} {line} >&-")]).envs(variables(&no_driver()));
+        let ended = Ended::of(&command.output()?);
+        assert_eq!(ended.code, Some(1), "{line}: {}", ended.err);
+        assert!(line.starts_with("--") || ended.err.contains("standard output"), "{line}: {}", ended.err);
+    }
+    Ok(())
+}

@@ -347,3 +347,59 @@ fn a_pipe_or_an_endless_device_in_a_documents_place_is_refused_at_once() -> Done
     }
     Ok(())
 }
+
+#[test]
+fn nothing_of_a_document_steers_the_terminal_or_the_reader_of_a_page() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = measured(folder.path())?;
+    let hostile = "a\u{1b}[31m\u{9b}2J\u{202e}gnp.exe";
+    let mut document: Value = serde_json::from_slice(&fs::read(&path)?)?;
+    for row in document["rows"].as_array_mut().into_iter().flatten() {
+        for field in ["host", "device", "device_name", "case", "reason"] {
+            row[field] = json!(hostile);
+        }
+    }
+    for at in [
+        "/environment/hostname",
+        "/devices/0/name",
+        "/ranks/0/host",
+        "/argv/0",
+        "/cases/0/id",
+        "/nodes/0/host",
+        "/verdict/0",
+        "/messages/0/text",
+    ] {
+        if let Some(text) = document.pointer_mut(at) {
+            *text = json!(hostile);
+        }
+    }
+    fs::write(&path, serde_json::to_vec(&document)?)?;
+    let name = path.display().to_string();
+    let clean = |what: &str, text: &str| {
+        let steers = |c: char| (c.is_control() && !matches!(c, '\n' | '\t' | '\r')) || c == '\u{202e}';
+        assert!(!text.chars().any(steers), "{what}: {text:?}");
+    };
+    for form in ["csv", "openmetrics", "influx", "junit"] {
+        let ended = run(&["export", &name, "--to", form]);
+        clean(form, &format!("{}{}", ended.out, ended.err));
+    }
+    let page = folder.path().join("page.html").display().to_string();
+    let ended = run(&["report", &name, "-o", &page]);
+    clean("report", &format!("{}{}", ended.out, ended.err));
+    clean("the page", &fs::read_to_string(&page)?);
+    for args in [
+        &["compare", &name, &name][..],
+        &["compare", &name, &name, "--markdown"],
+        &["history", &name],
+        &["place", "--from", &name],
+    ] {
+        let ended = run(args);
+        clean(args[0], &format!("{}{}", ended.out, ended.err));
+    }
+    // A name of a file is others' text too.
+    let odd = folder.path().join("b\u{1b}[31m.json");
+    fs::write(&odd, "{}")?;
+    let ended = end(numabench().args(["export", "--to", "csv"]), [&odd]);
+    clean("a file's name", &ended.err);
+    Ok(())
+}

@@ -2,6 +2,7 @@
 
 use analysis::comparison::{Compared, Comparison, Lacking};
 use analysis::judge::Verdict;
+use stats::printable;
 
 use super::figures::{change, figure, interval, values, verdict};
 
@@ -81,6 +82,7 @@ fn escaped(text: &str) -> String {
         match c {
             '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\' => escaped.extend(['\\', c]),
             c if c.is_control() => escaped.push(' '),
+            c if printable::shown(c) != c => escaped.push(printable::shown(c)),
             c => escaped.push(c),
         }
     }

@@ -16,6 +16,8 @@ pub(super) fn csv(points: &Points) -> String {
 
 /// Quotes where a comma, a quote or a line break needs them.
 fn quoted(field: &str) -> String {
+    // What steers a terminal is replaced: a table is looked at with `cat`.
+    let field = &stats::printable::lines(field)[..];
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field.to_owned(),

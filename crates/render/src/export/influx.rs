@@ -1,6 +1,7 @@
 //! InfluxDB line protocol: a record a point, at the moment the run began; what was measured and where are tags, figures are fields.
 
 use report::timestamp::unix_ns;
+use stats::printable;
 
 use super::points::{Number, Point, Points};
 
@@ -31,7 +32,7 @@ fn escaped(value: &str) -> String {
             ',' | '=' | ' ' => escaped.extend(['\\', c]),
             '\\' => escaped.push('/'),
             c if c.is_control() => escaped.push_str("\\ "),
-            c => escaped.push(c),
+            c => escaped.push(printable::shown(c)),
         }
     }
     escaped

@@ -52,5 +52,5 @@ fn labels(points: &Points, point: &Point) -> String {
 
 /// A label's value as OpenMetrics escapes it.
 fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    stats::printable::lines(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

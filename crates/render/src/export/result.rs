@@ -109,6 +109,9 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         .devices
         .iter()
         .filter_map(|device| {
+            if let Some(other) = device.other_link() {
+                return Some((&device.id[..], other.to_owned()));
+            }
             let link = device.link.value.as_ref()?;
             let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
             Some((&device.id[..], format!("PCIe {} x{}", part(link.generation), part(link.width))))

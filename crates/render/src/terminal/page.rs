@@ -3,6 +3,8 @@
 //! Colour is a property of a whole line and is put on at the very end, so that no width is ever computed over an escape
 //! code, and without colour there is no such code at all.
 
+use stats::printable;
+
 /// How a line is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -97,9 +99,9 @@ impl Page {
 }
 
 /// Greedy: as many words a line as fit; a longer word has a line to itself, and a longer list is broken behind its commas.
-/// Control characters (a driver's text is not ours) become spaces.
+/// What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced.
 fn broken(text: &str, room: usize) -> Vec<String> {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { printable::shown(c) }).collect();
     let mut lines = vec![String::new()];
     for (word, glued) in clean.split_whitespace().flat_map(|word| pieces(word, room)) {
         let (used, longer) = (lines.last().map_or(0, |line| line.chars().count()), word.chars().count());
