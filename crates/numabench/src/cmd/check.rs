@@ -15,12 +15,12 @@ use placement::judge::Placed;
 use ranks::Launch;
 
 use crate::args::check::Check;
-use crate::backends;
 use crate::cmd::check_bandwidth;
 use crate::cmd::exec::not_started;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
+use experiments::backends;
 
 /// How long a driver may take to say which GPUs it has, where the PCI bus shows none.
 const ANSWER: Duration = Duration::from_secs(5);

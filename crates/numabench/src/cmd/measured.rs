@@ -13,8 +13,8 @@ use crate::args::measuring::Measuring;
 use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::progress::Progress;
 use crate::output_file;
+use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::terminal;
 

@@ -25,7 +25,7 @@ use crate::trial::document::{Facts, State, build, compared};
 use crate::trial::metrics::{Metric, metrics};
 use crate::trial::session::{Session, seconds};
 use crate::trial::variants::{Variants, variants};
-use crate::output_file;
+use crate::{output_file, terminal};
 use experiments::journal::settled;
 
 /// Runs the command.

@@ -327,13 +327,13 @@ fn ranks_meet_where_no_file_can_be_made_and_a_killed_one_leaves_none() -> Done {
 #[test]
 fn gpus_that_only_the_driver_knows_are_said_and_unknown_is_not_well() -> Done {
     let four: Vec<String> = (5..9).map(|bus| format!("device 0000:{bus:02x}:00.0")).collect();
-    let on_driver = |args: &[&str]| -> Result<crate::run::Ended, Box<dyn std::error::Error>> {
+    let on_driver = |args: &[&str]| -> Result<Ended, Box<dyn std::error::Error>> {
         let folder = crate::driver::stand_in(crate::driver::Driver::Cuda)?;
-        Ok(crate::run::end(crate::run::with_driver(&folder).env("FAKE_DEVICES", four.join(";")), args))
+        Ok(end(crate::run::with_driver(&folder).env("FAKE_DEVICES", four.join(";")), args))
     };
-    let here = crate::run::run(&["topo", "--json"]).json()?;
+    let here = run(&["topo", "--json"]).json()?;
     if here["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty()) {
-        crate::run::skipped("GPUs that only a driver knows: the PCI bus shows some here");
+        skipped("GPUs that only a driver knows: the PCI bus shows some here");
         return Ok(());
     }
     let ended = on_driver(&["check"])?;
