@@ -199,9 +199,8 @@ fn ranks_that_did_not_answer_are_counted_and_nobody_is_no_table() {
 #[test]
 fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
     let topology = machine();
-    let seen: Vec<Seen> = (0..256)
-        .map(|number| if number == 200 { rank(number, "0", &[0]) } else { rank(number, "4-7", &[]) })
-        .collect();
+    let seen: Vec<Seen> =
+        (0..256).map(|number| if number == 200 { rank(number, "0", &[0]) } else { rank(number, "4-7", &[]) }).collect();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let mut judgement = judge(&topology, &pool(&seen), &observed);
     // So many ranks on four PUs are crowded; here only the far one is to be wrong.
