@@ -9,8 +9,11 @@
 mod baseline;
 mod compare;
 mod experiment;
+mod groups;
 mod history;
 mod noise;
+mod places;
+mod sweep;
 mod table;
 
 use std::path::Path;
@@ -22,8 +25,14 @@ use experiment::{Experiment, Length};
 /// A verdict: its name, and what is simulated of it.
 type Verdict = (&'static str, fn(Length) -> Vec<Experiment>);
 
-const VERDICTS: &[Verdict] =
-    &[("compare", compare::experiments), ("history", history::experiments), ("baseline", baseline::experiments)];
+const VERDICTS: &[Verdict] = &[
+    ("compare", compare::experiments),
+    ("history", history::experiments),
+    ("baseline", baseline::experiments),
+    ("places", places::experiments),
+    ("groups", groups::experiments),
+    ("sweep", sweep::experiments),
+];
 
 /// Runs the command.
 pub fn run(_: &Path, args: &[String]) -> Result<()> {

@@ -8,11 +8,12 @@ use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
 use report::document::{PlatformKind, Status};
-use report::result::RankResult;
-use stats::compare::Verdict;
+use report::result::{BlockSample, RankResult};
+use stats::block_interval::BlockValue;
 use stats::summary::Summary;
 use stats::units;
 
+use crate::family::{Family, Finding, Member};
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
 use crate::{device_memory, held_back};
@@ -174,31 +175,42 @@ fn gigabytes(bytes_per_s: f64) -> String {
     if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") }
 }
 
-/// What being at once cost each rank.
+/// What being at once cost each rank: all ranks and directions told are one family of claims.
 fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let asked = asked(document, cases).len();
-    let of = |case: &Case| -> Option<(usize, usize, String)> {
-        let shared = |penalty: &&Penalty| {
-            (penalty.direction, penalty.bytes, penalty.memory) == (case.direction, case.bytes, case.memory)
-        };
-        let verdicts: Vec<_> =
-            document.penalties.iter().filter(shared).filter_map(|penalty| penalty.comparison.as_ref()).collect();
-        let lost = verdicts.iter().filter(|found| found.verdict == Verdict::Lower);
-        let losses: Vec<f64> = lost.map(|found| (1.0 - found.ratio) * 100.0).collect();
+    let of = |case: &&Case| -> Vec<Cost> {
+        let axes = (case.direction, case.bytes, case.memory);
+        let shared = |penalty: &&Penalty| (penalty.direction, penalty.bytes, penalty.memory) == axes;
+        document.penalties.iter().filter(shared).filter_map(|penalty| Cost::of(document, penalty)).collect()
+    };
+    let costs: Vec<Vec<Cost>> = cases.iter().map(of).collect();
+    let mut findings = findings(&costs).into_iter();
+    let mut found: Vec<(usize, usize, String)> = Vec::new();
+    let mut undecided = 0;
+    for (case, costs) in cases.iter().zip(&costs).filter(|(_, costs)| !costs.is_empty()) {
+        let findings: Vec<Finding> = findings.by_ref().take(costs.len()).collect();
+        undecided += findings.iter().filter(|finding| **finding == Finding::Undecided).count();
+        let losers = costs.iter().zip(&findings).filter(|(_, finding)| **finding == Finding::Worse);
+        let losses: Vec<f64> = losers.map(|(cost, _)| cost.loss_percent).collect();
         let (least, most) =
             losses.iter().fold((f64::MAX, 0.0_f64), |(least, most), loss| (least.min(*loss), most.max(*loss)));
         let range = if most - least < 1.0 { format!("{most:.0} %") } else { format!("{least:.0}–{most:.0} %") };
-        Some((losses.len(), verdicts.len(), format!("{range} {}", words::direction(case.direction))))
-            .filter(|_| !verdicts.is_empty())
-    };
-    let found: Vec<(usize, usize, String)> = cases.iter().filter_map(|case| of(case)).collect();
+        found.push((losses.len(), costs.len(), format!("{range} {}", words::direction(case.direction))));
+    }
     let all = found.iter().map(|(_, all, _)| *all).max()?;
     let least = found.iter().map(|(_, all, _)| *all).min()?;
     // A rank without a figure is not one that loses nothing.
     let only = if least < asked { format!(" ({least} of {asked} ranks compared)") } else { String::new() };
     let losing: Vec<&(usize, usize, String)> = found.iter().filter(|(lost, _, _)| *lost > 0).collect();
     if losing.is_empty() {
-        return Some(format!("At once no rank is measurably slower than alone{only}."));
+        let comparisons: usize = found.iter().map(|(_, all, _)| *all).sum();
+        return Some(match undecided {
+            0 => format!("At once no rank is measurably slower than alone{only}."),
+            _ => format!(
+                "Undecided whether a rank is slower at once than alone: {undecided} of {} do not tell{only}.",
+                words::count(comparisons as u64, "comparison")
+            ),
+        });
     }
     let most = losing.iter().map(|(lost, _, _)| *lost).max()?;
     let who = match most {
@@ -210,6 +222,39 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let what: Vec<&str> = losing.iter().map(|(_, _, what)| &what[..]).collect();
     let has = if who.ends_with("lose") { "they have" } else { "it has" };
     Some(format!("At once {who} {} of what {has} alone{only}.", what.join(", ")))
+}
+
+/// The blocks of one rank alone and at once, rates.
+struct Cost {
+    blocks: [Vec<BlockValue>; 2],
+    loss_percent: f64,
+}
+
+impl Cost {
+    /// `None` where one of the two has no figure.
+    fn of(document: &Document, penalty: &Penalty) -> Option<Self> {
+        let blocks = |id: &str| {
+            let case = document.cases.iter().find(|case| case.id == id)?;
+            let result = case.ranks.iter().find(|result| result.rank == penalty.rank)?;
+            result.summary()?;
+            let rate = |block: &BlockSample| block.bytes as f64 / block.elapsed_ns * 1e9;
+            let value = |block: &BlockSample| BlockValue { value: rate(block), allocation: block.allocation };
+            Some(result.blocks.iter().map(value).collect())
+        };
+        let [alone, at_once] = [blocks(&penalty.alone_case)?, blocks(&penalty.simultaneous_case)?];
+        let loss_percent = (1.0 - penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s) * 100.0;
+        Some(Self { blocks: [alone, at_once], loss_percent })
+    }
+}
+
+/// What each rank at once is against itself alone, direction by direction.
+fn findings(costs: &[Vec<Cost>]) -> Vec<Finding> {
+    let members = costs.iter().enumerate().flat_map(|(kind, costs)| {
+        costs.iter().flat_map(move |cost| cost.blocks.iter().map(move |blocks| Member { kind, is_time: false, blocks }))
+    });
+    let members: Vec<Member> = members.collect();
+    let pairs: Vec<(usize, usize)> = (0..members.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
+    Family::of(&members).findings(&pairs)
 }
 
 /// What stands behind the figures.

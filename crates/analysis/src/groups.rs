@@ -8,6 +8,7 @@ use report::Document;
 use report::matrix::{Compares, Matrix};
 use report::measured_groups::{GroupedBy, MeasuredGroups};
 use stats::IdSet;
+use stats::block_interval::BlockValue;
 use stats::grouping::{FALSE_ALARM, Finding, LEAST_ITEMS, Pairs, Rule, group};
 
 use crate::matrix_figures::{Cell, MatrixFigures, Plane};
@@ -88,26 +89,27 @@ impl Table<'_> {
     /// The figures as the decision takes them, lower being closer; `None` where one is missing.
     fn pairs(&self, by: GroupedBy) -> Option<Pairs> {
         let items = self.matrix.rows.len();
-        let blocks = |i: usize, j: usize| -> Option<Vec<f64>> {
-            Some(match by {
-                _ if i == j => Vec::new(),
-                // A handover has no direction: each two are measured once.
-                GroupedBy::Handovers => self.cell(i.max(j), i.min(j))?.blocks,
-                // Who leaves a group leaves more for its members, who then take less time.
-                GroupedBy::GpusButOne => self.cell(i, j)?.blocks.iter().map(|rate| 1.0 / rate).collect(),
-                _ => self.cell(i, j)?.blocks,
-            })
+        // Who leaves a group leaves more for its members, who then take less time.
+        let time = |cell: Cell| {
+            cell.blocks.into_iter().map(|block| BlockValue { value: 1.0 / block.value, ..block }).collect()
         };
-        let scale = |item: usize| {
-            Some(match by {
-                GroupedBy::Handovers => 1.0,
-                GroupedBy::GpusButOne => 1.0 / self.cell(item, item)?.median,
-                _ => self.cell(item, item)?.median,
-            })
+        let of = |i: usize, j: usize| -> Option<Vec<BlockValue>> {
+            let cell = self.cell(i, j)?;
+            Some(if by == GroupedBy::GpusButOne { time(cell) } else { cell.blocks })
+        };
+        let blocks = |i: usize, j: usize| match by {
+            _ if i == j => Some(Vec::new()),
+            // A handover has no direction: each two are measured once.
+            GroupedBy::Handovers if i < j => Some(Vec::new()),
+            _ => of(i, j),
+        };
+        let alone = match by {
+            GroupedBy::Handovers => Vec::new(),
+            _ => (0..items).map(|item| of(item, item)).collect::<Option<_>>()?,
         };
         Some(Pairs {
             blocks: (0..items).map(|i| (0..items).map(|j| blocks(i, j)).collect()).collect::<Option<_>>()?,
-            scale: (0..items).map(scale).collect::<Option<_>>()?,
+            alone,
         })
     }
 }

@@ -4,6 +4,7 @@
 //!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_threads` those beside copies, `mpi_figure` a figure of one;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `held_back` those on what GPUs were
 //!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
+//! * `family` cases of one document that are compared with each other: every verdict over them asks it;
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and `conditions` what it ran under;
 //! * `compare` two sides of runs: `judge` decides each case, `comparison` is the document that comes of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history` step changes over many documents;
@@ -19,6 +20,7 @@ pub mod compare;
 pub mod comparison;
 pub mod conditions;
 pub mod difference;
+pub mod family;
 pub mod figure;
 pub mod gate;
 pub mod groups;

@@ -12,7 +12,7 @@ mod penalties;
 mod verdict;
 mod words;
 
-use stats::block_interval::{BlockValue, allocation_medians, block_interval};
+use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::{Interval, median};
 use stats::summary::CONFIDENCE;
 
@@ -58,10 +58,8 @@ impl Plane {
 /// The figure of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Its value in each block: bytes/s, all its ranks together, or nanoseconds a load.
-    pub blocks: Vec<f64>,
-    /// The medians of its allocations of memory; none where these are too few to count.
-    pub allocations: Vec<f64>,
+    /// Its value in each block, in the order measured: bytes/s, all its ranks together, or nanoseconds a load.
+    pub blocks: Vec<BlockValue>,
     /// The median of the blocks.
     pub median: f64,
     /// Its interval; `None` with fewer than 6 blocks.
@@ -69,11 +67,10 @@ pub struct Cell {
 }
 
 impl Cell {
-    fn of(values: &[BlockValue]) -> Option<Self> {
-        let blocks: Vec<f64> = values.iter().map(|block| block.value).collect();
-        let median = median(&blocks)?;
-        let interval = block_interval(values, CONFIDENCE);
-        Some(Self { blocks, allocations: allocation_medians(values), median, interval })
+    fn of(blocks: Vec<BlockValue>) -> Option<Self> {
+        let median = median(&blocks.iter().map(|block| block.value).collect::<Vec<_>>())?;
+        let interval = block_interval(&blocks, CONFIDENCE);
+        Some(Self { blocks, median, interval })
     }
 }
 
@@ -144,7 +141,7 @@ fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<Cell, S
         let allocation = results.first().map_or(0, |result| result.blocks[at].allocation);
         BlockValue { value: results.iter().map(|result| value(&result.blocks[at])).sum(), allocation }
     };
-    Cell::of(&(0..blocks).map(sum).collect::<Vec<_>>()).ok_or_else(|| "no block was measured".to_owned())
+    Cell::of((0..blocks).map(sum).collect()).ok_or_else(|| "no block was measured".to_owned())
 }
 
 fn why_not(outcome: &Outcome) -> Option<String> {

@@ -4,9 +4,9 @@
 
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
-use stats::compare::{Verdict, compare};
-use stats::interval::median;
+use stats::block_interval::BlockValue;
 
+use crate::family::{Family, Finding, Member, all_pairs};
 use crate::{mpi_figure::mpi_figure, words::capital};
 
 /// Figures that are compared with each other.
@@ -122,63 +122,89 @@ impl Cell<'_> {
 struct Shown<'d> {
     plane: MpiPlane,
     best: Cell<'d>,
-    /// The worst of the others, how many times as long it takes, and whether that is certain; `None` without others.
-    worst: Option<(Cell<'d>, f64, Verdict)>,
+    /// The worst of those that surely take longer than the best, and how many times as long.
+    worst: Option<(Cell<'d>, f64)>,
+    /// How many other places there are.
+    others: usize,
+    /// Whether every two places are surely alike.
+    is_same: bool,
 }
 
-/// Blocks of one kind, even or odd ones.
-fn half(cell: &Cell, odd: usize) -> Vec<f64> {
-    cell.case.block_ns.iter().skip(odd).step_by(2).copied().collect()
-}
-
-/// The best and the worst are chosen by the even blocks and compared by the odd ones: of many places alike one is always the best and one the worst, and the blocks by
-/// which they were chosen would call them different.
-fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix, plane: MpiPlane) -> Option<Shown<'d>> {
-    let cells = cells(matrix, document, &plane);
-    let ranked = |cell: &Cell| median(&half(cell, 0)).unwrap_or_else(|| cell.ns());
-    let best = *cells.iter().min_by(|a, b| ranked(a).total_cmp(&ranked(b)))?;
-    let others = cells.iter().filter(|cell| !std::ptr::eq(cell.case, best.case));
-    let worst = others.max_by(|a, b| ranked(a).total_cmp(&ranked(b))).map(|worst| {
-        let compared = compare(&half(&best, 1), &half(worst, 1), document.settings.seed);
-        let (ratio, verdict) = compared.map_or((1.0, Verdict::Undecided), |found| (found.ratio, found.verdict));
-        (*worst, ratio, verdict)
-    });
-    Some(Shown { plane, best, worst })
-}
-
-impl Shown<'_> {
-    /// How many times as long the worst surely takes.
-    fn times(&self) -> Option<f64> {
-        self.worst.and_then(|(_, ratio, verdict)| (verdict == Verdict::Higher).then_some(ratio))
+/// Every two places of each plane are compared, and all planes are one family: of many places alike one is always the best and one the worst.
+fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>> {
+    let of_plane = |plane: MpiPlane| {
+        let cells = cells(matrix, document, &plane);
+        (plane, cells)
+    };
+    let planes: Vec<(MpiPlane, Vec<Cell>)> = matrix.planes(document).into_iter().map(of_plane).collect();
+    // The memory of messages is made once in a run.
+    let blocks: Vec<Vec<Vec<BlockValue>>> = planes
+        .iter()
+        .map(|(_, cells)| cells.iter().map(|cell| BlockValue::on_one_allocation(&cell.case.block_ns)).collect())
+        .collect();
+    let members = blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(kind, cells)| cells.iter().map(move |blocks| Member { kind, is_time: true, blocks }));
+    let (mut first, mut pairs) = (0, Vec::new());
+    for (_, cells) in &planes {
+        pairs.extend(all_pairs(cells.len()).map(|(a, b)| (first + a, first + b)));
+        first += cells.len();
     }
+    let family = Family::of(&members.collect::<Vec<_>>());
+    let mut findings = pairs.iter().copied().zip(family.findings(&pairs));
+    let mut first = 0;
+    let one = |(plane, cells): (MpiPlane, Vec<Cell<'d>>)| {
+        let found: Vec<_> = findings.by_ref().take(cells.len() * cells.len().saturating_sub(1) / 2).collect();
+        let start = first;
+        first += cells.len();
+        let best = (0..cells.len()).min_by(|a, b| cells[*a].ns().total_cmp(&cells[*b].ns()))?;
+        let is_worse = |at: usize| {
+            let [best, at] = [start + best, start + at];
+            found.iter().any(|(pair, finding)| match *finding {
+                Finding::Worse => *pair == (best, at),
+                Finding::Better => *pair == (at, best),
+                _ => false,
+            })
+        };
+        let worse = (0..cells.len()).filter(|at| is_worse(*at));
+        let worst = worse.max_by(|a, b| cells[*a].ns().total_cmp(&cells[*b].ns())).map(|at| cells[at]);
+        let best = cells[best];
+        Some(Shown {
+            plane,
+            best,
+            worst: worst.map(|worst| (worst, worst.ns() / best.ns())),
+            others: cells.len() - 1,
+            is_same: found.iter().all(|(_, finding)| *finding == Finding::Same),
+        })
+    };
+    planes.into_iter().filter_map(one).collect()
 }
 
 /// The sentences, the answer first.
 pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
-    let all: Vec<Shown> =
-        matrix.planes(document).into_iter().filter_map(|plane| shown(document, matrix, plane)).collect();
-    let most = all.iter().filter_map(|at| Some((at, at.times()?))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let same = |at: &Shown| matches!(at.worst, Some((_, _, Verdict::NoMeasurableDifference)));
+    let all: Vec<Shown> = shown(document, matrix);
+    let most = all.iter().filter_map(|at| Some((at, at.worst?.1))).max_by(|a, b| a.1.total_cmp(&b.1));
     let mut said = vec![match most {
         Some((at, ratio)) => {
             format!("Where the ranks run matters: up to {ratio:.2} times ({}).", at.plane.name())
         }
         None if all.is_empty() => "No figure was measured.".to_owned(),
-        None if all.iter().all(|at| at.worst.is_none()) => {
+        None if all.iter().all(|at| at.others == 0) => {
             "One place on each side: there is nothing to compare it with.".to_owned()
         }
-        None if all.iter().all(same) => {
+        None if all.iter().all(|at| at.is_same) => {
             "No measurable difference: where the ranks run changes no figure by more than 1 %.".to_owned()
         }
         None => "No certain effect of where the ranks run (a longer --max-time may decide).".to_owned(),
     }];
     for at in &all {
         let (name, best) = (capital(&at.plane.name()), at.best.said());
-        said.push(match (&at.worst, at.times()) {
-            (Some((worst, ..)), Some(ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.said()),
-            (Some(_), None) if same(at) => format!("{name}: {best}, and no measurable difference elsewhere."),
-            (Some(_), None) => format!("{name}: {best} at best, and no difference is certain."),
-            (None, _) => format!("{name}: {best}."),
+        said.push(match &at.worst {
+            Some((worst, ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.said()),
+            None if at.others == 0 => format!("{name}: {best}."),
+            None if at.is_same => format!("{name}: {best}, and no measurable difference elsewhere."),
+            None => format!("{name}: {best} at best, and no difference is certain."),
         });
     }
     said.extend(most.and_then(|(at, _)| adapters(document, matrix, at)));

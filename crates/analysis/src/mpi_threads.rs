@@ -1,8 +1,10 @@
 //! What messages and copies to the GPU cost each other, in sentences: with the copies' thread near the one that calls MPI, and apart from it.
 
 use report::mpi::{MpiCase, MpiPair};
-use stats::compare::{Verdict, compare};
+use stats::block_interval::BlockValue;
+use stats::interval::median;
 
+use crate::family::{Family, Finding, Member};
 use crate::mpi_figure::{gbs, mpi_figure};
 
 /// Messages without copies, and with them near and apart.
@@ -30,15 +32,23 @@ pub fn sizes(pair: &MpiPair) -> Vec<u64> {
     sizes
 }
 
-/// The sentences: of the smallest and of the largest messages; none where no thread copied.
-pub fn verdict(pair: &MpiPair, seed: u64) -> Vec<String> {
+/// The sentences: of the smallest and of the largest messages; none where no thread copied. What they compare is one family.
+pub fn verdict(pair: &MpiPair) -> Vec<String> {
     let sizes = sizes(pair);
-    let mut ends = vec![sizes.first(), sizes.last()];
+    let mut ends: Vec<u64> = [sizes.first(), sizes.last()].into_iter().flatten().copied().collect();
     ends.dedup();
-    ends.into_iter().flatten().filter_map(|bytes| sentence(pair, *bytes, seed)).collect()
+    let mut compared = Compared::default();
+    for &bytes in &ends {
+        if let [Some(near), Some(apart)] = [PATHS[1], PATHS[2]].map(|path| of(pair, path, bytes)) {
+            compared.add(true, &near.block_ns, &apart.block_ns);
+            compared.add(false, &near.gpu_block_bytes_per_s, &apart.gpu_block_bytes_per_s);
+        }
+    }
+    let mut judged = compared.judged().into_iter();
+    ends.into_iter().filter_map(|bytes| sentence(pair, bytes, &mut judged)).collect()
 }
 
-fn sentence(pair: &MpiPair, bytes: u64, seed: u64) -> Option<String> {
+fn sentence(pair: &MpiPair, bytes: u64, judged: &mut impl Iterator<Item = String>) -> Option<String> {
     let [alone, near, apart] = PATHS.map(|path| of(pair, path, bytes));
     let apart = apart?;
     let shown = |case: &MpiCase| mpi_figure(case, "ping-pong");
@@ -50,9 +60,9 @@ fn sentence(pair: &MpiPair, bytes: u64, seed: u64) -> Option<String> {
     }
     messages.push(format!("{} with it apart", shown(apart)));
     copied.push(format!("{} apart", rate(apart)));
-    if let Some(near) = near {
-        messages.push(less_is_better(near, apart, seed));
-        copied.push(more_is_better(near, apart, seed));
+    if near.is_some() {
+        messages.extend(judged.next());
+        copied.extend(judged.next());
     }
     messages.extend(alone.map(|alone| format!("{} without copies", shown(alone))));
     let without = COPIES.iter().filter_map(|path| copies(pair, path)?.counted_bytes_per_s()).reduce(f64::max);
@@ -65,30 +75,37 @@ fn sentence(pair: &MpiPair, bytes: u64, seed: u64) -> Option<String> {
     ))
 }
 
-fn less_is_better(near: &MpiCase, apart: &MpiCase, seed: u64) -> String {
-    judged(compare(&near.block_ns, &apart.block_ns, seed).map(|found| (found.verdict, 1.0 / found.ratio)))
-}
+/// Figures with the copies' thread near and apart, two after each other.
+#[derive(Default)]
+struct Compared(Vec<(bool, Vec<BlockValue>)>);
 
-fn more_is_better(near: &MpiCase, apart: &MpiCase, seed: u64) -> String {
-    let found = compare(&near.gpu_block_bytes_per_s, &apart.gpu_block_bytes_per_s, seed);
-    let turned = found.map(|found| {
-        let verdict = match found.verdict {
-            Verdict::Lower => Verdict::Higher,
-            Verdict::Higher => Verdict::Lower,
-            other => other,
+impl Compared {
+    fn add(&mut self, is_time: bool, near: &[f64], apart: &[f64]) {
+        // The memory of messages and copies is made once in a run.
+        self.0.extend([near, apart].map(|values| (is_time, BlockValue::on_one_allocation(values))));
+    }
+
+    /// What each two come to, in words.
+    fn judged(&self) -> Vec<String> {
+        let all = self.0.iter().enumerate();
+        let members: Vec<Member> =
+            all.map(|(at, (is_time, blocks))| Member { kind: at / 2, is_time: *is_time, blocks }).collect();
+        let pairs: Vec<(usize, usize)> = (0..members.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
+        let middle = |at: usize| {
+            let values: Vec<f64> = self.0[at].1.iter().map(|block| block.value).collect();
+            median(&values).unwrap_or(f64::NAN)
         };
-        (verdict, found.ratio)
-    });
-    judged(turned)
-}
-
-/// `Lower` is the apart one's win; how many times faster it is than the near one.
-fn judged(found: Option<(Verdict, f64)>) -> String {
-    match found {
-        Some((Verdict::Lower, times)) => format!("apart {times:.2} times as fast"),
-        Some((Verdict::Higher, times)) => format!("near {:.2} times as fast", 1.0 / times),
-        Some((Verdict::NoMeasurableDifference, _)) => "no measurable difference".to_owned(),
-        _ => "undecided".to_owned(),
+        let words = |((near, apart), finding): ((usize, usize), Finding)| {
+            let ratio = middle(apart) / middle(near);
+            let times = ratio.max(1.0 / ratio);
+            match finding {
+                Finding::Better => format!("apart {times:.2} times as fast"),
+                Finding::Worse => format!("near {times:.2} times as fast"),
+                Finding::Same => "no measurable difference".to_owned(),
+                Finding::Undecided => "undecided".to_owned(),
+            }
+        };
+        pairs.iter().copied().zip(Family::of(&members).findings(&pairs)).map(words).collect()
     }
 }
 
@@ -134,7 +151,7 @@ mod tests {
             case("gpu-thread-near", 4 << 20, 310_000.0, 0.0),
         ];
         assert_eq!(
-            verdict(&pair(cases), 1),
+            verdict(&pair(cases)),
             [
                 "8 B beside copies to the GPU: 0.72 µs with its thread near, 0.60 µs with it apart, apart 1.20 times as fast, 0.55 µs without copies. \
               The copies: 24.00 GB/s near, 26.40 GB/s apart, apart 1.10 times as fast, 13.53 GB/s without messages."
@@ -145,14 +162,14 @@ mod tests {
     #[test]
     fn a_thread_near_that_is_better_is_said_to_be_and_alike_is_no_difference() {
         let cases = vec![case("host-gpu-thread-near", 8, 600.0, 26.0), case("host-gpu-thread-apart", 8, 720.0, 26.0)];
-        let said = verdict(&pair(cases), 1).join(" ");
+        let said = verdict(&pair(cases)).join(" ");
         assert!(said.contains("near 1.20 times as fast") && said.contains("apart, no measurable difference"), "{said}");
     }
 
     #[test]
     fn without_a_core_near_there_is_nothing_to_compare_with() {
-        let said = verdict(&pair(vec![case("host-gpu-thread-apart", 8, 720.0, 26.0)]), 1).join(" ");
+        let said = verdict(&pair(vec![case("host-gpu-thread-apart", 8, 720.0, 26.0)])).join(" ");
         assert_eq!(said, "8 B beside copies to the GPU: 0.72 µs with it apart. The copies: 26.00 GB/s apart.");
-        assert!(verdict(&pair(vec![case("host", 8, 550.0, 0.0)]), 1).is_empty());
+        assert!(verdict(&pair(vec![case("host", 8, 550.0, 0.0)])).is_empty());
     }
 }

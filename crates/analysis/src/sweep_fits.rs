@@ -4,15 +4,24 @@ use report::Document;
 use report::case::{Case, Order};
 use report::result::BlockSample;
 use report::settings::{Direction, MemoryKind};
-use report::sweep_fit::{SweepDip, SweepFit};
-use stats::line_fit::{Point, line_fit};
+use report::sweep_fit::{SweepDip, SweepFit, SweepLine};
+use stats::block_interval::BlockValue;
+use stats::holm::holm;
+use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, Point, line_fit};
 use stats::units;
 
+use crate::family::ALPHA;
 use crate::words;
 
-/// The fits of a document whose cases are copies of several sizes.
+/// A rate this much below that of both neighbours (as it is expected between them) is a dip, where it is surely below.
+const DIP: f64 = 0.05;
+/// A size this much off the lines is told.
+const MISFIT: f64 = 0.05;
+
+/// The fits of a document whose cases are copies of several sizes. All sizes of all fits are one family: a dip that is none is claimed in one document of twenty at
+/// most (Holm).
 pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
-    let mut fits = Vec::new();
+    let mut all = Vec::new();
     let mut done: Vec<(Order, MemoryKind, Direction)> = Vec::new();
     // Accesses by the CPU are of a range, and cases of a group of some ranks: neither is a size of a sweep.
     let copies = || document.cases.iter().filter(|case| case.range_bytes.is_none() && case.group.is_none());
@@ -23,9 +32,47 @@ pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
         }
         done.push(axes);
         let alike: Vec<&Case> = copies().filter(|other| (other.order, other.memory, other.direction) == axes).collect();
-        fits.extend(document.ranks.iter().filter_map(|rank| fit(document.settings.seed, rank.rank, &alike)));
+        all.extend(document.ranks.iter().filter_map(|rank| Some((rank.rank, case, points(rank.rank, &alike)?))));
     }
-    fits
+    let fits = all.len();
+    let mut found = Vec::new();
+    for (rank, case, points) in all {
+        found.extend(line_fit(&points, fits).map(|fit| (rank, case, points.len(), fit)));
+    }
+    let contrasts = found.iter().flat_map(|(.., fit)| &fit.contrasts);
+    let mut sure = holm(&contrasts.map(|contrast| contrast.p_value).collect::<Vec<_>>()).into_iter();
+    let document_of = |(rank, case, sizes, fit): (u32, &Case, usize, LineFit)| {
+        let ways = ways(case);
+        let dip = |(contrast, p): (&Contrast, f64)| {
+            (p < ALPHA && contrast.ratio < 1.0 - DIP)
+                .then_some(SweepDip { bytes: (contrast.bytes / ways) as u64, ratio: contrast.ratio })
+        };
+        let dips = fit.contrasts.iter().zip(sure.by_ref()).filter_map(dip).collect();
+        let line = |line: &Line| SweepLine {
+            from_bytes: (line.from_bytes / ways) as u64,
+            latency_ns: line.latency_ns,
+            latency_interval_ns: line.latency_interval_ns,
+            bytes_per_s: line.bytes_per_s,
+            interval_bytes_per_s: line.interval_bytes_per_s,
+        };
+        let (first, last) = (fit.lines.first()?, fit.lines.last()?);
+        Some(SweepFit {
+            rank,
+            order: case.order,
+            memory: case.memory,
+            direction: case.direction,
+            sizes: sizes as u32,
+            latency_ns: first.latency_ns,
+            latency_interval_ns: first.latency_interval_ns,
+            bytes_per_s: last.bytes_per_s,
+            interval_bytes_per_s: last.interval_bytes_per_s,
+            half_rate_bytes: fit.half_rate_bytes / ways,
+            dips,
+            lines: fit.lines.iter().filter(|_| fit.lines.len() > 1).map(line).collect(),
+            misfit: Some(fit.misfit),
+        })
+    };
+    found.into_iter().filter_map(document_of).collect()
 }
 
 /// What the fits say: a sentence each, and which sizes are slow.
@@ -38,7 +85,21 @@ pub fn verdict(document: &Document) -> Vec<String> {
             _ => String::new(),
         };
         let (way, memory) = (words::direction(fit.direction), words::memory(fit.memory));
-        let latency = units::duration_ns(fit.latency_ns);
+        let line = |latency_ns: f64, bytes_per_s: f64| {
+            format!("{} and then {:.1} GB/s", units::duration_ns(latency_ns), bytes_per_s / 1e9)
+        };
+        let lines = match &fit.lines[..] {
+            [first, last] => {
+                let from = units::size(last.from_bytes);
+                let [early, late] = [first, last].map(|one| line(one.latency_ns, one.bytes_per_s));
+                format!("{early} below {from}, {late} from {from} on")
+            }
+            _ => line(fit.latency_ns, fit.bytes_per_s),
+        };
+        let misfit = match fit.misfit {
+            Some(off) if off > MISFIT => format!("; no straight line: a size is {:.0} % off", off * 100.0),
+            _ => String::new(),
+        };
         let half = units::rounded_size(fit.half_rate_bytes as u64);
         let dips: Vec<String> = fit
             .dips
@@ -46,38 +107,28 @@ pub fn verdict(document: &Document) -> Vec<String> {
             .map(|dip| format!("{} ({:.0} % below its neighbours)", units::size(dip.bytes), (1.0 - dip.ratio) * 100.0))
             .collect();
         let dips = if dips.is_empty() { String::new() } else { format!("; slow at {}", dips.join(", ")) };
-        let rate = fit.bytes_per_s / 1e9;
-        format!("{of}{way}, {memory} memory: {latency} and then {rate:.1} GB/s; half of that rate at {half}{dips}.")
+        format!("{of}{way}, {memory} memory: {lines}; half of that rate at {half}{misfit}{dips}.")
     };
     document.fits.iter().map(sentence).collect()
 }
 
-fn fit(seed: u64, rank: u32, alike: &[&Case]) -> Option<SweepFit> {
-    let time =
-        |block: &BlockSample| block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1)));
+/// Copies a round: of a round trip both ways.
+fn ways(case: &Case) -> f64 {
+    if case.direction == Direction::RoundTrip { 2.0 } else { 1.0 }
+}
+
+/// The times of a rank by size, ascending; `None` of a rank that has none.
+fn points(rank: u32, alike: &[&Case]) -> Option<Vec<Point>> {
+    let block = |block: &BlockSample| BlockValue {
+        value: block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
+        allocation: block.allocation,
+    };
     let point = |case: &&Case| {
         let result = case.ranks.iter().find(|result| result.rank == rank)?;
         result.summary()?;
-        // What a round moves, where that is both ways.
-        let ways = if case.direction == Direction::RoundTrip { 2.0 } else { 1.0 };
-        Some(Point { bytes: case.bytes as f64 * ways, blocks_ns: result.blocks.iter().map(time).collect() })
+        Some(Point { bytes: case.bytes as f64 * ways(case), blocks: result.blocks.iter().map(block).collect() })
     };
     let mut points: Vec<Point> = alike.iter().filter_map(point).collect();
     points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
-    let first = alike.first()?;
-    let ways = if first.direction == Direction::RoundTrip { 2.0 } else { 1.0 };
-    let found = line_fit(&points, seed)?;
-    Some(SweepFit {
-        rank,
-        order: first.order,
-        memory: first.memory,
-        direction: first.direction,
-        sizes: points.len() as u32,
-        latency_ns: found.latency_ns,
-        latency_interval_ns: found.latency_interval_ns,
-        bytes_per_s: found.bytes_per_s,
-        interval_bytes_per_s: found.interval_bytes_per_s,
-        half_rate_bytes: found.half_rate_bytes / ways,
-        dips: found.dips.iter().map(|dip| SweepDip { bytes: (dip.bytes / ways) as u64, ratio: dip.ratio }).collect(),
-    })
+    (points.len() >= LEAST_SIZES).then_some(points)
 }

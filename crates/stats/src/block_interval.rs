@@ -41,7 +41,7 @@ pub fn block_interval(blocks: &[BlockValue], confidence: f64) -> Option<Interval
 }
 
 /// The medians of the allocations that have three blocks or more, in the order measured; none where fewer than three have.
-pub fn allocation_medians(blocks: &[BlockValue]) -> Vec<f64> {
+fn allocation_medians(blocks: &[BlockValue]) -> Vec<f64> {
     let medians: Vec<f64> = blocks
         .chunk_by(|one, next| one.allocation == next.allocation)
         .filter(|of_one| of_one.len() >= LEAST_BLOCKS)

@@ -3,19 +3,18 @@
 //! A partition counts if every pair within a group is closer than every pair that is not, and by a margin: then a threshold exists that tells
 //! the groups apart, and which one is chosen does not matter. (Single linkage cut at its widest gap, held to whole cliques: Gower and Ross 1969.)
 //!
-//! Of the many partitions of a few noisy figures one always looks best, so the one is chosen by every other block and judged by the blocks between them,
-//! which had no part in the choice: of each member, its figures with its group against its figures with the others, by the rank test. A member
-//! is compared with nobody but itself, so that a faster GPU or core is no group. All members must hold at 5 %, Holm's over all of them. Where there are no
-//! groups, one is found in at most 5 % of cases, whatever the noise looks like.
+//! Every claim rests on how well the figure of each two is known (`level`). *Groups*: every pair within is closer than every pair that is not, by one-sided tests that
+//! are corrected for every two pairs there are, because chance chose the partition. *No groups*: in no figures that the simultaneous intervals of all pairs allow is there a
+//! partition that counts. *Alike*: of every two pairs neither is surely not within the margin of the other (two one-sided tests: Schuirmann 1987). Where none of
+//! these holds it is undecided. An item's figures are divided by its own with nobody beside it, so that a faster GPU is no group.
 
-use crate::holm::holm;
-use crate::interval::{median, quantile, sorted};
-use crate::kruskal_wallis::kruskal_wallis_p;
-use crate::mann_whitney::mann_whitney_p;
+use crate::block_interval::BlockValue;
+use crate::level::Level;
+use crate::scatter::Scatter;
 
-/// The chance that items without groups are grouped, at most.
+/// The chance that items without groups are grouped, at most; and that groups, or a difference, are denied.
 pub const FALSE_ALARM: f64 = 0.05;
-/// The fewest blocks of a pair: three to choose by and three to judge by.
+/// The fewest blocks of a pair.
 pub const LEAST_BLOCKS: usize = 6;
 /// The fewest items: with two there is one pair, and nothing to compare it with.
 pub const LEAST_ITEMS: usize = 3;
@@ -23,10 +22,10 @@ pub const LEAST_ITEMS: usize = 3;
 /// The figures of items in pairs; lower is closer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pairs {
-    /// `blocks[i][j]`: the blocks of item i beside item j; not read where they are the same.
-    pub blocks: Vec<Vec<Vec<f64>>>,
-    /// What the figures of each item are divided by before items are compared: what it has with nobody beside it.
-    pub scale: Vec<f64>,
+    /// `blocks[i][j]`: the blocks of item i beside item j; not read where they are the same, and one of the two is empty where each two have one figure.
+    pub blocks: Vec<Vec<Vec<BlockValue>>>,
+    /// What the figures of each item are divided by before items are compared: those it has with nobody beside it. Empty: by nothing.
+    pub alone: Vec<Vec<BlockValue>>,
 }
 
 /// What makes a group.
@@ -69,25 +68,19 @@ pub struct Grouping {
     pub rest: Vec<usize>,
     /// The closest pair that is not within a group over the most distant one that is.
     pub margin: Option<f64>,
-    /// The p-value of the member that is least sure, adjusted for all that were judged.
+    /// The p-value of the least sure of all pairs within against pairs that are not, adjusted for every two pairs and question.
     pub p_value: Option<f64>,
 }
 
 /// Groups the items; `None` with fewer than three, or where a pair has too few blocks or one that is no positive number.
 pub fn group(pairs: &Pairs, rule: &Rule) -> Option<Grouping> {
     let items = pairs.blocks.len();
-    let is_good = |blocks: &Vec<f64>| {
-        blocks.len() >= LEAST_BLOCKS && blocks.iter().all(|value| value.is_finite() && *value > 0.0)
-    };
-    let mut cells = (0..items).flat_map(|i| (0..items).filter(move |j| *j != i).map(move |j| (i, j)));
-    let whole = pairs.blocks.iter().all(|row| row.len() == items) && pairs.scale.len() == items;
-    if items < LEAST_ITEMS || !whole || !cells.all(|(i, j)| is_good(&pairs.blocks[i][j])) {
-        return None;
-    }
-    let every_other = |from: usize| move |blocks: &[f64]| blocks.iter().copied().skip(from).step_by(2).collect();
-    let chosen = choose(&distances(pairs, every_other(0))?, rule.margin);
-    if let Some(Partition { groups, rest, margin }) = chosen {
-        let p_value = judge(pairs, &groups, every_other(1), rule.questions);
+    let figures = Figures::of(pairs)?;
+    let distances: Distances = (0..items)
+        .map(|i| (0..items).map(|j| if i == j { 0.0 } else { figures.distance(i, j).mean.exp() }).collect())
+        .collect();
+    if let Some(Partition { groups, rest, margin }) = choose(&distances, rule.margin) {
+        let p_value = figures.judge(&groups, rule);
         if p_value < FALSE_ALARM {
             return Some(Grouping {
                 finding: Finding::Groups,
@@ -98,8 +91,115 @@ pub fn group(pairs: &Pairs, rule: &Rule) -> Option<Grouping> {
             });
         }
     }
-    let finding = without(pairs, rule)?;
+    let finding = if figures.are_alike(rule) {
+        Finding::Alike
+    } else if figures.may_have_groups(rule) {
+        Finding::Undecided
+    } else {
+        Finding::NoGroups
+    };
     Some(Grouping { finding, groups: Vec::new(), rest: (0..items).collect(), margin: None, p_value: None })
+}
+
+/// Two items.
+type Two = [usize; 2];
+
+/// How well the figures of every two are known.
+struct Figures {
+    items: usize,
+    /// Of each two, the first number the lower: the figure before it is divided.
+    pairs: Vec<(Two, Level)>,
+    /// What is divided by; `None` where nothing is.
+    alone: Option<Vec<Level>>,
+}
+
+impl Figures {
+    fn of(pairs: &Pairs) -> Option<Self> {
+        let Pairs { blocks, alone } = pairs;
+        let items = blocks.len();
+        let whole = blocks.iter().all(|row| row.len() == items) && (alone.is_empty() || alone.len() == items);
+        if items < LEAST_ITEMS || !whole {
+            return None;
+        }
+        let twos = || (0..items).flat_map(|j| (0..j).map(move |i| [i, j]));
+        let cases = twos().flat_map(|[i, j]| [&blocks[i][j], &blocks[j][i]]).chain(alone);
+        let scatter = Scatter::of(cases.filter(|case| !case.is_empty()).map(Vec::as_slice));
+        let level = |case: &Vec<BlockValue>| Level::of(case, &scatter).filter(|_| case.len() >= LEAST_BLOCKS);
+        let of = |[i, j]: Two| {
+            let level = match [&blocks[i][j], &blocks[j][i]] {
+                [one, other] if other.is_empty() => level(one)?,
+                [one, other] if one.is_empty() => level(other)?,
+                [one, other] => level(one)?.times(0.5).plus(level(other)?.times(0.5)),
+            };
+            Some(([i, j], level))
+        };
+        let alone = if alone.is_empty() { None } else { Some(alone.iter().map(level).collect::<Option<_>>()?) };
+        Some(Self { items, pairs: twos().map(of).collect::<Option<_>>()?, alone })
+    }
+
+    /// The figure of two, divided by what each has alone.
+    fn distance(&self, i: usize, j: usize) -> Level {
+        let [i, j] = [i.min(j), i.max(j)];
+        let (_, level) = self.pairs[j * (j - 1) / 2 + i];
+        [i, j].into_iter().fold(level, |level, item| self.divided(level, item, 0.5))
+    }
+
+    /// The figure of one two over that of another: what both are divided by does not matter.
+    fn ratio(&self, one: &(Two, Level), other: &(Two, Level)) -> Level {
+        let own = one.0.into_iter().filter(|item| !other.0.contains(item)).map(|item| (item, 0.5));
+        let its = other.0.into_iter().filter(|item| !one.0.contains(item)).map(|item| (item, -0.5));
+        own.chain(its).fold(one.1.over(other.1), |level, (item, power)| self.divided(level, item, power))
+    }
+
+    fn divided(&self, level: Level, item: usize, power: f64) -> Level {
+        self.alone.as_ref().map_or(level, |alone| level.over(alone[item].times(power)))
+    }
+
+    /// How sure the least sure of all pairs within is to be closer than all pairs that are not.
+    fn judge(&self, groups: &[Vec<usize>], rule: &Rule) -> f64 {
+        let is_within = |two: &Two| groups.iter().any(|group| two.iter().all(|item| group.contains(item)));
+        let (within, across): (Vec<_>, Vec<_>) = self.pairs.iter().partition(|(two, _)| is_within(two));
+        let ratios = across.iter().flat_map(|other| within.iter().map(|one| self.ratio(other, one)));
+        let least = ratios.map(|ratio| ratio.p_above(0.0)).fold(0.0, f64::max);
+        let pairs = self.pairs.len();
+        (least * (pairs * (pairs - 1) / 2 * rule.questions) as f64).min(1.0)
+    }
+
+    /// Whether of every two pairs neither may have more than the margin times the other.
+    fn are_alike(&self, rule: &Rule) -> bool {
+        let limit = rule.margin.ln();
+        let both = |(at, one): (usize, &(Two, Level))| {
+            self.pairs[..at].iter().all(|other| {
+                let ratio = self.ratio(one, other);
+                ratio.mean.abs() < limit && ratio.is_within(rule.margin, 1.0 - FALSE_ALARM)
+            })
+        };
+        self.pairs.iter().enumerate().all(both)
+    }
+
+    /// Whether the intervals of all pairs allow figures that make groups.
+    ///
+    /// Of figures that do, the most distant pair of those within a group is at some height; pairs whose interval ends less than the margin above it are within a group,
+    /// and pairs whose interval begins above it are not. Heights at which an interval begins are enough.
+    fn may_have_groups(&self, rule: &Rule) -> bool {
+        let confidence = 1.0 - FALSE_ALARM / (self.pairs.len() * rule.questions) as f64;
+        let bounds = |(two, _): &(Two, Level)| {
+            let found = self.distance(two[0], two[1]).interval(confidence)?;
+            Some((*two, found.low, found.high))
+        };
+        let Some(bounds) = self.pairs.iter().map(bounds).collect::<Option<Vec<_>>>() else { return true };
+        bounds.iter().any(|(highest, height, _)| {
+            let mut group: Vec<usize> = (0..self.items).collect();
+            for (two, _, high) in &bounds {
+                if two == highest || *high < height * rule.margin {
+                    let [from, to] = two.map(|item| group[item]);
+                    group.iter_mut().filter(|own| **own == from).for_each(|own| *own = to);
+                }
+            }
+            let is_one = group.iter().all(|own| *own == group[0]);
+            !is_one && bounds.iter().all(|([i, j], low, _)| group[*i] != group[*j] || low <= height)
+        })
+    }
 }
 
 /// A partition into cliques.
@@ -109,15 +209,8 @@ struct Partition {
     margin: f64,
 }
 
+/// The symmetric distances of all items.
 type Distances = Vec<Vec<f64>>;
-
-/// The symmetric distances of all items, by some of the blocks.
-fn distances(pairs: &Pairs, some: impl Fn(&[f64]) -> Vec<f64>) -> Option<Distances> {
-    let items = pairs.blocks.len();
-    let of = |i: usize, j: usize| Some(median(&some(&pairs.blocks[i][j]))? / pairs.scale[i]);
-    let both = |i: usize, j: usize| if i == j { Some(0.0) } else { Some((of(i, j)? + of(j, i)?) / 2.0) };
-    (0..items).map(|i| (0..items).map(|j| both(i, j)).collect()).collect()
-}
 
 /// The partition into cliques with the widest gap, if one is as wide as the margin.
 fn choose(distances: &Distances, margin: f64) -> Option<Partition> {
@@ -150,56 +243,6 @@ fn of_cliques(all: Vec<Vec<usize>>, margin: f64) -> Partition {
     Partition { groups, rest: rest.into_iter().flatten().collect(), margin }
 }
 
-/// How sure the member is that is least sure.
-fn judge(pairs: &Pairs, groups: &[Vec<usize>], some: impl Fn(&[f64]) -> Vec<f64>, questions: usize) -> f64 {
-    let of = |group: &[usize], item: usize| {
-        let blocks = |is_own: bool| -> Vec<f64> {
-            let others = (0..pairs.blocks.len()).filter(|j| *j != item && group.contains(j) == is_own);
-            others.flat_map(|j| some(&pairs.blocks[item][j])).collect()
-        };
-        let (own, other) = (blocks(true), blocks(false));
-        let is_closer = median(&own) < median(&other);
-        let p = if is_closer { mann_whitney_p(&own, &other).unwrap_or(1.0) } else { 1.0 };
-        (p * questions as f64).min(1.0)
-    };
-    let p_values: Vec<f64> = groups.iter().flat_map(|group| group.iter().map(|item| of(group, *item))).collect();
-    holm(&p_values).into_iter().fold(0.0, f64::max)
-}
-
-/// What can be said where there are no groups.
-fn without(pairs: &Pairs, rule: &Rule) -> Option<Finding> {
-    let distances = distances(pairs, <[f64]>::to_vec)?;
-    let items = distances.len();
-    let all = || (0..items).flat_map(|i| distances[i][..i].iter().copied());
-    let spread = all().reduce(f64::max)? / all().reduce(f64::min)?;
-    if spread <= rule.margin {
-        return Some(Finding::Alike);
-    }
-    let p_of = |item: usize| {
-        let sets: Vec<&[f64]> = (0..items).filter(|j| *j != item).map(|j| &pairs.blocks[item][j][..]).collect();
-        kruskal_wallis_p(&sets).unwrap_or(1.0)
-    };
-    let p_values: Vec<f64> = (0..items).map(p_of).collect();
-    if holm(&p_values).into_iter().any(|p| p * (rule.questions as f64) < FALSE_ALARM) {
-        return Some(Finding::NoGroups);
-    }
-    Some(if resolution(pairs)? < rule.margin - 1.0 { Finding::Alike } else { Finding::Undecided })
-}
-
-/// The difference between two pairs that would surely have been seen: three standard errors of a median, by the scatter of a middling pair.
-fn resolution(pairs: &Pairs) -> Option<f64> {
-    let items = pairs.blocks.len();
-    let of = |blocks: &Vec<f64>| {
-        let sorted = sorted(blocks);
-        // Half of a normal distribution lies within 1.349 deviations; a median's error is 1.253 times a mean's.
-        let deviation = (quantile(&sorted, 0.75)? - quantile(&sorted, 0.25)?) / 1.349;
-        Some(3.0 * 1.253 * deviation / (blocks.len() as f64).sqrt() / quantile(&sorted, 0.5)?)
-    };
-    let cells = (0..items).flat_map(|i| (0..items).filter(move |j| *j != i).map(move |j| (i, j)));
-    let all: Option<Vec<f64>> = cells.map(|(i, j)| of(&pairs.blocks[i][j])).collect();
-    median(&all?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +253,7 @@ mod tests {
     const SCATTERS: [f64; 3] = [0.01, 0.03, 0.10];
     const RUNS: usize = 300;
 
-    /// Blocks of figures that scatter, and scales that are medians of as many blocks that do too.
+    /// Blocks of figures that scatter, and of those alone as many that do too.
     fn measured(
         random: &mut SplitMix64,
         items: usize,
@@ -218,11 +261,13 @@ mod tests {
         scatter: f64,
         truth: impl Fn(usize, usize) -> f64,
     ) -> Pairs {
-        let mut noisy =
-            |value: f64| -> Vec<f64> { (0..blocks).map(|_| value * (scatter * noise::normal(random)).exp()).collect() };
-        let scale = (0..items).map(|_| median(&noisy(1.0)).unwrap_or(1.0)).collect();
+        let mut noisy = |value: f64| -> Vec<BlockValue> {
+            let values: Vec<f64> = (0..blocks).map(|_| value * (scatter * noise::normal(random)).exp()).collect();
+            BlockValue::on_one_allocation(&values)
+        };
+        let alone = (0..items).map(|_| noisy(1.0)).collect();
         let mut of = |i: usize, j: usize| if i == j { Vec::new() } else { noisy(truth(i, j)) };
-        Pairs { blocks: (0..items).map(|i| (0..items).map(|j| of(i, j)).collect()).collect(), scale }
+        Pairs { blocks: (0..items).map(|i| (0..items).map(|j| of(i, j)).collect()).collect(), alone }
     }
 
     /// What part of the rate alone each of eight GPUs keeps beside each other one: the reference, GPUs 0-3 behind one limit and 4-7 behind another.
@@ -266,9 +311,11 @@ mod tests {
         let grouped = share_of(RUNS, || {
             let mut pairs = measured(&mut random, 8, 10, 0.0, |i, _| 1.0 + i as f64 / 4.0);
             let rate = |item: usize| 1.0 + item as f64 / 4.0;
-            pairs.scale = (0..8).map(rate).collect();
-            for blocks in pairs.blocks.iter_mut().flatten() {
-                blocks.iter_mut().for_each(|value| *value *= 1.0 + 0.05 * noise::exponential(&mut random));
+            for (item, blocks) in pairs.alone.iter_mut().enumerate() {
+                blocks.iter_mut().for_each(|block| block.value = rate(item));
+            }
+            for blocks in pairs.blocks.iter_mut().flatten().chain(&mut pairs.alone) {
+                blocks.iter_mut().for_each(|block| block.value *= 1.0 + 0.05 * noise::exponential(&mut random));
             }
             group(&pairs, &GPUS).is_some_and(|found| found.finding == Finding::Groups)
         });
@@ -298,7 +345,7 @@ mod tests {
         let caches = |i: usize, j: usize| if i / 4 == j / 4 { 28.0 } else { 110.0 };
         // Core i is i steps along a line: neighbours are close, and no two sets are apart.
         let mesh = |i: usize, j: usize| 40.0 + 3.0 * i.abs_diff(j) as f64;
-        let with = |pairs: Pairs| Pairs { scale: vec![1.0; pairs.scale.len()], ..pairs };
+        let with = |pairs: Pairs| Pairs { alone: Vec::new(), ..pairs };
         let found = group(&with(measured(&mut random, 12, 10, 0.05, caches)), &cores).unwrap_or_else(|| unreachable!());
         assert_eq!(found.groups, [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
         assert!(
@@ -319,8 +366,34 @@ mod tests {
             })
         };
         assert!(said(0.01, 10, Finding::Alike) >= 0.95);
-        assert!(said(0.03, 15, Finding::Alike) >= 0.9);
+        assert!(said(0.03, 20, Finding::Alike) >= 0.9);
         assert!(said(0.10, 10, Finding::Undecided) >= 0.9);
+    }
+
+    #[test]
+    fn a_true_group_by_less_than_the_noise_shows_is_undecided_and_never_denied() {
+        let mut random = SplitMix64::new(56);
+        for (group_of_four, scatter) in [(0.92, 0.03), (0.90, 0.04)] {
+            let truth = |i: usize, j: usize| if i < 4 && j < 4 { group_of_four } else { 1.0 };
+            let denied = share_of(RUNS, || {
+                let found = group(&measured(&mut random, 8, 10, scatter, truth), &GPUS);
+                found.is_some_and(|found| matches!(found.finding, Finding::NoGroups | Finding::Alike))
+            });
+            assert!(denied <= FALSE_ALARM, "{group_of_four}, {scatter}: {denied}");
+        }
+    }
+
+    #[test]
+    fn alike_is_not_said_where_one_pair_is_further_than_the_margin() {
+        let mut random = SplitMix64::new(57);
+        for scatter in [0.01, 0.03] {
+            let truth = |i: usize, j: usize| if (i.min(j), i.max(j)) == (0, 1) { 1.055 } else { 1.0 };
+            let alike = share_of(RUNS, || {
+                let found = group(&measured(&mut random, 4, 10, scatter, truth), &GPUS);
+                found.is_some_and(|found| found.finding == Finding::Alike)
+            });
+            assert!(alike <= FALSE_ALARM, "{scatter}: {alike}");
+        }
     }
 
     #[test]
@@ -330,6 +403,7 @@ mod tests {
         assert_eq!(group(&measured(&mut random, 4, 5, 0.01, |_, _| 1.0), &GPUS), None);
         let mut missing = measured(&mut random, 4, 10, 0.01, |_, _| 1.0);
         missing.blocks[1][2].clear();
+        missing.blocks[2][1].clear();
         assert_eq!(group(&missing, &GPUS), None);
     }
 }

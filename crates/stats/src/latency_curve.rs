@@ -67,19 +67,21 @@ pub fn twice_idle(points: &[CurvePoint]) -> Twice {
 
 /// The point from which the latency climbs: the one farthest below the straight line from the first to the last (Satopää and others, "Finding a
 /// kneedle in a haystack", ICDCS workshops 2011, without its smoothing). `None` where the latency does not surely rise by a quarter, or where no point
-/// lies below that line by a tenth of the rise with the high end of its interval.
+/// surely lies below that line by a tenth of the rise: with the high end of its interval, below the line between the low ends of the first and the last.
 pub fn knee(points: &[CurvePoint]) -> Option<CurvePoint> {
     let (idle, rest) = points.split_first()?;
     let (full, between) = rest.split_last()?;
     let rate = full.bytes_per_s - idle.bytes_per_s;
-    let rise = full.latency_ns - idle.latency_ns;
     if times(idle, full)?[0] < RISES || rate <= 0.0 {
         return None;
     }
     let line = |point: &CurvePoint| (point.bytes_per_s - idle.bytes_per_s) / rate;
-    let below = |point: &CurvePoint, latency: f64| line(point) - (latency - idle.latency_ns) / rise;
-    let farthest = between.iter().max_by(|a, b| below(a, a.latency_ns).total_cmp(&below(b, b.latency_ns))).copied()?;
-    (below(&farthest, farthest.interval_ns?.high) >= BELOW).then_some(farthest)
+    let below = |point: &CurvePoint, latency: f64, idle: f64, full: f64| line(point) - (latency - idle) / (full - idle);
+    let seen = |point: &CurvePoint| below(point, point.latency_ns, idle.latency_ns, full.latency_ns);
+    let farthest = between.iter().max_by(|a, b| seen(a).total_cmp(&seen(b))).copied()?;
+    // A point that lies below the line is nearer to it the lower either end of the line is.
+    let (from, to) = (idle.interval_ns?.low, full.interval_ns?.low);
+    (to > from && below(&farthest, farthest.interval_ns?.high, from, to) >= BELOW).then_some(farthest)
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ, `kruskal_wallis` and `f_test` whether any of several does; `bootstrap`, `t_ratio`, `holm` and `family` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
+//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio`, `holm` and `family` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
+//! * `scatter` and `level` what blocks that hang together are worth, how high a case lies and by how much two differ: every verdict over the cases of one run asks these;
 //! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
@@ -22,7 +23,6 @@ pub mod block_interval;
 pub mod bootstrap;
 pub mod change_point;
 pub mod compare;
-pub mod f_test;
 pub mod family;
 pub mod figures;
 pub mod flag;
@@ -30,8 +30,8 @@ pub mod grouping;
 pub mod holm;
 pub mod id_list;
 pub mod interval;
-pub mod kruskal_wallis;
 pub mod latency_curve;
+pub mod level;
 pub mod line_fit;
 pub mod mann_whitney;
 #[cfg(test)]
@@ -42,6 +42,7 @@ pub mod peer_outlier;
 pub mod printable;
 pub mod random;
 pub mod sample;
+pub mod scatter;
 pub mod signed_rank;
 pub mod stop;
 pub mod summary;

@@ -82,7 +82,7 @@ fn of(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<String> {
     let compared: Vec<&mut Pair> =
         rows.iter_mut().flat_map(|row| &mut row.0).filter(|pair| pair.alone.is_some()).collect();
     let rival = |pair: &&mut Pair| Some(Rival { plane: *plane, with: pair.alone.clone()?, cell: pair.at_once.clone() });
-    let surely = surely_worse(&compared.iter().filter_map(rival).collect::<Vec<_>>(), document.settings.seed);
+    let surely = surely_worse(&compared.iter().filter_map(rival).collect::<Vec<_>>());
     compared.into_iter().zip(surely).for_each(|(pair, surely)| pair.loses = surely);
     let mut said: Vec<String> = sentence(matrix, plane, &rows).into_iter().collect();
     if without > 0 {

@@ -1,17 +1,16 @@
 //! What a matrix of GPUs against GPUs says: the rate between them, which pairs have less, what a small copy takes, and the same of each GPU's own
 //! memory, which no pair is compared with.
 //!
-//! Of many pairs alike one is always the best and others look far behind it. So a pair is said to be behind only where pairs differ at all (Kruskal-Wallis,
-//! Holm over all that the matrix compares) and it is surely worse than the best (Holm over all pairs).
+//! Of many pairs alike one is always the best and others look far behind it. So a pair is said to be behind only where it surely is, Holm over every two of all that the
+//! matrix compares.
 
 use report::Document;
 use report::matrix::Matrix;
-use stats::holm::holm;
-use stats::kruskal_wallis::kruskal_wallis_p;
 
-use super::finding::{ALPHA, Rival, surely_worse};
+use super::finding::family;
 use super::words::{show, way};
 use super::{Cell, MatrixFigures, Plane};
+use crate::family::{Finding, all_pairs};
 use crate::words::by;
 
 /// Pairs above this part of the best have its figure.
@@ -37,21 +36,35 @@ pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
     let notes = matrix.rows.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.note.as_ref()?)));
     let all: Vec<Compared> =
         matrix.planes(document).into_iter().flat_map(|plane| of(document, matrix, plane)).collect();
-    let several: Vec<bool> = all.iter().map(|one| one.figures.len() > 1).collect();
-    let p = |one: &Compared| {
-        kruskal_wallis_p(&one.figures.iter().map(|named| &named.1.blocks[..]).collect::<Vec<_>>()).unwrap_or(1.0)
-    };
-    let mut p_values = holm(&all.iter().filter(|one| one.figures.len() > 1).map(p).collect::<Vec<_>>()).into_iter();
-    let one = |(compared, several): (&Compared, bool)| {
-        let differ = several && p_values.next().is_some_and(|p| p < ALPHA);
-        one(document, compared, differ)
-    };
-    let mut said: Vec<String> = all.iter().zip(several).filter_map(one).collect();
+    let behind = behind(&all);
+    let mut said: Vec<String> =
+        all.iter().zip(behind).filter_map(|(compared, behind)| one(compared, &behind)).collect();
     if matrix.rows.len() == 1 {
         said.push("There is one GPU, and so no pair of GPUs to measure.".to_owned());
     }
     said.extend(notes);
     said
+}
+
+/// Which figures are surely worse than the best of what they are compared with; the best itself is not.
+fn behind(all: &[Compared]) -> Vec<Vec<bool>> {
+    let cells = all.iter().flat_map(|one| one.figures.iter().map(|named| (one.plane, &named.1)));
+    let (mut first, mut pairs) = (0, Vec::new());
+    for one in all {
+        pairs.extend(all_pairs(one.figures.len()).map(|(a, b)| (first + a, first + b)));
+        first += one.figures.len();
+    }
+    let findings = family(cells).findings(&pairs);
+    let is_worse = |best: usize, at: usize| {
+        pairs.iter().zip(&findings).any(|(pair, finding)| *pair == (best, at) && *finding == Finding::Worse)
+    };
+    let mut first = 0;
+    let of = |one: &Compared| {
+        let best = first;
+        first += one.figures.len();
+        (best..first).map(|at| is_worse(best, at)).collect()
+    };
+    all.iter().map(of).collect()
 }
 
 /// The pairs of a plane, and each GPU with itself.
@@ -84,7 +97,7 @@ fn name_of_gpu(matrix: &Matrix, row: usize) -> String {
     name.split_once(' ').map_or(name.clone(), |(_, gpu)| gpu.to_owned())
 }
 
-fn one(document: &Document, compared: &Compared, differ: bool) -> Option<String> {
+fn one(compared: &Compared, behind: &[bool]) -> Option<String> {
     let Compared { plane, title, each, figures: pairs } = compared;
     let (best, worst) = (pairs.first()?, pairs.last()?);
     let size = stats::units::size(plane.range_bytes.unwrap_or(plane.bytes));
@@ -94,10 +107,8 @@ fn one(document: &Document, compared: &Compared, differ: bool) -> Option<String>
         false => pair.1.median / best.1.median,
     };
     let figures = if part(worst) > ALIKE { first } else { format!("{first} to {last}") };
-    let rival = |pair: &Named| Rival { plane: *plane, with: best.1.clone(), cell: pair.1.clone() };
-    let surely = surely_worse(&pairs[1..].iter().map(rival).collect::<Vec<_>>(), document.settings.seed);
-    let seem: Vec<(&Named, bool)> = pairs[1..].iter().zip(surely).filter(|(pair, _)| part(pair) < LESS).collect();
-    let less: Vec<&Named> = seem.iter().filter(|(_, surely)| *surely && differ).map(|(pair, _)| *pair).collect();
+    let seem: Vec<(&Named, &bool)> = pairs.iter().zip(behind).filter(|(pair, _)| part(pair) < LESS).collect();
+    let less: Vec<&Named> = seem.iter().filter(|(_, surely)| **surely).map(|(pair, _)| *pair).collect();
     let percent = (1.0 - LESS) * 100.0;
     let rest = match (&less[..], seem.len() - less.len()) {
         ([], 0) if pairs.len() == 1 => {

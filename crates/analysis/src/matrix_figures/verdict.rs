@@ -1,59 +1,74 @@
 //! What a matrix says, in sentences: how much it matters where memory lies, for each GPU (or each core's row) which place is best, and whether
 //! that is what the platform declares.
 //!
-//! Places are compared by blocks: first whether those of a subject differ at all (Kruskal-Wallis, and the analysis of variance of what their allocations
-//! of memory gave; Holm over all subjects), then each with the best: the ratio of
-//! medians with its interval, the rank test, and the medians of allocations; 1 % is no difference. Only what is certain is called faster.
+//! Every two places of a subject are compared, and what is claimed of all subjects of all such matrices of a document is one family (`family`): chance chooses the
+//! best of equal places, and a comparison with the best alone would find some of them worse. 1 % is no difference. Only what is certain is called faster; that
+//! places are alike, or that the topology is right, is said only where it is certain too.
 
 use report::Document;
 use report::matrix::{Compares, Matrix, MatrixColumn};
 use report::settings::Direction;
-use stats::compare::compare;
-use stats::f_test::f_test_p;
-use stats::holm::holm;
-use stats::kruskal_wallis::kruskal_wallis_p;
 
 use super::absent;
 use super::all_at_once;
-use super::finding::{ALPHA, Finding, allocations_differ, worse};
+use super::finding::family;
 use super::load;
 use super::pairs;
 use super::words::{show, way};
 use super::{Cell, MatrixFigures, Plane};
+use crate::family::{ALPHA, Family, Finding, all_pairs};
 
 /// What is added where a matrix has one place only.
 const NOTHING_BESIDE: &str = " There is one place only, and nothing to compare it with.";
 
+/// A place of a subject, and its figure there.
+struct Place<'a> {
+    name: &'a str,
+    cell: &'a Cell,
+    /// Its number in the family.
+    number: usize,
+    /// How many times worse than the best it is, and what that comes to.
+    ratio: f64,
+    finding: Finding,
+}
+
 /// Of a subject (a GPU, a row) in one plane: its best place and how the others compare.
 struct Standing<'a> {
+    /// The number of its matrix.
+    matrix: usize,
     subject: &'a str,
     plane: Plane,
-    best: (&'a str, Cell),
-    /// The others, and how many times worse than the best each is.
-    others: Vec<(&'a str, Cell, f64, Finding)>,
+    best: Place<'a>,
+    /// The others, as they compare with the best.
+    others: Vec<Place<'a>>,
+    /// How many comparisons of two of its places are not decided.
+    undecided: usize,
 }
 
 impl Standing<'_> {
     /// The worst of those that are worse for certain.
-    fn worst(&self) -> Option<&(&str, Cell, f64, Finding)> {
-        let worse = self.others.iter().filter(|(_, _, _, finding)| *finding == Finding::Worse);
-        worse.max_by(|a, b| a.2.total_cmp(&b.2))
+    fn worst(&self) -> Option<&Place<'_>> {
+        let worse = self.others.iter().filter(|place| place.finding == Finding::Worse);
+        worse.max_by(|a, b| a.ratio.total_cmp(&b.ratio))
     }
 
-    fn is_best_or_same(&self, name: &str) -> bool {
-        self.best.0 == name
-            || self.others.iter().any(|(other, _, _, finding)| *other == name && *finding != Finding::Worse)
+    fn places(&self) -> impl Iterator<Item = &Place<'_>> {
+        std::iter::once(&self.best).chain(&self.others)
     }
 }
 
 /// The sentences, the answer first; none where there is no matrix.
 pub fn verdict(document: &Document) -> Vec<String> {
-    let seed = document.settings.seed;
-    let of = |matrix: &Matrix| match matrix.compares {
+    let figures = figures(document);
+    let family = family(figures.iter().map(|figure| (figure.plane, &figure.cell)));
+    let standings = standings(&figures, &family);
+    let of = |(number, matrix): (usize, &Matrix)| match matrix.compares {
         Compares::Rows | Compares::Columns => {
-            by_kernel(document, matrix, [places(document, matrix, seed), absent::said(document, matrix)].concat())
+            let of_matrix: Vec<&Standing> = standings.iter().filter(|at| at.matrix == number).collect();
+            let said = places(document, matrix, &of_matrix, &family);
+            by_kernel(document, matrix, [said, absent::said(document, matrix)].concat())
         }
-        Compares::Load => load::said(document, matrix, seed),
+        Compares::Load => load::said(document, matrix),
         Compares::Pairs => [pairs::said(document, matrix), absent::said(document, matrix)].concat(),
         Compares::Together => all_at_once::said(document, matrix),
         // What these say is said of all of them together (`groups`); so it is of GPUs at once that copy host memory.
@@ -61,7 +76,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         // A curve's words are its own (`latency_curves`).
         Compares::Loaded => Vec::new(),
     };
-    document.matrices.iter().flat_map(of).collect()
+    document.matrices.iter().enumerate().flat_map(of).collect()
 }
 
 /// The sentences, the first of which says so where they are of copies by a kernel beside others.
@@ -72,10 +87,7 @@ fn by_kernel(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec
     said
 }
 
-fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
-    let mut all: Vec<Standing> =
-        matrix.planes(document).iter().flat_map(|plane| standings(document, matrix, plane, seed)).collect();
-    doubt(&mut all);
+fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &Family) -> Vec<String> {
     let by_rows = matrix.compares == Compares::Rows;
     let flags = all.iter().any(|at| at.plane.direction == Direction::CoreToGpu);
     let what = match (by_rows, flags) {
@@ -84,8 +96,9 @@ fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
         _ => "which memory a core uses",
     };
     let mut said = Vec::new();
-    let Some(most) = all.iter().filter_map(|at| Some((at, at.worst()?))).max_by(|a, b| a.1.2.total_cmp(&b.1.2)) else {
-        let undecided = all.iter().flat_map(|at| &at.others).filter(|other| other.3 == Finding::Undecided).count();
+    let Some(most) = all.iter().filter_map(|at| Some((at, at.worst()?))).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
+    else {
+        let undecided: usize = all.iter().map(|at| at.undecided).sum();
         said.push(match (all.is_empty(), undecided) {
             (true, _) => only(document, matrix),
             (false, 0) => format!("No measurable difference: {what} changes no figure by more than 1 %."),
@@ -94,16 +107,16 @@ fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
             }
         });
         if by_rows {
-            said.extend(agreement(matrix, &all));
+            said.extend(agreement(matrix, all, family));
         }
         return said;
     };
-    let ratio = most.1.2;
+    let ratio = most.1.ratio;
     let mut head = what.to_owned();
     head.replace_range(..1, &what[..1].to_uppercase());
     said.push(format!("{head} matters: up to {} ({}, {}).", times(ratio), most.0.subject, way(most.0.plane.direction)));
     let mut subjects: Vec<&str> = Vec::new();
-    for at in &all {
+    for at in all {
         if !subjects.contains(&at.subject) {
             subjects.push(at.subject);
         }
@@ -114,17 +127,20 @@ fn places(document: &Document, matrix: &Matrix, seed: u64) -> Vec<String> {
         let mut told = false;
         for time in [false, true] {
             let shown = of().filter(|at| at.plane.is_time() == time).filter_map(|at| Some((at, at.worst()?)));
-            if let Some((at, worst)) = shown.max_by(|a, b| a.1.2.total_cmp(&b.1.2)) {
+            if let Some((at, worst)) = shown.max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
                 said.push(sentence(at, worst));
                 told = true;
             }
         }
         if !told {
-            said.push(format!("{subject}: no measurable difference."));
+            said.push(match of().all(|at| at.undecided == 0) {
+                true => format!("{subject}: no measurable difference."),
+                false => format!("{subject}: undecided (a longer --max-time may decide)."),
+            });
         }
     }
     if by_rows {
-        said.extend(agreement(matrix, &all));
+        said.extend(agreement(matrix, all, family));
     }
     said
 }
@@ -156,10 +172,11 @@ fn only(document: &Document, matrix: &Matrix) -> String {
 }
 
 /// `GPU 2: node 1 is 4.6x node 0 (H2D, 411.6 against 88.6 GB/s).`
-fn sentence(at: &Standing, worst: &(&str, Cell, f64, Finding)) -> String {
-    let (name, cell, ratio, _) = worst;
-    let (best, worst) = (show(&at.plane, at.best.1.median), show(&at.plane, cell.median));
-    let like: Vec<&str> = at.others.iter().filter(|other| other.3 == Finding::Same).map(|other| other.0).collect();
+fn sentence(at: &Standing, worst: &Place) -> String {
+    let Place { name, ratio, .. } = worst;
+    let (best, worst) = (show(&at.plane, at.best.cell.median), show(&at.plane, worst.cell.median));
+    let like: Vec<&str> =
+        at.others.iter().filter(|other| other.finding == Finding::Same).map(|other| other.name).collect();
     let also = if like.is_empty() { String::new() } else { format!(" and {}", like.join(", ")) };
     let direction = way(at.plane.direction);
     if at.plane.is_time() {
@@ -167,41 +184,48 @@ fn sentence(at: &Standing, worst: &(&str, Cell, f64, Finding)) -> String {
         return format!(
             "{}: {what} from {}{also} takes {best}, from {name} {worst} ({}).",
             at.subject,
-            at.best.0,
+            at.best.name,
             times(*ratio)
         );
     }
-    format!("{}: {}{also} is {} {name} ({direction}, {best} against {worst}).", at.subject, at.best.0, times(*ratio))
+    format!("{}: {}{also} is {} {name} ({direction}, {best} against {worst}).", at.subject, at.best.name, times(*ratio))
 }
 
 /// Whether the fastest rows are those that the platform declares to be near.
-fn agreement(matrix: &Matrix, all: &[Standing]) -> Vec<String> {
-    let (mut agree, mut unknown, mut said) = (0, Vec::new(), Vec::new());
+fn agreement(matrix: &Matrix, all: &[&Standing], family: &Family) -> Vec<String> {
+    let (mut agree, mut undecided, mut unknown, mut said) = (0, Vec::new(), Vec::new(), Vec::new());
     for column in &matrix.columns {
         let Some(nodes) = &column.declared_nodes.value else {
             unknown.push(column);
             continue;
         };
-        let near: Vec<&str> = matrix
-            .rows
-            .iter()
-            .filter(|row| row.reason.is_none() && row.memory_node.is_some_and(|node| nodes.contains(node)))
-            .map(|row| row.name.as_str())
-            .collect();
+        let is_near = |place: &Place| {
+            let row = matrix.rows.iter().find(|row| row.name == place.name);
+            row.and_then(|row| row.memory_node).is_some_and(|node| nodes.contains(node))
+        };
         let of = || all.iter().filter(|at| at.subject == column.name && !at.plane.is_time());
-        let contradicts = of().find(|at| !near.is_empty() && !near.iter().any(|name| at.is_best_or_same(name)));
-        match contradicts {
-            Some(at) => said.push(format!(
+        let mut found: Vec<(&Standing, Near)> = of().map(|at| (*at, near(at, &is_near, family))).collect();
+        found.retain(|(_, near)| *near != Near::None);
+        if let Some((at, _)) = found.iter().find(|(_, near)| *near == Near::Slower) {
+            said.push(format!(
                 "{}: the topology says that node {nodes} is near, and {} is faster ({}).",
                 column.name,
-                at.best.0,
+                at.best.name,
                 way(at.plane.direction)
-            )),
-            None if !near.is_empty() && of().next().is_some() => agree += 1,
-            None => {}
+            ));
+        } else if found.iter().any(|(_, near)| *near == Near::Undecided) {
+            undecided.push(column.name.as_str());
+        } else {
+            agree += usize::from(!found.is_empty());
         }
     }
-    if agree > 0 && said.is_empty() {
+    if !undecided.is_empty() {
+        let rest = if agree > 0 && said.is_empty() { "; it is right for the others" } else { "" };
+        said.push(format!(
+            "Undecided whether the topology is right for {} (a longer --max-time may decide){rest}.",
+            undecided.join(", ")
+        ));
+    } else if agree > 0 && said.is_empty() {
         said.push(
             "The topology agrees: no GPU is faster from elsewhere than from the node that it declares to be near."
                 .to_owned(),
@@ -214,53 +238,107 @@ fn agreement(matrix: &Matrix, all: &[Standing]) -> Vec<String> {
     said
 }
 
-fn standings<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, seed: u64) -> Vec<Standing<'a>> {
-    let by_rows = matrix.compares == Compares::Rows;
-    let rows: Vec<&str> = matrix.rows.iter().map(|row| row.name.as_str()).collect();
-    let columns: Vec<&str> = matrix.columns.iter().map(|column| column.name.as_str()).collect();
-    let (subjects, places) = if by_rows { (&columns, &rows) } else { (&rows, &columns) };
-    let standing = |(s, subject): (usize, &&'a str)| {
-        let cell = |p: usize| {
-            let (row, column) = if by_rows { (p, s) } else { (s, p) };
-            matrix.cell(document, plane, row, column)?.ok()
-        };
-        let mut cells: Vec<(&str, Cell)> =
-            places.iter().enumerate().filter_map(|(p, name)| Some((*name, cell(p)?))).collect();
-        let sign = if plane.is_time() { 1.0 } else { -1.0 };
-        let best =
-            (0..cells.len()).min_by(|a, b| (sign * cells[*a].1.median).total_cmp(&(sign * cells[*b].1.median)))?;
-        let best = cells.remove(best);
-        let other = |(name, cell): (&'a str, Cell)| {
-            let found = compare(&best.1.blocks, &cell.blocks, seed);
-            let finding = match found.as_ref().map_or(Finding::Undecided, |found| worse(plane, found)) {
-                Finding::Worse if !allocations_differ(&best.1, &cell) => Finding::Undecided,
-                other => other,
-            };
-            let ratio = if plane.is_time() { cell.median / best.1.median } else { best.1.median / cell.median };
-            (name, cell, ratio, finding)
-        };
-        let others: Vec<_> = cells.into_iter().map(other).collect();
-        (!others.is_empty()).then_some(Standing { subject, plane: *plane, best, others })
-    };
-    subjects.iter().enumerate().filter_map(standing).collect()
+/// How the places that are declared to be near compare with the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Near {
+    /// One of them is surely no worse than any place elsewhere.
+    Best,
+    /// Each is surely slower than the best.
+    Slower,
+    Undecided,
+    /// None of them was measured.
+    None,
 }
 
-/// Where the places of a subject do not surely differ at all, none is worse than its best: of several alike one always is the best, and would be found better than some.
-fn doubt(all: &mut [Standing]) {
-    let p_of = |at: &Standing| {
-        let sets: Vec<&[f64]> = std::iter::once(&at.best.1)
-            .chain(at.others.iter().map(|other| &other.1))
-            .map(|cell| &cell.blocks[..])
-            .collect();
-        let cells = std::iter::once(&at.best.1).chain(at.others.iter().map(|other| &other.1));
-        let allocations: Vec<&[f64]> = cells.map(|cell| &cell.allocations[..]).collect();
-        // Where allocations say nothing, blocks decide alone.
-        kruskal_wallis_p(&sets).unwrap_or(1.0).max(f_test_p(&allocations).unwrap_or(0.0))
+fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool, family: &Family) -> Near {
+    let near: Vec<&Place> = at.places().filter(|place| is_near(place)).collect();
+    if near.is_empty() {
+        return Near::None;
+    }
+    if near.iter().all(|place| place.finding == Finding::Worse) {
+        return Near::Slower;
+    }
+    // One of several may be the one that is no worse: each has its part of the chance.
+    let chance = ALPHA / near.len() as f64;
+    let far = || at.places().filter(|place| !is_near(place));
+    let is_best = |place: &&Place| far().all(|other| family.is_no_worse(place.number, other.number, chance));
+    if near.iter().any(is_best) { Near::Best } else { Near::Undecided }
+}
+
+/// A figure of a matrix whose places are compared.
+struct Figure<'a> {
+    matrix: usize,
+    subject: &'a str,
+    plane: Plane,
+    place: &'a str,
+    cell: Cell,
+}
+
+/// The figures of all matrices whose places are compared, those of one subject and plane after each other.
+fn figures(document: &Document) -> Vec<Figure<'_>> {
+    let mut all = Vec::new();
+    for (number, matrix) in document.matrices.iter().enumerate() {
+        let by_rows = match matrix.compares {
+            Compares::Rows => true,
+            Compares::Columns => false,
+            _ => continue,
+        };
+        let rows: Vec<&str> = matrix.rows.iter().map(|row| row.name.as_str()).collect();
+        let columns: Vec<&str> = matrix.columns.iter().map(|column| column.name.as_str()).collect();
+        let (subjects, places) = if by_rows { (&columns, &rows) } else { (&rows, &columns) };
+        for plane in matrix.planes(document) {
+            for (s, subject) in subjects.iter().enumerate() {
+                for (p, place) in places.iter().enumerate() {
+                    let (row, column) = if by_rows { (p, s) } else { (s, p) };
+                    if let Some(Ok(cell)) = matrix.cell(document, &plane, row, column) {
+                        all.push(Figure { matrix: number, subject, plane, place, cell });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// How the places of each subject compare, where it has several.
+fn standings<'a>(figures: &'a [Figure<'a>], family: &Family) -> Vec<Standing<'a>> {
+    let is_same = |a: &Figure, b: &Figure| (a.matrix, a.subject, a.plane) == (b.matrix, b.subject, b.plane);
+    let (mut first, mut sets) = (0, Vec::new());
+    for set in figures.chunk_by(is_same) {
+        sets.push((first, set));
+        first += set.len();
+    }
+    let pairs_of = |first: usize, count: usize| all_pairs(count).map(move |(a, b)| (first + a, first + b));
+    let pairs: Vec<(usize, usize)> = sets.iter().flat_map(|(first, set)| pairs_of(*first, set.len())).collect();
+    let mut findings = family.findings(&pairs).into_iter();
+    let standing = |(first, set): (usize, &'a [Figure<'a>])| {
+        let found: Vec<((usize, usize), Finding)> =
+            pairs_of(first, set.len()).zip(findings.by_ref().take(set.len() * (set.len() - 1) / 2)).collect();
+        let sign = if set[0].plane.is_time() { 1.0 } else { -1.0 };
+        let best =
+            (0..set.len()).min_by(|a, b| (sign * set[*a].cell.median).total_cmp(&(sign * set[*b].cell.median)))?;
+        let place = |at: usize| {
+            let Figure { plane, place, cell, .. } = &set[at];
+            let (own, least) = (cell.median, set[best].cell.median);
+            let ratio = if plane.is_time() { own / least } else { least / own };
+            let finding = against(&found, first + best, first + at);
+            Place { name: place, cell, number: first + at, ratio, finding }
+        };
+        let others: Vec<Place> = (0..set.len()).filter(|at| *at != best).map(place).collect();
+        let undecided = found.iter().filter(|(_, finding)| *finding == Finding::Undecided).count();
+        let Figure { matrix, subject, plane, .. } = set[0];
+        let best = place(best);
+        (!others.is_empty()).then_some(Standing { matrix, subject, plane, best, others, undecided })
     };
-    let p_values: Vec<f64> = all.iter().map(p_of).collect();
-    for (at, p) in all.iter_mut().zip(holm(&p_values)) {
-        let worse = at.others.iter_mut().filter(|other| other.3 == Finding::Worse);
-        worse.filter(|_| p >= ALPHA).for_each(|other| other.3 = Finding::Undecided);
+    sets.into_iter().filter_map(standing).collect()
+}
+
+/// What a place is against the best one.
+fn against(found: &[((usize, usize), Finding)], best: usize, place: usize) -> Finding {
+    let of = |pair: (usize, usize)| found.iter().find(|(at, _)| *at == pair).map(|(_, finding)| *finding);
+    match best == place {
+        true => Finding::Same,
+        false => of((best, place)).or_else(|| of((place, best)).map(Finding::turned)).unwrap_or(Finding::Undecided),
     }
 }
 

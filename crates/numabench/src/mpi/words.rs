@@ -26,9 +26,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
             String::new()
         };
         // Whoever asked for threads asked for this.
-        lines.extend(
-            analysis::mpi_threads::verdict(pair, document.settings.seed).into_iter().map(|said| format!("{who}{said}")),
-        );
+        lines.extend(analysis::mpi_threads::verdict(pair).into_iter().map(|said| format!("{who}{said}")));
         if let Some(memory) = &pair.device_memory {
             lines.push(format!("{who}{}", aware(memory, pair)));
             lines.extend(turn(memory, pair));

@@ -1,7 +1,7 @@
 //! The fits of a sweep: latency, rate and half-rate size of each direction and kind of memory, and the dips.
 
 use report::Document;
-use report::sweep_fit::SweepFit;
+use report::sweep_fit::{SweepFit, SweepLine};
 use stats::interval::Interval;
 use stats::units;
 
@@ -31,7 +31,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
                 part(&fit.interval_bytes_per_s, fit.bytes_per_s),
                 units::rounded_size(fit.half_rate_bytes as u64),
             ],
-            dips(fit),
+            [lines(fit), dips(fit)].concat(),
         );
     }
     grid.draw(page);
@@ -45,6 +45,15 @@ fn of_rank(document: &Document, rank: u32) -> String {
         Some(device) if document.ranks.len() > 1 => format!("{} ", words::device(device)),
         _ => String::new(),
     }
+}
+
+/// The two lines where one does not do.
+fn lines(fit: &SweepFit) -> Vec<(Tone, String)> {
+    let [first, last] = &fit.lines[..] else { return Vec::new() };
+    let from = units::size(last.from_bytes);
+    let line =
+        |line: &SweepLine| format!("{} + n / {:.2} GB/s", units::duration_ns(line.latency_ns), line.bytes_per_s / 1e9);
+    vec![(Tone::Faint, format!("two lines: {} below {from}, {} from {from} on", line(first), line(last)))]
 }
 
 fn dips(fit: &SweepFit) -> Vec<(Tone, String)> {

@@ -135,7 +135,7 @@ fn what_is_no_document_is_refused_with_the_reason() -> Done {
     assert!(error(&edited("/schema_version", Value::Null)?).contains("must be major.minor"));
     assert!(error(&edited("/schema_version", "2.0".into())?).contains("follows schema 2.0; this numabench reads 1.x"));
     let malformed = error(&edited("/elapsed_s", "N/A".into())?);
-    assert!(malformed.contains("says schema 1.4, but does not follow it") && malformed.contains("line"), "{malformed}");
+    assert!(malformed.contains("says schema 1.5, but does not follow it") && malformed.contains("line"), "{malformed}");
     Ok(())
 }
 

@@ -289,8 +289,8 @@ fn the_luck_of_allocations_is_not_taken_for_a_place() {
         // By the blocks alone 0, 4, 20 and 30 of 40.
         assert!(said <= 4, "{between} % between allocations: {said} of 40 at 5 %");
     }
-    for (between, slower) in [(0.0, 0.05), (1.0, 0.05), (3.0, 0.13)] {
+    for (between, slower, least) in [(0.0, 0.05, 38), (1.0, 0.05, 30), (1.0, 0.1, 38)] {
         let said = said_to_matter(between, slower);
-        assert!(said >= 38, "{between} % between allocations, {slower} slower: {said} of 40");
+        assert!(said >= least, "{between} % between allocations, {slower} slower: {said} of 40");
     }
 }

@@ -1,0 +1,279 @@
+//! How the blocks of a run scatter: how much those of one case hang together, and so how many independent ones they are worth (Kish's design effect of a mean,
+//! "Survey Sampling", 1965, 5.4).
+//!
+//! Blocks on one allocation of memory share its pages, and blocks that follow each other share the state of the machine, so ten blocks may say as much as two. One
+//! case has too few blocks to tell. The cases of a run that are compared with each other have enough, and each is taken over its own deviation first, so that a noisy
+//! case counts as one. Two kinds are looked for, and the stronger one counts:
+//!
+//! * *from block to block*, as a process of the first order, in a whole case or within its allocations, whichever shows less: the luck of allocations makes neighbours alike
+//!   in the whole case only. The mean of a short series takes a part of the correlation away (of ten blocks at 0.8 one sees 0.46); the correlation is the one that
+//!   makes likely what is seen;
+//! * *within an allocation*: the part of the variance that lies between allocations (one-way analysis of variance).
+//!
+//! Both are estimates, and each is taken a standard error too high. Left out: what all cases of a pass share, which cancels where cases are compared, and
+//! luck of allocations that only some cases have, of which three allocations a case show too little.
+
+use std::collections::BTreeMap;
+
+use crate::block_interval::BlockValue;
+use crate::interval::{median, sorted};
+
+/// The strongest correlation from block to block that is looked for: of a stronger one a run of blocks shows nothing.
+const STRONGEST: f64 = 0.98;
+/// How many standard errors an estimate is taken too high.
+const ALLOWANCE: f64 = 1.0;
+/// A case is never taken for quieter than this part of a middling one's variance: six blocks that happen to lie in the same of two modes are not quiet.
+const QUIETEST: f64 = 0.25;
+/// Fewer blocks do not show how they hang together.
+const LEAST_BLOCKS: usize = 3;
+/// Values nearer than this part of themselves are equal but for rounding.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// How the blocks of some cases scatter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scatter {
+    /// The correlation of a block with the next one.
+    of_neighbours: f64,
+    /// The correlation of two blocks of one allocation.
+    of_allocations: f64,
+    /// The least variance of a case, of logarithms.
+    least_variance: f64,
+}
+
+impl Scatter {
+    /// That of these cases, the blocks of each in the order measured. What too few blocks do not show is taken for independent.
+    pub fn of<'a>(cases: impl IntoIterator<Item = &'a [BlockValue]>) -> Self {
+        let (mut neighbours, mut within) = (Neighbours::default(), Neighbours::default());
+        let mut allocations = Allocations::default();
+        let (mut steps, mut variances) = (Vec::new(), Vec::new());
+        for blocks in cases {
+            steps.extend(step(blocks));
+            let Some(scores) = Scores::of(blocks) else { continue };
+            variances.push(scores.variance);
+            neighbours.add(&scores.values);
+            let mut from = 0;
+            for of_one in allocations_of(blocks) {
+                within.add(&scores.values[from..from + of_one.len()]);
+                from += of_one.len();
+            }
+            allocations.add(blocks, &scores.values);
+        }
+        let rounded = median(&steps).map_or(0.0, |step| step * step / 12.0);
+        let middling = median(&variances).unwrap_or(0.0);
+        Self {
+            // Luck of allocations makes neighbours alike too; within one it does not.
+            of_neighbours: neighbours.correlation().unwrap_or(0.0).min(within.correlation().unwrap_or(1.0)),
+            of_allocations: allocations.correlation(),
+            least_variance: rounded.max(middling * QUIETEST),
+        }
+    }
+
+    /// How many independent blocks the mean of these is worth: 1 at least, and at most as many as there are.
+    pub fn worth(&self, blocks: &[BlockValue]) -> f64 {
+        let count = blocks.len() as f64;
+        let squares: f64 = allocations_of(blocks).map(|of_one| (of_one.len() as f64).powi(2)).sum();
+        let by_allocation = 1.0 + (squares / count - 1.0) * self.of_allocations;
+        (count / by_allocation.max(inflation(blocks.len(), self.of_neighbours))).max(1.0)
+    }
+
+    /// The variance of one block of these, of logarithms, whose mean is worth so many.
+    pub(crate) fn variance(&self, logs: &[f64], worth: f64) -> f64 {
+        let count = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / count;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        // Blocks that hang together lie nearer to their own mean: the squares are this many times the variance.
+        let times = (count - count / worth).max(1.0 - 1.0 / count);
+        (squares / times).max(self.least_variance)
+    }
+}
+
+/// Blocks that follow each other on one allocation.
+pub(crate) fn allocations_of(blocks: &[BlockValue]) -> impl Iterator<Item = &[BlockValue]> {
+    blocks.chunk_by(|one, next| one.allocation == next.allocation)
+}
+
+/// The step of figures that come in steps, as a part of them: the least difference, where some are equal and some are not.
+fn step(blocks: &[BlockValue]) -> Option<f64> {
+    let values = sorted(&blocks.iter().map(|block| block.value).collect::<Vec<_>>());
+    let steps = || values.windows(2).map(|two| two[1] / two[0] - 1.0);
+    let least = steps().filter(|step| *step > ROUNDING).reduce(f64::min)?;
+    steps().any(|step| step <= ROUNDING).then_some(least)
+}
+
+/// The logarithms of a case around their mean, over their deviation.
+struct Scores {
+    values: Vec<f64>,
+    variance: f64,
+}
+
+impl Scores {
+    /// `None` of too few blocks, of equal ones, and where one is not positive.
+    fn of(blocks: &[BlockValue]) -> Option<Self> {
+        let logs: Vec<f64> = blocks.iter().map(|block| block.value.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let variance = squares / (logs.len() as f64 - 1.0);
+        let shows = logs.len() >= LEAST_BLOCKS && variance.is_finite() && variance.sqrt() > mean.abs() * ROUNDING;
+        shows.then(|| Self { values: logs.iter().map(|log| (log - mean) / variance.sqrt()).collect(), variance })
+    }
+}
+
+/// What neighbours in several series show.
+#[derive(Default)]
+struct Neighbours {
+    /// How many series have so many blocks.
+    series: BTreeMap<usize, f64>,
+    products: f64,
+    squares: f64,
+}
+
+impl Neighbours {
+    fn add(&mut self, scores: &[f64]) {
+        if scores.len() > 1 {
+            let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+            *self.series.entry(scores.len()).or_default() += 1.0;
+            self.products += scores.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<f64>();
+            self.squares += scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
+        }
+    }
+
+    /// The correlation of which such products are expected; `None` where nothing is seen of one.
+    fn correlation(&self) -> Option<f64> {
+        let freedom: f64 = self.series.iter().map(|(count, series)| (count - 1) as f64 * series).sum();
+        if self.squares <= 0.0 {
+            return None;
+        }
+        // The standard error of a correlation that is not there is 1 / √n (Bartlett 1946).
+        let seen = self.products / self.squares + ALLOWANCE / freedom.sqrt();
+        let (mut low, mut high) = (0.0, STRONGEST);
+        if seen <= self.expected(low) {
+            return Some(0.0);
+        }
+        while high - low > 1e-6 {
+            let middle = (low + high) / 2.0;
+            if self.expected(middle) < seen { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
+
+    /// The products of neighbours over the squares, both around each series' own mean, that are expected where neighbours are correlated so.
+    fn expected(&self, correlation: f64) -> f64 {
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (count, series) in &self.series {
+            let n = *count as f64;
+            let of_mean = inflation(*count, correlation) / n;
+            // The covariance of each block with the mean of all.
+            let with_mean: Vec<f64> = (0..*count)
+                .map(|at| (0..*count).map(|other| correlation.powi(at.abs_diff(other) as i32)).sum::<f64>() / n)
+                .collect();
+            let product = |two: &[f64]| correlation - two[0] - two[1] + of_mean;
+            products += series * with_mean.windows(2).map(product).sum::<f64>();
+            squares += series * (n - n * of_mean);
+        }
+        products / squares
+    }
+}
+
+/// How many times the variance of a mean of so many blocks is that of independent ones.
+fn inflation(count: usize, correlation: f64) -> f64 {
+    let n = count as f64;
+    1.0 + 2.0 * (1..count).map(|lag| (1.0 - lag as f64 / n) * correlation.powi(lag as i32)).sum::<f64>()
+}
+
+/// What allocations in several cases show: the sums of an analysis of variance.
+#[derive(Default)]
+struct Allocations {
+    between: f64,
+    of_between: f64,
+    within: f64,
+    of_within: f64,
+    /// What the blocks of an allocation count for, times `of_between`.
+    size: f64,
+}
+
+impl Allocations {
+    fn add(&mut self, blocks: &[BlockValue], scores: &[f64]) {
+        let (mut from, mut groups, mut squares) = (0, 0.0, 0.0);
+        for of_one in allocations_of(blocks) {
+            let scores = &scores[from..from + of_one.len()];
+            let count = of_one.len() as f64;
+            let mean = scores.iter().sum::<f64>() / count;
+            self.between += count * mean * mean;
+            self.within += scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
+            (from, groups, squares) = (from + of_one.len(), groups + 1.0, squares + count * count);
+        }
+        let count = blocks.len() as f64;
+        self.size += count - squares / count;
+        (self.of_between, self.of_within) = (self.of_between + groups - 1.0, self.of_within + count - groups);
+    }
+
+    fn correlation(&self) -> f64 {
+        if self.of_between == 0.0 || self.of_within == 0.0 {
+            return 0.0;
+        }
+        let within = self.within / self.of_within;
+        // So large is the deviation of a mean square from that many differences, as a part of it.
+        let error = (2.0 / self.of_between).sqrt();
+        let between = self.between / self.of_between * (1.0 + ALLOWANCE * error);
+        let variance = ((between - within) / (self.size / self.of_between)).max(0.0);
+        if variance > 0.0 { variance / (variance + within) } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise;
+    use crate::random::SplitMix64;
+
+    /// So many cases of ten blocks on three allocations, each block as far off as `draw` says of its allocation and of the block before.
+    fn cases(count: usize, mut draw: impl FnMut(&mut SplitMix64, f64, f64) -> f64) -> Vec<Vec<BlockValue>> {
+        let mut random = SplitMix64::new(60);
+        let mut case = || {
+            let luck = [0; 3].map(|_| noise::normal(&mut random));
+            let mut before = noise::normal(&mut random);
+            let block = |allocation: u32| {
+                before = draw(&mut random, luck[allocation as usize], before);
+                BlockValue { value: (0.01 * before).exp(), allocation }
+            };
+            [0, 0, 0, 0, 1, 1, 1, 2, 2, 2].map(block).to_vec()
+        };
+        (0..count).map(|_| case()).collect()
+    }
+
+    fn worth(cases: &[Vec<BlockValue>]) -> f64 {
+        Scatter::of(cases.iter().map(Vec::as_slice)).worth(&cases[0])
+    }
+
+    #[test]
+    fn ten_independent_blocks_are_worth_ten_and_of_few_cases_a_little_less() {
+        let independent = |count| worth(&cases(count, |random, _, _| noise::normal(random)));
+        assert!(independent(400) > 9.2, "{}", independent(400));
+        assert!((4.0..9.5).contains(&independent(4)), "{}", independent(4));
+    }
+
+    #[test]
+    fn ten_blocks_correlated_by_four_fifths_are_worth_less_than_three() {
+        // 10 / (1 + 2 × Σ (1 − k/10) 0.8^k) = 1.84; of ratios of short series the mean lies a little nearer to none.
+        let got = worth(&cases(400, |random, _, before| 0.8 * before + 0.6 * noise::normal(random)));
+        assert!((1.6..2.8).contains(&got), "{got}");
+    }
+
+    #[test]
+    fn blocks_that_only_their_allocations_move_are_worth_about_as_many_as_these() {
+        let got = worth(&cases(400, |random, luck, _| 9.0 * luck + 0.3 * noise::normal(random)));
+        assert!((2.6..3.2).contains(&got), "{got}");
+    }
+
+    #[test]
+    fn equal_blocks_show_nothing_and_steps_leave_a_variance() {
+        let block = |value: f64| BlockValue { value, allocation: 0 };
+        let equal = [block(0.1); 10];
+        let scatter = Scatter::of([&equal[..]]);
+        assert_eq!((scatter.worth(&equal), scatter.least_variance), (10.0, 0.0));
+        let stepped = [0.1, 0.1, 0.101, 0.1].map(block);
+        let scatter = Scatter::of([&equal[..], &stepped[..]]);
+        // A hundredth's rounding: a uniform variable of that width.
+        assert!(scatter.least_variance >= 1e-4 / 12.0 * 0.99, "{scatter:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Places of a matrix, ranks at once, pairs of GPUs: cases of one document that are compared with each other (`analysis::family`).
+//!
+//! A document has so many places, subjects (GPUs in a direction) and blocks, and every two places of a subject are compared, as a matrix's sentences do. Blocks are on the
+//! engine's allocations. Besides the common kinds of noise an allocation's luck is that of one place, common to all its subjects.
+
+use analysis::family::{Family, Finding, Member, all_pairs};
+use stats::block_interval::BlockValue;
+use stats::random::SplitMix64;
+
+use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::noise::{self, Noise};
+
+/// What is counted where places are equal.
+const FALSE: &str = "documents with a false claim";
+
+/// The number of a block's allocation, as the engine makes memory anew.
+pub fn allocation(block: usize) -> u32 {
+    let early = [4, 7, 10].iter().filter(|first| **first <= block).count() as u32;
+    early + block.saturating_sub(10) as u32 / 5
+}
+
+/// The shape of a document.
+#[derive(Clone, Copy)]
+struct Shape {
+    places: usize,
+    subjects: usize,
+    blocks: usize,
+}
+
+impl Shape {
+    fn name(self) -> String {
+        format!("{} places, {} subjects, {} blocks", self.places, self.subjects, self.blocks)
+    }
+
+    /// Which claims are made, as places of a subject: whether the second is worse than the first, or better. A place's rate is so many times the usual one.
+    fn claims(self, random: &mut SplitMix64, noise: Noise, luck: f64, rate: impl Fn(usize) -> f64) -> Vec<[usize; 2]> {
+        let Self { places, subjects, blocks } = self;
+        let of_places: Vec<Vec<f64>> =
+            (0..places).map(|_| (0..=allocation(blocks)).map(|_| luck * random.normal()).collect()).collect();
+        let field = noise.field(random, subjects * places, blocks, 0.01);
+        let case = |(at, logs): (usize, &Vec<f64>)| -> Vec<BlockValue> {
+            let place = at % places;
+            let block = |(block, log): (usize, &f64)| {
+                let allocation = allocation(block);
+                let value = 50e9 * rate(place) * (log + of_places[place][allocation as usize]).exp();
+                BlockValue { value, allocation }
+            };
+            logs.iter().enumerate().map(block).collect()
+        };
+        let cases: Vec<Vec<BlockValue>> = field.iter().enumerate().map(case).collect();
+        let members: Vec<Member> = cases.iter().map(|blocks| Member { kind: 0, is_time: false, blocks }).collect();
+        let of_subject =
+            |subject: usize| all_pairs(places).map(move |(a, b)| (subject * places + a, subject * places + b));
+        let pairs: Vec<(usize, usize)> = (0..subjects).flat_map(of_subject).collect();
+        let findings = Family::of(&members).findings(&pairs);
+        let claims = pairs.iter().zip(findings).filter_map(|((a, b), finding)| match finding {
+            Finding::Worse => Some([a % places, b % places]),
+            Finding::Better => Some([b % places, a % places]),
+            _ => None,
+        });
+        claims.collect()
+    }
+}
+
+/// Everything that is simulated.
+pub fn experiments(length: Length) -> Vec<Experiment> {
+    let shapes = length.of(
+        &[(2, 2, 10), (4, 8, 10)][..],
+        &[
+            (2, 1, 3),
+            (2, 1, 10),
+            (2, 1, 20),
+            (2, 2, 10),
+            (2, 16, 10),
+            (4, 8, 6),
+            (4, 8, 10),
+            (4, 8, 50),
+            (8, 16, 10),
+            (8, 16, 20),
+            (16, 16, 10),
+        ],
+    );
+    let mut all = Vec::new();
+    for &(places, subjects, blocks) in shapes {
+        let shape = Shape { places, subjects, blocks };
+        let trials = length.of(20_000, 400_000) / (places * places * subjects * blocks);
+        let trials = trials.clamp(length.of(40, 100), length.of(200, 1000));
+        let kinds = noise::ALL.map(|noise| (noise, 0.0)).into_iter();
+        for (noise, luck) in kinds.chain([(Noise::Independent, 0.01), (Noise::Independent, 0.03)]) {
+            let setting =
+                format!("equal places, {}, luck of a place's allocations {luck}, {}", noise.name(), shape.name());
+            let trial = move |random: &mut SplitMix64| -> Count {
+                (usize::from(!shape.claims(random, noise, luck, |_| 1.0).is_empty()), 1)
+            };
+            // One allocation does not show how far allocations differ.
+            let limit = if luck > 0.0 && allocation(blocks - 1) == 0 { Limit::Told } else { FALSE_CLAIMS };
+            all.push(Experiment::new((FALSE, limit), setting, trials, trial));
+        }
+        for (noise, luck) in [(Noise::Independent, 0.0), (Noise::Independent, 0.01), (Noise::HeavyTails, 0.0)] {
+            for (far, what) in [(0.8, "0.8"), (0.5, "0.5")] {
+                let setting = format!("half of the places at {what}, {}, luck {luck}, {}", noise.name(), shape.name());
+                let near = places / 2;
+                let trial = move |random: &mut SplitMix64| -> Count {
+                    let rate = |place: usize| if place < near { 1.0 } else { far };
+                    let claims = shape.claims(random, noise, luck, rate);
+                    (
+                        claims.iter().filter(|[better, worse]| *better < near && *worse >= near).count(),
+                        near * (places - near) * subjects,
+                    )
+                };
+                let few = blocks < 10 || subjects < 8 && luck > 0.0 || noise == Noise::HeavyTails;
+                let limit = if few { Limit::Told } else { FOUND };
+                all.push(Experiment::new(("found", limit), setting, trials / 2, trial));
+            }
+        }
+        let setting = format!("one place at 0.8, {}", shape.name());
+        let trial = move |random: &mut SplitMix64| -> Count {
+            let claims = shape.claims(random, Noise::Independent, 0.0, |place| if place == 0 { 0.8 } else { 1.0 });
+            (usize::from(claims.iter().any(|[_, worse]| *worse != 0)), 1)
+        };
+        all.push(Experiment::new(("documents that call an equal place worse", FALSE_CLAIMS), setting, trials, trial));
+    }
+    all
+}

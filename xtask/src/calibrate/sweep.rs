@@ -1,0 +1,108 @@
+//! `sweep`: latency, rate and dips of times against size, 4 B to 1 GiB (`stats::line_fit`, dips by Holm as `analysis::sweep_fits` has them).
+
+use stats::block_interval::BlockValue;
+use stats::holm::holm;
+use stats::line_fit::{LineFit, Point, line_fit};
+use stats::random::SplitMix64;
+
+use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::noise::{self, Noise};
+use super::places::allocation;
+
+/// One way of copying, and two: nanoseconds.
+fn straight(bytes: f64) -> f64 {
+    6_700.0 + bytes / 55.0
+}
+
+fn two_ways(bytes: f64) -> f64 {
+    if bytes < 65_536.0 { 6_700.0 + bytes / 20.0 } else { 8_000.0 + bytes / 55.0 }
+}
+
+fn fitted(
+    random: &mut SplitMix64,
+    noise: Noise,
+    blocks: usize,
+    deviation: f64,
+    ns: impl Fn(f64) -> f64,
+) -> Option<LineFit> {
+    let field = noise.field(random, 29, blocks, deviation);
+    let point = |(power, logs): (i32, &Vec<f64>)| {
+        let bytes = 4.0 * 2_f64.powi(power);
+        let block = |(at, log): (usize, &f64)| BlockValue { value: ns(bytes) * log.exp(), allocation: allocation(at) };
+        Point { bytes, blocks: logs.iter().enumerate().map(block).collect() }
+    };
+    line_fit(&(0..).zip(&field).map(point).collect::<Vec<_>>(), 1)
+}
+
+/// Whether the interval of α, and that of β, hold what is true.
+fn holds(fit: &LineFit) -> Count {
+    let (first, last) = (fit.lines.first(), fit.lines.last());
+    let latency = first.is_some_and(|line| line.latency_interval_ns.contains(6_700.0));
+    let rate = last.is_some_and(|line| line.interval_bytes_per_s.contains(55e9));
+    (usize::from(latency) + usize::from(rate), 2)
+}
+
+/// Sizes that are surely slow.
+fn dips(fit: &LineFit) -> Vec<f64> {
+    let p_values = holm(&fit.contrasts.iter().map(|one| one.p_value).collect::<Vec<_>>());
+    let sure = fit.contrasts.iter().zip(p_values).filter(|(one, p)| *p < 0.05 && one.ratio < 0.95);
+    sure.map(|(one, _)| one.bytes).collect()
+}
+
+/// Everything that is simulated.
+pub fn experiments(length: Length) -> Vec<Experiment> {
+    let trials = length.of(100, 1000);
+    let mut all = Vec::new();
+    for noise in noise::ALL {
+        for &(blocks, deviation) in
+            length.of(&[(10, 0.01)][..], &[(3, 0.01), (10, 0.005), (10, 0.01), (10, 0.05), (20, 0.01), (50, 0.01)])
+        {
+            // A mode or a hit of one side moves the median of a size, and what it moves it to is what is true.
+            let is_centred = !matches!(noise, Noise::Bimodal | Noise::HeavyTails);
+            let setting = format!("one way of copying, {} {deviation}, {blocks} blocks", noise.name());
+            let limit = if is_centred && blocks >= 10 { COVERAGE } else { Limit::Told };
+            let trial = move |random: &mut SplitMix64| {
+                fitted(random, noise, blocks, deviation, straight).map_or((0, 2), |fit| holds(&fit))
+            };
+            all.push(Experiment::new(("intervals of α and β that hold them", limit), setting.clone(), trials, trial));
+            let trial = move |random: &mut SplitMix64| {
+                let fit = fitted(random, noise, blocks, deviation, straight);
+                (usize::from(fit.is_some_and(|fit| !dips(&fit).is_empty())), 1)
+            };
+            all.push(Experiment::new(
+                ("documents with a dip that is none", FALSE_CLAIMS),
+                setting.clone(),
+                trials,
+                trial,
+            ));
+            let trial = move |random: &mut SplitMix64| {
+                let fit = fitted(random, noise, blocks, deviation, straight);
+                (usize::from(fit.is_some_and(|fit| fit.lines.len() > 1)), 1)
+            };
+            all.push(Experiment::new(
+                ("documents with a second way that is none", FALSE_CLAIMS),
+                setting,
+                trials,
+                trial,
+            ));
+        }
+    }
+    for noise in [Noise::Independent, Noise::SharedByAllocation] {
+        let setting = format!("two ways of copying, {} 0.01, 10 blocks", noise.name());
+        let trial =
+            move |random: &mut SplitMix64| fitted(random, noise, 10, 0.01, two_ways).map_or((0, 2), |fit| holds(&fit));
+        all.push(Experiment::new(("intervals of α and β that hold them", COVERAGE), setting, trials, trial));
+    }
+    let trial = |random: &mut SplitMix64| {
+        let slow = |bytes: f64| straight(bytes) * if bytes == 131_072.0 { 1.2 } else { 1.0 };
+        let fit = fitted(random, Noise::Independent, 10, 0.01, slow);
+        (usize::from(fit.is_some_and(|fit| dips(&fit) == [131_072.0])), 1)
+    };
+    all.push(Experiment::new(
+        ("found", FOUND),
+        "a size a sixth slower, independent 0.01, 10 blocks".to_owned(),
+        trials,
+        trial,
+    ));
+    all
+}
