@@ -41,6 +41,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         texts.push((file.clone(), text));
     }
     findings.extend(circles::check(&texts));
+    findings.extend(circles::check_folders(&texts));
     findings.extend(schema::check(root));
     findings.extend(programs::check(root));
     for finding in &findings {

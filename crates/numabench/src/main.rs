@@ -13,6 +13,7 @@ mod output_file;
 mod progress;
 mod schemas;
 mod scratch;
+mod start_fault;
 mod terminal;
 mod trial;
 mod version;

@@ -1,7 +1,7 @@
-//! No circles between the files of a crate: where two files use each other, neither can be read, tested or moved without the other.
+//! No circles between the files of a crate, nor between its folders: where two files use each other, neither can be read, tested or moved without the other.
 //!
 //! A file uses another where a path in its code (`crate::…`, `super::…`, in a `use` or not) leads there, also through a re-export. A
-//! module and those below it may use each other: the folder is one thing. Tests at the end of a file do not count.
+//! module and those below it may use each other: the folder is one thing. Folders side by side may not, though no two of their files do. Tests at the end of a file do not count.
 //!
 //! Left out: names that a glob brings in, and paths made by macros.
 
@@ -33,6 +33,10 @@ pub fn check(files: &[(PathBuf, String)]) -> Vec<Finding> {
 
 /// The circles of folders: where files of one folder use those of its neighbour and are used by them, though no two files use each other.
 pub fn folders(files: &[(PathBuf, String)]) -> Vec<String> {
+    folder_circles(files).iter().map(|(source, names)| format!("{}: {names}", source.display())).collect()
+}
+
+fn folder_circles(files: &[(PathBuf, String)]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for (source, files) in &by_crate(files) {
         let uses = uses(files);
@@ -47,11 +51,20 @@ pub fn folders(files: &[(PathBuf, String)]) -> Vec<String> {
                 |module: &Module| files.keys().any(|file| file.len() > module.len() && file.starts_with(module));
             if circle.iter().any(|module| is_folder(module)) {
                 let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
-                found.push(format!("{}: {}", source.display(), names.join(", ")));
+                found.push((source.clone(), names.join(", ")));
             }
         }
     }
     found
+}
+
+/// What is wrong with the folders' uses of each other.
+pub fn check_folders(files: &[(PathBuf, String)]) -> Vec<Finding> {
+    let remedy = "move what both need to a file beside the folders, or let one of them be given what it needs";
+    let finding = |(source, names): (PathBuf, String)| {
+        Finding::new(&source, 1, format!("a circle of folders that use each other: {names}"), remedy)
+    };
+    folder_circles(files).into_iter().map(finding).collect()
 }
 
 /// The first folders or files in which two modules differ: `a/b/c` and `a/d/e` part as `a/b` and `a/d`.
@@ -269,6 +282,7 @@ mod tests {
         .map(|(file, text)| (PathBuf::from(file), text.to_owned()));
         assert_eq!(check(&files).len(), 0);
         assert_eq!(folders(&files), ["crates/k/src: a, b"]);
+        assert_eq!(check_folders(&files).len(), 1);
         assert_eq!(folders(&files[..5]), [""; 0]);
     }
 

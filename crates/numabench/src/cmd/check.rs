@@ -16,9 +16,9 @@ use ranks::Launch;
 
 use crate::args::check::Check;
 use crate::cmd::check_bandwidth;
-use crate::cmd::exec::not_started;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::start_fault::not_started;
 use crate::terminal;
 use experiments::backends;
 

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use ::exec::{Asked, ExecError, MemoryWish, StartError, Wish, become_program, bind, plan, report};
+use ::exec::{Asked, MemoryWish, Wish, become_program, bind, plan, report};
 use ::place::Saved;
-use placement::{SelectionError, TargetId, nic};
+use placement::{TargetId, nic};
 use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
 
 use crate::args::exec::{Exec, ExecMembind, Nic, Sees};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::start_fault::{not_started, refused};
 use crate::terminal;
 
 /// Runs the command. It comes back only where the program is not started.
@@ -77,18 +78,4 @@ fn asked(args: &Exec) -> Asked {
     let (rank, ranks) = (args.rank.map(number), args.ranks.map(number));
     let shows_all = args.gpu == Sees::Near;
     Asked { rank, ranks, gpus: args.gpus.clone(), shows_all, keep_cpus: args.keep_cpus, from: None, wish }
-}
-
-/// What was asked and cannot be done, with its exit code.
-pub fn refused(error: ExecError) -> Fault {
-    match error {
-        ExecError::Gpus(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),
-        _ => Fault::usage(error),
-    }
-}
-
-/// A program that could not be started, with a shell's exit codes for that.
-pub fn not_started(error: StartError) -> Fault {
-    let is_absent = error.source.kind() == std::io::ErrorKind::NotFound;
-    Fault::new(if is_absent { Exit::NotFound } else { Exit::NotExecutable }, error)
 }

@@ -12,8 +12,8 @@ use topo::Start;
 use trial::eyes::Asked as Place;
 use trial::run::Bind;
 
-use crate::cmd::exec::refused;
 use crate::fault::Fault;
+use crate::start_fault::refused;
 
 /// A place to run a program in.
 pub struct Placed {
