@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use launchers::{Dialect, Situation, say};
+use launchers::{BindingRefusal, Situation, binding, through_exec};
 use placement::judge::{Finding, Judgement, Kind, Observed, Placed, Pool, judge};
 use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
 use ranks::Launcher;
@@ -33,6 +33,8 @@ pub struct Case<'c> {
     pub situation: Situation,
     /// Whether all ranks that there should be came.
     pub complete: bool,
+    /// Whether what stands behind the launcher binds the ranks: its options then change nothing.
+    pub binds_behind: bool,
 }
 
 /// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
@@ -45,10 +47,17 @@ pub fn lines(case: &Case<'_>) -> Vec<String> {
     }
     let places = kinds.iter().any(|kind| is_of_pus(*kind)).then(|| places(case)).flatten();
     let Some(launcher) = case.launcher else { return of_running(case, &certain, places.as_ref()) };
-    if kinds.iter().all(|kind| is_of_pus(*kind)) {
-        return places.iter().flat_map(|places| binding(case, launcher, places)).collect();
+    if case.binds_behind {
+        return vec![format!("{} (in place of what binds behind the launcher)", through_exec(launcher))];
     }
-    vec![through_exec(launcher)]
+    // Memory alone: the launcher's own word for the memory of each rank's PUs.
+    if launcher == Launcher::Srun && kinds.iter().all(|kind| *kind == Kind::MemoryElsewhere) {
+        return vec!["srun --mem-bind=local".to_owned()];
+    }
+    if kinds.iter().all(|kind| is_of_pus(*kind)) {
+        return places.iter().flat_map(|places| own_option(case, launcher, places)).collect();
+    }
+    vec![through_exec(launcher).to_owned()]
 }
 
 /// Whether other PUs for the ranks help.
@@ -98,16 +107,8 @@ fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
     !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight == Placed::Misplaced)
 }
 
-/// The launcher's own option, in `placement`'s words; through `exec` where it has none, or where it cannot work in this step.
-fn binding(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
-    let (dialect, before) = match launcher {
-        Launcher::Srun if places.places.iter().all(|place| place.pus.len() == 1) => (Dialect::SrunMapCpu, "srun "),
-        Launcher::Srun => (Dialect::SrunMaskCpu, "srun "),
-        Launcher::Mpirun => (Dialect::OpenMpi, ""),
-        Launcher::Hydra => (Dialect::Mpich, ""),
-        Launcher::Nobody => (Dialect::Taskset, ""),
-        _ => return vec![through_exec(launcher)],
-    };
+/// The launcher's own option, read back by what wrote it; through `exec` where it has none, or where it cannot work in this step.
+fn own_option(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
     // A rank that nobody launched has its variables already: only its cores are wrong.
     let mut alone = places.clone();
     if launcher == Launcher::Nobody {
@@ -115,19 +116,11 @@ fn binding(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<Stri
     }
     // The words may name the host, which is this one's and not a saved machine's.
     let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
-    let saying = say(&here, &alone, dialect, &case.situation);
-    match saying.cannot {
-        Some(why) => vec![format!("{} ({why})", through_exec(launcher))],
-        None => vec![format!("{before}{}", saying.text)],
-    }
-}
-
-fn through_exec(launcher: Launcher) -> String {
-    match launcher {
-        Launcher::Nobody => "numabench exec -- PROGRAM".to_owned(),
-        Launcher::Srun => "srun … numabench exec -- PROGRAM".to_owned(),
-        Launcher::Mpirun => "mpirun --bind-to none … numabench exec -- PROGRAM".to_owned(),
-        _ => "start the program through numabench exec -- PROGRAM".to_owned(),
+    match binding(&here, &alone, launcher, &case.situation) {
+        Ok(text) => vec![text],
+        Err(BindingRefusal::Cannot(why)) => vec![format!("{} ({why})", through_exec(launcher))],
+        Err(BindingRefusal::NoWords(_)) => vec![through_exec(launcher).to_owned()],
+        Err(BindingRefusal::Differs(_)) => Vec::new(),
     }
 }
 

@@ -27,6 +27,10 @@ pub struct Group {
     pub words: String,
     /// What is to be known beside what is found.
     pub notes: Vec<String>,
+    /// The same ranks in the other ways that a line may mean, with what each takes the site to do; the first of them is that of `seen`.
+    pub readings: Vec<(Vec<String>, Vec<Seen>)>,
+    /// Whether what stands behind a line's launcher binds the ranks.
+    pub binds_behind: bool,
 }
 
 /// Where a group is judged.
@@ -51,12 +55,17 @@ impl Group {
     /// [`CheckError::Line`].
     pub fn of_line(line: &str, machine: &Machine) -> Result<Self, CheckError> {
         let launched = line::read(line, machine.judged_by())?;
-        let seen: Vec<Seen> = launched.ranks.into_iter().map(|rank| Seen::of_line(rank, machine.judged_by())).collect();
+        let of = |rank| Seen::of_line(rank, machine.judged_by());
+        let readings = launched.readings.into_iter().map(|reading| (reading.assumes, reading.ranks));
+        let readings: Vec<(Vec<String>, Vec<Seen>)> =
+            readings.map(|(assumes, ranks)| (assumes, ranks.into_iter().map(of).collect())).collect();
+        let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
         let count = seen.len();
         let of_node = launched.of.map(|of| format!(": those of one node ({of})")).unwrap_or_default();
         let words =
             format!("{count} {} of the line, which is not run{of_node}", if count == 1 { "rank" } else { "ranks" });
-        Ok(Self { notes: launched.notes, ..Self::whole(seen, Some(launched.launcher), words) })
+        let binds_behind = launched.binds_behind;
+        Ok(Self { notes: launched.notes, readings, binds_behind, ..Self::whole(seen, Some(launched.launcher), words) })
     }
 
     /// Running processes that were named, looked at from outside.
@@ -126,7 +135,15 @@ impl Group {
 
     /// Those of whom nobody is missing and nothing more is to be known.
     fn whole(seen: Vec<Seen>, launcher: Option<Launcher>, words: String) -> Self {
-        Self { seen, missing: IdSet::default(), launcher, words, notes: Vec::new() }
+        Self {
+            seen,
+            missing: IdSet::default(),
+            launcher,
+            words,
+            notes: Vec::new(),
+            readings: Vec::new(),
+            binds_behind: false,
+        }
     }
 }
 

@@ -29,12 +29,14 @@ pub struct Node {
 
 impl Node {
     /// Judges those of this group.
-    pub(crate) fn judge(machine: Machine, group: Group, others: Option<First>, waited: Duration) -> Self {
+    pub(crate) fn judge(machine: Machine, mut group: Group, others: Option<First>, waited: Duration) -> Self {
+        let open = settle(&machine, &mut group);
         let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
         let (pool, judgement) = judged(&machine, seen);
         let complete = group.missing.is_empty();
         let placed =
             if complete && !seen.is_empty() { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
+        let placed = if open { Placed::Unknown } else { placed };
         let host = machine.here.topology.host();
         let fix = fix::lines(&fix::Case {
             topology,
@@ -44,8 +46,11 @@ impl Node {
             launcher: group.launcher,
             host: &host,
             situation: seen::situation(&machine, seen),
-            complete,
+            complete: complete && !open,
+            binds_behind: group.binds_behind,
         });
+        // A line that was read in several ways is mended for all of them, or not at all.
+        let fix = if group.readings.len() > 1 && !have_the_same_gpus(&group) { Vec::new() } else { fix };
         let nics = nics(&machine, seen);
         Self { host, machine, group, judgement, placed, nics, fix, waited, others }
     }
@@ -104,6 +109,35 @@ impl Node {
             fix: &self.fix,
         }
     }
+}
+
+/// Looks at a line in each way that a site may have it: where the verdict is not the same, it is open, and the notes say what it depends on.
+fn settle(machine: &Machine, group: &mut Group) -> bool {
+    if group.readings.len() < 2 {
+        return false;
+    }
+    let judged: Vec<Placed> = group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
+    let is_open = judged.iter().any(|placed| *placed != judged[0]);
+    if is_open {
+        for (placed, (assumes, seen)) in judged.iter().zip(&group.readings) {
+            let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
+            let pus: Vec<String> = pus.collect();
+            group.notes.push(format!(
+                "{} if {} (ranks from 0 on PUs {})",
+                placed.name(),
+                assumes.join(" and "),
+                pus.join("; ")
+            ));
+        }
+    }
+    is_open
+}
+
+/// Whether the ranks have the same GPUs in all readings, so that one fix serves all.
+fn have_the_same_gpus(group: &Group) -> bool {
+    let gpus = |seen: &[Seen]| seen.iter().map(|seen| seen.running.gpus.devices.clone()).collect::<Vec<_>>();
+    let first = gpus(&group.seen);
+    group.readings.iter().all(|(_, seen)| gpus(seen) == first)
 }
 
 /// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.

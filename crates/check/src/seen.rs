@@ -37,6 +37,8 @@ pub struct Seen {
     pub nic_variables: BTreeMap<String, String>,
     /// How many threads OpenMP is told to have (the outermost level); `None` where it is not told.
     pub omp_threads: Option<u32>,
+    /// Why the PUs are not known, where a launch line does not say them.
+    pub pus_unknown: Option<String>,
 }
 
 impl Seen {
@@ -53,6 +55,7 @@ impl Seen {
             threads: Threads::default(),
             omp_threads: omp_threads(&variables),
             nic_variables: nic::of_adapters(variables),
+            pus_unknown: None,
         };
         Ok(seen)
     }
@@ -75,23 +78,26 @@ impl Seen {
             threads: threads(Who::Pid(pid)),
             omp_threads: omp_threads(&variables),
             nic_variables: nic::of_adapters(variables),
+            pus_unknown: None,
         })
     }
 
     /// A rank of a line that is not run.
     pub fn of_line(rank: LineRank, topology: &Topology) -> Self {
         let not_run = || Some("it is not running".to_owned());
-        let (mode, nodes) = rank.policy;
-        let policy =
-            MemoryPolicy { mode: Some(mode), nodes, flags: None, source: LAUNCH_LINE.to_owned(), reason: None };
+        let (mode, nodes, reason) = match rank.policy {
+            Ok((mode, nodes)) => (Some(mode), nodes, None),
+            Err(why) => (None, IdSet::default(), Some(why)),
+        };
+        let policy = MemoryPolicy { mode, nodes, flags: None, source: LAUNCH_LINE.to_owned(), reason };
         let cgroup =
             Cgroup { pus: None, nodes: None, source: None, reason: not_run(), memory_bytes: None, memory_source: None };
         let own = rank.pus.clone();
         let running = Running {
             pid: u32::try_from(rank.rank).unwrap_or_default(),
             program: None,
-            first_thread_pus: Some(rank.pus.clone()),
-            pus: Some(rank.pus),
+            first_thread_pus: rank.pus.as_ref().ok().cloned(),
+            pus: rank.pus.as_ref().ok().cloned(),
             memory_nodes: None,
             policy,
             cgroup,
@@ -107,6 +113,7 @@ impl Seen {
             threads: Threads::default(),
             nic_variables: BTreeMap::new(),
             omp_threads: None,
+            pus_unknown: rank.pus.err(),
         }
     }
 
@@ -160,7 +167,7 @@ impl Seen {
         let not_read = || "its files in /proc cannot be read".to_owned();
         Observed {
             name: self.name(),
-            pus: seen.pus.clone().ok_or_else(not_read),
+            pus: seen.pus.clone().ok_or_else(|| self.pus_unknown.clone().unwrap_or_else(not_read)),
             policy: seen.policy.mode.ok_or_else(|| seen.policy.reason.clone().unwrap_or_else(not_read)),
             policy_nodes: seen.policy.nodes.clone(),
             memory_nodes: seen.memory_nodes.clone(),

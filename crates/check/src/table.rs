@@ -293,6 +293,8 @@ fn sum(shown: &Shown<'_>) -> String {
     match shown.placed {
         Placed::Misplaced if unknown > 0 => format!("WRONG: {} {of_all}, {unknown} unknown", count(Placed::Misplaced)),
         Placed::Misplaced => format!("WRONG: {} {of_all}", count(Placed::Misplaced)),
+        // What a site decides is said under the table.
+        Placed::Unknown if unknown == 0 => format!("unknown: {all} {of_all}, it depends on the site"),
         Placed::Unknown => format!("unknown: {unknown} {of_all}"),
         Placed::Well => format!("well placed: {all} {of_all}"),
     }

@@ -58,6 +58,7 @@ fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
         threads: Threads::default(),
         nic_variables: BTreeMap::new(),
         omp_threads: None,
+        pus_unknown: None,
     }
 }
 
@@ -67,7 +68,17 @@ fn fix(seen: &[Seen], launcher: Option<Launcher>, situation: Situation) -> Vec<S
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool, &observed);
     let (topology, pool, judgement) = (&topology, &pool, &judgement);
-    lines(&Case { topology, pool, seen, judgement, launcher, host: "n7", situation, complete: true })
+    lines(&Case {
+        topology,
+        pool,
+        seen,
+        judgement,
+        launcher,
+        host: "n7",
+        situation,
+        complete: true,
+        binds_behind: false,
+    })
 }
 
 /// Rank 0 has a GPU of node 1 and a PU of node 0, rank 1 the other way round.
@@ -82,7 +93,10 @@ fn each_launcher_gets_its_own_words() {
     assert_eq!(of(Launcher::Srun), "srun --cpu-bind=map_cpu:4,0");
     assert_eq!(of(Launcher::Hydra), "mpiexec -n 2 -bind-to user:4,0 PROGRAM");
     assert!(of(Launcher::Mpirun).contains("rank 0=n7 slot=4\nrank 1=n7 slot=0"), "{}", of(Launcher::Mpirun));
-    assert!(of(Launcher::Flux).contains("numabench exec -- PROGRAM"));
+    assert_eq!(of(Launcher::Flux), "flux run -N1 -n2 --exclusive -o cpu-affinity=\"map:4;0\" PROGRAM");
+    assert_eq!(of(Launcher::Pals), "mpiexec -n 2 --ppn 2 --cpu-bind list:4:0 PROGRAM");
+    assert_eq!(of(Launcher::Jsrun), "jsrun --bind none … numabench exec -- PROGRAM");
+    assert_eq!(of(Launcher::Torchrun), "torchrun … --no-python numabench exec -- python3 PROGRAM");
     let part = fix(&swapped(), Some(Launcher::Srun), Situation { owns_node: Some(false), ..whole });
     assert!(part[0].starts_with("srun … numabench exec -- PROGRAM (this step does not own"), "{part:?}");
     let wide = [rank(0, "0-1", &[0]), rank(1, "4-5", &[2])];

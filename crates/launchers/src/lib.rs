@@ -1,18 +1,49 @@
 //! Launch lines: the ranks that a pasted line would start, and the lines that put ranks in given places.
 //!
-//! * `line` a line as it was pasted, read as its launcher reads it, as ranks with PUs, memory and GPUs;
-//! * `dialect` places of a node in the words of srun, mpirun, numactl and others.
+//! Reading a line ([`line::read`]):
+//! * `srun`, `open_mpi`, `hydra`, `pals`, `jsrun`, `flux`, `torchrun` a launcher each: its table of options, and where they put ranks; `mpirun` tells the
+//!   three apart that share a command's name;
+//! * `numactl`, `taskset`, `prefix` what stands before a program, `sh` a wrapper's script, `process` one rank followed through them, `gpus` those that it sees;
+//! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in launchers' order, `rankfile` Open MPI's file;
+//! * `grammar` options as each command's own parser takes them, `value` what they are given.
+//!
+//! Writing one: `dialect`, the places of a node in the words of srun, mpirun, numactl and others; `binding` a launcher's own option for them, read back.
 //!
 //! Nothing here starts a process, binds one or judges a placement: `placement` plans and judges, `check` and `place` ask.
 
+mod binding;
+mod count;
 pub mod dialect;
+mod flux;
+mod gpus;
+mod grammar;
+mod hydra;
+mod jsrun;
+mod layout;
 pub mod line;
+mod mpirun;
+mod numactl;
+mod objects;
+mod open_mpi;
+mod pals;
+mod prefix;
+mod process;
+mod rankfile;
+mod sh;
+mod srun;
+mod taskset;
+#[cfg(test)]
+mod tests;
+mod torchrun;
+mod value;
 #[cfg(test)]
 #[path = "../../exec/src/machine.rs"]
 #[expect(dead_code, reason = "what exec's own tests use of it")]
 mod written_machine;
 
+pub use binding::{BindingRefusal, binding, through_exec};
 pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
     Visible, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible,
 };
+pub use process::{Known, Policy};

@@ -1,37 +1,25 @@
 //! A launch line as it was pasted, as the ranks it would start: what `check --launch` judges, without a launch.
 //!
-//! * `grammar` options as each command's own parser takes them, `value` what they are given;
-//! * `srun` `map_cpu` and `mask_cpu`, `--gpu-bind`, `--gpus-per-task`; `mpirun` Hydra's `-bind-to user:`, Open MPI's rankfile and `--cpu-list`;
-//! * `taskset`, `numactl`, and `shell`: variables, env and a shell before the program;
-//! * `script` a wrapper's script or a rankfile with a place for each rank;
-//! * `count` how many ranks one node gets, `rank` what each of them has.
+//! ```text
+//! words ─► a launcher's options ─► layouts of one node ─► each rank's process, followed to its program ─► ranks
+//!          srun, open_mpi, …       one for each way        process, sh, numactl, taskset
+//! ```
 //!
-//! What a launcher decides by itself (`--cpu-bind=cores`, a site's default) is not guessed: the line is then refused with what to write. What it
-//! would refuse itself is refused as a line that is wrong.
+//! What a launcher decides by itself is not guessed: there is a reading for each way that it may, or the rank's PUs are unknown with the reason. A
+//! line of which no rank's PUs are known is refused with what to write; what the launcher itself would refuse is refused as a line that is wrong.
 
-mod count;
-mod grammar;
-mod mpirun;
-mod numactl;
-mod rank;
-mod script;
-mod shell;
-mod srun;
-mod taskset;
-#[cfg(test)]
-mod tests;
-mod value;
-
-use std::path::Path;
+use std::collections::BTreeMap;
 
 use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
+use topo::running::UsableGpus;
 
-use count::Count;
-use rank::Gpus;
-pub use rank::LineRank;
+use crate::layout::{Layout, Options, Start, TELLING, Tells, not_told};
+use crate::process::{Known, Policy, Process, Variable};
+use crate::sh::UNKNOWN;
+use crate::{flux, gpus, jsrun, mpirun, srun};
 
 /// The line cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,110 +45,277 @@ pub enum LineError {
     },
 }
 
+/// One rank, as the line would start it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineRank {
+    /// Its number on its node.
+    pub rank: usize,
+    /// The PUs that it may run on; or why they are not known.
+    pub pus: Known<IdSet>,
+    /// Its memory policy, and the nodes that the policy names; or why they are not known.
+    pub policy: Known<Policy>,
+    /// The GPUs that it can use.
+    pub gpus: UsableGpus,
+}
+
+/// The ranks in one of the ways that the line may mean.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// What it takes the site to do; empty where the line leaves nothing open.
+    pub assumes: Vec<String>,
+    /// In order.
+    pub ranks: Vec<LineRank>,
+}
+
 /// The ranks that a line would start on one node.
 #[derive(Debug)]
 pub struct Launched {
-    /// In order.
-    pub ranks: Vec<LineRank>,
+    /// The ways that the line may mean, at least one: they differ in what a site decides.
+    pub readings: Vec<Reading>,
     /// Whose line it is.
     pub launcher: Launcher,
     /// Of how many ranks and nodes they are those of one node, in words; `None` where they are all.
     pub of: Option<String>,
     /// What is to be known beside what is judged.
     pub notes: Vec<String>,
+    /// Whether what stands behind the launcher binds PUs or memory itself, so that the launcher's options change nothing.
+    pub binds_behind: bool,
 }
 
-/// A memory policy and its nodes.
-type Policy = (PolicyMode, IdSet);
-
-/// What the line says, before it is known how many ranks there are.
-#[derive(Debug)]
-struct Said<'t> {
-    topology: &'t Topology,
-    launcher: Launcher,
-    count: Count,
-    /// Each rank's PUs; a list begins again where there are more ranks.
-    pus: Option<Vec<IdSet>>,
-    /// Nothing binds them.
-    unbound: bool,
-    /// What else was written of the binding.
-    other_binding: Option<String>,
-    gpus_per_task: Option<usize>,
-    gpus: Option<Gpus>,
-    /// A variable for all ranks.
-    visible: Option<String>,
-    memory: Vec<Option<Policy>>,
-    through_exec: bool,
-    notes: Vec<String>,
+/// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are several's.
+pub(crate) fn launcher_of(command: &str) -> Option<Launcher> {
+    match command {
+        "srun" => Some(Launcher::Srun),
+        "mpirun" | "orterun" | "prterun" | "mpirun.openmpi" | "mpiexec.openmpi" => Some(Launcher::Mpirun),
+        "mpiexec" | "mpiexec.hydra" | "mpirun.mpich" | "mpiexec.mpich" => Some(Launcher::Hydra),
+        "jsrun" => Some(Launcher::Jsrun),
+        "flux" => Some(Launcher::Flux),
+        _ => None,
+    }
 }
 
 /// Reads the line; files that it names (a rankfile, a wrapper) are read too.
+///
+/// # Errors
+/// [`LineError`].
 pub fn read(line: &str, topology: &Topology) -> Result<Launched, LineError> {
     let words = shell_words::split(line).map_err(|_| LineError::Quote(line.to_owned()))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut said = Said {
-        topology,
-        launcher: Launcher::Nobody,
-        count: Count::default(),
-        pus: None,
-        unbound: false,
-        other_binding: None,
-        gpus_per_task: None,
-        gpus: None,
-        visible: None,
-        memory: Vec::new(),
-        through_exec: false,
-        notes: Vec::new(),
-    };
-    let command = said.variables(&words);
-    if command.is_empty() {
+    let mut outer = process(topology, Launcher::Nobody, &BTreeMap::new());
+    let mut command = outer.assignments(&words);
+    if let Some(("env", rest)) = command.split_first().map(|(first, rest)| (*first, rest))
+        && rest.iter().any(|word| launcher_of(base(word)).is_some())
+    {
+        command = outer.assignments(rest);
+    }
+    let Some((program, rest)) = command.split_first() else {
         let what = "there is no command in the line: write it as it is run, e.g. 'srun -n8 --cpu-bind=map_cpu:… ./app'";
         return Err(LineError::Wrong(what.to_owned()));
+    };
+    let variables: BTreeMap<String, String> =
+        outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
+    let name = base(program);
+    let options = match launcher_of(name) {
+        None => return alone(outer, command),
+        Some(Launcher::Srun) => srun::read(rest, &variables, topology)?,
+        Some(Launcher::Jsrun) => jsrun::read(rest, topology)?,
+        Some(Launcher::Flux) => match rest.split_first() {
+            Some((&("run" | "submit" | "mini"), rest)) => {
+                flux::read(rest.strip_prefix(&["run"]).unwrap_or(rest), topology)?
+            }
+            _ => return Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
+        },
+        Some(_) => mpirun::read(name, rest, &variables, topology)?,
+    };
+    if options.program.contains(&":") {
+        let what = "the line starts several programs (\":\"): write the line of one of them";
+        return Err(LineError::NotSaid(what.to_owned()));
     }
-    said.program(command)?;
-    said.launched()
+    launched(&outer, options)
 }
 
-impl Said<'_> {
-    /// A launcher, what may stand before a program, or the program itself.
-    fn program(&mut self, words: &[&str]) -> Result<(), LineError> {
-        let Some((program, rest)) = words.split_first() else { return Ok(()) };
-        let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        match name.as_str() {
-            "srun" => self.launch(Launcher::Srun, rest),
-            "mpirun" | "orterun" | "prterun" | "mpirun.openmpi" | "mpiexec.openmpi" => {
-                self.launch(Launcher::Mpirun, rest)
-            }
-            "mpiexec" | "mpiexec.hydra" | "mpirun.mpich" | "mpiexec.mpich" => self.launch(Launcher::Hydra, rest),
-            "taskset" => self.taskset(rest),
-            "numactl" => self.numactl(rest),
-            "env" => self.env(rest),
-            "sh" | "bash" | "dash" => self.shell(rest),
-            "numabench" if rest.first() == Some(&"exec") => {
-                self.through_exec = true;
-                Ok(())
-            }
-            _ => self.file(program),
-        }
-    }
+/// The name of a program without its folders.
+fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
 
-    /// A launcher's options up to its program, and what stands there.
-    fn launch(&mut self, launcher: Launcher, words: &[&str]) -> Result<(), LineError> {
-        let name = launcher.name();
-        if self.launcher != Launcher::Nobody || self.pus.is_some() || self.unbound || !self.memory.is_empty() {
-            let what =
-                format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
-            return Err(LineError::NotSaid(what));
-        }
-        self.launcher = launcher;
-        let program = match launcher {
-            Launcher::Srun => self.srun(words)?,
-            _ => self.mpirun(launcher, words)?,
-        };
-        if program.contains(&":") {
-            let what = "the line starts several programs (\":\"): write the line of one of them";
-            return Err(LineError::NotSaid(what.to_owned()));
-        }
-        self.program(program)
+/// A process as its launcher starts it, but for what differs between ranks.
+fn process<'t>(topology: &'t Topology, launcher: Launcher, variables: &BTreeMap<String, String>) -> Process<'t> {
+    let exported = |value: &String| Variable { value: value.clone(), exported: true };
+    Process {
+        topology,
+        pus: Ok(topology.allowed.pus.clone()),
+        is_free: true,
+        policy: Ok((PolicyMode::Default, IdSet::default())),
+        variables: variables.iter().map(|(name, value)| (name.clone(), exported(value))).collect(),
+        // Nothing is known to show GPUs where the line does not say it.
+        absent: not_told(launcher).into_iter().chain(gpus::VARIABLES).collect(),
+        doubt: None,
+        through_exec: false,
+        workers: None,
+        notes: Vec::new(),
     }
+}
+
+/// A line without a launcher: one process, or torchrun's workers.
+fn alone(outer: Process<'_>, command: &[&str]) -> Result<Launched, LineError> {
+    let launcher = command.iter().find_map(|word| launcher_of(base(word)));
+    if let (Some(launcher), "numactl" | "taskset") = (launcher, base(command[0])) {
+        let name = launcher.name();
+        let what = format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
+        return Err(LineError::NotSaid(what));
+    }
+    let process = ended(outer.follow(command)?)?;
+    let mut notes = process.notes.clone();
+    let (ranks, launcher, of) = match &process.workers {
+        Some(workers) => {
+            let of = workers.nodes.filter(|nodes| *nodes > 1).map(|nodes| format!("of {nodes} nodes"));
+            (workers_of(&process, None, &mut notes)?, Launcher::Torchrun, of)
+        }
+        None => (vec![rank(&process, 0, None)?], Launcher::Nobody, None),
+    };
+    finish(vec![Reading { assumes: Vec::new(), ranks }], launcher, of, notes)
+}
+
+/// The ranks of a launcher's line.
+fn launched(outer: &Process<'_>, options: Options<'_>) -> Result<Launched, LineError> {
+    let topology = outer.topology;
+    let Options { launcher, count, layouts, program, environment, mut notes } = options;
+    let mut given: BTreeMap<String, String> =
+        outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
+    given.extend(environment);
+    let mut readings: Vec<Reading> = Vec::new();
+    let (mut started_by, mut of, mut binds_behind) = (launcher, None, false);
+    for Layout { assumes, starts } in layouts {
+        let size = starts.len();
+        let mut ranks = Vec::with_capacity(size);
+        for (number, start) in starts.iter().enumerate() {
+            let mut process = process(topology, launcher, &given);
+            tell(&mut process, launcher, number, size, &count);
+            match &start.pus {
+                Some(pus) => process.bind_known(pus.clone()),
+                None => process.pus = Ok(topology.allowed.pus.clone()),
+            }
+            process.policy = Ok(start.policy.clone());
+            let before = (process.pus.clone(), process.policy.clone());
+            let process = ended(process.follow(program)?)?;
+            notes.extend(process.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
+            binds_behind |= before != (process.pus.clone(), process.policy.clone());
+            if process.workers.is_some() {
+                // One torchrun a node: its workers are the ranks.
+                if size > 1 {
+                    let what = "each rank starts torchrun, whose workers then meet on the same GPUs: start one torchrun a node";
+                    return Err(LineError::NotSaid(what.to_owned()));
+                }
+                started_by = Launcher::Torchrun;
+                ranks = workers_of(&process, Some(start), &mut notes)?;
+            } else {
+                ranks.push(rank(&process, number, Some(start))?);
+            }
+        }
+        of = of.or(count.beyond(size));
+        match readings.iter_mut().find(|reading| reading.ranks == ranks) {
+            // Both ways end alike: neither is assumed.
+            Some(same) => same.assumes.retain(|what| assumes.contains(what)),
+            None => readings.push(Reading { assumes, ranks }),
+        }
+    }
+    if let [only] = readings.as_mut_slice() {
+        only.assumes.clear();
+    }
+    Ok(Launched { binds_behind, ..finish(readings, started_by, of, notes)? })
+}
+
+/// Gives the process the variables of its launcher.
+fn tell(process: &mut Process<'_>, launcher: Launcher, rank: usize, size: usize, count: &crate::count::Count) {
+    let is_all = count.beyond(size).is_none();
+    for (name, tells) in TELLING.iter().filter(|(one, _)| *one == launcher).flat_map(|(_, names)| *names) {
+        let value = match tells {
+            Tells::LocalRank => rank.to_string(),
+            Tells::LocalSize => size.to_string(),
+            // The first node's ranks come first, as all launchers distribute them where nothing else is said.
+            Tells::Rank => rank.to_string(),
+            Tells::Size if is_all => size.to_string(),
+            Tells::Size => count.ranks.map_or_else(|| UNKNOWN.to_string(), |ranks| ranks.to_string()),
+            Tells::Node => "0".to_owned(),
+        };
+        process.set(name, value);
+        process.export(name);
+    }
+}
+
+/// The workers of a torchrun.
+fn workers_of(
+    process: &Process<'_>,
+    start: Option<&Start>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<LineRank>, LineError> {
+    let Some(workers) = &process.workers else { return Ok(Vec::new()) };
+    if workers.count > placement::MOST_RANKS {
+        let what = format!("a node has {} workers at most", placement::MOST_RANKS);
+        return Err(LineError::Wrong(what));
+    }
+    let by_convention = "torchrun hides no GPU: each worker is taken to use the one of its LOCAL_RANK";
+    let mut ranks = Vec::new();
+    for number in 0..workers.count {
+        let worker = workers.worker(process, number)?;
+        let before = worker.clone();
+        let worker = match workers.program() {
+            program if program.is_empty() => worker,
+            program => ended(worker.follow(&program)?)?,
+        };
+        let own = start.and_then(|start| start.gpus.clone());
+        let all: Known<Vec<usize>> = Ok((0..before.topology.gpus.len()).collect());
+        let sees_all = own.is_none() || own == Some(all);
+        let shows = gpus::VARIABLES.iter().any(|name| !matches!(worker.exported(name), Ok(None)));
+        let own = match sees_all && !shows && number < before.topology.gpus.len() {
+            true => {
+                if !notes.iter().any(|note| note == by_convention) {
+                    notes.push(by_convention.to_owned());
+                }
+                Some(Ok(vec![number]))
+            }
+            false => own,
+        };
+        let gpus = gpus::usable(&worker, own.as_ref());
+        ranks.push(LineRank { gpus, ..rank(&worker, number, None)? });
+    }
+    Ok(ranks)
+}
+
+/// The program that a process becomes; where it may become several that are placed differently, what they agree on.
+fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
+    let mut all = processes.into_iter();
+    let Some(mut first) = all.next() else {
+        return Err(LineError::NotSaid("the script ends before it starts a program for some rank".to_owned()));
+    };
+    for other in all {
+        first.through_exec |= other.through_exec;
+        first.merge(other);
+    }
+    if first.through_exec {
+        let what = "numabench exec works out each rank's place itself: see numabench place for where that is";
+        return Err(LineError::NotSaid(what.to_owned()));
+    }
+    Ok(first)
+}
+
+/// The rank that a process is.
+fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<LineRank, LineError> {
+    let gpus = gpus::usable(process, start.and_then(|start| start.gpus.as_ref()));
+    Ok(LineRank { rank: number, pus: process.pus.clone(), policy: process.policy.clone(), gpus })
+}
+
+/// The answer; refused where no rank's PUs are known in any reading.
+fn finish(
+    readings: Vec<Reading>,
+    launcher: Launcher,
+    of: Option<String>,
+    notes: Vec<String>,
+) -> Result<Launched, LineError> {
+    let ranks = || readings.iter().flat_map(|reading| &reading.ranks);
+    if let (true, Some(Err(why))) = (ranks().all(|rank| rank.pus.is_err()), ranks().next().map(|rank| &rank.pus)) {
+        return Err(LineError::NotSaid(why.clone()));
+    }
+    Ok(Launched { readings, launcher, of, notes, binds_behind: false })
 }

@@ -49,6 +49,17 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
         Ok(asked) => asked,
     };
     let nodes = &rank.policy_nodes;
+    if matches!(asked, PolicyMode::Interleave | PolicyMode::WeightedInterleave) && !nodes.and(local).is_empty() {
+        let far = nodes.minus(local);
+        let text = format!(
+            "{name} spreads its memory over {} ({}), of which {} {} not local to it",
+            nodes_in_words(nodes),
+            asked.word(),
+            nodes_in_words(&far),
+            if far.len() == 1 { "is" } else { "are" }
+        );
+        return (!far.is_empty()).then_some((Kind::MemoryElsewhere, Placed::Well, text));
+    }
     if nodes.is_empty() || !nodes.and(local).is_empty() {
         return None;
     }

@@ -3,11 +3,11 @@
 //! An option that is not known is an error that names it. It must not be guessed: whether the next word is its value or the program decides what
 //! all the rest of the line is.
 
-use super::LineError;
+use crate::line::LineError;
 
 /// The options of one command.
 #[derive(Debug)]
-pub(super) struct Grammar {
+pub(crate) struct Grammar {
     /// As sentences call the command.
     pub tool: &'static str,
     /// How options are written.
@@ -28,7 +28,7 @@ pub(super) struct Grammar {
 
 /// How options are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// getopt_long(3): `-ab`, `-n8`, `--name`, `--name=value`; a name may be cut short as long as it is one option's.
     Getopt,
     /// Open MPI's and Hydra's: `-name` is `--name`, and a letter stands alone (`-n8` is read all the same).
@@ -37,7 +37,7 @@ pub(super) enum Style {
 
 /// An option of the line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'l> {
+pub(crate) struct Given<'l> {
     /// Its name, or its letter.
     pub name: &'l str,
     /// What it was given.
@@ -72,7 +72,7 @@ enum Takes {
 }
 
 /// The options of a line, and the words behind them.
-pub(super) type Read<'l> = (Vec<Given<'l>>, &'l [&'l str]);
+pub(crate) type Read<'l> = (Vec<Given<'l>>, &'l [&'l str]);
 
 impl Grammar {
     /// Reads options up to the first word that is none.

@@ -2,14 +2,15 @@
 //!
 //! numactl(8): without an option for PUs it binds to none. What it takes from the machine where it runs (`netdev:`, `pci:`) is not known here.
 
-use ranks::Launcher;
 use stats::IdSet;
 use topo::model::NodeKind;
 use topo::process::PolicyMode;
 
-use super::grammar::{Given, Grammar, Style};
-use super::value::{ids, wrong};
-use super::{LineError, Said};
+use crate::grammar::{Given, Grammar, Style};
+use crate::line::LineError;
+use crate::process::Process;
+use crate::sh::is_unknown;
+use crate::value::{ids, wrong};
 
 const NUMACTL: Grammar = Grammar {
     tool: "numactl",
@@ -51,59 +52,76 @@ const NUMACTL: Grammar = Grammar {
     is_open: false,
 };
 
-impl Said<'_> {
-    pub(super) fn numactl(&mut self, words: &[&str]) -> Result<(), LineError> {
-        let (given, program) = NUMACTL.read(words)?;
-        let all = given.iter().any(|one| matches!(one.name, "a" | "all"));
-        let allowed = if all { self.cpuset() } else { self.topology.allowed.pus.clone() };
-        let nodes = Nodes { all: self.nodes(), allowed: self.topology.allowed.nodes.clone() };
-        let mut same = None;
-        let mut bound = None;
-        let mut policy = None;
-        for one in &given {
-            let mut named = || nodes.of(one, &mut same);
+/// What numactl makes of the process, and its program.
+///
+/// # Errors
+/// [`LineError`]: numactl would refuse its options, or they depend on the machine where it runs.
+pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+    let (given, program) = NUMACTL.read(words)?;
+    let all = given.iter().any(|one| matches!(one.name, "a" | "all"));
+    let topology = process.topology;
+    let allowed = if all { process.cpuset() } else { topology.allowed.pus.clone() };
+    let nodes = Nodes {
+        all: topology.nodes.iter().map(|node| node.os_index).collect(),
+        allowed: topology.allowed.nodes.clone(),
+    };
+    let mut same = None;
+    let mut bound = None;
+    let mut policy = None;
+    for one in &given {
+        if is_unknown(one.value()) {
+            let why = || format!("the value of numactl {} does not follow from the line", one.spelled());
             match one.name {
-                "C" | "physcpubind" => bound = Some(chosen(one, &allowed)?),
-                "N" | "cpunodebind" | "c" | "cpubind" => bound = Some(self.pus_of(one, &named()?, &allowed)?),
-                "m" | "membind" => policy = Some((PolicyMode::Bind, named()?)),
-                "i" | "interleave" => policy = Some((PolicyMode::Interleave, named()?)),
-                "w" | "weighted-interleave" => policy = Some((PolicyMode::WeightedInterleave, named()?)),
-                "p" | "preferred" => policy = Some((PolicyMode::Preferred, named()?)),
-                "P" | "preferred-many" => policy = Some((PolicyMode::PreferredMany, named()?)),
-                "l" | "localalloc" => policy = Some((PolicyMode::Local, IdSet::default())),
-                "s" | "show" | "H" | "hardware" => {
-                    return Err(LineError::Wrong(format!("numactl {} starts no program", one.spelled())));
-                }
-                _ => {}
+                "C" | "physcpubind" | "N" | "cpunodebind" | "c" | "cpubind" => bound = Some(Err(why())),
+                _ => policy = Some(Err(why())),
             }
+            continue;
         }
-        match bound {
-            Some(pus) => self.pus = Some(vec![pus]),
-            // Nothing else can have bound it: the launcher's choice is another matter.
-            None if self.launcher == Launcher::Nobody && self.pus.is_none() => self.unbound = true,
-            None => {}
-        }
-        if let Some(policy) = policy {
-            self.memory = vec![Some(policy)];
-        }
-        self.program(program)
+        let mut named = || nodes.of(one, &mut same);
+        let mode = match one.name {
+            "C" | "physcpubind" => {
+                bound = Some(Ok(chosen(one, &allowed)?));
+                continue;
+            }
+            "N" | "cpunodebind" | "c" | "cpubind" => {
+                bound = Some(Ok(pus_of(&process, one, &named()?, &allowed)?));
+                continue;
+            }
+            "l" | "localalloc" => {
+                policy = Some(Ok((PolicyMode::Local, IdSet::default())));
+                continue;
+            }
+            "m" | "membind" => PolicyMode::Bind,
+            "i" | "interleave" => PolicyMode::Interleave,
+            "w" | "weighted-interleave" => PolicyMode::WeightedInterleave,
+            "p" | "preferred" => PolicyMode::Preferred,
+            "P" | "preferred-many" => PolicyMode::PreferredMany,
+            "s" | "show" | "H" | "hardware" => {
+                return Err(LineError::Wrong(format!("numactl {} starts no program", one.spelled())));
+            }
+            _ => continue,
+        };
+        policy = Some(Ok((mode, named()?)));
     }
+    if let Some(bound) = bound {
+        process.bind_known(bound);
+    }
+    if let Some(policy) = policy {
+        process.policy = policy;
+    }
+    process.follow(program)
+}
 
-    fn nodes(&self) -> IdSet {
-        self.topology.nodes.iter().map(|node| node.os_index).collect()
+/// The PUs of these nodes that may be used.
+fn pus_of(process: &Process<'_>, option: &Given<'_>, nodes: &IdSet, allowed: &IdSet) -> Result<IdSet, LineError> {
+    let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
+    let of = process.topology.nodes.iter().filter(|node| home(node.kind) && nodes.contains(node.os_index));
+    let pus = of.fold(IdSet::default(), |all, node| all.or(&node.pus)).and(allowed);
+    if pus.is_empty() {
+        let wanted = "these nodes have no PUs that this job may use";
+        return Err(wrong(&format!("numactl {}", option.spelled()), option.value(), wanted));
     }
-
-    /// The PUs of these nodes that may be used.
-    fn pus_of(&self, option: &Given<'_>, nodes: &IdSet, allowed: &IdSet) -> Result<IdSet, LineError> {
-        let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
-        let of = self.topology.nodes.iter().filter(|node| home(node.kind) && nodes.contains(node.os_index));
-        let pus = of.fold(IdSet::default(), |all, node| all.or(&node.pus)).and(allowed);
-        if pus.is_empty() {
-            let wanted = "these nodes have no PUs that this job may use";
-            return Err(wrong(&format!("numactl {}", option.spelled()), option.value(), wanted));
-        }
-        Ok(pus)
-    }
+    Ok(pus)
 }
 
 /// `all`, `0-3`, `+0-3` (among those that are allowed), `!0-3` (all others).

@@ -1,13 +1,19 @@
-//! mpirun's and mpiexec's options: how many ranks, and where. One table for Open MPI 4 and 5, Hydra (MPICH, Intel MPI) and PALS, whose
-//! commands have the same names: what is an option of one of them is read as that one reads it.
+//! Options of `mpirun` and `mpiexec`, which are names of three launchers: Open MPI, Hydra (MPICH, Intel MPI) and PALS (HPE Cray).
+//!
+//! One table reads them, since their names hardly collide; whose line it is, the options say that only one of them has. Where nothing does,
+//! `mpirun` is taken for Open MPI's and `mpiexec` for Hydra's, and a binding that both know (`--bind-to core`) is laid out in both ways.
+
+use std::collections::BTreeMap;
 
 use ranks::Launcher;
-use topo::model::NodeKind;
+use topo::Topology;
 
-use super::grammar::{Given, Grammar, Style};
-use super::rank::Gpus;
-use super::value::{count, ids, number, wrong};
-use super::{LineError, Said};
+use crate::count::Count;
+use crate::grammar::{Given, Grammar, Style};
+use crate::layout::Options;
+use crate::line::LineError;
+use crate::value::count;
+use crate::{hydra, open_mpi, pals};
 
 const MPIRUN: Grammar = Grammar {
     tool: "mpirun",
@@ -206,62 +212,119 @@ const VALUE: &[&str] = &[
 
 const TWO: &[&str] = &["env", "genv", "gmca", "gomca", "gpmixmca", "gprtemca", "mca", "omca", "pmixmca", "prtemca"];
 
-impl Said<'_> {
-    /// The launcher's options, and what it starts.
-    pub(super) fn mpirun<'l>(&mut self, launcher: Launcher, words: &'l [&'l str]) -> Result<&'l [&'l str], LineError> {
-        let grammar = if launcher == Launcher::Mpirun { &MPIRUN } else { &MPIEXEC };
-        let (given, program) = grammar.read(words)?;
-        for one in &given {
-            self.mpi_option(one)?;
-        }
-        Ok(program)
-    }
+/// Options of Open MPI alone, of Hydra alone, and of PALS alone.
+const OPEN_MPIS: &[&str] = &[
+    "mca",
+    "gmca",
+    "omca",
+    "prtemca",
+    "pmixmca",
+    "x",
+    "rankfile",
+    "rf",
+    "report-bindings",
+    "npernode",
+    "npersocket",
+    "pernode",
+    "display",
+    "display-map",
+    "use-hwthread-cpus",
+    "oversubscribe",
+    "cpu-set",
+    "cpu-list",
+    "bind-to-core",
+    "bind-to-socket",
+    "bynode",
+    "byslot",
+    "bycore",
+    "cpus-per-proc",
+    "rank-by",
+    "allow-run-as-root",
+    "hostfile",
+    "tag-output",
+];
+const HYDRAS: &[&str] = &[
+    "genv",
+    "genvlist",
+    "genvall",
+    "perhost",
+    "bootstrap",
+    "rmk",
+    "launcher",
+    "topolib",
+    "iface",
+    "grr",
+    "print-all-exitcodes",
+];
+const PALSS: &[&str] = &["cpu-bind", "depth", "d", "gpu-bind", "mem-bind", "membind", "cpus-per-rank", "hostlist"];
 
-    fn mpi_option(&mut self, one: &Given<'_>) -> Result<(), LineError> {
+/// What the options of all three say alike.
+#[derive(Debug, Default)]
+pub(crate) struct Common<'l> {
+    pub count: Count,
+    pub environment: BTreeMap<String, String>,
+    pub given: Vec<Given<'l>>,
+}
+
+/// Reads the options.
+///
+/// # Errors
+/// [`LineError`]: the launcher would refuse them, or they are not known.
+pub(crate) fn read<'l>(
+    command: &str,
+    words: &'l [&'l str],
+    variables: &'l BTreeMap<String, String>,
+    topology: &Topology,
+) -> Result<Options<'l>, LineError> {
+    let grammar = if command == "mpirun" { &MPIRUN } else { &MPIEXEC };
+    let (given, program) = grammar.read(words)?;
+    let launcher = launcher(command, &given, variables);
+    let mut common = Common { given, ..Common::default() };
+    for one in common.given.clone() {
+        common.option(&one)?;
+    }
+    match launcher {
+        Launcher::Pals => pals::read(common, program, topology),
+        Launcher::Hydra => hydra::read(common, program, variables, topology),
+        _ => open_mpi::read(common, program, variables, topology),
+    }
+}
+
+/// Whose line it is.
+fn launcher(command: &str, given: &[Given<'_>], variables: &BTreeMap<String, String>) -> Launcher {
+    let has = |names: &[&str]| given.iter().any(|one| names.contains(&one.name));
+    let value = |name: &str| given.iter().find(|one| one.name == name).map(|one| one.value().to_ascii_lowercase());
+    let (map_by, bind_to) = (value("map-by").unwrap_or_default(), value("bind-to").unwrap_or_default());
+    // Hydra writes `core:4` of a width, Open MPI `:PE=4` and `ppr:`.
+    let is_hydras = bind_to.starts_with("user:")
+        || bind_to == "rr"
+        || bind_to.split_once(':').is_some_and(|(_, width)| width.parse::<usize>().is_ok())
+        || variables.keys().any(|name| name.starts_with("I_MPI_"))
+        || has(HYDRAS);
+    let is_open_mpis = map_by.contains(':') || map_by == "slot" || has(OPEN_MPIS);
+    match command {
+        "mpiexec.hydra" | "mpirun.mpich" | "mpiexec.mpich" => Launcher::Hydra,
+        "orterun" | "prterun" | "mpirun.openmpi" | "mpiexec.openmpi" => Launcher::Mpirun,
+        _ if has(PALSS) => Launcher::Pals,
+        _ if is_open_mpis => Launcher::Mpirun,
+        _ if is_hydras || (command == "mpirun" && has(&["ppn", "hosts"])) => Launcher::Hydra,
+        "mpirun" => Launcher::Mpirun,
+        _ => Launcher::Hydra,
+    }
+}
+
+impl Common<'_> {
+    fn option(&mut self, one: &Given<'_>) -> Result<(), LineError> {
         let (option, value) = (one.spelled(), one.value());
         match one.name {
             "n" | "np" | "c" => self.count.ranks = Some(count(&option, value)?),
             "N" | "npernode" | "ppn" | "perhost" | "grr" => self.count.of_a_node = Some(count(&option, value)?),
             "pernode" | "rr" => self.count.of_a_node = Some(1),
-            "npersocket" => self.per_object(&option, value, &format!("{value}:socket"))?,
-            "ppr" => self.per_object(&option, value, value)?,
-            "map-by" => match (value.strip_prefix("ppr:"), value.split_once("file=")) {
-                (Some(pattern), _) => self.per_object(&option, value, pattern)?,
-                (None, Some((kind, file))) if kind.starts_with("rankfile:") => self.rankfile(file)?,
-                _ => {}
-            },
             "H" | "host" | "hosts" | "hostlist" => self.count.slots = slots(&option, value)?,
-            "bind-to" => match value.split_once(':') {
-                Some(("user", list)) => {
-                    let ranks = list.split(',').map(|rank| ids(&option, &rank.replace('+', ",")));
-                    self.pus = Some(ranks.collect::<Result<_, _>>()?);
-                }
-                _ if value == "none" => self.unbound = true,
-                // With a list or a rankfile these only say how.
-                _ => self.other_binding = Some(format!("{option} {value}")),
-            },
-            "bind-to-core" | "bind-to-socket" => self.other_binding = Some(option),
-            "cpu-list" | "cpu-set" => {
-                let list = ids(&option, value)?;
-                self.pus = Some(list.iter().map(|pu| [pu].into_iter().collect()).collect());
-            }
-            "rankfile" | "rf" => self.rankfile(value)?,
-            "cpu-bind" => match value.split_once("list:") {
-                Some((_, list)) => {
-                    self.pus = Some(list.split(':').map(|rank| ids(&option, rank)).collect::<Result<_, _>>()?);
-                }
-                None if value == "none" => self.unbound = true,
-                None => self.other_binding = Some(format!("{option} {value}")),
-            },
-            "gpu-bind" => {
-                if let Some((_, list)) = value.split_once("list:") {
-                    let gpus = |rank: &str| rank.split(',').map(|gpu| number(&option, gpu)).collect();
-                    self.gpus = Some(Gpus::Lists(list.split(':').map(gpus).collect::<Result<_, _>>()?));
-                }
-            }
+            "hostfile" | "machinefile" | "f" => self.count.slots = hostfile(value).unwrap_or_default(),
             "x" | "env" | "genv" => {
                 if let Some((name, value)) = value.split_once('=').or(one.second.map(|second| (value, second))) {
-                    self.variable(name, value);
+                    self.environment.insert(name.to_owned(), value.to_owned());
                 }
             }
             _ => {}
@@ -269,24 +332,23 @@ impl Said<'_> {
         Ok(())
     }
 
-    /// Open MPI's `8:node`, `4:socket`: so many for each of a node's objects.
-    fn per_object(&mut self, option: &str, value: &str, pattern: &str) -> Result<(), LineError> {
-        let mut parts = pattern.split(':');
-        let each = count(option, parts.next().unwrap_or_default())?;
-        let topology = self.topology;
-        let nodes = topology.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly));
-        let objects = match parts.next() {
-            Some("node") => 1,
-            Some("socket" | "package") => topology.packages.len(),
-            Some("numa") => nodes.count(),
-            Some("l3cache" | "L3cache") => topology.l3s.len(),
-            Some("core") => topology.cores.len(),
-            Some("hwthread") => topology.pus.len(),
-            _ => return Err(wrong(option, value, "write ppr:N:node, or package, numa, l3cache, core")),
-        };
-        self.count.of_a_node = Some(each.saturating_mul(objects.max(1)));
-        Ok(())
+    /// The last value of an option by these names.
+    pub fn last(&self, names: &[&str]) -> Option<&Given<'_>> {
+        self.given.iter().rev().find(|one| names.contains(&one.name))
     }
+}
+
+/// The slots of each host of a file: `host slots=4`, `host:4`; `None` where it cannot be read.
+fn hostfile(path: &str) -> Option<Vec<usize>> {
+    let text = crate::process::text_of(path)?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let slots = lines.filter(|line| !line.is_empty()).map(|line| {
+        let named = line.split_once("slots").map(|(_, slots)| slots.trim_start_matches([' ', '=']));
+        let behind = line.split_whitespace().next().and_then(|host| host.split_once(':')).map(|(_, slots)| slots);
+        let number = named.or(behind).and_then(|slots| slots.split_whitespace().next());
+        number.map_or(Some(1), |number| number.parse().ok())
+    });
+    slots.collect()
 }
 
 /// The slots of each host of `a:8,b:8`: a host counts as often as it is named.

@@ -2,12 +2,12 @@
 
 use placement::MOST_RANKS;
 
-use super::LineError;
-use super::value::wrong;
+use crate::line::LineError;
+use crate::value::wrong;
 
 /// What the line says of numbers of ranks and nodes, in whatever order.
 #[derive(Debug, Default)]
-pub(super) struct Count {
+pub(crate) struct Count {
     /// Ranks in all.
     pub ranks: Option<usize>,
     /// Nodes.

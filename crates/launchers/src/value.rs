@@ -3,20 +3,20 @@
 use placement::MOST_RANKS;
 use stats::IdSet;
 
-use super::LineError;
+use crate::line::LineError;
 
 /// A value that the option does not take.
-pub(super) fn wrong(option: &str, value: &str, wanted: impl Into<String>) -> LineError {
+pub(crate) fn wrong(option: &str, value: &str, wanted: impl Into<String>) -> LineError {
     LineError::Value { option: option.to_owned(), value: value.to_owned(), wanted: wanted.into() }
 }
 
 /// A whole number.
-pub(super) fn number(option: &str, value: &str) -> Result<usize, LineError> {
+pub(crate) fn number(option: &str, value: &str) -> Result<usize, LineError> {
     value.parse().map_err(|_| wrong(option, value, "write a whole number"))
 }
 
 /// How many of something: at least one.
-pub(super) fn count(option: &str, value: &str) -> Result<usize, LineError> {
+pub(crate) fn count(option: &str, value: &str) -> Result<usize, LineError> {
     match number(option, value)? {
         0 => Err(wrong(option, value, "write 1 or more")),
         count => Ok(count),
@@ -24,14 +24,14 @@ pub(super) fn count(option: &str, value: &str) -> Result<usize, LineError> {
 }
 
 /// OS ids, at least one.
-pub(super) fn ids(option: &str, value: &str) -> Result<IdSet, LineError> {
+pub(crate) fn ids(option: &str, value: &str) -> Result<IdSet, LineError> {
     let wanted = "write OS ids as taskset does: 0-3,8";
     let ids: IdSet = value.parse().map_err(|_| wrong(option, value, wanted))?;
     if ids.is_empty() { Err(wrong(option, value, wanted)) } else { Ok(ids) }
 }
 
 /// The entries of srun's list, each as often as it says: `0,1*2`.
-pub(super) fn repeated<T: Clone>(
+pub(crate) fn repeated<T: Clone>(
     option: &str,
     list: &str,
     one: impl Fn(&str) -> Result<T, LineError>,

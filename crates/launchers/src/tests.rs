@@ -1,14 +1,20 @@
 //! Lines as people paste them, on the small machine of `exec`'s tests.
 
-use super::*;
+use stats::IdSet;
+
+use crate::line::{LineError, LineRank, read};
 use crate::written_machine::{address, machine};
 
 type Placed = Vec<(String, Vec<u8>)>;
 
+fn pus(rank: &LineRank) -> String {
+    rank.pus.as_ref().map_or_else(|why| format!("not known: {why}"), IdSet::to_string)
+}
+
 fn launched(line: &str) -> Result<Placed, String> {
     let read = read(line, &machine()).map_err(|error| error.to_string())?;
     let buses = |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
-    Ok(read.ranks.iter().map(|rank| (rank.pus.to_string(), buses(rank))).collect())
+    Ok(read.readings[0].ranks.iter().map(|rank| (pus(rank), buses(rank))).collect())
 }
 
 fn placed(places: &[(&str, &[u8])]) -> Result<Placed, String> {
@@ -25,7 +31,7 @@ fn sruns_lists_give_each_rank_its_pus_and_gpus() {
         "srun --ntasks=2 --cpu-bind map_cpu:4,0 --gpu-bind=map_gpu:0,1 a.out",
         "srun -n2 --exclusive --gpus-per-node=4 --gpu-bind=none --cpu-bind=map_cpu:4,0 sh -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID \
          CUDA_VISIBLE_DEVICES=$SLURM_LOCALID; exec \"$@\"' sh a.out",
-        "srun -n2 --cpu-bind=map_cpu:4,0 sh -c 'n=0; for g in 0 1; do [ $n = $SLURM_LOCALID ] && export CUDA_VISIBLE_DEVICES=$g; done' sh a",
+        "srun -n2 --cpu-bind=map_cpu:4,0 sh -c 'n=0; for g in 0 1; do [ $n = $SLURM_LOCALID ] && export CUDA_VISIBLE_DEVICES=$g; n=$((n+1)); done; exec a' sh a",
     ] {
         assert_eq!(launched(line), two, "{line}");
     }
@@ -41,7 +47,7 @@ fn other_launchers_and_tools_are_read_by_their_own_words() {
     let both = placed(&[("4-5", &[0, 1, 2, 3]), ("0-1", &[0, 1, 2, 3])]);
     assert_eq!(launched("mpiexec -n 2 -bind-to user:4+5,0+1 ./a.out -n 7"), both);
     assert_eq!(launched("CUDA_VISIBLE_DEVICES=2 taskset -c 4-5 ./a.out"), placed(&[("4-5", &[2])]));
-    let numactl = "env -u HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES=1 numactl --physcpubind=0-1 --membind=1 -- ./a.out";
+    let numactl = "env -u HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES=1 numactl --physcpubind=0-1 --membind=1 -- ./a.out";
     assert_eq!(launched(numactl), placed(&[("0-1", &[1])]));
     let unbound = launched("mpirun -np 1 --bind-to none --mca btl self ./a.out");
     assert_eq!(unbound, placed(&[("0-15", &[0, 1, 2, 3])]));
@@ -51,8 +57,8 @@ fn other_launchers_and_tools_are_read_by_their_own_words() {
 fn a_wrapper_and_a_rankfile_are_read() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let script = folder.path().join("place.sh");
-    let text = "#!/bin/sh\ncase $rank in\n0)\n    pus=4\n    memory=1\n    export CUDA_VISIBLE_DEVICES=1\n    ;;\n1)\n    pus=0\n    memory=0\n    \
-                export CUDA_VISIBLE_DEVICES=2\n    ;;\nesac\n";
+    let text = "#!/bin/sh\ncase $SLURM_LOCALID in\n0)\n    pus=4\n    memory=1\n    export CUDA_VISIBLE_DEVICES=1\n    ;;\n1)\n    pus=0\n    memory=0\n    \
+                export CUDA_VISIBLE_DEVICES=2\n    ;;\nesac\nexec taskset -c $pus \"$@\"\n";
     std::fs::write(&script, text)?;
     let line = format!("srun -n2 --cpu-bind=none {} ./a.out", script.display());
     assert_eq!(launched(&line), placed(&[("4", &[1]), ("0", &[2])]));
@@ -66,11 +72,8 @@ fn a_wrapper_and_a_rankfile_are_read() -> Result<(), Box<dyn std::error::Error>>
 #[test]
 fn what_is_the_launchers_own_choice_is_not_guessed() {
     for (line, words) in [
-        ("srun -n2 ./a.out", "default binding depends on the site"),
-        ("srun -n2 --cpu-bind=cores ./a.out", "--cpu-bind=cores depends on the site"),
         ("srun -n2 --cpu-bind=none numabench exec -- a.out", "numabench place"),
         ("numactl --membind=netdev:eth0 ./a.out", "write the number of the NUMA node"),
-        ("srun -n2 numactl --localalloc ./a.out", "default binding depends on the site"),
         ("numactl --interleave=all mpirun -np 8 --bind-to none ./a.out", "begin the line with Open MPI's mpirun"),
         ("mpirun -np 1 --bind-to none ./a : -np 1 ./b", "several programs"),
         ("env -S 'A=1 ./a.out'", "write its words apart"),
@@ -134,9 +137,10 @@ fn a_line_that_cannot_be_followed_is_wrong_and_the_message_names_what_is() {
 /// The PUs and the memory of the one rank.
 fn alone(line: &str) -> Result<(String, String), String> {
     let read = read(line, &machine()).map_err(|error| error.to_string())?;
-    let [rank] = &read.ranks[..] else { return Err(format!("{} ranks", read.ranks.len())) };
-    let (mode, nodes) = (rank.policy.0.word(), &rank.policy.1);
-    Ok((rank.pus.to_string(), if nodes.is_empty() { mode.to_owned() } else { format!("{mode} {nodes}") }))
+    let [rank] = &read.readings[0].ranks[..] else { return Err("several ranks".to_owned()) };
+    let (mode, nodes) = rank.policy.clone()?;
+    let mode = mode.word();
+    Ok((pus(rank), if nodes.is_empty() { mode.to_owned() } else { format!("{mode} {nodes}") }))
 }
 
 #[test]
@@ -193,7 +197,7 @@ fn taskset_takes_a_mask_or_a_list_and_the_words_of_the_program_are_its_own() {
     let mut topology = machine();
     topology.allowed.pus = [1].into_iter().collect();
     let read = read("taskset 3 ./a.out", &topology).map_err(|error| error.to_string());
-    let notes = read.map(|read| (read.ranks[0].pus.to_string(), read.notes.join("")));
+    let notes = read.map(|read| (pus(&read.readings[0].ranks[0]), read.notes.join("")));
     let kernel = "of taskset's PUs the kernel leaves out 0: this job may not use them".to_owned();
     assert_eq!(notes, Ok(("1".to_owned(), kernel)));
 }
@@ -205,7 +209,7 @@ fn options_with_a_word_of_their_own_end_no_launchers_options() {
         "srun -n2 --hint nomultithread --mem-bind local --distribution block:cyclic --cpu-bind map_cpu:4,0 --gpus-per-task 1 ./a.out -n 7",
         "srun -lun2 -C gpu --constraint gpu -x n1 -W0 -K1 -I --environment=pytorch --cpu-bind=map_cpu:0x4,0 --gpus-per-task=a100:1 ./a.out",
         "srun --ntasks=2 --cpu-b=map_cpu:4,0x0 --gpus-per-t=1 -- ./a.out",
-        "env A=1 srun -n2 --cpu_bind=map_cpu:4,0 --gpus-per-task=1 bash wrapper.sh -c 'CUDA_VISIBLE_DEVICES=3 x'",
+        "env A=1 srun -n2 --cpu_bind=map_cpu:4,0 --gpus-per-task=1 ./a.out -c 'CUDA_VISIBLE_DEVICES=3 x'",
         "srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=mask:0x1,0x2 ./a.out",
         "srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=map:0*1,0x1*7 ./a.out",
     ] {
@@ -243,7 +247,7 @@ fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_
         ("mpirun -np 4 -H a:2,b:2 --cpu-list 0,1 ./a", 2, Some("of 4 ranks on 2 nodes")),
     ] {
         let read = read(line, &machine()).map_err(|error| error.to_string());
-        let read = read.map(|read| (read.ranks.len(), read.of));
+        let read = read.map(|read| (read.readings[0].ranks.len(), read.of));
         assert_eq!(read, Ok((ranks, of.map(str::to_owned))), "{line}");
     }
 }
@@ -256,7 +260,7 @@ fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged() -> Result
     let all = &[0, 1, 2, 3][..];
     for option in ["--rankfile ", "--map-by rankfile:file="] {
         let line = format!("mpirun -np 4 {option}{} ./a.out", file.display());
-        assert_eq!(launched(&line), placed(&[("4", all), ("0", all)]), "{line}");
+        assert_eq!(launched(&line), placed(&[("4,12", all), ("0,8", all)]), "{line}");
         assert_eq!(read(&line, &machine())?.of.as_deref(), Some("of 4 ranks on 2 nodes"));
     }
     std::fs::write(&file, "# nothing\n")?;
@@ -268,7 +272,7 @@ fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged() -> Result
 #[test]
 fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<(), LineError> {
     let read = read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine())?;
-    let absent = |rank: usize| read.ranks[rank].gpus.absent.clone();
+    let absent = |rank: usize| read.readings[0].ranks[rank].gpus.absent.clone();
     assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 4 of 4"), Some("GPU 99999999999 of 4")));
     Ok(())
 }

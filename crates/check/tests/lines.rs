@@ -1,0 +1,114 @@
+//! Launch lines as centres, launchers' manuals and users write them, each with the machine that it is judged on and the verdict that it must get.
+//!
+//! `lines.tsv` has a line a row: verdict, machine (of `topo/tests/fixtures`), source, line. A line of the form `NAME.sh` in `scripts/` beside it is a
+//! wrapper that the line starts. Verdicts were worked out by hand from the source and the machine. A verdict that is decided and not the table's is
+//! a wrong one, and there may be none; too many that are not decided where the table has a verdict are a failure too.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use check::{Asked, CheckError, Looked, Whom, look};
+use launchers::line::LineError;
+use placement::judge::Placed;
+
+/// Of the lines of the table at least so many of a hundred are to be decided.
+const DECIDED: usize = 85;
+
+struct Row {
+    wanted: String,
+    machine: String,
+    source: String,
+    line: String,
+}
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+fn machine(name: &str) -> PathBuf {
+    here().join(format!("../../topo/tests/fixtures/{name}.xml"))
+}
+
+fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
+    let text = fs::read_to_string(here().join("lines.tsv"))?;
+    let mut rows = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [wanted, machine, source, line] = columns.as_slice() else {
+            return Err(format!("not four columns: {line}").into());
+        };
+        let scripts = here().join("scripts").display().to_string();
+        rows.push(Row {
+            wanted: (*wanted).to_owned(),
+            machine: (*machine).to_owned(),
+            source: (*source).to_owned(),
+            line: line.replace("SCRIPTS", &scripts),
+        });
+    }
+    Ok(rows)
+}
+
+/// What the check says of the line: the verdict's name, what stands with it, and the fix.
+fn judged(line: &str, machine: &Path) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
+    let whom = Whom::Line(line.to_owned());
+    let asked = Asked { whom, input: Some(machine.to_owned()), wait: Duration::from_secs(1) };
+    Ok(match look(&asked) {
+        Ok(Looked::Judged(node)) => {
+            let placed = match node.placed() {
+                Placed::Well => "well",
+                Placed::Misplaced => "wrong",
+                Placed::Unknown => "unknown",
+            };
+            (placed, node.table(false), node.fix().to_vec())
+        }
+        Ok(Looked::Told(_)) => return Err("a line is judged where it is read".into()),
+        Err(CheckError::Line(LineError::NotSaid(why))) => ("unknown", why, Vec::new()),
+        Err(CheckError::Line(error)) => ("refused", error.to_string(), Vec::new()),
+        Err(error) => return Err(error.into()),
+    })
+}
+
+#[test]
+fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -> Result<(), Box<dyn Error>> {
+    let rows = rows()?;
+    assert!(rows.len() >= 150, "{} lines", rows.len());
+    let (mut wrong, mut open, mut fixes) = (Vec::new(), Vec::new(), 0);
+    for row in &rows {
+        let machine = machine(&row.machine);
+        let (verdict, said, fix) = judged(&row.line, &machine)?;
+        let what =
+            || format!("{verdict} and not {}: {} on {} ({})\n{said}", row.wanted, row.line, row.machine, row.source);
+        match (verdict, row.wanted.as_str()) {
+            (verdict, wanted) if verdict == wanted => {}
+            ("unknown", _) => open.push(what()),
+            _ => wrong.push(what()),
+        }
+        for fix in fix.iter().filter(|fix| fix.starts_with("srun --")) {
+            let line = mended(&row.line, fix);
+            let (after, said, _) = judged(&line, &machine)?;
+            fixes += 1;
+            if after != "well" {
+                wrong.push(format!("the fix {fix} of {} makes it {after}:\n{said}", row.line));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} verdicts or fixes are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(open.is_empty(), "{} lines are not decided that should be:\n{}", open.len(), open.join("\n"));
+    assert!(fixes >= 10, "{fixes} fixes were tried");
+    let decided = rows.iter().filter(|row| row.wanted != "unknown").count();
+    assert!(decided * 100 >= rows.len() * DECIDED, "{decided} of {} lines are decided", rows.len());
+    Ok(())
+}
+
+/// The line with the option of the fix, and without its own of that name: srun takes the last.
+fn mended(line: &str, fix: &str) -> String {
+    let option = fix.trim_start_matches("srun ");
+    let name = option.split('=').next().unwrap_or_default();
+    let variable = format!("SLURM_{}=", name.trim_start_matches('-').to_ascii_uppercase().replace('-', "_"));
+    let own = |word: &&str| !word.starts_with(&format!("{name}=")) && !word.starts_with(&variable);
+    let (before, after) = line.split_once("srun ").unwrap_or(("", line));
+    let kept = |text: &str| text.split(' ').filter(own).collect::<Vec<_>>().join(" ");
+    format!("{} srun {option} {}", kept(before), kept(after))
+}

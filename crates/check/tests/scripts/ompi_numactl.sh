@@ -1,0 +1,3 @@
+#!/bin/bash
+export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK
+exec numactl -N $((OMPI_COMM_WORLD_LOCAL_RANK/4)) "$@"

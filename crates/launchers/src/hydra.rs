@@ -1,0 +1,211 @@
+//! Hydra, the mpiexec of MPICH and of Intel MPI: `-bind-to`, `-map-by`, and Intel MPI's `I_MPI_PIN_*`.
+//!
+//! `mpiexec -bind-to -help` and Hydra's `topo_hwloc.c` (MPICH 4.0 to 4.2); what 4.0.2 does was seen (`HYDRA_TOPO_DEBUG=1` on saved machines): `core:4` is four cores a
+//! rank, ranks go round the objects of `-map-by`, which are those of `-bind-to` where it is not given. Intel MPI Library Developer Reference, "Process
+//! Pinning". Intel MPI pins by itself where nothing is said; MPICH does not.
+
+use std::collections::BTreeMap;
+
+use ranks::Launcher;
+use stats::IdSet;
+use topo::Topology;
+
+use crate::layout::{Layout, Options, Start};
+use crate::line::LineError;
+use crate::mpirun::Common;
+use crate::objects::Part;
+use crate::parse_mask;
+use crate::value::{count, ids, wrong};
+
+/// Reads Hydra's options.
+///
+/// # Errors
+/// [`LineError`]: mpiexec would refuse them.
+pub(crate) fn read<'l>(
+    common: Common<'_>,
+    program: &'l [&'l str],
+    variables: &BTreeMap<String, String>,
+    topology: &Topology,
+) -> Result<Options<'l>, LineError> {
+    let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
+    let variable = |name: &str| common.environment.get(name).or_else(|| variables.get(name)).map(String::as_str);
+    let bind_to = common.last(&["bind-to"]).map(|one| one.value().to_owned());
+    let map_by = common.last(&["map-by"]).map(|one| one.value().to_owned());
+    let ranks = |lists: usize| common.count.here(lists);
+    let layouts = if let Some(list) = bind_to.as_deref().and_then(|value| value.strip_prefix("user:")) {
+        let lists: Vec<IdSet> =
+            list.split(',').map(|rank| ids("--bind-to", &rank.replace('+', ","))).collect::<Result<_, _>>()?;
+        vec![Layout::lists(&lists, ranks(lists.len())?)]
+    } else if let Some(value) = bind_to.as_deref().filter(|value| *value != "none") {
+        let ranks = ranks(1)?;
+        match bound(value, map_by.as_deref(), topology, &pool, ranks)? {
+            Ok(lists) => vec![Layout::lists(&lists, ranks)],
+            Err(why) => vec![Layout::unknown(ranks, &why)],
+        }
+    } else if bind_to.is_some() || matches!(variable("I_MPI_PIN"), Some("0" | "off" | "no" | "disable")) {
+        vec![Layout::free(ranks(1)?)]
+    } else if let Some(list) = variable("I_MPI_PIN_PROCESSOR_LIST") {
+        processors(list, topology, &pool, &ranks)?
+    } else if let Some(domain) = variable("I_MPI_PIN_DOMAIN") {
+        domains(domain, variable("OMP_NUM_THREADS"), topology, &pool, &ranks)?
+    } else {
+        // By default Intel MPI divides the CPUs among the ranks (I_MPI_PIN_DOMAIN=auto); MPICH leaves them unbound.
+        let ranks = ranks(1)?;
+        let is_intels = variables.keys().chain(common.environment.keys()).any(|name| name.starts_with("I_MPI_"));
+        let mut layouts = Vec::new();
+        if !is_intels {
+            layouts.push(Layout::free(ranks).assuming("the mpiexec is MPICH's, which binds no rank by itself"));
+        }
+        match even(topology, &pool, ranks) {
+            Some(lists) => layouts.push(
+                Layout::lists(&lists, ranks)
+                    .assuming("the mpiexec is Intel MPI's, which pins each rank to its share of the cores"),
+            ),
+            None => layouts.push(Layout::unknown(
+                ranks,
+                "where Intel MPI pins these ranks by default does not follow from the line: I_MPI_DEBUG=4 shows it",
+            )),
+        }
+        layouts
+    };
+    let (count, environment) = (common.count, common.environment);
+    Ok(Options { launcher: Launcher::Hydra, count, layouts, program, environment, notes: Vec::new() })
+}
+
+/// `core:4`, `numa`, with the objects of `-map-by`.
+fn bound(
+    value: &str,
+    map_by: Option<&str>,
+    topology: &Topology,
+    pool: &IdSet,
+    ranks: usize,
+) -> Result<Result<Vec<IdSet>, String>, LineError> {
+    let parse = |option: &str, value: &str| {
+        let (name, width) = value.split_once(':').unwrap_or((value, "1"));
+        let part = if name == "rr" { Some(Part::Thread) } else { Part::named(name) };
+        Ok::<_, LineError>((part, count(option, width)?))
+    };
+    let (part, width) = parse("--bind-to", value)?;
+    let Some(part) = part else {
+        return match value.split(':').next() {
+            Some("l1cache" | "l2cache" | "l1dcache" | "l1icache" | "hca" | "ib") => {
+                Ok(Err(format!("-bind-to {value} of mpiexec is not followed: HYDRA_TOPO_DEBUG=1 shows where ranks go")))
+            }
+            _ => Err(wrong(
+                "--bind-to",
+                value,
+                "write core, hwthread, l3cache, numa, socket, user:LIST or none, with :N for N of them",
+            )),
+        };
+    };
+    let map = match map_by {
+        Some(map_by) => parse("--map-by", map_by)?,
+        None => (Some(part), width),
+    };
+    let (Some(around), every) = map else {
+        return Ok(Err(format!(
+            "-map-by {} of mpiexec is not followed: HYDRA_TOPO_DEBUG=1 shows where ranks go",
+            map_by.unwrap_or_default()
+        )));
+    };
+    let objects: Vec<IdSet> = around.all(topology, pool).chunks(every).map(union).collect();
+    let inside: Vec<Vec<IdSet>> =
+        objects.iter().map(|object| part.all(topology, object).chunks(width).map(union).collect()).collect();
+    if inside.is_empty() || inside.iter().any(Vec::is_empty) {
+        return Ok(Err("this machine has no such objects for mpiexec to bind to".to_owned()));
+    }
+    let of = |rank: usize| {
+        let own = &inside[rank % inside.len()];
+        own[rank / inside.len() % own.len()].clone()
+    };
+    // Binding to what is wider than the objects of the map: all of it.
+    let widen = |pus: IdSet| if width == 1 { crate::objects::widened(part, topology, pool, &pus) } else { pus };
+    Ok(Ok((0..ranks).map(|rank| widen(of(rank))).collect()))
+}
+
+fn union(parts: &[IdSet]) -> IdSet {
+    parts.iter().fold(IdSet::default(), |all, part| all.or(part))
+}
+
+/// The cores divided evenly and in order, where they can be.
+fn even(topology: &Topology, pool: &IdSet, ranks: usize) -> Option<Vec<IdSet>> {
+    let cores = Part::Core.all(topology, pool);
+    let each = cores.len() / ranks;
+    (each > 0 && cores.len() % ranks == 0).then(|| cores.chunks(each).map(union).collect())
+}
+
+/// `I_MPI_PIN_PROCESSOR_LIST`: a list of CPUs, one a rank.
+fn processors(
+    list: &str,
+    topology: &Topology,
+    pool: &IdSet,
+    ranks: &dyn Fn(usize) -> Result<usize, LineError>,
+) -> Result<Vec<Layout>, LineError> {
+    const NAME: &str = "I_MPI_PIN_PROCESSOR_LIST";
+    let list = list.trim_matches(['[', ']']);
+    if list.starts_with(|c: char| c.is_ascii_digit()) && !list.contains(':') {
+        let mut lists: Vec<IdSet> = Vec::new();
+        for item in list.split(',') {
+            lists.extend(ids(NAME, item)?.iter().map(|pu| [pu].into_iter().collect::<IdSet>()));
+        }
+        return Ok(vec![Layout::lists(&lists, ranks(lists.len())?)]);
+    }
+    let ranks = ranks(1)?;
+    let lists = match list {
+        "allcores" => Part::Core.all(topology, pool),
+        "all" => Part::Thread.all(topology, pool),
+        _ => {
+            return Ok(vec![Layout::unknown(
+                ranks,
+                &format!("{NAME}={list} is not followed: I_MPI_DEBUG=4 shows where ranks go"),
+            )]);
+        }
+    };
+    Ok(vec![Layout::lists(&lists, ranks)])
+}
+
+/// `I_MPI_PIN_DOMAIN`: masks, parts of the machine, or a number of CPUs.
+fn domains(
+    domain: &str,
+    threads: Option<&str>,
+    topology: &Topology,
+    pool: &IdSet,
+    ranks: &dyn Fn(usize) -> Result<usize, LineError>,
+) -> Result<Vec<Layout>, LineError> {
+    const NAME: &str = "I_MPI_PIN_DOMAIN";
+    if let Some(masks) = domain.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        let mask = |text: &str| {
+            parse_mask(text.trim()).ok_or_else(|| wrong(NAME, domain, "write hexadecimal masks: [0x3,0xc]"))
+        };
+        let lists: Vec<IdSet> = masks.split(',').map(mask).collect::<Result<_, _>>()?;
+        return Ok(vec![Layout::lists(&lists, ranks(lists.len())?)]);
+    }
+    let ranks = ranks(1)?;
+    let unknown = || {
+        vec![Layout::unknown(ranks, &format!("{NAME}={domain} is not followed: I_MPI_DEBUG=4 shows where ranks go"))]
+    };
+    let (size, layout) = domain.split_once(':').unwrap_or((domain, "compact"));
+    let lists = match (size, size.parse::<usize>(), layout) {
+        ("auto", ..) => even(topology, pool, ranks),
+        ("sock" | "socket" | "numa" | "core" | "node", ..) => {
+            let part = if size == "sock" { Part::Package } else { Part::named(size).unwrap_or(Part::Machine) };
+            Some(part.all(topology, pool)).filter(|parts| !parts.is_empty())
+        }
+        ("cache3" | "cache", ..) => Some(Part::L3.all(topology, pool)).filter(|parts| !parts.is_empty()),
+        ("omp", _, "compact") => match threads.and_then(|threads| threads.parse::<usize>().ok()) {
+            Some(threads) => chunks(topology, pool, threads, ranks),
+            None => even(topology, pool, ranks),
+        },
+        (_, Ok(cpus), "compact") if cpus > 0 => chunks(topology, pool, cpus, ranks),
+        _ => None,
+    };
+    Ok(lists.map_or_else(unknown, |lists| {
+        vec![Layout::certain(lists.iter().cycle().take(ranks).cloned().map(Start::on).collect())]
+    }))
+}
+
+/// So many logical CPUs each, in order: those of a core belong together.
+fn chunks(topology: &Topology, pool: &IdSet, cpus: usize, ranks: usize) -> Option<Vec<IdSet>> {
+    let threads = Part::Thread.all(topology, pool);
+    (cpus > 0 && cpus * ranks <= threads.len()).then(|| threads.chunks(cpus).map(union).collect())
+}

@@ -1,0 +1,174 @@
+//! IBM's jsrun: resource sets, and the tasks in them.
+//!
+//! jsrun(1) and OLCF's Summit User Guide, "Resource Sets", "Launching a Job with jsrun": resource sets are laid out one after another and, while they fit, each within a
+//! package; `-b packed:N` gives each task the next N cores of its set, `rs` all of them, and `packed:1` is the default. GPUs go to the sets in order, those of the
+//! set's package where it has some left.
+
+use std::collections::BTreeMap;
+
+use ranks::Launcher;
+use stats::IdSet;
+use topo::Topology;
+
+use crate::count::Count;
+use crate::grammar::{Grammar, Style};
+use crate::layout::{Layout, Options, Start};
+use crate::line::LineError;
+use crate::objects::Part;
+use crate::value::{count, number, wrong};
+
+const JSRUN: Grammar = Grammar {
+    tool: "jsrun",
+    style: Style::Getopt,
+    letters: "n:a:c:g:r:K:l:d:b:p:m:E:D:F:U:h:e:k:o:t:S:M:J:L:I:P:X:ivVQH",
+    nothing: &["immediate", "help", "version", "stdio_stderr", "debug"],
+    value: &[
+        "nrs",
+        "tasks_per_rs",
+        "cpu_per_rs",
+        "gpu_per_rs",
+        "rs_per_host",
+        "rs_per_socket",
+        "latency_priority",
+        "launch_distribution",
+        "bind",
+        "np",
+        "memory_per_rs",
+        "env",
+        "env_no_propagate",
+        "env_eval",
+        "erf_input",
+        "chdir",
+        "stdio_input",
+        "stdio_mode",
+        "stdio_stdout",
+        "appfile",
+        "smpiargs",
+        "use_reservation",
+        "exit_on_error",
+        "progress",
+        "pre_post_exec",
+        "hostname",
+        "allocate_only",
+    ],
+    maybe: &[],
+    two: &[],
+    is_open: true,
+};
+
+/// Reads jsrun's options.
+///
+/// # Errors
+/// [`LineError`]: jsrun would refuse them.
+pub(crate) fn read<'l>(words: &'l [&'l str], topology: &Topology) -> Result<Options<'l>, LineError> {
+    let (given, program) = JSRUN.read(words)?;
+    let (mut sets, mut tasks, mut cores, mut gpus, mut per_host, mut all_tasks) = (None, None, None, 0, None, None);
+    let (mut bind, mut distribution) = ("packed:1", "packed");
+    let mut environment = BTreeMap::new();
+    for one in &given {
+        let (option, value) = (one.spelled(), one.value());
+        let is_all = value.eq_ignore_ascii_case("all_hosts") || value == "ALL_CPUS" || value == "ALL_GPUS";
+        match one.name {
+            "n" | "nrs" if !is_all => sets = Some(count(&option, value)?),
+            "a" | "tasks_per_rs" => tasks = Some(count(&option, value)?),
+            "c" | "cpu_per_rs" => cores = if is_all { None } else { Some(count(&option, value)?) },
+            "g" | "gpu_per_rs" => gpus = if is_all { topology.gpus.len() } else { number(&option, value)? },
+            "r" | "rs_per_host" => per_host = Some(count(&option, value)?),
+            "p" | "np" => all_tasks = Some(count(&option, value)?),
+            "b" | "bind" => bind = value,
+            "d" | "launch_distribution" => distribution = value,
+            "E" | "env" => {
+                if let Some((name, value)) = value.split_once('=') {
+                    environment.insert(name.to_owned(), value.to_owned());
+                }
+            }
+            "U" | "erf_input" => {
+                return Err(LineError::NotSaid(
+                    "an explicit resource file (--erf_input) is not read: write -n, -a, -c and -g".to_owned(),
+                ));
+            }
+            _ => {}
+        }
+    }
+    let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
+    let places = Sets::of(topology, &pool, cores, gpus);
+    // Without -r a host takes as many as fit.
+    let fitting = places.len();
+    let here = per_host.unwrap_or(fitting).min(sets.unwrap_or(usize::MAX)).max(1);
+    let tasks = tasks.or(all_tasks.map(|all: usize| all.div_ceil(sets.unwrap_or(1)))).unwrap_or(1);
+    let count = Count {
+        ranks: sets.map(|sets| sets.saturating_mul(tasks)),
+        of_a_node: Some(here.saturating_mul(tasks)),
+        ..Count::default()
+    };
+    let ranks = count.here(1)?;
+    let layout = match places.get(..here) {
+        _ if distribution.starts_with("cyclic") && tasks > 1 && here > 1 => Layout::unknown(
+            ranks,
+            "-d cyclic numbers the tasks across the resource sets: write -d packed for the check",
+        ),
+        None => Layout::unknown(
+            ranks,
+            &format!(
+                "{here} resource sets do not fit into this machine's cores for the job, or cross its packages: jsrun decides"
+            ),
+        ),
+        Some(places) => Layout::certain(starts(places, bind, tasks, topology)?.into_iter().take(ranks).collect()),
+    };
+    Ok(Options { launcher: Launcher::Jsrun, count, layouts: vec![layout], program, environment, notes: Vec::new() })
+}
+
+/// A resource set: its cores, and its GPUs.
+type Set = (Vec<IdSet>, Vec<usize>);
+
+struct Sets;
+
+impl Sets {
+    /// As many as the node has, each within a package.
+    fn of(topology: &Topology, pool: &IdSet, cores: Option<usize>, gpus: usize) -> Vec<Set> {
+        let packages = Part::Package.all(topology, pool);
+        let Some(each) = cores else {
+            return vec![(Part::Core.all(topology, pool), (0..gpus.min(topology.gpus.len())).collect())];
+        };
+        let mut free_gpus: Vec<usize> = (0..topology.gpus.len()).collect();
+        let mut sets = Vec::new();
+        for package in &packages {
+            let own = Part::Core.all(topology, package);
+            for cores in own.chunks_exact(each) {
+                let near = |index: &usize| !topology.gpus[*index].locality.pus.and(package).is_empty();
+                let taken: Vec<usize> = free_gpus.iter().copied().filter(near).take(gpus).collect();
+                if taken.len() < gpus {
+                    break;
+                }
+                free_gpus.retain(|index| !taken.contains(index));
+                sets.push((cores.to_vec(), taken));
+            }
+        }
+        sets
+    }
+}
+
+fn starts(sets: &[Set], bind: &str, tasks: usize, topology: &Topology) -> Result<Vec<Start>, LineError> {
+    let (kind, width) = bind.split_once(':').unwrap_or((bind, "1"));
+    let union = |cores: &[IdSet]| cores.iter().fold(IdSet::default(), |all, core| all.or(core));
+    let mut starts = Vec::new();
+    for (cores, gpus) in sets {
+        for task in 0..tasks {
+            let pus = match kind {
+                "none" => None,
+                "rs" => Some(Ok(union(cores))),
+                "packed" | "proportional-packed" => {
+                    let width = if kind == "packed" { count("--bind", width)? } else { (cores.len() / tasks).max(1) };
+                    let own = cores.get(task * width..(task + 1) * width);
+                    Some(own.map(union).ok_or_else(|| {
+                        format!("a resource set of {} cores has too few for {tasks} tasks of {width}", cores.len())
+                    }))
+                }
+                _ => return Err(wrong("--bind", bind, "write packed:N, rs or none")),
+            };
+            let gpus = if topology.gpus.is_empty() { None } else { Some(Ok(gpus.clone())) };
+            starts.push(Start { pus, gpus, ..Start::FREE });
+        }
+    }
+    Ok(starts)
+}

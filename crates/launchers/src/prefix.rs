@@ -1,0 +1,170 @@
+//! What stands before a program and places nothing itself: variables, env, a shell, and tools that start the program they are given.
+
+use crate::grammar::{Grammar, Style};
+use crate::line::LineError;
+use crate::process::Process;
+use crate::sh;
+
+const ENV: Grammar = Grammar {
+    tool: "env",
+    style: Style::Getopt,
+    letters: "iu:C:S:v0a:",
+    nothing: &["ignore-environment", "null", "debug", "list-signal-handling", "help", "version"],
+    value: &["unset", "chdir", "split-string", "argv0"],
+    maybe: &["default-signal", "ignore-signal", "block-signal"],
+    two: &[],
+    is_open: false,
+};
+
+/// sh, dash and bash: `-c` takes nothing, and the first word that is no option is its script.
+const SHELL: Grammar = Grammar {
+    tool: "the shell",
+    style: Style::Getopt,
+    letters: "abcefhiklmnprstuvxBCDEHPTo:O:",
+    nothing: &["login", "norc", "noprofile", "noediting", "posix", "restricted", "verbose", "help", "version"],
+    value: &["rcfile", "init-file"],
+    maybe: &[],
+    two: &[],
+    is_open: false,
+};
+
+/// `NAME=VALUE`.
+pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits))
+        .then_some((name, value))
+}
+
+/// Tools that run the program behind their own options: what binds is found there.
+const TOOLS: &[&str] = &[
+    "nohup",
+    "time",
+    "nice",
+    "ionice",
+    "stdbuf",
+    "timeout",
+    "setsid",
+    "nsys",
+    "ncu",
+    "rocprof",
+    "rocprofv2",
+    "rocprofv3",
+    "omniperf",
+    "perf",
+    "strace",
+    "ltrace",
+    "valgrind",
+    "compute-sanitizer",
+    "cuda-gdb",
+    "gdb",
+    "hpcrun",
+    "map",
+    "ddt",
+    "singularity",
+    "apptainer",
+    "podman",
+    "podman-hpc",
+    "shifter",
+    "docker",
+    "udocker",
+    "sarus",
+    "ch-run",
+    "enroot",
+    "exec",
+    "command",
+    "xvfb-run",
+    "catchsegv",
+    "likwid-perfctr",
+    "psrecord",
+    "run",
+    "vtune",
+    "advixe-cl",
+];
+
+/// What a tool starts, where something in it may bind: the words from numactl, taskset, a shell or torchrun on.
+pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'w str]> {
+    if !TOOLS.contains(&tool) {
+        return None;
+    }
+    let binds = |word: &&str| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        matches!(name, "numactl" | "taskset" | "sh" | "bash" | "env" | "torchrun" | "numabench")
+            || name.ends_with(".sh")
+    };
+    let at = words.iter().position(binds)?;
+    words.get(at..)
+}
+
+/// Whether a file that cannot be read here is called as wrappers are.
+pub(crate) fn is_called_like_a_wrapper(name: &str, arguments: &[&str]) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_script = [".sh", ".bash", ".csh", ".ksh", ".zsh"].iter().any(|end| lower.ends_with(end));
+    let parts = [
+        "wrap",
+        "select_gpu",
+        "select-gpu",
+        "gpu_bind",
+        "gpu-bind",
+        "cpu_bind",
+        "set_affinity",
+        "set_gpu",
+        "gpu_tile",
+        "binding",
+        "acc_bind",
+        "pick_gpu",
+        "map_gpu",
+        "local_rank",
+        "interleave",
+    ];
+    // `./first ./second` is a program with another to start.
+    let is_program =
+        |word: &&str| word.strip_prefix("./").is_some_and(|name| name == "a.out" || !name.contains(['.', '/']));
+    let starts_another = arguments.first().is_some_and(is_program);
+    is_script || parts.iter().any(|part| lower.contains(part)) || starts_another
+}
+
+/// `env A=1 PROGRAM`.
+///
+/// # Errors
+/// [`LineError`]: env would refuse its options, or they hide the command.
+pub(crate) fn env<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+    let (given, rest) = ENV.read(words)?;
+    for one in &given {
+        match one.name {
+            "S" | "split-string" => {
+                return Err(LineError::NotSaid(
+                    "env -S hides the command in one word: write its words apart".to_owned(),
+                ));
+            }
+            "u" | "unset" => process.unset(one.value()),
+            "i" | "ignore-environment" => process.variables.clear(),
+            _ => {}
+        }
+    }
+    process.follow(rest)
+}
+
+/// A shell with its words: `-c SCRIPT NAME ARGUMENTS`, or a file.
+///
+/// # Errors
+/// [`LineError`]: the shell would refuse its options, or the script has a line that is wrong in itself.
+pub(crate) fn shell<'t>(process: Process<'t>, name: &str, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+    let (given, rest) = SHELL.read(words)?;
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    match (rest.split_first(), given.iter().any(|one| one.name == "c")) {
+        (Some((script, arguments)), true) => {
+            // The first word behind it is $0.
+            sh::run(script, name, owned(arguments.get(1..).unwrap_or_default()), process)
+        }
+        (Some((file, arguments)), false) => match crate::process::text_of(file) {
+            Some(text) => sh::run(&text, file, owned(arguments), process),
+            None => {
+                let mut process = process;
+                process.lose(&format!("the script {file} cannot be read here: run the check where it is"));
+                Ok(vec![process])
+            }
+        },
+        (None, _) => Ok(vec![process]),
+    }
+}

@@ -1,0 +1,127 @@
+//! `[ … ]` and `[[ … ]]`: whether it holds, where that is known.
+
+use super::arithmetic::integer;
+use super::is_unknown;
+use super::pattern::{Pattern, fits};
+
+/// A word of a condition: its text, and itself as a pattern.
+pub(super) struct Operand {
+    pub text: String,
+    pub pattern: Pattern,
+}
+
+/// Whether it holds; `None` where that is not known. In `[[ ]]` the right side of `==` is a pattern.
+pub(super) fn holds(words: &[Operand], with_patterns: bool) -> Option<bool> {
+    let mut reader = Reader { words, at: 0, with_patterns };
+    let value = reader.or();
+    (reader.at == words.len()).then_some(value).flatten()
+}
+
+struct Reader<'r> {
+    words: &'r [Operand],
+    at: usize,
+    with_patterns: bool,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<&str> {
+        self.words.get(self.at).map(|word| word.text.as_str())
+    }
+
+    fn or(&mut self) -> Option<bool> {
+        let mut value = self.and();
+        while matches!(self.peek(), Some("||" | "-o")) {
+            self.at += 1;
+            let other = self.and();
+            value = match (value, other) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            };
+        }
+        value
+    }
+
+    fn and(&mut self) -> Option<bool> {
+        let mut value = self.not();
+        while matches!(self.peek(), Some("&&" | "-a")) {
+            self.at += 1;
+            let other = self.not();
+            value = match (value, other) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+        }
+        value
+    }
+
+    fn not(&mut self) -> Option<bool> {
+        match self.peek() {
+            Some("!") if self.words.len() > self.at + 1 => {
+                self.at += 1;
+                self.not().map(|value| !value)
+            }
+            Some("(") => {
+                self.at += 1;
+                let value = self.or();
+                self.at += 1;
+                value
+            }
+            _ => self.primary(),
+        }
+    }
+
+    fn primary(&mut self) -> Option<bool> {
+        let (first, rest) = self.words.get(self.at..)?.split_first()?;
+        if let [operator, right, ..] = rest
+            && is_binary(&operator.text)
+        {
+            self.at += 3;
+            return self.binary(first, &operator.text, right);
+        }
+        if let (true, Some(operand)) = (first.text.len() == 2 && first.text.starts_with('-'), rest.first()) {
+            self.at += 2;
+            return match first.text.as_str() {
+                "-z" | "-n" if is_unknown(&operand.text) => None,
+                "-z" => Some(operand.text.is_empty()),
+                "-n" => Some(!operand.text.is_empty()),
+                // Files, terminals, whether a variable is set.
+                _ => None,
+            };
+        }
+        self.at += 1;
+        if is_unknown(&first.text) { None } else { Some(!first.text.is_empty()) }
+    }
+
+    fn binary(&self, left: &Operand, operator: &str, right: &Operand) -> Option<bool> {
+        if is_unknown(&left.text) || is_unknown(&right.text) {
+            return None;
+        }
+        let equal = || match self.with_patterns {
+            true => fits(&right.pattern, &left.text.chars().collect::<Vec<_>>()),
+            false => left.text == right.text,
+        };
+        let compare = |is: fn(&i64, &i64) -> bool| Some(is(&integer(left.text.trim())?, &integer(right.text.trim())?));
+        match operator {
+            "=" | "==" => Some(equal()),
+            "!=" => Some(!equal()),
+            "-eq" => compare(i64::eq),
+            "-ne" => compare(i64::ne),
+            "-lt" => compare(i64::lt),
+            "-le" => compare(i64::le),
+            "-gt" => compare(i64::gt),
+            "-ge" => compare(i64::ge),
+            "<" => Some(left.text < right.text),
+            ">" => Some(left.text > right.text),
+            _ => None,
+        }
+    }
+}
+
+fn is_binary(operator: &str) -> bool {
+    matches!(
+        operator,
+        "=" | "==" | "!=" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "<" | ">" | "=~" | "-nt" | "-ot" | "-ef"
+    )
+}

@@ -1,0 +1,640 @@
+//! A script's text as commands: simple ones, lists, pipelines, `if`, `case`, loops, groups, functions.
+//!
+//! 420 lines, because a grammar is read in one place. What a shell knows beyond it (here-documents feed only programs, so their text is passed
+//! over; `select`, coprocesses, process substitution) is an error that names the line.
+
+use super::Unread;
+use super::word::{Assignment, AssignmentValue, Parameter, Piece, Word, is_name, parameter};
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    Simple {
+        assignments: Vec<Assignment>,
+        words: Vec<Word>,
+    },
+    /// Each with what stands before it: `&&` (true), `||` (false), or nothing.
+    List(Vec<(Option<bool>, Node)>),
+    Pipe(Vec<Node>),
+    Not(Box<Node>),
+    If {
+        branches: Vec<(Node, Node)>,
+        otherwise: Option<Box<Node>>,
+    },
+    Case {
+        subject: Word,
+        arms: Vec<(Vec<Word>, Node)>,
+    },
+    For {
+        name: String,
+        words: Option<Vec<Word>>,
+        body: Box<Node>,
+    },
+    ForArithmetic {
+        parts: [String; 3],
+        body: Box<Node>,
+    },
+    While {
+        until: bool,
+        condition: Box<Node>,
+        body: Box<Node>,
+    },
+    Subshell(Box<Node>),
+    Function {
+        name: String,
+        body: Box<Node>,
+    },
+    /// `((…))`.
+    Arithmetic(String),
+    /// `[[ … ]]`.
+    Test(Vec<Word>),
+}
+
+/// Reads a script.
+pub(super) fn script(text: &str) -> Result<Node, Unread> {
+    let mut reader = Reader::new(text);
+    let node = reader.list(&[])?;
+    match reader.peek() {
+        None => Ok(node),
+        Some(_) => Err(reader.unread("a word that nothing begins")),
+    }
+}
+
+/// Words that begin or end a compound command where a command may begin.
+const RESERVED: [&str; 15] =
+    ["if", "then", "elif", "else", "fi", "case", "esac", "for", "while", "until", "do", "done", "{", "}", "[["];
+
+/// How deep commands may be nested: what people write is not.
+const MOST_DEPTH: usize = 60;
+
+pub(super) struct Reader {
+    text: Vec<char>,
+    at: usize,
+    /// Here-documents whose text begins at the next line: the word that ends each.
+    pending: Vec<String>,
+    depth: usize,
+}
+
+impl Reader {
+    pub(super) fn new(text: &str) -> Self {
+        Self { text: text.chars().collect(), at: 0, pending: Vec::new(), depth: 0 }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.text.get(self.at).copied()
+    }
+
+    fn looking_at(&self, what: &str) -> bool {
+        what.chars().enumerate().all(|(ahead, c)| self.text.get(self.at + ahead) == Some(&c))
+    }
+
+    fn take(&mut self, what: &str) -> bool {
+        let is = self.looking_at(what);
+        self.at += if is { what.chars().count() } else { 0 };
+        is
+    }
+
+    fn unread(&self, what: &str) -> Unread {
+        let line = 1 + self.text[..self.at.min(self.text.len())].iter().filter(|c| **c == '\n').count();
+        Unread::new(format!("line {line}: {what}"))
+    }
+
+    /// Blanks, continued lines and comments.
+    fn blanks(&mut self) {
+        loop {
+            if self.take("\\\n") || self.take("\\\r\n") {
+                continue;
+            }
+            match self.peek() {
+                Some(' ' | '\t' | '\r') => self.at += 1,
+                Some('#') => {
+                    while self.peek().is_some_and(|c| c != '\n') {
+                        self.at += 1;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn newline(&mut self) {
+        self.at += 1;
+        for end in std::mem::take(&mut self.pending) {
+            loop {
+                let rest = self.text.get(self.at..).unwrap_or_default();
+                if rest.is_empty() {
+                    break;
+                }
+                let length = rest.iter().position(|c| *c == '\n').unwrap_or(rest.len());
+                let line: String = rest[..length].iter().collect();
+                self.at = (self.at + length + 1).min(self.text.len());
+                if line.trim_start_matches('\t').trim_end_matches('\r') == end {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Blanks, comments, newlines and stray `;`.
+    fn gaps(&mut self) {
+        loop {
+            self.blanks();
+            match self.peek() {
+                Some('\n') => self.newline(),
+                Some(';') if !self.looking_at(";;") => self.at += 1,
+                _ => return,
+            }
+        }
+    }
+
+    /// The reserved word at this place.
+    fn reserved(&self) -> Option<&'static str> {
+        RESERVED.into_iter().filter(|word| self.looking_at(word)).find(|word| {
+            let behind = self.text.get(self.at + word.chars().count());
+            behind.is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '(' | ')' | '&' | '|'))
+        })
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), Unread> {
+        self.gaps();
+        match self.reserved() == Some(word) && self.take(word) {
+            true => Ok(()),
+            false => Err(self.unread(&format!("\"{word}\" is missing"))),
+        }
+    }
+
+    /// Commands up to one of these words, `)` or `;;`.
+    fn list(&mut self, ends: &[&str]) -> Result<Node, Unread> {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            return Err(self.unread("commands are nested too deep"));
+        }
+        let mut all = Vec::new();
+        let mut joint = None;
+        loop {
+            self.gaps();
+            let is_end = self.peek().is_none_or(|c| c == ')')
+                || self.looking_at(";;")
+                || self.reserved().is_some_and(|word| ends.contains(&word));
+            if is_end {
+                break;
+            }
+            let node = self.pipeline()?;
+            all.push((joint.take(), node));
+            self.blanks();
+            if self.take("&&") {
+                joint = Some(true);
+            } else if self.take("||") {
+                joint = Some(false);
+            } else if self.peek() == Some('&') {
+                // In the background: `wait` waits for it.
+                self.at += 1;
+            }
+        }
+        self.depth -= 1;
+        Ok(Node::List(all))
+    }
+
+    fn pipeline(&mut self) -> Result<Node, Unread> {
+        self.gaps();
+        if self.looking_at("! ") {
+            self.at += 2;
+            return Ok(Node::Not(Box::new(self.pipeline()?)));
+        }
+        let mut all = vec![self.command()?];
+        loop {
+            self.blanks();
+            if self.peek() != Some('|') || self.looking_at("||") {
+                break;
+            }
+            self.at += 1;
+            self.take("&");
+            self.gaps();
+            all.push(self.command()?);
+        }
+        Ok(match all.len() {
+            1 => all.remove(0),
+            _ => Node::Pipe(all),
+        })
+    }
+
+    fn command(&mut self) -> Result<Node, Unread> {
+        self.blanks();
+        let node = match self.reserved() {
+            Some("if") => self.conditional()?,
+            Some("case") => self.case()?,
+            Some("for") => self.repetition()?,
+            Some(word @ ("while" | "until")) => {
+                self.take(word);
+                let condition = Box::new(self.list(&["do"])?);
+                Node::While { until: word == "until", condition, body: Box::new(self.body()?) }
+            }
+            Some("{") => {
+                self.take("{");
+                let body = self.list(&["}"])?;
+                self.expect("}")?;
+                body
+            }
+            Some("[[") => self.test()?,
+            Some(word) => return Err(self.unread(&format!("\"{word}\" is out of place"))),
+            None if self.looking_at("((") => Node::Arithmetic(self.arithmetic()?),
+            None if self.take("(") => {
+                let body = self.list(&[])?;
+                self.gaps();
+                match self.take(")") {
+                    true => Node::Subshell(Box::new(body)),
+                    false => return Err(self.unread("\")\" is missing")),
+                }
+            }
+            None => return self.simple(),
+        };
+        while self.redirection()? {}
+        Ok(node)
+    }
+
+    fn conditional(&mut self) -> Result<Node, Unread> {
+        let mut branches = Vec::new();
+        let mut word = "if";
+        loop {
+            self.expect(word)?;
+            let condition = self.list(&["then"])?;
+            self.expect("then")?;
+            branches.push((condition, self.list(&["elif", "else", "fi"])?));
+            match self.reserved() {
+                Some("elif") => word = "elif",
+                Some("else") => {
+                    self.take("else");
+                    let otherwise = Some(Box::new(self.list(&["fi"])?));
+                    self.expect("fi")?;
+                    return Ok(Node::If { branches, otherwise });
+                }
+                _ => {
+                    self.expect("fi")?;
+                    return Ok(Node::If { branches, otherwise: None });
+                }
+            }
+        }
+    }
+
+    fn case(&mut self) -> Result<Node, Unread> {
+        self.take("case");
+        self.blanks();
+        let subject = self.word()?.ok_or_else(|| self.unread("case without a word"))?;
+        self.gaps();
+        if !self.take("in") {
+            return Err(self.unread("\"in\" is missing"));
+        }
+        let mut arms = Vec::new();
+        loop {
+            self.gaps();
+            if self.reserved() == Some("esac") {
+                self.take("esac");
+                return Ok(Node::Case { subject, arms });
+            }
+            self.take("(");
+            let mut patterns = Vec::new();
+            loop {
+                self.blanks();
+                patterns.push(self.word()?.ok_or_else(|| self.unread("a case without a pattern"))?);
+                self.blanks();
+                if self.take(")") {
+                    break;
+                }
+                if !self.take("|") {
+                    return Err(self.unread("\")\" is missing behind a pattern"));
+                }
+            }
+            arms.push((patterns, self.list(&["esac"])?));
+            self.gaps();
+            if self.looking_at(";;&") || self.looking_at(";&") {
+                return Err(self.unread("a case that falls through"));
+            }
+            self.take(";;");
+        }
+    }
+
+    fn repetition(&mut self) -> Result<Node, Unread> {
+        self.take("for");
+        self.blanks();
+        if self.looking_at("((") {
+            let text = self.arithmetic()?;
+            let parts: Vec<String> = text.split(';').map(|part| part.trim().to_owned()).collect();
+            let parts = <[String; 3]>::try_from(parts).map_err(|_| self.unread("for ((…)) without three parts"))?;
+            return Ok(Node::ForArithmetic { parts, body: Box::new(self.body()?) });
+        }
+        let name = self.bare();
+        if !is_name(&name) {
+            return Err(self.unread("for without a name"));
+        }
+        self.gaps();
+        let mut words = None;
+        if self.looking_at("in") && self.reserved().is_none() {
+            self.take("in");
+            let mut all = Vec::new();
+            loop {
+                self.blanks();
+                match self.word()? {
+                    Some(word) => all.push(word),
+                    None => break,
+                }
+            }
+            words = Some(all);
+        }
+        Ok(Node::For { name, words, body: Box::new(self.body()?) })
+    }
+
+    /// `do … done`.
+    fn body(&mut self) -> Result<Node, Unread> {
+        self.expect("do")?;
+        let body = self.list(&["done"])?;
+        self.expect("done")?;
+        Ok(body)
+    }
+
+    fn test(&mut self) -> Result<Node, Unread> {
+        self.take("[[");
+        let mut words = Vec::new();
+        loop {
+            while self.peek().is_some_and(char::is_whitespace) {
+                self.at += 1;
+            }
+            let operator = ["&&", "||", "(", ")", "<", ">"].into_iter().find(|operator| self.looking_at(operator));
+            if let Some(operator) = operator {
+                self.take(operator);
+                words.push(vec![Piece::Text { text: operator.to_owned(), quoted: false }]);
+                continue;
+            }
+            match self.word()? {
+                Some(word) if word == [Piece::Text { text: "]]".to_owned(), quoted: false }] => {
+                    return Ok(Node::Test(words));
+                }
+                Some(word) => words.push(word),
+                None => return Err(self.unread("\"]]\" is missing")),
+            }
+        }
+    }
+
+    /// What stands in `((…))`.
+    fn arithmetic(&mut self) -> Result<String, Unread> {
+        self.at += 2;
+        let start = self.at;
+        let mut depth = 0;
+        while let Some(c) = self.peek() {
+            match c {
+                '(' => depth += 1,
+                ')' if depth == 0 && self.looking_at("))") => {
+                    let text = self.text[start..self.at].iter().collect();
+                    self.at += 2;
+                    return Ok(text);
+                }
+                ')' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        Err(self.unread("\"))\" is missing"))
+    }
+
+    fn simple(&mut self) -> Result<Node, Unread> {
+        let (mut assignments, mut words) = (Vec::new(), Vec::new());
+        loop {
+            self.blanks();
+            if self.redirection()? {
+                continue;
+            }
+            if words.is_empty()
+                && let Some(assignment) = self.assignment()?
+            {
+                assignments.push(assignment);
+                continue;
+            }
+            let Some(word) = self.word()? else { break };
+            words.push(word);
+            // `name() { …; }`, and bash's `function name { …; }`.
+            let [name, more @ ..] = words.as_slice() else { break };
+            let is_function = more.len() == 1 && *name == [Piece::Text { text: "function".to_owned(), quoted: false }];
+            let name = more.first().filter(|_| is_function).unwrap_or(name);
+            self.blanks();
+            if let ([Piece::Text { text, quoted: false }], true) = (name.as_slice(), self.take("()") || is_function) {
+                let name = text.clone();
+                self.gaps();
+                return Ok(Node::Function { name, body: Box::new(self.command()?) });
+            }
+        }
+        match assignments.is_empty() && words.is_empty() {
+            true => Err(self.unread(&self.peek().map_or_else(
+                || "the end where a command should be".to_owned(),
+                |c| format!("\"{c}\" where a command should be"),
+            ))),
+            false => Ok(Node::Simple { assignments, words }),
+        }
+    }
+
+    /// `NAME=…`, which is one only before the command.
+    fn assignment(&mut self) -> Result<Option<Assignment>, Unread> {
+        let start = self.at;
+        let name = self.bare();
+        let mut index = None;
+        if is_name(&name) && self.peek() == Some('[') {
+            let rest = self.text.get(self.at + 1..).unwrap_or_default();
+            if let Some(length) = rest.iter().position(|c| *c == ']') {
+                index = Some(rest[..length].iter().collect());
+                self.at += length + 2;
+            }
+        }
+        let append = self.take("+=");
+        if !is_name(&name) || !(append || self.take("=")) {
+            self.at = start;
+            return Ok(None);
+        }
+        if !self.take("(") {
+            let value = AssignmentValue::Word(self.word()?.unwrap_or_default());
+            return Ok(Some(Assignment { name, index, append, value }));
+        }
+        let mut items = Vec::new();
+        loop {
+            self.gaps();
+            if self.take(")") {
+                return Ok(Some(Assignment { name, index, append, value: AssignmentValue::Array(items) }));
+            }
+            if self.peek() == Some('[') {
+                return Err(self.unread("an array with indices"));
+            }
+            items.push(self.word()?.ok_or_else(|| self.unread("an array that is not closed"))?);
+        }
+    }
+
+    /// Passes a redirection over: where output goes places nothing.
+    fn redirection(&mut self) -> Result<bool, Unread> {
+        self.blanks();
+        let start = self.at;
+        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+            self.at += 1;
+        }
+        let operators = ["&>>", "&>", "<<<", "<<-", "<<", ">>", "<&", ">&", ">|", "<>", "<", ">"];
+        let Some(operator) = operators.into_iter().find(|operator| self.looking_at(operator)) else {
+            self.at = start;
+            return Ok(false);
+        };
+        self.take(operator);
+        if self.peek() == Some('(') {
+            return Err(self.unread("process substitution"));
+        }
+        self.blanks();
+        let word = self.word()?.ok_or_else(|| self.unread("a redirection without a file"))?;
+        if matches!(operator, "<<" | "<<-") {
+            let text = word.iter().map(|piece| match piece {
+                Piece::Text { text, .. } => text.as_str(),
+                _ => "",
+            });
+            self.pending.push(text.collect());
+        }
+        Ok(true)
+    }
+
+    /// Letters, digits and underscores.
+    fn bare(&mut self) -> String {
+        let start = self.at;
+        while self.peek().is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
+            self.at += 1;
+        }
+        self.text[start..self.at].iter().collect()
+    }
+
+    /// All that is left as one word: the value of an assignment, what stands behind an operator in `${…}`.
+    pub(super) fn word_to_end(&mut self) -> Result<Word, Unread> {
+        self.pieces(|_| false)
+    }
+
+    /// The word at this place; `None` where something else stands.
+    fn word(&mut self) -> Result<Option<Word>, Unread> {
+        let start = self.at;
+        let word = self.pieces(|c| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '<' | '>'))?;
+        Ok((self.at > start).then_some(word))
+    }
+
+    fn pieces(&mut self, is_end: impl Fn(char) -> bool) -> Result<Word, Unread> {
+        let mut word = Word::new();
+        while let Some(c) = self.peek() {
+            match c {
+                '\\' => {
+                    let next = self.text.get(self.at + 1).copied();
+                    self.at = (self.at + 2).min(self.text.len());
+                    push(&mut word, next.filter(|c| *c != '\n'), true);
+                }
+                '\'' => {
+                    let rest = &self.text[self.at + 1..];
+                    let Some(length) = rest.iter().position(|c| *c == '\'') else {
+                        return Err(self.unread("a quote is not closed"));
+                    };
+                    push(&mut word, None, true);
+                    rest[..length].iter().for_each(|c| push(&mut word, Some(*c), true));
+                    self.at += length + 2;
+                }
+                '"' => {
+                    self.at += 1;
+                    push(&mut word, None, true);
+                    self.double_quoted(&mut word)?;
+                }
+                '$' | '`' => self.dollar(&mut word, false)?,
+                c if is_end(c) => break,
+                c => {
+                    push(&mut word, Some(c), false);
+                    self.at += 1;
+                }
+            }
+        }
+        Ok(word)
+    }
+
+    /// Up to the quote that closes it, which is taken.
+    fn double_quoted(&mut self, word: &mut Word) -> Result<(), Unread> {
+        loop {
+            match self.peek() {
+                None => return Err(self.unread("a quote is not closed")),
+                Some('"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some('\\')
+                    if self.text.get(self.at + 1).is_some_and(|c| matches!(c, '$' | '`' | '"' | '\\' | '\n')) =>
+                {
+                    push(word, self.text.get(self.at + 1).copied().filter(|c| *c != '\n'), true);
+                    self.at += 2;
+                }
+                Some('$' | '`') => self.dollar(word, true)?,
+                Some(c) => {
+                    push(word, Some(c), true);
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    /// What begins with `$` or a backquote.
+    fn dollar(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unread> {
+        if self.take("`") {
+            let rest = &self.text[self.at..];
+            let Some(length) = rest.iter().position(|c| *c == '`') else {
+                return Err(self.unread("a backquote is not closed"));
+            };
+            word.push(Piece::Output { script: rest[..length].iter().collect(), quoted });
+            self.at += length + 1;
+        } else if self.looking_at("$((") {
+            self.at += 1;
+            word.push(Piece::Arithmetic(self.arithmetic()?));
+        } else if self.take("$(") {
+            word.push(Piece::Output { script: self.inside('(', ')')?, quoted });
+        } else if self.take("${") {
+            let text = self.inside('{', '}')?;
+            word.push(Piece::Parameter { parameter: parameter(&text)?, quoted });
+        } else {
+            self.at += 1;
+            let name = match self.peek() {
+                Some(c) if c.is_ascii_digit() || matches!(c, '@' | '*' | '#' | '?' | '$' | '!' | '-') => {
+                    self.at += 1;
+                    c.to_string()
+                }
+                _ => self.bare(),
+            };
+            match name.is_empty() {
+                true => push(word, Some('$'), quoted),
+                false => {
+                    let parameter = Parameter { name, ..Parameter::default() };
+                    word.push(Piece::Parameter { parameter, quoted });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Up to the bracket that closes this one, which is taken; quotes hide brackets.
+    fn inside(&mut self, open: char, close: char) -> Result<String, Unread> {
+        let (start, mut depth, mut quote) = (self.at, 1, None);
+        while let Some(c) = self.peek() {
+            self.at += 1;
+            match (quote, c) {
+                (Some(open), c) if open == c => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (_, '\\') => self.at += 1,
+                (None, c) if c == open => depth += 1,
+                (None, c) if c == close => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Ok(self.text[start..self.at - 1].iter().collect());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Err(self.unread(&format!("\"{close}\" is missing")))
+    }
+}
+
+/// Adds to the text at the end of a word; `None` makes an empty text, which a quote is too.
+fn push(word: &mut Word, c: Option<char>, is_quoted: bool) {
+    match word.last_mut() {
+        Some(Piece::Text { text, quoted }) if *quoted == is_quoted => text.extend(c),
+        _ => word.push(Piece::Text { text: c.into_iter().collect(), quoted: is_quoted }),
+    }
+}

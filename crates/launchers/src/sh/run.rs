@@ -1,0 +1,560 @@
+//! Commands one after another: what they set, and what they would start.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::condition::holds;
+use super::parse::{Node, script};
+use super::pattern::{Pattern, fits};
+use super::word::{Assignment, AssignmentValue, Word};
+use super::{OWN_PID, UNKNOWN, Unread, is_unknown};
+use crate::line::LineError;
+use crate::process::Process;
+
+/// Commands that a wrapper runs for one rank: loops of people are short.
+const MOST_STEPS: usize = 5_000;
+
+/// Stars of a pattern: each more multiplies what is tried.
+const MOST_STARS: usize = 4;
+
+/// Follows a script, `name` by its file's or `sh`, for this process; the programs that the process may become.
+///
+/// # Errors
+/// [`LineError`]: a command of it that is wrong in itself.
+pub(crate) fn run<'t>(
+    text: &str,
+    name: &str,
+    arguments: Vec<String>,
+    process: Process<'t>,
+) -> Result<Vec<Process<'t>>, LineError> {
+    let unread = |mut process: Process<'t>, unread: Unread| {
+        let what = format!("the script {name} is not read to its end: {}", unread.what);
+        process.lose(&what);
+        Ok(vec![process])
+    };
+    let node = match script(text) {
+        Ok(node) => node,
+        Err(error) => return unread(process, error),
+    };
+    let mut shell = Shell {
+        name: name.to_owned(),
+        arguments,
+        arrays: BTreeMap::new(),
+        functions: BTreeMap::new(),
+        status: Some(true),
+        steps: 0,
+        flow: Flow::Next,
+        started: Vec::new(),
+        process,
+    };
+    match shell.node(&node) {
+        Ok(()) if shell.steps >= MOST_STEPS => unread(shell.process, Unread::new("it takes too many steps")),
+        Ok(()) => Ok(shell.started),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where a command leaves the script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Next,
+    Break,
+    Continue,
+    Return,
+    /// The shell has ended, or has become a program.
+    Ended,
+}
+
+/// A shell with what it knows.
+#[derive(Clone)]
+pub(super) struct Shell<'t> {
+    pub(super) name: String,
+    pub(super) arguments: Vec<String>,
+    pub(super) arrays: BTreeMap<String, Vec<String>>,
+    functions: BTreeMap<String, Rc<Node>>,
+    /// Whether the last command was well; `None` where that is not known.
+    pub(super) status: Option<bool>,
+    steps: usize,
+    flow: Flow,
+    /// The programs that it started, each as a process of this rank.
+    started: Vec<Process<'t>>,
+    pub(super) process: Process<'t>,
+}
+
+impl<'t> Shell<'t> {
+    fn node(&mut self, node: &Node) -> Result<(), LineError> {
+        if self.steps >= MOST_STEPS || self.flow != Flow::Next {
+            return Ok(());
+        }
+        self.steps += 1;
+        match node {
+            Node::Simple { assignments, words } => self.simple(assignments, words)?,
+            Node::List(list) => self.list(list)?,
+            Node::Pipe(parts) => {
+                for part in parts {
+                    let mut inner = self.clone();
+                    inner.node(part)?;
+                    (self.started, self.steps) = (inner.started, inner.steps);
+                }
+                self.status = None;
+            }
+            Node::Not(inner) => {
+                self.node(inner)?;
+                self.status = self.status.map(|status| !status);
+            }
+            Node::If { branches, otherwise } => self.conditional(branches, otherwise.as_deref())?,
+            Node::Case { subject, arms } => {
+                let subject = self.text(subject)?;
+                self.case(&subject, arms)?;
+            }
+            Node::For { name, words, body } => {
+                let mut items = Vec::new();
+                match words {
+                    Some(words) => {
+                        for word in words {
+                            items.extend(self.words(word)?);
+                        }
+                    }
+                    None => items.clone_from(&self.arguments),
+                }
+                for item in items {
+                    self.process.set(name, item);
+                    if self.round(body)? {
+                        break;
+                    }
+                }
+            }
+            Node::ForArithmetic { parts: [first, condition, step], body } => {
+                self.arithmetic(first)?;
+                while self.steps < MOST_STEPS {
+                    match self.arithmetic(condition)?.parse::<i64>() {
+                        Ok(0) => break,
+                        Ok(_) => {}
+                        Err(_) => return self.lost("how often a loop runs is not known"),
+                    }
+                    if self.round(body)? {
+                        break;
+                    }
+                    self.arithmetic(step)?;
+                }
+            }
+            Node::While { until, condition, body } => {
+                while self.steps < MOST_STEPS {
+                    self.node(condition)?;
+                    match self.status {
+                        Some(status) if status == *until => break,
+                        Some(_) => {}
+                        None => return self.lost("how often a loop runs is not known"),
+                    }
+                    if self.round(body)? {
+                        break;
+                    }
+                }
+            }
+            Node::Subshell(body) => {
+                let mut inner = self.clone();
+                inner.node(body)?;
+                (self.started, self.steps, self.status) = (inner.started, inner.steps, inner.status);
+            }
+            Node::Function { name, body } => {
+                self.functions.insert(name.clone(), Rc::new((**body).clone()));
+            }
+            Node::Arithmetic(text) => {
+                self.status = self.arithmetic(text)?.parse::<i64>().ok().map(|value| value != 0);
+            }
+            Node::Test(words) => {
+                let operands = words.iter().map(|word| self.operand(word)).collect::<Result<Vec<_>, _>>()?;
+                self.status = holds(&operands, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// One round of a loop; true where the loop ends.
+    fn round(&mut self, body: &Node) -> Result<bool, LineError> {
+        self.node(body)?;
+        Ok(match self.flow {
+            Flow::Break => {
+                self.flow = Flow::Next;
+                true
+            }
+            Flow::Continue => {
+                self.flow = Flow::Next;
+                false
+            }
+            Flow::Next => self.steps >= MOST_STEPS,
+            Flow::Return | Flow::Ended => true,
+        })
+    }
+
+    fn list(&mut self, list: &[(Option<bool>, Node)]) -> Result<(), LineError> {
+        for (joint, node) in list {
+            match (joint, self.status) {
+                (Some(wanted), Some(status)) if *wanted != status => {}
+                (Some(_), None) if self.flow == Flow::Next => self.either(node, None)?,
+                _ => self.node(node)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn conditional(&mut self, branches: &[(Node, Node)], otherwise: Option<&Node>) -> Result<(), LineError> {
+        let Some(((condition, then), rest)) = branches.split_first() else {
+            self.status = Some(true);
+            return otherwise.map_or(Ok(()), |node| self.node(node));
+        };
+        self.node(condition)?;
+        match self.status {
+            Some(true) => self.node(then),
+            Some(false) => self.conditional(rest, otherwise),
+            None => {
+                let mut other = self.clone();
+                other.conditional(rest, otherwise)?;
+                self.node(then)?;
+                self.merge(other);
+                Ok(())
+            }
+        }
+    }
+
+    fn case(&mut self, subject: &str, arms: &[(Vec<Word>, Node)]) -> Result<(), LineError> {
+        let letters: Vec<char> = subject.chars().collect();
+        for (at, (patterns, body)) in arms.iter().enumerate() {
+            let patterns: Vec<Pattern> = patterns.iter().map(|word| self.pattern(word)).collect::<Result<_, _>>()?;
+            let is_any = patterns.iter().any(|pattern| pattern.as_slice() == [('*', false)]);
+            let doubtful = patterns.iter().any(|pattern| {
+                pattern.iter().any(|(c, _)| *c == UNKNOWN)
+                    || pattern.iter().filter(|(c, _)| *c == '*').count() > MOST_STARS
+            });
+            if !is_any && (is_unknown(subject) || doubtful) {
+                let mut other = self.clone();
+                other.case(subject, &arms[at + 1..])?;
+                self.node(body)?;
+                self.merge(other);
+                return Ok(());
+            }
+            if is_any || patterns.iter().any(|pattern| fits(pattern, &letters)) {
+                return self.node(body);
+            }
+        }
+        self.status = Some(true);
+        Ok(())
+    }
+
+    /// Runs the command in one of two shells of which nobody knows which is the real one.
+    fn either(&mut self, node: &Node, otherwise: Option<&Node>) -> Result<(), LineError> {
+        let mut other = self.clone();
+        if let Some(node) = otherwise {
+            other.node(node)?;
+        }
+        self.node(node)?;
+        self.merge(other);
+        Ok(())
+    }
+
+    /// Both may be: what they agree on is known.
+    fn merge(&mut self, other: Self) {
+        self.steps = self.steps.max(other.steps);
+        for process in other.started {
+            if !self.started.contains(&process) {
+                self.started.push(process);
+            }
+        }
+        match (self.flow == Flow::Ended, other.flow == Flow::Ended) {
+            (_, true) => {}
+            (true, false) => {
+                (self.flow, self.status, self.arguments) = (other.flow, other.status, other.arguments);
+                (self.arrays, self.functions, self.process) = (other.arrays, other.functions, other.process);
+            }
+            (false, false) => {
+                self.status = self.status.filter(|status| other.status == Some(*status));
+                for (name, items) in &mut self.arrays {
+                    if other.arrays.get(name) != Some(items) {
+                        *items = vec![UNKNOWN.to_string()];
+                    }
+                }
+                if self.arguments != other.arguments {
+                    self.arguments = vec![UNKNOWN.to_string()];
+                }
+                self.process.merge(other.process);
+            }
+        }
+    }
+
+    fn lost(&mut self, why: &str) -> Result<(), LineError> {
+        let what = format!("the script {} is not followed to its end: {why}", self.name);
+        self.process.lose(&what);
+        Ok(())
+    }
+
+    fn simple(&mut self, assignments: &[Assignment], words: &[Word]) -> Result<(), LineError> {
+        let mut all = Vec::new();
+        for word in words {
+            all.extend(self.words(word)?);
+        }
+        if all.is_empty() {
+            self.status = Some(true);
+            return assignments.iter().try_for_each(|one| self.assign(one, false));
+        }
+        if assignments.is_empty() {
+            return self.command(&all, words);
+        }
+        // They are the command's alone.
+        let before = self.process.variables.clone();
+        assignments.iter().try_for_each(|one| self.assign(one, true))?;
+        self.command(&all, words)?;
+        self.process.variables = before;
+        Ok(())
+    }
+
+    fn assign(&mut self, assignment: &Assignment, exported: bool) -> Result<(), LineError> {
+        let name = &assignment.name;
+        match (&assignment.value, &assignment.index) {
+            (AssignmentValue::Array(words), _) => {
+                let mut items = match assignment.append {
+                    true => self.arrays.get(name).cloned().unwrap_or_default(),
+                    false => Vec::new(),
+                };
+                for word in words {
+                    items.extend(self.words(word)?);
+                }
+                self.arrays.insert(name.clone(), items);
+            }
+            (AssignmentValue::Word(word), Some(index)) => {
+                let value = self.text(word)?;
+                let at = self.arithmetic(index)?.parse::<usize>().ok().filter(|at| *at < 10_000);
+                let items = self.arrays.entry(name.clone()).or_default();
+                match at {
+                    Some(at) => {
+                        items.resize(items.len().max(at + 1), String::new());
+                        items[at] = value;
+                    }
+                    None => *items = vec![UNKNOWN.to_string()],
+                }
+            }
+            (AssignmentValue::Word(word), None) => {
+                let value = self.text(word)?;
+                let before =
+                    if assignment.append { self.process.variable(name).unwrap_or_default() } else { String::new() };
+                self.process.set(name, before + &value);
+            }
+        }
+        if exported {
+            self.process.export(name);
+        }
+        Ok(())
+    }
+
+    /// A command of the shell, a function, or a program.
+    fn command(&mut self, words: &[String], written: &[Word]) -> Result<(), LineError> {
+        let Some((name, rest)) = words.split_first() else { return Ok(()) };
+        self.status = Some(true);
+        let operand = |text: &String| super::condition::Operand {
+            text: text.clone(),
+            pattern: text.chars().map(|c| (c, true)).collect(),
+        };
+        match name.as_str() {
+            ":" | "true" | "echo" | "printf" | "cd" | "pushd" | "popd" | "set" | "shopt" | "trap" | "umask"
+            | "ulimit" | "wait" | "alias" | "hash" | "module" | "ml" | "sleep" | "mkdir" | "type" => {
+                self.set_arguments(name, rest);
+            }
+            "false" => self.status = Some(false),
+            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, rest, written)?,
+            "unset" => {
+                for name in rest.iter().filter(|word| !word.starts_with('-')) {
+                    self.process.unset(name);
+                    self.arrays.remove(name);
+                }
+            }
+            "shift" => {
+                let count = rest.first().map_or(Some(1), |count| count.parse().ok()).unwrap_or(0);
+                self.arguments.drain(..usize::min(count, self.arguments.len()));
+            }
+            "let" => {
+                for text in rest {
+                    self.status = self.arithmetic(text)?.parse::<i64>().ok().map(|value| value != 0);
+                }
+            }
+            "[" | "test" => {
+                let inside = rest.strip_suffix(&["]".to_owned()]).unwrap_or(rest);
+                self.status = holds(&inside.iter().map(operand).collect::<Vec<_>>(), false);
+            }
+            // A tool that the script asks for is taken to be there.
+            "command" | "which" if rest.first().is_none_or(|word| name == "which" || word == "-v" || word == "-V") => {
+                let tools = ["numactl", "taskset"];
+                self.status = rest.last().filter(|tool| tools.contains(&tool.as_str())).map(|_| true);
+            }
+            "command" | "builtin" => return self.command(rest, &[]),
+            "eval" => {
+                let text = rest.join(" ");
+                return match script(&text) {
+                    Ok(node) if !is_unknown(&text) => self.node(&node),
+                    _ => self.lost("what eval gets is not known"),
+                };
+            }
+            "source" | "." => self.source(rest)?,
+            "read" | "mapfile" | "readarray" => {
+                self.status = None;
+                for name in rest.iter().filter(|word| !word.starts_with('-')) {
+                    self.process.set(name, UNKNOWN.to_string());
+                    self.arrays.remove(name);
+                }
+            }
+            "break" => self.flow = Flow::Break,
+            "continue" => self.flow = Flow::Continue,
+            "return" => self.flow = Flow::Return,
+            "exit" => self.flow = Flow::Ended,
+            "exec" if rest.is_empty() => {}
+            "exec" => {
+                self.program(rest)?;
+                self.flow = Flow::Ended;
+            }
+            function if self.functions.contains_key(function) => {
+                let body = self.functions.get(function).map(Rc::clone);
+                let before = std::mem::replace(&mut self.arguments, rest.to_vec());
+                if let Some(body) = body {
+                    self.node(&body)?;
+                }
+                self.arguments = before;
+                if self.flow == Flow::Return {
+                    self.flow = Flow::Next;
+                }
+            }
+            _ => self.program(words)?,
+        }
+        Ok(())
+    }
+
+    /// `set -- a b`.
+    fn set_arguments(&mut self, name: &str, words: &[String]) {
+        if let ("set", Some(at)) = (name, words.iter().position(|word| word == "--")) {
+            self.arguments = words[at + 1..].to_vec();
+        }
+    }
+
+    /// `export NAME=VALUE`; an array's list in it is read from what is written.
+    fn declare(&mut self, command: &str, words: &[String], _written: &[Word]) -> Result<(), LineError> {
+        for word in words.iter().filter(|word| !word.starts_with('-')) {
+            let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+            if let Some(value) = value {
+                self.process.set(name, value.to_owned());
+            }
+            if command == "export" || words.iter().any(|word| word == "-x") {
+                self.process.export(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Another file's commands in this shell.
+    fn source(&mut self, words: &[String]) -> Result<(), LineError> {
+        let Some((path, rest)) = words.split_first() else { return Ok(()) };
+        let text = if is_unknown(path) { None } else { crate::process::text_of(path) };
+        match text.and_then(|text| script(&text).ok()) {
+            Some(node) => {
+                let before = (!rest.is_empty()).then(|| std::mem::replace(&mut self.arguments, rest.to_vec()));
+                self.node(&node)?;
+                if let Some(before) = before {
+                    self.arguments = before;
+                }
+                if self.flow == Flow::Return {
+                    self.flow = Flow::Next;
+                }
+                Ok(())
+            }
+            None => {
+                self.status = None;
+                self.process.distrust(&format!("the file {} that the script reads cannot be read here", shown(path)));
+                Ok(())
+            }
+        }
+    }
+
+    /// A program in a process of its own, or in the shell's place.
+    fn program(&mut self, words: &[String]) -> Result<(), LineError> {
+        self.status = None;
+        let name = words[0].rsplit('/').next().unwrap_or_default();
+        if name == "taskset" && words.iter().any(|word| word.starts_with(OWN_PID)) {
+            return self.process.moved_by_taskset(&words[1..]);
+        }
+        if is_neutral(name, words) {
+            return Ok(());
+        }
+        let inner = self.process.clone().child();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        for process in inner.follow(&words)? {
+            if !self.started.contains(&process) {
+                self.started.push(process);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path as a sentence has it.
+fn shown(path: &str) -> String {
+    path.replace(UNKNOWN, "…")
+}
+
+/// Programs that look and tell: they are not what the rank is for.
+fn is_neutral(name: &str, words: &[String]) -> bool {
+    let is = |option: &str| words.iter().any(|word| word == option);
+    match name {
+        "numactl" => ["-s", "--show", "-H", "--hardware", "-v", "--version"].iter().any(|option| is(option)),
+        "taskset" => words.get(1).is_some_and(|word| word.starts_with('-') && word.contains('p')),
+        "tee"
+        | "grep"
+        | "sed"
+        | "awk"
+        | "cat"
+        | "head"
+        | "tail"
+        | "sort"
+        | "cut"
+        | "tr"
+        | "wc"
+        | "date"
+        | "hostname"
+        | "uname"
+        | "ls"
+        | "pwd"
+        | "rm"
+        | "cp"
+        | "mv"
+        | "ln"
+        | "touch"
+        | "chmod"
+        | "id"
+        | "whoami"
+        | "env"
+        | "printenv"
+        | "nproc"
+        | "lscpu"
+        | "lstopo"
+        | "lstopo-no-graphics"
+        | "hwloc-ls"
+        | "hwloc-bind"
+        | "nvidia-smi"
+        | "rocm-smi"
+        | "amd-smi"
+        | "xpu-smi"
+        | "rocminfo"
+        | "nvidia-cuda-mps-control"
+        | "scontrol"
+        | "sinfo"
+        | "conda"
+        | "mamba"
+        | "free"
+        | "df"
+        | "find"
+        | "basename"
+        | "dirname"
+        | "sync"
+        | "expr"
+        | "seq"
+        | "stat"
+        | "readlink"
+        | "realpath" => name != "env" || words.len() == 1,
+        _ => false,
+    }
+}

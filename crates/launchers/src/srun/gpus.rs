@@ -1,0 +1,221 @@
+//! Which GPUs Slurm gives each task: `--gpu-bind`, and what `--gpus-per-task` and `--ntasks-per-gpu` imply of it.
+//!
+//! srun(1): `per_task:N`, which `--gpus-per-task=N` implies, gave GPUs in the order of their numbers up to Slurm 22.05 and prefers those with affinity to
+//! the task's cores since; `single:N`, which `--ntasks-per-gpu=N` implies, and `closest` go by the cores that `gres.conf` names for each GPU. Whether
+//! it names any is the site's, so there is a layout for both where the line does not itself ask for the closest.
+
+use topo::Topology;
+
+use crate::grammar::Given;
+use crate::layout::{Layout, Start};
+use crate::line::LineError;
+use crate::parse_mask;
+use crate::process::Known;
+use crate::value::{count, repeated, wrong};
+
+/// What is said of GPUs.
+#[derive(Debug, Default)]
+pub(super) struct Said<'l> {
+    bind: Option<&'l str>,
+    per_task: Option<usize>,
+    per_node: Option<usize>,
+    tasks_per_gpu: Option<usize>,
+}
+
+/// How Slurm binds them.
+enum Kind {
+    All,
+    Lists(Vec<Vec<usize>>),
+    Closest,
+    PerTask(usize),
+    Single(usize),
+}
+
+impl<'l> Said<'l> {
+    pub fn option(&mut self, one: &Given<'l>) -> Result<(), LineError> {
+        let (option, value) = (one.spelled(), one.value());
+        // `a100:4`, `gpu:a100:4`: the number is the last.
+        let number = || count(&option, value.rsplit(':').next().unwrap_or(value));
+        match one.name {
+            "gpu-bind" => self.bind = Some(value),
+            "tres-bind" => self.bind = value.strip_prefix("gres/gpu:").or(self.bind),
+            "gpus-per-task" => self.per_task = Some(number()?),
+            "tres-per-task" => {
+                if let Some((_, gpus)) = value.split_once("gres/gpu") {
+                    self.per_task = Some(count(&option, gpus.rsplit([':', '=']).next().unwrap_or("1"))?);
+                }
+            }
+            "ntasks-per-gpu" => self.tasks_per_gpu = Some(number()?),
+            "gpus-per-node" => self.per_node = number().ok(),
+            "gres" => {
+                let of_gpus = value.split(',').find(|gres| gres.split(':').next() == Some("gpu"));
+                self.per_node =
+                    of_gpus.map(|gres| gres.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or(1));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub fn per_task(&self) -> Option<usize> {
+        self.per_task
+    }
+
+    /// How many ranks `--ntasks-per-gpu` makes of the node's GPUs.
+    pub fn ranks(&self, topology: &Topology) -> Option<usize> {
+        let gpus = self.per_node.unwrap_or(topology.gpus.len());
+        self.tasks_per_gpu.map(|each| each * gpus.max(1))
+    }
+
+    /// The lists of `map:` and `mask:`.
+    pub fn lists(&self) -> Result<Option<Vec<Vec<usize>>>, LineError> {
+        Ok(match self.kind()? {
+            Some(Kind::Lists(lists)) => Some(lists),
+            _ => None,
+        })
+    }
+
+    fn kind(&self) -> Result<Option<Kind>, LineError> {
+        let (name, value) = ("--gpu-bind", self.bind.unwrap_or_default());
+        let behind = |kinds: [&str; 2]| kinds.iter().find_map(|kind| value.split_once(kind)).map(|(_, list)| list);
+        let index = |text: &str| {
+            let read = match text.strip_prefix("0x") {
+                Some(digits) => usize::from_str_radix(digits, 16).ok(),
+                None => text.parse().ok(),
+            };
+            read.map(|index| vec![index]).ok_or_else(|| wrong(name, value, "write GPUs of the node: map:0,1*2"))
+        };
+        let mask = |text: &str| {
+            let mask = parse_mask(text).map(|gpus| gpus.iter().map(|gpu| gpu as usize).collect());
+            mask.ok_or_else(|| wrong(name, value, "write hexadecimal masks of GPUs: mask:0x1,0x2"))
+        };
+        if let Some(list) = behind(["map_gpu:", "map:"]) {
+            return Ok(Some(Kind::Lists(repeated(name, list, index)?)));
+        }
+        if let Some(list) = behind(["mask_gpu:", "mask:"]) {
+            return Ok(Some(Kind::Lists(repeated(name, list, mask)?)));
+        }
+        for word in value.split(',') {
+            let (kind, number) = word.split_once(':').unwrap_or((word, ""));
+            match kind {
+                "none" => return Ok(Some(Kind::All)),
+                "closest" => return Ok(Some(Kind::Closest)),
+                "single" => return Ok(Some(Kind::Single(count(name, number)?))),
+                "per_task" => return Ok(Some(Kind::PerTask(count(name, number)?))),
+                "verbose" | "v" | "" => {}
+                _ => {
+                    return Err(wrong(name, value, "write closest, single:N, per_task:N, map:LIST, mask:LIST or none"));
+                }
+            }
+        }
+        Ok(match (self.tasks_per_gpu, self.per_task) {
+            (Some(tasks), _) => Some(Kind::Single(tasks)),
+            (None, Some(gpus)) => Some(Kind::PerTask(gpus)),
+            (None, None) => None,
+        })
+    }
+
+    /// The layout with the GPUs of each rank, in each way that Slurm may give them.
+    ///
+    /// # Errors
+    /// [`LineError`]: the option's value is none.
+    pub fn give(&self, topology: &Topology, layout: Layout, notes: &mut Vec<String>) -> Result<Vec<Layout>, LineError> {
+        let total = topology.gpus.len();
+        let with = |layout: &Layout, gpus: Vec<Vec<usize>>| Layout {
+            starts: layout
+                .starts
+                .iter()
+                .zip(gpus)
+                .map(|(start, gpus)| Start { gpus: Some(Ok(gpus)), ..start.clone() })
+                .collect(),
+            ..layout.clone()
+        };
+        let ranks = layout.starts.len();
+        let both = |in_order: Vec<Vec<usize>>, nearest: Option<Vec<Vec<usize>>>| match nearest {
+            Some(nearest) if nearest != in_order => vec![
+                with(&layout, in_order).assuming(
+                    "Slurm gives GPUs in the order of their numbers (22.05 and before, or no Cores= in gres.conf)",
+                ),
+                with(&layout, nearest)
+                    .assuming("Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in gres.conf)"),
+            ],
+            _ => vec![with(&layout, in_order)],
+        };
+        Ok(match self.kind()? {
+            Some(Kind::Lists(lists)) => vec![with(&layout, lists.iter().cycle().take(ranks).cloned().collect())],
+            Some(Kind::Closest) => match near(topology, &layout.starts) {
+                Some(near) => {
+                    notes.push("--gpu-bind=closest goes by the cores that the site's gres.conf names for each GPU (scontrol show node -d): it is taken to name them".to_owned());
+                    vec![with(&layout, near)]
+                }
+                None => vec![layout],
+            },
+            Some(Kind::PerTask(each)) => {
+                // One that is not there is enough to be told.
+                let of = |rank: usize| {
+                    let first = rank.saturating_mul(each);
+                    (first..first.saturating_add(each).min(total.max(first) + 1)).collect()
+                };
+                both((0..ranks).map(of).collect(), by_nearness(topology, &layout.starts, each, 1))
+            }
+            Some(Kind::Single(tasks)) => {
+                let in_order = (0..ranks).map(|rank| vec![rank / tasks % total.max(1)]).collect();
+                match total {
+                    0 => vec![layout],
+                    _ => both(in_order, by_nearness(topology, &layout.starts, 1, tasks)),
+                }
+            }
+            Some(Kind::All) | None => {
+                let visible = self.per_node.or(self.per_task.map(|each| each * ranks));
+                match visible.filter(|visible| *visible < total) {
+                    Some(visible) => {
+                        let why: Known<Vec<usize>> =
+                            Err(format!("Slurm gives the job {visible} of the node's {total} GPUs, and chooses which"));
+                        let starts =
+                            layout.starts.iter().map(|start| Start { gpus: Some(why.clone()), ..start.clone() });
+                        vec![Layout { starts: starts.collect(), ..layout }]
+                    }
+                    None => vec![layout],
+                }
+            }
+        })
+    }
+}
+
+/// The GPUs near to each rank's PUs; `None` where that is not known for some rank or GPU.
+fn near(topology: &Topology, starts: &[Start]) -> Option<Vec<Vec<usize>>> {
+    if topology.gpus.iter().any(|gpu| gpu.locality.pus.is_empty() && gpu.locality.outside_pus.is_empty()) {
+        return None;
+    }
+    let of = |start: &Start| {
+        let Some(Ok(pus)) = &start.pus else {
+            return start.pus.is_none().then(|| (0..topology.gpus.len()).collect());
+        };
+        let near = topology.gpus.iter().enumerate().filter(|(_, gpu)| !gpu.locality.pus.and(pus).is_empty());
+        let near: Vec<usize> = near.map(|(index, _)| index).collect();
+        Some(if near.is_empty() { (0..topology.gpus.len()).collect() } else { near })
+    };
+    starts.iter().map(of).collect()
+}
+
+/// So many GPUs for each rank, of those near to it the first that so many ranks do not use yet; any others where there are none.
+fn by_nearness(topology: &Topology, starts: &[Start], each: usize, most_ranks: usize) -> Option<Vec<Vec<usize>>> {
+    let near = near(topology, starts)?;
+    let mut users = vec![0; topology.gpus.len()];
+    let mut all = Vec::with_capacity(starts.len());
+    for near in near {
+        let mut own: Vec<usize> = Vec::new();
+        for index in near.iter().copied().chain(0..topology.gpus.len()) {
+            if own.len() < each && users[index] < most_ranks && !own.contains(&index) {
+                users[index] += 1;
+                own.push(index);
+            }
+        }
+        if own.is_empty() && most_ranks > 1 {
+            own.extend(near.first());
+        }
+        own.sort_unstable();
+        all.push(own);
+    }
+    Some(all)
+}

@@ -1,0 +1,197 @@
+//! torchrun: the workers of one node, and `--numa-binding`.
+//!
+//! docs.pytorch.org, "torchrun (Elastic Launch)" and `torch.numa.binding` (2.9): workers inherit what torchrun itself is bound to; `--numa-binding=node` binds
+//! each to the NUMA node of the GPU of its local rank, `socket` to the package, `exclusive` to a share of the node's cores, `core-complex` to one L3 of it.
+//! torchrun hides no GPU: a worker takes the one of its `LOCAL_RANK` by convention.
+
+use ranks::Launcher;
+use stats::IdSet;
+use topo::Topology;
+use topo::model::Gpu;
+
+use crate::grammar::{Grammar, Style};
+use crate::layout::{TELLING, Tells};
+use crate::line::LineError;
+use crate::objects::{Part, widened};
+use crate::process::Process;
+use crate::sh::UNKNOWN;
+use crate::value::{count, wrong};
+
+const TORCHRUN: Grammar = Grammar {
+    tool: "torchrun",
+    style: Style::Getopt,
+    letters: "mr:t:h",
+    nothing: &[
+        "standalone",
+        "module",
+        "no-python",
+        "no_python",
+        "run-path",
+        "run_path",
+        "use-env",
+        "use_env",
+        "help",
+        "duplicate-stdout-filters",
+    ],
+    value: &[
+        "nnodes",
+        "nproc-per-node",
+        "nproc_per_node",
+        "rdzv-backend",
+        "rdzv_backend",
+        "rdzv-endpoint",
+        "rdzv_endpoint",
+        "rdzv-id",
+        "rdzv_id",
+        "rdzv-conf",
+        "rdzv_conf",
+        "max-restarts",
+        "max_restarts",
+        "monitor-interval",
+        "monitor_interval",
+        "start-method",
+        "start_method",
+        "role",
+        "log-dir",
+        "log_dir",
+        "redirects",
+        "tee",
+        "local-ranks-filter",
+        "local_ranks_filter",
+        "node-rank",
+        "node_rank",
+        "master-addr",
+        "master_addr",
+        "master-port",
+        "master_port",
+        "local-addr",
+        "local_addr",
+        "logs-specs",
+        "logs_specs",
+        "numa-binding",
+        "numa_binding",
+        "event-log-handler",
+        "event_log_handler",
+    ],
+    maybe: &[],
+    two: &[],
+    is_open: true,
+};
+
+/// The workers of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Workers {
+    pub count: usize,
+    pub nodes: Option<usize>,
+    binding: Option<String>,
+    program: Vec<String>,
+}
+
+/// Whether python runs torchrun's module.
+pub(crate) fn is_module(words: &[&str]) -> bool {
+    matches!(words, ["-m", "torch.distributed.run" | "torch.distributed.launch", ..])
+}
+
+/// Reads torchrun's options: the process that starts workers.
+///
+/// # Errors
+/// [`LineError`]: torchrun would refuse them.
+pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+    let (given, program) = TORCHRUN.read(words)?;
+    let mut workers = Workers { count: 1, nodes: None, binding: None, program: Vec::new() };
+    for one in &given {
+        let (option, value) = (one.spelled(), one.value());
+        match one.name {
+            "nproc-per-node" | "nproc_per_node" => {
+                workers.count = match value {
+                    "gpu" | "auto" => process.topology.gpus.len().max(1),
+                    value if crate::sh::is_unknown(value) || value.starts_with('$') => {
+                        return Err(LineError::NotSaid(format!(
+                            "how many workers {option} {value} starts does not follow from the line: write a number"
+                        )));
+                    }
+                    value => count(&option, value)?,
+                };
+            }
+            "nnodes" => workers.nodes = value.split(':').next().and_then(|nodes| nodes.parse().ok()),
+            "numa-binding" | "numa_binding" => workers.binding = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    let no_python = given.iter().any(|one| matches!(one.name, "no-python" | "no_python"));
+    if no_python {
+        workers.program = program.iter().map(|word| (*word).to_owned()).collect();
+    }
+    process.workers = Some(workers);
+    Ok(vec![process])
+}
+
+impl Workers {
+    /// The process of one worker, before its program is followed.
+    pub fn worker<'t>(&self, parent: &Process<'t>, rank: usize) -> Result<Process<'t>, LineError> {
+        let mut process = Process { workers: None, ..parent.clone() };
+        for (name, tells) in
+            TELLING.iter().filter(|(launcher, _)| *launcher == Launcher::Torchrun).flat_map(|(_, names)| *names)
+        {
+            let value = match tells {
+                Tells::LocalRank => rank.to_string(),
+                Tells::LocalSize => self.count.to_string(),
+                Tells::Rank if self.nodes.is_none_or(|nodes| nodes == 1) => rank.to_string(),
+                Tells::Size if self.nodes.is_none_or(|nodes| nodes == 1) => self.count.to_string(),
+                _ => UNKNOWN.to_string(),
+            };
+            process.set(name, value);
+            process.export(name);
+        }
+        if let Some(binding) = &self.binding {
+            let gpu = process.topology.gpus.get(rank);
+            match gpu.map(|gpu| bound(binding, process.topology, gpu, &process.cpuset(), rank)) {
+                Some(pus) => process.bind_known(pus?),
+                None => {
+                    process.pus = Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have"))
+                }
+            }
+        }
+        Ok(process)
+    }
+
+    /// What a worker runs where it is no Python.
+    pub fn program(&self) -> Vec<&str> {
+        self.program.iter().map(String::as_str).collect()
+    }
+}
+
+/// The PUs of a worker by the GPU of its number.
+fn bound(
+    binding: &str,
+    topology: &Topology,
+    gpu: &Gpu,
+    pool: &IdSet,
+    rank: usize,
+) -> Result<Result<IdSet, String>, LineError> {
+    let near = gpu.locality.pus.and(pool);
+    if near.is_empty() {
+        return Ok(Err(format!("where GPU {rank} is, this machine does not say: --numa-binding has nothing to go by")));
+    }
+    let node = widened(Part::Numa, topology, pool, &near);
+    Ok(match binding {
+        "node" => Ok(node),
+        "socket" => Ok(widened(Part::Package, topology, pool, &near)),
+        // Among the workers whose GPUs share the node: part of it in any case.
+        "exclusive" | "core-complex" => {
+            let part = if binding == "exclusive" { Part::Core } else { Part::L3 };
+            let same: Vec<usize> = topology
+                .gpus
+                .iter()
+                .filter(|other| other.locality.pus == gpu.locality.pus)
+                .map(|other| other.index as usize)
+                .collect();
+            let parts = part.all(topology, &node);
+            let at = same.iter().position(|index| *index == rank).unwrap_or(0);
+            let each = if binding == "exclusive" { (parts.len() / same.len().max(1)).max(1) } else { 1 };
+            let own = parts.get(at * each..(at + 1) * each).unwrap_or(&parts);
+            Ok(own.iter().fold(IdSet::default(), |all, part| all.or(part)))
+        }
+        _ => return Err(wrong("--numa-binding", binding, "write node, socket, exclusive or core-complex")),
+    })
+}
