@@ -36,7 +36,7 @@ pub struct Group {
 /// Where a group is judged.
 pub enum Met {
     /// In this process; those others of the node wait to be answered.
-    Here(Group, Option<First>),
+    Here(Box<Group>, Option<First>),
     /// In the node's first rank, which says to end with this code.
     Elsewhere(u8),
 }
@@ -44,7 +44,7 @@ pub enum Met {
 impl Met {
     /// A group that nobody waits for.
     pub fn alone(group: Group) -> Self {
-        Self::Here(group, None)
+        Self::Here(Box::new(group), None)
     }
 }
 
@@ -130,7 +130,7 @@ impl Group {
         said.insert(rank, own);
         let missing = missing(&said, size);
         let group = Self { missing, ..Self::whole(said.into_values().collect(), launcher, words) };
-        Ok(Met::Here(group, Some(first)))
+        Ok(Met::Here(Box::new(group), Some(first)))
     }
 
     /// Those of whom nobody is missing and nothing more is to be known.

@@ -67,7 +67,7 @@ pub fn look(asked: &Asked) -> Result<Looked, CheckError> {
         Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,
     };
     Ok(match met {
-        Met::Here(group, others) => Looked::Judged(Box::new(Node::judge(machine, group, others, asked.wait))),
+        Met::Here(group, others) => Looked::Judged(Box::new(Node::judge(machine, *group, others, asked.wait))),
         Met::Elsewhere(code) => Looked::Told(code),
     })
 }

@@ -119,6 +119,11 @@ fn settle(machine: &Machine, group: &mut Group) -> bool {
     let judged: Vec<Placed> = group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
     let is_open = judged.iter().any(|placed| *placed != judged[0]);
     if is_open {
+        // The table is that of the best: what is wrong in another one is not wrong for certain.
+        let best = judged.iter().zip(&group.readings).min_by_key(|(placed, _)| **placed);
+        if let Some((_, (_, seen))) = best {
+            group.seen = seen.clone();
+        }
         for (placed, (assumes, seen)) in judged.iter().zip(&group.readings) {
             let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
             let pus: Vec<String> = pus.collect();

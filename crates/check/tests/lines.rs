@@ -112,3 +112,50 @@ fn mended(line: &str, fix: &str) -> String {
     let kept = |text: &str| text.split(' ').filter(own).collect::<Vec<_>>().join(" ");
     format!("{} srun {option} {}", kept(before), kept(after))
 }
+
+/// The lines of a page's code blocks that begin with a launcher.
+fn lines_of(page: &str) -> Vec<String> {
+    let launchers = ["srun", "mpirun", "mpiexec", "torchrun", "jsrun", "flux", "numactl", "taskset"];
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in page.lines() {
+        if line.starts_with("```") {
+            inside = !inside;
+            continue;
+        }
+        let line = line
+            .trim_start_matches("$ ")
+            .split("  #")
+            .next()
+            .unwrap_or_default()
+            .split(" # ")
+            .next()
+            .unwrap_or_default();
+        let first = line.split_whitespace().find(|word| !word.contains('='));
+        let has_gap = line.contains('…') || line.contains("...") || line.contains('{');
+        if inside && !has_gap && first.is_some_and(|first| launchers.contains(&first)) {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
+}
+
+#[test]
+fn every_launch_line_of_the_readme_and_the_pages_is_read_and_none_is_wrong() -> Result<(), Box<dyn Error>> {
+    let root = here().join("../../..");
+    let mut pages = vec![root.join("README.md")];
+    for entry in fs::read_dir(root.join("docs"))? {
+        pages.push(entry?.path());
+    }
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    let mut read = 0;
+    for page in pages {
+        for line in lines_of(&fs::read_to_string(&page)?) {
+            let (verdict, said, _) = judged(&line, &machine("lumi-g"))?;
+            assert!(matches!(verdict, "well" | "unknown"), "{}: {line}: {verdict}: {said}", page.display());
+            read += 1;
+        }
+    }
+    assert!(read >= 10, "{read} lines");
+    Ok(())
+}

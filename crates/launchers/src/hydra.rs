@@ -108,6 +108,11 @@ fn bound(
             map_by.unwrap_or_default()
         )));
     };
+    // `rr` goes by the numbers of the PUs.
+    if value.split(':').next() == Some("rr") && map_by.is_none() {
+        let all: Vec<IdSet> = pool.iter().map(|pu| [pu].into_iter().collect()).collect();
+        return Ok(Ok((0..ranks).map(|rank| all[rank % all.len()].clone()).collect()));
+    }
     let objects: Vec<IdSet> = around.all(topology, pool).chunks(every).map(union).collect();
     let inside: Vec<Vec<IdSet>> =
         objects.iter().map(|object| part.all(topology, object).chunks(width).map(union).collect()).collect();
@@ -131,7 +136,7 @@ fn union(parts: &[IdSet]) -> IdSet {
 fn even(topology: &Topology, pool: &IdSet, ranks: usize) -> Option<Vec<IdSet>> {
     let cores = Part::Core.all(topology, pool);
     let each = cores.len() / ranks;
-    (each > 0 && cores.len() % ranks == 0).then(|| cores.chunks(each).map(union).collect())
+    (each > 0 && cores.len().is_multiple_of(ranks)).then(|| cores.chunks(each).map(union).collect())
 }
 
 /// `I_MPI_PIN_PROCESSOR_LIST`: a list of CPUs, one a rank.

@@ -140,7 +140,11 @@ fn base(program: &str) -> &str {
 }
 
 /// A process as its launcher starts it, but for what differs between ranks.
-fn process<'t>(topology: &'t Topology, launcher: Launcher, variables: &BTreeMap<String, String>) -> Process<'t> {
+pub(crate) fn process<'t>(
+    topology: &'t Topology,
+    launcher: Launcher,
+    variables: &BTreeMap<String, String>,
+) -> Process<'t> {
     let exported = |value: &String| Variable { value: value.clone(), exported: true };
     Process {
         topology,

@@ -2,7 +2,8 @@
 //!
 //! mpirun(1) of 4.1 and of 5.0 ("The help option --map-by", "--bind-to"). What 4.1.4 does was seen (`mpirun --do-not-launch --display-devel-map` on saved
 //! machines): ranks go round the objects of `--map-by` one after another, `ppr:N:OBJECT` fills an object first, `PE=N` gives each rank the next N
-//! cores of its object, and a rank without it is bound to the object of `--bind-to` around its own, or to the next one inside. Without options ranks go
+//! cores of its object, and a rank without it is bound to the object of `--bind-to` around its own, or to the next one inside; without `--bind-to`, to the object that it
+//! went round to, or under `ppr` and by slot to its NUMA node. Without options ranks go
 //! by core where they are two, else by NUMA node. What 5.0 does differently has a layout of its own.
 
 use std::collections::BTreeMap;
@@ -216,9 +217,11 @@ impl Mapping {
                 None if ranks > 2 => two(bound(by, part), bound(By::Part(Part::Package), part)),
                 _ => one(bound(by, part)),
             },
-            (by_said, _) => {
+            // Where ranks go round the objects, they are bound to those.
+            (Some(By::Part(part)), _) if self.per_object.is_none() => one(bound(by, part)),
+            (said, _) => {
                 let four = bound(by, if ranks <= 2 { cpu } else { Part::Numa });
-                let five = match by_said {
+                let five = match said {
                     Some(By::Part(part)) => bound(by, part),
                     _ => bound(by, if ranks <= 2 { cpu } else { Part::Package }),
                 };

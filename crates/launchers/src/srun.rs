@@ -242,10 +242,7 @@ pub(crate) fn read<'l>(
     let gpus_told = said.gpus.lists()?.map_or(1, |lists| lists.len());
     let lists = if lists > 1 { lists } else { gpus_told };
     let of_gpus = said.gpus.ranks(topology);
-    let ranks = match said.count.here(of_gpus.unwrap_or(lists)) {
-        Ok(ranks) => ranks,
-        Err(error) => return Err(error),
-    };
+    let ranks = said.count.here(of_gpus.unwrap_or(lists))?;
     let mut layouts = said.layouts(topology, &pool, binding.as_ref(), ranks);
     for layout in &mut layouts {
         memory::bind(said.mem_bind, topology, &pool, &mut layout.starts)?;

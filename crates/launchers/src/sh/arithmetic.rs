@@ -119,11 +119,17 @@ impl Reader<'_> {
     }
 
     fn power(&mut self) -> Option<i64> {
-        let base = self.unary()?;
-        match self.take("**") {
-            true => base.checked_pow(u32::try_from(self.power()?).ok()?),
-            false => Some(base),
+        self.depth += 1;
+        if self.depth > 50 {
+            return None;
         }
+        let base = self.unary()?;
+        let value = match self.take("**") {
+            true => base.checked_pow(u32::try_from(self.power()?).ok()?)?,
+            false => base,
+        };
+        self.depth -= 1;
+        Some(value)
     }
 
     fn unary(&mut self) -> Option<i64> {

@@ -10,8 +10,14 @@ pub(super) struct Operand {
     pub pattern: Pattern,
 }
 
+/// Words of a condition: each may stand for a level of the reader.
+const MOST_WORDS: usize = 200;
+
 /// Whether it holds; `None` where that is not known. In `[[ ]]` the right side of `==` is a pattern.
 pub(super) fn holds(words: &[Operand], with_patterns: bool) -> Option<bool> {
+    if words.len() > MOST_WORDS {
+        return None;
+    }
     let mut reader = Reader { words, at: 0, with_patterns };
     let value = reader.or();
     (reader.at == words.len()).then_some(value).flatten()

@@ -50,8 +50,34 @@ pub(super) enum Node {
     Test(Vec<Word>),
 }
 
+/// Branches of an `if`.
+const MOST_BRANCHES: usize = 1000;
+
+/// Arms of a `case`: one for each rank of a node, as programs write them.
+const MOST_ARMS: usize = 10_000;
+
+/// Brackets in one another that a text may have: more would exhaust the stack, and nobody writes them.
+const MOST_BRACKETS: usize = 50;
+
+/// How deep brackets stand in each other at most, whatever they mean.
+fn brackets(text: &str) -> usize {
+    let (mut depth, mut most) = (0_usize, 0);
+    for c in text.chars() {
+        match c {
+            '(' | '{' => depth += 1,
+            ')' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
+}
+
 /// Reads a script.
 pub(super) fn script(text: &str) -> Result<Node, Unread> {
+    if brackets(text) > MOST_BRACKETS {
+        return Err(Unread::new("brackets are nested too deep"));
+    }
     let mut reader = Reader::new(text);
     let node = reader.list(&[])?;
     match reader.peek() {
@@ -197,9 +223,10 @@ impl Reader {
 
     fn pipeline(&mut self) -> Result<Node, Unread> {
         self.gaps();
-        if self.looking_at("! ") {
-            self.at += 2;
-            return Ok(Node::Not(Box::new(self.pipeline()?)));
+        let mut is_negated = false;
+        while self.take("! ") {
+            is_negated = !is_negated;
+            self.gaps();
         }
         let mut all = vec![self.command()?];
         loop {
@@ -212,13 +239,24 @@ impl Reader {
             self.gaps();
             all.push(self.command()?);
         }
-        Ok(match all.len() {
+        let node = match all.len() {
             1 => all.remove(0),
             _ => Node::Pipe(all),
-        })
+        };
+        Ok(if is_negated { Node::Not(Box::new(node)) } else { node })
     }
 
     fn command(&mut self) -> Result<Node, Unread> {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            return Err(self.unread("commands are nested too deep"));
+        }
+        let node = self.compound();
+        self.depth -= 1;
+        node
+    }
+
+    fn compound(&mut self) -> Result<Node, Unread> {
         self.blanks();
         let node = match self.reserved() {
             Some("if") => self.conditional()?,
@@ -260,6 +298,9 @@ impl Reader {
             let condition = self.list(&["then"])?;
             self.expect("then")?;
             branches.push((condition, self.list(&["elif", "else", "fi"])?));
+            if branches.len() > MOST_BRANCHES {
+                return Err(self.unread("too many branches"));
+            }
             match self.reserved() {
                 Some("elif") => word = "elif",
                 Some("else") => {
@@ -305,6 +346,9 @@ impl Reader {
                 }
             }
             arms.push((patterns, self.list(&["esac"])?));
+            if arms.len() > MOST_ARMS {
+                return Err(self.unread("too many cases"));
+            }
             self.gaps();
             if self.looking_at(";;&") || self.looking_at(";&") {
                 return Err(self.unread("a case that falls through"));

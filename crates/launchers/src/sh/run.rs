@@ -14,6 +14,9 @@ use crate::process::Process;
 /// Commands that a wrapper runs for one rank: loops of people are short.
 const MOST_STEPS: usize = 5_000;
 
+/// Commands in one another: functions may call themselves.
+const MOST_DEPTH: usize = 100;
+
 /// Stars of a pattern: each more multiplies what is tried.
 const MOST_STARS: usize = 4;
 
@@ -43,6 +46,7 @@ pub(crate) fn run<'t>(
         functions: BTreeMap::new(),
         status: Some(true),
         steps: 0,
+        depth: 0,
         flow: Flow::Next,
         started: Vec::new(),
         process,
@@ -75,6 +79,8 @@ pub(super) struct Shell<'t> {
     /// Whether the last command was well; `None` where that is not known.
     pub(super) status: Option<bool>,
     steps: usize,
+    /// How deep functions, scripts and groups stand in each other.
+    depth: usize,
     flow: Flow,
     /// The programs that it started, each as a process of this rank.
     started: Vec<Process<'t>>,
@@ -87,6 +93,17 @@ impl<'t> Shell<'t> {
             return Ok(());
         }
         self.steps += 1;
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            self.steps = MOST_STEPS;
+            return Ok(());
+        }
+        self.step(node)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn step(&mut self, node: &Node) -> Result<(), LineError> {
         match node {
             Node::Simple { assignments, words } => self.simple(assignments, words)?,
             Node::List(list) => self.list(list)?,
@@ -227,6 +244,9 @@ impl<'t> Shell<'t> {
                     || pattern.iter().filter(|(c, _)| *c == '*').count() > MOST_STARS
             });
             if !is_any && (is_unknown(subject) || doubtful) {
+                if arms.len() > MOST_DEPTH {
+                    return self.lost("which of many cases applies is not known");
+                }
                 let mut other = self.clone();
                 other.case(subject, &arms[at + 1..])?;
                 self.node(body)?;

@@ -1,1 +1,122 @@
+//! Scripts as wrappers are written, followed for one rank: what the program is shown and where it is bound.
 
+use std::collections::BTreeMap;
+
+use ranks::Launcher;
+use stats::IdSet;
+
+use crate::line::process;
+use crate::sh::run;
+use crate::written_machine::machine;
+
+/// The GPUs shown to the program and its PUs, for rank 2 under srun; `-` for a variable that is not set.
+fn followed(script: &str, arguments: &[&str]) -> Result<Vec<(String, String)>, String> {
+    let topology = machine();
+    let variables = BTreeMap::from([("SLURM_LOCALID".to_owned(), "2".to_owned())]);
+    let process = process(&topology, Launcher::Srun, &variables);
+    let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+    let ended = run(script, "wrapper.sh", arguments, process).map_err(|error| error.to_string())?;
+    Ok(ended
+        .iter()
+        .map(|process| {
+            let shown = process.exported("CUDA_VISIBLE_DEVICES");
+            let shown =
+                shown.map_or_else(|why| format!("not known: {why}"), |value| value.unwrap_or_else(|| "-".to_owned()));
+            (shown, process.pus.as_ref().map_or_else(|why| format!("not known: {why}"), IdSet::to_string))
+        })
+        .collect())
+}
+
+#[test]
+fn what_a_script_works_out_is_what_its_program_gets() {
+    for (script, shown, pus) in [
+        ("export CUDA_VISIBLE_DEVICES=$SLURM_LOCALID\nexec \"$@\"", "2", "0-15"),
+        ("export CUDA_VISIBLE_DEVICES=$((3-SLURM_LOCALID)); $*", "1", "0-15"),
+        ("export CUDA_VISIBLE_DEVICES=$((SLURM_LOCALID % 2)); exec taskset -c 4-7 \"$@\"", "0", "4-7"),
+        ("export CUDA_VISIBLE_DEVICES=$(( (SLURM_LOCALID*3+1) / 2 )); exec \"$@\"", "3", "0-15"),
+        ("g=(3 2 1 0)\nexport CUDA_VISIBLE_DEVICES=${g[$SLURM_LOCALID]}\nexec \"$@\"", "1", "0-15"),
+        ("g=(3 2 1 0); export CUDA_VISIBLE_DEVICES=${g[SLURM_LOCALID+1]}; exec \"$@\"", "0", "0-15"),
+        ("case $SLURM_LOCALID in 0|1) n=0;; [2-3]) n=1;; *) n=9;; esac; exec numactl -N $n \"$@\"", "-", "4-7,12-15"),
+        ("if [ $SLURM_LOCALID -lt 2 ]; then n=0; elif true; then n=1; fi; numactl -N$n $@", "-", "4-7,12-15"),
+        ("[[ $SLURM_LOCALID == [01] ]] && n=0 || n=1; exec numactl --cpunodebind=$n \"$@\"", "-", "4-7,12-15"),
+        ("r=${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-0}}; export CUDA_VISIBLE_DEVICES=$r; ./app", "2", "0-15"),
+        ("f() { local n=$1; shift; exec numactl -N $n \"$@\"; }\nf 1 \"$@\"", "-", "4-7,12-15"),
+        (
+            "for i in 0 1 2 3; do if (( i == SLURM_LOCALID )); then export CUDA_VISIBLE_DEVICES=$i; fi; done; ./app",
+            "2",
+            "0-15",
+        ),
+        ("i=0; while [ $i -lt $SLURM_LOCALID ]; do i=$((i+1)); done; CUDA_VISIBLE_DEVICES=$i exec ./app", "2", "0-15"),
+        ("for ((i=0; i<3; i++)); do n=$i; done; CUDA_VISIBLE_DEVICES=$n ./app", "2", "0-15"),
+        ("taskset -pc 4-5 $$ > /dev/null; exec ./app", "-", "4-5"),
+        ("bash -c 'numactl -N 1 ./app'", "-", "4-7,12-15"),
+        ("echo start; nvidia-smi -L | grep A100; cat <<EOF\nnumactl -N 0\nEOF\nnumactl -C 3 ./app | tee log", "-", "3"),
+        ("n=node1; exec numactl -N ${n#node} ./app", "-", "4-7,12-15"),
+        ("l=0,1,2,3; IFS=,; export CUDA_VISIBLE_DEVICES=${l:4:1}; unset IFS; ./app", "2", "0-15"),
+        ("unset CUDA_VISIBLE_DEVICES; exec nsys profile taskset 0x10 ./app", "-", "4"),
+        ("export CUDA_VISIBLE_DEVICES=`expr $SLURM_LOCALID + 1`; ./app", "3", "0-15"),
+    ] {
+        let found = followed(script, &["./app", "arg"]);
+        assert_eq!(found, Ok(vec![(shown.to_owned(), pus.to_owned())]), "{script}");
+    }
+}
+
+#[test]
+fn what_does_not_follow_from_the_script_is_not_known() {
+    for script in [
+        "n=$(cat /sys/class/drm/card$SLURM_LOCALID/device/numa_node); exec numactl -N $n ./app",
+        "source /nowhere/map.sh; exec numactl -N ${NODE[$SLURM_LOCALID]} ./app",
+        "if [ -f /etc/site ]; then n=0; else n=1; fi; exec numactl -N $n ./app",
+        "exec numactl -N $UNSET_ELSEWHERE ./app",
+        "while read line; do n=$line; done; exec numactl -N $n ./app",
+        "diff <(ls) <(ls); exec ./app",
+        "while true; do :; done; exec ./app",
+        "if then; exec ./app",
+    ] {
+        let found = followed(script, &[]);
+        assert!(matches!(found.as_deref(), Ok([(_, pus)]) if pus.starts_with("not known")), "{script}: {found:?}");
+    }
+    let found = followed("CUDA_VISIBLE_DEVICES=1\n./app", &[]);
+    assert!(matches!(found.as_deref(), Ok([(shown, _)]) if shown.contains("not exported")), "{found:?}");
+    assert_eq!(
+        followed("[ -x ./a ] && exec numactl -N 0 ./app\nexec numactl -N 1 ./app", &[]).map(|all| all.len()),
+        Ok(2)
+    );
+    assert_eq!(followed("echo nothing; exit 1", &[]), Ok(Vec::new()));
+}
+
+#[test]
+fn no_script_makes_the_reader_fail() {
+    for script in [
+        "",
+        "$",
+        "${",
+        "$((",
+        "`",
+        "\"",
+        "'",
+        "case x in",
+        "((",
+        "[[",
+        "a=(",
+        "<<",
+        "<<X\n",
+        "f() {",
+        "((1<",
+        "${a[",
+        "\\",
+        "& ;",
+        "${#}",
+        "$((1/0))",
+        "$((9**99))",
+        "${x%[}",
+    ] {
+        let _ = followed(script, &["a"]);
+    }
+    let deep = format!("{}:{}", "(".repeat(5000), ")".repeat(5000));
+    let _ = followed(&deep, &[]);
+    let _ = followed(&format!("$(({}1{}))", "(".repeat(3000), ")".repeat(3000)), &[]);
+    let _ = followed(&"${x:-".repeat(3000), &[]);
+    let _ = followed(&"$(echo ".repeat(3000), &[]);
+    let _ = followed("f() { f; }; f", &[]);
+}
