@@ -81,8 +81,11 @@ fn places(case: &Case<'_>) -> Option<NodePlaces> {
         reserve: IdSet::default(),
     };
     let same = widths.first().copied().filter(|_| bound && widths.len() == 1);
-    let tried = [same, None].into_iter().filter_map(|each| recommend(case.topology, &ask(each)).ok());
-    tried.into_iter().find(|places| is_better(case, places))
+    // Fewer cores than a rank has, where so many near ones are not to be had.
+    let fewer = std::iter::successors(widths.last().copied(), |width| Some(width / 2).filter(|width| *width > 0));
+    let asked = [same, None].into_iter().chain(fewer.map(Some));
+    let mut tried = asked.filter_map(|each| recommend(case.topology, &ask(each)).ok());
+    tried.find(|places| is_better(case, places))
 }
 
 /// The GPU of each rank where each has one; none where none has.
@@ -104,7 +107,7 @@ fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
     };
     let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();
     let judged = judge(case.topology, case.pool, &ranks);
-    !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight == Placed::Misplaced)
+    !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight != Placed::Well)
 }
 
 /// The launcher's own option, read back by what wrote it; through `exec` where it has none, or where it cannot work in this step.

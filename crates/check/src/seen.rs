@@ -92,7 +92,7 @@ impl Seen {
         let policy = MemoryPolicy { mode, nodes, flags: None, source: LAUNCH_LINE.to_owned(), reason };
         let cgroup =
             Cgroup { pus: None, nodes: None, source: None, reason: not_run(), memory_bytes: None, memory_source: None };
-        let own = rank.pus.clone();
+        let own = rank.pus.clone().unwrap_or_default();
         let running = Running {
             pid: u32::try_from(rank.rank).unwrap_or_default(),
             program: None,

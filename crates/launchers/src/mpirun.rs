@@ -286,7 +286,14 @@ pub(crate) fn read<'l>(
     match launcher {
         Launcher::Pals => pals::read(common, program, topology),
         Launcher::Hydra => hydra::read(common, program, variables, topology),
-        _ => open_mpi::read(common, program, variables, topology),
+        Launcher::Mpirun
+        | Launcher::Nobody
+        | Launcher::Srun
+        | Launcher::Jsrun
+        | Launcher::Flux
+        | Launcher::Torchrun
+        | Launcher::Pmi
+        | Launcher::Pmix => open_mpi::read(common, program, variables, topology),
     }
 }
 

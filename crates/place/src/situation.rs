@@ -22,7 +22,7 @@ pub fn starter(is_saved: bool) -> Starter {
         Launcher::Mpirun => return Starter::Mpirun,
         Launcher::Hydra | Launcher::Pals => return Starter::Mpiexec,
         Launcher::Torchrun => return Starter::Torchrun,
-        _ => {}
+        Launcher::Nobody | Launcher::Srun | Launcher::Jsrun | Launcher::Flux | Launcher::Pmi | Launcher::Pmix => {}
     }
     let is_set = |name| std::env::var_os(name).is_some();
     let is_installed = |name: &str| {
