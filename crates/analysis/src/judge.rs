@@ -22,6 +22,7 @@ use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::alpha::ALPHA;
 use stats::bootstrap::{MedianLaw, ratio_interval};
 use stats::compare::cliffs_delta;
 use stats::family::{Family, Test, Values, normal_p};
@@ -29,9 +30,6 @@ use stats::interval::{Interval, deviations, median, quantile};
 use stats::t_ratio::t_ratio;
 
 use crate::figure::Unit;
-
-/// The level of every test and interval.
-const ALPHA: f64 = 0.05;
 
 /// From so many values a side on medians are compared; a median's own 95 % interval needs as many.
 const FOR_MEDIANS: usize = stats::compare::LEAST_VALUES;

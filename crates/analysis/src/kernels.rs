@@ -9,10 +9,10 @@ use report::kernels::{COPIES, KernelFigures, KernelLoss, KernelPlace, RESIDENT};
 use report::matrix::{Compares, Matrix};
 use report::result::{BlockSample, RankResult};
 use report::settings::Direction;
+use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::compare::{Verdict, compare_among};
 use stats::interval::median;
-use stats::summary::CONFIDENCE;
 
 /// A loss below this is none that a user would look for.
 const FADED: f64 = 0.01;

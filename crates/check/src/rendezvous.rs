@@ -145,7 +145,7 @@ impl Place {
 
     /// At any other rank: says this, and hears the exit code that the first one gives.
     pub fn join<T: Serialize>(&self, rank: usize, says: &T) -> Result<u8, RendezvousError> {
-        let card = report::wire::to_bytes(&(rank, says));
+        let card = ranks::wire::to_bytes(&(rank, says));
         let no_first = |what: &str| Err(RendezvousError::NoFirst { what: what.to_owned() });
         loop {
             let last = self.is_over();

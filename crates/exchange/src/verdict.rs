@@ -3,8 +3,8 @@
 //! That an operation works says nothing of the way: a library may copy device memory through the host and say nothing. Two things tell: what the links counted, and a rate
 //! that the other way cannot reach. What the library says of itself is shown beside them and decides nothing: it was seen to be wrong both ways.
 
+use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
-use stats::summary::CONFIDENCE;
 
 use crate::case::{Case, Path, Pattern};
 use crate::found::{CaseFound, Counted, PairFound};

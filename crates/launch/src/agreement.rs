@@ -105,7 +105,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
         };
         // Who must still tell others how it ended waits a shorter time than they do.
         let deadline = self.deadline();
-        let all = self.comm.gather(&report::wire::to_bytes(&mine), deadline.most_of_it()).map_err(|e| broken(&e))?;
+        let all = self.comm.gather(&ranks::wire::to_bytes(&mine), deadline.most_of_it()).map_err(|e| broken(&e))?;
         let decided = all.map(|all| heard(&all, codes).and_then(|all| decide(all).map_err(Into::into)));
         let answer = self.comm.scatter(
             |rank| {
@@ -114,7 +114,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
                     Some(Err(stopped)) => Verdict::Stop(stopped.exit),
                     None => Verdict::Stop(codes.no_result),
                 };
-                report::wire::to_bytes(&verdict)
+                ranks::wire::to_bytes(&verdict)
             },
             deadline,
         );
@@ -122,7 +122,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
             return Err(stopped);
         }
         let answer = answer.map_err(|e| broken(&e))?;
-        match report::wire::from_bytes(&answer).map_err(|e| broken(&e))? {
+        match ranks::wire::from_bytes(&answer).map_err(|e| broken(&e))? {
             Verdict::Go(answer) => Ok(answer),
             Verdict::Stop(exit) => Err(Stopped { exit, message: None }),
         }
@@ -133,7 +133,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
 fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<Vec<U>, Stopped> {
     let (mut well, mut refused, mut silent) = (Vec::new(), Vec::new(), IdSet::default());
     for (rank, said) in (0..).zip(all) {
-        match said.as_ref().map(|bytes| report::wire::from_bytes::<Result<U, Refusal>>(bytes)) {
+        match said.as_ref().map(|bytes| ranks::wire::from_bytes::<Result<U, Refusal>>(bytes)) {
             Some(Ok(Ok(said))) => well.push(said),
             Some(Ok(Err(trouble))) => refused.push((rank, trouble)),
             Some(Err(why)) => {

@@ -30,6 +30,7 @@ mod rendezvous;
 mod solo;
 mod threads;
 pub mod trust;
+pub mod wire;
 mod world;
 
 pub use communicator::{Communicator, ExchangeError};

@@ -65,6 +65,12 @@ pub fn json_value<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError
     Ok(bytes)
 }
 
+/// A plain enumeration's value as documents name it; `newer` for one that only a newer numabench knows.
+pub fn word(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).ok();
+    value.as_ref().and_then(|value| value.as_str()).unwrap_or("newer").to_owned()
+}
+
 fn write_value<T: Serialize + ?Sized>(value: &T, writer: impl Write) -> Result<(), JsonError> {
     finite::check(value)?;
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);

@@ -10,7 +10,7 @@
 //! * `imported` the document v1 of `numabench import`: another program's figures;
 //! * `conditions` what a GPU was under while it was measured;
 //! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one before another crate's content;
-//! * `read` a document from bytes, refusing what is not one; `json` a document to bytes; `wire` parts of one between processes;
+//! * `read` a document from bytes, refusing what is not one; `json` a document to bytes;
 //! * `sink` a file that always holds a whole document.
 //!
 //! Nothing here measures, looks at the machine, draws conclusions or speaks to people.
@@ -46,7 +46,6 @@ pub mod sweep_fit;
 pub mod timestamp;
 pub mod trial;
 pub mod versioned;
-pub mod wire;
 
 mod finite;
 mod header;

@@ -236,6 +236,16 @@ pub fn number_at(bytes: &[u8], pointer: &str) -> Result<f64, String> {
     found.as_f64().ok_or_else(|| format!("at {pointer} it has {found}, which is no number"))
 }
 
+/// A value of any JSON text: another program's output.
+///
+/// # Errors
+/// What is wrong with the bytes, in words.
+pub fn any<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    // As text, like documents: one reader of the types in the binary, not two.
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
 /// A document of this kind, and the minor version it follows.
 ///
 /// # Errors

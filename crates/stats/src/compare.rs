@@ -6,6 +6,7 @@
 //! Cliff's delta ("Dominance statistics", 1993). It compares what it is given: that both sides ran under the same
 //! conditions is for the caller to know.
 
+use crate::alpha::ALPHA;
 use crate::interval::{Interval, median, quantile, sorted};
 use crate::mann_whitney::mann_whitney_p;
 use crate::random::SplitMix64;
@@ -20,9 +21,6 @@ const RESAMPLES: usize = 10_000;
 /// Ratios from 1/(1 + this) to 1 + this are no difference: the half-width at which measuring stops is what a case can
 /// resolve.
 const EQUIVALENT: f64 = 0.01;
-
-/// Both methods must be this sure.
-const ALPHA: f64 = 0.05;
 
 /// What a comparison comes to. "Lower" and "higher" are of the values: with durations, lower is faster.
 #[derive(

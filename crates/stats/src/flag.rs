@@ -5,11 +5,11 @@
 //! without a fault, and to finding the fault it is for. The rates hold for independent blocks, which the random order
 //! of blocks over cases is there to provide.
 
+use crate::alpha::CONFIDENCE;
 use crate::bimodal;
 use crate::block_interval::{BlockValue, block_interval};
 use crate::interval::{median, sorted};
 use crate::sample::Block;
-use crate::summary::CONFIDENCE;
 use crate::trend;
 
 /// Fewer blocks are not judged for a slow start, a drift or two groups of blocks: chance alone makes each look real.

@@ -6,6 +6,7 @@
 //! * `printable` text of others made fit to print;
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
+//! * `alpha` how sure a statement must be;
 //! * `stop` when a case has enough blocks;
 //! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio`, `holm` and `family` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
@@ -17,6 +18,7 @@
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
 
+pub mod alpha;
 pub mod best;
 pub mod bimodal;
 pub mod block_interval;

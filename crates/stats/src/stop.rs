@@ -8,9 +8,9 @@
 //! That is the coverage over all runs. Of runs at 3 % noise about one in seven reaches ± 1 % within 50 blocks, those whose
 //! blocks happened to lie close; their intervals cover about 87 %. No rule that stops by width is free of this.
 
+use crate::alpha::CONFIDENCE;
 use crate::block_interval::{BlockValue, block_interval};
 use crate::interval::median;
-use crate::summary::CONFIDENCE;
 
 /// A plateau is judged from this many blocks on: half of them must still give an interval worth comparing with.
 const PLATEAU_FROM: usize = 20;

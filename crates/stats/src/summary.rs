@@ -3,13 +3,11 @@
 //! The median and its interval are over blocks, the unit of inference; mean, deviation and percentiles describe the
 //! rounds. Rates are total bytes over total time, never a mean of rates (Hoefler and Belli, SC15, rule 3).
 
+use crate::alpha::CONFIDENCE;
 use crate::block_interval::{BlockValue, block_interval};
 use crate::interval::{Interval, median, quantile, sorted};
 use crate::outlier;
 use crate::sample::Block;
-
-/// The confidence of every interval in a summary.
-pub const CONFIDENCE: f64 = 0.95;
 
 /// The numbers of one case on one rank.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -8,7 +8,7 @@
 //! few where they are large: the first look gets two thirds, and is as early as all signs alike can pass the test.
 
 /// The chance of a false finding over the whole trial.
-pub const ALPHA: f64 = 0.05;
+pub use stats::alpha::ALPHA;
 
 /// The first look's part of it; the rest is shared by the others, the k-th of them getting 1/(k(k+1)).
 const FIRST: f64 = 0.64;

@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("exec", &["placement", "ranks", "stats", "topo"]),
     ("launchers", &["placement", "ranks", "stats", "topo"]),
     ("check", &["exec", "launchers", "placement", "ranks", "report", "stats", "topo"]),
-    ("launch", &["placement", "ranks", "report", "stats", "topo"]),
+    ("launch", &["placement", "ranks", "stats", "topo"]),
     ("place", &["device", "engine", "launchers", "pingpong", "placement", "ranks", "report", "stats", "topo"]),
     ("report", &["stats"]),
     ("analysis", &["report", "stats"]),
@@ -68,8 +68,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 const OWNED: &[(&str, &[&str], &str)] = &[
     (
         "serde_json",
-        &["report", "topo", "xtask"],
-        "JSON is written and read in `report` alone (`topo` hears its own child process in it, xtask writes the bill of materials): hand the value to it",
+        &["ranks", "report", "topo", "xtask"],
+        "JSON is written and read in `report` alone (`ranks` and `topo` hear other processes of the same run in it, xtask writes the bill of materials): hand the value to it",
     ),
     ("anyhow", &["numabench", "xtask"], "libraries have typed errors (thiserror); anyhow is for the binary and xtask"),
     ("hwlocality", &["topo"], "the machine is read in `topo` alone: ask it for the value"),

@@ -43,8 +43,8 @@ struct Test {
 pub(super) fn take(text: &str) -> Result<Taken, Fault> {
     let program = Program::Nvbandwidth.name();
     // The program ends its JSON with an empty line; another tool's JSON has no object of this name.
-    let output: Output = report::wire::from_bytes(text.trim().as_bytes())
-        .map_err(|fault| Fault::whole(Refused::Json { program, fault }))?;
+    let output: Output =
+        report::read::any(text.trim().as_bytes()).map_err(|fault| Fault::whole(Refused::Json { program, fault }))?;
     let not_this = || Fault::whole(Refused::NotThis { program, missing: "its JSON has no object \"nvbandwidth\"" });
     let run = output.nvbandwidth.ok_or_else(not_this)?;
     let mut taken = Taken { version: run.version.clone(), ..Taken::default() };

@@ -54,6 +54,6 @@ impl Guest {
         if (card.len() as u64) < length {
             return Reading::Begun;
         }
-        report::wire::from_bytes(card).map_or(Reading::Foreign, |(rank, says)| Reading::Whole(rank, says))
+        ranks::wire::from_bytes(card).map_or(Reading::Foreign, |(rank, says)| Reading::Whole(rank, says))
     }
 }

@@ -87,7 +87,7 @@ pub struct Teller;
 impl Teller {
     /// Tells. A supervisor that is gone ends the session: nobody would hear of what it finds.
     pub fn tell(&self, told: &Told) {
-        let bytes = report::wire::to_bytes(told);
+        let bytes = ranks::wire::to_bytes(told);
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
         let stdin = rustix::stdio::stdin();
         let mut left = [&length[..], &bytes].concat();
@@ -111,7 +111,7 @@ pub fn hear(from: &mut UnixStream) -> Option<Told> {
     }
     let mut bytes = vec![0; length as usize];
     read_all(from, &mut bytes).ok()?;
-    report::wire::from_bytes(&bytes).ok()
+    ranks::wire::from_bytes(&bytes).ok()
 }
 
 fn read_all(from: &mut UnixStream, into: &mut [u8]) -> io::Result<()> {
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_session_that_is_gone_or_says_what_is_none_is_heard_no_more() -> io::Result<()> {
         let (mut supervisor, mut session) = pair()?;
-        let bytes = report::wire::to_bytes(&Told::Over);
+        let bytes = ranks::wire::to_bytes(&Told::Over);
         session.write_all(&u32::try_from(bytes.len()).unwrap_or_default().to_le_bytes())?;
         session.write_all(&bytes)?;
         session.write_all(&[200, 0, 0, 0, b'{'])?;

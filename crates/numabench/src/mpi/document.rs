@@ -9,8 +9,8 @@ use report::mpi::{
     MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPlaced, MpiRank, MpiSettings,
     MpiWitness, SCHEMA, rows, schema_version,
 };
+use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
-use stats::summary::CONFIDENCE;
 
 use super::channel::{Met, RankFacts};
 use super::gpu_cpus::ThreadSpot;

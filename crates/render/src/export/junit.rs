@@ -3,9 +3,9 @@
 //! did not come to has no test that could fail.
 
 use analysis::incomplete::Incomplete;
+use report::json::word;
 
 use super::points::{Outcome, Points, Test, Why};
-use super::word::word;
 use crate::xml::escaped;
 
 pub(super) fn junit(points: &Points) -> String {

@@ -4,7 +4,7 @@
 //! * `csv` a row a point, for spreadsheets and data frames;
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
-//! * `junit` for CI servers; `influx` line protocol; `word` how values of enumerations are spelled in all of them.
+//! * `junit` for CI servers; `influx` line protocol.
 //!
 //! Another form is a file here, a value of [`Form`] and a line in each of its two functions. Formats that key on names get names that stay the same from run to run:
 //! no host, no date, no rank number. What a case of small copies is told by is its time, above 64 KiB its rate, as comparisons judge them.
@@ -21,7 +21,6 @@ mod openmetrics;
 pub mod points;
 mod result;
 mod trial;
-mod word;
 
 use analysis::kept::Kept;
 use report::json::JsonError;

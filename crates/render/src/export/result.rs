@@ -7,12 +7,12 @@ use analysis::incomplete::Incomplete;
 use report::Document;
 use report::device::name_on_node;
 use report::document::Status;
+use report::json::word;
 use report::result::RankResult;
 use report::row::{Row, RowStatus};
 use report::timestamp::unix_ns;
 
 use super::points::{Figure, Gauge, Label, Metric, Number, Outcome, Point, Points, RATE, TIME, Test, Why, known};
-use super::word::word;
 
 /// The columns of its table.
 const COLUMNS: [&str; 29] = [

@@ -1,6 +1,6 @@
-//! Parts of a document as bytes, between processes of one run.
+//! Values as bytes, between processes of one run.
 //!
-//! They are JSON like the document itself, because the schema's tagged enumerations cannot be written in a format without names.
+//! They are JSON like documents, of which they may be parts: the schema's tagged enumerations cannot be written in a format without names.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
