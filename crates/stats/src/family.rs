@@ -16,12 +16,10 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::alpha::ALPHA;
 use crate::holm::holm;
 use crate::mann_whitney::{mann_whitney_p, smallest_p};
 use crate::t_ratio::{Distance, Logs, error};
-
-/// The level of a whole family.
-const ALPHA: f64 = 0.05;
 
 /// As one of so many cases a case must differ by its own spread, where the spread of the others speaks for it. Above the second widest spread there are by chance at
 /// most three times as many true ones (with m cases wider than it, at most one of which shows it: m·P ≤ 2.1 for three values a side, 2.5 for two), and they have half of the level.
