@@ -14,7 +14,7 @@ mod words;
 
 use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::{Interval, median};
-use stats::summary::CONFIDENCE;
+use stats::alpha::CONFIDENCE;
 
 pub use penalties::penalties;
 pub use verdict::verdict;
