@@ -24,6 +24,8 @@ const NUMA_CONFIG: c_int = 130;
 const NUMA_ID: c_int = 131;
 /// `CU_DEVICE_ATTRIBUTE_INTEGRATED`.
 const INTEGRATED: c_int = 18;
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
+const CAPABILITY: [c_int; 2] = [75, 76];
 /// `CU_MEMHOSTALLOC_WRITECOMBINED`.
 const WRITE_COMBINED: c_uint = 4;
 /// A context's handle is this often the device's place, from 1.
@@ -125,6 +127,10 @@ extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, handle: 
             NUMA_CONFIG => Ok(c_int::from(device.memory_node.is_some())),
             NUMA_ID => Ok(number(device.memory_node)),
             INTEGRATED => Ok(c_int::from(device.shared)),
+            major_or_minor if CAPABILITY.contains(&major_or_minor) => {
+                // 9.0, as Hopper's.
+                Ok(if major_or_minor == CAPABILITY[0] { 9 } else { 0 })
+            }
             _ => Err(INVALID_VALUE),
         };
         give(value, answer)
@@ -353,7 +359,7 @@ unsafe extern "C" fn cuModuleGetFunction(function: *mut usize, module: usize, na
 #[allow(clippy::too_many_arguments, reason = "the manual's signature")]
 unsafe extern "C" fn cuLaunchKernel(
     function: usize,
-    _grid_x: c_uint,
+    grid_x: c_uint,
     _grid_y: c_uint,
     _grid_z: c_uint,
     _block_x: c_uint,
@@ -364,5 +370,5 @@ unsafe extern "C" fn cuLaunchKernel(
     parameters: *mut *mut c_void,
     _extra: *mut *mut c_void,
 ) -> c_int {
-    on_device("cuLaunchKernel", |device| unsafe { hold::launch(device, function, stream, parameters) })
+    on_device("cuLaunchKernel", |device| unsafe { hold::launch(device, function, grid_x, stream, parameters) })
 }

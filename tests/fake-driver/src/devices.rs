@@ -19,6 +19,7 @@
 //! peer RATE LATENCY         copies to and from other devices that it makes [as fast as this machine copies]
 //! within RATE LATENCY       copies from its own memory to the same [as fast as this machine copies]
 //! loads LATENCY LATENCY     one load of host memory on its own node, and of memory on another [no time]
+//! kernel NAME TIME          one launch of a kernel that computes, as `kernel numabench_triad 50us` [no time]
 //! peer-loads LATENCY        one load of another device's memory [no time]
 //! throttled LIMIT PERCENT   how much of the time NVML says that its clocks were held down by `power` or `thermal` [0]
 //! others NUMBER             the processes on it that NVML lists beside this one [0]
@@ -75,6 +76,8 @@ pub struct Device {
     pub loads_ns: Option<(f64, f64)>,
     /// One load of another device's memory, nanoseconds.
     pub peer_loads_ns: Option<f64>,
+    /// One launch of a kernel that computes, by its name, nanoseconds.
+    pub kernels_ns: Vec<(String, f64)>,
     pub over: Vec<Over>,
     pub peers: Vec<usize>,
     /// Percent of the time, by power and by temperature.
@@ -175,6 +178,7 @@ impl Device {
             ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,
             ("within", [rate, latency]) => self.within = speed(rate, latency)?,
             ("loads", [local, remote]) => self.loads_ns = Some((quantity(local, TIMES)?, quantity(remote, TIMES)?)),
+            ("kernel", [name, time]) => self.kernels_ns.push(((*name).to_owned(), quantity(time, TIMES)?)),
             ("peer-loads", [each]) => self.peer_loads_ns = Some(quantity(each, TIMES)?),
             ("over", [name, rest @ ..]) => {
                 let mut over = Over { link: link(name)?, weight: 1.0, remote: None };

@@ -13,6 +13,8 @@
 //! kernels copy-short     the kernel that copies leaves out the last byte
 //! kernels chase-stops    the kernel that follows a chain stops a step early
 //! kernels answers-stop   the kernel that answers gives up after 100 answers
+//! kernels wrong NAME     a kernel that computes leaves a wrong word in the middle of its result
+//! kernels hang NAME      a kernel that computes never ends
 //! ```
 //!
 //! Copies are counted over all streams, in the order in which they begin, those included that warm up and verify, and those by which the
@@ -38,6 +40,8 @@ struct Faults {
     times: Vec<(When, f32)>,
     wait: Wait,
     kernels: Kernels,
+    wrong: Vec<String>,
+    endless: Vec<String>,
 }
 
 /// What is wrong with the kernels.
@@ -127,6 +131,12 @@ pub fn kernels() -> Kernels {
     all().kernels
 }
 
+/// Whether a kernel that computes does so wrong, and whether it never ends.
+pub fn computing(name: &str) -> (bool, bool) {
+    let named = |list: &[String]| list.iter().any(|named| named == name);
+    (named(&all().wrong), named(&all().endless))
+}
+
 impl When {
     fn has(self, number: u64) -> bool {
         (self.first..=self.last).contains(&number)
@@ -179,6 +189,8 @@ impl Faults {
             ["kernels", "copy-short"] => self.kernels.copies_short = true,
             ["kernels", "chase-stops"] => self.kernels.stops_early = true,
             ["kernels", "answers-stop"] => self.kernels.answers_stop = true,
+            ["kernels", "wrong", name] => self.wrong.push(name.to_owned()),
+            ["kernels", "hang", name] => self.endless.push(name.to_owned()),
             _ => return Err("no such fault".to_owned()),
         }
         Ok(())

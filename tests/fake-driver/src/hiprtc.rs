@@ -23,13 +23,18 @@ struct Program {
 /// The words before a kernel's name.
 const KERNEL: &str = "extern \"C\" __global__ void ";
 
+/// The words before the name of a kernel that computes, up to the number of its threads.
+const COMPUTING: &str = "\nKERNEL(";
+
 /// The kernels of a source, as PTX declares them.
 fn compiled(source: &str) -> Result<Vec<u8>, String> {
     let count = |of: char| source.chars().filter(|letter| *letter == of).count();
     if count('{') != count('}') {
         return Err("numabench.hip:1:1: error: braces that do not match".to_owned());
     }
-    let names = source.split(KERNEL).skip(1).filter_map(|rest| rest.split('(').next());
+    let own = source.split(KERNEL).skip(1).filter_map(|rest| rest.split('(').next());
+    let computing = source.split(COMPUTING).skip(1).filter_map(|rest| rest.split_once(") ")?.1.split('(').next());
+    let names = own.chain(computing);
     let declared: String = names.map(|name| format!(".visible .entry {name}(\n")).collect();
     Ok(format!("{declared}}}\0").into_bytes())
 }
@@ -138,7 +143,7 @@ unsafe extern "C" fn hipModuleGetFunction(function: *mut usize, module: usize, n
 #[allow(clippy::too_many_arguments, reason = "the manual's signature")]
 unsafe extern "C" fn hipModuleLaunchKernel(
     function: usize,
-    _grid_x: c_uint,
+    grid_x: c_uint,
     _grid_y: c_uint,
     _grid_z: c_uint,
     _block_x: c_uint,
@@ -149,5 +154,5 @@ unsafe extern "C" fn hipModuleLaunchKernel(
     parameters: *mut *mut c_void,
     _extra: *mut *mut c_void,
 ) -> c_int {
-    on_device("hipModuleLaunchKernel", |device| unsafe { hold::launch(device, function, stream, parameters) })
+    on_device("hipModuleLaunchKernel", |device| unsafe { hold::launch(device, function, grid_x, stream, parameters) })
 }

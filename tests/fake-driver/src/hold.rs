@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::answer::Answers;
 use crate::chase::Chase;
 use crate::code::{Answer, INVALID_IMAGE, INVALID_VALUE};
+use crate::compute::{self, Launch};
 use crate::copy::Copy;
 use crate::faults::{self, Wait};
 use crate::pattern::Kernel;
@@ -23,6 +24,9 @@ const COMPARE: usize = 0x7c;
 const COPY: usize = 0x7d;
 const CHASE: usize = 0x7e;
 const ANSWER: usize = 0x7f;
+/// The module of kernels that compute; theirs are the handles from the next number on.
+const COMPUTE: usize = 0x80;
+const FIRST_COMPUTE: usize = 0x81;
 const KERNEL: &CStr = c"numabench_hold";
 
 /// Queues a wait for a pinned word.
@@ -61,6 +65,7 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
         {
             KERNELS
         }
+        () if compute::NAMES.iter().any(|name| has(&name.to_string_lossy())) => COMPUTE,
         () => return Err(INVALID_IMAGE),
     };
     memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
@@ -69,7 +74,7 @@ pub unsafe fn load(image: *const c_char) -> Answer<usize> {
 
 /// Forgets it.
 pub fn unload(module: usize) -> Answer {
-    if ![SPIN, KERNELS].contains(&module) {
+    if ![SPIN, KERNELS, COMPUTE].contains(&module) {
         return Err(INVALID_VALUE);
     }
     memory::OBJECTS.fetch_sub(1, Ordering::AcqRel);
@@ -79,6 +84,10 @@ pub fn unload(module: usize) -> Answer {
 /// A kernel by its name.
 pub unsafe fn function(module: usize, name: *const c_char) -> Answer<usize> {
     let text = unsafe { CStr::from_ptr(name) };
+    if module == COMPUTE {
+        let known = compute::NAMES.iter().position(|known| *known == text);
+        return known.map(|at| FIRST_COMPUTE + at).ok_or(INVALID_VALUE);
+    }
     match (module, unsafe { Kernel::named(name) }) {
         (SPIN, None) if text == KERNEL => Ok(HOLD),
         (KERNELS, None) if text == c"numabench_copy" => Ok(COPY),
@@ -92,7 +101,13 @@ pub unsafe fn function(module: usize, name: *const c_char) -> Answer<usize> {
 
 /// Queues the kernel that holds, that which copies, follows loads or answers on a stream of the caller's, or runs one of the others on the
 /// default stream. The parameters of that which holds are a word's address, a value, and a limit in nanoseconds.
-pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: *mut *mut c_void) -> Answer {
+pub unsafe fn launch(
+    device: usize,
+    function: usize,
+    blocks: u32,
+    stream: usize,
+    parameters: *mut *mut c_void,
+) -> Answer {
     if parameters.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -102,6 +117,10 @@ pub unsafe fn launch(device: usize, function: usize, stream: usize, parameters: 
         _ => {}
     }
     let stream = unsafe { Stream::of(stream) }?;
+    if let Some(kernel) = function.checked_sub(FIRST_COMPUTE) {
+        let launch = unsafe { Launch::new(device, kernel, blocks, parameters) }?;
+        return stream.push(move || launch.run());
+    }
     match function {
         HOLD => {}
         COPY => {

@@ -30,6 +30,13 @@ pub fn peer_load(device: usize, steps: u64) {
     pass_along(device, Direction::Peer, each_ns * steps as f64, 0.0);
 }
 
+/// Returns when a launch of a kernel that computes has taken its time.
+pub fn compute(device: usize, name: &str) {
+    let described = &devices::all().devices[device].kernels_ns;
+    let Some((_, ns)) = described.iter().find(|(known, _)| known == name) else { return };
+    pass_along(device, Direction::Within, *ns, 0.0);
+}
+
 /// Whether the calling thread's memory is on another node than the device.
 fn is_remote(device: usize) -> bool {
     place::node().zip(devices::all().devices[device].host_node).is_some_and(|(memory, device)| memory != device)

@@ -76,7 +76,9 @@ pub fn verdict(document: &Document) -> Vec<String> {
         // A curve's words are its own (`latency_curves`).
         Compares::Loaded => Vec::new(),
     };
-    document.matrices.iter().enumerate().flat_map(of).collect()
+    // Where kernels compute on CPUs there are no copies, and `kernels` says what there is to say.
+    let has_figures = |matrix: &Matrix| document.kernels.is_empty() || !matrix.planes(document).is_empty();
+    document.matrices.iter().enumerate().filter(|(_, matrix)| has_figures(matrix)).flat_map(of).collect()
 }
 
 /// The sentences, the first of which says so where they are of copies by a kernel beside others.

@@ -22,6 +22,7 @@
 //! * `results`    comparisons and exports of documents; `unfinished` those of runs that did not end well;
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
 //! * `engines`    copy engines and a kernel, one of them and both in one run;
+//! * `kernels`    kernels that compute, on stand-in drivers and on cores;
 //! * `peer`       copies and loads between GPUs, and within one;
 //! * `groups`     topo --measure on GPUs whose links are described;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
@@ -52,6 +53,7 @@ mod groups;
 mod guest;
 mod guest_check;
 mod installed;
+mod kernels;
 mod kinds;
 #[allow(dead_code, reason = "other binaries use the rest")]
 mod lab;

@@ -7,6 +7,7 @@
 //! * `error_rates` how often a matrix claims what is not there, and finds what is;
 //! * `groups` what measured groups say and show;
 //! * `held_back` what is said of GPUs that were not left to do what they can;
+//! * `kernels` what kernels that compute say and show;
 //! * `loaded` what curves of loaded latency say and show;
 //! * `matrices` what a matrix says and shows, `mpi_matrix` one of messages;
 //! * `peers` what is said and shown of copies between GPUs;
@@ -22,6 +23,7 @@ mod documents;
 mod error_rates;
 mod groups;
 mod held_back;
+mod kernels;
 mod loaded;
 mod many;
 mod matrices;

@@ -1,0 +1,124 @@
+//! `numabench kernels`: kernels that compute on the stand-in drivers and on this machine's cores, their documents, and what is wrong with them.
+
+use std::error::Error;
+
+use serde_json::Value;
+
+use crate::kinds::{self, Kind};
+use crate::proof::{self, case_ids, list, results, text};
+use crate::run::{Done, Ended, end, run, with_driver};
+
+/// Small problems of kernels that the stand-in computes quickly.
+const QUICK: [&str; 4] = ["--class", "1", "--reps", "2"];
+
+/// `numabench kernels` on the stand-in.
+fn simulated(kind: &Kind, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn Error>> {
+    let mut command = with_driver(&kind.folder()?);
+    command.args(["kernels", "--backend", kind.name, "--gpus", "0"]).args(QUICK).envs(told.iter().copied());
+    Ok(end(&mut command, args))
+}
+
+fn kernel<'d>(document: &'d Value, name: &str) -> Result<&'d Value, String> {
+    let found = list(document, "/kernels").iter().find(|kernel| kernel["name"] == name);
+    found.ok_or_else(|| format!("no {name} in {}", document["kernels"]))
+}
+
+#[test]
+fn kernels_compute_on_a_gpu_with_transfers_and_alone_and_every_result_is_checked() -> Done {
+    for kind in kinds::all() {
+        // Half of them each: the stand-in computes them one number after the other.
+        let cuda = kind.name == "cuda";
+        let names = if cuda { ["triad", "sort", "fft", "md-dp"] } else { ["scan", "reduction", "stencil", "spmv"] };
+        let ended = simulated(&kind, &[], &["--kernels", &names.join(","), "--json", "-"])?;
+        let document = proof::document(&ended)?;
+        assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
+        assert_eq!(list(&document, "/kernels").len(), names.len());
+        for name in names {
+            let place = &kernel(&document, name)?["places"][0];
+            let number = |field: &str| place[field].as_f64().unwrap_or(0.0);
+            assert!(number("per_s") > 0.0 && number("resident_per_s") > 0.0, "{name}: {place}");
+            let ids = case_ids(&document);
+            assert!(ids.iter().any(|id| id.ends_with(&format!("/{name}/resident"))), "{ids:?}");
+        }
+        for result in results(&document) {
+            let checked = &result["verification"];
+            assert!(checked["checked"] == true && checked["bytes_checked"].as_u64() > Some(0), "{result:#}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_wrong_result_ends_the_run_with_4_and_says_what_is_wrong() -> Done {
+    for kind in kinds::all() {
+        for (name, function) in
+            [("triad", "numabench_triad"), ("sort", "numabench_sort_pass"), ("fft", "numabench_fft")]
+        {
+            let told = [("FAKE_FAULTS", &format!("kernels wrong {function}")[..])];
+            let ended = simulated(&kind, &told, &["--kernels", name, "--json", "-"])?;
+            let document = proof::document(&ended)?;
+            assert_eq!(ended.code, Some(4), "{name}: {}", document["status_reason"]);
+            assert_eq!(text(&document, "/status"), "data-corrupt");
+            assert!(
+                text(&document, "/status_reason").contains("wrong result at byte"),
+                "{}",
+                document["status_reason"]
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_kernel_that_hangs_ends_with_the_timeout() -> Done {
+    for kind in kinds::all() {
+        let told = [("FAKE_FAULTS", "kernels hang numabench_stencil")];
+        let ended = simulated(&kind, &told, &["--kernels", "stencil", "--timeout", "10s"])?;
+        assert_eq!(ended.code, Some(124), "{}", ended.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn where_no_kernel_can_be_compiled_the_reason_is_given() -> Done {
+    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+        let ended = simulated(kind, &[("FAKE_FAULTS", kinds::NO_COMPILER)], &["--kernels", "triad", "--json", "-"])?;
+        let document = proof::document(&ended)?;
+        assert_ne!(ended.code, Some(0));
+        assert!(text(&document, "/status_reason").contains(kinds::NO_KERNEL), "{}", document["status_reason"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_gpu_with_too_little_memory_is_named_with_what_to_do() -> Done {
+    for kind in kinds::all() {
+        let told = [("FAKE_DEVICES", "device 0000:c1:00.0; memory 32MiB")];
+        let ended = simulated(&kind, &told, &["--kernels", "triad"])?;
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.contains("GPU 0 has") && ended.err.contains("smaller --class"), "{}", ended.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn without_a_gpu_the_cores_compute_and_say_so() -> Done {
+    let args = ["kernels", "--backend", "host", "--threads", "1", "--kernels", "triad,dgemm"];
+    let document = proof::document(&run(&[&args[..], &QUICK, &["--json", "-"]].concat()))?;
+    assert_eq!(text(&document, "/status"), "complete", "{}", document["status_reason"]);
+    let place = &kernel(&document, "dgemm")?["places"][0];
+    assert!(place["per_s"].as_f64() > Some(0.0) && place["resident_ns"].is_null(), "{place}");
+    let table = run(&[&args[..], &QUICK].concat()).well();
+    assert!(table.out.contains("NO GPU TOOK PART") && table.out.contains("GFLOP/s"), "{}", table.out);
+    assert!(!table.out.contains("No figure was measured"), "{}", table.out);
+    Ok(())
+}
+
+#[test]
+fn a_plan_names_the_kernels_and_a_kernel_that_there_is_not_is_refused_with_those_that_there_are() {
+    let plan = run(&["kernels", "--backend", "host", "--dry-run", "--kernels", "md,fft"]).well();
+    assert!(plan.out.contains("md, fft of class 4 by CPUs"), "{}", plan.out);
+    let refused = run(&["kernels", "--kernels", "lu"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("no kernel is called lu; there are triad"), "{}", refused.err);
+}
