@@ -3,6 +3,7 @@
 //!
 //! * `lines`   command lines that cannot be followed: the promised code, a message that names the value, in two seconds;
 //! * `inputs`  damaged hwloc files, placement documents and files that are none: refused or read, never a crash, never a wait;
+//! * `exports` documents of all kinds, whole and damaged, in every form: refused, or read by a parser of the form (`readers`);
 //! * `kills`   SIGKILL at any time, with a fast disk and with a slow one: the document is whole and lacks no more than docs/results.md says, and nothing lies beside it;
 //! * `faults`  drivers that fail in one way, and in two at once, on eight stand-in devices: a document, and no process ends by a signal;
 //! * `disks`   disks without room, folders that go away: the table comes, and the document is somewhere;
@@ -16,11 +17,13 @@
 mod build;
 mod disks;
 mod environment;
+mod exports;
 mod faults;
 mod inputs;
 mod kills;
 mod limits;
 mod lines;
+mod readers;
 mod signals;
 mod tried;
 
@@ -108,18 +111,21 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let field = Field { binary: &binary, root, folder, extent };
     let mut tallies = Vec::new();
-    let parts: [(&'static str, Fight); 8] = [
+    let parts: [(&'static str, Fight); 9] = [
         ("lines", lines::fight),
         ("inputs", inputs::fight),
         ("kills", kills::fight),
         ("faults", faults::fight),
         ("disks", disks::fight),
+        ("exports", exports::fight),
         ("environment", environment::fight),
         ("limits", limits::fight),
         ("signals", signals::fight),
     ];
     if let Some(other) = only.as_ref().filter(|only| !parts.iter().any(|(name, _)| name == only)) {
-        bail!("--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits and signals");
+        bail!(
+            "--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits, signals and exports"
+        );
     }
     for (at, (name, fight)) in parts.into_iter().enumerate() {
         if only.as_ref().is_some_and(|only| name != only) {

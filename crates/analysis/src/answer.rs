@@ -16,7 +16,7 @@ use stats::units;
 use crate::family::{Family, Finding, Member};
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
-use crate::{device_memory, held_back};
+use crate::{cached, device_memory, held_back};
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
 const LEAST_FOR_RATES: u64 = 64 << 10;
@@ -31,6 +31,7 @@ pub fn answer(document: &Document) -> Vec<String> {
         said.push(figures);
         said.extend(device_memory::one_memory(document));
     }
+    said.extend(cached::said(document));
     said.extend(cost(document, &cases));
     said.extend(held_back::said(document));
     said.extend(device_memory::elsewhere(document));
@@ -79,8 +80,10 @@ fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
     };
     let each: Vec<String> = cases.iter().map(|case| one(document, case, ranks.len())).collect();
     let (size, memory) = (units::size(first.bytes), words::memory(first.memory));
+    let is_cached = cases.iter().flat_map(|case| &case.ranks).any(cached::is_cached);
+    let cache = if is_cached { "; in the CPU's cache" } else { "" };
     Some(format!(
-        "{}{how}: {} ({size}, {memory} memory{}).",
+        "{}{how}: {} ({size}, {memory} memory{}{cache}).",
         subject(document, &ranks),
         each.join("; "),
         words::by(document.settings.engine)

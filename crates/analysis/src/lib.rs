@@ -16,11 +16,13 @@
 
 pub mod answer;
 pub mod baseline;
+pub mod cached;
 pub mod compare;
 pub mod comparison;
 pub mod conditions;
 pub mod difference;
 pub mod family;
+pub mod few_blocks;
 pub mod figure;
 pub mod gate;
 pub mod groups;

@@ -9,6 +9,7 @@ use report::Document;
 use report::block::BlockTime;
 use report::device::name_on_node;
 use report::document::Status;
+use report::matrix::{Compares, Matrix};
 
 use crate::conditions::{Condition, conditions};
 use crate::figure::{Figure, Key};
@@ -83,11 +84,13 @@ impl Run {
 
 /// By rank of copies between GPUs, the GPU at the other end, where its own does not tell it: it has several others, or is both ends. In the matrices of
 /// such a document rows and columns are the same GPUs in the same order.
-fn other_ends<B>(document: &Document<B>) -> BTreeMap<u32, String> {
+pub fn other_ends<B>(document: &Document<B>) -> BTreeMap<u32, String> {
     let own: BTreeMap<u32, &str> =
         document.ranks.iter().map(|rank| (rank.rank, name_on_node(&rank.asked.device))).collect();
     let mut others = BTreeMap::new();
-    for matrix in document.matrices.iter().filter(|_| document.command == "peer") {
+    // A suite has such matrices beside others.
+    let is_of_pairs = |matrix: &&Matrix| document.command == "peer" || matrix.compares == Compares::Pairs;
+    for matrix in document.matrices.iter().filter(is_of_pairs) {
         let several = matrix.columns.len() > 2;
         for (row, of_row) in matrix.rows.iter().zip(&matrix.columns) {
             for column in matrix.columns.iter().filter(|column| several || column.device == of_row.device) {

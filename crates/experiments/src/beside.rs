@@ -78,8 +78,9 @@ impl Beside {
             std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < pus.len()).collect();
         counts.push(pus.len());
         let range = memory_range::streamed(topology, pus.len(), pus.len());
-        let range =
-            usize::try_from(args.range.unwrap_or(range)).map_err(Fault::usage)?.next_multiple_of(hostmem::LINE_BYTES);
+        let range = usize::try_from(args.range.unwrap_or(range)).map_err(Fault::usage)?;
+        let range = range.checked_next_multiple_of(hostmem::LINE_BYTES).unwrap_or(usize::MAX);
+        fits(topology, &rank, traffic, range, pus.len())?;
         config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
         let (one_node, helpers) = (topology.machine_has_one_node(), Helpers(topology.allowed.pus.clone()));
         Ok(Self { config, rank: RankPlan { rank: 0, ..rank }, traffic, threads, counts, range, one_node, helpers })
@@ -289,4 +290,18 @@ pub(super) fn allowed(topology: &Topology, named: &IdList) -> Result<(), Fault> 
     let pus = &topology.allowed.pus;
     let text = format!("--beside-cpus names PUs {outside}, which this process may not use; allowed are {pus}");
     Err(Fault::usage(text))
+}
+
+/// Whether the ranges of so many threads are there on the rank's node: memory that is bound and cannot be had ends the process.
+fn fits(topology: &Topology, rank: &RankPlan, traffic: Access, range: usize, threads: usize) -> Result<(), Fault> {
+    let ranges = if traffic == Access::Copy { 2 } else { 1 };
+    let needs = (range as u64).saturating_mul(ranges).saturating_mul(threads as u64);
+    let Some(has) = topology.memory_bytes(rank.memory_node).filter(|has| needs > *has) else { return Ok(()) };
+    let size = stats::units::rounded_size;
+    Err(Fault::usage(format!(
+        "NUMA node {} has {}, and the ranges of the traffic on it need {}; ask for a smaller --range or fewer --beside-cpus",
+        rank.memory_node,
+        size(has),
+        size(needs)
+    )))
 }

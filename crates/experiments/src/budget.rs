@@ -16,3 +16,8 @@ pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Foun
     let host = |node| topology.memory_bytes(node);
     check_budget(config, plan, host, |target| device_bytes(&*found.platform, target)).map_err(Fault::usage)
 }
+
+/// The same as far as it is known without a driver: the nodes' memory. A plan that is only shown refuses what the run would.
+pub fn budget_untouched(config: &RunConfig, plan: &Plan, topology: &Topology) -> Result<(), Fault> {
+    check_budget(config, plan, |node| topology.memory_bytes(node), |_| None).map_err(Fault::usage)
+}

@@ -15,7 +15,7 @@ use topo::{Survey, Topology};
 
 use crate::backends::{self, Found, Untouched};
 use crate::beside::Beside;
-use crate::budget::budget;
+use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::document::settings;
@@ -219,11 +219,13 @@ impl Measurement for Args {
         let (columns, figures, max_time) = match self.beside {
             Some(traffic) => {
                 let beside = Beside::new(self, traffic, kind, &survey.topology, &planned)?;
+                budget_untouched(&beside.config, &first_of(&planned), &survey.topology)?;
                 let columns = vec![name_of(&planned.ranks[0].target), "all threads".to_owned()];
                 (columns, beside.said(), beside.config.max_time)
             }
             None => {
-                let contend = Contend::new(self, kind, survey, planned)?;
+                let contend = Contend::new(self, kind, survey, planned.clone())?;
+                budget_untouched(&contend.config, &planned, &survey.topology)?;
                 (contend.columns(), contend.said(), contend.config.max_time)
             }
         };
@@ -235,13 +237,18 @@ impl Measurement for Args {
         let planned = self.planned(survey, backends::targets(&*found.platform))?;
         if let Some(traffic) = self.beside {
             let beside = Beside::new(self, traffic, kind, topology, &planned)?;
-            budget(&beside.config, &Plan { ranks: planned.ranks[..1].to_vec(), notes: Vec::new() }, topology, found)?;
+            budget(&beside.config, &first_of(&planned), topology, found)?;
             return Ok(beside.experiment(topology, found));
         }
         let contend = Contend::new(self, kind, survey, planned.clone())?;
         budget(&contend.config, &planned, topology, found)?;
         Ok(contend.experiment(topology, found))
     }
+}
+
+/// The plan of the rank that traffic is beside.
+fn first_of(planned: &Plan) -> Plan {
+    Plan { ranks: planned.ranks.iter().take(1).cloned().collect(), notes: Vec::new() }
 }
 
 impl Args {

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use ::pingpong::{Case, RunConfig, RunState, check_budget};
+use ::pingpong::{Case, RunConfig, RunState};
 use placement::{Plan, Request, Target, TargetId};
 use ranks::{Communicator, Single};
 use stats::units::counted;
 use topo::Topology;
 
 use crate::backends::{self, Untouched};
-use crate::budget::budget;
+use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::part::Local;
 use crate::document::{self, Facts, verdict};
@@ -70,7 +70,7 @@ impl PingPong {
             backends::untouched(measuring.backend, measuring.gpus.is_some(), &topology)?;
         let plan = self.planned(&topology, targets)?;
         let config = config::checked(self, kind, plan.ranks.len())?;
-        let fits = check_budget(&config, &plan, |node| topology.memory_bytes(node), |_| None).map_err(Fault::usage);
+        let fits = budget_untouched(&config, &plan, &topology);
         Ok((outline(&source, &plan, &config), fits))
     }
 

@@ -10,7 +10,7 @@ use stats::units::parse_sizes;
 use topo::{Survey, Topology};
 
 use crate::backends::{self, Found, Untouched};
-use crate::budget::budget;
+use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
@@ -131,7 +131,8 @@ impl Measurement for Args {
         let Untouched { kind, targets, source } = untouched;
         let planned = self.planned(survey, targets)?;
         let columns = planned.ranks.iter().map(|rank| name_of(&rank.target)).collect();
-        let sweep = self.listed(survey, kind, planned, |_| None)?;
+        let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
+        budget_untouched(&sweep.config, &planned, &survey.topology)?;
         Ok(Outline { source, rows: Vec::new(), columns, figures: sweep.said(), max_time: sweep.config.max_time })
     }
 

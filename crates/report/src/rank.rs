@@ -38,6 +38,10 @@ pub struct Rank {
     pub locality_reason: String,
     /// What a user should know of this placement: PU outside the device's domain, shared device, …
     pub notes: Vec<String>,
+    /// The L3 cache that its PU is behind, bytes; null where it has none, or none is reported.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.5"))]
+    pub l3_bytes: Option<u64>,
     /// Where its time went; null before it has measured anything. Where one thread measures several places one after the other (a matrix), the
     /// time of all of them stands with the first.
     #[serde(default)]

@@ -18,7 +18,7 @@ pub const SCHEMA: &str = "numabench.trial";
 /// The schema's major version: a reader refuses another.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 0;
+pub const SCHEMA_MINOR: u32 = 1;
 
 /// One trial of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +50,9 @@ pub struct TrialDocument {
     pub settings: TrialSettings,
     /// The variants, the baseline first.
     pub variants: Vec<TrialVariant>,
+    /// What starting a program that does nothing takes in each variant; empty where the wall time does not decide, or it could not be measured. Since 1.1.
+    #[serde(default)]
+    pub starts: Vec<TrialStart>,
     /// Each variant but the baseline against it, for each metric.
     pub comparisons: Vec<TrialComparison>,
     /// Why no further block was run; null while it runs.
@@ -109,6 +112,21 @@ pub struct TrialVariant {
     pub pus: Option<IdSet>,
     /// The NUMA nodes that its memory was bound to; null where it was not.
     pub memory_nodes: Option<IdSet>,
+}
+
+/// What starting a program that does nothing takes, as a variant starts the user's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialStart {
+    /// The variant.
+    pub variant: String,
+    /// How often it was started.
+    pub starts: u32,
+    /// The median, in seconds.
+    pub median_s: f64,
+    /// The lower end of the median's 95 % interval; with fewer than 6 starts the least.
+    pub low_s: f64,
+    /// The upper end; with fewer than 6 starts the most.
+    pub high_s: f64,
 }
 
 /// How a run ended.
@@ -215,11 +233,11 @@ pub struct TrialRank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialVerdict {
-    /// Better than the baseline.
+    /// Better than the baseline: the whole interval lies beyond the equivalence (before 1.1: it leaves out 1).
     Better,
-    /// Worse.
+    /// Worse, likewise.
     Worse,
-    /// No difference beyond the equivalence.
+    /// The whole interval lies within the equivalence.
     Same,
     /// Not known.
     Undecided,
@@ -259,6 +277,12 @@ pub struct TrialComparison {
     pub p_value: Option<f64>,
     /// What it comes to.
     pub verdict: TrialVerdict,
+    /// `better` or `worse` where it is known on which side of the baseline it is, whether that matters or not; null where it is not known. Since 1.1.
+    #[serde(default)]
+    pub direction: Option<TrialVerdict>,
+    /// Whether a difference is not claimed because it would not stand without what starting costs. Since 1.1.
+    #[serde(default)]
+    pub starting_decides: bool,
     /// After how many blocks the verdict was made.
     pub decided_after: Option<u32>,
     /// About how many pairs would decide it; null where it is decided, or nobody can say.
@@ -281,6 +305,8 @@ pub enum TrialStop {
     Signal,
     /// A variant gave no figure in several runs one after the other.
     Failing,
+    /// More than a quarter of a run is starting it: no run was counted. Since 1.1.
+    TooShort,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]

@@ -67,6 +67,8 @@ pub enum Flag {
     Throttled,
     /// Another process computed on the GPU.
     SharedGpu,
+    /// What the CPU moved fits into its cache. Said by those who know the cache: blocks do not show it.
+    Cached,
     /// A flag that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
@@ -85,6 +87,7 @@ impl Flag {
             Self::Noisy => "noisy",
             Self::Throttled => "throttled",
             Self::SharedGpu => "shared-gpu",
+            Self::Cached => "cached",
             Self::Newer => "newer",
         }
     }
@@ -120,6 +123,10 @@ impl Flag {
             Self::Throttled => {
                 "the driver held the GPU's clocks down for 1 % of the time or more (power, temperature, its board): what is shown is \
                  less than it can do; `nvidia-smi -q -d PERFORMANCE` says why"
+            }
+            Self::Cached => {
+                "what the CPU moved fits into its L3 cache, so this is the speed of the cache and not of the memory; \
+                 ask for a --size or --range of several times the cache"
             }
             Self::SharedGpu => {
                 "another process computed on the GPU meanwhile, and may have taken part of its links and copy engines; \

@@ -23,7 +23,7 @@ pub struct Summary {
     /// The median over blocks of a block's mean round.
     pub median_ns: f64,
     /// The 95 % confidence interval of that median: the exact order-statistic one of the blocks, widened to hold Student's interval of the
-    /// allocations' medians where there are three allocations or more; null with fewer than 6 blocks, which give none.
+    /// logarithms of the allocations' medians where there are three allocations or more, so above zero; it may reach beyond all blocks; null with fewer than 6 blocks, which give none.
     pub median_interval_ns: Option<Interval>,
     /// The mean round.
     pub mean_ns: f64,

@@ -1,6 +1,6 @@
 //! What a trial comes to, in four lines: which variant, by how much, how sure, and the line to use.
 //!
-//! The best variant is the one with the best ratio among those that are better than the baseline. Others whose interval reaches its ratio may be as good, which is
+//! A variant is said to be faster or slower as far as the runs show it: that it differs, and that the difference matters, are two things. The best variant is the one with the best ratio among those that are better than the baseline. Others whose interval reaches its ratio may be as good, which is
 //! said. Where none is better, the baseline stays: a placement that gains nothing is one thing less to maintain.
 
 use report::trial::{TrialComparison, TrialMetric, TrialStop, TrialVariant, TrialVerdict};
@@ -46,12 +46,30 @@ pub fn answer(
         (0..comparisons.len()).filter(|at| comparisons[*at].verdict == TrialVerdict::Undecided).collect();
     let best = leader.map_or(0, |at| at + 1);
     let lines = vec![
-        which(variants, metric, leader, &undecided, comparisons),
+        which(variants, metric, leader, &undecided, comparisons, equivalence),
         how_much(variants, metric, comparisons, leader),
         how_sure(variants, comparisons, leader, &as_good, &undecided, equivalence, stop),
         format!("Use: {}", variants.get(best).map_or("", |variant| variant.line.as_str())),
     ];
     Answer { best, as_good, is_decided: undecided.is_empty() && !comparisons.is_empty(), lines }
+}
+
+/// The answer where starting the program is more than a quarter of its run: a run takes `run_s`, and the longest start `start_s`.
+pub fn too_short(variants: &[TrialVariant], run_s: f64, start_s: f64) -> Answer {
+    let lines = vec![
+        "Not decided: this program is too short for its placement to be told from its start.".to_owned(),
+        format!(
+            "By how much: nothing was compared. A run takes {:.3} ms, and starting a program that does nothing takes {:.3} ms.",
+            run_s * 1e3,
+            start_s * 1e3
+        ),
+        format!(
+            "How sure: give the program more work, {:.0} ms or more, or a --metric of its own that leaves the start out.",
+            start_s * 4e3
+        ),
+        format!("Use: {}", variants.first().map_or("", |variant| variant.line.as_str())),
+    ];
+    Answer { best: 0, as_good: Vec::new(), is_decided: false, lines }
 }
 
 fn which(
@@ -60,6 +78,7 @@ fn which(
     leader: Option<usize>,
     undecided: &[usize],
     comparisons: &[TrialComparison],
+    equivalence: f64,
 ) -> String {
     let baseline = variants.first().map_or("", |variant| variant.name.as_str());
     let is_time = metric.name == "wall";
@@ -69,6 +88,20 @@ fn which(
     let them = if names.len() == 1 { "is" } else { "are" };
     match leader {
         Some(at) => format!("Placement matters for this program: {} is {best}.", variants[at + 1].name),
+        None if undecided.iter().any(|at| comparisons[*at].direction.is_some()) => {
+            let on = |side: TrialVerdict, word: &str| -> Option<String> {
+                let on_it = undecided.iter().filter(|at| comparisons[**at].direction == Some(side));
+                let names: Vec<&str> = on_it.map(|at| variants[at + 1].name.as_str()).collect();
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                (!names.is_empty()).then(|| format!("{} {verb} {word}", names.join(", ")))
+            };
+            let sides = [on(TrialVerdict::Better, better), on(TrialVerdict::Worse, worse)];
+            let sides = sides.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+            format!(
+                "Not decided: {sides} than the {baseline}, but these runs do not show whether by more than the {:.1} % that matter.",
+                equivalence * 100.0
+            )
+        }
         None if !undecided.is_empty() => {
             let who = match (undecided, comparisons.len()) {
                 ([at], 1) => format!("{} differs", variants[at + 1].name),
@@ -146,8 +179,13 @@ fn how_sure(
         let within = format!("within ± {:.1} % of the baseline", equivalence * 100.0);
         let sure = match worse {
             0 => format!("every interval lies {within}"),
-            all if all == comparisons.len() => "the interval of every other variant lies on the worse side".to_owned(),
-            _ => format!("every interval lies on the worse side or {within}"),
+            all if all == comparisons.len() => {
+                format!(
+                    "the interval of every other variant lies beyond {:.1} % on the worse side",
+                    equivalence * 100.0
+                )
+            }
+            _ => format!("every interval lies beyond that on the worse side or {within}"),
         };
         parts.push(format!("after {pairs} pairs of runs {sure} (95 %)"));
     }
@@ -164,9 +202,18 @@ fn how_sure(
             Some(TrialStop::MaxRuns) => "--max-runs was reached",
             Some(TrialStop::Signal) => "the trial was interrupted",
             Some(TrialStop::Failing) => "too many runs gave no figure",
+            Some(TrialStop::Decided) => "the runs themselves are decided",
             _ => "runs are missing",
         };
         parts.push(format!("undecided against the {}: {}, {why}{wanted}", variants[0].name, names(&open)));
+    }
+    let by_start: Vec<usize> =
+        (0..comparisons.len()).filter(|at| comparisons[*at].starting_decides).map(|at| at + 1).collect();
+    if !by_start.is_empty() {
+        parts.push(format!(
+            "what starting the program costs would decide for {}: give the program more work",
+            names(&by_start)
+        ));
     }
     format!("How sure: {}.", parts.join("; "))
 }
@@ -220,8 +267,10 @@ mod tests {
             ratio_interval: Some(Interval { low: ratio - half, high: ratio + half, confidence: 0.95 }),
             p_value: Some(0.002),
             verdict,
+            direction: None,
             decided_after: None,
             pairs_wanted: Some(80),
+            starting_decides: false,
         }
     }
 
@@ -265,6 +314,39 @@ mod tests {
             "{found:?}"
         );
         assert_eq!([0, 1, 2].map(|expected| holds(&found, &all, expected)), [Some(true), Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn a_known_side_is_said_and_that_it_may_not_matter_too() {
+        let all = [
+            TrialComparison { direction: Some(TrialVerdict::Worse), ..found(1.08, 0.079, TrialVerdict::Undecided) },
+            found(1.0, 0.01, TrialVerdict::Same),
+        ];
+        let of_it = of(&all, TrialStop::MaxRuns);
+        assert_eq!(
+            of_it.lines[0],
+            "Not decided: close is slower than the baseline, but these runs do not show whether by more than the 3.0 % that matter."
+        );
+        assert!(of_it.lines[1].contains("close takes 8.0 % more time (0.1 to 15.9 %)"), "{of_it:?}");
+        assert_eq!((of_it.is_decided, of_it.best), (false, 0));
+    }
+
+    #[test]
+    fn what_starting_decides_is_not_the_programs() {
+        let by_start = TrialComparison { starting_decides: true, ..found(1.08, 0.02, TrialVerdict::Undecided) };
+        let of_it = of(&[by_start, found(1.0, 0.01, TrialVerdict::Same)], TrialStop::Decided);
+        assert!(of_it.lines[2].contains("what starting the program costs would decide for close"), "{of_it:?}");
+        let short = too_short(&variants(), 0.0012, 0.0011);
+        assert_eq!(
+            short.lines,
+            [
+                "Not decided: this program is too short for its placement to be told from its start.",
+                "By how much: nothing was compared. A run takes 1.200 ms, and starting a program that does nothing takes 1.100 ms.",
+                "How sure: give the program more work, 4 ms or more, or a --metric of its own that leaves the start out.",
+                "Use: run baseline",
+            ]
+        );
+        assert!(!short.is_decided);
     }
 
     #[test]

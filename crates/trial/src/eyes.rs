@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ranks::{Launch, Launcher};
 use report::trial::TrialRank;
@@ -95,31 +95,37 @@ pub fn marked_from(begin: &str) -> Vec<u32> {
 fn with_mark(is_meant: impl Fn(&str) -> bool) -> Vec<Marked> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    // Most processes are others': their variables are not taken apart, because a look takes a processor from the run.
+    let name = format!("{MARK}=").into_bytes();
     let process = |pid: u32| {
-        let environment = environment(Who::Pid(pid)).ok()?;
-        environment.get(MARK).is_some_and(|mark| is_meant(mark)).then_some(Marked { pid, environment })
+        let raw = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let own = raw.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(name.as_slice()))?;
+        is_meant(&String::from_utf8_lossy(own)).then_some(())?;
+        Some(Marked { pid, environment: environment(Who::Pid(pid)).ok()? })
     };
     pids.filter_map(process).collect()
 }
 
-/// The ranks of the run with this mark, as they are now. What is not as asked is read again until it is, for a while: hwloc, which MPI libraries start
-/// with, binds a thread to one PU after the other while it looks at the machine. What nobody asked for is read twice, for the same reason.
+/// The ranks of the run with this mark, as they are now: of two readings, whoever asked for what. A look costs the run some time, so it must cost every variant's
+/// runs the same. What is not as asked is read again until it is, for a while: hwloc, which MPI libraries start with, binds a thread to one PU after the
+/// other while it looks at the machine.
 pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
     let first = reading(topology, mark);
-    let mut seen = first.clone();
     let differs = |rank: &TrialRank| {
         let (asked, pus) = (rank.asked_pus.as_ref(), rank.pus.as_ref());
         asked.zip(pus).is_some_and(|(asked, pus)| !pus.minus(asked).is_empty())
     };
+    let mut seen = first.clone();
     for reading_number in 0..READINGS {
-        let is_unasked = reading_number == 0 && seen.iter().any(|rank| rank.asked_pus.is_none());
-        if !seen.iter().any(differs) && !is_unasked {
+        if reading_number > 0 && !seen.iter().any(differs) {
             break;
         }
         thread::sleep(AGAIN_AFTER);
-        let again = reading(topology, mark);
         // One that has ended meanwhile proves nothing.
-        seen = again;
+        seen = reading(topology, mark);
+    }
+    if seen.is_empty() && !first.iter().any(differs) {
+        return first;
     }
     for rank in seen.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
         // Of PUs that nobody asked for, those of both readings are what it may use.
@@ -129,6 +135,17 @@ pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
         }
     }
     seen
+}
+
+/// How long a processor is busy with one look that finds everything as asked, which is two readings: asked with a mark that no process bears, the least of
+/// three, since whatever else runs here only makes them longer.
+pub fn cost_of_a_look() -> Duration {
+    let scan = || {
+        let clock = Instant::now();
+        let _nobody = marked("a mark that no process bears");
+        clock.elapsed()
+    };
+    2 * (0..3).map(|_| scan()).min().unwrap_or_default()
 }
 
 fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {

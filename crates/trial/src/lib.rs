@@ -4,7 +4,7 @@
 //! * `order` the order of the variants in each block, drawn by lot from a seed;
 //! * `looks` after how many blocks the figures are looked at, and how much of the error each look may spend;
 //! * `decide` what the figures say at a look: better, worse, the same, or not yet; `drift` whether the machine changed meanwhile;
-//! * `answer` the four lines that it comes to;
+//! * `start` whether what starting costs decides instead of the program; `answer` the four lines that it comes to;
 //! * `metric` a run's figure from its output or a file; `template` a launch line with places for the program and its binding;
 //! * `proof` whether a run was where it was to be.
 //!
@@ -26,4 +26,5 @@ pub mod order;
 pub mod proof;
 mod reap;
 pub mod run;
+pub mod start;
 pub mod template;

@@ -48,7 +48,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
 }
 
 /// Bytes changed, taken out, doubled, or all behind a place cut off.
-fn damaged(whole: &[u8], random: &mut Random) -> Vec<u8> {
+pub(super) fn damaged(whole: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     for _ in 0..1 + random.below(6) {
         let (at, kind) = (random.below(bytes.len().max(1)), random.below(5));

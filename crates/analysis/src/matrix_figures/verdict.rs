@@ -168,6 +168,7 @@ fn only(document: &Document, matrix: &Matrix) -> String {
         }
     }
     match figures.is_empty() {
+        true if document.matrices.len() > 1 => format!("No figure was measured of {}.", matrix.title),
         true => "No figure was measured.".to_owned(),
         false => format!("{}.{NOTHING_BESIDE}", figures.join("; ")),
     }

@@ -7,13 +7,14 @@ use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::conditions::Conditions;
 use report::contention::{Aggregate, NodeAggregate, Together};
-use report::device::Device;
+use report::device::{Device, DeviceKind};
 use report::outlier_node::outlier_nodes;
 use report::rank::Rank;
 use report::result::{
     BlockSample, Mismatch, NodePages, Outcome, PlacementSeen, RankResult, Stage as ReportStage, Verification,
 };
 use report::settings::Direction;
+use stats::flag::Flag;
 use stats::interval::median;
 use stats::stop::StopReason;
 
@@ -46,7 +47,8 @@ fn one(
         .zip(places)
         .map(|(result, place)| {
             let device = devices.get(place.asked.device.as_str()).copied();
-            rank_result(facts.config.verify, place.rank, direction, result, device)
+            let moved = Moved { direction, order, bytes, range_bytes: None, ranks: places.len() };
+            rank_result(facts.config.verify, place, moved, result, device)
         })
         .collect();
     let rates: Vec<(u32, f64)> =
@@ -124,15 +126,49 @@ fn timing(facts: &Facts, asked: &pingpong::Case, results: &[RankCase]) -> case::
     }
 }
 
-/// What a case gave on one rank; `verify`: whether that was asked for.
+/// What a case moves on each of its ranks.
+#[derive(Clone, Copy)]
+pub(crate) struct Moved {
+    /// Which way.
+    pub direction: Direction,
+    /// Whether the ranks are at once.
+    pub order: case::Order,
+    /// The size of a copy, bytes.
+    pub bytes: u64,
+    /// The range of the CPU's own accesses, bytes; `None` for copies to and from devices.
+    pub range_bytes: Option<u64>,
+    /// How many ranks it has.
+    pub ranks: usize,
+}
+
+impl Moved {
+    /// Whether all of it fits into the cache of so many bytes, over and over: the CPU then never goes to the memory. Ranks at once may share one.
+    fn fits(self, cache_bytes: u64) -> bool {
+        let ranges = match (self.direction, self.range_bytes) {
+            (Direction::H2d | Direction::D2h, None) | (Direction::Copy, Some(_)) => 2,
+            (Direction::RoundTrip, None) => 3,
+            (Direction::Bidirectional, None) => 4,
+            (Direction::Read | Direction::Write | Direction::Load, Some(_)) => 1,
+            _ => return false,
+        };
+        let at_once = if self.order == case::Order::Simultaneous { self.ranks.max(1) as u64 } else { 1 };
+        let each = self.range_bytes.unwrap_or(self.bytes);
+        each.saturating_mul(ranges).saturating_mul(at_once) <= cache_bytes
+    }
+}
+
+/// What a case gave on one rank, whose place this is; `verify`: whether that was asked for.
 pub(crate) fn rank_result(
     verify: bool,
-    rank: u32,
-    direction: Direction,
+    place: &Rank,
+    moved: Moved,
     result: &RankCase,
     device: Option<&Device>,
 ) -> RankResult {
-    let outcome = outcome(direction, result, device);
+    let rank = place.rank;
+    let is_the_cpus = device.is_some_and(|device| device.kind == DeviceKind::HostMemory);
+    let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.fits(cache));
+    let outcome = outcome(moved.direction, result, device, is_cached);
     let seen = |seen: Option<&Seen>| seen.map(placement_seen);
     RankResult {
         rank,
@@ -144,7 +180,7 @@ pub(crate) fn rank_result(
     }
 }
 
-fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> Outcome {
+fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_cached: bool) -> Outcome {
     match &result.trouble {
         Some(Trouble::Skipped(reason)) => return Outcome::Skipped { reason: reason.clone() },
         Some(Trouble::Invalid(reason) | Trouble::NotAtOnce(reason) | Trouble::Misplaced(reason)) => {
@@ -170,10 +206,12 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>) -> 
     let bound = device.and_then(|device| device.bound_bytes_per_s.value);
     let conditions = device.and_then(|device| device.conditions.as_ref()?.value.as_ref());
     let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };
+    let of_device = conditions.map(Conditions::flags).unwrap_or_default();
+    let cached = is_cached.then_some(Flag::Cached);
     Outcome::Measured {
         percent_of_bound: bound.map(|bound| summary.median_bytes_per_s / (bound * ways) * 100.0),
         stop_reason: result.stop.unwrap_or(StopReason::Signal),
-        flags: flags.iter().copied().chain(conditions.map(Conditions::flags).unwrap_or_default()).collect(),
+        flags: flags.iter().copied().chain(of_device).chain(cached).collect(),
         summary: Box::new(summary.clone()),
     }
 }

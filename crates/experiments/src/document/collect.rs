@@ -38,6 +38,7 @@ impl Local<'_> {
         }
         Rank {
             time: None,
+            l3_bytes: self.topology.l3_of(plan.pu).and_then(|l3| l3.size_bytes),
             rank: plan.rank as u32,
             node: self.node as u32,
             node_rank: node_rank as u32,

@@ -19,6 +19,7 @@ use topo::Topology;
 use topo::model::Rung;
 
 use crate::backends::Found;
+use crate::document::cases::Moved;
 use crate::document::part::Part;
 use crate::document::{Origin, bounds, cases, devices, nodes, settings, time_spent, verdict};
 use crate::exit::Exit;
@@ -111,6 +112,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         document.verdict.extend(analysis::latency_curves::verdict(&document));
         document.groups = analysis::groups::groups(&document);
         document.verdict.extend(analysis::groups::verdict(&document));
+        document.verdict.extend(analysis::cached::said(&document));
         document.verdict.extend(analysis::held_back::said(&document));
     }
     document
@@ -191,6 +193,13 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
     let mut reason = None;
     let (mut overlap, mut skew): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     let shots: Vec<&Shot> = facts.experiment.shots.iter().filter(|shot| shot.case == at).collect();
+    let moved = Moved {
+        direction: asked.direction,
+        order,
+        bytes: asked.bytes,
+        range_bytes: asked.range_bytes,
+        ranks: shots.iter().map(|shot| shot.places.len()).max().unwrap_or(0),
+    };
     for shot in &shots {
         let results = &state.results[shot.at];
         reason = reason.or_else(|| cases::not_simultaneous(results, &state.nodes));
@@ -199,13 +208,8 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
             let device = devices.iter().find(|device| device.id == part.device.id);
             // What goes between GPUs may take another way than the PCIe link that bounds the others.
             let device = device.filter(|_| asked.memory != report::settings::MemoryKind::Device);
-            ranks.push(cases::rank_result(
-                facts.experiment.engine.verify,
-                *place as u32,
-                asked.direction,
-                result,
-                device,
-            ));
+            let place = Rank { rank: *place as u32, ..part.rank.clone() };
+            ranks.push(cases::rank_result(facts.experiment.engine.verify, &place, moved, result, device));
             timing = timing.or_else(|| result.samples.first().map(|sample| sample.timing));
             overlap.extend(result.samples.iter().filter_map(|sample| sample.overlap));
             skew.extend(result.samples.iter().filter_map(|sample| sample.start_skew_ns));

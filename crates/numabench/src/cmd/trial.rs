@@ -1,5 +1,6 @@
 //! `numabench trial`: work out the variants, show the plan, warm up, run until it is decided, say what it comes to.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
@@ -9,7 +10,7 @@ use report::TrialDocument;
 use report::sink::Sink;
 use report::trial::{TrialRun, TrialStop};
 use stats::units::counted;
-use trial::answer::{answer, holds};
+use trial::answer::holds;
 use trial::conduct::{Plan, conduct};
 use trial::decide::{Better, Rule, Verdict};
 use trial::looks;
@@ -21,7 +22,7 @@ use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::signals::Signals;
-use crate::trial::document::{Facts, State, build, compared};
+use crate::trial::document::{Facts, State, WALL, build};
 use crate::trial::metrics::{Metric, metrics};
 use crate::trial::session::{Session, seconds};
 use crate::trial::variants::{Variants, variants};
@@ -74,7 +75,6 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
     let argv = before.as_ref().map_or_else(own_argv, |document| document.argv.clone());
     let started_at = before.as_ref().map_or_else(|| Began::now().started_at(), |document| document.started_at.clone());
     let before_s = before.as_ref().map_or(0.0, |document| document.elapsed_s);
-    let mut runs = before.map(|document| document.runs).unwrap_or_default();
     let facts = Facts {
         argv,
         started_at,
@@ -83,7 +83,9 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
         metrics: &metrics,
         plan: &plan,
         hostname: start.topology.hostname.clone(),
+        starts: OnceCell::new(),
     };
+    let mut runs = before.map(|document| document.runs).unwrap_or_default();
     let shown = plan_text(&facts);
     if !args.quiet && !args.dry_run {
         terminal::say_bytes(stats::printable::lines(&shown).as_bytes());
@@ -118,16 +120,22 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
         return against_itself(&plan, &mut session, trials, &signals);
     }
     session.warm_up(&mut runs)?;
+    if plan.metric == WALL {
+        let starts = session.starts(plan.rule.equivalence, plan.seed)?;
+        facts.starts.get_or_init(|| starts);
+    }
+    let is_too_short = facts.too_short(&runs).is_some();
     let estimate = estimate(&plan, session.block_s());
     if args.dry_run {
-        terminal::print(format!("{shown}{estimate}\n").as_bytes())?;
+        let answer = if is_too_short { facts.answer(&runs, &[], None).lines.join("\n") + "\n" } else { String::new() };
+        terminal::print(format!("{shown}{estimate}\n{answer}").as_bytes())?;
         return Ok(Exit::Ok);
     }
     if !args.quiet {
         terminal::say_bytes(format!("{estimate}\n\n").as_bytes());
     }
     session.show(args.quiet);
-    let stop = conduct(&plan, &mut runs, &mut session)?;
+    let stop = if is_too_short { TrialStop::TooShort } else { conduct(&plan, &mut runs, &mut session)? };
     session.clear();
     let elapsed_s = trial::conduct::Runner::elapsed_s(&session);
     let exit = exit(&facts, &runs, stop, expected, &signals);
@@ -257,14 +265,15 @@ fn exit(facts: &Facts<'_>, runs: &[TrialRun], stop: TrialStop, expected: Option<
     if let (TrialStop::Signal, Some(exit)) = (stop, signals.exit()) {
         return exit;
     }
-    let metric = &facts.metrics[0].described;
-    let comparisons = compared(facts.plan, runs, metric);
+    let comparisons = facts.compared(runs, &facts.metrics[0].described);
+    if stop == TrialStop::TooShort {
+        return Exit::Undecided;
+    }
     if comparisons.iter().all(|found| found.pairs == 0) {
         return Exit::NoResult;
     }
-    let described: Vec<_> = facts.variants.all.iter().map(|variant| variant.described.clone()).collect();
-    let answer = answer(&described, metric, &comparisons, facts.plan.rule.equivalence, Some(stop));
-    let is_any = |outcome| runs.iter().any(|run| run.block > 0 && run.outcome == outcome);
+    let answer = facts.answer(runs, &comparisons, Some(stop));
+    let is_any = |outcome| runs.iter().any(|run| run.outcome == outcome);
     let has_failed = runs.iter().any(|run| run.block > 0 && !matches!(run.outcome, Counted | Misplaced));
     match expected.map(|expected| holds(&answer, &comparisons, expected)) {
         Some(Some(false)) => Exit::Finding,

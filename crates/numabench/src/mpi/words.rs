@@ -33,6 +33,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         }
         lines
             .extend(figures(pair).map(|said| if pair.device_memory.is_some() { said } else { format!("{who}{said}") }));
+        lines.extend(shared_gpu(document, pair).map(|said| format!("{who}{said}")));
         if let Some(advice) = pair.device_memory.as_ref().and_then(|memory| advice(memory, document)) {
             lines.push(advice);
         }
@@ -102,6 +103,21 @@ fn tried(pair: &MpiPair) -> usize {
     let mut names: Vec<&str> = pair.operations.iter().map(|operation| operation.operation.as_str()).collect();
     names.dedup();
     names.len()
+}
+
+/// What both ranks' copies to and from one GPU wait for: a GPU runs one process's work at a time, and going over to another's takes it far longer than a copy of
+/// a few bytes, unless NVIDIA's MPS makes one context of both.
+fn shared_gpu(document: &MpiDocument, pair: &MpiPair) -> Option<String> {
+    let end = |number: u32| document.ranks.iter().find(|rank| rank.rank == number);
+    let [from, to] = pair.ranks.map(end);
+    let (from, to) = (from?, to?);
+    let gpu = from.gpu.as_ref().filter(|_| from.host == to.host && from.gpu == to.gpu && from.rank != to.rank)?;
+    let copies = |case: &&MpiCase| matches!(case.path.as_str(), "staged" | "pipelined") && case.counted_ns().is_some();
+    pair.cases.iter().find(copies)?;
+    Some(format!(
+        "Both ranks use GPU {gpu}: the times of small staged messages are those of the GPU changing between two processes, and no property of staging. \
+         Give each rank a GPU of its own, or use NVIDIA MPS."
+    ))
 }
 
 /// The best rate of a path at its largest size, and the time of its smallest message.

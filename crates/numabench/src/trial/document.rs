@@ -1,16 +1,19 @@
 //! The trial document: what is known before the runs, and what follows from them.
 
+use std::cell::OnceCell;
+
 use report::TrialDocument;
 use report::document::Status;
 use report::trial::{
-    SCHEMA, TrialComparison, TrialDrift, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStop,
-    TrialVerdict, schema_version,
+    SCHEMA, TrialComparison, TrialDrift, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart,
+    TrialStop, TrialVerdict, schema_version,
 };
 use stats::interval::{median, median_interval};
-use trial::answer::answer;
+use trial::answer::{self, Answer};
 use trial::conduct::{Plan, figures, given_up};
 use trial::decide::{Better, Compared, Rule, Verdict, standing};
 use trial::drift::drift;
+use trial::start::{too_short, without_starting};
 
 use super::metrics::Metric;
 use super::variants::Variants;
@@ -33,6 +36,44 @@ pub struct Facts<'f> {
     pub plan: &'f Plan,
     /// The machine's name.
     pub hostname: Option<String>,
+    /// What starting costs; empty until it was measured, and where the wall time does not decide.
+    pub starts: OnceCell<Vec<TrialStart>>,
+}
+
+impl Facts<'_> {
+    fn starts(&self) -> &[TrialStart] {
+        self.starts.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Each variant but the baseline against it, by one metric, as the document states it.
+    pub fn compared(&self, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
+        let found = compared(self.plan, runs, metric);
+        let baseline = &self.plan.variants[0];
+        let seconds = counted_figures(runs, baseline, &metric.name);
+        let Some(usual) = median(&seconds).filter(|_| metric.name == WALL) else { return found };
+        let rest = |found| without_starting(found, self.starts(), baseline, usual, self.plan.rule.equivalence);
+        found.into_iter().map(rest).collect()
+    }
+
+    /// The seconds of a run and of the longest start, where starting is too large a part of the baseline's usual run and the wall time decides.
+    pub fn too_short(&self, runs: &[TrialRun]) -> Option<(f64, f64)> {
+        let of_baseline =
+            |run: &&TrialRun| run.variant == self.plan.variants[0] && run.outcome == TrialOutcome::Counted;
+        let all: Vec<&TrialRun> = runs.iter().filter(of_baseline).collect();
+        let is_warm = |run: &&&TrialRun| run.block > 0 || all.len() == 1;
+        let usual = median(&all.iter().filter(is_warm).map(|run| run.wall_s).collect::<Vec<_>>())?;
+        let start = too_short(self.starts(), usual).filter(|_| self.plan.metric == WALL)?;
+        Some((usual, start))
+    }
+
+    /// What the runs come to by the metric that decides.
+    pub fn answer(&self, runs: &[TrialRun], comparisons: &[TrialComparison], stop: Option<TrialStop>) -> Answer {
+        let described: Vec<_> = self.variants.all.iter().map(|variant| variant.described.clone()).collect();
+        if let Some((run_s, start_s)) = self.too_short(runs) {
+            return answer::too_short(&described, run_s, start_s);
+        }
+        answer::answer(&described, &self.metrics[0].described, comparisons, self.plan.rule.equivalence, stop)
+    }
 }
 
 /// How far the trial is.
@@ -53,10 +94,9 @@ pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
     let Facts { args, variants, metrics, plan, .. } = facts;
     let described: Vec<_> = variants.all.iter().map(|variant| variant.described.clone()).collect();
     let comparisons: Vec<TrialComparison> =
-        metrics.iter().flat_map(|metric| compared(plan, state.runs, &metric.described)).collect();
+        metrics.iter().flat_map(|metric| facts.compared(state.runs, &metric.described)).collect();
     let first: Vec<TrialComparison> = comparisons.iter().filter(|found| found.metric == plan.metric).cloned().collect();
-    let metric = &metrics[0].described;
-    let answer = answer(&described, metric, &first, plan.rule.equivalence, state.stop);
+    let answer = facts.answer(state.runs, &first, state.stop);
     let mut notes = variants.notes.clone();
     notes.extend(remarks(plan, state.runs));
     TrialDocument {
@@ -85,6 +125,7 @@ pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
             .flat_map(|variant| metrics.iter().map(|metric| row(&variant.name, &metric.described, state.runs)))
             .collect(),
         variants: described,
+        starts: facts.starts().to_vec(),
         comparisons,
         stop: state.stop,
         drift: drift(&figures(plan, state.runs, &plan.metric)).map(|found| TrialDrift {
@@ -107,8 +148,11 @@ fn status(exit: Option<Exit>) -> Status {
     }
 }
 
-/// Each variant but the baseline against it, by one metric.
-pub fn compared(plan: &Plan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
+/// The name of the metric that starting is a part of.
+pub const WALL: &str = "wall";
+
+/// Each variant but the baseline against it, by one metric, whatever starting costs.
+fn compared(plan: &Plan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
     let better = if metric.more_is_better { Better::Higher } else { Better::Lower };
     let rule = Rule { better, ..plan.rule };
     let found = standing(&figures(plan, runs, &metric.name), plan.variants.len(), &rule, &given_up(plan, runs));
@@ -119,23 +163,34 @@ pub fn compared(plan: &Plan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<Tri
         ratio: found.ratio,
         ratio_interval: found.interval,
         p_value: found.p_value,
-        verdict: match found.verdict {
-            Verdict::Better => TrialVerdict::Better,
-            Verdict::Worse => TrialVerdict::Worse,
-            Verdict::Same => TrialVerdict::Same,
-            Verdict::Undecided => TrialVerdict::Undecided,
-        },
+        verdict: kept(found.verdict),
+        direction: found.direction.map(kept),
+        starting_decides: false,
         decided_after: found.decided_after.map(|blocks| blocks as u32),
         pairs_wanted: found.wanted.filter(|_| found.verdict == Verdict::Undecided).map(|wanted| wanted as u32),
     };
     plan.variants.iter().skip(1).zip(found.compared).map(one).collect()
 }
 
+fn kept(verdict: Verdict) -> TrialVerdict {
+    match verdict {
+        Verdict::Better => TrialVerdict::Better,
+        Verdict::Worse => TrialVerdict::Worse,
+        Verdict::Same => TrialVerdict::Same,
+        Verdict::Undecided => TrialVerdict::Undecided,
+    }
+}
+
+/// A variant's figures of the runs that count.
+fn counted_figures(runs: &[TrialRun], variant: &str, metric: &str) -> Vec<f64> {
+    let counts = |run: &&TrialRun| run.block > 0 && run.variant == variant && run.outcome == TrialOutcome::Counted;
+    runs.iter().filter(counts).filter_map(|run| run.metrics.get(metric).copied()).collect()
+}
+
 fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
     let own: Vec<&TrialRun> = runs.iter().filter(|run| run.block > 0 && run.variant == variant).collect();
     let count = |is_it: &dyn Fn(TrialOutcome) -> bool| own.iter().filter(|run| is_it(run.outcome)).count() as u32;
-    let counted = own.iter().filter(|run| run.outcome == TrialOutcome::Counted);
-    let values: Vec<f64> = counted.filter_map(|run| run.metrics.get(&metric.name).copied()).collect();
+    let values = counted_figures(runs, variant, &metric.name);
     let interval = median_interval(&values, 0.95);
     TrialRow {
         variant: variant.to_owned(),
@@ -159,9 +214,10 @@ fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
 fn remarks(plan: &Plan, runs: &[TrialRun]) -> Vec<String> {
     let mut remarks = Vec::new();
     let counted: Vec<&TrialRun> = runs.iter().filter(|run| run.block > 0).collect();
-    for run in counted.iter().filter(|run| run.outcome == TrialOutcome::Misplaced) {
+    for run in runs.iter().filter(|run| run.outcome == TrialOutcome::Misplaced) {
         let reason = run.reason.as_deref().unwrap_or_default();
-        remarks.push(format!("MISPLACED, not counted: block {}, {}: {reason}", run.block, run.variant));
+        let when = if run.block == 0 { "the warm-up".to_owned() } else { format!("block {}", run.block) };
+        remarks.push(format!("MISPLACED, not counted: {when}, {}: {reason}", run.variant));
     }
     for at in given_up(plan, runs) {
         remarks.push(format!("{} gave no figure three times in a row and was given up", plan.variants[at]));
@@ -187,7 +243,8 @@ fn remarks(plan: &Plan, runs: &[TrialRun]) -> Vec<String> {
     };
     if !good.is_empty() && looked_at(1) < good.len() {
         remarks.push(format!(
-            "of {} runs that count, {} were seen while they ran and {} of them twice: the others were too short, or ran on other nodes",
+            "of {} runs that count, {} were looked at while they ran and {} of them twice: the others ran on other nodes, or were so short that a look would slow \
+             them down (those were looked at in the warm-up)",
             good.len(),
             looked_at(1),
             looked_at(2)

@@ -1,6 +1,8 @@
 //! Makes the runs of a trial, one after the other, and keeps what came of them.
 //!
-//! A run is looked at after a quarter and after three quarters of the time that its variant took in the warm-up. The output of a run that does not count is kept in
+//! A run is looked at after a quarter and after three quarters of the time that its variant took in the warm-up: the runs of every variant alike, or none where
+//! a look would be a noticeable part of the quickest one's. A look takes a processor and, for moments, the program's own memory lock; variants that are looked at more often
+//! than others would seem slower. What starting costs is measured with a program that does nothing, in turns. The output of a run that does not count is kept in
 //! a file of its own. The document is written after every run, so that a trial that is killed can be taken up.
 
 use std::fs;
@@ -11,15 +13,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use report::trial::{TrialLook, TrialOutcome, TrialRun};
+use report::trial::{TrialLook, TrialOutcome, TrialRun, TrialStart};
 use topo::Topology;
 use trial::conduct::Runner;
 use trial::decide::Standing;
 use trial::eyes;
 use trial::guardian::Guardian;
 use trial::metric::Ended;
+use trial::order::order;
 use trial::proof::{Proof, proof};
 use trial::run::{EndedBy, NotRun, Ran, Task, run};
+use trial::start::start_of;
 
 use super::metrics::Metric;
 use super::variants::Variant;
@@ -30,10 +34,19 @@ use crate::scratch::Scratch;
 use crate::signals::Signals;
 
 /// When a run is looked at whose length nobody knows yet.
-const WARM_UP_LOOKS: [u64; 6] = [50, 200, 1000, 5000, 20_000, 60_000];
+const WARM_UP_LOOKS: [u64; 7] = [10, 50, 200, 1000, 5000, 20_000, 60_000];
 
 /// The parts of its usual time after which a run is looked at.
 const LOOKS: [f64; 2] = [0.25, 0.75];
+
+/// The part of a run that the processor may be busy with looking at it.
+const LOOKING: f64 = 0.05;
+
+/// The most starts of a program that does nothing in each variant, the fewest where starting is slow, and the time after which it is slow.
+const STARTS: (usize, usize, Duration) = (10, 3, Duration::from_secs(3));
+
+/// A program that does nothing and takes longer hangs.
+const NOTHING_ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 /// So much of a failed run's output is shown.
 const TAIL_LINES: usize = 5;
@@ -62,6 +75,8 @@ pub struct Session<'s> {
     before_s: f64,
     /// What a run of each variant took in the warm-up, in seconds.
     usual_s: Vec<Option<f64>>,
+    /// What a look costs, in seconds.
+    look_s: f64,
     keep: Box<Keep<'s>>,
     progress: ProgressBar,
 }
@@ -103,6 +118,7 @@ impl<'s> Session<'s> {
             began,
             before_s,
             usual_s,
+            look_s: eyes::cost_of_a_look().as_secs_f64(),
             keep,
             progress,
         })
@@ -166,8 +182,59 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
+    /// What starting a program that does nothing takes in each variant, in turns drawn by lot; the first turn does not count. One turn more is enough where starting
+    /// cannot matter: where it is no tenth of the equivalence in any variant. A variant in which such a program does not end well has no figure.
+    ///
+    /// # Errors
+    /// The user wants to end.
+    pub fn starts(&self, equivalence: f64, seed: u64) -> Result<Vec<TrialStart>, Fault> {
+        let (most, least, long) = STARTS;
+        let quickest = self.usual_s.iter().copied().flatten().fold(f64::INFINITY, f64::min);
+        let mut seconds: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); self.variants.len()];
+        let clock = Instant::now();
+        for turn in 0..=most {
+            for variant in order(seed, turn, self.variants.len()) {
+                let started = self.start(turn, variant);
+                if self.is_over() {
+                    return Err(Fault::silent(self.signals.exit().unwrap_or(Exit::NoResult)));
+                }
+                match (started, &mut seconds[variant]) {
+                    (None, own) => *own = None,
+                    (Some(took), Some(own)) if turn > 0 => own.push(took),
+                    _ => {}
+                }
+            }
+            let longest = seconds.iter().flatten().flatten().copied().fold(0.0, f64::max);
+            let cannot_matter = turn > 0 && longest < 0.1 * equivalence * quickest;
+            if cannot_matter || seconds.iter().all(Option::is_none) || (turn >= least && clock.elapsed() >= long) {
+                break;
+            }
+        }
+        let names = self.variants.iter().map(|variant| &variant.described.name);
+        Ok(names.zip(&seconds).filter_map(|(name, seconds)| start_of(name, seconds.as_ref()?)).collect())
+    }
+
+    /// Seconds from the start to the end of a program that does nothing; `None` where it did not end well.
+    fn start(&self, turn: usize, variant: usize) -> Option<f64> {
+        let Variant { environment, bind, start, .. } = &self.variants[variant];
+        let task = Task {
+            command: start,
+            environment,
+            bind: bind.as_deref(),
+            output: &self.folder.path().join("start"),
+            timeout: Some(self.timeout.unwrap_or(NOTHING_ENDS_WITHIN).min(NOTHING_ENDS_WITHIN)),
+            mark: &format!("{}-start-{turn}-{variant}", self.folder.path().display()),
+            looks: &[],
+            guardian: &self.guardian,
+        };
+        let ran = run(&task, &|| self.is_over(), &mut |_| Vec::new()).ok()?;
+        ran.status.success().then(|| ran.wall.as_secs_f64())
+    }
+
     fn look_times(&self, block: u32, variant: usize) -> Vec<Duration> {
+        let quickest = self.usual_s.iter().copied().flatten().fold(f64::INFINITY, f64::min);
         match self.usual_s[variant] {
+            Some(_) if block > 0 && self.look_s * LOOKS.len() as f64 > LOOKING * quickest => Vec::new(),
             Some(usual) if block > 0 => LOOKS.map(|part| Duration::from_secs_f64(usual * part)).to_vec(),
             _ => WARM_UP_LOOKS.map(Duration::from_millis).to_vec(),
         }
@@ -187,7 +254,7 @@ impl Runner for Session<'_> {
     type Error = Fault;
 
     fn run(&mut self, block: u32, variant: usize) -> Result<TrialRun, Fault> {
-        let Variant { described, command, environment, bind } = &self.variants[variant];
+        let Variant { described, command, environment, bind, .. } = &self.variants[variant];
         let output = self.folder.path().join("output");
         let (mark, looks) = (self.mark(block, variant), self.look_times(block, variant));
         let task = Task {

@@ -29,6 +29,9 @@ use crate::fault::Fault;
 /// More variants than this are no trial of placements: a block would be that many runs.
 const MOST: usize = 24;
 
+/// The program that does nothing, looked for in PATH as programs are.
+const DOES_NOTHING: &str = "true";
+
 /// The name of the variable-like option that says where memory lies.
 const MEMBIND: &str = "membind";
 
@@ -42,6 +45,8 @@ pub struct Variant {
     pub environment: Vec<(String, String)>,
     /// How the program is bound; `None`: as this process is.
     pub bind: Option<Arc<Bind>>,
+    /// The command with a program that does nothing in the place of the user's: what starting costs.
+    pub start: Vec<OsString>,
 }
 
 /// The variants, the baseline first, and what the user should know of them.
@@ -218,29 +223,29 @@ fn worked_out(
     let shown_environment = environment.clone();
     let through_exec = choice.strategy.is_some() || memory != MemoryWish::Untouched;
     let options = exec_options(choice.strategy, memory, sees);
-    let mut app: Vec<OsString> = Vec::new();
+    let mut before: Vec<OsString> = Vec::new();
     if is_interleaved {
         found(&["numactl".into()]).map_err(|fault| {
             with_remedy(fault, "membind=interleave is done by numactl: install it, or leave that value out")
         })?;
-        app.extend(["numactl".into(), "--interleave=all".into()]);
+        before.extend(["numactl".into(), "--interleave=all".into()]);
     }
-    app.extend(program.iter().cloned());
-    let exec_line = |options: &[String]| -> Vec<OsString> {
+    let app: Vec<OsString> = before.iter().chain(program).cloned().collect();
+    let nothing: Vec<OsString> = before.into_iter().chain([DOES_NOTHING.into()]).collect();
+    let exec_line = |options: &[String], app: &[OsString]| -> Vec<OsString> {
         let words = ["numabench".to_owned(), "exec".to_owned()].into_iter().chain(options.iter().cloned());
         words.chain(["--".to_owned()]).map(OsString::from).chain(app.iter().cloned()).collect()
     };
     let failed = |fault: Fault| with_context(fault, &format!("{name} cannot be placed here"));
-    let (command, shown, bind, place) = match choice.launch {
+    let (command, start, shown, bind, place) = match choice.launch {
         None if through_exec => {
             let text: BTreeMap<String, String> = here_set().into_iter().chain(environment.clone()).collect();
             let placed = placed(start, &asked(choice.strategy, memory, sees), &text).map_err(failed)?;
             let given: Vec<(String, String)> = placed.variables;
             environment.extend(given);
-            environment.push((ASKED.to_owned(), placed.place.text()));
-            (app.clone(), exec_line(&options), Some(placed.bind), placed.place)
+            (app.clone(), nothing, exec_line(&options, &app), Some(placed.bind), placed.place)
         }
-        None => (app.clone(), app.clone(), None, Place::default()),
+        None => (app.clone(), nothing, app.clone(), None, Place::default()),
         Some((_, template)) => {
             environment.extend(template.environment().iter().cloned());
             let has_bind = template.has_bind();
@@ -248,15 +253,21 @@ fn worked_out(
                 if through_exec && choice.strategy.is_some() { no_binding(template.launcher()) } else { Vec::new() };
             let words = if through_exec { options.clone() } else { nothing_changed() };
             let shown = if through_exec {
-                template.command(&bind, &exec_line(&options))
+                template.command(&bind, &exec_line(&options, &app))
             } else {
                 template.command(&bind, &app)
             };
             // Where placed ranks go through exec, the baseline does so too.
-            let real = if through_exec || has_bind { with_own_path(exec_line(&words))? } else { app.clone() };
-            (template.command(&bind, &real), shown, None, Place::default())
+            let real = |app: Vec<OsString>| {
+                if through_exec || has_bind { with_own_path(exec_line(&words, &app)) } else { Ok(app) }
+            };
+            let (command, start) =
+                (template.command(&bind, &real(app.clone())?), template.command(&bind, &real(nothing)?));
+            (command, start, shown, None, Place::default())
         }
     };
+    // Of all variants, also where it says nothing: an environment has a length, and a shell finds its variables by its place in a table.
+    environment.push((ASKED.to_owned(), place.text()));
     let set: Vec<(String, String)> = shown_environment
         .into_iter()
         .chain(choice.launch.iter().flat_map(|(_, template)| template.environment().to_vec()))
@@ -268,7 +279,7 @@ fn worked_out(
         memory_nodes: place.memory_nodes.clone(),
         name,
     };
-    Ok(Variant { described, command, environment, bind })
+    Ok(Variant { described, command, environment, bind, start })
 }
 
 /// `baseline`, or what differs from it: `close`, `launch-2`, `close OMP_NUM_THREADS=7`.

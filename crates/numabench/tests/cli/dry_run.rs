@@ -45,3 +45,25 @@ fn a_dry_run_finds_the_faults_that_a_run_would() {
     assert!(ended.err.contains("ask for a smaller --size"), "{}", ended.err);
     run(&["pingpong", "--dry-run", "--backend", "host", "--gpus", "60000"]).refused(77, &["no device 60000"]);
 }
+
+/// What no machine has, asked of every command that has a size or a range: the plan refuses it as the run does, and in the same words.
+#[test]
+fn a_dry_run_refuses_the_memory_that_a_run_would() {
+    const MUCH: &str = "900TiB";
+    let commands: [&[&str]; 6] = [
+        &["pingpong", "--size", MUCH],
+        &["sweep", "--size", MUCH],
+        &["contend", "--size", MUCH],
+        &["contend", "--beside", "read", "--beside-cpus", "0", "--range", MUCH],
+        &["matrix", "--access", "load", "--range", MUCH],
+        &["latency", "--loaded", "--range", MUCH],
+    ];
+    for args in commands {
+        let on_host: &[&str] = if args[0] == "latency" { &[] } else { &["--backend", "host"] };
+        let args = [args, on_host].concat();
+        let (dry, run) = (run(&[&args[..], &["--dry-run"]].concat()), run(&args));
+        assert_eq!((dry.code, run.code), (Some(2), Some(2)), "{args:?}: {}{}{}", dry.out, dry.err, run.err);
+        assert!(dry.err.contains("ask for a smaller --") && dry.err == run.err, "{args:?}: {}{}", dry.err, run.err);
+        assert!(!dry.out.contains(" 0 B"), "{args:?}: {}", dry.out);
+    }
+}

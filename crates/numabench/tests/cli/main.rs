@@ -19,6 +19,7 @@
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
+//! * `exports`    every export of every kind of document is read by a parser of its form;
 //! * `results`    comparisons and exports of documents; `unfinished` those of runs that did not end well;
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
 //! * `engines`    copy engines and a kernel, one of them and both in one run;
@@ -46,6 +47,7 @@ mod docs;
 mod driver;
 mod dry_run;
 mod engines;
+mod exports;
 mod faults;
 mod figures;
 mod goldens;

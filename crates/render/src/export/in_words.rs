@@ -1,6 +1,8 @@
 //! Documents whose places are words, MPI runs and imported ones, as points: the same for both. Metrics carry the kind in their names (`numabench_mpi_rate_…`), so that
 //! nobody takes an imported figure for a measured one.
 
+use std::collections::BTreeSet;
+
 use analysis::incomplete::Incomplete;
 use report::timestamp::unix_ns;
 
@@ -53,7 +55,8 @@ pub(super) struct Value {
 
 impl InWords {
     /// The points.
-    pub(super) fn points(self) -> Points {
+    pub(super) fn points(mut self) -> Points {
+        self.number_doubles();
         let began = unix_ns(&self.started_at).map(|ns| ns as f64 / 1e9);
         let complete = Some(f64::from(u8::from(self.incomplete.is_none())));
         let gauge = |name, unit, help, value| Gauge { name: format!("{}_{name}", self.record), unit, help, value };
@@ -95,6 +98,19 @@ impl InWords {
             started_at: self.started_at,
             host: self.host,
             incomplete: self.incomplete,
+        }
+    }
+
+    /// A case that the document has twice in a place has its number there: readers refuse two samples of one name, or keep the last one alone.
+    fn number_doubles(&mut self) {
+        let mut used: BTreeSet<(String, String)> = BTreeSet::new();
+        for one in &mut self.cases {
+            let numbered = (2..).map(|number| format!("{} ({number})", one.place));
+            let mut keys = std::iter::once(one.place.clone()).chain(numbered).map(|place| (one.case.clone(), place));
+            if let Some(key) = keys.find(|key| !used.contains(key)) {
+                one.place.clone_from(&key.1);
+                used.insert(key);
+            }
         }
     }
 

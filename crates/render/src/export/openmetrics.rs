@@ -46,8 +46,10 @@ fn figures<'p>(point: &'p Point, metric: &'p Metric) -> impl Iterator<Item = &'p
 }
 
 fn labels(points: &Points, point: &Point) -> String {
-    let labels = points.labels.iter().map(|label| format!("{}=\"{}\"", label.name, escaped(point.word(label.word))));
-    labels.collect::<Vec<_>>().join(",")
+    // One without a value is the same as none.
+    let known =
+        points.labels.iter().map(|label| (label.name, point.word(label.word))).filter(|(_, value)| !value.is_empty());
+    known.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
 }
 
 /// A label's value as OpenMetrics escapes it.

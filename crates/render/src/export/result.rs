@@ -1,9 +1,14 @@
 //! Result documents as points: a rank and case each.
+//!
+//! A case in a place is one figure, but several ranks of a case have the same place where copies go between GPUs, each with another GPU at the other end; and a document
+//! of several experiments may have measured a case in a place in two of them. Readers refuse two samples of one name (OpenMetrics) or keep the last one alone
+//! (InfluxDB, Bencher), so the other end is named, and where all else is the same, the rank.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::figure::{Unit, said};
 use analysis::incomplete::Incomplete;
+use analysis::run::other_ends;
 use report::Document;
 use report::device::name_on_node;
 use report::document::Status;
@@ -49,14 +54,18 @@ const COLUMNS: [&str; 29] = [
 const FIELDS: [&str; 6] =
     ["median_ns", "median_low_ns", "median_high_ns", "median_bytes_per_s", "bytes_per_s", "percent_of_bound"];
 /// A device by what it is on its node, and its model.
-const DEVICE: [Label; 2] =
-    [Label { name: "device", word: "device_on_node" }, Label { name: "model", word: "device_name" }];
+const DEVICE: [Label; 3] = [
+    Label { name: "device", word: "device_on_node" },
+    Label { name: "other_device", word: "other_device" },
+    Label { name: "model", word: "device_name" },
+];
 
 /// A document as points.
 pub fn points<B>(document: &Document<B>) -> Points {
     let several = document.nodes.len() > 1;
-    let case = Label::of(&["order", "memory", "direction", "bytes"]);
-    let place = Label::of(&["pu", "memory_node"]);
+    let case = Label::of(&["order", "memory", "direction", "bytes", "group"]);
+    let mut place = Label::of(&["pu", "memory_node"]);
+    place.push(Label { name: "rank", word: "double" });
     let platform = Label::of(&["platform"]);
     // The host is left to the scraper, unless the run was on several nodes.
     let hosts = Label::of(if several { &["host"] } else { &[] });
@@ -117,8 +126,26 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
             Some((&device.id[..], format!("PCIe {} x{}", part(link.generation), part(link.width))))
         })
         .collect();
+    let others = other_ends(document);
+    let groups: BTreeMap<&str, &str> =
+        document.cases.iter().filter_map(|case| Some((&case.id[..], case.group.as_deref()?))).collect();
+    let without_rank = |row: &Row| name(row, nodes.get(&row.rank).copied(), others.get(&row.rank));
+    let (mut seen, mut doubles) = (BTreeSet::new(), BTreeSet::new());
+    for name in document.rows.iter().map(without_rank) {
+        if !seen.insert(name.clone()) {
+            doubles.insert(name);
+        }
+    }
     let point = |row: &Row| {
-        let name = name(row, nodes.get(&row.rank).copied());
+        let mut name = without_rank(row);
+        let double = if doubles.contains(&name) { row.rank.to_string() } else { String::new() };
+        if !double.is_empty() {
+            name = format!("{name}/rank{double}");
+        }
+        let mut words = words(document, row, links.get(&row.device[..]).cloned().unwrap_or_default());
+        words.push(("group", groups.get(&row.case[..]).copied().unwrap_or_default().to_owned()));
+        words.push(("other_device", others.get(&row.rank).cloned().unwrap_or_default()));
+        words.push(("double", double));
         let took_s = results
             .get(&(&row.case[..], row.rank))
             .and_then(|result| result.summary())
@@ -131,7 +158,7 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
                 row.host,
                 document.started_at
             ),
-            words: words(document, row, links.get(&row.device[..]).cloned().unwrap_or_default()),
+            words,
             numbers: known([
                 ("median_ns", row.median_ns.map(Number::Real)),
                 ("median_low_ns", row.median_low_ns.map(Number::Real)),
@@ -155,11 +182,13 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
     document.rows.iter().map(point).collect()
 }
 
-/// `simultaneous/pinned/h2d/134217728/0000:c1:00.0/pu49/mem3`; on several nodes the node's number stands before the device.
-fn name(row: &Row, node: Option<u32>) -> String {
+/// `simultaneous/pinned/h2d/134217728/0000:c1:00.0/pu49/mem3`; on several nodes the node's number stands before the device, and behind it the other end of a copy
+/// between devices.
+fn name(row: &Row, node: Option<u32>, other: Option<&String>) -> String {
+    let other = other.map_or(String::new(), |other| format!("/with {other}"));
     let node = node.map_or(String::new(), |node| format!("/node{node}"));
     let memory = row.memory_node.map_or(String::new(), |node| format!("/mem{node}"));
-    format!("{}{node}/{}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
+    format!("{}{node}/{}{other}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
 }
 
 fn words<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {

@@ -64,7 +64,10 @@ fn words(document: &Document) -> (bool, String) {
                 document.devices.len()
             ),
         ),
-        Status::Complete => (true, format!("Complete. {figures}.")),
+        Status::Complete => {
+            let few = analysis::few_blocks::said(document).map_or(String::new(), |few| format!(" {few}."));
+            (true, format!("Complete. {figures}.{few}"))
+        }
         Status::Running => (false, format!("Still running, or killed. {figures}.")),
         Status::Partial => (false, format!("Partial{reason}. {figures}.")),
         Status::Failed => (false, format!("Failed: no result{reason}. {figures}.")),

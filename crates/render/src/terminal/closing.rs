@@ -62,5 +62,6 @@ fn status(document: &Document, quiet: bool, page: &mut Page) {
     let (tone, word) = super::status::status(document.status);
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     let exit = document.exit_code.map_or(String::new(), |code| format!(" (exit code {code})"));
-    page.words(tone, "Status: ", &format!("{word}{reason}{exit}"));
+    let few = analysis::few_blocks::said(document).map_or(String::new(), |few| format!("; {few}"));
+    page.words(tone, "Status: ", &format!("{word}{reason}{exit}{few}"));
 }

@@ -111,6 +111,7 @@ pub(super) fn flag_letter(flag: Flag) -> char {
         Flag::Noisy => 'n',
         Flag::Throttled => 'h',
         Flag::SharedGpu => 'o',
+        Flag::Cached => 'c',
         Flag::Newer => '?',
     }
 }
@@ -171,6 +172,7 @@ mod tests {
             Flag::Noisy,
             Flag::Throttled,
             Flag::SharedGpu,
+            Flag::Cached,
             Flag::Newer,
         ];
         let letters: BTreeSet<char> = all.into_iter().map(flag_letter).collect();

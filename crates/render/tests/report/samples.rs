@@ -236,6 +236,7 @@ fn adaptive() -> Repetition {
 pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {
     Rank {
         time: None,
+        l3_bytes: None,
         rank,
         node: 0,
         node_rank: rank,

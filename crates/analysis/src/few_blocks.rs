@@ -1,0 +1,20 @@
+//! Figures of fewer blocks than an interval needs: a run can be complete and know its figures badly, which its last line says.
+
+use report::Document;
+use report::result::Outcome;
+use stats::flag::Flag;
+use stats::units::counted;
+
+/// `12 of 40 figures have no interval: fewer than 6 blocks`; none where all have one.
+pub fn said<B>(document: &Document<B>) -> Option<String> {
+    let flags = |outcome: &Outcome| match outcome {
+        Outcome::Measured { flags, .. } => Some(flags.contains(&Flag::FewBlocks)),
+        _ => None,
+    };
+    let all: Vec<bool> =
+        document.cases.iter().flat_map(|case| &case.ranks).filter_map(|one| flags(&one.outcome)).collect();
+    let few = all.iter().filter(|is_few| **is_few).count();
+    let verb = if few == 1 { "has" } else { "have" };
+    (few > 0)
+        .then(|| format!("{few} of {} {verb} fewer than 6 blocks, and so no interval", counted(all.len(), "figure")))
+}
