@@ -107,7 +107,7 @@ fn the_answer_names_the_loss_of_each_kernel_and_from_where_on_it_fades() {
         said.starts_with("GPU 0, node 1 instead of node 0: stencil takes 27 % longer, scan 23 %, fft 9.0 %"),
         "{said}"
     );
-    assert!(said.ends_with("sgemm 2.2 %: the loss follows the share of time in transfers."), "{said}");
+    assert!(said.ends_with("sgemm 2.3 %: the loss follows the share of time in transfers."), "{said}");
     let shown = table(&document, &Style { width: 100, color: false, quiet: true, saved_to: None });
     for text in
         ["GPU 0, host memory of node 1", "GFLOP/s", "GPU 0: node 1 instead of node 0", "below 1 % from", "iterations"]
