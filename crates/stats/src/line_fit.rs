@@ -27,8 +27,8 @@ const LEAST_OF_PART: usize = 3;
 const LEAST_CLUSTERS: usize = 3;
 /// One line does where no size is further off it than this part.
 const CLOSE: f64 = 0.01;
-/// The chance that a line that does is broken.
-const ALPHA: f64 = 0.05;
+/// The level of that test: it is to be wrong in one case of twenty at most, and the deviations by which it weighs sizes are estimates.
+const ALPHA: f64 = 0.02;
 
 /// The times of one size.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ pub fn line_fit(points: &[Point], fits: usize) -> Option<LineFit> {
     let medians: Vec<Time> =
         points.iter().map(|point| Some((point.bytes, median_of(&point.blocks)?))).collect::<Option<_>>()?;
     let clusters = clusters(points)?;
-    let from = broken(&medians, fits);
+    let from = broken(&medians, &weights(points), fits);
     let part = |range: std::ops::Range<usize>| {
         let of_clusters: Vec<&[Time]> = clusters.iter().map(|cluster| &cluster[range.clone()]).collect();
         line(&medians[range], &of_clusters)
@@ -139,23 +139,27 @@ struct Weighted {
 }
 
 impl Weighted {
-    /// `None` where the sizes give no slope, or not one that is positive.
     fn of(times: &[Time]) -> Option<Self> {
+        Self::with(times, &vec![1.0; times.len()])
+    }
+
+    /// Each relative error times its weight; `None` where the sizes give no slope, or not one that is positive.
+    fn with(times: &[Time], weights: &[f64]) -> Option<Self> {
         // Sums are of ratios, n/t and 1/t, so that gibibytes beside bytes lose no digits.
         let (mut ww, mut wn, mut nn, mut w, mut n) = (0.0, 0.0, 0.0, 0.0, 0.0);
-        for (bytes, ns) in times {
-            let (weight, x) = (1.0 / ns, bytes / ns);
+        for ((bytes, ns), of_size) in times.iter().zip(weights) {
+            let (weight, x) = (of_size / ns, of_size * bytes / ns);
             ww += weight * weight;
             wn += weight * x;
             nn += x * x;
-            w += weight;
-            n += x;
+            w += of_size * weight;
+            n += of_size * x;
         }
         let determinant = ww * nn - wn * wn;
         let (latency, slope) = ((w * nn - n * wn) / determinant, (n * ww - w * wn) / determinant);
         let latency_ns = latency.max(0.0);
         let error = |(bytes, ns): &Time| (latency_ns + slope * bytes) / ns - 1.0;
-        let squares = times.iter().map(|time| error(time).powi(2)).sum();
+        let squares = times.iter().zip(weights).map(|(time, of_size)| (of_size * error(time)).powi(2)).sum();
         let (of_latency, of_byte) = (nn / determinant, ww / determinant);
         (latency.is_finite() && slope.is_finite() && slope > 0.0).then_some(Self {
             latency_ns,
@@ -205,15 +209,31 @@ fn reach(values: &[f64]) -> Option<f64> {
     Some(quantile(count - 1.0)? * (squares / (count - 1.0) / count).sqrt())
 }
 
+/// One over the deviation of each size's blocks, of which the least is half of a middling one's.
+fn weights(points: &[Point]) -> Vec<f64> {
+    let deviation = |point: &Point| {
+        let logs: Vec<f64> = point.blocks.iter().map(|block| block.value.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)).sqrt()
+    };
+    let deviations: Vec<f64> = points.iter().map(deviation).collect();
+    let least = median(&deviations).unwrap_or(0.0) / 2.0;
+    deviations.into_iter().map(|deviation| if least > 0.0 { 1.0 / deviation.max(least) } else { 1.0 }).collect()
+}
+
 /// The size, by its number, from which on a second line goes; `None` where one line does.
-fn broken(times: &[Time], fits: usize) -> Option<usize> {
+///
+/// Sizes that scatter more weigh less here: the errors of an F test have one deviation.
+fn broken(times: &[Time], weights: &[f64], fits: usize) -> Option<usize> {
     let one = Weighted::of(times)?;
     let furthest = times.iter().map(|(bytes, ns)| ((one.latency_ns + one.ns_a_byte * bytes) / ns - 1.0).abs());
     if furthest.fold(0.0, f64::max) <= CLOSE {
         return None;
     }
     let breaks = LEAST_OF_PART..(times.len() + 1).saturating_sub(LEAST_OF_PART);
-    let squares = |at: usize| Some((at, Weighted::of(&times[..at])?.squares + Weighted::of(&times[at..])?.squares));
+    let one = Weighted::with(times, weights)?;
+    let part = |range: std::ops::Range<usize>| Some(Weighted::with(&times[range.clone()], &weights[range])?.squares);
+    let squares = |at: usize| Some((at, part(0..at)? + part(at..times.len())?));
     let count = breaks.len();
     let (at, two) = breaks.filter_map(squares).min_by(|a, b| a.1.total_cmp(&b.1))?;
     let freedom = times.len() as f64 - 4.0;
