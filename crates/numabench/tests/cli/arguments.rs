@@ -81,9 +81,9 @@ fn a_malformed_list_of_gpus_is_answered_with_the_ways_to_name_one() {
 #[test]
 fn a_number_out_of_range_is_answered_with_the_range() {
     for (option, value, words) in [
-        ("--floats", "0", ["\"0\" is not a whole number from 1 to 4611686018427387903", ""]),
-        ("--floats", "4611686018427387904", ["is not a whole number from 1 to", "4611686018427387903"]),
-        ("--floats", "99999999999999999999", ["is not a whole number from 1 to", "4611686018427387903"]),
+        ("--floats", "0", ["\"0\" is not a whole number from 1 to 35184372088832", ""]),
+        ("--floats", "35184372088833", ["is not a whole number from 1 to", "35184372088832"]),
+        ("--floats", "99999999999999999999", ["is not a whole number from 1 to", "35184372088832"]),
         ("--reps", "0", ["\"0\" is not a whole number from 1 to 10000000", ""]),
         ("--reps", "18446744073709551615", ["\"18446744073709551615\" is not a whole number from 1 to 10000000", ""]),
         ("--reps", "18446744073709551616", ["\"18446744073709551616\" is not a whole number from 1 to 10000000", ""]),

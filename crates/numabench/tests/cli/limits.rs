@@ -16,7 +16,7 @@ fn values_at_the_ends_of_their_ranges_are_followed_or_refused() -> Done {
         }
         // The largest that can be typed, which no machine has.
         let ended = run(&[command, &["--backend", "host", "--range", "128TiB", "--reps", "1"]].concat());
-        assert_eq!(ended.code, Some(2), "{command:?}: {}{}", ended.out, ended.err);
+        assert!(matches!(ended.code, Some(2 | 3)), "{command:?}: {}{}", ended.out, ended.err);
     }
     for command in ["pingpong", "sweep"] {
         run(&[command, "--backend", "host", "--size", &most, "--dry-run"]).refused(2, &["--size", "at most 128TiB"]);

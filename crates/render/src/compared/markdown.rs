@@ -42,7 +42,7 @@ fn lacking(title: &str, cases: &[Lacking], text: &mut String) {
     *text += &format!("\n{title}:\n\n");
     for case in cases.iter().take(SHOWN) {
         let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {}", escaped(reason)));
-        *text += &format!("- `{}`, {}{reason}\n", case.key.case, escaped(&case.key.place()));
+        *text += &format!("- `{}`, {}{reason}\n", verbatim(&case.key.case), escaped(&case.key.place()));
     }
     rest(cases.len(), text);
 }
@@ -57,7 +57,7 @@ fn cases(cases: &[&Compared], text: &mut String) {
         *text += &format!(
             "| {} | `{}` | {} | {} | {} | {} | {} | {} |\n",
             verdict(case.verdict),
-            case.key.case,
+            verbatim(&case.key.case),
             escaped(&case.key.place()),
             figure(case.unit, case.base),
             figure(case.unit, case.new),
@@ -67,6 +67,11 @@ fn cases(cases: &[&Compared], text: &mut String) {
         );
     }
     rest(cases.len(), text);
+}
+
+/// Text between backquotes, where nothing is markup but another one, and where a bar would end a cell.
+fn verbatim(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '`' | '|' | '\n') { ' ' } else { printable::shown(c) }).collect()
 }
 
 fn rest(all: usize, text: &mut String) {

@@ -56,9 +56,9 @@ impl Page {
         self.width
     }
 
-    /// One line, as it is.
+    /// One line. What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced, here and nowhere else.
     pub fn line(&mut self, tone: Tone, text: impl Into<String>) {
-        self.lines.push((tone, text.into().trim_end().to_owned()));
+        self.lines.push((tone, printable::lines(text.into().trim_end())));
     }
 
     /// An empty line, unless the last is one.
@@ -99,11 +99,9 @@ impl Page {
 }
 
 /// Greedy: as many words a line as fit; a longer word has a line to itself, and a longer list is broken behind its commas.
-/// What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced.
 fn broken(text: &str, room: usize) -> Vec<String> {
-    let clean: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { printable::shown(c) }).collect();
     let mut lines = vec![String::new()];
-    for (word, glued) in clean.split_whitespace().flat_map(|word| pieces(word, room)) {
+    for (word, glued) in text.split_whitespace().flat_map(|word| pieces(word, room)) {
         let (used, longer) = (lines.last().map_or(0, |line| line.chars().count()), word.chars().count());
         match lines.last_mut() {
             Some(line) if used == 0 => line.push_str(word),
@@ -148,7 +146,7 @@ mod tests {
     fn a_drivers_text_cannot_break_the_layout_or_colour_the_terminal() {
         let mut page = Page::new(80);
         page.words(Tone::Plain, "", "out of\n\tmemory \x1b[31mred");
-        assert_eq!(page.finish(false), "out of memory [31mred\n");
+        assert_eq!(page.finish(false), "out of memory \u{fffd}[31mred\n");
     }
 
     #[test]
