@@ -10,11 +10,11 @@
 
 use std::collections::BTreeMap;
 
+use stats::alpha::CONFIDENCE;
 use stats::block_interval::BlockValue;
 use stats::holm::holm;
 use stats::level::Level;
 use stats::scatter::Scatter;
-use stats::alpha::CONFIDENCE;
 
 /// The chance that cases alike are said to differ, over all that a family says.
 pub const ALPHA: f64 = 0.05;

@@ -12,9 +12,9 @@ mod penalties;
 mod verdict;
 mod words;
 
+use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::{Interval, median};
-use stats::alpha::CONFIDENCE;
 
 pub use penalties::penalties;
 pub use verdict::verdict;

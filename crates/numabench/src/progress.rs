@@ -8,8 +8,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pingpong::{RankCase, RunState};
 use stats::units::counted;
 
-use crate::trial::session::seconds;
-
 /// A case is this many steps long.
 const STEPS: u64 = 100;
 /// So many blocks a case has at the least; one that needs more stays near its end.
@@ -58,6 +56,19 @@ impl Observer for Progress {
 
     fn ended(&mut self) {
         self.clear();
+    }
+}
+
+/// `1.4 s`, `14 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn seconds(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{:.1} s", seconds.max(0.0));
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
     }
 }
 

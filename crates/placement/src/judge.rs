@@ -16,6 +16,7 @@
 //! GPUs. Left out: what a program does with several GPUs, caches other than L3, and network adapters.
 
 mod apart;
+mod by_gpu;
 mod devices;
 mod memory;
 mod near;
@@ -199,7 +200,7 @@ pub struct Judgement {
 pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement {
     let mut findings = Vec::new();
     let mut judged = Vec::new();
-    let by_gpu = near::ByGpu::of(topology, ranks);
+    let by_gpu = by_gpu::ByGpu::of(topology, ranks);
     let room = room::Room::of(topology, pool, ranks, &by_gpu);
     let among = near::Among { topology, pool, by_gpu: &by_gpu, room: &room };
     let reserved = reserved(topology);

@@ -19,6 +19,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod wish;
 mod words;
 
 use std::collections::BTreeMap;

@@ -16,7 +16,9 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::eyes::marked_from;
-use crate::run::GRACE;
+
+/// How long a program that was asked to end is given: less than the time after which a second Ctrl-C ends numabench at once.
+pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
 /// How often it is looked whether all have ended.
 const LOOK: Duration = Duration::from_millis(50);

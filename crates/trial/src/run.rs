@@ -18,13 +18,10 @@ use report::trial::{TrialRank, Used};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::eyes::{MARK, marked};
-use crate::guardian::Guardian;
+use crate::guardian::{GRACE, Guardian};
 
 /// How often it is asked whether the user wants to end.
 const ATTENTION: Duration = Duration::from_millis(50);
-
-/// How long a program that was asked to end is given: less than the time after which a second Ctrl-C ends numabench at once.
-pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
 /// Binds the calling thread.
 pub type Bind = dyn Fn() -> Result<(), String> + Send + Sync;

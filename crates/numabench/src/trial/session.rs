@@ -29,7 +29,7 @@ use super::metrics::Metric;
 use super::variants::Variant;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::progress;
+use crate::progress::{self, seconds};
 use crate::scratch::Scratch;
 use crate::signals::Signals;
 
@@ -394,17 +394,4 @@ fn progress(runs: &[TrialRun], standing: &Standing, variants: &[Variant], block_
         format!(", next look in {}", seconds(blocks * block_s))
     });
     format!("{}, {best}{left}", stats::units::counted(counted, "run"))
-}
-
-/// `1.4 s`, `14 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn seconds(seconds: f64) -> String {
-    if seconds < 10.0 {
-        return format!("{:.1} s", seconds.max(0.0));
-    }
-    let whole = seconds.round() as u64;
-    match whole {
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
-    }
 }

@@ -9,38 +9,11 @@ use stats::{IdSet, PciAddress};
 use topo::model::Topology;
 use topo::visibility::Visible;
 
+use super::by_gpu::ByGpu;
 use super::room::Room;
 use super::{Found, Kind, Observed, Placed, Pool, RankJudgement, gpu_in_words, homes, nodes_in_words, pus_in_words};
 use crate::verdict::closeness;
 use crate::{Closeness, TargetId, verdict};
-
-/// How close each PU of the machine is to each GPU that a rank has: thousands of ranks ask the same.
-pub(super) struct ByGpu(BTreeMap<PciAddress, BTreeMap<u32, Closeness>>);
-
-impl ByGpu {
-    pub(super) fn of(topology: &Topology, ranks: &[Observed]) -> Self {
-        let mut by_gpu = BTreeMap::new();
-        for pci in ranks.iter().flat_map(|rank| rank.gpus.iter().flatten()).filter_map(|gpu| gpu.pci) {
-            by_gpu.entry(pci).or_insert_with(|| {
-                let pus = topology.pus.iter().map(|pu| pu.os_index);
-                pus.map(|pu| (pu, closeness(topology, pu, TargetId::Gpu(pci)))).collect()
-            });
-        }
-        Self(by_gpu)
-    }
-
-    /// The farthest of these PUs, the last of several, and how close that is.
-    fn farthest(&self, pci: PciAddress, pus: &IdSet) -> Option<(Closeness, u32)> {
-        let of_gpu = self.0.get(&pci)?;
-        pus.iter().filter_map(|pu| Some((*of_gpu.get(&pu)?, pu))).max()
-    }
-
-    /// The PUs of the machine that are as close as this, or closer.
-    pub(super) fn within(&self, pci: PciAddress, farthest: Closeness) -> IdSet {
-        let all = self.0.get(&pci).into_iter().flatten();
-        all.filter(|(_, closeness)| **closeness <= farthest).map(|(pu, _)| *pu).collect()
-    }
-}
 
 /// What all ranks are judged by.
 pub(super) struct Among<'a> {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::{IdSet, PciAddress};
 use topo::model::Topology;
 
-use super::near::ByGpu;
+use super::by_gpu::ByGpu;
 use super::{Observed, Pool};
 use crate::Closeness;
 

@@ -3,24 +3,12 @@
 //! Everyone has a core before anyone has a second one, so that many ranks on one GPU do not crowd beside one that has all of its
 //! neighbour's share. Where some rank has no core of its own part, all of them are seated together (`seats`).
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use stats::IdSet;
+use std::collections::BTreeMap;
 
-use super::cost::Cost;
 use super::pool::Pool;
 use super::seats::{Seat, seats};
-
-/// What a rank is to get.
-pub(super) struct Wish {
-    /// Its own part of the cores.
-    pub(super) part: Vec<usize>,
-    /// Those who need the same have the same number.
-    pub(super) group: usize,
-    /// How far each core of the pool is from what the rank needs.
-    pub(super) costs: Rc<[Cost]>,
-}
+use super::wish::Wish;
 
 /// What a rank got.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,10 +12,10 @@
 
 use std::collections::BTreeMap;
 
-use super::assign::Wish;
 use super::cost::Cost;
 use super::pool::Pool;
 use super::transport::{Bounds, cheapest};
+use super::wish::Wish;
 
 /// Where a rank sits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
