@@ -29,7 +29,7 @@ use stats::IdSet;
 use topo::model::{Rung, Topology};
 
 pub use ask::{Ask, GpuChoice, MOST_RANKS, Strategy, StrategyError};
-use assign::{Assignment, Wish, assign_cores};
+use assign::{Assignment, assign_cores};
 use choice::choice;
 use cost::{Cost, costs};
 use domain::{Basis, Domain, far, near};
@@ -37,6 +37,7 @@ use pool::Pool;
 use share::{Claim, shares};
 use split::split;
 use spread::spread;
+use wish::Wish;
 use words::{Why, notes};
 
 use crate::check_node::own_node;

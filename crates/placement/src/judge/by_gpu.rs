@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::PciAddress;
+use stats::{IdSet, PciAddress};
 use topo::Topology;
 
 use super::Observed;
@@ -25,7 +25,7 @@ impl ByGpu {
     }
 
     /// The farthest of these PUs, the last of several, and how close that is.
-    fn farthest(&self, pci: PciAddress, pus: &IdSet) -> Option<(Closeness, u32)> {
+    pub(super) fn farthest(&self, pci: PciAddress, pus: &IdSet) -> Option<(Closeness, u32)> {
         let of_gpu = self.0.get(&pci)?;
         pus.iter().filter_map(|pu| Some((*of_gpu.get(&pu)?, pu))).max()
     }

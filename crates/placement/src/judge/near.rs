@@ -3,16 +3,13 @@
 //! Near is "L3-local or NUMA-local". Another node of the same package is not: on nodes with four of them in a package, taking the wrong one
 //! is the mistake that people make.
 
-use std::collections::BTreeMap;
-
-use stats::{IdSet, PciAddress};
+use stats::IdSet;
 use topo::model::Topology;
 use topo::visibility::Visible;
 
 use super::by_gpu::ByGpu;
 use super::room::Room;
 use super::{Found, Kind, Observed, Placed, Pool, RankJudgement, gpu_in_words, homes, nodes_in_words, pus_in_words};
-use crate::verdict::closeness;
 use crate::{Closeness, TargetId, verdict};
 
 /// What all ranks are judged by.
