@@ -2,7 +2,7 @@
 
 use placement::MOST_RANKS;
 
-use crate::line::LineError;
+use crate::error::LineError;
 use crate::value::wrong;
 
 /// What the line says of numbers of ranks and nodes, in whatever order.

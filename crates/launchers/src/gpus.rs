@@ -7,10 +7,7 @@ use std::collections::BTreeMap;
 use topo::running::UsableGpus;
 use topo::visibility::Visible;
 
-use crate::process::{Known, Process};
-
-/// Variables that show a runtime some GPUs.
-pub(crate) const VARIABLES: [&str; 3] = ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"];
+use crate::process::{GPU_VARIABLES, Known, Process};
 
 /// PCI vendor id (pci.ids).
 const AMD: u16 = 0x1002;
@@ -41,7 +38,7 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
 
 /// What its variables show, by index, and the variable with its value; `Ok(None)` where none is set.
 fn shown(process: &Process<'_>, all: &[usize], is_amd: bool) -> Known<Option<(Vec<usize>, String)>> {
-    let [cuda, rocr, hip] = VARIABLES;
+    let [cuda, rocr, hip] = GPU_VARIABLES;
     if !is_amd {
         return Ok(match process.exported(cuda)? {
             Some(value) => Some((indices(cuda, &value, all)?, format!("{cuda}={value}"))),

@@ -3,7 +3,7 @@
 //! An option that is not known is an error that names it. It must not be guessed: whether the next word is its value or the program decides what
 //! all the rest of the line is.
 
-use crate::line::LineError;
+use crate::error::LineError;
 
 /// The options of one command.
 #[derive(Debug)]

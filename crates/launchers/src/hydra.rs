@@ -10,9 +10,9 @@ use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 
+use crate::error::LineError;
 use crate::layout::{Layout, Options, Start};
-use crate::line::LineError;
-use crate::mpirun::Common;
+use crate::mpi_options::Common;
 use crate::objects::Part;
 use crate::parse_mask;
 use crate::value::{count, ids, wrong};

@@ -11,9 +11,9 @@ use stats::IdSet;
 use topo::Topology;
 
 use crate::count::Count;
+use crate::error::LineError;
 use crate::grammar::{Grammar, Style};
 use crate::layout::{Layout, Options, Start};
-use crate::line::LineError;
 use crate::objects::Part;
 use crate::value::{count, number, wrong};
 

@@ -70,6 +70,18 @@ impl Layout {
     }
 }
 
+/// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are several's.
+pub(crate) fn launcher_of(command: &str) -> Option<Launcher> {
+    match command {
+        "srun" => Some(Launcher::Srun),
+        "mpirun" | "orterun" | "prterun" | "mpirun.openmpi" | "mpiexec.openmpi" => Some(Launcher::Mpirun),
+        "mpiexec" | "mpiexec.hydra" | "mpirun.mpich" | "mpiexec.mpich" => Some(Launcher::Hydra),
+        "jsrun" => Some(Launcher::Jsrun),
+        "flux" => Some(Launcher::Flux),
+        _ => None,
+    }
+}
+
 /// A launcher's options, read.
 #[derive(Debug)]
 pub(crate) struct Options<'l> {

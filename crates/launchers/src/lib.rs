@@ -1,11 +1,12 @@
 //! Launch lines: the ranks that a pasted line would start, and the lines that put ranks in given places.
 //!
 //! Reading a line ([`line::read`]):
-//! * `srun`, `open_mpi`, `hydra`, `pals`, `jsrun`, `flux`, `torchrun` a launcher each: its table of options, and where they put ranks; `mpirun` tells the
+//! * `srun`, `open_mpi`, `hydra`, `pals`, `jsrun`, `flux`, `torchrun` a launcher each: its table of options, and where they put ranks; `mpirun` (`mpi_options`) tells the
 //!   three apart that share a command's name;
-//! * `numactl`, `taskset`, `prefix` what stands before a program, `sh` a wrapper's script, `process` one rank followed through them, `gpus` those that it sees;
+//! * `numactl`, `taskset`, `prefix` what stands before a program, `sh` a wrapper's script, `follow` one rank's `process` through them, `gpus` those that it sees, `unknown` what is
+//!   not known in a value;
 //! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in launchers' order, `rankfile` Open MPI's file;
-//! * `grammar` options as each command's own parser takes them, `value` what they are given.
+//! * `grammar` options as each command's own parser takes them, `value` what they are given, `error` why a line cannot be judged.
 //!
 //! Writing one: `dialect`, the places of a node in the words of srun, mpirun, numactl and others; `binding` a launcher's own option for them, read back.
 //!
@@ -14,13 +15,16 @@
 mod binding;
 mod count;
 pub mod dialect;
+mod error;
 mod flux;
+mod follow;
 mod gpus;
 mod grammar;
 mod hydra;
 mod jsrun;
 mod layout;
 pub mod line;
+mod mpi_options;
 mod mpirun;
 mod numactl;
 mod objects;
@@ -35,6 +39,7 @@ mod taskset;
 #[cfg(test)]
 mod tests;
 mod torchrun;
+mod unknown;
 mod value;
 #[cfg(test)]
 #[path = "../../exec/src/machine.rs"]

@@ -16,34 +16,12 @@ use topo::Topology;
 use topo::process::PolicyMode;
 use topo::running::UsableGpus;
 
-use crate::layout::{Layout, Options, Start, TELLING, Tells, not_told};
-use crate::process::{Known, Policy, Process, Variable};
-use crate::sh::UNKNOWN;
-use crate::{flux, gpus, jsrun, mpirun, srun};
-
-/// The line cannot be judged.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LineError {
-    /// Not a line of a shell.
-    #[error("--launch: a quote is not closed in: {0}")]
-    Quote(String),
-    /// Nothing in it says where ranks go.
-    #[error("--launch: {0}")]
-    NotSaid(String),
-    /// Not a line that could be run, or not one that can be followed.
-    #[error("--launch: {0}")]
-    Wrong(String),
-    /// An option's value that is not one.
-    #[error("--launch: \"{value}\" is not a value of {option}: {wanted}")]
-    Value {
-        /// The option.
-        option: String,
-        /// As written.
-        value: String,
-        /// What it takes.
-        wanted: String,
-    },
-}
+pub use crate::error::LineError;
+use crate::follow::follow;
+use crate::layout::{Layout, Options, Start, TELLING, Tells, launcher_of, not_told};
+use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
+use crate::unknown::UNKNOWN;
+use crate::{flux, gpus, jsrun, mpirun, srun, torchrun};
 
 /// One rank, as the line would start it.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,18 +58,6 @@ pub struct Launched {
     pub notes: Vec<String>,
     /// Whether what stands behind the launcher binds PUs or memory itself, so that the launcher's options change nothing.
     pub binds_behind: bool,
-}
-
-/// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are several's.
-pub(crate) fn launcher_of(command: &str) -> Option<Launcher> {
-    match command {
-        "srun" => Some(Launcher::Srun),
-        "mpirun" | "orterun" | "prterun" | "mpirun.openmpi" | "mpiexec.openmpi" => Some(Launcher::Mpirun),
-        "mpiexec" | "mpiexec.hydra" | "mpirun.mpich" | "mpiexec.mpich" => Some(Launcher::Hydra),
-        "jsrun" => Some(Launcher::Jsrun),
-        "flux" => Some(Launcher::Flux),
-        _ => None,
-    }
 }
 
 /// Reads the line; files that it names (a rankfile, a wrapper) are read too.
@@ -153,10 +119,11 @@ pub(crate) fn process<'t>(
         policy: Ok((PolicyMode::Default, IdSet::default())),
         variables: variables.iter().map(|(name, value)| (name.clone(), exported(value))).collect(),
         // Nothing is known to show GPUs where the line does not say it.
-        absent: not_told(launcher).into_iter().chain(gpus::VARIABLES).collect(),
+        absent: not_told(launcher).into_iter().chain(GPU_VARIABLES).collect(),
         doubt: None,
         through_exec: false,
         workers: None,
+        depth: 0,
         notes: Vec::new(),
     }
 }
@@ -169,7 +136,7 @@ fn alone(outer: Process<'_>, command: &[&str]) -> Result<Launched, LineError> {
         let what = format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
         return Err(LineError::NotSaid(what));
     }
-    let process = ended(outer.follow(command)?)?;
+    let process = ended(follow(outer, command)?)?;
     let mut notes = process.notes.clone();
     let (ranks, launcher, of) = match &process.workers {
         Some(workers) => {
@@ -202,7 +169,7 @@ fn launched(outer: &Process<'_>, options: Options<'_>) -> Result<Launched, LineE
             }
             process.policy = Ok(start.policy.clone());
             let before = (process.pus.clone(), process.policy.clone());
-            let process = ended(process.follow(program)?)?;
+            let process = ended(follow(process, program)?)?;
             notes.extend(process.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
             binds_behind |= before != (process.pus.clone(), process.policy.clone());
             if process.workers.is_some() {
@@ -262,16 +229,16 @@ fn workers_of(
     let by_convention = "torchrun hides no GPU: each worker is taken to use the one of its LOCAL_RANK";
     let mut ranks = Vec::new();
     for number in 0..workers.count {
-        let worker = workers.worker(process, number)?;
+        let worker = torchrun::worker(workers, process, number)?;
         let before = worker.clone();
-        let worker = match workers.program() {
-            program if program.is_empty() => worker,
-            program => ended(worker.follow(&program)?)?,
+        let worker = match workers.program.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            [] => worker,
+            program => ended(follow(worker, program)?)?,
         };
         let own = start.and_then(|start| start.gpus.clone());
         let all: Known<Vec<usize>> = Ok((0..before.topology.gpus.len()).collect());
         let sees_all = own.is_none() || own == Some(all);
-        let shows = gpus::VARIABLES.iter().any(|name| !matches!(worker.exported(name), Ok(None)));
+        let shows = GPU_VARIABLES.iter().any(|name| !matches!(worker.exported(name), Ok(None)));
         let own = match sees_all && !shows && number < before.topology.gpus.len() {
             true => {
                 if !notes.iter().any(|note| note == by_convention) {

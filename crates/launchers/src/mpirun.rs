@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use ranks::Launcher;
 use topo::Topology;
 
-use crate::count::Count;
+use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
 use crate::layout::Options;
-use crate::line::LineError;
-use crate::value::count;
+use crate::mpi_options::Common;
 use crate::{hydra, open_mpi, pals};
 
 const MPIRUN: Grammar = Grammar {
@@ -258,14 +257,6 @@ const HYDRAS: &[&str] = &[
 ];
 const PALSS: &[&str] = &["cpu-bind", "depth", "d", "gpu-bind", "mem-bind", "membind", "cpus-per-rank", "hostlist"];
 
-/// What the options of all three say alike.
-#[derive(Debug, Default)]
-pub(crate) struct Common<'l> {
-    pub count: Count,
-    pub environment: BTreeMap<String, String>,
-    pub given: Vec<Given<'l>>,
-}
-
 /// Reads the options.
 ///
 /// # Errors
@@ -318,60 +309,4 @@ fn launcher(command: &str, given: &[Given<'_>], variables: &BTreeMap<String, Str
         "mpirun" => Launcher::Mpirun,
         _ => Launcher::Hydra,
     }
-}
-
-impl Common<'_> {
-    fn option(&mut self, one: &Given<'_>) -> Result<(), LineError> {
-        let (option, value) = (one.spelled(), one.value());
-        match one.name {
-            "n" | "np" | "c" => self.count.ranks = Some(count(&option, value)?),
-            "N" | "npernode" | "ppn" | "perhost" | "grr" => self.count.of_a_node = Some(count(&option, value)?),
-            "pernode" | "rr" => self.count.of_a_node = Some(1),
-            "H" | "host" | "hosts" | "hostlist" => self.count.slots = slots(&option, value)?,
-            "hostfile" | "machinefile" | "f" => self.count.slots = hostfile(value).unwrap_or_default(),
-            "x" | "env" | "genv" => {
-                if let Some((name, value)) = value.split_once('=').or(one.second.map(|second| (value, second))) {
-                    self.environment.insert(name.to_owned(), value.to_owned());
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// The last value of an option by these names.
-    pub fn last(&self, names: &[&str]) -> Option<&Given<'_>> {
-        self.given.iter().rev().find(|one| names.contains(&one.name))
-    }
-}
-
-/// The slots of each host of a file: `host slots=4`, `host:4`; `None` where it cannot be read.
-fn hostfile(path: &str) -> Option<Vec<usize>> {
-    let text = crate::process::text_of(path)?;
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    let slots = lines.filter(|line| !line.is_empty()).map(|line| {
-        let named = line.split_once("slots").map(|(_, slots)| slots.trim_start_matches([' ', '=']));
-        let behind = line.split_whitespace().next().and_then(|host| host.split_once(':')).map(|(_, slots)| slots);
-        let number = named.or(behind).and_then(|slots| slots.split_whitespace().next());
-        number.map_or(Some(1), |number| number.parse().ok())
-    });
-    slots.collect()
-}
-
-/// The slots of each host of `a:8,b:8`: a host counts as often as it is named.
-fn slots(option: &str, value: &str) -> Result<Vec<usize>, LineError> {
-    let mut hosts: Vec<(&str, usize)> = Vec::new();
-    for entry in value.split(',').filter(|entry| !entry.is_empty()) {
-        let (host, slots) = match entry.rsplit_once(':') {
-            // As many as it has cores: which of the hosts gets a rank is then not known.
-            Some((_, "*")) => return Ok(Vec::new()),
-            Some((host, slots)) => (host, count(option, slots)?),
-            None => (entry, 1),
-        };
-        match hosts.iter_mut().find(|(known, _)| *known == host) {
-            Some((_, all)) => *all = all.saturating_add(slots),
-            None => hosts.push((host, slots)),
-        }
-    }
-    Ok(hosts.into_iter().map(|(_, slots)| slots).collect())
 }

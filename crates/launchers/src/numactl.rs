@@ -6,10 +6,10 @@ use stats::IdSet;
 use topo::model::NodeKind;
 use topo::process::PolicyMode;
 
+use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
-use crate::line::LineError;
 use crate::process::Process;
-use crate::sh::is_unknown;
+use crate::unknown::is_unknown;
 use crate::value::{ids, wrong};
 
 const NUMACTL: Grammar = Grammar {
@@ -52,11 +52,11 @@ const NUMACTL: Grammar = Grammar {
     is_open: false,
 };
 
-/// What numactl makes of the process, and its program.
+/// What numactl makes of the process; the words of its program.
 ///
 /// # Errors
 /// [`LineError`]: numactl would refuse its options, or they depend on the machine where it runs.
-pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Result<&'l [&'l str], LineError> {
     let (given, program) = NUMACTL.read(words)?;
     let all = given.iter().any(|one| matches!(one.name, "a" | "all"));
     let topology = process.topology;
@@ -84,7 +84,7 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
                 continue;
             }
             "N" | "cpunodebind" | "c" | "cpubind" => {
-                bound = Some(Ok(pus_of(&process, one, &named()?, &allowed)?));
+                bound = Some(Ok(pus_of(process, one, &named()?, &allowed)?));
                 continue;
             }
             "l" | "localalloc" => {
@@ -109,7 +109,7 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
     if let Some(policy) = policy {
         process.policy = policy;
     }
-    process.follow(program)
+    Ok(program)
 }
 
 /// The PUs of these nodes that may be used.

@@ -12,9 +12,9 @@ use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 
+use crate::error::LineError;
 use crate::layout::{Layout, Options, Start};
-use crate::line::LineError;
-use crate::mpirun::Common;
+use crate::mpi_options::Common;
 use crate::objects::{Part, widened};
 use crate::rankfile;
 use crate::value::{count, ids, wrong};

@@ -9,9 +9,9 @@ use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
 
+use crate::error::LineError;
 use crate::layout::{Layout, Options};
-use crate::line::LineError;
-use crate::mpirun::Common;
+use crate::mpi_options::Common;
 use crate::objects::Part;
 use crate::value::{count, ids, number, wrong};
 

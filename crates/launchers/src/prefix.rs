@@ -1,9 +1,9 @@
 //! What stands before a program and places nothing itself: variables, env, a shell, and tools that start the program they are given.
 
+use crate::error::LineError;
 use crate::grammar::{Grammar, Style};
-use crate::line::LineError;
-use crate::process::Process;
-use crate::sh;
+use crate::process::{Process, text_of};
+use crate::sh::{self, Follow};
 
 const ENV: Grammar = Grammar {
     tool: "env",
@@ -27,14 +27,6 @@ const SHELL: Grammar = Grammar {
     two: &[],
     is_open: false,
 };
-
-/// `NAME=VALUE`.
-pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits))
-        .then_some((name, value))
-}
 
 /// Tools that run the program behind their own options: what binds is found there.
 const TOOLS: &[&str] = &[
@@ -128,7 +120,7 @@ pub(crate) fn is_called_like_a_wrapper(name: &str, arguments: &[&str]) -> bool {
 ///
 /// # Errors
 /// [`LineError`]: env would refuse its options, or they hide the command.
-pub(crate) fn env<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+pub(crate) fn env<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Result<&'l [&'l str], LineError> {
     let (given, rest) = ENV.read(words)?;
     for one in &given {
         match one.name {
@@ -142,23 +134,28 @@ pub(crate) fn env<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Pr
             _ => {}
         }
     }
-    process.follow(rest)
+    Ok(rest)
 }
 
 /// A shell with its words: `-c SCRIPT NAME ARGUMENTS`, or a file.
 ///
 /// # Errors
 /// [`LineError`]: the shell would refuse its options, or the script has a line that is wrong in itself.
-pub(crate) fn shell<'t>(process: Process<'t>, name: &str, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+pub(crate) fn shell<'t>(
+    process: Process<'t>,
+    name: &str,
+    words: &[&str],
+    follow: Follow,
+) -> Result<Vec<Process<'t>>, LineError> {
     let (given, rest) = SHELL.read(words)?;
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     match (rest.split_first(), given.iter().any(|one| one.name == "c")) {
         (Some((script, arguments)), true) => {
             // The first word behind it is $0.
-            sh::run(script, name, owned(arguments.get(1..).unwrap_or_default()), process)
+            sh::run(script, name, owned(arguments.get(1..).unwrap_or_default()), process, follow)
         }
-        (Some((file, arguments)), false) => match crate::process::text_of(file) {
-            Some(text) => sh::run(&text, file, owned(arguments), process),
+        (Some((file, arguments)), false) => match text_of(file) {
+            Some(text) => sh::run(&text, file, owned(arguments), process, follow),
             None => {
                 let mut process = process;
                 process.lose(&format!("the script {file} cannot be read here: run the check where it is"));

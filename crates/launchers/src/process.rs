@@ -1,4 +1,4 @@
-//! One rank's process, followed through the words behind the launcher: variables, env, shells and their scripts, numactl, taskset.
+//! One rank's process: what it inherits and may run on, as far as the line says it. `follow` takes it to its program.
 //!
 //! Each of these changes what the next one inherits, as the kernel has it: the last binding of PUs counts, and so does the last memory policy. What a
 //! word does that is not known makes what it may have changed unknown, with the reason.
@@ -10,9 +10,7 @@ use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
 
-use crate::line::LineError;
-use crate::sh::{self, UNKNOWN, is_unknown};
-use crate::{numactl, prefix, taskset};
+use crate::unknown::{UNKNOWN, is_unknown};
 
 /// Something that the line says; or why that is not known.
 pub type Known<T> = Result<T, String>;
@@ -22,6 +20,18 @@ pub type Policy = (PolicyMode, IdSet);
 
 /// Of a script or rankfile that people write.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Variables that show a runtime some GPUs.
+pub(crate) const GPU_VARIABLES: [&str; 3] = ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"];
+
+/// The workers of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Workers {
+    pub count: usize,
+    pub nodes: Option<usize>,
+    pub binding: Option<String>,
+    pub program: Vec<String>,
+}
 
 /// A variable of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,14 +62,16 @@ pub(crate) struct Process<'t> {
     /// Whether its program is started by `numabench exec`.
     pub through_exec: bool,
     /// The workers that its program starts: torchrun's.
-    pub workers: Option<crate::torchrun::Workers>,
+    pub workers: Option<Workers>,
+    /// How many programs stand in each other.
+    pub depth: usize,
     /// What is to be known beside it.
     pub notes: Vec<String>,
 }
 
 impl PartialEq for Process<'_> {
     fn eq(&self, other: &Self) -> bool {
-        let gpus = |process: &Self| crate::gpus::VARIABLES.map(|name| process.exported(name));
+        let gpus = |process: &Self| GPU_VARIABLES.map(|name| process.exported(name));
         self.pus == other.pus
             && self.policy == other.policy
             && self.through_exec == other.through_exec
@@ -92,7 +104,7 @@ impl<'t> Process<'t> {
     /// A variable is taken away: an empty one counts for none where it matters.
     pub fn unset(&mut self, name: &str) {
         self.variables.remove(name);
-        if let Some(name) = crate::gpus::VARIABLES.into_iter().find(|known| *known == name)
+        if let Some(name) = GPU_VARIABLES.into_iter().find(|known| *known == name)
             && !self.absent.contains(&name)
         {
             self.absent.push(name);
@@ -133,7 +145,7 @@ impl<'t> Process<'t> {
     /// As a program that a shell starts has it: exported variables alone.
     pub fn child(mut self) -> Self {
         // One that shows GPUs is kept, so that a forgotten `export` is seen.
-        self.variables.retain(|name, variable| variable.exported || crate::gpus::VARIABLES.contains(&name.as_str()));
+        self.variables.retain(|name, variable| variable.exported || GPU_VARIABLES.contains(&name.as_str()));
         self
     }
 
@@ -172,55 +184,11 @@ impl<'t> Process<'t> {
         (self.pus, self.is_free) = (pus, false);
     }
 
-    /// `taskset -pc LIST $$`.
-    pub fn moved_by_taskset(&mut self, words: &[String]) -> Result<(), LineError> {
-        let as_list = words.iter().any(|word| word.starts_with('-') && word.contains('c'));
-        let list = words.iter().find(|word| !word.starts_with('-') && !word.starts_with(sh::OWN_PID));
-        match list {
-            Some(list) if is_unknown(list) => {
-                self.pus = Err("the PUs of taskset do not follow from the line".to_owned())
-            }
-            Some(list) => taskset::bind(self, list, as_list)?,
-            None => {}
-        }
-        Ok(())
-    }
-
-    /// Follows these words; the programs that the process may become, most often one.
-    ///
-    /// # Errors
-    /// [`LineError`]: a word of them is wrong in itself, or starts what cannot be followed.
-    pub fn follow(mut self, words: &[&str]) -> Result<Vec<Self>, LineError> {
-        let words = self.assignments(words);
-        let Some((program, rest)) = words.split_first() else { return Ok(vec![self]) };
-        let path = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = path.unwrap_or_default();
-        match name.as_str() {
-            "taskset" => taskset::follow(self, rest),
-            "numactl" => numactl::follow(self, rest),
-            "env" => prefix::env(self, rest),
-            "sh" | "bash" | "dash" | "ksh" | "zsh" => prefix::shell(self, &name, rest),
-            "numabench" if rest.first() == Some(&"exec") => {
-                self.through_exec = true;
-                Ok(vec![self])
-            }
-            "torchrun" => crate::torchrun::follow(self, rest),
-            "python" | "python3" if crate::torchrun::is_module(rest) => crate::torchrun::follow(self, &rest[2..]),
-            launcher if crate::line::launcher_of(launcher).is_some() => Err(LineError::NotSaid(format!(
-                "{launcher} stands behind another launcher: write the line that starts the ranks of one node"
-            ))),
-            _ => match prefix::behind(&name, rest) {
-                Some(program) => self.follow(program),
-                None => self.file(program, &name, rest),
-            },
-        }
-    }
-
     /// Variables at the beginning, and the words behind them.
     pub fn assignments<'l, 'w>(&mut self, words: &'l [&'w str]) -> &'l [&'w str] {
         let mut rest = words;
         while let Some(((name, value), after)) =
-            rest.split_first().and_then(|(word, after)| Some((prefix::assignment(word)?, after)))
+            rest.split_first().and_then(|(word, after)| Some((assignment(word)?, after)))
         {
             self.set(name, value.to_owned());
             self.export(name);
@@ -228,45 +196,18 @@ impl<'t> Process<'t> {
         }
         rest
     }
-
-    /// A script that can be read here; a program that cannot is no wrapper, unless it is called like one.
-    fn file(mut self, path: &str, name: &str, arguments: &[&str]) -> Result<Vec<Self>, LineError> {
-        let text = if is_unknown(path) { None } else { text_of(path) };
-        match text {
-            Some(text) if is_shell(&text) => {
-                sh::run(&text, path, arguments.iter().map(|word| (*word).to_owned()).collect(), self)
-            }
-            Some(text) if text.starts_with("#!") => Ok(vec![self]),
-            None if !is_readable(path) && (is_unknown(path) || prefix::is_called_like_a_wrapper(name, arguments)) => {
-                let what = match is_unknown(path) {
-                    true => "which program the script starts does not follow from the line".to_owned(),
-                    false => format!(
-                        "{path} may bind or choose GPUs and cannot be read here: run the check where the file is, or put numabench check into the launch"
-                    ),
-                };
-                if !is_unknown(path) {
-                    self.lose(&what);
-                }
-                Ok(vec![self])
-            }
-            _ => Ok(vec![self]),
-        }
-    }
-}
-
-/// Whether it is a file that can be opened, whatever is in it.
-fn is_readable(path: &str) -> bool {
-    Path::new(path).is_file()
-}
-
-fn is_shell(text: &str) -> bool {
-    let first = text.lines().next().unwrap_or_default();
-    first.starts_with("#!")
-        && first.split(['/', ' ']).any(|word| matches!(word, "sh" | "bash" | "dash" | "ksh" | "zsh"))
 }
 
 /// A file's text; `None` where it cannot be read, or is none.
 pub(crate) fn text_of(path: &str) -> Option<String> {
     let bytes = topo::read_input(Path::new(path), MOST_BYTES).ok()?;
     String::from_utf8(bytes).ok()
+}
+
+/// `NAME=VALUE`.
+fn assignment(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits))
+        .then_some((name, value))
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use stats::IdSet;
 use topo::Topology;
 
-use crate::line::LineError;
+use crate::error::LineError;
 use crate::objects::Part;
 use crate::process::Known;
 use crate::value::{ids, number, wrong};

@@ -2,12 +2,12 @@
 //!
 //! A wrapper chooses a rank's GPU, cores or memory from the rank's number, in as many ways as a shell has. Matching lines of text cannot tell what it
 //! does; running it could do anything. So it is followed: variables, arithmetic, arrays, `case`, `if`, `[ ]`, loops and functions change values here and
-//! nothing else, and what would be started is handed to [`Process::follow`](crate::process::Process).
+//! nothing else, and what would be started is handed to the function that follows a program.
 //!
 //! * `word`, `parse` from text to commands; `expand` words to text, `pattern`, `arithmetic`, `condition` (`[ ]` and `[[ ]]`) its parts;
 //! * `run` commands, one after another.
 //!
-//! What is not known here (a file, a program's output, another variable) is [`UNKNOWN`] in a value, and both ways are followed where a condition
+//! What is not known here (a file, a program's output, another variable) is [`UNKNOWN`](crate::unknown::UNKNOWN) in a value, and both ways are followed where a condition
 //! depends on it. What the reader has not got is an [`Unread`], which makes the rank's placement unknown and never wrong.
 
 mod arithmetic;
@@ -20,18 +20,7 @@ mod run;
 mod tests;
 mod word;
 
-pub(crate) use run::run;
-
-/// Stands in a value for what is not known: a character of Unicode's private use, which no script has.
-pub(crate) const UNKNOWN: char = '\u{f8ff}';
-
-/// Stands for the shell's own process number.
-pub(crate) const OWN_PID: char = '\u{f8fe}';
-
-/// Whether some of it is not known.
-pub(crate) fn is_unknown(text: &str) -> bool {
-    text.contains(UNKNOWN)
-}
+pub(crate) use run::{Follow, run};
 
 /// What the reader has not got.
 #[derive(Clone, Debug, PartialEq, Eq)]

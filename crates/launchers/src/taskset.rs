@@ -2,11 +2,11 @@
 //!
 //! taskset(1) asks the kernel, which leaves out what the cpuset has not got, as long as something remains.
 
+use crate::error::LineError;
 use crate::grammar::{Grammar, Style};
-use crate::line::LineError;
 use crate::parse_mask;
 use crate::process::Process;
-use crate::sh::is_unknown;
+use crate::unknown::{OWN_PID, is_unknown};
 use crate::value::{ids, wrong};
 
 const TASKSET: Grammar = Grammar {
@@ -20,11 +20,11 @@ const TASKSET: Grammar = Grammar {
     is_open: false,
 };
 
-/// What taskset makes of the process, and its program.
+/// What taskset makes of the process; the words of its program.
 ///
 /// # Errors
 /// [`LineError`]: taskset would refuse its options.
-pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Result<&'l [&'l str], LineError> {
     let (given, rest) = TASKSET.read(words)?;
     let is = |letter: &str, name: &str| given.iter().any(|one| one.name == letter || one.name == name);
     if is("p", "pid") {
@@ -36,9 +36,9 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
     };
     match is_unknown(value) {
         true => process.bind_known(Err("the PUs of taskset do not follow from the line".to_owned())),
-        false => bind(&mut process, value, is("c", "cpu-list"))?,
+        false => bind(process, value, is("c", "cpu-list"))?,
     }
-    process.follow(program)
+    Ok(program)
 }
 
 /// Binds the process to a list or a mask.
@@ -60,6 +60,20 @@ pub(crate) fn bind(process: &mut Process<'_>, value: &str, is_list: bool) -> Res
         let out = asked.minus(&here);
         process.notes.push(format!("of taskset's PUs the kernel leaves out {out}: this job may not use them"));
         process.bind(left);
+    }
+    Ok(())
+}
+
+/// `taskset -pc LIST $$`.
+pub(crate) fn moved(process: &mut Process<'_>, words: &[String]) -> Result<(), LineError> {
+    let as_list = words.iter().any(|word| word.starts_with('-') && word.contains('c'));
+    let list = words.iter().find(|word| !word.starts_with('-') && !word.starts_with(OWN_PID));
+    match list {
+        Some(list) if is_unknown(list) => {
+            process.pus = Err("the PUs of taskset do not follow from the line".to_owned())
+        }
+        Some(list) => bind(process, list, as_list)?,
+        None => {}
     }
     Ok(())
 }

@@ -9,12 +9,12 @@ use stats::IdSet;
 use topo::Topology;
 use topo::model::Gpu;
 
+use crate::error::LineError;
 use crate::grammar::{Grammar, Style};
 use crate::layout::{TELLING, Tells};
-use crate::line::LineError;
 use crate::objects::{Part, widened};
-use crate::process::Process;
-use crate::sh::UNKNOWN;
+use crate::process::{Process, Workers};
+use crate::unknown::{UNKNOWN, is_unknown};
 use crate::value::{count, wrong};
 
 const TORCHRUN: Grammar = Grammar {
@@ -78,15 +78,6 @@ const TORCHRUN: Grammar = Grammar {
     is_open: true,
 };
 
-/// The workers of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Workers {
-    pub count: usize,
-    pub nodes: Option<usize>,
-    binding: Option<String>,
-    program: Vec<String>,
-}
-
 /// Whether python runs torchrun's module.
 pub(crate) fn is_module(words: &[&str]) -> bool {
     matches!(words, ["-m", "torch.distributed.run" | "torch.distributed.launch", ..])
@@ -96,7 +87,7 @@ pub(crate) fn is_module(words: &[&str]) -> bool {
 ///
 /// # Errors
 /// [`LineError`]: torchrun would refuse them.
-pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), LineError> {
     let (given, program) = TORCHRUN.read(words)?;
     let mut workers = Workers { count: 1, nodes: None, binding: None, program: Vec::new() };
     for one in &given {
@@ -105,7 +96,7 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
             "nproc-per-node" | "nproc_per_node" => {
                 workers.count = match value {
                     "gpu" | "auto" => process.topology.gpus.len().max(1),
-                    value if crate::sh::is_unknown(value) || value.starts_with('$') => {
+                    value if is_unknown(value) || value.starts_with('$') => {
                         return Err(LineError::NotSaid(format!(
                             "how many workers {option} {value} starts does not follow from the line: write a number"
                         )));
@@ -123,42 +114,33 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
         workers.program = program.iter().map(|word| (*word).to_owned()).collect();
     }
     process.workers = Some(workers);
-    Ok(vec![process])
+    Ok(())
 }
 
-impl Workers {
-    /// The process of one worker, before its program is followed.
-    pub fn worker<'t>(&self, parent: &Process<'t>, rank: usize) -> Result<Process<'t>, LineError> {
-        let mut process = Process { workers: None, ..parent.clone() };
-        for (name, tells) in
-            TELLING.iter().filter(|(launcher, _)| *launcher == Launcher::Torchrun).flat_map(|(_, names)| *names)
-        {
-            let value = match tells {
-                Tells::LocalRank => rank.to_string(),
-                Tells::LocalSize => self.count.to_string(),
-                Tells::Rank if self.nodes.is_none_or(|nodes| nodes == 1) => rank.to_string(),
-                Tells::Size if self.nodes.is_none_or(|nodes| nodes == 1) => self.count.to_string(),
-                _ => UNKNOWN.to_string(),
-            };
-            process.set(name, value);
-            process.export(name);
-        }
-        if let Some(binding) = &self.binding {
-            let gpu = process.topology.gpus.get(rank);
-            match gpu.map(|gpu| bound(binding, process.topology, gpu, &process.cpuset(), rank)) {
-                Some(pus) => process.bind_known(pus?),
-                None => {
-                    process.pus = Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have"))
-                }
-            }
-        }
-        Ok(process)
+/// The process of one worker, before its program is followed.
+pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -> Result<Process<'t>, LineError> {
+    let mut process = Process { workers: None, ..parent.clone() };
+    for (name, tells) in
+        TELLING.iter().filter(|(launcher, _)| *launcher == Launcher::Torchrun).flat_map(|(_, names)| *names)
+    {
+        let value = match tells {
+            Tells::LocalRank => rank.to_string(),
+            Tells::LocalSize => workers.count.to_string(),
+            Tells::Rank if workers.nodes.is_none_or(|nodes| nodes == 1) => rank.to_string(),
+            Tells::Size if workers.nodes.is_none_or(|nodes| nodes == 1) => workers.count.to_string(),
+            _ => UNKNOWN.to_string(),
+        };
+        process.set(name, value);
+        process.export(name);
     }
-
-    /// What a worker runs where it is no Python.
-    pub fn program(&self) -> Vec<&str> {
-        self.program.iter().map(String::as_str).collect()
+    if let Some(binding) = &workers.binding {
+        let gpu = process.topology.gpus.get(rank);
+        match gpu.map(|gpu| bound(binding, process.topology, gpu, &process.cpuset(), rank)) {
+            Some(pus) => process.bind_known(pus?),
+            None => process.pus = Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have")),
+        }
     }
+    Ok(process)
 }
 
 /// The PUs of a worker by the GPU of its number.

@@ -3,7 +3,7 @@
 use placement::MOST_RANKS;
 use stats::IdSet;
 
-use crate::line::LineError;
+use crate::error::LineError;
 
 /// A value that the option does not take.
 pub(crate) fn wrong(option: &str, value: &str, wanted: impl Into<String>) -> LineError {

@@ -1,8 +1,8 @@
 //! `[ … ]` and `[[ … ]]`: whether it holds, where that is known.
 
 use super::arithmetic::integer;
-use super::is_unknown;
 use super::pattern::{Pattern, fits};
+use crate::unknown::is_unknown;
 
 /// A word of a condition: its text, and itself as a pattern.
 pub(super) struct Operand {

@@ -1,12 +1,13 @@
 //! Words as a command gets them: variables and arithmetic put in, unquoted values split at blanks. File names are not expanded: there are none here.
 
+use super::Unread;
 use super::arithmetic::{self, Variables, integer};
 use super::condition::Operand;
 use super::pattern::{Pattern, fits};
 use super::run::Shell;
 use super::word::{Parameter, Piece, Word};
-use super::{OWN_PID, UNKNOWN, Unread, is_unknown};
-use crate::line::LineError;
+use crate::error::LineError;
+use crate::unknown::{OWN_PID, UNKNOWN, is_unknown};
 
 /// Text that came of a piece, and whether it may be split.
 struct Part {

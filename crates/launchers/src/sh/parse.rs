@@ -1,10 +1,10 @@
 //! A script's text as commands: simple ones, lists, pipelines, `if`, `case`, loops, groups, functions.
 //!
-//! 420 lines, because a grammar is read in one place. What a shell knows beyond it (here-documents feed only programs, so their text is passed
+//! 740 lines because a grammar is read in one place. What a shell knows beyond it (here-documents feed only programs, so their text is passed
 //! over; `select`, coprocesses, process substitution) is an error that names the line.
 
 use super::Unread;
-use super::word::{Assignment, AssignmentValue, Parameter, Piece, Word, is_name, parameter};
+use super::word::{Assignment, AssignmentValue, Parameter, Piece, Word, is_name};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -681,4 +681,39 @@ fn push(word: &mut Word, c: Option<char>, is_quoted: bool) {
         Some(Piece::Text { text, quoted }) if *quoted == is_quoted => text.extend(c),
         _ => word.push(Piece::Text { text: c.into_iter().collect(), quoted: is_quoted }),
     }
+}
+
+/// Operators behind a name, the longer ones first.
+const OPERATORS: [&str; 20] =
+    [":-", ":=", ":+", ":?", "##", "%%", "//", "/#", "/%", "^^", ",,", "-", "=", "+", "?", "#", "%", "/", ":", "@"];
+
+/// What stands between `${` and `}`.
+fn parameter(text: &str) -> Result<Parameter, Unread> {
+    let unread = || Unread::new(format!("${{{text}}}"));
+    let (length, text_of) = match text.strip_prefix('#') {
+        Some(rest) if !rest.is_empty() => (true, rest),
+        _ => (false, text),
+    };
+    let special = text_of.starts_with(['@', '*', '#', '?', '$', '!']);
+    let end = if special {
+        1
+    } else {
+        text_of.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text_of.len())
+    };
+    let (name, mut rest) = text_of.split_at(end);
+    let is_known = special || is_name(name) || name.bytes().all(|byte| byte.is_ascii_digit());
+    if name.is_empty() || !is_known {
+        return Err(unread());
+    }
+    let mut index = None;
+    if let Some(behind) = rest.strip_prefix('[') {
+        let (inside, after) = behind.split_once(']').ok_or_else(unread)?;
+        (index, rest) = (Some(inside.to_owned()), after);
+    }
+    let operator = match rest.is_empty() {
+        true => "",
+        false => OPERATORS.into_iter().find(|operator| rest.starts_with(operator)).ok_or_else(unread)?,
+    };
+    let word = Reader::new(&rest[operator.len()..]).word_to_end()?;
+    Ok(Parameter { name: name.to_owned(), index, length, operator: operator.to_owned(), word })
 }

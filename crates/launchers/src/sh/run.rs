@@ -1,15 +1,19 @@
 //! Commands one after another: what they set, and what they would start.
+//!
+//! 590 lines because a shell's commands change one state, and each is short.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::Unread;
 use super::condition::holds;
 use super::parse::{Node, script};
 use super::pattern::{Pattern, fits};
 use super::word::{Assignment, AssignmentValue, Word};
-use super::{OWN_PID, UNKNOWN, Unread, is_unknown};
-use crate::line::LineError;
-use crate::process::Process;
+use crate::error::LineError;
+use crate::process::{Process, text_of};
+use crate::taskset;
+use crate::unknown::{OWN_PID, UNKNOWN, is_unknown};
 
 /// Commands that a wrapper runs for one rank: loops of people are short.
 const MOST_STEPS: usize = 5_000;
@@ -20,6 +24,9 @@ const MOST_DEPTH: usize = 100;
 /// Stars of a pattern: each more multiplies what is tried.
 const MOST_STARS: usize = 4;
 
+/// What follows a program that the script starts.
+pub(crate) type Follow = for<'t> fn(Process<'t>, &[&str]) -> Result<Vec<Process<'t>>, LineError>;
+
 /// Follows a script, `name` by its file's or `sh`, for this process; the programs that the process may become.
 ///
 /// # Errors
@@ -29,6 +36,7 @@ pub(crate) fn run<'t>(
     name: &str,
     arguments: Vec<String>,
     process: Process<'t>,
+    follow: Follow,
 ) -> Result<Vec<Process<'t>>, LineError> {
     let unread = |mut process: Process<'t>, unread: Unread| {
         let what = format!("the script {name} is not read to its end: {}", unread.what);
@@ -50,6 +58,7 @@ pub(crate) fn run<'t>(
         flow: Flow::Next,
         started: Vec::new(),
         process,
+        follow,
     };
     match shell.node(&node) {
         Ok(()) if shell.steps >= MOST_STEPS => unread(shell.process, Unread::new("it takes too many steps")),
@@ -85,6 +94,7 @@ pub(super) struct Shell<'t> {
     /// The programs that it started, each as a process of this rank.
     started: Vec<Process<'t>>,
     pub(super) process: Process<'t>,
+    follow: Follow,
 }
 
 impl<'t> Shell<'t> {
@@ -469,7 +479,7 @@ impl<'t> Shell<'t> {
     /// Another file's commands in this shell.
     fn source(&mut self, words: &[String]) -> Result<(), LineError> {
         let Some((path, rest)) = words.split_first() else { return Ok(()) };
-        let text = if is_unknown(path) { None } else { crate::process::text_of(path) };
+        let text = if is_unknown(path) { None } else { text_of(path) };
         match text.and_then(|text| script(&text).ok()) {
             Some(node) => {
                 let before = (!rest.is_empty()).then(|| std::mem::replace(&mut self.arguments, rest.to_vec()));
@@ -495,14 +505,14 @@ impl<'t> Shell<'t> {
         self.status = None;
         let name = words[0].rsplit('/').next().unwrap_or_default();
         if name == "taskset" && words.iter().any(|word| word.starts_with(OWN_PID)) {
-            return self.process.moved_by_taskset(&words[1..]);
+            return taskset::moved(&mut self.process, &words[1..]);
         }
         if is_neutral(name, words) {
             return Ok(());
         }
         let inner = self.process.clone().child();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        for process in inner.follow(&words)? {
+        for process in (self.follow)(inner, &words)? {
             if !self.started.contains(&process) {
                 self.started.push(process);
             }

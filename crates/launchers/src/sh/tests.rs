@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ranks::Launcher;
 use stats::IdSet;
 
+use crate::follow::follow;
 use crate::line::process;
 use crate::sh::run;
 use crate::written_machine::machine;
@@ -15,7 +16,7 @@ fn followed(script: &str, arguments: &[&str]) -> Result<Vec<(String, String)>, S
     let variables = BTreeMap::from([("SLURM_LOCALID".to_owned(), "2".to_owned())]);
     let process = process(&topology, Launcher::Srun, &variables);
     let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
-    let ended = run(script, "wrapper.sh", arguments, process).map_err(|error| error.to_string())?;
+    let ended = run(script, "wrapper.sh", arguments, process, follow).map_err(|error| error.to_string())?;
     Ok(ended
         .iter()
         .map(|process| {

@@ -6,9 +6,9 @@
 
 use topo::Topology;
 
+use crate::error::LineError;
 use crate::grammar::Given;
 use crate::layout::{Layout, Start};
-use crate::line::LineError;
 use crate::parse_mask;
 use crate::process::Known;
 use crate::value::{count, repeated, wrong};

@@ -8,8 +8,8 @@ use topo::Topology;
 use topo::model::NodeKind;
 use topo::process::PolicyMode;
 
+use crate::error::LineError;
 use crate::layout::Start;
-use crate::line::LineError;
 use crate::parse_mask;
 use crate::value::{repeated, wrong};
 

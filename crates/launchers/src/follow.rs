@@ -1,0 +1,91 @@
+//! One rank's process taken through the words behind the launcher: variables, env, shells and their scripts, numactl, taskset.
+//!
+//! Each of these changes what the next one inherits, as the kernel has it: the last binding of PUs counts, and so does the last memory policy. What a
+//! word does that is not known makes what it may have changed unknown, with the reason.
+
+use std::path::Path;
+
+use crate::error::LineError;
+use crate::layout::launcher_of;
+use crate::process::{Process, text_of};
+use crate::unknown::is_unknown;
+use crate::{numactl, prefix, sh, taskset, torchrun};
+
+/// Programs in one another: a script may start itself.
+const MOST_DEPTH: usize = 30;
+
+/// Follows these words; the programs that the process may become, most often one.
+///
+/// # Errors
+/// [`LineError`]: a word of them is wrong in itself, or starts what cannot be followed.
+pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec<Process<'t>>, LineError> {
+    process.depth += 1;
+    if process.depth > MOST_DEPTH {
+        process.lose("programs start one another without an end");
+        return Ok(vec![process]);
+    }
+    let words = process.assignments(words);
+    let Some((program, rest)) = words.split_first() else { return Ok(vec![process]) };
+    let path = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = path.unwrap_or_default();
+    let behind = match name.as_str() {
+        "taskset" => taskset::apply(&mut process, rest)?,
+        "numactl" => numactl::apply(&mut process, rest)?,
+        "env" => prefix::env(&mut process, rest)?,
+        "sh" | "bash" | "dash" | "ksh" | "zsh" => return prefix::shell(process, &name, rest, follow),
+        "numabench" if rest.first() == Some(&"exec") => {
+            process.through_exec = true;
+            return Ok(vec![process]);
+        }
+        "torchrun" => {
+            torchrun::apply(&mut process, rest)?;
+            return Ok(vec![process]);
+        }
+        "python" | "python3" if torchrun::is_module(rest) => {
+            torchrun::apply(&mut process, &rest[2..])?;
+            return Ok(vec![process]);
+        }
+        launcher if launcher_of(launcher).is_some() => {
+            return Err(LineError::NotSaid(format!(
+                "{launcher} stands behind another launcher: write the line that starts the ranks of one node"
+            )));
+        }
+        _ => match prefix::behind(&name, rest) {
+            Some(program) => program,
+            None => return file(process, program, &name, rest),
+        },
+    };
+    follow(process, behind)
+}
+
+/// A script that can be read here; a program that cannot is no wrapper, unless it is called like one.
+fn file<'t>(
+    mut process: Process<'t>,
+    path: &str,
+    name: &str,
+    arguments: &[&str],
+) -> Result<Vec<Process<'t>>, LineError> {
+    let text = if is_unknown(path) { None } else { text_of(path) };
+    match text {
+        Some(text) if is_shell(&text) => {
+            let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+            return sh::run(&text, path, arguments, process, follow);
+        }
+        None if !is_unknown(path)
+            && !Path::new(path).is_file()
+            && prefix::is_called_like_a_wrapper(name, arguments) =>
+        {
+            process.lose(&format!(
+                "{path} may bind or choose GPUs and cannot be read here: run the check where the file is, or put numabench check into the launch"
+            ));
+        }
+        _ => {}
+    }
+    Ok(vec![process])
+}
+
+fn is_shell(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    first.starts_with("#!")
+        && first.split(['/', ' ']).any(|word| matches!(word, "sh" | "bash" | "dash" | "ksh" | "zsh"))
+}

@@ -1,0 +1,12 @@
+//! What is not known, inside of a text: a value is often known in part, and stays one word.
+
+/// Stands in a value for what is not known: a character of Unicode's private use, which no script has.
+pub(crate) const UNKNOWN: char = '\u{f8ff}';
+
+/// Stands for the shell's own process number.
+pub(crate) const OWN_PID: char = '\u{f8fe}';
+
+/// Whether some of it is not known.
+pub(crate) fn is_unknown(text: &str) -> bool {
+    text.contains(UNKNOWN)
+}
