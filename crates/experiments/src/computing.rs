@@ -1,10 +1,9 @@
 //! Kernels that compute: rows of the machine against its GPUs, transfers included; where no GPU takes part, each row's cores against memory nodes.
 
 use device::PlatformKind;
-use kernels::{Kernel, Problem, Unit};
+use kernels::Kernel;
 use pingpong::device_bytes;
 use placement::{Target, TargetId, rows};
-use report::kernels::{KernelFigures, WorkUnit};
 use topo::Survey;
 
 use crate::backends::{self, Found, Untouched};
@@ -65,56 +64,9 @@ fn nodes(targets: &[Target]) -> Vec<u32> {
     targets.iter().filter_map(node).collect()
 }
 
-/// What is known of a kernel before it is measured.
-pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32) -> KernelFigures {
-    let layout = problem.layout();
-    KernelFigures {
-        name: kernel.name().to_owned(),
-        unit: match problem.unit() {
-            Unit::Flop => WorkUnit::Flop,
-            Unit::Byte => WorkUnit::Byte,
-            Unit::Key => WorkUnit::Key,
-        },
-        amount: problem.amount(),
-        input_bytes: layout.input as u64,
-        output_bytes: layout.output as u64,
-        iterations,
-        places: Vec::new(),
-        losses: Vec::new(),
-    }
-}
-
-/// Whether memory of a place is enough.
-///
-/// # Errors
-/// It is not: the place, what it has, what is needed, the way out.
-pub(crate) fn fits(place: &str, has: Option<u64>, needs: u64, remedy: &str) -> Result<(), Fault> {
-    match has.filter(|has| needs > *has) {
-        None => Ok(()),
-        Some(has) => {
-            let size = stats::units::rounded_size;
-            Err(Fault::usage(format!(
-                "{place} has {}, and the kernels need {} there; {remedy}",
-                size(has),
-                size(needs)
-            )))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_that_is_too_small_is_named_with_the_way_out() {
-        assert!(fits("NUMA node 1", None, u64::MAX, "").is_ok() && fits("NUMA node 1", Some(5), 5, "").is_ok());
-        let fault = fits("NUMA node 1", Some(1 << 20), 1 << 30, "ask for a smaller --class").unwrap_err();
-        assert_eq!(
-            fault.to_string(),
-            "NUMA node 1 has 1 MiB, and the kernels need 1 GiB there; ask for a smaller --class"
-        );
-    }
 
     #[test]
     fn kernels_are_measured_once_each_and_all_where_none_is_named() {

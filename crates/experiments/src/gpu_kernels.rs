@@ -15,12 +15,12 @@ use stats::IdSet;
 use topo::Topology;
 
 use crate::backends::Found;
-use crate::computing::{figures, fits};
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::exit::Exit;
 use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
 use crate::fault::Fault;
+use crate::kernel_facts::{figures, fits};
 use crate::options::Computing;
 
 /// What is computed where.

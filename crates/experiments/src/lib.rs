@@ -38,6 +38,7 @@ mod gpu_loads;
 mod gpu_matrix;
 pub mod groups;
 pub mod journal;
+mod kernel_facts;
 mod latency;
 pub mod launched;
 mod loaded;

@@ -15,12 +15,12 @@ use report::settings::{Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use crate::computing::{figures, fits};
 use crate::config;
 use crate::exit::Exit;
 use crate::experiment::{DocumentCase, Experiment, Shot, memory_of, numbered, place};
 use crate::fault::Fault;
 use crate::gpu_kernels::asked;
+use crate::kernel_facts::{figures, fits};
 use crate::options::Computing;
 
 /// What is computed by whom.

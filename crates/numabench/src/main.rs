@@ -16,6 +16,7 @@ mod scratch;
 mod start_fault;
 mod terminal;
 mod trial;
+mod variables;
 mod version;
 
 use std::process::ExitCode;

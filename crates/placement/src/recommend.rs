@@ -4,7 +4,8 @@
 //! among the ranks of each. The way is that of the files: `ask` what is wanted; `pool` the cores there are to give; `domain` the cores near (or far
 //! from) a GPU; `choice` which GPUs ranks drive; `share` each GPU's part of the cores, whoever drives it; `split` a part of cores into parts,
 //! `spread` ranks over nodes; `cost` how far a core is; `assign` the cores given out, `seats` where there are not enough for everyone's part, by
-//! `transport`; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides.
+//! `transport`; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides. 402 lines because the ways of
+//! sharing are chosen here, side by side.
 
 mod ask;
 mod assign;

@@ -88,7 +88,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             None => Some(format!("ended by signal {:?}: {}", ended.signal, ended.err)),
             _ if said.contains("panicked") => Some(ended.err),
             // What a variable breaks may refuse any command.
-            Some(code) if !codes.contains(&code) && !(matches!(code, 1 | 2 | 127) && ended.err.contains("error: ")) => {
+            Some(code) if !(codes.contains(&code) || matches!(code, 1 | 2 | 127) && ended.err.contains("error: ")) => {
                 Some(format!("code {code}: {}", ended.err))
             }
             Some(code) if !matches!(code, 0 | 5 | 6) && ended.err.trim().is_empty() => {

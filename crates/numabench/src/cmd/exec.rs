@@ -1,7 +1,5 @@
 //! `numabench exec`: find out this rank's place, bind to it, say so if asked, and become the program.
 
-use std::collections::BTreeMap;
-
 use ::exec::{Asked, MemoryWish, Wish, become_program, bind, plan, report};
 use ::place::Saved;
 use placement::{TargetId, nic};
@@ -13,6 +11,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::start_fault::{not_started, refused};
 use crate::terminal;
+use crate::variables::environment;
 
 /// Runs the command. It comes back only where the program is not started.
 pub fn run(args: &Exec) -> Result<Exit, Fault> {
@@ -50,14 +49,6 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         terminal::say(&report::line(&setup, &host));
     }
     Err(not_started(become_program(&setup, &args.program)))
-}
-
-/// The variables that are set and are text: one whose bytes are none says nothing of GPUs and ranks.
-pub fn environment() -> BTreeMap<String, String> {
-    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    };
-    std::env::vars_os().filter_map(text).collect()
 }
 
 fn asked(args: &Exec) -> Asked {

@@ -228,7 +228,7 @@ impl<'s> Session<'s> {
             guardian: &self.guardian,
         };
         let ran = run(&task, &|| self.is_over(), &mut |_| Vec::new()).ok()?;
-        ran.status.success().then(|| ran.wall.as_secs_f64())
+        ran.status.success().then_some(ran.wall.as_secs_f64())
     }
 
     fn look_times(&self, block: u32, variant: usize) -> Vec<Duration> {

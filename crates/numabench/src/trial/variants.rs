@@ -22,9 +22,9 @@ use trial::template::{Template, shell_line};
 use super::placed::placed;
 use super::through_exec::{asked, exec_options, memory, no_binding, nothing_changed, sees};
 use crate::args::trial::{Trial, Vary};
-use crate::cmd::exec::environment as here_set;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::variables::environment as here_set;
 
 /// More variants than this are no trial of placements: a block would be that many runs.
 const MOST: usize = 24;

@@ -1,4 +1,5 @@
-//! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote.
+//! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote. 405 lines because they
+//! share those documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
