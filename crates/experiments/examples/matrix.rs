@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p numabench-experiments --example matrix` prints one line a figure: who, from where, and the median rate of its proven blocks.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints what it found")]
+
 use experiments::Fault;
 use experiments::began::Began;
 use experiments::document::Origin;
