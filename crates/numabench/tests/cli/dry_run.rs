@@ -40,20 +40,20 @@ fn a_dry_run_says_who_goes_where_and_what_would_be_measured() {
 fn a_dry_run_finds_the_faults_that_a_run_would() {
     host(&["--dry-run", "--cpus", "60000"]).refused(2, &["PU 60000 does not exist"]);
     host(&["--dry-run", "--membind", "60000"]).refused(2, &["NUMA node 60000 does not exist"]);
-    let ended = host(&["--dry-run", "--gpus", "0", "--size", "900TiB"]);
+    let ended = host(&["--dry-run", "--gpus", "0", "--size", "100TiB"]);
     assert_eq!(ended.code, Some(2), "{}", ended.out);
     assert!(ended.err.contains("ask for a smaller --size"), "{}", ended.err);
     run(&["pingpong", "--dry-run", "--backend", "host", "--gpus", "60000"]).refused(77, &["no device 60000"]);
 }
 
-/// What no machine has, asked of every command that has a size or a range: the plan refuses it as the run does, and in the same words.
+/// What no machine has and a process could address, asked of every command that has a size or a range: the plan refuses it as the run does, and in the same words.
 #[test]
 fn a_dry_run_refuses_the_memory_that_a_run_would() {
-    const MUCH: &str = "900TiB";
+    const MUCH: &str = "100TiB";
     let commands: [&[&str]; 6] = [
         &["pingpong", "--size", MUCH],
         &["sweep", "--size", MUCH],
-        &["contend", "--size", MUCH],
+        &["contend", "--ranks-per-gpu", "2", "--size", MUCH],
         &["contend", "--beside", "read", "--beside-cpus", "0", "--range", MUCH],
         &["matrix", "--access", "load", "--range", MUCH],
         &["latency", "--loaded", "--range", MUCH],

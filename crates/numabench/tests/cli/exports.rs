@@ -57,10 +57,15 @@ fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     for mpi in ["mpi-1.0-aware", "mpi-1.0-not-aware"] {
         all.push((mpi.to_owned(), given.join(format!("documents/{mpi}.json"))));
     }
-    for output in ["nvbandwidth-two-gpus.txt", "transferbench-p2p.txt", "osu_bw.txt"] {
+    let outputs = [
+        ("nvbandwidth", "nvbandwidth-two-gpus.txt"),
+        ("transferbench", "transferbench-p2p.txt"),
+        ("osu", "osu_bw.txt"),
+    ];
+    for (program, output) in outputs {
         let file = folder.join(format!("{output}.json"));
         let (from, to) = (given.join("outputs").join(output).display().to_string(), file.display().to_string());
-        let ended = run(&["import", &from, "--json", &to]);
+        let ended = run(&["import", program, &from, "-o", &to]);
         assert!(file.exists(), "{output} was not imported: {}", ended.err);
         all.push((output.to_owned(), file));
     }

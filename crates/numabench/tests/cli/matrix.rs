@@ -83,7 +83,7 @@ fn a_dry_run_names_rows_columns_and_figures_and_measures_nothing() {
         assert!(plan.contains(words), "{words}: {plan}");
     }
     run(&["matrix", "--rows", "socket"]).refused(2, &["node, l3 or core"]);
-    run(&["matrix", "--backend", "host", "--range", "4096TiB"]).refused(2, &["smaller --range"]);
+    run(&["matrix", "--backend", "host", "--range", "100TiB"]).refused(2, &["smaller --range"]);
 }
 
 /// Two GPUs, one at half the rate of the other.
@@ -169,7 +169,7 @@ fn the_latency_of_loads_stands_beside_the_copies_in_the_same_places() -> Done {
         for words in ["load by the GPU, random order over 4 MiB, ns a load", "700.0 █", "1100.0 ▒", "H2D, 1 MiB"] {
             assert!(shown.out.contains(words), "{words}: {}", shown.out);
         }
-        let large = described(kind, UNEQUAL, &["--latency", "--range", "4096TiB"])?;
+        let large = described(kind, UNEQUAL, &["--latency", "--range", "100TiB"])?;
         large.refused(2, &["copied and loaded from", "smaller --size or --range"]);
     }
     Ok(())

@@ -57,7 +57,7 @@ fn a_document_is_compared_exported_and_reported() -> Done {
         ("bmf", "\"X=130\""),
         ("openmetrics", "numabench_trial{variant=\"X=130\",metric=\"x\"} 130"),
         ("influx", "variant=X\\=130,metric=x median=130"),
-        ("junit", "<testcase name=\"X=130\"/>"),
+        ("junit", "<testcase classname=\"x\" name=\"X=130\""),
         ("gha-smaller", "X=130 x"),
     ] {
         let text = run(&["export", &path("before.json"), "--to", form]).well().out;

@@ -3,7 +3,7 @@
 //! All metrics are gauges of one run. Labels say what was measured and where. No sample carries a time: node_exporter refuses files that do. When the run
 //! was is a metric of its own.
 
-use super::points::{Figure, Metric, Point, Points};
+use super::points::{Figure, Label, Metric, Point, Points};
 
 /// What of a figure is a metric: what the metric's name and its help end with, and the value.
 type Part = (&'static str, &'static str, fn(&Figure) -> Option<f64>);
@@ -14,42 +14,47 @@ const HIGH: Part = ("_high", ", upper end of its 95 % interval", |figure| figure
 
 pub(super) fn openmetrics(points: &Points) -> String {
     let mut text = String::new();
-    let labelled: Vec<(&Point, String)> = points.points.iter().map(|point| (point, labels(points, point))).collect();
+    // The samples of a family have the same labels: those that some point has a value for.
+    let has_values = |label: &&Label| points.points.iter().any(|point| !point.word(label.word).is_empty());
+    let known: Vec<&Label> = points.labels.iter().filter(has_values).collect();
+    let labelled: Vec<(&Point, String)> = points.points.iter().map(|point| (point, labels(&known, point))).collect();
     for metric in &points.metrics {
         let parts: &[Part] = if metric.has_ends { &[MIDDLE, LOW, HIGH] } else { &[MIDDLE] };
         for (suffix, of_what, part) in parts {
             // The unit must be the last part of the name.
             let unit = if metric.unit.is_empty() { String::new() } else { format!("_{}", metric.unit) };
             let name = format!("{}{suffix}{unit}", metric.name);
-            head(&mut text, &name, metric.unit, &format!("{}{of_what}", metric.help));
-            for (point, labels) in &labelled {
-                for value in figures(point, metric).filter_map(part) {
-                    text += &format!("{name}{{{labels}}} {:?}\n", value / metric.scale);
-                }
-            }
+            let samples: String = labelled
+                .iter()
+                .flat_map(|(point, labels)| figures(point, metric).filter_map(part).map(move |value| (labels, value)))
+                .map(|(labels, value)| format!("{name}{{{labels}}} {:?}\n", value / metric.scale))
+                .collect();
+            family(&mut text, &name, metric.unit, &format!("{}{of_what}", metric.help), &samples);
         }
     }
     for gauge in &points.gauges {
-        head(&mut text, &gauge.name, gauge.unit, gauge.help);
-        text += &gauge.value.map_or(String::new(), |value| format!("{} {value:?}\n", gauge.name));
+        let sample = gauge.value.map_or(String::new(), |value| format!("{} {value:?}\n", gauge.name));
+        family(&mut text, &gauge.name, gauge.unit, gauge.help, &sample);
     }
     text + "# EOF\n"
 }
 
-fn head(text: &mut String, name: &str, unit: &str, help: &str) {
+/// A family with its samples; nothing where it has none, which not every reader takes.
+fn family(text: &mut String, name: &str, unit: &str, help: &str, samples: &str) {
+    if samples.is_empty() {
+        return;
+    }
     let unit = if unit.is_empty() { String::new() } else { format!("# UNIT {name} {unit}\n") };
-    *text += &format!("# TYPE {name} gauge\n{unit}# HELP {name} {help}.\n");
+    *text += &format!("# TYPE {name} gauge\n{unit}# HELP {name} {help}.\n{samples}");
 }
 
 fn figures<'p>(point: &'p Point, metric: &'p Metric) -> impl Iterator<Item = &'p Figure> {
     point.figures.iter().filter(|figure| metric.measure.as_ref().is_none_or(|name| *name == figure.measure.name))
 }
 
-fn labels(points: &Points, point: &Point) -> String {
-    // One without a value is the same as none.
-    let known =
-        points.labels.iter().map(|label| (label.name, point.word(label.word))).filter(|(_, value)| !value.is_empty());
-    known.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
+fn labels(known: &[&Label], point: &Point) -> String {
+    let labels = known.iter().map(|label| format!("{}=\"{}\"", label.name, escaped(point.word(label.word))));
+    labels.collect::<Vec<_>>().join(",")
 }
 
 /// A label's value as OpenMetrics escapes it.

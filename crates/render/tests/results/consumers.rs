@@ -169,13 +169,13 @@ assert names == ['baseline', 'a <b>, "c"/ g=1  '], names
 import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as strict
 names = [s.labels['variant'] for f in strict(sys.stdin.read()) for s in f.samples]
-assert names == ['baseline', 'a <b>, "c"\\\ng=1 \x01'], names
+assert names == ['baseline', 'a <b>, "c"\\\ng=1 \ufffd'], names
 "#;
     read_by("prometheus_client", metrics, &export::trial(&document).export(Form::OpenMetrics)?)?;
     let table = r#"
 import csv, sys
 names = [row['variant'] for row in csv.DictReader(sys.stdin)]
-assert names == ['baseline', 'a <b>, "c"\\\ng=1 \x01'], names
+assert names == ['baseline', 'a <b>, "c"\\\ng=1 \ufffd'], names
 "#;
     read_by("csv", table, &export::trial(&document).export(Form::Csv)?)
 }
