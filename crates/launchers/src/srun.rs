@@ -2,7 +2,7 @@
 //!
 //! The names are those of srun(1), Slurm 22.05 to 24.11; what a variable says is said by the option of its name unless the line has that too. Slurm
 //! distributes CPUs itself (`distribution`), binds memory (`memory`) and gives GPUs (`gpus`): where a site's configuration decides,
-//! there is a layout for each way that it may be. 401 lines because the table of options alone has 160.
+//! there is a layout for each way that it may be. 410 lines because the table of options alone has 160.
 
 mod distribution;
 mod gpus;
@@ -249,6 +249,12 @@ pub(crate) fn read<'l>(
     }
     let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
+    if matches!(binding, Some(Binding::Distributed(_))) {
+        notes.push(
+            "the step is taken to have the whole node (--exclusive): CPUs are as Slurm distributes them there"
+                .to_owned(),
+        );
+    }
     notes.dedup();
     Ok(Options { launcher: Launcher::Srun, count: said.count, layouts, program, environment: BTreeMap::new(), notes })
 }
@@ -370,9 +376,16 @@ impl<'l> Said<'l> {
             )],
             // TaskPluginParam and the step's size decide (srun(1), --cpu-bind, "auto binding").
             None => {
-                let mut layouts = vec![Layout::free(ranks).assuming("the site's default leaves tasks unbound")];
-                let bound = distributed(Part::Core).into_iter();
-                layouts.splice(0..0, bound.map(|layout| layout.assuming("the site's default binds tasks to cores")));
+                let mut layouts: Vec<Layout> = distributed(Part::Core)
+                    .into_iter()
+                    .map(|layout| layout.assuming("the site's default binds tasks to cores"))
+                    .collect();
+                layouts.push(Layout::free(ranks).assuming("the site's default leaves tasks unbound"));
+                // Which cores a job gets beside its GPUs is the site's too: where that matters, none of these is certain.
+                if Part::Numa.all(topology, pool).len() > 1 {
+                    let why = "srun's default binding depends on the site: write --cpu-bind";
+                    layouts.push(Layout::unknown(ranks, why).assuming("the site's default is another one"));
+                }
                 layouts
             }
         }

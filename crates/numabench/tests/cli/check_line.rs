@@ -20,7 +20,7 @@ fn a_pasted_line_is_judged_by_a_saved_machine_without_a_launch() {
     }
     let unknown = of("srun -n8 --gpus-per-task=1 ./a.out");
     assert_eq!(unknown.code, Some(6), "{}{}", unknown.out, unknown.err);
-    assert!(unknown.out.contains("it depends on the site") && unknown.out.contains("misplaced if"), "{}", unknown.out);
+    assert!(unknown.out.contains("unknown: 8 of 8 ranks") && unknown.out.contains("misplaced if"), "{}", unknown.out);
     let memory = of("CUDA_VISIBLE_DEVICES=0 numactl --physcpubind=48-63 --membind=0 ./a.out");
     assert_eq!(memory.code, Some(5), "{}{}", memory.out, memory.err);
     // What `place` says is right, in each tool's words.
