@@ -319,7 +319,7 @@ mod tests {
                 latency += usize::from(first.latency_interval_ns.contains(6_700.0));
                 rate += usize::from(last.interval_bytes_per_s.contains(55e9));
             }
-            // 95 % less three deviations. Blocks resampled size by size held them in 54 and 34 % with 0.5 and 1 % of luck.
+            // 95 % less three deviations.
             assert!(latency >= 181 && rate >= 181, "{of_allocation}: {latency} and {rate} of 200");
         }
     }
@@ -363,7 +363,6 @@ mod tests {
         };
         assert_eq!(sure(&measured(&mut random, slow, 0.01, 0.005)), [131_072.0]);
         let alarms = (0..200).filter(|_| !sure(&measured(&mut random, straight, 0.05, 0.005)).is_empty()).count();
-        // By medians alone 35 of 200.
         assert!(alarms <= 10, "{alarms} of 200");
     }
 
