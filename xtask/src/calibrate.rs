@@ -1,7 +1,7 @@
 //! `cargo xtask calibrate [VERDICT]… [--short]`: how often each verdict of the program is wrong, by simulation of its own public functions.
 //!
 //! A verdict is an experiment on made-up figures whose truth is known: nothing changed, or so much did. Three things are counted: documents with a
-//! false claim, planted changes that are found, and 95 % intervals that hold the truth. The long form prints the table of docs/calibration.md. The short
+//! false claim, planted changes that are found, and 95 % intervals that hold the truth. The long form prints the table of docs/measurements/calibration.md. The short
 //! form has fewer and smaller documents, fixed seeds, and fails when a figure leaves its limit; the tests run it.
 //!
 //! One file a verdict, and [`noise`] makes the figures. A new verdict is a file with a function that lists its [`Experiment`]s, and a line in [`VERDICTS`].

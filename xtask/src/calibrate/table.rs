@@ -1,4 +1,4 @@
-//! A verdict's experiments as a table in Markdown, as docs/calibration.md has them.
+//! A verdict's experiments as a table in Markdown, as docs/measurements/calibration.md has them.
 
 use super::experiment::{Counted, Limit};
 
