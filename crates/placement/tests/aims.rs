@@ -14,6 +14,7 @@ use std::path::Path;
 use placement::judge::{Observed, Placed, Pool, judge};
 use placement::{Ask, Closeness, NodePlaces, Target, TargetId, recommend, verdict};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use random::{build, seed};
 use stats::IdSet;
 use topo::Topology;
@@ -278,7 +279,7 @@ fn subsets(of: usize, some: usize) -> Vec<Vec<usize>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn no_plan_of_all_has_fewer_ranks_away(seed in seed(), ranks in 1..9_usize) {

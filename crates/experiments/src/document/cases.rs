@@ -203,7 +203,9 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_
     let Some(SoFar { summary, flags }) = &result.so_far else {
         return Outcome::Skipped { reason: "the run ended before its first block".to_owned() };
     };
-    let bound = device.and_then(|device| device.bound_bytes_per_s.value);
+    // What a kernel works through in the GPU's own memory goes over no link.
+    let over_link = device.filter(|_| direction != Direction::Kernel);
+    let bound = over_link.and_then(|device| device.bound_bytes_per_s.value);
     let conditions = device.and_then(|device| device.conditions.as_ref()?.value.as_ref());
     let ways = if direction == Direction::Bidirectional { 2.0 } else { 1.0 };
     let of_device = conditions.map(Conditions::flags).unwrap_or_default();

@@ -40,6 +40,9 @@ fn kernels_compute_on_a_gpu_with_transfers_and_alone_and_every_result_is_checked
             let ids = case_ids(&document);
             assert!(ids.iter().any(|id| id.ends_with(&format!("/{name}/resident"))), "{ids:?}");
         }
+        for case in list(&document, "/cases").iter().filter(|case| case["direction"] == "kernel") {
+            assert!(case["ranks"][0]["outcome"]["percent_of_bound"].is_null(), "a kernel works over no link: {case:#}");
+        }
         for result in results(&document) {
             let checked = &result["verification"];
             assert!(checked["checked"] == true && checked["bytes_checked"].as_u64() > Some(0), "{result:#}");

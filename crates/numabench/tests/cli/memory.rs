@@ -49,7 +49,7 @@ fn more_memory_than_the_gpu_has_is_refused_before_anything_is_allocated() -> Don
         &["--gpus", "0", "--size", "200MiB", "--direction", "bidir"],
         &["1 rank needs 400 MiB", "--direction bidir"],
     )?;
-    refuse(&["--gpus", "0", "--floats", "35184372088832"], &["needs 128 TiB"])
+    refuse(&["--gpus", "0", "--floats", "35184372088832"], &["needs 256 TiB"])
 }
 
 /// A run on the stand-in driver that refuses to register memory, with this locked-memory limit in KiB.
