@@ -1,0 +1,333 @@
+//! Slurm's gres.conf: which cores the site says each GPU is near to, read and written.
+//!
+//! gres.conf(5): a line is a record of `Key=Value` words, keys in any case; `#` begins a comment; `File=` and `NodeName=` take Slurm's host lists
+//! (`/dev/nvidia[0-3]`, `tux[0-2,7]`); `AutoDetect=` alone counts for all nodes, beside `NodeName=` for those. `Cores=` counts cores as Slurm does:
+//! cores and not hardware threads, packages one after another ("Core L#" of lstopo), which is no OS id: [`core_numbers`] and [`pus_of_cores`]
+//! change one into the other. slurm.conf is not read: what a line leaves out is `None`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use stats::{IdSet, printable};
+use topo::Topology;
+
+use crate::host_list::{self, HostListError};
+use crate::objects::Part;
+
+/// A whole file, or the part of it for one node ([`GresConf::of_node`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GresConf {
+    /// `AutoDetect=` for all lines that do not say otherwise.
+    pub auto_detect: Option<AutoDetect>,
+    /// The records, in order.
+    pub lines: Vec<GresLine>,
+}
+
+/// A record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GresLine {
+    /// The nodes it counts for; `None`: all.
+    pub node_names: Option<Vec<String>>,
+    /// `AutoDetect=` for these nodes.
+    pub auto_detect: Option<AutoDetect>,
+    /// What it is a record of (`gpu`, `mps`, …); `None` on a line that only says AutoDetect.
+    pub name: Option<String>,
+    /// `Type=`.
+    pub kind: Option<String>,
+    /// `File=` (or `MultipleFiles=`), one path an entry.
+    pub files: Vec<String>,
+    /// Whether these files are one device (`MultipleFiles=`, as MIG instances have them).
+    pub is_one_device: bool,
+    /// `Cores=`, in Slurm's numbers; `None`: any core.
+    pub cores: Option<IdSet>,
+    /// `Count=`, with its suffix worked out.
+    pub count: Option<u64>,
+    /// `Flags=`, as written.
+    pub flags: Option<String>,
+    /// `Links=`, as written.
+    pub links: Option<String>,
+}
+
+/// What finds GPUs by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutoDetect {
+    /// NVIDIA's management library.
+    Nvml,
+    /// NVIDIA GPUs without that library (Slurm 24.11).
+    Nvidia,
+    /// AMD's management library.
+    Rsmi,
+    /// Intel's oneAPI.
+    Oneapi,
+    /// AWS Neuron.
+    Nrt,
+    /// Nothing does.
+    Off,
+}
+
+/// A GPU as Slurm counts them on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GresGpu {
+    /// `Type=`.
+    pub kind: Option<String>,
+    /// Its device file (the first of several), where the line names one.
+    pub file: Option<String>,
+    /// `Cores=`, in Slurm's numbers; `None`: any core.
+    pub cores: Option<IdSet>,
+}
+
+/// The text is no gres.conf.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GresConfError {
+    /// A line that is none.
+    #[error("gres.conf line {line}: {what}")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong, and what is allowed.
+        what: String,
+    },
+    /// Lines differ between nodes and nothing says which of them this is.
+    #[error(
+        "gres.conf has different GPU lines for different nodes ({nodes}) and none for {host}: keep the lines of one node"
+    )]
+    Node {
+        /// The node.
+        host: String,
+        /// Whose lines there are.
+        nodes: String,
+    },
+}
+
+const WORDS: [(AutoDetect, &str); 6] = [
+    (AutoDetect::Nvml, "nvml"),
+    (AutoDetect::Nvidia, "nvidia"),
+    (AutoDetect::Rsmi, "rsmi"),
+    (AutoDetect::Oneapi, "oneapi"),
+    (AutoDetect::Nrt, "nrt"),
+    (AutoDetect::Off, "off"),
+];
+
+impl FromStr for GresConf {
+    type Err = GresConfError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = printable::lines(text);
+        let mut conf = Self::default();
+        // A line that ends with a backslash goes on (slurm.conf(5)).
+        let mut begun = String::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim_end();
+            begun.push_str(line.trim_end_matches('\\'));
+            if line.ends_with('\\') {
+                begun.push(' ');
+                continue;
+            }
+            let words = std::mem::take(&mut begun);
+            if words.trim().is_empty() {
+                continue;
+            }
+            let record = record(&words).map_err(|what| GresConfError::Line { line: number, what })?;
+            match (&record.name, &record.node_names) {
+                (None, None) => conf.auto_detect = record.auto_detect,
+                _ => conf.lines.push(record),
+            }
+        }
+        Ok(conf)
+    }
+}
+
+/// One line's words.
+fn record(text: &str) -> Result<GresLine, String> {
+    let mut line = GresLine::default();
+    let of_list = |key: &str, error: HostListError| format!("{key}=: {error}");
+    for word in text.split_whitespace() {
+        let (key, value) = word.split_once('=').ok_or_else(|| {
+            format!("\"{}\" is not Key=Value: write e.g. Name=gpu File=/dev/nvidia0 Cores=0-15", word)
+        })?;
+        let value = value.trim_matches('"');
+        let text = || Some(value.to_owned());
+        match key.to_ascii_lowercase().as_str() {
+            "name" => line.name = text(),
+            "type" => line.kind = text(),
+            "nodename" => line.node_names = Some(host_list::expand(value).map_err(|error| of_list(key, error))?),
+            "file" => line.files = host_list::expand(value).map_err(|error| of_list(key, error))?,
+            "multiplefiles" => {
+                line.files = host_list::expand(value).map_err(|error| of_list(key, error))?;
+                line.is_one_device = true;
+            }
+            // Every core is as good as any.
+            "cores" | "cpus" if value.eq_ignore_ascii_case("all") => line.cores = None,
+            "cores" | "cpus" => {
+                let cores: IdSet = value.parse().map_err(|error| format!("{key}=: {error}"))?;
+                line.cores = Some(cores).filter(|cores| !cores.is_empty());
+            }
+            "count" => line.count = Some(amount(value).ok_or_else(|| format!("{key}={} is no number", value))?),
+            "flags" => line.flags = text(),
+            "links" => line.links = text(),
+            "autodetect" => {
+                let known = WORDS.iter().find(|(_, word)| value.eq_ignore_ascii_case(word));
+                let words = WORDS.map(|(_, word)| word).join(", ");
+                line.auto_detect = Some(known.ok_or_else(|| format!("AutoDetect={} is not one of {words}", value))?.0);
+            }
+            // Bounds on shared GRES, which say nothing of places.
+            "ignore" | "linkscount" => {}
+            _ => {
+                return Err(format!(
+                    "{} is no parameter of gres.conf: Name, Type, File, MultipleFiles, Cores, Count, Flags, Links, NodeName and AutoDetect are",
+                    key
+                ));
+            }
+        }
+    }
+    match (&line.name, line.auto_detect) {
+        (None, None) => Err("it has neither Name= nor AutoDetect=".to_owned()),
+        _ => Ok(line),
+    }
+}
+
+/// `4`, `10G`: powers of 1024.
+fn amount(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let power = match &text[digits.len()..] {
+        "" => 0,
+        suffix => 1 + "KMGTP".find(suffix.to_ascii_uppercase().as_str()).filter(|_| suffix.len() == 1)?,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << (10 * power))
+}
+
+impl GresConf {
+    /// What counts for one node: the lines that name it and those for all. Where none names it (or its name is not known) and the lines of all nodes
+    /// say the same, those.
+    ///
+    /// # Errors
+    /// [`GresConfError::Node`]: nodes differ, and none is this one.
+    pub fn of_node(&self, host: Option<&str>) -> Result<Self, GresConfError> {
+        let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        let is_here = |names: &[String]| host.is_some_and(|host| names.iter().any(|name| short(name) == short(host)));
+        let named = |line: &GresLine| line.node_names.as_deref().is_some_and(is_here);
+        let all = || self.lines.iter().filter(|line| line.node_names.is_none());
+        if self.lines.iter().any(named) || self.lines.iter().all(|line| line.node_names.is_none()) {
+            return Ok(self.with(self.lines.iter().filter(|line| line.node_names.is_none() || named(line))));
+        }
+        let mut groups: Vec<(&[String], Vec<&GresLine>)> = Vec::new();
+        for line in &self.lines {
+            let Some(names) = line.node_names.as_deref() else { continue };
+            match groups.iter_mut().find(|(others, _)| *others == names) {
+                Some((_, lines)) => lines.push(line),
+                None => groups.push((names, vec![line])),
+            }
+        }
+        let mut parts = groups.iter().map(|(_, lines)| self.with(all().chain(lines.iter().copied())));
+        let first = parts.next().unwrap_or_default();
+        if parts.all(|other| other == first) {
+            return Ok(first);
+        }
+        let nodes: Vec<String> = groups.iter().map(|(names, _)| host_list::fold(names)).collect();
+        let host = host.map_or_else(|| "this node, whose name is not known".to_owned(), printable::name);
+        Err(GresConfError::Node { host, nodes: nodes.join("; ") })
+    }
+
+    /// A file of one node with these lines.
+    fn with<'l>(&self, lines: impl Iterator<Item = &'l GresLine>) -> Self {
+        let mut auto_detect = self.auto_detect;
+        let mut kept = Vec::new();
+        for line in lines {
+            auto_detect = line.auto_detect.or(auto_detect);
+            if line.name.is_some() {
+                kept.push(GresLine { node_names: None, auto_detect: None, ..line.clone() });
+            }
+        }
+        Self { auto_detect, lines: kept }
+    }
+
+    /// The GPUs, in the order in which Slurm numbers them where nothing is detected: that of the lines and of their files.
+    pub fn gpus(&self) -> Vec<GresGpu> {
+        let is_gpu = |line: &&GresLine| line.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("gpu"));
+        let mut all = Vec::new();
+        for line in self.lines.iter().filter(is_gpu) {
+            let one = |file: Option<&String>| GresGpu {
+                kind: line.kind.clone(),
+                file: file.cloned(),
+                cores: line.cores.clone(),
+            };
+            match line.files.as_slice() {
+                [] => {
+                    let count = usize::try_from(line.count.unwrap_or(1)).unwrap_or(MOST_GPUS).min(MOST_GPUS);
+                    all.extend(std::iter::repeat_with(|| one(None)).take(count));
+                }
+                [first, ..] if line.is_one_device => all.push(one(Some(first))),
+                files => all.extend(files.iter().map(|file| one(Some(file)))),
+            }
+        }
+        all
+    }
+}
+
+/// Slurm's own limit on devices of a node (gres.conf(5), File).
+const MOST_GPUS: usize = 1024;
+
+impl fmt::Display for AutoDetect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = WORDS.iter().find(|(one, _)| one == self).map_or("off", |(_, word)| word);
+        f.write_str(word)
+    }
+}
+
+/// As gres.conf has it, each line with its newline.
+impl fmt::Display for GresConf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(auto_detect) = self.auto_detect {
+            writeln!(f, "AutoDetect={auto_detect}")?;
+        }
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+/// Without a newline; NodeName first, as gres.conf(5) wants it.
+impl fmt::Display for GresLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let files = if self.is_one_device { "MultipleFiles" } else { "File" };
+        let words = [
+            ("NodeName", self.node_names.as_deref().map(host_list::fold)),
+            ("AutoDetect", self.auto_detect.map(|auto_detect| auto_detect.to_string())),
+            ("Name", self.name.clone()),
+            ("Type", self.kind.clone()),
+            ("Count", self.count.map(|count| count.to_string())),
+            (files, Some(host_list::fold(&self.files)).filter(|files| !files.is_empty())),
+            ("Cores", self.cores.as_ref().map(IdSet::to_string)),
+            ("Flags", self.flags.clone()),
+            ("Links", self.links.clone()),
+        ];
+        let words = words.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
+        f.write_str(&words.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// All PUs that are online: Slurm counts cores that a job may not use too.
+fn online(topology: &Topology) -> IdSet {
+    topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus))
+}
+
+/// The cores of these PUs in Slurm's numbers, for `Cores=`: a core counts where one of its PUs does.
+pub fn core_numbers(topology: &Topology, pus: &IdSet) -> IdSet {
+    let cores = Part::Core.all(topology, &online(topology));
+    (0..).zip(&cores).filter(|(_, core)| !core.and(pus).is_empty()).map(|(number, _)| number).collect()
+}
+
+/// The PUs of cores in Slurm's numbers; numbers that this machine does not have are `Err`.
+///
+/// # Errors
+/// The numbers beyond the last core.
+pub fn pus_of_cores(topology: &Topology, numbers: &IdSet) -> Result<IdSet, IdSet> {
+    let cores = Part::Core.all(topology, &online(topology));
+    let core = |number: u32| cores.get(number as usize);
+    let beyond: IdSet = numbers.iter().filter(|number| core(*number).is_none()).collect();
+    if !beyond.is_empty() {
+        return Err(beyond);
+    }
+    Ok(numbers.iter().filter_map(core).fold(IdSet::default(), |all, core| all.or(core)))
+}
+
+#[cfg(test)]
+mod tests;
