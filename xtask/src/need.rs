@@ -54,6 +54,8 @@ pub const LABS: &[Need] = &[
     need(Probe::Program("lstopo-no-graphics"), "hwloc-nox", "hwloc", "hwloc"),
     need(Probe::Program("slurmctld"), "slurm-wlm", "slurm slurm-slurmctld slurm-slurmd", "slurm slurm-node"),
     need(Probe::Program("munged"), "munge", "munge", "munge"),
+    // Debian's; Ubuntu's is a snap, which containers do not have: then the pages' tests skip.
+    need(Probe::Program("chromium"), "chromium", "chromium", "chromium"),
 ];
 
 /// What the MPI plug-in and its tests need: both of Debian's MPIs, which lie beside each other, and clang's library and headers for

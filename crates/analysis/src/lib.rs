@@ -1,10 +1,10 @@
 //! What documents say: statistics and findings of documents that are there, as values and sentences. Pure functions, no file, no clock, nothing drawn.
 //!
-//! * `matrix_figures` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic; `kernels` what a far place costs work that computes;
+//! * `matrix_figures` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic; `measured_links` what was measured on each link of a node; `contention_curves` rates against how many are at once; `kernels` what a far place costs work that computes;
 //!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_threads` those beside copies, `mpi_figure` a figure of one;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `held_back` those on what GPUs were
 //!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
-//! * `family` cases of one document that are compared with each other: every verdict over them asks it;
+//! * `standing` whether a document's answer is good, a finding, or none yet; `family` cases of one document that are compared with each other: every verdict over them asks it;
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and `conditions` what it ran under;
 //! * `compare` two sides of runs: `judge` decides each case, `comparison` is the document that comes of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history` step changes over many documents;
@@ -20,6 +20,7 @@ pub mod cached;
 pub mod compare;
 pub mod comparison;
 pub mod conditions;
+pub mod contention_curves;
 pub mod difference;
 pub mod family;
 pub mod few_blocks;
@@ -36,6 +37,7 @@ pub mod kept;
 pub mod kernels;
 pub mod latency_curves;
 pub mod matrix_figures;
+pub mod measured_links;
 pub mod mpi;
 pub mod mpi_figure;
 pub mod mpi_matrix;
@@ -44,6 +46,7 @@ pub mod placement;
 pub mod run;
 pub mod schema;
 pub mod slower_twins;
+pub mod standing;
 pub mod sweep_fits;
 pub mod trial;
 pub mod words;

@@ -3,11 +3,17 @@
 //!
 //! * `terminal` tables for a terminal, with the `page` and `grid` that they are made of; `compared` those of comparisons, histories and baselines;
 //! * `html` a report for people who were not there;
-//! * `export` documents in the forms of dashboards and pipelines; `xml` the escape of two of these outputs.
+//! * `node` the node with its measured rates; `svg` pictures and charts: the one writer of them;
+//! * `export` documents in the forms of dashboards and pipelines; `xml` the escape of markup;
+//! * `names` what a person calls a case, a rank and a device; `digits` figures with the digits that their intervals carry.
 
 pub mod compared;
 pub mod export;
 pub mod html;
+pub mod node;
 pub mod terminal;
 
+mod digits;
+mod names;
+mod svg;
 mod xml;

@@ -5,7 +5,7 @@ use analysis::figure::Unit;
 use analysis::judge::{Basis, Verdict};
 
 /// `55.236 GB/s`, `1.193 µs`.
-pub(crate) fn figure(unit: Unit, value: f64) -> String {
+pub(super) fn figure(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerS => format!("{:.3} GB/s", value / 1e9),
         Unit::Ns => format!("{:.3} µs", value / 1e3),
@@ -15,7 +15,7 @@ pub(crate) fn figure(unit: Unit, value: f64) -> String {
 }
 
 /// `-3.1 %`: of the figure, whichever is better.
-pub(crate) fn change(case: &Compared) -> String {
+pub(super) fn change(case: &Compared) -> String {
     percent(case.ratio.unwrap_or(case.new / case.base))
 }
 

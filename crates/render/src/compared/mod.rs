@@ -8,7 +8,7 @@ mod markdown;
 mod table;
 
 pub use baseline::baseline;
-pub(crate) use figures::{change, figure, verdict};
+pub(crate) use figures::verdict;
 pub use gate::gate;
 pub use history::history;
 pub use markdown::markdown;

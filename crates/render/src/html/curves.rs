@@ -1,116 +1,174 @@
-//! Rates over sizes, where a run has several: a line a direction, with the band of the median's 95 % interval and the link's bound.
+//! Time and rate over sizes, where a run has several: a line a direction (of several ranks a line a rank), with the band of the median's 95 % interval, the line of
+//! latency and rate that was fitted, and the sizes that are slower than their neighbours.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::words::{direction, memory};
 use report::Document;
 use report::case::Order;
 use report::row::Row;
 use report::settings::{Direction, MemoryKind};
+use report::sweep_fit::SweepFit;
+use stats::interval::Interval;
 use stats::units::size;
 
-use super::scale::{Scale, rates};
-use super::write::{COLOURS, Page, label, line};
-
-/// Ranks whose sweeps are drawn; each has a picture a kind of memory.
-const RANKS: usize = 8;
+use super::write::Page;
+use crate::svg::colours::series;
+use crate::svg::plot::{Axis, Plot, Point, Reference, Series};
+use crate::svg::scale::Unit;
+use crate::{digits, names};
 
 /// From so many sizes on a line says more than a table.
 const LEAST_SIZES: usize = 3;
+/// Lines that a reader can tell apart.
+const LINES: usize = 8;
 
-const LEFT: f64 = 60.0;
-const RIGHT: f64 = 660.0;
-const TOP: f64 = 20.0;
-const BOTTOM: f64 = 300.0;
-
-type Series<'d> = BTreeMap<Direction, Vec<&'d Row>>;
+/// A sweep: the rows of one rank and direction, by size.
+type Sweep<'d> = ((Direction, u32), Vec<&'d Row>);
+/// All sweeps, by direction and rank.
+type Sweeps<'d> = BTreeMap<(Direction, u32), Vec<&'d Row>>;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
-    let mut pictures: BTreeMap<(u32, Order, MemoryKind), Series<'_>> = BTreeMap::new();
-    for row in document.rows.iter().filter(|row| row.median_bytes_per_s.is_some()) {
-        let series = pictures.entry((row.rank, row.order, row.memory)).or_default();
-        series.entry(row.direction).or_default().push(row);
+    let mut all: BTreeMap<(Order, MemoryKind), Sweeps<'_>> = BTreeMap::new();
+    let grouped: BTreeSet<&str> =
+        document.cases.iter().filter(|case| case.group.is_some()).map(|case| &case.id[..]).collect();
+    for row in document.rows.iter().filter(|row| row.median_ns.is_some() && !grouped.contains(&row.case[..])) {
+        all.entry((row.order, row.memory)).or_default().entry((row.direction, row.rank)).or_default().push(row);
     }
-    let sizes = |rows: &Vec<&Row>| rows.iter().map(|row| row.bytes).collect::<BTreeSet<_>>().len();
-    pictures.retain(|_, series| series.values().any(|rows| sizes(rows) >= LEAST_SIZES));
-    let ranks = pictures.keys().map(|(rank, ..)| *rank).collect::<BTreeSet<_>>();
-    if pictures.is_empty() {
-        return;
-    }
-    page.heading(0, "Rates over sizes");
-    for ((rank, order, memory), series) in pictures.into_iter().filter(|((rank, ..), _)| (*rank as usize) < RANKS) {
-        let order = if order == Order::Alone { "alone" } else { "with all ranks at once" };
-        let title = format!("Rank {rank} {order}, {memory:?} memory: GB/s over the size of a copy");
-        one(document, rank, &title, series, page);
-    }
-    if ranks.len() > RANKS {
-        page.element("p", &format!("{} more ranks have sweeps in the document.", ranks.len() - RANKS));
+    for ((order, memory), sweeps) in all {
+        let sizes = |rows: &[&Row]| rows.iter().map(|row| row.bytes).collect::<BTreeSet<_>>().len();
+        let sweeps: Vec<Sweep<'_>> = sweeps.into_iter().filter(|(_, rows)| sizes(rows) >= LEAST_SIZES).collect();
+        match sweeps.len() {
+            0 => {}
+            few if few <= LINES => both(document, order, memory, None, &sweeps, page),
+            _ => {
+                let directions: BTreeSet<Direction> = sweeps.iter().map(|((way, _), _)| *way).collect();
+                for way in directions {
+                    let of_way: Vec<Sweep<'_>> =
+                        sweeps.iter().filter(|((other, _), _)| *other == way).cloned().collect();
+                    both(document, order, memory, Some(way), &of_way, page);
+                }
+            }
+        }
     }
 }
 
-fn one(document: &Document, rank: u32, title: &str, series: Series<'_>, page: &mut Page) {
-    let all = || series.values().flatten();
-    let (least, most) = all().fold((u64::MAX, 1), |(least, most), row| (least.min(row.bytes), most.max(row.bytes)));
-    let device = document.ranks.iter().find(|other| other.rank == rank).map(|rank| &rank.asked.device);
+fn both(
+    document: &Document,
+    order: Order,
+    kind: MemoryKind,
+    way: Option<Direction>,
+    sweeps: &[Sweep<'_>],
+    page: &mut Page,
+) {
+    let ranks = sweeps.iter().map(|((_, rank), _)| *rank).collect::<BTreeSet<_>>().len();
+    let who = names::together(document, order, ranks.max(document.ranks.len()))
+        .map_or(String::new(), |who| format!(", {who}"));
+    let way = way.map_or(String::new(), |way| format!("{}, ", direction(way)));
+    let left_out = sweeps.len().saturating_sub(LINES);
+    let shown = &sweeps[..sweeps.len() - left_out];
+    let what = format!("{way}{} memory{who}", memory(kind));
+    for is_rate in [true, false] {
+        let (name, plot) =
+            (if is_rate { "Rate" } else { "Time" }, plot(document, order, kind, shown, ranks > 1, is_rate));
+        page.picture(&format!("{name} over the size of a copy: {what}"), &described(&plot), |wide| plot.drawn(wide));
+    }
+    if left_out > 0 {
+        page.element("p", &format!("{left_out} more ranks have sweeps in the document."));
+    }
+}
+
+fn plot(
+    document: &Document,
+    order: Order,
+    kind: MemoryKind,
+    sweeps: &[Sweep<'_>],
+    several_ranks: bool,
+    is_rate: bool,
+) -> Plot {
+    let of = |(at, ((way, rank), rows)): (usize, &Sweep<'_>)| {
+        let same = |fit: &&SweepFit| (fit.order, fit.memory, fit.direction, fit.rank) == (order, kind, *way, *rank);
+        let fit = document.fits.iter().find(same);
+        let mut rows = rows.clone();
+        rows.sort_by_key(|row| row.bytes);
+        let who = if several_ranks { format!("{} ", names::rank(document, *rank)) } else { String::new() };
+        let name = format!("{who}{}", direction(*way));
+        let points = rows.iter().filter_map(|row| point(&name, row, fit, is_rate)).collect();
+        let fitted = fit.map_or(String::new(), |fit| {
+            format!(
+                ": α {}, β {}, n½ {}",
+                digits::time(fit.latency_ns, Some(&fit.latency_interval_ns)),
+                digits::rate(fit.bytes_per_s, Some(&fit.interval_bytes_per_s)),
+                digits::size(fit.half_rate_bytes)
+            )
+        });
+        let lines = fit.map_or(Vec::new(), |fit| fitted_line(fit, &rows, is_rate));
+        Series { name: format!("{name}{fitted}"), colour: series(at), points, fit: lines }
+    };
+    let y = match is_rate {
+        true => Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
+        false => Axis { title: "time of a copy".to_owned(), unit: Unit::Time, log: true },
+    };
     let bound = document
         .devices
         .iter()
-        .find(|other| Some(&other.id) == device)
-        .and_then(|device| device.bound_bytes_per_s.value);
-    let highest = all().filter_map(|row| row.median_bytes_per_s).chain(bound).fold(0.0, f64::max) / 1e9;
-    let x = Scale::log(least.max(1) as f64, most as f64, LEFT, RIGHT);
-    let y = Scale::linear(0.0, highest * 1.05, BOTTOM, TOP);
-    let mut svg = rates(y, LEFT, RIGHT);
-    let mut mark = least.max(1).next_power_of_two();
-    // A mark each sixteenfold: 4 B to 1 GiB has eight.
-    while mark <= most {
-        svg += &label(x.at(mark as f64), BOTTOM + 18.0, "middle", &size(mark));
-        mark *= 16;
+        .filter(|device| is_rate && sweeps.iter().any(|(_, rows)| rows.iter().any(|row| row.device == device.id)))
+        .filter_map(|device| device.bound_bytes_per_s.value)
+        .reduce(f64::max);
+    let ends = || sweeps.iter().flat_map(|(_, rows)| rows.iter().map(|row| row.bytes as f64));
+    let ends = (ends().fold(f64::MAX, f64::min), ends().fold(1.0, f64::max));
+    let reference = bound.map(|bound| Reference {
+        name: format!("limit of the link, {}", digits::rate(bound, None)),
+        points: vec![(ends.0, bound / 1e9), (ends.1, bound / 1e9)],
+    });
+    Plot {
+        x: Axis { title: "size of a copy".to_owned(), unit: Unit::Size, log: true },
+        y,
+        series: sweeps.iter().enumerate().map(of).collect(),
+        references: reference.into_iter().collect(),
+        range: None,
     }
-    if let Some(bound) = bound {
-        let at = y.at(bound / 1e9);
-        svg += &line((LEFT, at), (RIGHT, at), "stroke=\"currentColor\" stroke-dasharray=\"6 4\"");
-        svg += &label(RIGHT + 6.0, at + 4.0, "start", "link's bound");
-    }
-    let mut described = Vec::new();
-    for (at, (direction, mut rows)) in series.into_iter().enumerate() {
-        rows.sort_by_key(|row| row.bytes);
-        let name = format!("{direction:?}");
-        let colour = COLOURS[at % COLOURS.len()];
-        svg += &drawn(&rows, x, y, colour);
-        let key = TOP + 40.0 + 20.0 * at as f64;
-        svg += &line((RIGHT + 8.0, key), (RIGHT + 28.0, key), &format!("stroke=\"{colour}\" stroke-width=\"3\""));
-        svg += &label(RIGHT + 34.0, key + 4.0, "start", &name);
-        let last = rows.last().and_then(|row| Some((row.bytes, row.median_bytes_per_s?)));
-        if let Some((bytes, rate)) = last {
-            described.push(format!("{name}: {:.2} GB/s at {}", rate / 1e9, size(bytes)));
-        }
-    }
-    page.picture(title, &described.join(", "), RIGHT + 140.0, BOTTOM + 30.0, &svg);
 }
 
-/// The band and the line of one direction.
-fn drawn(rows: &[&Row], x: Scale, y: Scale, colour: &str) -> String {
-    let point = |row: &Row, ns: Option<f64>| {
-        let rate = row.median_bytes_per_s? * row.median_ns? / ns?;
-        Some((x.at(row.bytes as f64), y.at(rate / 1e9)))
+fn point(name: &str, row: &Row, fit: Option<&SweepFit>, is_rate: bool) -> Option<Point> {
+    let (ns, rate) = (row.median_ns?, row.median_bytes_per_s?);
+    let ends = row.median_low_ns.zip(row.median_high_ns);
+    let dip = fit.and_then(|fit| fit.dips.iter().find(|dip| dip.bytes == row.bytes));
+    let known = ends.map(|(low, high)| Interval { low, high, confidence: 0.95 });
+    let of_rate = ends.map(|(low, high)| (rate * ns / high / 1e9, rate * ns / low / 1e9));
+    let half = ends.map_or(String::new(), |(low, high)| format!(" ± {:.1} %", (high - low) / 2.0 / ns * 100.0));
+    let slow =
+        dip.map_or(String::new(), |dip| format!("; {:.0} % slower than its neighbours", (1.0 - dip.ratio) * 100.0));
+    Some(Point {
+        x: row.bytes as f64,
+        y: if is_rate { rate / 1e9 } else { ns },
+        interval: if is_rate { of_rate } else { ends },
+        value: format!(
+            "{name}, {}: {}, {}{half}{slow}",
+            size(row.bytes),
+            digits::rate(rate, None),
+            digits::time(ns, known.as_ref())
+        ),
+        marked: dip.is_some(),
+    })
+}
+
+/// t = α + n/β over the sizes, of two lines each over its own.
+fn fitted_line(fit: &SweepFit, rows: &[&Row], is_rate: bool) -> Vec<(f64, f64)> {
+    let at = |row: &&Row| {
+        let of_size = fit.lines.iter().rev().find(|line| line.from_bytes <= row.bytes).or(fit.lines.first());
+        let (latency_ns, rate) =
+            of_size.map_or((fit.latency_ns, fit.bytes_per_s), |line| (line.latency_ns, line.bytes_per_s));
+        // A round of a sweep moves its bytes once: what a round that moves twice as many reaches is in its rate.
+        let moved = row.median_bytes_per_s? * row.median_ns? / 1e9;
+        let ns = latency_ns + moved / rate * 1e9;
+        Some((row.bytes as f64, if is_rate { moved / ns } else { ns }))
     };
-    let path = |points: &[(f64, f64)]| -> String {
-        points
-            .iter()
-            .enumerate()
-            .map(|(at, (x, y))| format!("{}{x:.1} {y:.1}", if at == 0 { "M" } else { "L" }))
-            .collect()
-    };
-    let upper: Vec<_> = rows.iter().filter_map(|row| point(row, row.median_low_ns)).collect();
-    let mut around = upper;
-    around.extend(rows.iter().rev().filter_map(|row| point(row, row.median_high_ns)));
-    let middle: Vec<_> = rows.iter().filter_map(|row| point(row, row.median_ns)).collect();
-    let dots: String = middle.iter().map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect();
-    format!(
-        "<path d=\"{}\" fill=\"{colour}\" fill-opacity=\"0.2\"/>\n\
-         <path d=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n\
-         <path d=\"{dots}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"6\" stroke-linecap=\"round\"/>\n",
-        path(&around),
-        path(&middle)
-    )
+    rows.iter().filter_map(at).collect()
+}
+
+/// The largest copies' figures, for those who cannot see the picture.
+fn described(plot: &Plot) -> String {
+    let last = |series: &Series| series.points.last().map(|point| point.value.clone());
+    plot.series.iter().filter_map(last).collect::<Vec<_>>().join("; ")
 }

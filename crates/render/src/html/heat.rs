@@ -1,60 +1,192 @@
-//! Rates of all ranks in all cases, as colours: where a node is slow shows as a row, where a case is, as a column.
+//! Figures in rows and columns, in the colours of one scale: as a table with its values, or, of very many, as a picture.
 
 use std::collections::BTreeMap;
 
-use report::Document;
-use stats::IdSet;
+use super::write::Page;
+use crate::digits;
+use crate::svg::colours::{of_part, text_on};
+use crate::svg::text_metrics::width;
+use crate::svg::write::{Anchor, Picture};
+use crate::xml::escaped;
 
-use super::write::{COLOURS, Page, label};
+/// What figures count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Bytes/s: more is better.
+    Rate,
+    /// Nanoseconds: less is better.
+    Time,
+}
 
-/// More ranks or cases than these are not shown: nobody reads them, and the table has them.
-const RANKS: usize = 64;
-const CASES: usize = 24;
+/// What stands in a place.
+#[derive(Clone, Debug)]
+pub(super) enum Cell {
+    /// Nothing was to be measured.
+    Empty,
+    /// There is no figure, and why.
+    None(String),
+    Figure {
+        value: f64,
+        half_width: Option<f64>,
+        said: String,
+        is_near: bool,
+        is_own: bool,
+    },
+}
 
-const LEFT: f64 = 60.0;
-const CELL: (f64, f64) = (72.0, 22.0);
+/// Figures in rows and columns.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) unit: Unit,
+    pub(super) columns: Vec<String>,
+    pub(super) rows: Vec<(String, Vec<Cell>)>,
+}
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
-    let cases: Vec<_> = document.cases.iter().filter(|case| case.bytes >= 1 << 20).take(CASES).collect();
-    let ranks: Vec<u32> = document.ranks.iter().map(|rank| rank.rank).take(RANKS).collect();
-    let rates: BTreeMap<(&str, u32), f64> =
-        document.rows.iter().filter_map(|row| Some(((&row.case[..], row.rank), row.median_bytes_per_s?))).collect();
-    if cases.is_empty() || ranks.len() < 2 || rates.is_empty() {
-        return;
+/// So many colours a picture without numbers has.
+const LEVELS: usize = 24;
+
+impl Table {
+    fn figures(&self) -> impl Iterator<Item = f64> {
+        self.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| match cell {
+            Cell::Figure { value, is_own: false, .. } => Some(*value),
+            _ => None,
+        })
     }
-    // What a GPU copies within its own memory is no measure of pairs.
-    let within: IdSet = document.matrices.iter().flat_map(|matrix| matrix.own().iter().collect::<Vec<u32>>()).collect();
-    page.heading(0, "Rates by rank and case");
-    let top = 24.0;
-    let mut svg = String::new();
-    for (column, case) in cases.iter().enumerate() {
-        let x = LEFT + CELL.0 * column as f64;
-        svg += &label(x + CELL.0 / 2.0, 16.0, "middle", &format!("case {}", column + 1));
-        let best = |own: bool| {
-            let alike = ranks.iter().filter(|rank| within.contains(**rank) == own);
-            alike.filter_map(|rank| rates.get(&(&case.id[..], *rank))).copied().fold(0.0, f64::max)
-        };
-        for (at, rank) in ranks.iter().enumerate() {
-            let y = top + CELL.1 * at as f64;
-            let Some(rate) = rates.get(&(&case.id[..], *rank)) else { continue };
-            // Paler is slower: half the best rate has no colour left.
-            let part = ((rate / best(within.contains(*rank)) - 0.5) * 2.0).clamp(0.0, 1.0);
-            svg += &format!(
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" fill-opacity=\"{:.2}\"/>\n",
-                CELL.0 - 2.0,
-                CELL.1 - 2.0,
-                COLOURS[0],
-                0.05 + 0.4 * part
-            );
-            svg += &label(x + CELL.0 / 2.0 - 1.0, y + 15.0, "middle", &format!("{:.1}", rate / 1e9));
+
+    /// Whether there is a figure.
+    pub(super) fn has_figures(&self) -> bool {
+        self.figures().next().is_some()
+    }
+
+    /// The best of all: what the scale ends at. A GPU's own memory is no measure of pairs.
+    fn best(&self) -> f64 {
+        match self.unit {
+            Unit::Rate => self.figures().fold(0.0, f64::max),
+            Unit::Time => self.figures().fold(f64::MAX, f64::min),
         }
     }
-    for (at, rank) in ranks.iter().enumerate() {
-        svg += &label(LEFT - 8.0, top + CELL.1 * at as f64 + 15.0, "end", &format!("rank {rank}"));
+
+    fn part(&self, value: f64) -> f64 {
+        match self.unit {
+            Unit::Rate => value / self.best(),
+            Unit::Time => self.best() / value,
+        }
     }
-    let (width, height) = (LEFT + CELL.0 * cases.len() as f64, top + CELL.1 * ranks.len() as f64);
-    let description = "GB/s of each rank in each case; paler is slower than the best rank of that case. The figures are in the table above.";
-    page.picture("Rates by rank and case, GB/s", description, width.max(480.0), height, &svg);
-    let list: String = cases.iter().map(|case| format!("<li>{}</li>\n", crate::xml::escaped(&case.id))).collect();
-    page.raw(&format!("<ol>\n{list}</ol>\n"));
+
+    fn number(&self, value: f64, half_width: Option<f64>) -> String {
+        let scale = if self.unit == Unit::Rate { 1e9 } else { 1.0 };
+        digits::shown(value / scale, half_width.map(|half| half / scale))
+    }
+
+    /// The table with its values.
+    pub(super) fn written(&self, title: &str, page: &mut Page) {
+        let head: String = std::iter::once("<td></td>".to_owned())
+            .chain(self.columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escaped(name))))
+            .collect();
+        page.scrolled(title, " class=\"heat\"", &head, |html| {
+            for (name, cells) in &self.rows {
+                html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escaped(name)));
+                for cell in cells {
+                    html.push_str(&self.cell(cell));
+                }
+                html.push_str("</tr>\n");
+            }
+        });
+        self.key(page);
+    }
+
+    fn cell(&self, cell: &Cell) -> String {
+        match cell {
+            Cell::Empty => "<td></td>".to_owned(),
+            Cell::None(why) => format!("<td title=\"{}\">–</td>", escaped(why)),
+            Cell::Figure { value, half_width, said, is_own: true, .. } => {
+                format!("<td title=\"{}\">{}</td>", escaped(said), self.number(*value, *half_width))
+            }
+            Cell::Figure { value, half_width, said, is_near, .. } => {
+                let part = self.part(*value);
+                let class = if *is_near { " class=\"near\"" } else { "" };
+                format!(
+                    "<td{class} style=\"background-color:{};color:{}\" title=\"{}\">{}</td>",
+                    of_part(part),
+                    text_on(part),
+                    escaped(said),
+                    self.number(*value, *half_width)
+                )
+            }
+        }
+    }
+
+    fn key(&self, page: &mut Page) {
+        let words = ["a quarter of the best", "half", "three quarters", "the best"];
+        let parts = [0.25, 0.5, 0.75, 1.0];
+        let words = match self.unit {
+            Unit::Rate => words,
+            Unit::Time => ["4 times the shortest", "twice", "1.33 times", "the shortest"],
+        };
+        let has_near = self
+            .rows
+            .iter()
+            .flat_map(|(_, cells)| cells)
+            .any(|cell| matches!(cell, Cell::Figure { is_near: true, .. }));
+        let mut html: String = parts
+            .iter()
+            .zip(words)
+            .map(|(part, word)| format!("<span style=\"background-color:{}\"></span>{word}", of_part(*part)))
+            .collect();
+        if has_near {
+            html.push_str(". Framed: the memory that the platform declares near");
+        }
+        page.raw(&format!("<p class=\"key\">{html}</p>\n"));
+    }
+
+    /// The range of the figures, for those who cannot see them.
+    pub(super) fn described(&self) -> String {
+        let (low, high) =
+            self.figures().fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+        let unit = if self.unit == Unit::Rate { "GB/s" } else { "ns" };
+        format!("{} to {} {unit}", self.number(low, None), self.number(high, None))
+    }
+
+    /// Without numbers: a square a cell, those of about the same figure together, each with the range under the pointer.
+    pub(super) fn drawn(&self, wide: f64) -> Picture {
+        let mut picture = Picture::new(wide);
+        let names = self.rows.iter().map(|(name, _)| width(name)).fold(0.0, f64::max).min(wide * 0.25);
+        let left = names + 10.0;
+        let side = ((wide - left) / self.columns.len() as f64).min(24.0);
+        let top = 20.0;
+        let mut levels: BTreeMap<usize, (String, f64, f64)> = BTreeMap::new();
+        for (down, (_, cells)) in self.rows.iter().enumerate() {
+            for (across, cell) in cells.iter().enumerate() {
+                let Cell::Figure { value, is_own: false, .. } = cell else { continue };
+                let level = (self.part(*value).clamp(0.0, 1.0) * (LEVELS - 1) as f64).round() as usize;
+                let (d, low, high) = levels.entry(level).or_insert((String::new(), *value, *value));
+                let (x, y) = (left + side * across as f64, top + side * down as f64);
+                d.push_str(&format!("M{x:.1} {y:.1}h{side:.1}v{side:.1}h-{side:.1}z"));
+                (*low, *high) = (low.min(*value), high.max(*value));
+            }
+        }
+        let unit = if self.unit == Unit::Rate { "GB/s" } else { "ns" };
+        for (level, (d, low, high)) in levels {
+            let value = format!("{} to {} {unit}", self.number(low, None), self.number(high, None));
+            picture.form(&d, &format!("fill=\"{}\"", of_part(level as f64 / (LEVELS - 1) as f64)), &value);
+        }
+        let every = (14.0 / side).ceil().max(1.0) as usize;
+        for (down, (name, _)) in self.rows.iter().enumerate().step_by(every) {
+            let name = crate::svg::text_metrics::cut(name, names);
+            picture.text(left - 6.0, top + side * (down as f64 + 0.5) + 4.0, Anchor::End, &name);
+        }
+        let ends = [self.columns.first(), self.columns.last()].map(|name| name.cloned().unwrap_or_default());
+        picture.text(left, 14.0, Anchor::Start, &format!("columns: {} to {}", ends[0], ends[1]));
+        let bottom = top + side * self.rows.len() as f64;
+        let mut x = left;
+        for part in [0.25, 0.5, 0.75, 1.0] {
+            let value = if self.unit == Unit::Rate { self.best() * part } else { self.best() / part };
+            picture.rect((x, bottom + 10.0), (18.0, 12.0), &format!("fill=\"{}\"", of_part(part)), "");
+            let said = format!("{} {unit}", self.number(value, None));
+            picture.text(x + 22.0, bottom + 20.0, Anchor::Start, &said);
+            x += 32.0 + width(&said);
+        }
+        picture.height = bottom + 30.0;
+        picture
+    }
 }

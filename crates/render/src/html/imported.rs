@@ -5,13 +5,19 @@ use report::ImportedDocument;
 use report::document::Status;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 
-use super::several;
-use super::write::Page;
-use super::{begin, end};
-use crate::xml::escaped;
+use analysis::figure::Key;
+use stats::units::size;
+
+use super::write::{Page, Tone};
+use super::{begin, end, several};
+use crate::digits;
+use crate::svg::colours::series;
+use crate::svg::rows::{Mark, Row, Rows};
 
 /// Rows of a table at most; the rest is in the document.
 const ROWS: usize = 400;
+/// Bars that a reader looks through.
+const BARS: usize = 64;
 
 /// The report of these documents, in the order given; `names` are their files.
 pub fn imported(documents: &[(String, ImportedDocument)]) -> String {
@@ -22,7 +28,7 @@ pub fn imported(documents: &[(String, ImportedDocument)]) -> String {
     let mut page = begin(&title);
     if let [(_, first), _, ..] = documents {
         let runs: Vec<_> = documents.iter().filter_map(|(name, document)| run(name, document).ok()).collect();
-        several::draw(&runs, &first.tool, &mut page);
+        several::draw(&runs, &first.tool, &in_words, &mut page);
     }
     for (name, document) in documents {
         page.level = if documents.len() > 1 { 3 } else { 2 };
@@ -35,18 +41,15 @@ pub fn imported(documents: &[(String, ImportedDocument)]) -> String {
 }
 
 fn one(document: &ImportedDocument, page: &mut Page) {
-    let class = if document.status == Status::Complete { "verdict" } else { "verdict finding" };
-    for (at, line) in document.verdict.iter().enumerate() {
-        let class = if at == 0 { format!(" class=\"{class}\"") } else { String::new() };
-        page.raw(&format!("<p{class}>{}</p>\n", escaped(line)));
-    }
-    page.heading(0, "Figures");
+    let tone = if document.status == Status::Complete { Tone::Well } else { Tone::Finding };
+    page.answer(tone, &document.verdict);
+    page.list(&document.notes);
+    bars(document, page);
     let header = ["case", "between", "GB/s ", "µs ", "status", "line "];
-    page.table("Figures as the program printed them", &header, document.cases.iter().take(ROWS).map(cells));
+    page.folded_table("Figures as the program printed them", &header, document.cases.iter().take(ROWS).map(cells));
     if document.cases.len() > ROWS {
         page.element("p", &format!("{} more figures are in the document.", document.cases.len() - ROWS));
     }
-    page.heading(0, "What the output says of the run");
     let known = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
     let mut rows = vec![
         vec!["version".to_owned(), known(&document.program_version)],
@@ -57,17 +60,38 @@ fn one(document: &ImportedDocument, page: &mut Page) {
     rows.extend(
         document.files.iter().map(|file| vec!["file".to_owned(), format!("{}, {} bytes", file.name, file.bytes)]),
     );
-    page.table("The run, in the program's own words", &["what", "value"], rows.into_iter());
-    if !document.notes.is_empty() {
-        let items: String = document.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
-        page.raw(&format!("<ul>\n{items}</ul>\n"));
+    page.folded_table("The run, in the program's own words", &["what", "value"], rows.into_iter());
+}
+
+/// What a person calls an imported case: the program's own words.
+fn in_words(key: &Key) -> String {
+    format!("{}, {}", key.case, key.place())
+}
+
+/// Rates as bars on one scale; of more than a reader looks through the table tells.
+fn bars(document: &ImportedDocument, page: &mut Page) {
+    let rates = document.cases.iter().filter(|case| case.unit == ImportedUnit::BytesPerS);
+    let row = |case: &ImportedCase| {
+        let rate = case.figure()?;
+        let bytes = case.bytes.map_or(String::new(), |bytes| format!(", {}", size(bytes)));
+        let name = format!("{} {}{bytes}", case.id, case.place);
+        let said = digits::rate(rate, None);
+        let marks = vec![(Mark::Bar(rate / 1e9), format!("{name}: {said}"))];
+        Some(Row { name, said, colour: series(0), marks })
+    };
+    let rows: Vec<Row> = rates.filter_map(row).take(BARS).collect();
+    if rows.is_empty() {
+        return;
     }
+    let described: Vec<String> = rows.iter().take(8).map(|row| format!("{} {}", row.name, row.said)).collect();
+    let rows = Rows { title: "GB/s".to_owned(), rows, from_zero: true, ..Rows::default() };
+    page.picture("Rates as the program printed them", &described.join("; "), |wide| rows.drawn(wide));
 }
 
 fn cells(case: &ImportedCase) -> Vec<String> {
     let figure = |unit: ImportedUnit, scale: f64| {
         let value = case.figure().filter(|_| case.unit == unit);
-        value.map_or("–".to_owned(), |value| format!("{:.3}", value / scale))
+        value.map_or("–".to_owned(), |value| digits::shown(value / scale, None))
     };
     let status = match case.status {
         ImportedStatus::Measured => "measured, not verified",

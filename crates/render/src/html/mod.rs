@@ -1,33 +1,30 @@
 //! A report of one run or several as one HTML file: for people who were not there, in a browser, in print, in a CI server's artifact viewer.
 //!
-//! The file asks for nothing: no script, no font, no request; its style sheet can be stripped, as CI servers do, and it still reads from
-//! top to bottom. Pictures are SVG made here, with colours as attributes and text as text; each has its figures in a table beside it. The
-//! verdict stands first. No plotting crate is used: scales and axes are one small file (`scale`), and those crates draw pixels or text outlines,
-//! where a screen reader needs titles and a stripped page needs attributes.
+//! The answer stands first, in the colour of what it says; then the picture that shows it; tables are folded behind it. The file asks for nothing: no script, no
+//! font, no request; its style sheet can be stripped, as CI servers do, and it still reads from top to bottom. Pictures are `svg`'s, laid out twice, for a page and for a
+//! telephone; their values are under the pointer and in the tables.
 //!
-//! * `verdict` what the runs come to; `place` where ranks were asked to be and were seen, with `picture` of the node;
-//! * `figures` the table of figures; `heat`, `bars`, `curves`, `loaded` and `strips` the same seen otherwise;
-//! * `surroundings` environment and penalties; `several` differences and history of more than one document;
-//! * `trial` the same of trials, `mpi` of MPI runs, `imported` of other programs' figures;
-//! * `write` elements, escaped; `scale` axes.
+//! * `verdict` what the runs come to;
+//! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`, `contention` and `loaded` what was measured;
+//! * `tables` figures, placement, blocks and environment, folded;
+//! * `several` differences and history of more than one document; `trial` the same of trials, `mpi` of MPI runs, `imported` of other programs' figures;
+//! * `write` elements, escaped.
 
-mod bars;
+mod contention;
 mod curves;
-mod figures;
 mod heat;
 mod imported;
 mod loaded;
+mod matrices;
 mod mpi;
-mod picture;
-mod place;
-mod scale;
+mod ranks;
 mod several;
-mod strips;
-mod surroundings;
+mod tables;
 mod trial;
 mod verdict;
 mod write;
 
+use analysis::figure::Key;
 use analysis::run::Run;
 pub use imported::imported;
 pub use mpi::mpi;
@@ -36,6 +33,7 @@ pub use trial::trials;
 use write::Page;
 
 use crate::xml::escaped;
+use crate::{names, node};
 
 /// The report of these runs, in the order given; `names` are their files.
 pub fn html(runs: &[(String, Document)]) -> String {
@@ -46,7 +44,7 @@ pub fn html(runs: &[(String, Document)]) -> String {
     let mut page = begin(&title);
     if let [(_, first), _, ..] = runs {
         let taken: Vec<Run> = runs.iter().filter_map(|(name, document)| Run::of(name, document).ok()).collect();
-        several::draw(&taken, &first.tool, &mut page);
+        several::draw(&taken, &first.tool, &|key| in_words(runs, key), &mut page);
     }
     for (name, document) in runs {
         if runs.len() > 1 {
@@ -55,6 +53,18 @@ pub fn html(runs: &[(String, Document)]) -> String {
         run(document, if runs.len() > 1 { 3 } else { 2 }, &mut page);
     }
     end(page)
+}
+
+/// What a person calls a case in a place, by the first document that has it.
+fn in_words(runs: &[(String, Document)], key: &Key) -> String {
+    let found = runs.iter().find_map(|(_, document)| {
+        let case = document.cases.iter().find(|case| case.id == key.case)?;
+        let device = document.devices.iter().find(|device| report::device::name_on_node(&device.id) == key.device);
+        let name = device.map_or_else(|| key.device.clone(), names::device);
+        let host = key.host.as_ref().map_or(String::new(), |host| format!("{host} "));
+        Some(format!("{}, {host}{name} from PU {}", names::case(document, case), key.pu))
+    });
+    found.unwrap_or_else(|| format!("{}, {}", key.case, key.place()))
 }
 
 /// A page up to its first heading.
@@ -81,12 +91,13 @@ fn end(mut page: Page) -> String {
 fn run(document: &Document, level: u8, page: &mut Page) {
     page.level = level;
     verdict::draw(document, page);
-    place::draw(document, page);
-    figures::draw(document, page);
-    heat::draw(document, page);
+    if let Some(draw) = node::node(document) {
+        page.picture("The node, and what was measured on its links", &node::described(document), draw);
+    }
+    ranks::draw(document, page);
     curves::draw(document, page);
     loaded::draw(document, page);
-    bars::draw(document, page);
-    strips::draw(document, page);
-    surroundings::draw(document, page);
+    matrices::draw(document, page);
+    contention::penalties(document, page);
+    tables::draw(document, page);
 }

@@ -1,15 +1,23 @@
 //! A report of runs of `numabench mpi`: the answer first, then figures, what was tried on device memory, and where ranks were asked to be and were seen.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::figure::Key;
 use analysis::incomplete::Incomplete;
 use analysis::mpi::{id, run};
+use analysis::mpi_matrix::MpiMatrixFigures;
+use analysis::standing;
 use report::MpiDocument;
-use report::document::Status;
-use report::mpi::{MpiCase, MpiPair, MpiPlaced};
+use report::mpi::{MpiCase, MpiMatrix, MpiPair, MpiPlaced};
+use stats::units::size;
 
-use super::several;
 use super::write::Page;
-use super::{begin, end};
-use crate::xml::escaped;
+use super::{begin, end, heat, several};
+use crate::digits;
+use crate::svg::colours::series;
+use crate::svg::plot::{Axis, Plot, Point, Series};
+use crate::svg::rows::{Mark, Row, Rows};
+use crate::svg::scale::Unit;
 
 /// Rows of a table at most; the rest is in the document.
 const ROWS: usize = 400;
@@ -23,7 +31,7 @@ pub fn mpi(documents: &[(String, MpiDocument)]) -> String {
     let mut page = begin(&title);
     if let [(_, first), _, ..] = documents {
         let runs: Vec<_> = documents.iter().filter_map(|(name, document)| run(name, document).ok()).collect();
-        several::draw(&runs, &first.tool, &mut page);
+        several::draw(&runs, &first.tool, &in_words, &mut page);
     }
     for (name, document) in documents {
         page.level = if documents.len() > 1 { 3 } else { 2 };
@@ -36,15 +44,7 @@ pub fn mpi(documents: &[(String, MpiDocument)]) -> String {
 }
 
 fn one(document: &MpiDocument, page: &mut Page) {
-    let is_well = document.status == Status::Complete;
-    for (at, line) in document.verdict.iter().enumerate() {
-        let class = match (at, is_well) {
-            (0, true) => " class=\"verdict\"",
-            (0, false) => " class=\"verdict finding\"",
-            _ => "",
-        };
-        page.raw(&format!("<p{class}>{}</p>\n", escaped(line)));
-    }
+    page.answer(standing::of_mpi(document).into(), &document.verdict);
     if let Some(incomplete) = Incomplete::of_mpi(document) {
         page.element("p", &format!("Not complete: {incomplete}."));
     }
@@ -54,28 +54,156 @@ fn one(document: &MpiDocument, page: &mut Page) {
             &format!("The devices are simulated: {simulated}. The figures say nothing about real hardware."),
         );
     }
-    page.raw(&format!("<p><code>{}</code></p>\n", escaped(&document.argv.join(" "))));
+    page.list(&document.notes);
+    if let Some(matrix) = &document.matrix {
+        places_matrix(document, matrix, page);
+    } else {
+        document.pairs.iter().for_each(|pair| curves(pair, page));
+    }
     figures(document, page);
     tried(document, page);
     places(document, page);
     library(document, page);
-    if !document.notes.is_empty() {
-        let items: String = document.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
-        page.raw(&format!("<ul>\n{items}</ul>\n"));
+}
+
+/// What a person calls a case of MPI.
+fn in_words(key: &Key) -> String {
+    format!("{}, {}", key.case, key.place())
+}
+
+/// Messages between places, a table for each size.
+fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut Page) {
+    for plane in matrix.planes(document) {
+        let is_time = plane.pattern == "ping-pong";
+        let unit = if is_time { "time of a message, ns" } else { "GB/s" };
+        let title = format!("Messages between places: {}, {unit}", plane.name());
+        let cell = |row: usize, column: usize| {
+            let Some(case) = matrix.cell(document, &plane, row, column) else { return heat::Cell::Empty };
+            let name = format!("{} to {}", matrix.rows[row].name, matrix.columns[column].name);
+            let Some(ns) = case.counted_ns() else {
+                return heat::Cell::None(format!("{name}: {}", case.reason.clone().unwrap_or_default()));
+            };
+            let ends = case.message_interval_ns.as_ref();
+            let rate = case.counted_bytes_per_s().unwrap_or(case.bytes as f64 / ns * 1e9);
+            let half = ends.map(|ends| (ends.high - ends.low) / 2.0);
+            heat::Cell::Figure {
+                value: if is_time { ns } else { rate },
+                half_width: if is_time { half } else { half.map(|half| half / ns * rate) },
+                said: format!("{name}: {}, {}", digits::time(ns, ends), digits::rate(rate, None)),
+                is_near: false,
+                is_own: false,
+            }
+        };
+        let table = heat::Table {
+            unit: if is_time { heat::Unit::Time } else { heat::Unit::Rate },
+            columns: matrix.columns.iter().map(|place| place.name.clone()).collect(),
+            rows: (0..matrix.rows.len())
+                .map(|row| {
+                    let cells = (0..matrix.columns.len()).map(|column| cell(row, column)).collect();
+                    (matrix.rows[row].name.clone(), cells)
+                })
+                .collect(),
+        };
+        table.written(&title, page);
+    }
+    let near = matrix.rows.iter().filter(|place| !place.nics.is_empty());
+    page.list(&near.map(|place| format!("near {}: {}", place.name, place.nics.join(", "))).collect::<Vec<_>>());
+}
+
+/// Time and rate over sizes, a line a path and pattern.
+fn curves(pair: &MpiPair, page: &mut Page) {
+    let mut all: BTreeMap<(&str, &str), Vec<&MpiCase>> = BTreeMap::new();
+    for case in pair.cases.iter().filter(|case| case.counted_ns().is_some() && case.bytes > 0) {
+        all.entry((&case.path, &case.pattern)).or_default().push(case);
+    }
+    let sizes = |cases: &[&MpiCase]| cases.iter().map(|case| case.bytes).collect::<BTreeSet<_>>().len();
+    all.retain(|_, cases| sizes(cases) >= 3);
+    if all.is_empty() {
+        return bars(pair, page);
+    }
+    for is_rate in [true, false] {
+        let plot = plot(&all, is_rate);
+        let what = if is_rate { "Rate" } else { "Time" };
+        let last = |series: &Series| series.points.last().map(|point| point.value.clone());
+        let described: Vec<String> = plot.series.iter().filter_map(last).collect();
+        let title = format!("{what} over the size of a message, ranks {} and {}", pair.ranks[0], pair.ranks[1]);
+        page.picture(&title, &described.join("; "), |wide| plot.drawn(wide));
+    }
+}
+
+/// Of few sizes the time of a message of each, as bars on one scale a size.
+fn bars(pair: &MpiPair, page: &mut Page) {
+    let sizes: BTreeSet<u64> = pair.cases.iter().map(|case| case.bytes).collect();
+    for bytes in sizes {
+        let row = |(at, case): (usize, &MpiCase)| {
+            let (ns, ends) = (case.counted_ns()?, case.message_interval_ns.as_ref());
+            let name = format!("{}, {}", case.path, case.pattern);
+            let rate =
+                case.counted_bytes_per_s().map_or(String::new(), |rate| format!(", {}", digits::rate(rate, None)));
+            let said = digits::time(ns, ends);
+            let marks = vec![(Mark::Bar(ns / 1e3), format!("{name}, {}: {said}{rate}", size(bytes)))];
+            Some(Row { said: format!("{said}{rate}"), colour: series(at), marks, name })
+        };
+        let rows: Vec<Row> = pair.cases.iter().filter(|case| case.bytes == bytes).enumerate().filter_map(row).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
+        let rows = Rows { title: "µs a message".to_owned(), rows, from_zero: true, ..Rows::default() };
+        let title = format!("Messages of {} between ranks {} and {}", size(bytes), pair.ranks[0], pair.ranks[1]);
+        page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
+    }
+}
+
+fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
+    let of = |(at, ((path, pattern), cases)): (usize, (&(&str, &str), &Vec<&MpiCase>))| {
+        let name = format!("{path}, {pattern}");
+        let mut cases = cases.clone();
+        cases.sort_by_key(|case| case.bytes);
+        let point = |case: &&MpiCase| {
+            let (ns, ends) = (case.counted_ns()?, case.message_interval_ns.as_ref());
+            let rate = case.counted_bytes_per_s().unwrap_or(case.bytes as f64 / ns * 1e9);
+            let interval = ends.map(|ends| match is_rate {
+                true => (rate * ns / ends.high / 1e9, rate * ns / ends.low / 1e9),
+                false => (ends.low, ends.high),
+            });
+            Some(Point {
+                x: case.bytes as f64,
+                y: if is_rate { rate / 1e9 } else { ns },
+                interval,
+                value: format!(
+                    "{name}, {}: {}, {}",
+                    size(case.bytes),
+                    digits::rate(rate, None),
+                    digits::time(ns, ends)
+                ),
+                marked: false,
+            })
+        };
+        Series { colour: series(at), points: cases.iter().filter_map(point).collect(), fit: Vec::new(), name }
+    };
+    Plot {
+        x: Axis { title: "size of a message".to_owned(), unit: Unit::Size, log: true },
+        y: match is_rate {
+            true => Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
+            false => Axis { title: "time of a message".to_owned(), unit: Unit::Time, log: true },
+        },
+        series: all.iter().enumerate().map(of).collect(),
+        references: Vec::new(),
+        range: None,
     }
 }
 
 fn figures(document: &MpiDocument, page: &mut Page) {
-    page.heading(0, "Figures");
     let number =
-        |value: Option<f64>, scale: f64| value.map_or("–".to_owned(), |value| format!("{:.3}", value / scale));
+        |value: Option<f64>, scale: f64| value.map_or("–".to_owned(), |value| digits::shown(value / scale, None));
     let cells = |(pair, case): (&MpiPair, &MpiCase)| {
         let half = case.message_ns.zip(case.message_interval_ns.as_ref());
         vec![
             id(case),
             format!("{}–{}", pair.ranks[0], pair.ranks[1]),
             number(case.counted_ns(), 1e3),
-            half.map_or("–".to_owned(), |(ns, ends)| format!("{:.2} %", (ends.high - ends.low) / 2.0 / ns * 100.0)),
+            half.map_or("–".to_owned(), |(ns, ends)| format!("{:.1} %", (ends.high - ends.low) / 2.0 / ns * 100.0)),
             number(case.counted_bytes_per_s(), 1e9),
             number(case.gpu_bytes_per_s, 1e9),
             case.block_ns.len().to_string(),
@@ -85,11 +213,7 @@ fn figures(document: &MpiDocument, page: &mut Page) {
     let cases = || document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
     let header =
         ["path/pattern/bytes", "ranks", "message µs ", "± 95 % ", "GB/s ", "copies GB/s ", "blocks ", "status"];
-    page.table("Messages of each pair of ranks", &header, cases().take(ROWS).map(cells));
-    let all = cases().count();
-    if all > ROWS {
-        page.element("p", &format!("{} more figures are in the document.", all - ROWS));
-    }
+    page.folded_table("Messages of each pair of ranks", &header, cases().take(ROWS).map(cells));
 }
 
 /// What MPI does with device memory, operation by operation.
@@ -120,11 +244,10 @@ fn tried(document: &MpiDocument, page: &mut Page) {
             vec![witness.name.clone(), ranks, witness.says.clone(), witness.detail.clone()]
         })
     });
-    page.table("What tells which way it goes", &["witness", "ranks", "says", "on which grounds"], rows);
+    page.folded_table("What tells which way it goes", &["witness", "ranks", "says", "on which grounds"], rows);
 }
 
 fn places(document: &MpiDocument, page: &mut Page) {
-    page.heading(0, "Placement");
     let seen = |placed: Option<&MpiPlaced>| {
         placed.map_or("not looked at".to_owned(), |placed| {
             let nodes: Vec<String> = placed.pages.keys().map(ToString::to_string).collect();
@@ -150,11 +273,10 @@ fn places(document: &MpiDocument, page: &mut Page) {
         ]
     });
     let header = ["rank", "host", "asked", "seen before", "seen after", "GPU", "model", "locality"];
-    page.table("Where ranks were asked to be and were seen, in their first pair", &header, rows);
+    page.folded_table("Where ranks were asked to be and were seen, in their first pair", &header, rows);
 }
 
 fn library(document: &MpiDocument, page: &mut Page) {
-    page.heading(0, "MPI");
     let mpi = &document.mpi;
     let mut rows = vec![
         vec!["library".to_owned(), mpi.library.clone().unwrap_or("not started".to_owned())],
@@ -163,5 +285,5 @@ fn library(document: &MpiDocument, page: &mut Page) {
     ];
     rows.extend(mpi.says.iter().map(|says| vec!["says of itself, no proof".to_owned(), says.clone()]));
     rows.extend(mpi.variables.iter().map(|(name, value)| vec![name.clone(), value.clone()]));
-    page.table("The library, and variables that decide how it sends", &["what", "value"], rows.into_iter());
+    page.folded_table("The library, and variables that decide how it sends", &["what", "value"], rows.into_iter());
 }

@@ -1,38 +1,42 @@
-//! More than one document: what differs between the first and the last, and the figures of all of them over time.
+//! More than one document: what differs between the first and the last, sorted, each with its interval beside the change that matters; and the figures of all of them over
+//! time, with the points at which they changed.
 
 use std::collections::BTreeMap;
 
 use analysis::compare::{Thresholds, compare};
 use analysis::comparison::Compared;
 use analysis::figure::{Key, Unit};
+use analysis::history::{Step, history};
 use analysis::judge::Verdict;
 use analysis::run::Run;
+use analysis::standing;
 use report::document::Tool;
 use report::timestamp::unix_ns;
 
-use super::scale::{Scale, rates};
-use super::write::{COLOURS, Page, label, line};
-use crate::compared::{change, figure, verdict};
+use super::write::Page;
+use crate::compared::verdict;
+use crate::digits;
+use crate::svg::colours::series;
+use crate::svg::plot::{Axis, Plot, Point, Reference, Series};
+use crate::svg::rows::{Mark, Row, Rows};
+use crate::svg::scale;
 
-/// Cases shown at most in the table, and as pictures.
-const CASES: usize = 200;
-const PICTURES: usize = 24;
+/// Cases drawn, and pictures.
+const CASES: usize = 60;
+const PICTURES: usize = 12;
 
-const LEFT: f64 = 60.0;
-const RIGHT: f64 = 700.0;
-const BOTTOM: f64 = 160.0;
+/// What a key is called, where documents say it.
+pub(super) type Names<'n> = &'n dyn Fn(&Key) -> String;
 
-pub(super) fn draw(taken: &[Run], tool: &Tool, page: &mut Page) {
+pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page) {
     page.level = 2;
     let (Some(first), Some(last)) = (taken.first(), taken.last()) else { return };
-    page.heading(0, "Differences");
     let (first_side, last_side) = (std::slice::from_ref(first), std::slice::from_ref(last));
     match compare(tool.clone(), first_side, last_side, Thresholds::default(), true) {
         Ok(comparison) => {
-            let is_well = comparison.counts.regressed + comparison.counts.missing + comparison.counts.inconclusive == 0;
-            let class = if is_well { "verdict" } else { "verdict finding" };
-            let summary = crate::xml::escaped(&format!("{} against {}: {}", last.name, first.name, comparison.summary));
-            page.raw(&format!("<p class=\"{class}\">{summary}</p>\n"));
+            let summary = format!("{} against {}: {}", last.name, first.name, comparison.summary);
+            page.answer(standing::of_counts(&comparison.counts).into(), &[summary]);
+            differences(&comparison.cases, names, page);
             let differing = comparison
                 .differing
                 .iter()
@@ -40,90 +44,200 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, page: &mut Page) {
             if !comparison.differing.is_empty() {
                 page.table("What they were under that differs", &["fact", &first.name, &last.name], differing);
             }
-            let changed = comparison.cases.iter().filter(|case| case.verdict != Verdict::Same);
-            let changed: Vec<&Compared> = changed.take(CASES).collect();
-            if !changed.is_empty() {
-                let rows = changed.iter().map(|case| {
-                    vec![
-                        case.key.case.clone(),
-                        case.key.place(),
-                        figure(case.unit, case.base),
-                        figure(case.unit, case.new),
-                        change(case),
-                        verdict(case.verdict).to_owned(),
-                    ]
-                });
-                let header = ["case", "place", "first ", "last ", "change ", "verdict"];
-                page.table("Cases that changed or are not decided", &header, rows);
-            }
+            let rows = comparison.cases.iter().map(|case| {
+                let ends = case.ratio_interval;
+                vec![
+                    names(&case.key),
+                    figure(case.unit, case.base),
+                    figure(case.unit, case.new),
+                    digits::change(case.ratio.unwrap_or(case.new / case.base)),
+                    ends.map_or("–".to_owned(), |ends| {
+                        format!("{} to {}", digits::change(ends.low), digits::change(ends.high))
+                    }),
+                    verdict(case.verdict).to_owned(),
+                ]
+            });
+            let header = ["case", "first ", "last ", "change ", "95 % interval ", "verdict"];
+            page.folded_table("All cases, first against last", &header, rows.take(400));
         }
         Err(error) => page.element("p", &error.to_string()),
     }
     if taken.len() > 2 {
-        history(taken, page);
+        over_time(taken, tool, names, page);
     }
 }
 
-/// When a run began (Unix time, s), its figure, and what that counts.
-type Point = (f64, f64, Unit);
+/// A figure with what it counts.
+fn figure(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::BytesPerS => digits::rate(value, None),
+        Unit::Ns => digits::time(value, None),
+        Unit::S => format!("{} s", digits::shown(value, None)),
+        Unit::More | Unit::Less => digits::shown(value, None),
+    }
+}
+
+/// Each case's change with its interval; those for the worse first.
+fn differences(cases: &[Compared], names: Names<'_>, page: &mut Page) {
+    let ratio = |case: &Compared| case.ratio.unwrap_or(case.new / case.base);
+    let better = |case: &Compared| if case.unit.more_is_better() { ratio(case) } else { 1.0 / ratio(case) };
+    let mut sorted: Vec<&Compared> = cases.iter().collect();
+    sorted.sort_by(|a, b| better(a).total_cmp(&better(b)));
+    let left_out = sorted.len().saturating_sub(CASES);
+    sorted.truncate(CASES);
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let row = |case: &&Compared| {
+        let colour = match case.verdict {
+            Verdict::Regressed => series(1),
+            Verdict::Improved => series(2),
+            Verdict::Same => series(0),
+            Verdict::Inconclusive => series(5),
+        };
+        let name = names(&case.key);
+        let known = case.ratio_interval.map_or(String::new(), |ends| {
+            format!(" (95 % interval {} to {})", digits::change(ends.low), digits::change(ends.high))
+        });
+        let value = format!(
+            "{name}: {} then {}, {}{known}",
+            figure(case.unit, case.base),
+            figure(case.unit, case.new),
+            digits::change(ratio(case))
+        );
+        let span = case.ratio_interval.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()));
+        let said = format!("{} {}", digits::change(ratio(case)), verdict(case.verdict));
+        Row { said, colour, marks: span.into_iter().chain([(Mark::Dot(percent(ratio(case))), value)]).collect(), name }
+    };
+    let rows: Vec<Row> = sorted.iter().map(row).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let threshold = sorted.iter().map(|case| case.threshold).fold(f64::MAX, f64::min) * 100.0;
+    let described: Vec<String> = rows.iter().take(8).map(|row| format!("{} {}", row.name, row.said)).collect();
+    let rows = Rows {
+        title: "% against the first".to_owned(),
+        rows,
+        levels: vec![(0.0, "no change".to_owned())],
+        zone: Some((-threshold, threshold, format!("does not matter (±{} %)", digits::shown(threshold, None)))),
+        signed: true,
+        ..Rows::default()
+    };
+    page.picture("What changed, the worst first", &described.join("; "), |wide| rows.drawn(wide));
+    if left_out > 0 {
+        page.element("p", &format!("{left_out} more cases changed less and are in the table."));
+    }
+}
+
+/// When a run began (days after the first), its figure and its file.
+type At<'r> = (f64, f64, &'r str);
 
 /// A line a case and place over all runs, those that moved most first.
-fn history(runs: &[Run], page: &mut Page) {
-    let mut series: BTreeMap<&Key, Vec<Point>> = BTreeMap::new();
+fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page) {
+    let begun = |run: &Run| unix_ns(&run.started_at).map(|ns| ns as f64 / 86_400e9);
+    let begin = runs.iter().filter_map(begun).fold(f64::MAX, f64::min);
+    let mut all: BTreeMap<&Key, (Unit, Vec<At<'_>>)> = BTreeMap::new();
     for run in runs {
-        let Some(at) = unix_ns(&run.started_at) else { continue };
+        let Some(at) = begun(run) else { continue };
         for (key, found) in &run.figures {
             if let Ok(found) = found {
-                series.entry(key).or_default().push((at as f64 / 1e9, found.median, found.unit));
+                let (_, points) = all.entry(key).or_insert((found.unit, Vec::new()));
+                points.push((at - begin, found.median, &run.name));
             }
         }
     }
-    series.retain(|_, points| points.len() > 2);
-    let moved = |points: &[Point]| {
+    all.retain(|_, (_, points)| points.len() > 2);
+    let moved = |points: &[At<'_>]| {
         let (low, high) =
             points.iter().fold((f64::MAX, 0.0_f64), |(low, high), point| (low.min(point.1), high.max(point.1)));
         high / low
     };
-    let mut ordered: Vec<(&Key, Vec<Point>)> = series.into_iter().collect();
-    ordered.sort_by(|a, b| moved(&b.1).total_cmp(&moved(&a.1)));
+    let mut ordered: Vec<(&Key, (Unit, Vec<At<'_>>))> = all.into_iter().collect();
+    ordered.sort_by(|a, b| moved(&b.1.1).total_cmp(&moved(&a.1.1)));
     if ordered.is_empty() {
         return;
     }
-    page.heading(0, "History");
-    let all = ordered.len();
-    for (key, mut points) in ordered.into_iter().take(PICTURES) {
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        one(key, &points, page);
+    let found = history(tool.clone(), runs.to_vec(), Thresholds::default());
+    page.heading(0, "Over time");
+    let steps: Vec<String> = found.steps.iter().take(PICTURES).map(|step| said(step, names)).collect();
+    match steps.is_empty() {
+        true => page.element("p", "No figure changed its level for certain."),
+        false => page.list(&steps),
     }
-    if all > PICTURES {
-        page.element("p", &format!("{} more cases moved less.", all - PICTURES));
+    let count = ordered.len();
+    for (key, (unit, points)) in ordered.into_iter().take(PICTURES) {
+        one(&names(key), unit, points, found.steps.iter().filter(|step| is_of(step, key)), begin, page);
+    }
+    if count > PICTURES {
+        page.element("p", &format!("{} more figures moved less.", count - PICTURES));
     }
 }
 
-fn one(key: &Key, points: &[Point], page: &mut Page) {
-    let unit = points[0].2;
-    let (scale, name) = match unit {
+fn is_of(step: &Step, key: &Key) -> bool {
+    (&step.key.case, &step.key.device, step.key.pu, step.key.memory_node, &step.key.place)
+        == (&key.case, &key.device, key.pu, key.memory_node, &key.place)
+}
+
+/// `2026-02-04: H2D …: from 24.3 to 12.3 GB/s; changed then: driver: 550, then 560`.
+fn said(step: &Step, names: Names<'_>) -> String {
+    let differing: Vec<String> = step
+        .differing
+        .iter()
+        .map(|differs| format!("{}: {}, then {}", differs.fact, differs.base.join(" and "), differs.new.join(" and ")))
+        .collect();
+    let what =
+        if differing.is_empty() { "no recorded change of the environment".to_owned() } else { differing.join("; ") };
+    format!(
+        "{}: {}, from {} to {} ({what})",
+        step.first_after,
+        names(&step.key),
+        figure(step.unit, step.before),
+        figure(step.unit, step.after)
+    )
+}
+
+fn one<'s>(
+    name: &str,
+    unit: Unit,
+    mut points: Vec<At<'_>>,
+    steps: impl Iterator<Item = &'s Step>,
+    begin: f64,
+    page: &mut Page,
+) {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (factor, title) = match unit {
         Unit::Ns => (1e3, "µs"),
         Unit::BytesPerS => (1e9, "GB/s"),
         Unit::S => (1.0, "s"),
         Unit::More | Unit::Less => (1.0, ""),
     };
-    let most = points.iter().map(|point| point.1 / scale).fold(0.0, f64::max);
-    let (begin, end) = (points[0].0, points[points.len() - 1].0);
-    let x = Scale::linear(begin, end, LEFT + 10.0, RIGHT - 10.0);
-    let y = Scale::linear(0.0, most * 1.1, BOTTOM, 10.0);
-    let mut svg = rates(y, LEFT, RIGHT);
-    let at = |point: &Point| (x.at(point.0), y.at(point.1 / scale));
-    for pair in points.windows(2) {
-        svg += &line(at(&pair[0]), at(&pair[1]), &format!("stroke=\"{}\" stroke-width=\"2\"", COLOURS[0]));
-    }
-    let dots: String = points.iter().map(|point| format!("M{:.1} {:.1}h0", at(point).0, at(point).1)).collect();
-    svg += &format!("<path d=\"{dots}\" stroke=\"{}\" stroke-width=\"6\" stroke-linecap=\"round\"/>\n", COLOURS[0]);
-    let days = (end - begin) / 86_400.0;
-    svg += &label(LEFT + 10.0, BOTTOM + 18.0, "start", "first run");
-    svg += &label(RIGHT - 10.0, BOTTOM + 18.0, "end", &format!("{days:.1} days later"));
-    svg += &label(RIGHT + 6.0, 20.0, "start", name);
-    let title = format!("{}, {}", key.case, key.place());
-    let (first, last) = (figure(unit, points[0].1), figure(unit, points[points.len() - 1].1));
-    page.picture(&title, &format!("{} runs, from {first} to {last}", points.len()), RIGHT + 60.0, BOTTOM + 26.0, &svg);
+    let highest = points.iter().map(|point| point.1 / factor).fold(0.0, f64::max);
+    let point = |(at, value, file): &At<'_>| Point {
+        x: *at,
+        y: value / factor,
+        interval: None,
+        value: format!("{file}: {}", figure(unit, *value)),
+        marked: false,
+    };
+    let reference = |step: &Step| {
+        let at = unix_ns(&step.first_after)? as f64 / 86_400e9 - begin;
+        Some(Reference { name: format!("changed {}", step.first_after), points: vec![(at, 0.0), (at, highest)] })
+    };
+    let described = format!(
+        "{} runs, from {} to {}",
+        points.len(),
+        figure(unit, points[0].1),
+        figure(unit, points[points.len() - 1].1)
+    );
+    let plot = Plot {
+        x: Axis { title: "days after the first run".to_owned(), unit: scale::Unit::Number, log: false },
+        y: Axis { title: title.to_owned(), unit: scale::Unit::Number, log: false },
+        series: vec![Series {
+            name: name.to_owned(),
+            colour: series(0),
+            points: points.iter().map(point).collect(),
+            fit: Vec::new(),
+        }],
+        references: steps.filter_map(reference).collect(),
+        range: None,
+    };
+    page.picture(name, &described, |wide| plot.drawn(wide));
 }

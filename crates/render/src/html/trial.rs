@@ -1,13 +1,17 @@
-//! A report of trials: the answer first, then the table, then every run with what was seen of it.
+//! A report of trials: the answer, every run as a dot, the paired differences beside the zone that does not matter, then the tables.
 
 use analysis::incomplete::Incomplete;
+use analysis::standing;
 use report::TrialDocument;
-use report::trial::{TrialOutcome, TrialRun};
+use report::trial::{TrialMetric, TrialOutcome, TrialRun, TrialVerdict};
 use stats::IdSet;
 
 use super::write::Page;
 use super::{begin, end};
-use crate::xml::escaped;
+use crate::digits;
+use crate::svg::colours::series;
+use crate::svg::rows::{Mark, Row, Rows};
+use crate::terminal::trial_verdict;
 
 /// The report of these trials, in the order given; `names` are their files.
 pub fn trials(trials: &[(String, TrialDocument)]) -> String {
@@ -31,15 +35,98 @@ pub fn trials(trials: &[(String, TrialDocument)]) -> String {
 }
 
 fn one(document: &TrialDocument, page: &mut Page) {
-    for (at, line) in document.verdict.iter().enumerate() {
-        let class = if at == 0 { " class=\"verdict\"" } else { "" };
-        page.raw(&format!("<p{class}>{}</p>\n", escaped(line)));
-    }
+    page.answer(standing::of_trial(document).into(), &document.verdict);
     if let Some(incomplete) = Incomplete::of_trial(document) {
-        page.raw(&format!("<p class=\"verdict finding\">Not complete: {}.</p>\n", escaped(&incomplete.to_string())));
+        page.list(&[format!("Not complete: {incomplete}.")]);
     }
-    let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.5}"));
+    for metric in &document.settings.metrics {
+        differences(document, metric, page);
+        runs(document, metric, page);
+    }
+    page.list(&document.notes);
+    tables(document, page);
+}
+
+/// What a metric's figures are in: `wall time, s`.
+fn titled(metric: &TrialMetric) -> String {
+    let unit = metric.unit.as_ref().map_or(String::new(), |unit| format!(", {unit}"));
+    let better = if metric.more_is_better { "more is better" } else { "less is better" };
+    let name = if metric.name == "wall" { "wall time" } else { &metric.name };
+    format!("{name}{unit} ({better})")
+}
+
+/// Each variant's difference from the baseline with its interval, beside what does not matter.
+fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
+    let found = || document.comparisons.iter().filter(|found| found.metric == metric.name);
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let row = |found: &report::trial::TrialComparison| {
+        let verdict = trial_verdict(found.verdict, &metric.name);
+        let colour = match found.verdict {
+            TrialVerdict::Better => series(2),
+            TrialVerdict::Worse => series(1),
+            _ => series(5),
+        };
+        let change = found.ratio.map_or("no figure".to_owned(), digits::change);
+        let ends = found.ratio_interval;
+        let known = ends.map_or(String::new(), |ends| {
+            format!(" (95 % interval {} to {})", digits::change(ends.low), digits::change(ends.high))
+        });
+        let value = format!("{}: {change}{known}, {verdict}", found.variant);
+        let span = ends.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()));
+        let dot = found.ratio.map(|ratio| (Mark::Dot(percent(ratio)), value));
+        let marks = span.into_iter().chain(dot).collect();
+        Row { name: found.variant.clone(), said: format!("{change}, {verdict}"), colour, marks }
+    };
+    let rows: Vec<Row> = found().map(row).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let zone = document.settings.equivalence * 100.0;
+    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
+    let rows = Rows {
+        title: format!("% against the baseline, {}", titled(metric)),
+        rows,
+        levels: vec![(0.0, "the baseline".to_owned())],
+        zone: Some((-zone, zone, format!("does not matter (±{} %)", digits::shown(zone, None)))),
+        signed: true,
+        ..Rows::default()
+    };
+    let title = format!("Difference from the baseline, run beside run: {}", titled(metric));
+    page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
+}
+
+/// Every counted run as a dot.
+fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
+    let value = |run: &TrialRun| match run.metrics.get(&metric.name) {
+        Some(value) => Some(*value),
+        None if metric.name == "wall" => Some(run.wall_s),
+        None => None,
+    };
+    let row = |(at, row): (usize, &report::trial::TrialRow)| {
+        let counted = document.runs.iter().filter(|run| run.block > 0 && run.outcome == TrialOutcome::Counted);
+        let of_variant = counted.filter(|run| run.variant == row.variant);
+        let speck = |run: &TrialRun| {
+            let value = value(run)?;
+            Some((Mark::Speck(value), format!("{}, block {}: {}", row.variant, run.block, digits::shown(value, None))))
+        };
+        let mut marks: Vec<(Mark, String)> = of_variant.filter_map(speck).collect();
+        let half = row.median_low.zip(row.median_high).map(|(low, high)| (high - low) / 2.0);
+        let said = row.median.map_or("no figure".to_owned(), |median| digits::shown(median, half));
+        let value = format!("{}: median {said} of {} runs", row.variant, row.counted);
+        marks.extend(row.median.map(|median| (Mark::Ring(median), value)));
+        Row { name: row.variant.clone(), said, colour: series(at), marks }
+    };
+    let rows: Vec<Row> = document.rows.iter().filter(|row| row.metric == metric.name).enumerate().map(row).collect();
+    if rows.iter().all(|row| row.marks.is_empty()) {
+        return;
+    }
+    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
+    let rows = Rows { title: titled(metric), rows, ..Rows::default() };
+    page.picture(&format!("Every run: {}", titled(metric)), &described.join("; "), |wide| rows.drawn(wide));
+}
+
+fn tables(document: &TrialDocument, page: &mut Page) {
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| digits::shown(value, None));
     let rows = document.rows.iter().map(|row| {
         let found =
             document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
@@ -50,33 +137,31 @@ fn one(document: &TrialDocument, page: &mut Page) {
             row.counted.to_string(),
             (row.misplaced + row.failed).to_string(),
             number(row.median),
-            found.and_then(|found| found.ratio).map_or("–".to_owned(), percent),
-            ends.map_or("–".to_owned(), |ends| format!("{} .. {}", percent(ends.low), percent(ends.high))),
+            found.and_then(|found| found.ratio).map_or("–".to_owned(), digits::change),
+            ends.map_or("–".to_owned(), |ends| {
+                format!("{} to {}", digits::change(ends.low), digits::change(ends.high))
+            }),
             found.map_or("baseline", |found| found.verdict.name()).to_owned(),
         ]
     });
     let header =
         ["variant", "metric", "runs ", "not counted ", "median ", "against baseline ", "95 % interval", "verdict"];
-    page.table("Variants against the baseline", &header, rows);
+    page.folded_table("Variants against the baseline", &header, rows);
     let lines =
         document.variants.iter().map(|variant| vec![variant.name.clone(), variant.what.clone(), variant.line.clone()]);
-    page.table("What was run", &["variant", "place", "line"], lines);
+    page.folded_table("What was run", &["variant", "place", "line"], lines);
     let runs = document.runs.iter().map(|run| {
+        let counted = || if run.outcome == TrialOutcome::Counted { "counted" } else { "–" }.to_owned();
         vec![
             run.block.to_string(),
             run.variant.clone(),
-            format!("{:.4}", run.wall_s),
-            run.reason.clone().unwrap_or_else(|| {
-                if run.outcome == TrialOutcome::Counted { "counted".to_owned() } else { "–".to_owned() }
-            }),
+            digits::shown(run.wall_s, None),
+            run.reason.clone().unwrap_or_else(counted),
             seen(run),
         ]
     });
-    page.table("Every run, block 0 being the warm-up", &["block", "variant", "wall s ", "outcome", "PUs seen"], runs);
-    if !document.notes.is_empty() {
-        let items: String = document.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
-        page.raw(&format!("<ul>\n{items}</ul>\n"));
-    }
+    let header = ["block", "variant", "wall s ", "outcome", "PUs seen"];
+    page.folded_table("Every run, block 0 being the warm-up", &header, runs);
 }
 
 /// The PUs that a run's ranks were seen to have, over all looks.

@@ -1,4 +1,4 @@
-//! What a run comes to, in words, before any figure.
+//! What a run comes to, before any picture: its sentences, in the colour of what they say, and what is to be known beside.
 
 use std::collections::BTreeMap;
 
@@ -7,46 +7,57 @@ use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
 
-use super::write::Page;
-use crate::xml::escaped;
+use super::write::{Page, Tone};
+use crate::names;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
-    let (is_well, words) = words(document);
-    let class = if is_well { "verdict" } else { "verdict finding" };
-    page.raw(&format!("<p class=\"{class}\">{}</p>\n", escaped(&words)));
-    for sentence in &document.verdict {
-        page.raw(&format!("<p>{}</p>\n", escaped(sentence)));
+    let (tone, state) = state(document);
+    let own = || if document.matrices.is_empty() { analysis::answer::answer(document) } else { Vec::new() };
+    let mut said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    let slow = slower(document);
+    match (slow.is_empty(), tone) {
+        (false, _) => drop(said.splice(0..0, slow)),
+        // The first sentence is what the reader takes away: that it did not end well, then.
+        (true, Tone::Finding) => said.insert(0, state.clone()),
+        _ if said.is_empty() => said.push(state.clone()),
+        _ => {}
     }
+    page.answer(tone, &said);
     let mut also: Vec<String> = Vec::new();
-    if document.platform.kind == PlatformKind::Host {
+    if document.platform.kind == PlatformKind::Host && document.cases.iter().all(|case| case.range_bytes.is_none()) {
         also.push("No GPU took part: the memory of a NUMA node stands in for the device.".to_owned());
     }
     if let Some(simulated) = &document.platform.simulated {
         also.push(format!("The devices are simulated: {simulated}. The figures say nothing about real hardware."));
     }
-    for slower in &document.slower_twins {
-        also.push(format!(
-            "{} (rank {}) copies at {:.1} GB/s where its twins reach {:.1} ({}); {}.",
-            slower.device,
-            slower.rank,
-            slower.bytes_per_s / 1e9,
-            slower.twins_bytes_per_s / 1e9,
-            slower.case,
-            slower.cause
-        ));
-    }
     let grave = document.messages.iter().filter(|message| message.level != Level::Info);
     also.extend(grave.map(|message| message.text.clone()));
     also.extend(document.missing.iter().map(|lost| format!("Rank {} is missing: {}.", lost.rank, lost.why)));
-    if !also.is_empty() {
-        let items: String = also.iter().map(|text| format!("<li>{}</li>\n", escaped(text))).collect();
-        page.raw(&format!("<ul>\n{items}</ul>\n"));
+    if !said.contains(&state) {
+        also.push(state);
     }
-    page.raw(&format!("<p><code>{}</code></p>\n", escaped(&document.argv.join(" "))));
+    page.list(&also);
 }
 
-/// Whether all is well, and one sentence.
-fn words(document: &Document) -> (bool, String) {
+/// GPUs that are slower than those like them, each in a sentence.
+fn slower(document: &Document) -> Vec<String> {
+    let one = |slower: &report::slower_twin::SlowerTwin| {
+        let name = names::rank(document, slower.rank);
+        let case = document.cases.iter().find(|case| case.id == slower.case);
+        format!(
+            "{name} ({}) is slow: it copies at {:.1} GB/s where its twins reach {:.1} ({}); {}.",
+            slower.device,
+            slower.bytes_per_s / 1e9,
+            slower.twins_bytes_per_s / 1e9,
+            case.map_or_else(|| slower.case.clone(), |case| names::case(document, case)),
+            slower.cause
+        )
+    };
+    document.slower_twins.iter().map(one).collect()
+}
+
+/// How the run ended, in one sentence.
+fn state(document: &Document) -> (Tone, String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &document.rows {
         *counts.entry(said(row.status)).or_default() += 1;
@@ -55,25 +66,17 @@ fn words(document: &Document) -> (bool, String) {
     let (cases, ranks) = (counted(document.cases.len(), "case"), counted(document.ranks.len(), "rank"));
     let figures = format!("{cases} on {ranks}: {}", counts.join(", "));
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
-    let slower = document.slower_twins.len();
-    match document.status {
-        Status::Complete if slower > 0 => (
-            false,
-            format!(
-                "Complete, with a finding: {slower} of {} GPUs slower than their twins. {figures}.",
-                document.devices.len()
-            ),
-        ),
-        Status::Complete => {
-            let few = analysis::few_blocks::said(document).map_or(String::new(), |few| format!(" {few}."));
-            (true, format!("Complete. {figures}.{few}"))
-        }
-        Status::Running => (false, format!("Still running, or killed. {figures}.")),
-        Status::Partial => (false, format!("Partial{reason}. {figures}.")),
-        Status::Failed => (false, format!("Failed: no result{reason}. {figures}.")),
-        Status::Interrupted => (false, format!("Interrupted{reason}. {figures}.")),
-        Status::TimedOut => (false, format!("Timed out{reason}. {figures}.")),
-        Status::DataCorrupt => (false, format!("Data corrupt{reason}. {figures}.")),
-        Status::Newer => (false, format!("A status that only a newer numabench knows. {figures}.")),
-    }
+    let few = analysis::few_blocks::said(document);
+    let well = analysis::standing::of_result(document).into();
+    let words = match document.status {
+        Status::Complete => format!("Complete. {figures}.{}", few.map_or(String::new(), |few| format!(" {few}."))),
+        Status::Running => format!("Still running, or killed. {figures}."),
+        Status::Partial => format!("Partial{reason}. {figures}."),
+        Status::Failed => format!("Failed: no result{reason}. {figures}."),
+        Status::Interrupted => format!("Interrupted{reason}. {figures}."),
+        Status::TimedOut => format!("Timed out{reason}. {figures}."),
+        Status::DataCorrupt => format!("Data corrupt{reason}. {figures}."),
+        Status::Newer => format!("A status that only a newer numabench knows. {figures}."),
+    };
+    (well, words)
 }

@@ -1,6 +1,22 @@
 //! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says becomes markup.
 
+use crate::svg::write::{Picture, TEXT};
 use crate::xml::escaped;
+
+/// The widths that a picture is laid out for, px: of a page, and of a telephone or a narrow column.
+pub(super) const WIDE: f64 = 760.0;
+pub(super) const NARROW: f64 = 352.0;
+
+/// How a sentence is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// All is well, or the question is answered.
+    Well,
+    /// Something is not as it should be.
+    Finding,
+    /// The figures do not decide.
+    Undecided,
+}
 
 /// The page so far.
 #[derive(Default)]
@@ -8,8 +24,6 @@ pub(super) struct Page {
     html: String,
     /// The level of the headings of the present run: 2 or 3.
     pub(super) level: u8,
-    /// How many pictures there are: each has an id of its own.
-    pictures: usize,
 }
 
 impl Page {
@@ -33,58 +47,102 @@ impl Page {
         self.raw(&format!("<{name}>{}</{name}>\n", escaped(text)));
     }
 
+    /// The answer: its first sentence stands out, in the colour of its tone; the others follow.
+    pub(super) fn answer(&mut self, tone: Tone, sentences: &[String]) {
+        let class = match tone {
+            Tone::Well => "",
+            Tone::Finding => " finding",
+            Tone::Undecided => " undecided",
+        };
+        for (at, sentence) in sentences.iter().enumerate() {
+            match at {
+                0 => self.raw(&format!("<p class=\"verdict{class}\">{}</p>\n", escaped(sentence))),
+                _ => self.element("p", sentence),
+            }
+        }
+    }
+
+    /// A list.
+    pub(super) fn list(&mut self, entries: &[String]) {
+        if !entries.is_empty() {
+            let items: String = entries.iter().map(|text| format!("<li>{}</li>\n", escaped(text))).collect();
+            self.raw(&format!("<ul>\n{items}</ul>\n"));
+        }
+    }
+
+    /// What is for those who want it: folded away behind its name.
+    pub(super) fn folded(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
+        self.raw(&format!("<details>\n<summary>{}</summary>\n", escaped(name)));
+        draw(self);
+        self.raw("</details>\n");
+    }
+
+    /// A table, folded away.
+    pub(super) fn folded_table(&mut self, caption: &str, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+        self.folded(caption, |page| page.table(caption, header, rows));
+    }
+
     /// A table: the caption, the header, and rows; columns whose header ends in a space are numbers, and the first cell of a row is its heading.
     pub(super) fn table(&mut self, caption: &str, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-        let class =
-            |at: usize| if header.get(at).is_some_and(|name| name.ends_with(' ')) { " class=\"n\"" } else { "" };
-        let cells: Vec<String> = header
+        let is_number = |at: usize| header.get(at).is_some_and(|name| name.ends_with(' '));
+        let head: Vec<String> = header
             .iter()
             .enumerate()
-            .map(|(at, name)| format!("<th scope=\"col\"{}>{}</th>", class(at), escaped(name.trim_end())))
+            .map(|(at, name)| format!("<th scope=\"col\"{}>{}</th>", class(is_number(at)), escaped(name.trim_end())))
             .collect();
-        let label = escaped(caption);
-        let mut html = format!(
-            "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\">\n<table>\n<caption>{label}</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n",
-            cells.concat()
-        );
-        for row in rows {
-            html.push_str("<tr>");
-            for (at, cell) in row.iter().enumerate() {
-                let long = if cell.chars().count() > 60 { " class=\"long\"" } else { class(at) };
-                match at {
-                    0 => html.push_str(&format!("<th scope=\"row\">{}</th>", escaped(cell))),
-                    _ => html.push_str(&format!("<td{long}>{}</td>", escaped(cell))),
+        self.scrolled(caption, "", &head.concat(), |html| {
+            for row in rows {
+                html.push_str("<tr>");
+                for (at, cell) in row.iter().enumerate() {
+                    match (at, cell.chars().count() > 60) {
+                        (0, _) => html.push_str(&format!("<th scope=\"row\">{}</th>", escaped(cell))),
+                        (_, true) => html.push_str(&format!("<td class=\"long\">{}</td>", escaped(cell))),
+                        _ => html.push_str(&format!("<td{}>{}</td>", class(is_number(at)), escaped(cell))),
+                    }
                 }
+                html.push_str("</tr>\n");
             }
-            html.push_str("</tr>\n");
-        }
-        html.push_str("</tbody>\n</table>\n</div>\n");
-        self.raw(&html);
+        });
     }
 
-    /// A picture of this size, with a title and a description for those who cannot see it; `body` is SVG.
-    pub(super) fn picture(&mut self, title: &str, description: &str, width: f64, height: f64, body: &str) {
-        self.pictures += 1;
-        let id = self.pictures;
-        let (title, description) = (escaped(title), escaped(description));
+    /// A table in a region of its own that scrolls, from its parts.
+    pub(super) fn scrolled(&mut self, caption: &str, class: &str, head: &str, rows: impl FnOnce(&mut String)) {
+        let label = escaped(caption);
         self.raw(&format!(
-            "<figure>\n<figcaption>{title}</figcaption>\n<div class=\"scroll\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\">\n\
-             <svg class=\"wide\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" \
-             role=\"img\" aria-labelledby=\"t{id} d{id}\" fill=\"currentColor\" font-size=\"12\" font-family=\"sans-serif\">\n\
-             <title id=\"t{id}\">{title}</title><desc id=\"d{id}\">{description}</desc>\n{body}</svg>\n</div>\n</figure>\n"
+            "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\">\n<table{class}>\n<caption>{label}</caption>\n\
+             <thead><tr>{head}</tr></thead>\n<tbody>\n"
         ));
+        rows(&mut self.html);
+        self.raw("</tbody>\n</table>\n</div>\n");
+    }
+
+    /// A picture with its title, what it says for those who cannot see it, and how it is drawn at a width.
+    pub(super) fn picture(&mut self, title: &str, description: &str, draw: impl Fn(f64) -> Picture) {
+        let (title, description) = (escaped(title), escaped(description));
+        self.raw(&format!("<figure>\n<figcaption>{title}</figcaption>\n"));
+        for (class, picture) in [("wide", draw(WIDE)), ("narrow\" hidden=\"hidden", draw(NARROW))] {
+            self.raw(&format!(
+                "<svg class=\"{class}\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" role=\"img\" aria-label=\"{title}: {description}\" \
+                 fill=\"currentColor\" font-size=\"{TEXT}\" font-family=\"sans-serif\">\n{2}</svg>\n",
+                picture.width,
+                picture.height,
+                picture.body()
+            ));
+        }
+        self.raw("</figure>\n");
     }
 }
 
-/// Text in SVG, at its baseline's start, middle or end.
-pub(super) fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
-    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n", escaped(text))
+fn class(is_number: bool) -> &'static str {
+    if is_number { " class=\"n\"" } else { "" }
 }
 
-/// A line in SVG.
-pub(super) fn line(from: (f64, f64), to: (f64, f64), attributes: &str) -> String {
-    format!("<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" {attributes}/>\n", from.0, from.1, to.0, to.1)
+impl From<analysis::standing::Standing> for Tone {
+    fn from(standing: analysis::standing::Standing) -> Self {
+        match standing {
+            analysis::standing::Standing::Well => Self::Well,
+            analysis::standing::Standing::Finding => Self::Finding,
+            analysis::standing::Standing::Undecided => Self::Undecided,
+        }
+    }
 }
-
-/// The colours of series: told apart also by those who see few colours (Okabe and Ito 2008), mid-tones that stand out on black and on white.
-pub(super) const COLOURS: [&str; 6] = ["#1f77c9", "#d55e00", "#0a9270", "#b8609a", "#a07800", "#5f7f8f"];

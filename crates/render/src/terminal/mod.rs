@@ -46,5 +46,8 @@ mod words;
 
 pub use self::mpi::mpi;
 pub use place::place;
+pub(crate) use plane::caption as plane_caption;
 pub use table::{Style, table};
 pub use trial::trial;
+pub(crate) use trial::word as trial_verdict;
+pub(crate) use words::locality;

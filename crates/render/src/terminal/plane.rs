@@ -11,7 +11,7 @@ const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.
 pub(super) const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, ▒ within half, ░ below";
 
 /// `H2D, 128 MiB, pinned memory, GB/s`.
-pub(super) fn caption(plane: &Plane, engine: CopyEngine) -> String {
+pub(crate) fn caption(plane: &Plane, engine: CopyEngine) -> String {
     let direction = words::direction(plane.direction);
     if plane.direction == Direction::CoreToCore {
         return "core to core, ns a handover (half of a round trip)".to_owned();

@@ -84,12 +84,13 @@ fn cells(row: &TrialRow, found: Option<&TrialComparison>) -> Vec<String> {
         found
             .and_then(|found| found.ratio_interval)
             .map_or_else(dash, |ends| format!("{} .. {}", percent(ends.low), percent(ends.high))),
-        found.map_or_else(|| "baseline".to_owned(), |found| word(found.verdict, row).to_owned()),
+        found.map_or_else(|| "baseline".to_owned(), |found| word(found.verdict, &row.metric).to_owned()),
     ]
 }
 
-fn word(verdict: TrialVerdict, row: &TrialRow) -> &'static str {
-    match (verdict, row.metric == "wall") {
+/// The verdict by a metric in a word.
+pub(crate) fn word(verdict: TrialVerdict, metric: &str) -> &'static str {
+    match (verdict, metric == "wall") {
         (TrialVerdict::Better, true) => "faster",
         (TrialVerdict::Better, false) => "better",
         (TrialVerdict::Worse, true) => "slower",

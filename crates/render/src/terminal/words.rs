@@ -46,7 +46,7 @@ pub(super) fn timing_asked(timing: TimingAsked) -> &'static str {
     }
 }
 
-pub(super) fn locality(locality: Locality) -> &'static str {
+pub(crate) fn locality(locality: Locality) -> &'static str {
     match locality {
         Locality::L3Local => "L3-local",
         Locality::NumaLocal => "NUMA-local",

@@ -118,7 +118,9 @@ fn every_form_and_the_report_have_all_figures_of_a_document() -> Done {
         assert!(counts.contains(&want), "{form:?}: {counts:?}\n{text}");
     }
     let html = render::html::mpi(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document.clone())]);
-    assert!(html.contains("<h2>Differences</h2>") && html.contains("Operations that device memory was given to"));
+    assert!(
+        html.contains("What changed, the worst first") && html.contains("Operations that device memory was given to")
+    );
     assert!(
         html.contains(&document.verdict[0].replace('\'', "&#39;"))
             && html.ends_with("</html>\n")

@@ -1,9 +1,12 @@
-//! The HTML report: it holds what it must, nothing of a document becomes markup, and it stays small and quick.
+//! The HTML report: the answer before the picture before the tables, nothing of a document becomes markup, and it stays small and quick. How it looks in a browser is tested
+//! in `browser`.
 
 use render::html::html;
 use report::Document;
+use report::case::Order;
 use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
-use report::settings::Direction;
+use report::settings::{Direction, MemoryKind};
+use report::sweep_fit::{SweepDip, SweepFit};
 use stats::IdSet;
 use stats::interval::Interval;
 
@@ -15,19 +18,38 @@ fn runs(documents: Vec<Document>) -> Vec<(String, Document)> {
     documents.into_iter().enumerate().map(|(at, document)| (format!("run-{at}.json"), document)).collect()
 }
 
+/// The markup of the figure with this title.
+fn figure<'t>(html: &'t str, title: &str) -> Result<&'t str, String> {
+    let rest = html.split(&format!("<figcaption>{title}")).nth(1).ok_or(format!("no figure {title:?}"))?;
+    rest.split("</figure>").next().ok_or("no end".to_owned())
+}
+
 #[test]
-fn the_verdict_stands_before_any_figure_and_names_the_slow_gpu() -> Done {
+fn the_answer_names_the_slow_gpu_the_picture_shows_it_and_tables_are_folded() -> Done {
     let mut slow = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
     slow.slower_twins = analysis::slower_twins::slower_twins(&slow);
     let text = html(&runs(vec![slow]));
-    let verdict = text.find("Complete, with a finding: 1 of 2 GPUs slower").ok_or("a verdict")?;
-    assert!(verdict < text.find("<svg").ok_or("a picture")? && verdict < text.find("<table").ok_or("a table")?);
-    assert!(text.contains("0000:c6:00.0 (rank 1) copies at 12.3 GB/s where its twins reach 24.3"));
-    for part in
-        ["Placement, asked and seen", "Figures", "Rates by rank and case", "Rank by rank", "Every block", "Environment"]
-    {
-        assert!(text.contains(&format!(">{part}</h2>")), "{part}");
+    let verdict = text.find(
+        "<p class=\"verdict finding\">GPU 1 (0000:c6:00.0) is slow: it copies at 12.3 GB/s where its twins reach 24.3",
+    );
+    let picture = text.find("<svg").ok_or("a picture")?;
+    assert!(verdict.ok_or("a verdict")? < picture && picture < text.find("<details").ok_or("folded tables")?);
+    assert!(!text[..picture].contains("<table"), "no table before the picture");
+    let bars = figure(&text, "128 MiB of each rank")?;
+    assert!(bars.contains("GPU 1 H2D: 12.3") && bars.contains("▼ below its twins"), "{bars}");
+    for name in ["H2D, 128 MiB, pinned", "Placement of each rank, asked and seen", "Every block", "Environment"] {
+        assert!(text.contains(name), "{name}");
     }
+    assert!(!text.contains("simultaneous/pinned") && !text.contains("alone/pinned"), "names that a person says");
+    Ok(())
+}
+
+#[test]
+fn an_answer_that_the_figures_do_not_decide_is_neither_good_nor_bad() -> Done {
+    let mut undecided = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    undecided.exit_code = Some(6);
+    assert!(html(&runs(vec![undecided])).contains("<p class=\"verdict undecided\">"));
+    assert!(html(&runs(vec![document(&[24.3e9, 24.3e9], &BOTH, 1)?])).contains("<p class=\"verdict\">"));
     Ok(())
 }
 
@@ -40,6 +62,7 @@ fn nothing_that_a_document_says_becomes_markup_and_nothing_is_asked_for() -> Don
     nasty.ranks[0].host = text.into();
     nasty.argv.push(text.into());
     nasty.cases[0].id = text.into();
+    nasty.cases[0].group = Some(text.into());
     nasty.rows = report::rows::rows(&nasty);
     let html = html(&runs(vec![nasty.clone(), nasty]));
     for markup in ["<script", "<img", "src=", "href=", "url(", "@import", "\u{1}"] {
@@ -50,16 +73,22 @@ fn nothing_that_a_document_says_becomes_markup_and_nothing_is_asked_for() -> Don
 }
 
 #[test]
-fn several_documents_show_what_got_worse_and_their_history() -> Done {
+fn several_documents_show_what_got_worse_beside_what_does_not_matter_and_when() -> Done {
     let days: Result<Vec<Document>, _> =
-        (0..5).map(|day| document(&[24.3e9, if day < 3 { 24.3e9 } else { 12.3e9 }], &BOTH, day)).collect();
+        (0..12).map(|day| document(&[24.3e9, if day < 6 { 24.3e9 } else { 12.3e9 }], &BOTH, day)).collect();
     let mut days = days?;
     for (day, document) in days.iter_mut().enumerate() {
         document.started_at = format!("2026-02-{:02}T03:00:00.000Z", day + 1);
     }
     let text = html(&runs(days));
-    assert!(text.contains("run-4.json against run-0.json: REGRESSED: 2 of 4 cases; the worst by 49."));
-    assert!(text.contains(">History</h2>") && text.contains("4.0 days later"));
+    assert!(text.contains(
+        "<p class=\"verdict finding\">run-11.json against run-0.json: REGRESSED: 2 of 4 cases; the worst by 49."
+    ));
+    let changes = figure(&text, "What changed, the worst first")?;
+    assert!(changes.contains("does not matter (±3.00 %)") || changes.contains("does not matter"), "{changes}");
+    assert!(changes.find("−49 %").ok_or("the loss")? < changes.find("SAME").ok_or("and those that are the same")?);
+    assert!(text.contains("<li>2026-02-07T03:00:00.000Z: "), "when it changed");
+    assert!(text.contains("changed 2026-02-07"), "and a line there");
     Ok(())
 }
 
@@ -79,11 +108,57 @@ fn two_hundred_cases_are_less_than_a_megabyte_and_every_element_is_closed() -> D
     large.rows = report::rows::rows(&large);
     let text = html(&runs(vec![large]));
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
-    for element in
-        ["svg", "table", "tr", "td", "th", "div", "text", "p", "details", "main", "h2", "title", "ul", "ol", "li"]
-    {
+    for element in [
+        "svg", "table", "tr", "td", "th", "div", "text", "p", "details", "main", "h2", "title", "ul", "ol", "li",
+        "figure",
+    ] {
         let opened = text.matches(&format!("<{element}>")).count() + text.matches(&format!("<{element} ")).count();
         assert_eq!(opened, text.matches(&format!("</{element}>")).count(), "{element}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_sweep_is_dots_with_their_band_the_fitted_line_and_a_mark_at_a_dip() -> Done {
+    let mut sweep = document(&[24.3e9, 12.3e9], &[Direction::H2d], 1)?;
+    sweep.ranks.truncate(1);
+    let like = sweep.cases[0].clone();
+    sweep.cases = (0..5)
+        .map(|at| {
+            let mut case = like.clone();
+            case.ranks.truncate(1);
+            (case.order, case.bytes) = (Order::Alone, 4096 << (2 * at));
+            case.id = report::case::Case::id_for(case.order, case.memory, case.direction, case.bytes);
+            case
+        })
+        .collect();
+    sweep.rows = report::rows::rows(&sweep);
+    let ends = |low, high| Interval { low, high, confidence: 0.95 };
+    sweep.fits = vec![SweepFit {
+        rank: 0,
+        order: Order::Alone,
+        memory: MemoryKind::Pinned,
+        direction: Direction::H2d,
+        sizes: 5,
+        latency_ns: 2050.0,
+        latency_interval_ns: ends(2040.0, 2060.0),
+        bytes_per_s: 24e9,
+        interval_bytes_per_s: ends(23.9e9, 24.1e9),
+        half_rate_bytes: 49_200.0,
+        dips: vec![SweepDip { bytes: 65_536, ratio: 0.8 }],
+        lines: Vec::new(),
+        misfit: None,
+    }];
+    let text = html(&runs(vec![sweep]));
+    assert!(figure(&text, "Rate over")?.contains("limit of the link, "), "and what the link allows");
+    for title in ["Rate over the size of a copy", "Time over the size of a copy"] {
+        let picture = figure(&text, title)?;
+        assert!(picture.contains("H2D: α 2.05 µs, β 24.0 GB/s, n½ 48 KiB"), "{picture}");
+        assert_eq!(picture.matches("; 20 % slower than its neighbours</title></path>").count(), 2, "one a width");
+        assert_eq!(picture.matches("<circle").count(), 2 * 4, "the others are dots");
+        let fitted = picture.matches("stroke=\"#1f77c9\" stroke-width=\"1.8\" stroke-dasharray").count();
+        assert_eq!(fitted, 2, "the fitted line in the colour of its dots");
+        assert!(picture.contains(">size of a copy</text>"), "an axis says what it counts");
     }
     Ok(())
 }
@@ -98,7 +173,7 @@ fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Do
     }
     loaded.rows = report::rows::rows(&loaded);
     let without = html(&runs(vec![loaded.clone()]));
-    assert!(!without.contains("Rates over sizes") && !without.contains("Latency over traffic"));
+    assert!(!without.contains("over the size of a copy") && !without.contains("Latency of a load beside"));
     let point = |name: &str, gb: f64, ns: f64| LoadedPoint {
         name: name.into(),
         bytes_per_s: gb * 1e9,
@@ -117,22 +192,21 @@ fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Do
         knee_bytes_per_s: None,
     }];
     let text = html(&runs(vec![loaded]));
-    let picture = text
-        .split("Latency over traffic</h2>")
-        .nth(1)
-        .and_then(|rest| rest.split("</figure>").next())
-        .ok_or("no picture")?;
-    assert!(picture.contains("idle: 100.0 ns at 0.0 GB/s, full read traffic: 200.0 ns at 40.0 GB/s"), "{picture}");
-    assert_eq!(picture.matches("stroke-width=\"2\"").count(), 1, "one line between two points");
-    assert_eq!(picture.matches("stroke-width=\"6\"").count(), 2, "an interval each");
+    let picture = figure(&text, "Latency of a load beside traffic")?;
+    assert!(picture.contains("node 0, full read traffic: 200 ns at 40.0 GB/s"), "{picture}");
+    assert!(picture.contains("twice the idle latency, 200 ns"), "{picture}");
+    assert_eq!(picture.matches("<circle").count(), 2 * 2, "a dot each, at both widths");
     Ok(())
 }
 
 #[test]
-fn pairs_of_gpus_are_as_pale_as_they_are_slower_than_pairs_and_a_gpus_own_memory_is_no_measure_of_them() -> Done {
+fn cells_have_the_colours_of_one_scale_and_a_gpus_own_memory_is_no_measure_of_pairs() -> Done {
     // The second GPU's own memory at ten times the rate of pairs, and of the first one's.
     let text = html(&runs(vec![between_gpus(2, 0.1)?]));
-    let opacity = |full: &str| text.matches(&format!("fill-opacity=\"{full}\"")).count();
-    assert_eq!((opacity("0.45"), opacity("0.05")), (3, 1), "{text}");
+    let coloured = |colour: &str| text.matches(&format!("<td style=\"background-color:{colour}")).count();
+    assert_eq!(coloured("#fde725"), 2, "both pairs are the best: {text}");
+    assert_eq!(text.matches("<td style").count(), 2, "and what a GPU copies within itself has no colour");
+    let slower = html(&runs(vec![between_gpus(3, 1.0)?]));
+    assert_eq!(slower.matches("background-color:#fde725;color:#000\" title=\"from GPU").count(), 6);
     Ok(())
 }

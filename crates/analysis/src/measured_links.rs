@@ -1,0 +1,190 @@
+//! What was measured on each link of a node: from a NUMA node's memory to a GPU and back, between GPUs, from a node's cores to a node's memory. The figures are those of the
+//! largest copies; where ranks ran alone and at once, both.
+
+use std::collections::BTreeMap;
+
+use report::Document;
+use report::case::{Case, CaseStatus, Order};
+use report::device::{DeviceKind, name_on_node};
+use report::matrix::{Compares, Matrix};
+use report::settings::{Direction, MemoryKind};
+use stats::interval::Interval;
+
+use crate::matrix_figures::{Cell, MatrixFigures, Plane};
+
+/// An end of a link.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// A NUMA node of the first node of the run, OS index: its memory or its cores.
+    Numa(u32),
+    /// A device, by its `id`.
+    Device(String),
+}
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Bytes/s, or ns where it is a time.
+    pub value: f64,
+    /// Its 95 % interval; `None` with fewer than 6 blocks.
+    pub interval: Option<Interval>,
+}
+
+/// A link with its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredLink {
+    /// Where the bytes, or the threads that reach for them, are; of copies to and from a GPU the node of host memory.
+    pub from: End,
+    /// The other end.
+    pub to: End,
+    /// The direction.
+    pub direction: Direction,
+    /// Whether the figures are times, of which less is better.
+    pub is_time: bool,
+    /// The size of a copy, or the range of accesses, bytes.
+    pub bytes: u64,
+    /// Alone, or in the only order measured.
+    pub alone: Option<Measured>,
+    /// With all others at once.
+    pub at_once: Option<Measured>,
+}
+
+/// The links of the first node, each direction once, in the order of the document.
+pub fn measured_links(document: &Document) -> Vec<MeasuredLink> {
+    let mut links = Vec::new();
+    let has_places = |matrix: &&Matrix| matches!(matrix.compares, Compares::Rows | Compares::Columns | Compares::Pairs);
+    for matrix in document.matrices.iter().filter(has_places) {
+        for plane in largest(matrix.planes(document)) {
+            of_matrix(document, matrix, &plane, &mut links);
+        }
+    }
+    of_ranks(document, &mut links);
+    links
+}
+
+/// Of each direction the plane of the largest copies from the first kind of memory.
+fn largest(planes: Vec<Plane>) -> Vec<Plane> {
+    let mut best: BTreeMap<(Direction, bool), Plane> = BTreeMap::new();
+    for plane in planes {
+        let amount = |plane: &Plane| (plane.bytes, plane.range_bytes);
+        let kept = best.entry((plane.direction, plane.is_time())).or_insert(plane);
+        if amount(&plane) > amount(kept) {
+            *kept = plane;
+        }
+    }
+    best.into_values().collect()
+}
+
+fn of_matrix(document: &Document, matrix: &Matrix, plane: &Plane, links: &mut Vec<MeasuredLink>) {
+    for row in 0..matrix.rows.len() {
+        for column in 0..matrix.columns.len() {
+            let Some(Ok(cell)) = matrix.cell(document, plane, row, column) else { continue };
+            if matrix.is_own(row, column) {
+                continue;
+            }
+            let Some((from, to)) = ends(document, matrix, row, column) else { continue };
+            let Cell { median, interval, .. } = cell;
+            keep(
+                links,
+                MeasuredLink {
+                    from,
+                    to,
+                    direction: plane.direction,
+                    is_time: plane.is_time(),
+                    bytes: plane.range_bytes.unwrap_or(plane.bytes),
+                    alone: Some(Measured { value: median, interval }),
+                    at_once: None,
+                },
+            );
+        }
+    }
+}
+
+/// Adds a link that is not there yet.
+fn keep(links: &mut Vec<MeasuredLink>, link: MeasuredLink) {
+    let same = |other: &MeasuredLink| {
+        (&other.from, &other.to, other.direction, other.is_time) == (&link.from, &link.to, link.direction, link.is_time)
+    };
+    if !links.iter().any(same) {
+        links.push(link);
+    }
+}
+
+fn ends(document: &Document, matrix: &Matrix, row: usize, column: usize) -> Option<(End, End)> {
+    let (place, other) = (matrix.rows.get(row)?, matrix.columns.get(column)?);
+    let rank = place.ranks.and(&other.ranks).first()?;
+    let own = document.ranks.iter().find(|one| one.rank == rank)?;
+    if own.node != 0 {
+        return None;
+    }
+    if matrix.compares == Compares::Pairs {
+        return Some((End::Device(own.asked.device.clone()), End::Device(other.device.clone())));
+    }
+    let cores = || document.environment.topology.nodes.iter().find(|node| node.pus.contains(own.asked.pu));
+    let from = match memory(document, &other.device) {
+        Some(_) => cores()?.os_index,
+        None => place.memory_node.or(own.asked.memory_node)?,
+    };
+    Some((End::Numa(from), memory(document, &other.device).map_or(End::Device(other.device.clone()), End::Numa)))
+}
+
+/// The NUMA node that stands in for a device.
+fn memory(document: &Document, device: &str) -> Option<u32> {
+    let is_gpu = document.devices.iter().any(|one| one.id == device && one.kind == DeviceKind::Gpu);
+    name_on_node(device).strip_prefix("node ").filter(|_| !is_gpu)?.parse().ok()
+}
+
+/// Ranks that copy between their node's memory and their GPU, alone and at once, where no matrix has them.
+fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
+    let copies = |case: &&Case| {
+        matches!(case.direction, Direction::H2d | Direction::D2h | Direction::Bidirectional)
+            && case.range_bytes.is_none()
+            && case.status != CaseStatus::Invalid
+    };
+    let in_matrix = |case: &Case| case.group.as_deref().is_some_and(|group| group == report::matrix::BY_KERNEL);
+    let most = document.cases.iter().filter(copies).map(|case| case.bytes).max();
+    let first = document.cases.iter().find(|case| copies(case) && Some(case.bytes) == most).map(|case| case.memory);
+    let cases = document.cases.iter().filter(copies).filter(|case| Some(case.bytes) == most && !in_matrix(case));
+    let widest = document.cases.iter().filter(copies).map(|case| case.ranks.len()).max().unwrap_or(0);
+    for case in cases.filter(|case| Some(case.memory) == first.filter(|kind| *kind != MemoryKind::Newer)) {
+        // Of sets at once the one of all says what the node gives.
+        if case.order == Order::Simultaneous && case.ranks.len() < widest {
+            continue;
+        }
+        for result in &case.ranks {
+            let Some(rank) = document.ranks.iter().find(|rank| rank.rank == result.rank && rank.node == 0) else {
+                continue;
+            };
+            let Some(from) = rank.asked.memory_node.filter(|_| memory(document, &rank.asked.device).is_none()) else {
+                continue;
+            };
+            let Some(summary) = result.summary() else { continue };
+            let rate = summary.median_bytes_per_s;
+            let of_ns = |ns: f64| rate * summary.median_ns / ns;
+            let interval = summary.median_interval_ns.map(|ends| Interval {
+                low: of_ns(ends.high),
+                high: of_ns(ends.low),
+                confidence: ends.confidence,
+            });
+            let measured = Some(Measured { value: rate, interval });
+            let link = MeasuredLink {
+                from: End::Numa(from),
+                to: End::Device(rank.asked.device.clone()),
+                direction: case.direction,
+                is_time: false,
+                bytes: case.bytes,
+                alone: None,
+                at_once: None,
+            };
+            keep(links, link.clone());
+            let same = |other: &&mut MeasuredLink| {
+                (&other.from, &other.to, other.direction) == (&link.from, &link.to, link.direction) && !other.is_time
+            };
+            let Some(kept) = links.iter_mut().find(same) else { continue };
+            match case.order {
+                Order::Simultaneous if case.ranks.len() > 1 => kept.at_once = kept.at_once.or(measured),
+                _ => kept.alone = kept.alone.or(measured),
+            }
+        }
+    }
+}

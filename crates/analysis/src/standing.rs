@@ -1,0 +1,90 @@
+//! Whether a document's answer is good, a finding, or none yet: what a reader sees by the colour of its first sentence.
+
+use report::document::Status;
+use report::result::Outcome;
+use report::trial::{TrialOutcome, TrialVerdict};
+use report::{Document, MpiDocument, TrialDocument};
+use stats::compare::Verdict;
+use stats::flag::Flag;
+
+use crate::comparison::Counts;
+use crate::groups;
+
+/// Exit codes of a run that found something, and of one whose figures do not decide.
+const FINDING: u8 = 5;
+const UNDECIDED: u8 = 6;
+
+/// How an answer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The question is answered, and nothing is wrong.
+    Well,
+    /// Something is not as it should be, or the run did not end well.
+    Finding,
+    /// The figures do not decide.
+    Undecided,
+}
+
+/// How a result document's answer stands.
+pub fn of_result(document: &Document) -> Standing {
+    let is_finding =
+        document.status != Status::Complete || document.exit_code == Some(FINDING) || !document.slower_twins.is_empty();
+    if is_finding {
+        return Standing::Finding;
+    }
+    let results = || document.cases.iter().flat_map(|case| &case.ranks);
+    let is_few =
+        |outcome: &Outcome| matches!(outcome, Outcome::Measured { flags, .. } if flags.contains(&Flag::FewBlocks));
+    let has_no_interval = results().next().is_some() && results().all(|result| is_few(&result.outcome));
+    let mut verdicts =
+        document.penalties.iter().filter_map(|penalty| Some(penalty.comparison.as_ref()?.verdict)).peekable();
+    let costs_undecided = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == Verdict::Undecided);
+    match document.exit_code == Some(UNDECIDED) || groups::is_undecided(document) || has_no_interval || costs_undecided
+    {
+        true => Standing::Undecided,
+        false => Standing::Well,
+    }
+}
+
+/// How a trial's answer stands: undecided while no comparison by the first metric is decided.
+pub fn of_trial(document: &TrialDocument) -> Standing {
+    let first = document.settings.metrics.first().map(|metric| &metric.name);
+    let mut verdicts = document.comparisons.iter().filter(|found| Some(&found.metric) == first).peekable();
+    let is_undecided = verdicts.peek().is_none() || verdicts.any(|found| found.verdict == TrialVerdict::Undecided);
+    let is_misplaced = document.runs.iter().any(|run| run.outcome == TrialOutcome::Misplaced);
+    match (document.status == Status::Complete && !is_misplaced, is_undecided) {
+        (false, _) => Standing::Finding,
+        (true, true) => Standing::Undecided,
+        (true, false) => Standing::Well,
+    }
+}
+
+/// How an MPI run's answer stands.
+pub fn of_mpi(document: &MpiDocument) -> Standing {
+    match document.status == Status::Complete && document.exit_code.is_none_or(|code| code == 0) {
+        true => Standing::Well,
+        false => Standing::Finding,
+    }
+}
+
+/// How a comparison's answer stands.
+pub fn of_counts(counts: &Counts) -> Standing {
+    match counts {
+        counts if counts.regressed + counts.missing > 0 => Standing::Finding,
+        counts if counts.inconclusive > 0 => Standing::Undecided,
+        _ => Standing::Well,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_data_do_not_decide_is_neither_good_nor_bad() {
+        let counts = |regressed, inconclusive| Counts { regressed, inconclusive, ..Counts::default() };
+        assert_eq!(of_counts(&counts(0, 3)), Standing::Undecided);
+        assert_eq!(of_counts(&counts(1, 3)), Standing::Finding);
+        assert_eq!(of_counts(&counts(0, 0)), Standing::Well);
+    }
+}

@@ -1,0 +1,80 @@
+//! As many digits as the interval carries: a figure known to 1 % has three, and none has digits that only the arithmetic made.
+
+use stats::interval::Interval;
+
+/// Digits of a figure without an interval.
+const WITHOUT: i32 = 3;
+
+/// The value with the digits that half the width of its interval leaves, three to four in all: the place of the half width's first digit is the last one shown.
+pub(crate) fn shown(value: f64, half_width: Option<f64>) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let place = |value: f64| value.abs().log10().floor() as i32;
+    let first = place(value);
+    let digits = match half_width.filter(|half| half.is_finite() && *half > 0.0) {
+        Some(half) => (first - place(half) + 1).clamp(2, 4),
+        None => WITHOUT,
+    };
+    let decimals = (digits - 1 - first).max(0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// `24.0 GB/s`.
+pub(crate) fn rate(bytes_per_s: f64, interval: Option<&Interval>) -> String {
+    format!("{} GB/s", rate_number(bytes_per_s, interval))
+}
+
+/// The same without the unit.
+pub(crate) fn rate_number(bytes_per_s: f64, interval: Option<&Interval>) -> String {
+    shown(bytes_per_s / 1e9, interval.map(|interval| (interval.high - interval.low) / 2e9))
+}
+
+/// `2.05 µs`.
+pub(crate) fn time(ns: f64, interval: Option<&Interval>) -> String {
+    let (scale, unit) = match ns.abs() {
+        ns if ns >= 1e9 => (1e9, "s"),
+        ns if ns >= 1e6 => (1e6, "ms"),
+        ns if ns >= 1e3 => (1e3, "µs"),
+        _ => (1.0, "ns"),
+    };
+    let half = interval.map(|interval| (interval.high - interval.low) / 2.0 / scale);
+    format!("{} {unit}", shown(ns / scale, half))
+}
+
+/// `48 KiB` of a size that is no power of two, and is known roughly.
+pub(crate) fn size(bytes: f64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let found = units.into_iter().map(|(unit, name)| (f64::from(unit), name)).find(|(unit, _)| bytes >= *unit);
+    let (unit, name) = found.unwrap_or((1.0, "B"));
+    let text = shown(bytes / unit, Some(bytes / unit * 0.05));
+    format!("{} {name}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// `−3.1 %` of a ratio.
+pub(crate) fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let text = if percent.abs() < 9.95 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") };
+    text.replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_has_the_digits_that_its_interval_carries() {
+        let ends = |low, high| Interval { low, high, confidence: 0.95 };
+        assert_eq!(shown(48.046, Some(0.6)), "48.0");
+        assert_eq!(shown(48.046, Some(3.0)), "48");
+        assert_eq!(shown(12.784_31, None), "12.8");
+        assert_eq!(time(4050.0, Some(&ends(4040.0, 4060.0))), "4.05 µs");
+        assert_eq!(rate(55.2364e9, Some(&ends(55.2e9, 55.3e9))), "55.24 GB/s");
+        assert_eq!([shown(0.0, None), shown(f64::NAN, None), shown(1234.0, None)], ["0", "–", "1234"]);
+        assert_eq!([size(48.046 * 1024.0), size(3.94e6), size(12.0)], ["48 KiB", "3.8 MiB", "12 B"]);
+        assert_eq!([change(0.969), change(1.2)], ["−3.1 %", "+20 %"]);
+    }
+}

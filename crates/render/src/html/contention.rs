@@ -1,0 +1,147 @@
+//! What being at once costs: the rate of each against how many are at once, with the level of one alone and the fair share as lines; and each rank alone and at once.
+
+use analysis::contention_curves::{Curve, curves};
+use analysis::words::direction;
+use report::Document;
+use report::contention::Penalty;
+use report::matrix::Matrix;
+use stats::units::size;
+
+use super::write::Page;
+use crate::svg::colours::series;
+use crate::svg::plot::{Axis, Plot, Point, Reference, Series};
+use crate::svg::rows::{Mark, Row, Rows};
+use crate::svg::scale::Unit;
+use crate::{digits, names};
+
+/// Rows that a reader looks through.
+const ROWS: usize = 32;
+
+/// Curves of a matrix whose rows are more and more at once, all directions on one scale.
+pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
+    let curves = curves(document, matrix);
+    let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes_per_s).fold(0.0, f64::max);
+    for curve in curves.iter().filter(|curve| curve.most_at_once() > 1) {
+        let plot = plot(curve, highest / 1e9);
+        let title = format!("{}: GB/s of each GPU against how many copy at once", direction(curve.direction));
+        page.picture(&title, &described(curve), |wide| plot.drawn(wide));
+    }
+}
+
+fn plot(curve: &Curve, highest: f64) -> Plot {
+    let mut names: Vec<&str> = Vec::new();
+    for point in &curve.points {
+        if !names.contains(&&point.name[..]) {
+            names.push(&point.name);
+        }
+    }
+    let of = |(at, name): (usize, &&str)| {
+        let point = |point: &analysis::contention_curves::Point| Point {
+            x: f64::from(point.at_once),
+            y: point.bytes_per_s / 1e9,
+            interval: point.interval.map(|interval| (interval.low / 1e9, interval.high / 1e9)),
+            value: format!(
+                "{}, {} at once ({}): {}",
+                point.name,
+                point.at_once,
+                point.row,
+                digits::rate(point.bytes_per_s, point.interval.as_ref())
+            ),
+            marked: false,
+        };
+        let points = curve.points.iter().filter(|point| point.name == **name).map(point).collect();
+        Series { name: (*name).to_owned(), colour: series(at), points, fit: Vec::new() }
+    };
+    let most = f64::from(curve.most_at_once());
+    let mut references = Vec::new();
+    if let Some(alone) = curve.alone_bytes_per_s {
+        references.push(Reference {
+            name: format!("alone, {}", digits::rate(alone, None)),
+            points: vec![(1.0, alone / 1e9), (most, alone / 1e9)],
+        });
+    }
+    let share = |n: u32| (f64::from(n), curve.most_together_bytes_per_s / f64::from(n) / 1e9);
+    let from =
+        curve.alone_bytes_per_s.map_or(1, |alone| (curve.most_together_bytes_per_s / alone).ceil().max(1.0) as u32);
+    if from < curve.most_at_once() {
+        references.push(Reference {
+            name: format!("fair share of {}", digits::rate(curve.most_together_bytes_per_s, None)),
+            points: (from..=curve.most_at_once()).map(share).collect(),
+        });
+    }
+    Plot {
+        x: Axis { title: "how many copy at once".to_owned(), unit: Unit::Number, log: false },
+        y: Axis { title: "GB/s of each".to_owned(), unit: Unit::Number, log: false },
+        series: names.iter().enumerate().map(of).collect(),
+        references,
+        range: Some((0.0, highest)),
+    }
+}
+
+fn described(curve: &Curve) -> String {
+    let all = (1..=curve.most_at_once()).filter_map(|n| {
+        let rates: Vec<f64> =
+            curve.points.iter().filter(|point| point.at_once == n).map(|point| point.bytes_per_s).collect();
+        let (low, high) = rates.iter().fold((f64::MAX, 0.0_f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+        (!rates.is_empty()).then(|| format!("{n}: {} to {}", digits::rate_number(low, None), digits::rate(high, None)))
+    });
+    all.collect::<Vec<_>>().join("; ")
+}
+
+/// Each rank alone and with the others, on one scale, where no curve shows that.
+pub(super) fn penalties(document: &Document, page: &mut Page) {
+    let has_curve = document.matrices.iter().any(|matrix| matrix.compares == report::matrix::Compares::Load);
+    if document.penalties.is_empty() {
+        return;
+    }
+    if !has_curve {
+        let largest = document.penalties.iter().map(|penalty| penalty.bytes).max();
+        let shown: Vec<&Penalty> =
+            document.penalties.iter().filter(|penalty| Some(penalty.bytes) == largest).take(ROWS).collect();
+        let row = |penalty: &&Penalty| {
+            let name = format!("{} {}", names::rank(document, penalty.rank), direction(penalty.direction));
+            let (alone, both) = (penalty.alone_bytes_per_s, penalty.simultaneous_bytes_per_s);
+            let said = |what: &str, rate: f64| format!("{name} {what}: {}", digits::rate(rate, None));
+            let known = penalty.comparison.as_ref().map_or(String::new(), |found| {
+                let ends = found.ratio_interval;
+                format!(", 95 % interval {} to {}", digits::change(ends.low), digits::change(ends.high))
+            });
+            let change = digits::change(both / alone);
+            Row {
+                said: format!("{} GB/s, {change}", digits::rate_number(both, None)),
+                colour: series(usize::from(both < alone * 0.99)),
+                marks: vec![
+                    (Mark::Span(both.min(alone) / 1e9, both.max(alone) / 1e9), format!("{name}: {change}{known}")),
+                    (Mark::Ring(alone / 1e9), said("alone", alone)),
+                    (Mark::Dot(both / 1e9), said("with the others", both)),
+                ],
+                name,
+            }
+        };
+        let rows = Rows {
+            title: "GB/s (ring: alone, dot: with the others)".to_owned(),
+            rows: shown.iter().map(row).collect(),
+            from_zero: true,
+            ..Rows::default()
+        };
+        let title = format!("What running at once costs: {}", largest.map_or(String::new(), size));
+        let described: Vec<String> = rows.rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
+        page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
+    }
+    let cells = document.penalties.iter().map(|penalty| {
+        let ends = penalty.comparison.as_ref().map(|found| found.ratio_interval);
+        let case = document.cases.iter().find(|case| case.id == penalty.simultaneous_case);
+        vec![
+            names::rank(document, penalty.rank),
+            case.map_or_else(|| penalty.simultaneous_case.clone(), |case| names::case(document, case)),
+            digits::rate_number(penalty.alone_bytes_per_s, None),
+            digits::rate_number(penalty.simultaneous_bytes_per_s, None),
+            digits::change(penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s),
+            ends.map_or("–".to_owned(), |ends| {
+                format!("{} to {}", digits::change(ends.low), digits::change(ends.high))
+            }),
+        ]
+    });
+    let header = ["", "case", "alone GB/s ", "at once GB/s ", "change ", "95 % interval "];
+    page.folded_table("Contention penalty of each rank: alone and with the others", &header, cells);
+}

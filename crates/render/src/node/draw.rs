@@ -1,0 +1,177 @@
+//! Boxes: a NUMA node, below it a line to each of its GPUs with what was measured. As many side by side as the width has room for.
+
+use analysis::measured_links::Measured;
+
+use super::model::{Card, Chip, Node, Place};
+use super::ring;
+use super::scale::{Colours, short};
+use crate::svg::text_metrics::{cut, width};
+use crate::svg::write::{Anchor, Picture};
+
+const CARD: f64 = 150.0;
+const GAP: f64 = 14.0;
+const PAD: f64 = 10.0;
+/// From a node's box to its GPUs, px.
+const LINK: f64 = 26.0;
+const LINE: f64 = 19.0;
+/// So wide a cell has room for its number.
+const NUMBERED: f64 = 34.0;
+const OUTLINE: &str = "fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.55\" rx=\"5\"";
+const MARKED: &str = "fill=\"none\" stroke=\"#c62828\" stroke-width=\"2.5\" stroke-dasharray=\"5 3\" rx=\"5\"";
+
+impl Node {
+    /// The picture at this width.
+    pub(super) fn drawn(&self, wide: f64) -> Picture {
+        let mut picture = Picture::new(wide);
+        picture.text(4.0, 16.0, Anchor::Start, &cut(&self.title, wide - 8.0));
+        let mut top = self.colours.key(&mut picture, 26.0) + 10.0;
+        let most = ((wide - 2.0 * PAD + GAP) / (CARD + GAP)).floor().max(1.0) as usize;
+        let across = |place: &Place| place.cards.len().clamp(1, most.min(4));
+        let room = |place: &Place| across(place) as f64 * (CARD + GAP) - GAP + 2.0 * PAD;
+        let mut at = 0;
+        while at < self.places.len() {
+            // As many as fit, and rows of about the same number.
+            let mut used = 0.0;
+            let fits = self.places[at..].iter().take_while(|place| {
+                used += room(place) + GAP;
+                used - GAP <= wide
+            });
+            let fits = fits.count().max(1);
+            let known = self.places[at..].iter().take_while(|place| place.index.is_some()).count().max(1);
+            let count = known.div_ceil(known.div_ceil(fits));
+            let row = &self.places[at..at + count];
+            let (mut left, mut lowest) = (0.0, top);
+            for place in row {
+                let wide = room(place).min(wide);
+                let bottom = place.drawn(&mut picture, (left + 0.5, top), wide - 1.0, across(place), &self.colours);
+                lowest = f64::max(lowest, bottom);
+                left += wide + GAP;
+            }
+            top = lowest + GAP;
+            at += count;
+        }
+        ring::drawn(&self.rings, &mut picture, top, &self.colours);
+        picture
+    }
+}
+
+impl Place {
+    fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), wide: f64, across: usize, colours: &Colours) -> f64 {
+        let tall = 42.0 + LINE * self.chips.len() as f64 + if self.chips.is_empty() { 0.0 } else { 4.0 };
+        picture.rect((x, y), (wide, tall), &format!("{OUTLINE} stroke-width=\"1.5\""), "");
+        picture.text(x + PAD, y + 17.0, Anchor::Start, &cut(&self.name, wide - 2.0 * PAD));
+        picture.text(x + PAD, y + 34.0, Anchor::Start, &cut(&self.detail, wide - 2.0 * PAD));
+        for (at, chip) in self.chips.iter().enumerate() {
+            chip.drawn(
+                picture,
+                (x + PAD, y + 41.0 + LINE * at as f64),
+                wide.min(CARD + 20.0) - 2.0 * PAD,
+                &self.name,
+                colours,
+            );
+        }
+        let mut below = y + tall;
+        for (row, cards) in self.cards.chunks(across).enumerate() {
+            let top = below + LINK;
+            let height = cards.iter().map(Card::height).fold(0.0, f64::max);
+            for (at, card) in cards.iter().enumerate() {
+                let left = x + PAD + at as f64 * (CARD + GAP);
+                if self.index.is_some() {
+                    card.link(picture, (left, top), y + tall, row, &self.name, colours);
+                }
+                card.drawn(picture, (left, top), height, &self.name, colours);
+            }
+            below = top + height;
+        }
+        below
+    }
+}
+
+impl Card {
+    fn height(&self) -> f64 {
+        let strip = if self.from_nodes.is_empty() { 0.0 } else { 38.0 };
+        let mark = if self.mark.is_some() { 18.0 } else { 0.0 };
+        42.0 + LINE * self.chips.len() as f64 + strip + mark + 4.0
+    }
+
+    /// The link from the node's box down to the card, in the colour of its first figure; to a second row beside the first.
+    fn link(
+        &self,
+        picture: &mut Picture,
+        (left, top): (f64, f64),
+        from: f64,
+        row: usize,
+        place: &str,
+        colours: &Colours,
+    ) {
+        let Some((chip, measured)) =
+            self.chips.iter().find_map(|chip| Some((chip, chip.link.alone.or(chip.link.at_once)?)))
+        else {
+            return;
+        };
+        let paint = format!("fill=\"{}\"", colours.paint(measured.value).0);
+        let value = format!("{place} to {}: {}", self.name, chip.value());
+        match row {
+            0 => picture.rect((left + CARD / 2.0 - 4.0, from), (8.0, top - from), &paint, &value),
+            _ => {
+                let x = left - 9.0;
+                picture.rect((x, from), (5.0, top + 20.0 - from), &paint, &value);
+                picture.rect((x, top + 15.0), (9.0, 5.0), &paint, &value);
+            }
+        }
+    }
+
+    fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), height: f64, place: &str, colours: &Colours) {
+        picture.rect((x, y), (CARD, height), if self.mark.is_some() { MARKED } else { OUTLINE }, "");
+        picture.text(x + 8.0, y + 17.0, Anchor::Start, &self.name);
+        picture.text(x + 8.0, y + 34.0, Anchor::Start, &cut(&self.detail, CARD - 16.0));
+        let mut top = y + 41.0;
+        for chip in &self.chips {
+            chip.drawn(picture, (x + 6.0, top), CARD - 12.0, &format!("{place}, {}", self.name), colours);
+            top += LINE;
+        }
+        if !self.from_nodes.is_empty() {
+            let name = self.chips.first().map_or("", |chip| chip.name.split(' ').next().unwrap_or(""));
+            picture.text(x + 8.0, top + 13.0, Anchor::Start, &cut(&format!("{name} from each node"), CARD - 14.0));
+            let side = (CARD - 12.0) / self.from_nodes.len() as f64;
+            for (at, (node, link)) in self.from_nodes.iter().enumerate() {
+                let Some(measured) = link.alone.or(link.at_once) else { continue };
+                let (fill, ink) = colours.paint(measured.value);
+                let left = x + 6.0 + side * at as f64;
+                let chip = Chip { link: link.clone(), name: format!("{name} from node {node} to {}:", self.name) };
+                picture.rect((left, top + 18.0), (side - 1.0, 16.0), &format!("fill=\"{fill}\""), &chip.value());
+                let said = short(link.is_time, &Measured { interval: None, ..measured });
+                if side >= NUMBERED && width(&said) < side - 2.0 {
+                    picture.text_on(left + side / 2.0, top + 30.0, Anchor::Middle, ink, &said);
+                }
+            }
+            top += 38.0;
+        }
+        if let Some(mark) = &self.mark {
+            picture.text(x + 8.0, top + 13.0, Anchor::Start, &cut(&format!("▼ {mark}"), CARD - 14.0));
+        }
+    }
+}
+
+impl Chip {
+    fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), wide: f64, place: &str, colours: &Colours) {
+        let parts = [self.link.alone, self.link.at_once];
+        let shown: Vec<_> = parts.into_iter().flatten().collect();
+        let Some(first) = shown.first() else { return };
+        let value = format!("{place}: {}", self.value());
+        let coloured = self.link.is_time == colours.of_times;
+        let (fill, ink) = if coloured { colours.paint(first.value) } else { ("none".to_owned(), "currentColor") };
+        let paint = format!("fill=\"{fill}\" pointer-events=\"all\" rx=\"3\"");
+        // What all at once get has a colour of its own.
+        let part = wide / shown.len() as f64;
+        picture.rect((x, y), (part - 1.0, LINE - 2.0), &paint, &value);
+        let text = format!("{} {}", self.name, short(self.link.is_time, first));
+        picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &cut(&text, part - 7.0));
+        if let Some(second) = shown.get(1) {
+            let (fill, ink) = colours.paint(second.value);
+            picture.rect((x + part, y), (part, LINE - 2.0), &format!("fill=\"{fill}\" rx=\"3\""), &value);
+            let text = format!("all {}", short(self.link.is_time, second));
+            picture.text_on(x + part + 5.0, y + 13.0, Anchor::Start, ink, &cut(&text, part - 7.0));
+        }
+    }
+}

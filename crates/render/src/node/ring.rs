@@ -1,0 +1,162 @@
+//! Links that go from each to each (between GPUs, between NUMA nodes): those that are linked stand on a ring, a line a pair in the colour of its figure.
+
+use std::f64::consts::TAU;
+
+use analysis::measured_links::{End, MeasuredLink};
+use analysis::words::direction;
+use report::Document;
+use report::device::name_on_node;
+use report::settings::Direction;
+
+use super::scale::{Colours, said};
+use crate::names;
+use crate::svg::text_metrics::width;
+use crate::svg::write::{Anchor, Picture};
+
+/// The room of a ring, px.
+const SIDE: f64 = 330.0;
+/// More than so many have no room for their whole names.
+const CROWDED: usize = 10;
+/// A line among few is as thick as this, px.
+const THICK: f64 = 6.0;
+
+/// A ring.
+#[derive(Clone, Debug)]
+pub(super) struct Ring {
+    title: String,
+    names: Vec<String>,
+    /// Between two of them, each way.
+    lines: Vec<(usize, usize, Vec<MeasuredLink>)>,
+}
+
+impl Ring {
+    /// The rings of a document's links: copies between GPUs, then accesses from node to node.
+    pub(super) fn all(document: &Document, links: &[MeasuredLink]) -> Vec<Self> {
+        let is_pair = |link: &&MeasuredLink| {
+            link.from != link.to
+                && matches!((&link.from, &link.to), (End::Device(_), End::Device(_)) | (End::Numa(_), End::Numa(_)))
+        };
+        let mut kinds: Vec<(Direction, bool)> = Vec::new();
+        for link in links.iter().filter(is_pair) {
+            if !kinds.contains(&(link.direction, link.is_time)) {
+                kinds.push((link.direction, link.is_time));
+            }
+        }
+        let ring = |(way, is_time): (Direction, bool)| {
+            let of_kind: Vec<&MeasuredLink> =
+                links.iter().filter(is_pair).filter(|link| (link.direction, link.is_time) == (way, is_time)).collect();
+            let mut ends: Vec<&End> = of_kind.iter().flat_map(|link| [&link.from, &link.to]).collect();
+            ends.sort();
+            ends.dedup();
+            let at = |end: &End| ends.iter().position(|other| *other == end).unwrap_or(0);
+            let mut lines: Vec<(usize, usize, Vec<MeasuredLink>)> = Vec::new();
+            for link in of_kind {
+                let (one, other) = (at(&link.from).min(at(&link.to)), at(&link.from).max(at(&link.to)));
+                match lines.iter_mut().find(|line| (line.0, line.1) == (one, other)) {
+                    Some(line) => line.2.push(link.clone()),
+                    None => lines.push((one, other, vec![link.clone()])),
+                }
+            }
+            let noun =
+                if ends.iter().any(|end| matches!(end, End::Device(_))) { "GPU to GPU" } else { "from node to node" };
+            let unit = if is_time { "" } else { ", GB/s" };
+            Self {
+                title: format!("{} {noun}{unit}", direction(way)),
+                names: ends.iter().map(|end| name(document, end)).map(|name| within(name, ends.len())).collect(),
+                lines,
+            }
+        };
+        kinds.into_iter().map(ring).collect()
+    }
+}
+
+fn name(document: &Document, end: &End) -> String {
+    match end {
+        End::Numa(node) => format!("node {node}"),
+        End::Device(id) => {
+            let device = document.devices.iter().find(|device| device.id == *id);
+            device.map_or_else(|| short(id), names::device)
+        }
+    }
+}
+
+/// Among many there is room for the number alone.
+fn within(name: String, all: usize) -> String {
+    match name.strip_prefix("GPU ") {
+        Some(number) if all > CROWDED => number.to_owned(),
+        _ => name,
+    }
+}
+
+/// A device of which the document has no more than the address, without what is the same for all.
+fn short(id: &str) -> String {
+    let name = name_on_node(id);
+    name.strip_prefix("0000:").and_then(|name| name.strip_suffix(".0")).unwrap_or(name).to_owned()
+}
+
+/// The rings from `top` on, side by side where there is room.
+pub(super) fn drawn(rings: &[Ring], picture: &mut Picture, top: f64, colours: &Colours) {
+    let across = ((picture.width / SIDE) as usize).max(1);
+    let side = SIDE.min(picture.width);
+    for (at, ring) in rings.iter().enumerate() {
+        let (x, y) = (side * (at % across) as f64, top + (side * 0.86 + 30.0) * (at / across) as f64);
+        ring.drawn(picture, (x, y), side, colours);
+    }
+    let rows = rings.len().div_ceil(across);
+    picture.height = top + (side * 0.86 + 30.0) * rows as f64 + 6.0;
+}
+
+impl Ring {
+    fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), side: f64, colours: &Colours) {
+        picture.text(x + 4.0, y + 14.0, Anchor::Start, &self.title);
+        let middle = (x + side / 2.0, y + 26.0 + side * 0.42);
+        let (across, down) = (side / 2.0 - 40.0, side * 0.36);
+        let place = |at: usize| {
+            let angle = TAU * (at as f64 / self.names.len() as f64 - 0.25);
+            (middle.0 + across * angle.cos(), middle.1 + down * angle.sin())
+        };
+        let thick = (THICK - self.names.len() as f64 / 4.0).max(2.0);
+        // The slower lie on top: they are what a reader looks for.
+        let worst = |line: &(usize, usize, Vec<MeasuredLink>)| {
+            let values = line.2.iter().filter_map(|link| link.alone.or(link.at_once)).map(|measured| measured.value);
+            let is_time = line.2.iter().any(|link| link.is_time);
+            if is_time { values.fold(0.0, f64::max) } else { values.fold(f64::MAX, f64::min) }
+        };
+        let mut lines: Vec<_> = self.lines.iter().collect();
+        let is_time = lines.iter().any(|line| line.2.iter().any(|link| link.is_time));
+        lines.sort_by(|a, b| if is_time { worst(a).total_cmp(&worst(b)) } else { worst(b).total_cmp(&worst(a)) });
+        for line in lines {
+            let (from, to) = (place(line.0), place(line.1));
+            let (fill, _) =
+                if is_time == colours.of_times { colours.paint(worst(line)) } else { ("currentColor".to_owned(), "") };
+            let figures: Vec<String> = line.2.iter().filter_map(|link| self.said(link, line)).collect();
+            let d = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
+            // The lightest colours would be lost on white without an edge.
+            let edge = format!(
+                "fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.45\" stroke-width=\"{:.1}\"",
+                thick + 1.6
+            );
+            picture.form(&d, &edge, "");
+            picture.form(
+                &d,
+                &format!("fill=\"none\" stroke=\"{fill}\" stroke-width=\"{thick:.1}\""),
+                &figures.join("; "),
+            );
+        }
+        for (at, name) in self.names.iter().enumerate() {
+            let (px, py) = place(at);
+            let wide = width(name) + 10.0;
+            let paint = "class=\"chip\" fill=\"#f4f4f1\" stroke=\"#5a5a5a\" rx=\"4\"";
+            picture.rect((px - wide / 2.0, py - 10.0), (wide, 20.0), paint, "");
+            picture.text_on(px, py + 4.0, Anchor::Middle, "#1a1a1a", name);
+        }
+    }
+
+    /// `GPU 0 to GPU 1: 380 GB/s`.
+    fn said(&self, link: &MeasuredLink, line: &(usize, usize, Vec<MeasuredLink>)) -> Option<String> {
+        let measured = link.alone.or(link.at_once)?;
+        // Ends are sorted, and so are the names.
+        let (from, to) = if link.from < link.to { (line.0, line.1) } else { (line.1, line.0) };
+        Some(format!("{} to {}: {}", self.names[from], self.names[to], said(link.is_time, &measured)))
+    }
+}

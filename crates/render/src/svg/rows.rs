@@ -1,0 +1,158 @@
+//! A line a name on one scale: bars from zero, intervals, dots; a zone that does not matter, and levels that are compared with.
+
+use super::scale::{Scale, Unit};
+use super::text_metrics::{cut, width};
+use super::write::{Anchor, GUIDE, MARK, Picture, Stroke};
+
+/// A mark of a row.
+#[derive(Clone, Debug)]
+pub(crate) enum Mark {
+    /// From zero to a value.
+    Bar(f64),
+    /// A figure.
+    Dot(f64),
+    /// A figure that another is compared with, as a ring.
+    Ring(f64),
+    /// One of many.
+    Speck(f64),
+    /// An interval.
+    Span(f64, f64),
+}
+
+/// A row.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// What stands at its end.
+    pub(crate) said: String,
+    pub(crate) colour: &'static str,
+    /// Each with what is under the pointer.
+    pub(crate) marks: Vec<(Mark, String)>,
+}
+
+/// Rows on one scale.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    /// What the axis says, with its unit.
+    pub(crate) title: String,
+    pub(crate) rows: Vec<Row>,
+    /// Levels, each with its name.
+    pub(crate) levels: Vec<(f64, String)>,
+    /// What does not matter.
+    pub(crate) zone: Option<(f64, f64, String)>,
+    /// Whether zero is on the scale whatever the figures are.
+    pub(crate) from_zero: bool,
+    /// Before a mark's number.
+    pub(crate) signed: bool,
+}
+
+/// From row to row, px.
+const ROW: f64 = 24.0;
+/// Names stand above their rows where there is less room than this, px.
+const BESIDE: f64 = 520.0;
+
+impl Rows {
+    /// The rows at this width.
+    pub(crate) fn drawn(&self, wide: f64) -> Picture {
+        let mut picture = Picture::new(wide);
+        let is_beside = wide >= BESIDE;
+        let names = self.rows.iter().map(|row| width(&row.name)).fold(0.0, f64::max);
+        let left = if is_beside { names.min(wide * 0.4) + 16.0 } else { 14.0 };
+        let said = self.rows.iter().map(|row| width(&row.said)).fold(0.0, f64::max);
+        let right = wide - if is_beside { said.min(wide * 0.3) + 16.0 } else { 14.0 };
+        let row_height = if is_beside { ROW } else { ROW + 18.0 };
+        let mut entries: Vec<(String, Stroke<'_>)> = self.levels.iter().map(|(_, name)| (name.clone(), MARK)).collect();
+        if let Some((.., name)) = &self.zone {
+            entries.push((name.clone(), Stroke { colour: "currentColor", width: 10.0, opacity: 0.14, dashed: false }));
+        }
+        let top = picture.legend(4.0, 14.0, &entries) - 6.0;
+        let bottom = top + row_height * self.rows.len() as f64 + 6.0;
+        let scale = self.scale(left, right);
+        if let Some((low, high, _)) = &self.zone {
+            let (low, high) = (scale.at(*low), scale.at(*high));
+            let paint = "fill=\"currentColor\" fill-opacity=\"0.12\"";
+            picture.rect((low, top), (high - low, bottom - top), paint, "");
+        }
+        let mut free_from = 0.0;
+        for (value, said) in scale.marks(Unit::Number, (((right - left) / 60.0) as usize).clamp(2, 8)) {
+            let at = scale.at(value);
+            picture.line((at, top), (at, bottom), &GUIDE);
+            let said = if self.signed && value > 0.0 { format!("+{said}") } else { said };
+            let half = width(&said) / 2.0;
+            let place = at.clamp(half + 2.0, wide - half - 2.0);
+            if place - half > free_from {
+                picture.text(place, bottom + 16.0, Anchor::Middle, &said);
+                free_from = place + half + 6.0;
+            }
+        }
+        picture.text((left + right) / 2.0, bottom + 36.0, Anchor::Middle, &self.title);
+        for (at, row) in self.rows.iter().enumerate() {
+            let line = top + row_height * at as f64 + if is_beside { 0.0 } else { 18.0 };
+            let base = line + 16.0;
+            if is_beside {
+                picture.text(left - 10.0, base, Anchor::End, &cut(&row.name, left - 14.0));
+                picture.text(right + 10.0, base, Anchor::Start, &cut(&row.said, wide - right - 12.0));
+            } else {
+                let said = cut(&row.said, wide * 0.5);
+                let room = wide - 18.0 - width(&said);
+                picture.text(4.0, line - 2.0, Anchor::Start, &cut(&row.name, room - 4.0));
+                picture.text(wide - 4.0, line - 2.0, Anchor::End, &said);
+            }
+            row.drawn(&mut picture, scale, line + 12.0);
+        }
+        for (value, _) in &self.levels {
+            picture.line((scale.at(*value), top), (scale.at(*value), bottom), &MARK);
+        }
+        picture.height = bottom + 46.0;
+        picture
+    }
+
+    fn scale(&self, left: f64, right: f64) -> Scale {
+        let values = self.rows.iter().flat_map(|row| &row.marks).flat_map(|(mark, _)| match *mark {
+            Mark::Bar(value) => [0.0, value],
+            Mark::Dot(value) | Mark::Ring(value) | Mark::Speck(value) => [value, value],
+            Mark::Span(low, high) => [low, high],
+        });
+        let others = self.levels.iter().map(|(value, _)| *value);
+        let zone = self.zone.iter().flat_map(|(low, high, _)| [*low, *high]);
+        let all = values.chain(others).chain(zone).chain(self.from_zero.then_some(0.0));
+        let finite = all.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let room = (high - low) * 0.04;
+        Scale::linear(if low == 0.0 { 0.0 } else { low - room }, high + room, left, right)
+    }
+}
+
+impl Row {
+    fn drawn(&self, picture: &mut Picture, scale: Scale, middle: f64) {
+        let fill = format!("fill=\"{}\"", self.colour);
+        for (mark, value) in &self.marks {
+            match *mark {
+                Mark::Bar(to) => {
+                    let (from, to) = (scale.at(0.0), scale.at(to));
+                    picture.rect(
+                        (from, middle - 7.0),
+                        (to - from, 14.0),
+                        &format!("{fill} fill-opacity=\"0.85\""),
+                        value,
+                    );
+                }
+                Mark::Span(low, high) => {
+                    let (low, high) = (scale.at(low), scale.at(high));
+                    let paint = format!("{fill} fill-opacity=\"0.45\"");
+                    picture.rect((low, middle - 4.0), ((high - low).max(1.5), 8.0), &paint, value);
+                }
+                Mark::Dot(at) => picture.dot((scale.at(at), middle), 5.0, &fill, value),
+                Mark::Ring(at) => {
+                    let paint =
+                        format!("fill=\"none\" pointer-events=\"all\" stroke=\"{}\" stroke-width=\"2\"", self.colour);
+                    picture.dot((scale.at(at), middle), 5.0, &paint, value);
+                }
+                Mark::Speck(at) => {
+                    picture.dot((scale.at(at), middle), 3.0, &format!("{fill} fill-opacity=\"0.55\""), value);
+                }
+            }
+        }
+    }
+}
