@@ -1,6 +1,7 @@
 //! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says becomes markup.
 
-use crate::svg::write::{Picture, TEXT};
+use crate::svg::text_metrics::TEXT;
+use crate::svg::write::Picture;
 use crate::xml::escaped;
 
 /// The widths that a picture is laid out for, px: of a page, and of a telephone or a narrow column.

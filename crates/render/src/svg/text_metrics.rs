@@ -1,7 +1,8 @@
 //! How wide a text is before anybody draws it: the reader's machine chooses the font. The estimate is that of DejaVu Sans, among the widest fonts that
 //! `sans-serif` stands for: what fits with it fits with the others.
 
-use super::write::TEXT;
+/// The size of text, px.
+pub(crate) const TEXT: f64 = 12.0;
 
 /// Advance widths of U+0020 to U+007E in DejaVu Sans 2.37, thousandths of the font's size.
 const ADVANCES: [u16; 95] = [

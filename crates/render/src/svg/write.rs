@@ -2,11 +2,8 @@
 
 use std::fmt::Write;
 
-use super::text_metrics::width;
+use super::text_metrics::{TEXT, width};
 use crate::xml::escaped;
-
-/// The size of text, px.
-pub(crate) const TEXT: f64 = 12.0;
 
 /// A picture that is laid out: its size and its elements.
 #[derive(Clone, Debug, Default)]
