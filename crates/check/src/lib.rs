@@ -27,6 +27,8 @@ mod group;
 mod key;
 pub mod machine;
 mod node;
+#[cfg(test)]
+mod plans;
 pub mod rendezvous;
 pub mod seen;
 mod table;

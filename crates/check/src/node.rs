@@ -112,7 +112,7 @@ impl Node {
 }
 
 /// Looks at a line in each way that a site may have it: where the verdict is not the same, it is open, and the notes say what it depends on.
-fn settle(machine: &Machine, group: &mut Group) -> bool {
+pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     if group.readings.len() < 2 {
         return false;
     }
@@ -146,7 +146,7 @@ fn have_the_same_gpus(group: &Group) -> bool {
 }
 
 /// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.
-fn judged(machine: &Machine, seen: &[Seen]) -> (Pool, Judgement) {
+pub(crate) fn judged(machine: &Machine, seen: &[Seen]) -> (Pool, Judgement) {
     let topology = machine.judged_by();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(topology)).collect();
     let pool = seen::pool(seen);

@@ -16,8 +16,7 @@ const AMD: u16 = 0x1002;
 pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -> UsableGpus {
     let topology = process.topology;
     let all: Vec<usize> = (0..topology.gpus.len()).collect();
-    let is_amd = !topology.gpus.is_empty() && topology.gpus.iter().all(|gpu| gpu.vendor_id == AMD);
-    let shown = match shown(process, &all, is_amd) {
+    let shown = match shown(process, &all) {
         Ok(shown) => shown,
         Err(why) => return unknown(why),
     };
@@ -36,27 +35,38 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
     }
 }
 
-/// What its variables show, by index, and the variable with its value; `Ok(None)` where none is set.
-fn shown(process: &Process<'_>, all: &[usize], is_amd: bool) -> Known<Option<(Vec<usize>, String)>> {
+/// What its variables show, by index, and the variables with their values; `Ok(None)` where none is set. Each runtime counts its vendor's GPUs alone;
+/// where variables of one runtime are set, the program is taken to be of that one.
+fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, String)>> {
     let [cuda, rocr, hip] = GPU_VARIABLES;
-    if !is_amd {
-        return Ok(match process.exported(cuda)? {
-            Some(value) => Some((indices(cuda, &value, all)?, format!("{cuda}={value}"))),
-            None => None,
-        });
+    let gpus = &process.topology.gpus;
+    let (amd, others): (Vec<usize>, Vec<usize>) = all.iter().partition(|index| gpus[**index].vendor_id == AMD);
+    let mut of_amd = None;
+    if !amd.is_empty() {
+        if let Some(value) = process.exported(rocr)? {
+            of_amd = Some((indices(rocr, &value, &amd)?, format!("{rocr}={value}")));
+        }
+        // HIP reads CUDA's name where its own is not set; beside GPUs of NVIDIA that name is theirs.
+        let name = if process.exported(hip)?.is_some() || !others.is_empty() { hip } else { cuda };
+        if let Some(value) = process.exported(name)? {
+            let among = of_amd.as_ref().map_or(amd, |(indices, _)| indices.clone());
+            of_amd = Some((indices(name, &value, &among)?, format!("{name}={value}")));
+        }
     }
-    let mut left = None;
-    if let Some(value) = process.exported(rocr)? {
-        left = Some((indices(rocr, &value, all)?, format!("{rocr}={value}")));
-    }
-    // HIP reads CUDA's name where its own is not set.
-    let name = if process.exported(hip)?.is_some() { hip } else { cuda };
-    if let Some(value) = process.exported(name)? {
-        let among = left.as_ref().map_or(all.to_vec(), |(indices, _)| indices.clone());
-        let chosen = indices(name, &value, &among)?;
-        left = Some((chosen, format!("{name}={value}")));
-    }
-    Ok(left)
+    let of_others = match process.exported(cuda)? {
+        Some(value) if !others.is_empty() || all.is_empty() => {
+            Some((indices(cuda, &value, &others)?, format!("{cuda}={value}")))
+        }
+        _ => None,
+    };
+    Ok(match (of_amd, of_others) {
+        (Some((amd, first)), Some((others, second))) => {
+            let mut both = [amd, others].concat();
+            both.sort_unstable();
+            Some((both, format!("{first} {second}")))
+        }
+        (one, other) => one.or(other),
+    })
 }
 
 /// The GPUs of a list, counted along those that are left; one beyond them stays as it is, so that it is said to be absent.

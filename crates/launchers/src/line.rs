@@ -60,11 +60,55 @@ pub struct Launched {
     pub binds_behind: bool,
 }
 
-/// Reads the line; files that it names (a rankfile, a wrapper) are read too.
+/// Reads the line; files that it names (a rankfile, a wrapper) are read too. Several lines that start a process each (`numactl … ./app &`) are the
+/// ranks of one node.
 ///
 /// # Errors
 /// [`LineError`].
 pub fn read(line: &str, topology: &Topology) -> Result<Launched, LineError> {
+    match processes(line, topology) {
+        Some(launched) => launched,
+        None => one(line, topology),
+    }
+}
+
+/// A process a line; `None` where these are no such lines.
+fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineError>> {
+    let text = text.replace("\\\n", " ");
+    let lines = text.lines().map(|line| line.trim().trim_end_matches('&').trim_end());
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "wait").collect();
+    let starts_one = |line: &&str| {
+        let words = shell_words::split(line).unwrap_or_default();
+        !words.is_empty() && !words.iter().any(|word| launcher_of(base(word)).is_some())
+    };
+    if lines.len() < 2 || !lines.iter().all(starts_one) {
+        return None;
+    }
+    if lines.len() > placement::MOST_RANKS {
+        return Some(Err(LineError::Wrong(format!("a node has {} processes at most", placement::MOST_RANKS))));
+    }
+    let mut ranks = Vec::with_capacity(lines.len());
+    let mut notes: Vec<String> = Vec::new();
+    for line in lines {
+        let launched = match one(line, topology) {
+            Ok(launched) if launched.launcher == Launcher::Nobody => launched,
+            Ok(_) => {
+                let what = "of several lines each is to start one process: write the line of one launcher";
+                return Some(Err(LineError::NotSaid(what.to_owned())));
+            }
+            Err(error) => return Some(Err(error)),
+        };
+        notes.extend(launched.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        let own = launched.readings.into_iter().flat_map(|reading| reading.ranks);
+        for rank in own {
+            ranks.push(LineRank { rank: ranks.len(), ..rank });
+        }
+    }
+    Some(finish(vec![Reading { assumes: Vec::new(), ranks }], Launcher::Nobody, None, notes))
+}
+
+/// Reads one line.
+fn one(line: &str, topology: &Topology) -> Result<Launched, LineError> {
     let words = shell_words::split(line).map_err(|_| LineError::Quote(line.to_owned()))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut outer = process(topology, Launcher::Nobody, &BTreeMap::new());
@@ -274,7 +318,18 @@ fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
 /// The rank that a process is.
 fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<LineRank, LineError> {
     let gpus = gpus::usable(process, start.and_then(|start| start.gpus.as_ref()));
-    Ok(LineRank { rank: number, pus: process.pus.clone(), policy: process.policy.clone(), gpus })
+    let pus = if binds_its_threads(process) {
+        Err("OMP_PLACES binds the threads of OpenMP and not the process: whether the program starts them first does not follow from the line".to_owned())
+    } else {
+        process.pus.clone()
+    };
+    Ok(LineRank { rank: number, pus, policy: process.policy.clone(), gpus })
+}
+
+/// Whether nothing binds the process and OpenMP binds its threads to PUs that the line names (OpenMP API 5.2, 21.1.6; OMP_PROC_BIND=false leaves them).
+fn binds_its_threads(process: &Process<'_>) -> bool {
+    let exported = |name| process.exported(name).ok().flatten().unwrap_or_default();
+    process.is_free && exported("OMP_PLACES").contains('{') && !exported("OMP_PROC_BIND").eq_ignore_ascii_case("false")
 }
 
 /// The answer; refused where no rank's PUs are known in any reading.

@@ -8,7 +8,7 @@
 //!   of a rank lies on nodes that are not; ranks share a GPU while no rank uses another one;
 //! * **unknown** where what decides cannot be seen: PUs, GPUs or a GPU's locality are not known; a rank sees GPUs of several domains, of which
 //!   its program chooses; it has no GPU and may run on several nodes; nothing in the pool is near its GPU, or other ranks have all that is,
-//!   so that it is far and cannot be nearer;
+//!   so that it is far and cannot be nearer (a rank of several GPUs: to none of them);
 //! * **well placed** otherwise. That says that the rank is where the platform calls near, not that it is fastest there: a measurement says that.
 //!
 //! The rest is remarks, which decide nothing: a GPU that the user may not open, a nearer L3, sets that overlap without need, reserved cores, GPU-to-GPU IPC that a cgroup

@@ -1,11 +1,17 @@
 //! One rank's memory: where its policy sends it and where it lies, against what is local to its PUs.
 //!
-//! The node of its GPU counts as local too: where no PU near the GPU can be had, memory there is as good as the placement gets. Nodes of
-//! GPUs' memory hold what a program gave to its GPU and are not counted. A policy that interleaves spreads pages on purpose.
+//! The node of its GPU counts as local too: where no PU near the GPU can be had, memory there is as good as the placement gets; so does the
+//! node that a plan takes where the PUs' own has no memory. Nodes of GPUs' memory hold what a program gave to its GPU and are not counted. A policy that
+//! interleaves spreads pages on purpose.
+
+use std::collections::BTreeMap;
 
 use stats::IdSet;
 use topo::model::{NodeKind, NumaNode, Topology};
 use topo::process::PolicyMode;
+
+use crate::check_node::own_node;
+use crate::member::Owner;
 
 use super::{Found, Kind, Observed, Placed, nodes_in_words, pus_in_words};
 
@@ -17,13 +23,23 @@ pub(super) fn memory(topology: &Topology, rank: &Observed) -> Vec<Found> {
     let Ok(pus) = &rank.pus else { return Vec::new() };
     let host: Vec<&NumaNode> = topology.nodes.iter().filter(|node| is_host(node)).collect();
     let local: IdSet = host.iter().filter(|node| !node.pus.and(pus).is_empty()).map(|node| node.os_index).collect();
-    // Where the PUs' own node has no memory, all memory is elsewhere; where there is one node, none is.
+    // Where no node with memory is around the PUs, or there is one in all, nothing is elsewhere.
     if local.is_empty() || host.len() < 2 {
         return Vec::new();
     }
     let of_gpus = rank.gpus.iter().flatten().filter_map(|gpu| topology.gpu_at(gpu.pci?));
     let local = of_gpus.fold(local, |all, gpu| all.or(&topology.host_nodes(gpu)));
+    let local = local.or(&planned(topology, pus));
     [policy(rank, pus, &local), pages(topology, rank, pus, &local)].into_iter().flatten().collect()
+}
+
+/// The nodes that a plan takes for these PUs: the nearest with memory, where theirs has none.
+fn planned(topology: &Topology, pus: &IdSet) -> IdSet {
+    let first_node = |pu: u32| topology.pu(pu).and_then(|pu| pu.nodes.first().copied());
+    // One PU of each node stands for all.
+    let of_nodes: BTreeMap<Option<u32>, u32> = pus.iter().map(|pu| (first_node(pu), pu)).collect();
+    let own = of_nodes.into_values().filter_map(|pu| own_node(topology, Owner::this_process(topology), pu).ok());
+    own.map(|(node, _)| node).collect()
 }
 
 fn is_host(node: &NumaNode) -> bool {

@@ -115,9 +115,7 @@ fn of_gpus(
             return Some(unknown(Kind::FarFromGpu, text));
         };
         let (here, near) = (pus_in_words(pus), pus_in_words(&nearest.in_pool));
-        if let [Visible { pci: Some(pci), .. }] = gpus
-            && !room.could_be_near(number, *pci)
-        {
+        if !room.could_be_near(number, gpus.iter().filter_map(|gpu| gpu.pci).collect()) {
             let text = format!(
                 "{name} runs on {here}, far from its {}: other ranks have {near}; as near as this launch allows",
                 nearest.words

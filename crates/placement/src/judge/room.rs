@@ -42,15 +42,23 @@ struct Core {
 struct Place {
     /// Its cores; none where they are not known.
     cores: BTreeSet<u32>,
-    /// The GPU that it is near to and must be; `None` where it is far, or near to nothing.
-    must: Option<PciAddress>,
+    /// Where it must stay; `None` where it is far from all its GPUs, or has none.
+    must: Option<Must>,
     /// The GPUs that its PUs are all near to.
     near: BTreeSet<PciAddress>,
 }
 
+/// What a rank's place is near to that another one must be too.
+enum Must {
+    /// One of these, all of which it can use.
+    NearOneOf(Vec<PciAddress>),
+    /// What it uses is not known: it may need this very place.
+    Here,
+}
+
 impl Room {
     pub(super) fn of(topology: &Topology, pool: &Pool, ranks: &[Observed], by_gpu: &ByGpu) -> Self {
-        let gpus: BTreeSet<PciAddress> = ranks.iter().filter_map(only).collect();
+        let gpus: BTreeSet<PciAddress> = ranks.iter().flat_map(|rank| known(rank).unwrap_or_default()).collect();
         let near: BTreeMap<PciAddress, IdSet> =
             gpus.into_iter().map(|pci| (pci, by_gpu.within(pci, Closeness::NumaLocal))).collect();
         let first = |core: &topo::model::Core| core.pus.first().map(|first| (core.pus.clone(), first));
@@ -86,15 +94,19 @@ impl Room {
             self.near.iter().filter(|(_, near)| !pus.is_empty() && pus.is_subset(near)).map(|(pci, _)| *pci).collect();
         Place {
             cores: pus.iter().map(|pu| self.core(pu)).collect(),
-            must: only(rank).filter(|pci| near.contains(pci)),
+            must: match known(rank) {
+                None => Some(Must::Here),
+                Some(gpus) if gpus.iter().any(|pci| near.contains(pci)) => Some(Must::NearOneOf(gpus)),
+                Some(_) => None,
+            },
             near,
         }
     }
 
-    /// Whether this rank, of whose PUs none is near to the GPU, could be near.
-    pub(super) fn could_be_near(&self, rank: usize, gpu: PciAddress) -> bool {
+    /// Whether this rank, of whose PUs none is near to the GPU, could be near to one of these GPUs.
+    pub(super) fn could_be_near(&self, rank: usize, gpus: Vec<PciAddress>) -> bool {
         let own = &self.places[rank];
-        let mut waiting = vec![gpu];
+        let mut waiting = gpus;
         let mut tried = BTreeSet::new();
         while let Some(gpu) = waiting.pop() {
             if !tried.insert(gpu) {
@@ -106,8 +118,9 @@ impl Room {
             }
             let there = self.places.iter().enumerate().filter(|(at, place)| *at != rank && place.near.contains(&gpu));
             for (_, place) in there {
-                match place.must {
-                    Some(its_own) => waiting.push(its_own),
+                match &place.must {
+                    Some(Must::NearOneOf(gpus)) => waiting.extend(gpus),
+                    Some(Must::Here) => {}
                     None => return true,
                 }
             }
@@ -153,10 +166,7 @@ impl Room {
     }
 }
 
-/// The one GPU that a rank has.
-fn only(rank: &Observed) -> Option<PciAddress> {
-    match rank.gpus.as_deref() {
-        Ok([one]) => one.pci,
-        _ => None,
-    }
+/// The GPUs that a rank can use; `None` where they are not known.
+fn known(rank: &Observed) -> Option<Vec<PciAddress>> {
+    rank.gpus.as_ref().ok()?.iter().map(|gpu| gpu.pci).collect()
 }

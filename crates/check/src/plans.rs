@@ -1,0 +1,151 @@
+//! `check` of what `place` emits: no line is judged wrong, on any machine, for up to three ranks a PU.
+//!
+//! A plan near the GPUs and the judgement of its line must be of one mind, whatever the launcher: the words are read as `check --launch` reads them
+//! and judged with the pool that it has. Left out: `--strategy worst`, which is wrong on purpose, and GPUs that the user names while others
+//! are idle.
+//!
+//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks and every line, not some of them.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use launchers::line::LineError;
+use launchers::{Dialect, Situation, Starter, command, say};
+use placement::judge::Placed;
+use placement::{Ask, NodePlaces, recommend};
+
+use crate::CheckError;
+use crate::group::Group;
+use crate::machine::Machine;
+use crate::node::{judged, settle};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// More ranks than these take their time, and their lines are tried by the long form alone.
+const MANY: usize = 64;
+
+/// The machine's files: the project's, and the captures where they are.
+#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+fn files() -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let beside = here.join("../../../shared/topologies");
+    let captures = std::env::var_os("NUMABENCH_TOPOLOGIES").map_or(beside, PathBuf::from);
+    let mut folders = vec![here.join("../topo/tests/fixtures")];
+    match captures.join("xml").is_dir() {
+        true => folders.extend([captures.join("xml"), captures.join("xml-more")]),
+        false => eprintln!(
+            "SKIPPED every capture's lines: no captures at {} (set NUMABENCH_TOPOLOGIES)",
+            captures.join("xml").display()
+        ),
+    }
+    let mut all = Vec::new();
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for entry in std::fs::read_dir(folder)? {
+            all.push(entry?.path());
+        }
+    }
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "xml"));
+    all.sort();
+    Ok(all)
+}
+
+fn is_every_count() -> bool {
+    std::env::var_os("NUMABENCH_EVERY_COUNT").is_some()
+}
+
+/// The numbers of ranks that are tried: a few, and those around where GPUs, cores and PUs run out.
+fn numbers(machine: &Machine) -> Vec<usize> {
+    let topology = machine.judged_by();
+    let usable = topology.allowed.pus.minus(&topology.allowed.offline_pus);
+    let cores = topology.cores.iter().filter(|core| !core.pus.and(&usable).is_empty()).count();
+    let (pus, gpus) = (usable.len(), topology.gpus.len());
+    if is_every_count() {
+        return (1..=3 * pus).collect();
+    }
+    let edges = [1, gpus, gpus + 1, cores + 1, pus + pus / 3, 3 * pus - 1];
+    let some = edges.into_iter().filter(|ranks| (1..=3 * pus).contains(ranks) && *ranks <= MANY);
+    some.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Every line that `place` prints for these places, with files that they name written to `folder`.
+fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let (topology, situation, ranks) = (machine.judged_by(), Situation::default(), places.places.len());
+    let mut all = Vec::new();
+    for starter in Starter::ALL {
+        all.push(command(topology, places, starter, &situation, "", None).text.replace("PROGRAM", "./app"));
+    }
+    for dialect in Dialect::ALL {
+        let text = say(topology, places, dialect, &situation).text.replace("PROGRAM", "./app");
+        match dialect {
+            // Where a rank has no GPU it is empty, and says why.
+            _ if text.is_empty() => {}
+            Dialect::SrunMapCpu | Dialect::SrunMaskCpu => all.push(format!("srun -N1 -n{ranks} {text} ./app")),
+            Dialect::GpuBind => all.push(format!("srun -N1 -n{ranks} --exclusive {text} ./app")),
+            Dialect::OpenMpi => {
+                let file = folder.join("numabench.rankfile");
+                let body = text.lines().filter(|line| line.starts_with("rank ")).collect::<Vec<_>>().join("\n");
+                std::fs::write(&file, body + "\n")?;
+                let line = text.lines().find(|line| line.starts_with("mpirun")).unwrap_or_default();
+                all.push(line.replace("numabench.rankfile", &file.display().to_string()));
+            }
+            Dialect::Mpich => all.push(text),
+            // Each rank runs the script, which has a part for each.
+            Dialect::Wrapper if ranks > MANY / 2 && !is_every_count() => {}
+            Dialect::Wrapper => {
+                let file = folder.join("place.sh");
+                std::fs::write(&file, text)?;
+                let file = file.display();
+                all.push(format!("srun -n{ranks} --cpu-bind=none --gpu-bind=none {file} ./app"));
+                all.push(format!("mpirun -np {ranks} --bind-to none {file} ./app"));
+            }
+            // A line a rank, which are judged together; the places of OpenMP are each rank's own.
+            Dialect::Numactl | Dialect::Taskset => all.push(text),
+            Dialect::OmpPlaces => {
+                all.extend(text.lines().take(if is_every_count() { ranks } else { 1 }).map(str::to_owned))
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What `check --launch` says of the line; `Err` where its code is another than 0, 5 or 6.
+fn verdict(machine: &Machine, line: &str) -> Result<(Placed, String), CheckError> {
+    let mut group = match Group::of_line(line, machine) {
+        Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((Placed::Unknown, why)),
+        group => group?,
+    };
+    let is_open = settle(machine, &mut group);
+    let (_, judgement) = judged(machine, &group.seen);
+    let placed = if is_open { judgement.placed.min(Placed::Unknown) } else { judgement.placed };
+    Ok((placed, judgement.findings.first().map(|finding| finding.text.clone()).unwrap_or_default()))
+}
+
+#[test]
+fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_ranks_a_pu() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (mut tried, mut well, mut failed) = (0, 0, Vec::new());
+    for file in files()? {
+        // A file that no hwloc 2 reads has no places.
+        let Ok(machine) = Machine::read(Some(&file)) else { continue };
+        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        for ranks in numbers(&machine) {
+            let Ok(places) = recommend(machine.judged_by(), &Ask { ranks: Some(ranks), ..Ask::default() }) else {
+                continue;
+            };
+            for line in lines(&machine, &places, folder.path())? {
+                tried += 1;
+                match verdict(&machine, &line) {
+                    Ok((Placed::Misplaced, why)) => failed.push(format!("{name} -n {ranks}: {why}: {line:.160}")),
+                    Ok((Placed::Well, _)) => well += 1,
+                    Ok((Placed::Unknown, _)) => {}
+                    Err(error) => failed.push(format!("{name} -n {ranks}: {error}: {line:.160}")),
+                }
+            }
+        }
+    }
+    let shown = failed.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
+    assert!(failed.is_empty(), "{} of {tried} lines\n{shown}", failed.len());
+    assert!(tried > 1000 && well * 10 > tried, "{tried} lines, {well} of them well placed");
+    Ok(())
+}
