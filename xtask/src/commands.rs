@@ -33,5 +33,5 @@ pub const COMMANDS: &[Command] = &[
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
     ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
-    ("dist", "release archives in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
+    ("dist", "release archives and wheels in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
 ];

