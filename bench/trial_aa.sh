@@ -12,7 +12,7 @@ numabench=$(realpath "$1") seconds=$2 trials=$3 lanes=${4:-1}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-pus=($(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }'))
+mapfile -t pus < <(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
 step=$(( ${#pus[@]} / lanes ))
 if [ "$step" -lt 1 ]; then
     echo "trial_aa.sh: $lanes lanes need as many PUs; this process may use ${#pus[@]}" >&2

@@ -14,6 +14,7 @@ mod kernels;
 mod mpi_plugin;
 mod need;
 mod package_manager;
+mod python_tools;
 mod recipes;
 mod schema;
 mod scripts;

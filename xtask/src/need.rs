@@ -16,6 +16,8 @@ pub enum Probe {
     Program(&'static str),
     /// A library that pkg-config finds, in pkg-config's own syntax (`hwloc >= 2.4.0`).
     Library(&'static str),
+    /// A file at this path.
+    File(&'static str),
     /// The library of clang that bindgen opens. No program and no pkg-config file tells of it.
     Libclang,
 }
@@ -58,6 +60,24 @@ pub const LABS: &[Need] = &[
     need(Probe::Program("chromium"), "chromium", "chromium", "chromium"),
 ];
 
+/// Programs of others that read what is written here: shells their completions, module systems the module files, linters the scripts, pages and pictures, a
+/// browser the reports. Tests without one say what they skipped. Of the two module systems Debian installs one at a time; it is the older one.
+pub const READERS: &[Need] = &[
+    need(Probe::Program("shellcheck"), "shellcheck", "ShellCheck", "ShellCheck"),
+    need(Probe::Program("fish"), "fish", "fish", "fish"),
+    need(Probe::Program("zsh"), "zsh", "zsh", "zsh"),
+    need(Probe::Program("man"), "man-db", "man-db", "man"),
+    need(Probe::Program("mandoc"), "mandoc", "mandoc", "mandoc"),
+    need(Probe::Program("xmllint"), "libxml2-utils", "libxml2", "libxml2-tools"),
+    need(Probe::Program("python3"), "python3-venv", "python3", "python3"),
+    need(
+        Probe::File("/usr/lib/x86_64-linux-gnu/modulecmd.tcl"),
+        "environment-modules",
+        "environment-modules",
+        "Modules",
+    ),
+];
+
 /// What the MPI plug-in and its tests need: both of Debian's MPIs, which lie beside each other, and clang's library and headers for
 /// bindgen. On Fedora and SUSE an MPI is a module to be loaded, and its programs have no such names.
 pub const MPI: &[Need] = &[
@@ -81,6 +101,7 @@ pub fn present(probe: Probe) -> bool {
     match probe {
         Probe::Program(name) => on_path(name),
         Probe::Library(spec) => step::succeeds(Command::new("pkg-config").args(["--exists", spec])),
+        Probe::File(path) => is_file(Path::new(path)),
         Probe::Libclang => has_libclang(),
     }
 }

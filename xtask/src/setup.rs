@@ -8,8 +8,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::need::{BUILD, LABS, MPI, missing, present};
-use crate::{package_manager, step};
+use crate::need::{BUILD, LABS, MPI, READERS, missing, present};
+use crate::{package_manager, python_tools, step};
 
 /// Runs the command; `--build-only` leaves out what only tests use.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -44,11 +44,16 @@ pub fn build() -> Result<()> {
 /// Installs what the labs and the MPI plug-in lack, the guest's kernel included. What cannot be had is said, and the tests that need it
 /// skip.
 pub fn labs(root: &Path) {
-    let lacking = [missing(LABS, present), missing(MPI, present)].concat();
-    if !lacking.is_empty()
-        && let Err(error) = package_manager::install(&lacking)
-    {
-        eprintln!("setup: note: {error:#}\nsetup: note: the tests that need these will say that they are skipped");
+    // Two calls: a distribution that lacks one of the readers should still bring the labs.
+    for lacking in [[missing(LABS, present), missing(MPI, present)].concat(), missing(READERS, present)] {
+        if !lacking.is_empty()
+            && let Err(error) = package_manager::install(&lacking)
+        {
+            eprintln!("setup: note: {error:#}\nsetup: note: the tests that need these will say that they are skipped");
+        }
+    }
+    if let Err(error) = python_tools::ready() {
+        eprintln!("setup: note: {error:#}; the tests that need Python's tools will say that they are skipped");
     }
     let guest = root.join("tests/lab/numa-guest.sh");
     if !step::succeeds(Command::new(&guest).arg("--check"))

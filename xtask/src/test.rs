@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{campaign, mpi_plugin, scripts, setup, skips, step, tidy};
+use crate::{campaign, mpi_plugin, python_tools, scripts, setup, skips, step, tidy};
 
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
@@ -124,7 +124,13 @@ impl Drop for LaunchFolder {
 fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     let _launches = LaunchFolder::kept();
     let at_once = at_once(std::thread::available_parallelism().map_or(1, usize::from));
-    cargo(root, &[&["nextest", "run"], args, &["--test-threads", &at_once.to_string()]].concat())
+    let mut nextest = Command::new("cargo");
+    nextest.args(["nextest", "run"]).args(args).args(["--test-threads", &at_once.to_string()]).current_dir(root);
+    // `setup` has said why where there are none.
+    if let Ok(folder) = python_tools::ready() {
+        nextest.envs(python_tools::variables(&folder)?);
+    }
+    step::run(&mut nextest)
 }
 
 /// How many tests run at once. Launches, labs and time limits make many of them wait most of their time, so that a few CPUs take twice as many;

@@ -36,7 +36,9 @@ fn read_by(module: &str, program: &str, bytes: &[u8]) -> Done {
     let interpreter = std::env::var("NUMABENCH_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let there = Command::new(&interpreter).args(["-c", &format!("import {module}")]).output();
     if !there.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: {interpreter} has no module {module}; NUMABENCH_TEST_PYTHON names another interpreter");
+        eprintln!(
+            "SKIPPED a reader of an export: {interpreter} has no module {module}; NUMABENCH_TEST_PYTHON names another interpreter"
+        );
         return Ok(());
     }
     let mut child =
