@@ -35,6 +35,7 @@ pub mod incomplete;
 pub mod judge;
 pub mod kept;
 pub mod kernels;
+pub mod laplace;
 pub mod latency_curves;
 pub mod matrix_figures;
 pub mod measured_links;

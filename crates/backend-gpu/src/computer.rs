@@ -18,7 +18,7 @@ use crate::driver::Driver;
 use crate::kernel::Grid;
 use crate::own_queue::OwnQueue;
 use crate::programs::{Loaded, Programs};
-use crate::stream::Stream;
+use crate::stream::{Event, Stream};
 
 const WHAT: &str = "a computation on the device";
 
@@ -39,7 +39,13 @@ pub(crate) struct GpuComputer<D: Driver> {
     host_len: usize,
     area_len: usize,
     kernels: usize,
+    address: usize,
     queue: OwnQueue<D>,
+    /// What is started and not timed by the device; made when it is first needed.
+    started: Option<Stream<D>>,
+    /// At the end of each start since all had ended, and more that wait to be used.
+    ends: Vec<Event<D>>,
+    starts: usize,
 }
 
 impl<D: Driver> GpuComputer<D> {
@@ -69,15 +75,46 @@ impl<D: Driver> GpuComputer<D> {
         let program = programs.get(program)?;
         let memory = Memory { host, area: DeviceMemory::new(context, bytes)?, program };
         let queue = OwnQueue::new(context, tools, "queueing kernels");
-        let context = Arc::clone(context);
-        Ok(Self { context, memory: Some(memory), host_start, host_len, area_len: bytes, kernels, queue })
+        let (context, address) = (Arc::clone(context), D::word(memory.area.address()) as usize);
+        Ok(Self {
+            context,
+            memory: Some(memory),
+            host_start,
+            host_len,
+            area_len: bytes,
+            kernels,
+            address,
+            queue,
+            started: None,
+            ends: Vec::new(),
+            starts: 0,
+        })
+    }
+
+    /// Waits for both queues.
+    fn wait_for_all(&mut self) -> Result<(), CallError> {
+        self.queue.settle()?;
+        if self.starts > 0 {
+            self.started.as_ref().map_or(Ok(()), Stream::synchronize)?;
+            self.starts = 0;
+        }
+        Ok(())
     }
 
     /// Whether every step has its bytes and its kernel.
     fn check(&self, steps: &[Step]) -> Result<(), DeviceError> {
         let fits = |range: &Range<usize>| range.start <= range.end && range.end <= self.host_len;
+        let lies = |bytes: usize, at: usize| at.checked_add(bytes).is_some_and(|end| end <= self.area_len);
         for step in steps {
             let refused = match step {
+                Step::ToDeviceAt(range, at) | Step::ToHostFrom(range, at)
+                    if !fits(range) || !lies(range.len(), *at) =>
+                {
+                    format!(
+                        "bytes {} to {} at {at} were asked for of {} and {}",
+                        range.start, range.end, self.host_len, self.area_len
+                    )
+                }
                 Step::ToDevice(range) | Step::ToHost(range) if !fits(range) => {
                     format!("bytes {} to {} were asked for of {}", range.start, range.end, self.host_len)
                 }
@@ -92,7 +129,7 @@ impl<D: Driver> GpuComputer<D> {
                         None => continue,
                     }
                 }
-                Step::ToDevice(_) | Step::ToHost(_) => continue,
+                Step::ToDevice(_) | Step::ToHost(_) | Step::ToDeviceAt(..) | Step::ToHostFrom(..) => continue,
             };
             return Err(unsupported(WHAT, refused));
         }
@@ -110,24 +147,26 @@ impl<D: Driver> GpuComputer<D> {
         let (host, steps) = (self.host_start, steps.to_vec());
         Ok(move |stream: &Stream<D>| {
             let driver = context.enter()?;
+            let to_device = |driver: &D, range: &Range<usize>, at: usize| {
+                // SAFETY: the range was checked to lie in both; they are the computer's, which waits for the queue before it lends or frees them, or leaks
+                // them.
+                unsafe {
+                    let from = host.add(range.start).cast_const().cast();
+                    driver.copy_h2d_async(D::offset(area, at), from, range.len(), stream.handle())
+                }
+            };
+            let to_host = |driver: &D, range: &Range<usize>, at: usize| {
+                // SAFETY: as above.
+                unsafe {
+                    let to = host.add(range.start).cast();
+                    driver.copy_d2h_async(to, D::offset(area, at), range.len(), stream.handle())
+                }
+            };
             steps.iter().try_for_each(|step| match step {
-                Step::ToDevice(range) => {
-                    let to = D::offset(area, range.start);
-                    // SAFETY: the range was checked to lie in both; they are the computer's, which waits for the queue before it lends or frees
-                    // them, or leaks them.
-                    unsafe {
-                        let from = host.add(range.start).cast_const().cast();
-                        driver.copy_h2d_async(to, from, range.len(), stream.handle())
-                    }
-                }
-                Step::ToHost(range) => {
-                    let from = D::offset(area, range.start);
-                    // SAFETY: as above.
-                    unsafe {
-                        let to = host.add(range.start).cast();
-                        driver.copy_d2h_async(to, from, range.len(), stream.handle())
-                    }
-                }
+                Step::ToDevice(range) => to_device(driver, range, range.start),
+                Step::ToDeviceAt(range, at) => to_device(driver, range, *at),
+                Step::ToHost(range) => to_host(driver, range, range.start),
+                Step::ToHostFrom(range, at) => to_host(driver, range, *at),
                 Step::Launch { kernel, blocks, threads, arguments } => {
                     let mut words = [0; MOST_ARGUMENTS];
                     for (word, argument) in words.iter_mut().zip(arguments) {
@@ -147,7 +186,7 @@ impl<D: Driver> GpuComputer<D> {
 
 impl<D: Driver> Computer for GpuComputer<D> {
     fn host(&mut self) -> &mut [u8] {
-        match (self.queue.settle(), &mut self.memory) {
+        match (self.wait_for_all(), &mut self.memory) {
             (Ok(()), Some(memory)) => memory.host.bytes_mut(),
             _ => &mut [],
         }
@@ -155,12 +194,50 @@ impl<D: Driver> Computer for GpuComputer<D> {
 
     fn into_host(mut self: Box<Self>) -> Option<Box<dyn HostMemory>> {
         // What could not be waited for is leaked on drop.
-        self.queue.settle().ok()?;
+        self.wait_for_all().ok()?;
         self.memory.take().map(|memory| memory.host)
+    }
+
+    fn address(&self) -> usize {
+        self.address
+    }
+
+    fn host_address(&self) -> usize {
+        self.host_start.expose_provenance()
+    }
+
+    fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
+        self.check(steps)?;
+        let act = self.queue_steps(steps)?;
+        if self.ends.len() == self.starts {
+            self.ends.push(Event::new(&self.context)?);
+        }
+        let stream = match &mut self.started {
+            Some(stream) => stream,
+            none => none.insert(Stream::new(&self.context)?),
+        };
+        // From here on something may be under way, whatever the calls answer.
+        let end = self.starts;
+        self.starts += 1;
+        act(stream)?;
+        Ok(self.ends[end].record(stream)?)
+    }
+
+    fn wait_for(&mut self, starts: usize) -> Result<(), DeviceError> {
+        let Some(last) = starts.min(self.starts).checked_sub(1) else { return Ok(()) };
+        while !self.ends[last].is_reached()? {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), DeviceError> {
+        Ok(self.wait_for_all()?)
     }
 
     fn round(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
         self.check(steps)?;
+        self.wait_for_all()?;
         let act = self.queue_steps(steps)?;
         // SAFETY: see `queue_steps`.
         unsafe { self.queue.round(act) }
@@ -193,8 +270,9 @@ impl<D: Driver> Computer for GpuComputer<D> {
 
 impl<D: Driver> Drop for GpuComputer<D> {
     fn drop(&mut self) {
-        if self.queue.settle().is_err() {
+        if self.wait_for_all().is_err() {
             mem::forget(self.memory.take());
+            mem::forget(self.started.take());
             self.queue.leak();
         }
     }

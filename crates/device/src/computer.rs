@@ -37,6 +37,10 @@ pub enum Step {
     ToDevice(Range<usize>),
     /// Copies these bytes of the area to the host range.
     ToHost(Range<usize>),
+    /// Copies these bytes of the host range to this offset of the area.
+    ToDeviceAt(Range<usize>, usize),
+    /// Copies to these bytes of the host range from this offset of the area.
+    ToHostFrom(Range<usize>, usize),
     /// Runs a kernel.
     Launch {
         /// Its number in the program.
@@ -55,6 +59,9 @@ pub const MOST_ARGUMENTS: usize = 8;
 
 /// A device with a program, pinned host memory and an area of its own memory.
 ///
+/// Beside batches with a latch there is work that is started and waited for, as an application does: `start`, `wait_for`, `settle`. A library that is to read or write the area
+/// gets its address, and that of the host range; the two never change, and nobody else touches what it uses meanwhile.
+///
 /// A batch is `hold`, `enqueue`s, `release`, further `enqueue`s, `finish`, as in [`crate::Copier`]. Steps must lie inside host range and area, and arguments be what the
 /// kernels take: a kernel that writes elsewhere faults the device.
 pub trait Computer {
@@ -63,6 +70,30 @@ pub trait Computer {
 
     /// Gives the host memory back, pinned as it is; `None` where what is queued could not be waited for.
     fn into_host(self: Box<Self>) -> Option<Box<dyn HostMemory>>;
+
+    /// The address of the area's first byte, as the driver's own calls take it.
+    fn address(&self) -> usize;
+
+    /// The address of the host range's first byte.
+    fn host_address(&self) -> usize;
+
+    /// Queues these steps behind those that were started before, and does not wait.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] for steps outside of the memory, or the call that failed.
+    fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError>;
+
+    /// Waits until so many of the calls of [`Computer::start`] since the last [`Computer::settle`] have had their steps done.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn wait_for(&mut self, starts: usize) -> Result<(), DeviceError>;
+
+    /// Waits for everything that was started.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn settle(&mut self) -> Result<(), DeviceError>;
 
     /// These steps, waited for.
     ///

@@ -6,6 +6,7 @@
 //!
 //! * `kernel` names them and sizes their problems; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
+//! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
 //! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
 //!
 //! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says (analysis).
@@ -13,6 +14,7 @@
 mod case;
 mod compute;
 mod gpu_suite;
+pub mod jacobi;
 mod kernel;
 mod numbers;
 mod problem;

@@ -67,3 +67,7 @@ pub(crate) static FFT: Program = program!("fft", [70: "fft.70.ptx"], [c"numabenc
 
 /// Forces between atoms, single precision first.
 pub(crate) static MD: Program = program!("md", [70: "md.70.ptx"], [c"numabench_md", c"numabench_md_double"]);
+
+/// Jacobi's iteration, single precision first.
+pub(crate) static JACOBI: Program =
+    program!("jacobi", [70: "jacobi.70.ptx"], [c"numabench_jacobi", c"numabench_jacobi_double"]);

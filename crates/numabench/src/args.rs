@@ -10,6 +10,7 @@ pub mod export;
 pub mod history;
 pub mod import;
 pub mod kernels;
+pub mod laplace;
 pub mod latency;
 pub mod man;
 pub mod matrix;
@@ -84,6 +85,9 @@ pub enum Command {
     /// Measure kernels that compute, from every NUMA node to every GPU: with transfers and alone, and what a far node costs each
     #[command(after_help = exit::TABLE)]
     Kernels(Box<kernels::Kernels>),
+    /// Measure Jacobi's iteration over the ranks of a launch, its halos by cores alone, staged through the host, or by GPU-aware MPI
+    #[command(after_help = exit::TABLE)]
+    Laplace(Box<laplace::Laplace>),
     /// Measure this node within a given time, as one document: its memory, its GPUs, and what these lose when they copy at once
     #[command(after_help = exit::TABLE)]
     Suite(Box<suite::Suite>),

@@ -100,6 +100,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "numabench laplace",
+        &[
+            ("numabench laplace", "one rank: its core and its GPU"),
+            (
+                "mpirun -n 4 --bind-to none numabench laplace --grid 32768x32768",
+                "four ranks: halos by cores alone, through the host and by GPU-aware MPI, each overlapped and not",
+            ),
+            (
+                "numabench trial --metric 'gpu: ([0-9.e]+) cells' --better higher -- numabench laplace --ways gpu",
+                "whether another placement has more cells a second",
+            ),
+        ],
+    ),
+    (
         "numabench contend",
         &[
             ("numabench contend", "one GPU, then two, up to all at once"),

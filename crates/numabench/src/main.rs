@@ -8,9 +8,11 @@ mod closed_output;
 mod cmd;
 mod documents;
 mod examples;
+mod laplace;
 mod mpi;
 mod output_file;
 mod progress;
+mod result_output;
 mod schemas;
 mod scratch;
 mod start_fault;
@@ -18,6 +20,7 @@ mod terminal;
 mod trial;
 mod variables;
 mod version;
+mod watched;
 
 use std::process::ExitCode;
 
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Sweep(sweep) => cmd::sweep::run(sweep),
         Command::Contend(contend) => cmd::contend::run(contend),
         Command::Kernels(kernels) => cmd::kernels::run(kernels),
+        Command::Laplace(laplace) => cmd::laplace::run(laplace),
         Command::Suite(suite) => cmd::suite::run(suite),
         Command::Place(place) => cmd::place::run(place),
         Command::Check(check) => cmd::check::run(check),

@@ -19,6 +19,7 @@ use crate::contention::Penalty;
 use crate::device::Device;
 use crate::environment::Environment;
 use crate::kernels::KernelFigures;
+use crate::laplace::Laplace;
 use crate::launch::{Launch, MissingRank};
 use crate::loaded_latency::LoadedLatency;
 use crate::matrix::Matrix;
@@ -114,6 +115,10 @@ pub struct Document<B = BlockSample> {
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub kernels: Vec<KernelFigures>,
+    /// Jacobi's iteration over the ranks of a launch; null where that was not asked for.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.5"))]
+    pub laplace: Option<Laplace>,
     /// Time against size, of each rank, kind of memory and direction; empty where there are too few sizes.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]

@@ -25,6 +25,7 @@ pub mod environment;
 pub mod imported;
 pub mod json;
 pub mod kernels;
+pub mod laplace;
 pub mod launch;
 pub mod loaded_latency;
 pub mod matrix;

@@ -6,7 +6,7 @@ use crate::code::{Answer, INVALID_VALUE};
 use crate::{actor, context, faults, memory, traffic};
 
 /// Their names, in the order of their numbers.
-pub const NAMES: [&CStr; 16] = [
+pub const NAMES: [&CStr; 18] = [
     c"numabench_clear",
     c"numabench_triad",
     c"numabench_reduce",
@@ -23,9 +23,11 @@ pub const NAMES: [&CStr; 16] = [
     c"numabench_fft_double",
     c"numabench_md",
     c"numabench_md_double",
+    c"numabench_jacobi",
+    c"numabench_jacobi_double",
 ];
 /// How many parameters each has.
-const PARAMETERS: [usize; 16] = [2, 4, 5, 3, 4, 6, 2, 3, 1, 7, 4, 4, 2, 2, 4, 4];
+const PARAMETERS: [usize; 18] = [2, 4, 5, 3, 4, 6, 2, 3, 1, 7, 4, 4, 2, 2, 4, 4, 7, 7];
 /// The most that one has.
 const MOST: usize = 7;
 /// Keys of a tile, and numbers of one.
@@ -150,7 +152,9 @@ impl Launch {
             12 => self.fft::<f32>(),
             13 => self.fft::<f64>(),
             14 => self.md::<f32>(),
-            _ => self.md::<f64>(),
+            15 => self.md::<f64>(),
+            16 => self.jacobi::<f32>(),
+            _ => self.jacobi::<f64>(),
         }
     }
 
@@ -197,6 +201,30 @@ impl Launch {
             to.iter_mut().zip(done).for_each(|(to, point)| *to = point.map(T::of));
         }
         (self.number(1), 2 * size_of::<T>() * len)
+    }
+
+    /// Rows from one field to the other, whose first inner cells the first two parameters are; sums are rounded as the precision has them.
+    fn jacobi<T: Real>(&self) -> (usize, usize) {
+        let size = size_of::<T>();
+        let (pitch, columns, first, last) = (self.number(2), self.number(3), self.number(4), self.number(5));
+        let at = |parameter: usize, row: usize, column: usize| {
+            (self.words[parameter] as *mut T).wrapping_add(row.wrapping_mul(pitch).wrapping_add(column))
+        };
+        let read = |row: usize, column: usize| unsafe { *at(0, row, column) };
+        let sum = |one: T, other: T| T::of(one.value() + other.value());
+        let mut most = 0.0_f64;
+        for row in first..last {
+            for column in 0..columns {
+                let up_down = sum(read(row.wrapping_sub(1), column), read(row + 1, column));
+                let sides = sum(read(row, column.wrapping_sub(1)), read(row, column + 1));
+                let becomes = T::of(0.25 * sum(up_down, sides).value());
+                most = most.max(T::of(becomes.value() - read(row, column).value()).value().abs());
+                unsafe { *at(1, row, column) = becomes };
+            }
+        }
+        let kept = self.slice::<T>(6, 1);
+        kept[0] = T::of(most.max(kept[0].value()));
+        (at(1, first, 0) as usize, size * columns)
     }
 
     fn md<T: Real>(&self) -> (usize, usize) {

@@ -10,6 +10,7 @@ pub(crate) mod devices;
 mod environment;
 pub(crate) mod nodes;
 pub mod of_experiment;
+pub mod of_laplace;
 pub mod part;
 mod penalties;
 pub(crate) mod settings;
@@ -92,6 +93,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         groups: Vec::new(),
         loaded_latency: Vec::new(),
         kernels: Vec::new(),
+        laplace: None,
         fits: Vec::new(),
         messages: messages(facts),
     };

@@ -96,6 +96,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         groups: Vec::new(),
         loaded_latency: Vec::new(),
         kernels: facts.experiment.kernels.clone(),
+        laplace: None,
         fits: Vec::new(),
         slower_twins: Vec::new(),
         messages: messages(facts),

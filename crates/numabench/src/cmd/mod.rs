@@ -11,6 +11,7 @@ pub mod export;
 pub mod history;
 pub mod import;
 pub mod kernels;
+pub mod laplace;
 pub mod latency;
 pub mod man;
 pub mod matrix;

@@ -6,8 +6,8 @@ use ranks::Launch;
 use crate::args::mpi::Mpi;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::mpi::channel::SESSION;
 use crate::mpi::{session, supervisor};
+use crate::watched::channel::SESSION;
 
 /// Runs the command.
 pub fn run(args: &Mpi) -> Result<Exit, Fault> {

@@ -8,10 +8,10 @@ use ranks::Launch;
 use report::Document;
 
 use crate::args::{FailOn, Pingpong};
-use crate::cmd::measured::{Output, origin};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
+use crate::result_output::{Output, origin};
 use crate::signals::Signals;
 use crate::terminal;
 

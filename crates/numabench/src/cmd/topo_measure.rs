@@ -6,10 +6,10 @@ use render::terminal::{Style, table};
 
 use crate::args::ColorChoice;
 use crate::args::topo::{Measured, Topo};
-use crate::cmd::measured::origin;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
+use crate::result_output::origin;
 use crate::signals::Signals;
 use crate::terminal;
 

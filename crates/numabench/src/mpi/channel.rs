@@ -1,20 +1,11 @@
-//! What the session tells its supervisor: frames of a length and a message, over the session's standard input, which is a socket.
-//!
-//! Standard input, because a launcher's own goes to one rank at most and MPI leaves it alone; standard output and error stay what they are.
-
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
+//! What the session tells its supervisor.
 
 use exchange::{Doing, Found};
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
 use super::gpu_cpus::ThreadSpot;
-
-/// The variable that makes a process the session of a supervisor.
-pub const SESSION: &str = "NUMABENCH_MPI_SESSION";
-/// More bytes than any message has: 2,000 pairs of a hundred cases of fifty blocks.
-const MOST: u32 = 1 << 30;
+use crate::watched::Process;
 
 /// A rank, as it says itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,64 +72,10 @@ pub enum Told {
     Over,
 }
 
-/// The session's end.
-pub struct Teller;
-
-impl Teller {
-    /// Tells. A supervisor that is gone ends the session: nobody would hear of what it finds.
-    pub fn tell(&self, told: &Told) {
-        let bytes = ranks::wire::to_bytes(told);
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
-        let stdin = rustix::stdio::stdin();
-        let mut left = [&length[..], &bytes].concat();
-        while !left.is_empty() {
-            match rustix::io::write(stdin, &left) {
-                Ok(written) => drop(left.drain(..written)),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => std::process::exit(crate::exit::Exit::NoResult.code().into()),
-            }
-        }
-    }
-}
-
-/// The next message; `None` when the session is gone, or says what is none.
-pub fn hear(from: &mut UnixStream) -> Option<Told> {
-    let mut length = [0; 4];
-    read_all(from, &mut length).ok()?;
-    let length = u32::from_le_bytes(length);
-    if length > MOST {
-        return None;
-    }
-    let mut bytes = vec![0; length as usize];
-    read_all(from, &mut bytes).ok()?;
-    ranks::wire::from_bytes(&bytes).ok()
-}
-
-fn read_all(from: &mut UnixStream, into: &mut [u8]) -> io::Result<()> {
-    from.read_exact(into)
-}
-
-/// Two ends that are connected.
-pub fn pair() -> io::Result<(UnixStream, UnixStream)> {
-    let (one, mut other) = UnixStream::pair()?;
-    other.flush()?;
-    Ok((one, other))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_that_is_gone_or_says_what_is_none_is_heard_no_more() -> io::Result<()> {
-        let (mut supervisor, mut session) = pair()?;
-        let bytes = ranks::wire::to_bytes(&Told::Over);
-        session.write_all(&u32::try_from(bytes.len()).unwrap_or_default().to_le_bytes())?;
-        session.write_all(&bytes)?;
-        session.write_all(&[200, 0, 0, 0, b'{'])?;
-        drop(session);
-        assert_eq!(hear(&mut supervisor), Some(Told::Over));
-        assert_eq!(hear(&mut supervisor), None);
-        Ok(())
+impl Met {
+    /// The sessions, by rank.
+    pub fn processes(&self) -> Vec<Process> {
+        let process = |rank: &RankFacts| Process { rank: rank.rank, host: rank.host.clone(), process: rank.process };
+        self.ranks.iter().map(process).collect()
     }
 }

@@ -7,9 +7,8 @@
 //! supervisor of rank 0 ─► document ─► table, file, exit code
 //! ```
 //!
-//! * `supervisor` starts the session, hears it, and ends it where it hangs; `known` what it has heard, and what it says of the session's end;
-//! * `channel` what the session tells, frame by frame; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`, `gpu_cpus` its threads beside; `traffic` the links' counters;
-//! * `partners` whether the other ranks' sessions are there;
+//! * `supervisor` watches the session (`watched`); `known` what it has heard, and what it says of the session's end;
+//! * `channel` what the session tells; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`, `gpu_cpus` its threads beside; `traffic` the links' counters;
 //! * `kept` the file while it grows, and the exit code; `document` and `words` what is shown.
 
 pub mod channel;
@@ -18,8 +17,7 @@ mod gpu_cpus;
 mod kept;
 mod known;
 mod matrix;
-mod partners;
-mod place;
+pub mod place;
 pub mod session;
 pub mod supervisor;
 mod traffic;

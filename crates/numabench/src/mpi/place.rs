@@ -2,18 +2,27 @@
 //! ranks this one is.
 
 use anyhow::anyhow;
-use placement::{Membind, Plan, RankPlan, Request, Target};
+use placement::{Membind, Plan, RankPlan, Request, Selection, Target};
 use ranks::Launch;
 use stats::IdList;
 use stats::units::counted;
 use topo::Topology;
 
 use super::matrix::Spot;
-use crate::args::mpi::Mpi;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use experiments::backends::{Found, targets};
 use experiments::driver::chosen;
+
+/// Options of where ranks go.
+pub struct Asked<'a> {
+    /// A PU for each rank of a node.
+    pub cpus: Option<&'a IdList>,
+    /// A GPU for each rank of a node, or one for all.
+    pub gpus: Option<&'a Selection>,
+    /// Where host memory lies.
+    pub membind: Membind,
+}
 
 /// The place of this rank: its spot of a matrix where it has one; else as in a plan for all ranks of its node, or, where it cannot have what they have (a launcher
 /// bound each to its own cores), for it alone.
@@ -21,7 +30,7 @@ use experiments::driver::chosen;
 /// # Errors
 /// What was asked for is not here, or the launcher does not say which of its node's ranks this is.
 pub fn place(
-    args: &Mpi,
+    args: &Asked,
     launch: &Launch,
     topology: &Topology,
     found: &Found,
@@ -29,7 +38,7 @@ pub fn place(
 ) -> Result<RankPlan, Fault> {
     let (rank, size) = on_node(launch)?;
     let available = targets(&*found.platform);
-    let all = chosen(args.gpus.as_ref(), available.clone())?;
+    let all = chosen(args.gpus, available.clone())?;
     if all.is_empty() {
         return Err(Fault::new(Exit::Absent, anyhow!("this machine shows neither a GPU nor a NUMA node for a rank")));
     }
@@ -53,7 +62,7 @@ pub fn place(
         plan.memory_node = spots.get(rank).map_or(plan.memory_node, |spot| spot.node);
         return Ok(plan);
     }
-    let plan = match ask(args.cpus.clone(), everybody, args.membind) {
+    let plan = match ask(args.cpus.cloned(), everybody, args.membind) {
         Ok(plan) => plan,
         // Of its own it may have less than all ranks need.
         Err(error) if args.cpus.is_some() => return Err(Fault::usage(error)),
@@ -71,12 +80,13 @@ fn the(plan: Plan, number: usize) -> Result<RankPlan, Fault> {
     plan.ranks.into_iter().nth(number).ok_or_else(missing)
 }
 
-/// Which of its node's ranks this is, and of how many.
+/// Which of its node's ranks this is, and of how many; a process that nothing launched is alone.
 ///
 /// # Errors
 /// The launcher does not say.
 pub fn on_node(launch: &Launch) -> Result<(usize, usize), Fault> {
     match (launch.local_rank, launch.local_size) {
+        _ if launch.is_alone() => Ok((0, 1)),
         (Some(rank), Some(size)) if rank < size => Ok((rank, size)),
         _ => Err(Fault::usage(anyhow!(
             "{} does not say which of its node's ranks this process is: start it with srun, mpirun or mpiexec",

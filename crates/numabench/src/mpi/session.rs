@@ -19,10 +19,10 @@ use stats::PciAddress;
 use stats::stop::Rule;
 use topo::Topology;
 
-use super::channel::{Met, RankFacts, Teller, Told};
+use super::channel::{Met, RankFacts, Told};
 use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
-use super::place::{on_node, place};
+use super::place::{Asked as AskedPlaces, on_node, place};
 use super::traffic::Counters;
 use crate::args::mpi::{Level, Mpi as Args, Pairs, Pattern as Asked};
 use crate::exit::Exit;
@@ -30,6 +30,7 @@ use crate::fault::Fault;
 use crate::signals::Signals;
 use crate::terminal;
 use crate::watchdog::{NOT_OPEN, Watchdog};
+use crate::watched::channel::Teller;
 use experiments::backends::{self, Found};
 use experiments::launched::{CODES, said_once, start};
 use experiments::read;
@@ -54,7 +55,8 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
     let found = backends::find(args.backend.into(), args.gpus.is_some(), &topology)?;
     let (local_rank, size) = on_node(launch)?;
     let in_matrix = args.matrix.map(|by| spots(&topology, &nics, by, size)).transpose()?;
-    let plan = place(args, launch, &topology, &found, in_matrix.as_ref().map(|(spots, _)| &spots[..]))?;
+    let asked = AskedPlaces { cpus: args.cpus.as_ref(), gpus: args.gpus.as_ref(), membind: args.membind };
+    let plan = place(&asked, launch, &topology, &found, in_matrix.as_ref().map(|(spots, _)| &spots[..]))?;
     let gpu_threads = match (&args.cpus, &args.gpu_cpus) {
         (Some(mpi), Some(gpu)) if matches!(plan.target.id, TargetId::Gpu(_)) => {
             threads(&topology, mpi, gpu, local_rank)?

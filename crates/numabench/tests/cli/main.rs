@@ -24,6 +24,7 @@
 //! * `matrix`     rows against GPUs and against memory nodes, on this machine, on stand-in drivers and in a guest;
 //! * `engines`    copy engines and a kernel, one of them and both in one run;
 //! * `kernels`    kernels that compute, on stand-in drivers and on cores;
+//! * `laplace`    Jacobi's iteration by a rank alone, likewise;
 //! * `peer`       copies and loads between GPUs, and within one;
 //! * `groups`     topo --measure on GPUs whose links are described;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
@@ -59,6 +60,7 @@ mod kernels;
 mod kinds;
 #[allow(dead_code, reason = "other binaries use the rest")]
 mod lab;
+mod laplace;
 mod latency;
 mod limits;
 mod matrix;

@@ -61,7 +61,13 @@ impl Mpi {
     /// The same with this driver and these variables.
     #[track_caller]
     pub fn run(&self, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> Ended {
-        let mut command = Command::from_std(self.command(driver, ranks, told, args));
+        self.of("mpi", driver, ranks, told, args)
+    }
+
+    /// Another command of numabench as so many ranks.
+    #[track_caller]
+    pub fn of(&self, name: &str, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> Ended {
+        let mut command = Command::from_std(self.command_of(name, driver, ranks, told, args));
         match command.timeout(LIMIT).output() {
             Ok(output) => Ended::of(&output),
             Err(error) => panic!("{} does not start: {error}", self.program),

@@ -3,6 +3,7 @@
 //! * `launch`        starting two ranks of an MPI that is here, and reading their document;
 //! * `messages`      host memory: every figure, its proof, its placement;
 //! * `device_memory` what is said of an MPI that takes device memory, and of one that crashes, hangs, or brings zeros;
+//! * `laplace`       `numabench laplace` over two ranks, and what such an MPI leaves of it;
 //! * `cray`          Cray MPICH's library for GPUs;
 //! * `refused`       what ends it before anything is measured.
 //!
@@ -20,6 +21,7 @@ mod run;
 
 mod cray;
 mod device_memory;
+mod laplace;
 mod launch;
 mod messages;
 mod refused;

@@ -17,6 +17,7 @@ pub mod grid;
 mod groups;
 mod hosts;
 mod kernels;
+mod laplace;
 mod loaded;
 mod matrix;
 mod missing;

@@ -6,8 +6,8 @@ use report::Document;
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, fits, groups, kernels, matrix, nodes, picked, places, rank, ranks, remarks, settings,
-    title, together,
+    closing, contention, devices, fits, groups, kernels, laplace, matrix, nodes, picked, places, rank, ranks, remarks,
+    settings, title, together,
 };
 
 /// How a table is drawn.
@@ -33,6 +33,15 @@ pub fn table(document: &Document, style: &Style) -> String {
         kernels::draw(document, &mut page);
         document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
         fits::draw(document, &mut page);
+        if !style.quiet {
+            devices::draw(document, &mut page);
+        }
+        closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
+        return page.finish(style.color);
+    }
+    if document.laplace.is_some() {
+        laplace::draw(document, &mut page);
+        places::draw(document, &mut page);
         if !style.quiet {
             devices::draw(document, &mut page);
         }

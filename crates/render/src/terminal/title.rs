@@ -19,6 +19,14 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     if by_cpu && document.platform.kind == PlatformKind::Host {
         let reason = document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
         page.words(Tone::Plain, "No GPU took part: ", &format!("these are the CPUs' own accesses to memory{reason}."));
+    } else if document.laplace.is_some() && document.platform.kind == PlatformKind::Host {
+        let reason =
+            document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({})", in_short(reason)));
+        page.words(
+            Tone::Warning,
+            "NO GPU TOOK PART: ",
+            &format!("the ranks compute with their own cores alone{reason}."),
+        );
     } else {
         devices(&document.platform, page);
     }

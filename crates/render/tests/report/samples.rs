@@ -223,6 +223,7 @@ pub fn empty() -> Document {
         groups: Vec::new(),
         loaded_latency: Vec::new(),
         kernels: Vec::new(),
+        laplace: None,
         fits: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),

@@ -2,10 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use exchange::Doing;
 use ranks::{Identity, Liveness};
+use serde::{Deserialize, Serialize};
 
-use super::channel::{Met, RankFacts};
+/// A rank's session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// The rank.
+    pub rank: usize,
+    /// Its host.
+    pub host: String,
+    /// The process: id, start and namespace, as [`ranks::Identity`] has them.
+    pub process: (u32, u64, u64),
+}
 
 /// What is known of the others.
 #[derive(Debug)]
@@ -23,27 +32,21 @@ impl Default for Partners {
 
 impl Partners {
     /// Looks at all once, when they have just met: a death is believed only of one that was seen alive.
-    pub fn meet(&mut self, met: &Met, own: u32) {
-        self.look(met, own);
+    pub fn meet(&mut self, all: &[Process], own: u32) {
+        self.look(all, own);
     }
 
-    /// The rank whose session, on the host of the session `own`, is gone and is waited for: one of those of what is done now, or rank 0, which a rank
-    /// that has nothing to do waits for.
-    pub fn gone(&mut self, met: &Met, own: u32, doing: &Doing) -> Option<usize> {
-        let gone = self.look(met, own);
-        match doing {
-            Doing::Case { ranks, .. } | Doing::Operation { ranks, .. } => {
-                ranks.iter().copied().find(|rank| gone.contains(rank))
-            }
-            Doing::Else => gone.first().copied().filter(|rank| *rank == 0),
-        }
+    /// The rank whose session, on the host of the session `own`, is gone and is among those that are waited for.
+    pub fn gone(&mut self, all: &[Process], own: u32, awaited: &[usize]) -> Option<usize> {
+        let gone = self.look(all, own);
+        awaited.iter().copied().find(|rank| gone.contains(rank))
     }
 
     /// All that are gone.
-    fn look(&mut self, met: &Met, own: u32) -> BTreeSet<usize> {
-        let Some(here) = met.ranks.iter().find(|rank| rank.process.0 == own) else { return BTreeSet::new() };
+    fn look(&mut self, all: &[Process], own: u32) -> BTreeSet<usize> {
+        let Some(here) = all.iter().find(|rank| rank.process.0 == own) else { return BTreeSet::new() };
         let mut gone = BTreeSet::new();
-        let others = met.ranks.iter().filter(|rank| rank.host == here.host && rank.rank != here.rank);
+        let others = all.iter().filter(|rank| rank.host == here.host && rank.rank != here.rank);
         for rank in others {
             match identity(rank).liveness(self.watcher, self.seen.contains(&rank.rank)) {
                 Liveness::Alive => drop(self.seen.insert(rank.rank)),
@@ -55,7 +58,7 @@ impl Partners {
     }
 }
 
-fn identity(rank: &RankFacts) -> Identity {
+fn identity(rank: &Process) -> Identity {
     let (pid, start, namespace) = rank.process;
     Identity { pid, start, namespace }
 }

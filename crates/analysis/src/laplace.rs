@@ -1,0 +1,169 @@
+//! Jacobi's iteration over the ranks of a launch: each way's figures, what the ways gain over each other, and what that says.
+
+use report::Document;
+use report::case::{Case, CaseStatus};
+use report::laplace::{Laplace, LaplaceSpeedUp, LaplaceWay};
+use report::result::Outcome;
+use stats::alpha::CONFIDENCE;
+use stats::block_interval::{BlockValue, block_interval};
+use stats::compare::{Verdict, compare_among};
+use stats::interval::median;
+
+/// The document's ways with their figures. What only the run knows (residuals, the share of halos without overlap) is there before.
+pub fn laplace(document: &Document) -> Option<Laplace> {
+    let known = document.laplace.as_ref()?;
+    let mut ways: Vec<LaplaceWay> = known.ways.iter().map(|way| figures(document, known, way)).collect();
+    let share = ways.iter().map(|way| shared(way, &ways)).collect::<Vec<_>>();
+    let speed_ups = ways.iter().map(|way| speed_ups(document, way, &ways)).collect::<Vec<_>>();
+    for (way, (share, speed_ups)) in ways.iter_mut().zip(share.into_iter().zip(speed_ups)) {
+        (way.halo_share, way.speed_ups) = (share, speed_ups);
+    }
+    Some(Laplace { ways, ..known.clone() })
+}
+
+fn figures(document: &Document, known: &Laplace, way: &LaplaceWay) -> LaplaceWay {
+    let case = document.cases.iter().find(|case| case.group.as_deref() == Some(&way.name));
+    let block_ns = case.map(slowest).unwrap_or_default();
+    let reason = case.and_then(reason);
+    let counted = reason.is_none().then(|| median(&block_ns)).flatten();
+    let values: Vec<BlockValue> = block_ns.iter().map(|ns| BlockValue { value: *ns, allocation: 0 }).collect();
+    let cells = known.rows as f64 * known.columns as f64;
+    LaplaceWay {
+        iteration_ns: counted,
+        interval_ns: counted.and_then(|_| block_interval(&values, CONFIDENCE)),
+        cells_per_s: counted.map(|ns| cells / ns * 1e9),
+        bytes_per_s: counted.map(|ns| 2.0 * f64::from(known.cell_bytes) * cells / ns * 1e9),
+        block_ns,
+        reason,
+        ..way.clone()
+    }
+}
+
+/// The time of an iteration by block: that of the slowest rank.
+fn slowest(case: &Case) -> Vec<f64> {
+    let blocks = case.ranks.iter().map(|rank| rank.blocks.len()).min().unwrap_or(0);
+    let of_block = |at: usize| {
+        let of_rank = case.ranks.iter().map(|rank| &rank.blocks[at]);
+        let ns = |block: &report::result::BlockSample| {
+            block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1)))
+        };
+        of_rank.map(ns).fold(0.0, f64::max)
+    };
+    (0..blocks).map(of_block).collect()
+}
+
+/// Why a case has no figure.
+fn reason(case: &Case) -> Option<String> {
+    if case.status == CaseStatus::Measured {
+        return None;
+    }
+    let of_rank = case.ranks.iter().find_map(|rank| match &rank.outcome {
+        Outcome::Skipped { reason } | Outcome::Invalid { reason } | Outcome::Corrupt { reason } => Some(reason.clone()),
+        Outcome::Failed { message, .. } => Some(message.clone()),
+        _ => None,
+    });
+    Some(of_rank.or_else(|| case.reason.clone()).unwrap_or_else(|| "not every rank was measured".to_owned()))
+}
+
+/// The share of halos: that which was measured, or with overlap what an iteration takes beyond computing, which the same way without overlap has measured.
+fn shared(way: &LaplaceWay, all: &[LaplaceWay]) -> Option<f64> {
+    if !way.overlap {
+        return way.halo_share.filter(|_| way.iteration_ns.is_some());
+    }
+    let without = all.iter().find(|other| other.way == way.way && !other.overlap)?;
+    let computing = without.iteration_ns? * (1.0 - without.halo_share?);
+    Some((1.0 - computing / way.iteration_ns?).clamp(0.0, 1.0))
+}
+
+/// Each way against the cores' and, of GPUs, against those that come before it.
+fn speed_ups(document: &Document, way: &LaplaceWay, all: &[LaplaceWay]) -> Vec<LaplaceSpeedUp> {
+    let Some(own) = way.iteration_ns else { return Vec::new() };
+    let tests = all.len() * all.len().saturating_sub(1) / 2;
+    let others = all.iter().take_while(|other| other.name != way.name);
+    let one = |other: &LaplaceWay| {
+        Some(LaplaceSpeedUp {
+            over: other.name.clone(),
+            factor: other.iteration_ns? / own,
+            comparison: compare_among(&other.block_ns, &way.block_ns, tests, document.settings.seed),
+        })
+    };
+    others.filter_map(one).collect()
+}
+
+/// What it says, the answer first.
+pub fn verdict(document: &Document) -> Vec<String> {
+    let Some(laplace) = &document.laplace else { return Vec::new() };
+    let measured: Vec<&LaplaceWay> = laplace.ways.iter().filter(|way| way.iteration_ns.is_some()).collect();
+    let time = |way: &&LaplaceWay| way.iteration_ns.unwrap_or(f64::INFINITY);
+    let Some(best) = measured.iter().copied().min_by(|one, other| time(one).total_cmp(&time(other))) else {
+        return vec!["No way gave a figure: see the table.".to_owned()];
+    };
+    let ranks = document.ranks.len();
+    let many = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
+    let share = best.halo_share.map_or(String::new(), |share| format!(", {:.1} % of the time in halos", share * 100.0));
+    let mut said = vec![format!(
+        "Fastest: {} with {} Gcell/s ({} an iteration of {}x{}, {many}{share}).",
+        best.name,
+        digits(best.cells_per_s.unwrap_or_default() / 1e9),
+        time_of(best.iteration_ns.unwrap_or_default()),
+        laplace.rows,
+        laplace.columns
+    )];
+    for (way, over) in [("staged", "cpu"), ("gpu", "cpu"), ("gpu-aware", "cpu"), ("gpu-aware", "staged")] {
+        said.extend(compared(&measured, way, over));
+    }
+    let residuals: Vec<(f64, u64)> =
+        laplace.ways.iter().filter_map(|way| way.residual.zip(way.residual_after_iterations)).collect();
+    if let [first, .., last] = residuals[..]
+        && residuals.iter().all(|residual| *residual == first)
+    {
+        said.push(format!(
+            "Every way has the same residual after {} iterations, to the last bit: {:e}.",
+            last.1, last.0
+        ));
+    }
+    for way in laplace.ways.iter().filter(|way| way.iteration_ns.is_none()) {
+        said.push(format!("No figure for {}: {}.", way.name, way.reason.as_deref().unwrap_or("it was not measured")));
+    }
+    said
+}
+
+/// The faster variant of a way against the faster one of another.
+fn compared(measured: &[&LaplaceWay], way: &str, over: &str) -> Option<String> {
+    let best = |name: &str| {
+        let of = measured.iter().filter(|way| way.way == name);
+        of.min_by(|one, other| one.iteration_ns.unwrap_or_default().total_cmp(&other.iteration_ns.unwrap_or_default()))
+    };
+    let (way, over) = (best(way)?, best(over)?);
+    let found = way.speed_ups.iter().find(|found| found.over == over.name)?;
+    let comparison = found.comparison.as_ref()?;
+    Some(match comparison.verdict {
+        Verdict::NoMeasurableDifference => format!("{} and {} take as long.", way.name, over.name),
+        Verdict::Undecided => format!("{} against {}: not significant; try a longer --max-time.", way.name, over.name),
+        _ => {
+            let interval = &comparison.ratio_interval;
+            format!(
+                "{} is {} times as fast as {} (95 %: {} to {}).",
+                way.name,
+                digits(found.factor),
+                over.name,
+                digits(1.0 / interval.high),
+                digits(1.0 / interval.low)
+            )
+        }
+    })
+}
+
+/// Three digits that say something.
+fn digits(value: f64) -> String {
+    match value {
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value if value >= 0.095 => format!("{value:.2}"),
+        value => format!("{value:.1e}"),
+    }
+}
+
+fn time_of(ns: f64) -> String {
+    if ns < 1e6 { format!("{} µs", digits(ns / 1e3)) } else { format!("{} ms", digits(ns / 1e6)) }
+}

@@ -1,0 +1,106 @@
+//! What came of each way so far, and who is told.
+
+use engine::Seen;
+use serde::{Deserialize, Serialize};
+use stats::stop::StopReason;
+
+use crate::way::Variant;
+
+/// The first iterations of a way, from the known field on: every cell was what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// How many iterations.
+    pub iterations: u64,
+    /// The largest change of a cell in the last of them, over all ranks.
+    pub residual: f64,
+}
+
+/// A block of iterations on one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockFound {
+    /// When it began, by the node's clock.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// How many iterations.
+    pub iterations: u32,
+    /// How much of that time went to halos, where they do not overlap.
+    pub halo_ns: u64,
+}
+
+impl BlockFound {
+    /// The time of an iteration, nanoseconds.
+    pub fn iteration_ns(&self) -> f64 {
+        (self.end_ns - self.start_ns) as f64 / f64::from(self.iterations.max(1))
+    }
+}
+
+/// What a way gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WayFound {
+    /// The way.
+    pub variant: Variant,
+    /// Its first iterations.
+    pub proof: Option<Proof>,
+    /// `blocks[rank]`, of which each rank has equally many.
+    pub blocks: Vec<Vec<BlockFound>>,
+    /// Why there is no figure, or none that counts.
+    pub trouble: Option<Trouble>,
+    /// Why no further block was measured.
+    pub stop: Option<StopReason>,
+}
+
+impl WayFound {
+    pub(crate) fn begun(variant: Variant, ranks: usize) -> Self {
+        Self { variant, proof: None, blocks: vec![Vec::new(); ranks], trouble: None, stop: None }
+    }
+}
+
+/// Why a way has no figure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trouble {
+    /// A cell is not what it should be.
+    Wrong(String),
+    /// A call failed, or the process that made it was lost.
+    Failed(String),
+}
+
+/// What is known of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankFound {
+    /// Where it was seen before and after.
+    pub seen: [Option<Seen>; 2],
+    /// What of that is not as asked.
+    pub mismatch: Option<String>,
+    /// Bytes of cells that were held against what they should be.
+    pub checked_bytes: u64,
+}
+
+/// What is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// Of each way.
+    pub ways: Vec<WayFound>,
+    /// Of each rank.
+    pub ranks: Vec<RankFound>,
+    /// A signal came.
+    pub interrupted: bool,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Doing {
+    /// Iterations of a way.
+    Iterations(Variant),
+    /// Something else.
+    Else,
+}
+
+/// Told of everything as it happens.
+pub trait Journal {
+    /// This is done next.
+    fn doing(&mut self, what: Doing);
+
+    /// This is known now. Rank 0 alone knows anything.
+    fn found(&mut self, found: &Found);
+}

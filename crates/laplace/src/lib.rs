@@ -1,0 +1,31 @@
+//! Jacobi's iteration of Laplace's equation on a plane whose rows are shared among the ranks of a launch: what an iteration takes by each way of its halos.
+//!
+//! ```text
+//! Grid ─► Share ─► Fields (host, GPU) ─► iterations with Halos ─► Found
+//!           └─ Solution: what every cell is after any number of iterations
+//! ```
+//!
+//! * `grid` the plane, a rank's share of it, and the solution that the field is held against; `way` the ways of halos;
+//! * `host_fields` and `gpu_fields` a rank's two fields and their iterations; `halos` the messages between neighbours; `rows` what fills and checks rows of either;
+//! * `run` what all ranks do together, `found` what comes of it, `fault` why it did not.
+//!
+//! The engine does not run this: neighbours must do the same number of iterations, whatever a clock or a signal says. So rank 0 says before each block how many there
+//! are. A way whose messages MPI may not survive comes last, in a process that can be lost (the binary's session).
+//!
+//! Left out: where ranks go (placement), the document and its words (report, analysis).
+
+mod fault;
+mod found;
+mod gpu_fields;
+mod grid;
+mod halos;
+mod host_fields;
+mod rows;
+mod run;
+mod way;
+
+pub use fault::LaplaceFault;
+pub use found::{BlockFound, Doing, Found, Journal, Proof, RankFound, Trouble, WayFound};
+pub use grid::{Grid, Share};
+pub use run::{Here, Memory, PROOF_ITERATIONS, Run, bytes_needed};
+pub use way::{Variant, Way, variants};

@@ -1,0 +1,103 @@
+//! The ways of halos between ranks, and which of them a launch can have.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Who computes, and how halos go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Way {
+    /// Ranks compute with their own cores; MPI of host memory.
+    Cpu,
+    /// A GPU computes; a rank alone has no halos.
+    Gpu,
+    /// GPUs compute; halos go through pinned host memory.
+    Staged,
+    /// GPUs compute; MPI is given device memory.
+    GpuAware,
+}
+
+impl Way {
+    /// All that can be asked for.
+    pub const ALL: [Self; 4] = [Self::Cpu, Self::Gpu, Self::Staged, Self::GpuAware];
+
+    /// As users type it and as documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Staged => "staged",
+            Self::GpuAware => "gpu-aware",
+        }
+    }
+
+    /// Whether a GPU computes.
+    pub fn has_gpu(self) -> bool {
+        self != Self::Cpu
+    }
+}
+
+impl FromStr for Way {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|way| way.name() == text);
+        named.ok_or_else(|| format!("no way is called {text}; there are {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+/// A way, and whether halos go while the inner rows are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Variant {
+    /// The way.
+    pub way: Way,
+    /// Whether halos overlap with the inner rows.
+    pub overlap: bool,
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.way.name(), if self.overlap { ", overlapped" } else { "" })
+    }
+}
+
+/// The variants of so many ranks: those of `asked` (all where that is empty), with overlap and without or as `overlap` says. The one that MPI may not survive is last.
+pub fn variants(ranks: usize, gpu: bool, asked: &[Way], overlap: Option<bool>) -> Vec<Variant> {
+    let alone = ranks == 1;
+    let has = |way: Way| match way {
+        Way::Cpu => true,
+        Way::Gpu => gpu && alone,
+        Way::Staged | Way::GpuAware => gpu && !alone,
+    };
+    let is_asked = |way: Way| asked.is_empty() || asked.contains(&way);
+    let ways = Way::ALL.into_iter().filter(|way| has(*way) && is_asked(*way));
+    let overlaps =
+        move |overlapped: bool| !(alone && overlapped) && (alone || overlap.is_none_or(|only| only == overlapped));
+    ways.flat_map(|way| {
+        [false, true].into_iter().filter(move |on| overlaps(*on)).map(move |overlap| Variant { way, overlap })
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(ranks: usize, gpu: bool, asked: &[Way], overlap: Option<bool>) -> Vec<String> {
+        variants(ranks, gpu, asked, overlap).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_rank_alone_has_no_halos_and_several_have_each_way_with_overlap_and_without() {
+        assert_eq!(named(1, true, &[], None), ["cpu", "gpu"]);
+        assert_eq!(named(1, false, &[], Some(true)), ["cpu"]);
+        assert_eq!(named(2, false, &[], None), ["cpu", "cpu, overlapped"]);
+        let all = named(2, true, &[], None);
+        assert_eq!(all.len(), 6);
+        assert_eq!(all.last().map(String::as_str), Some("gpu-aware, overlapped"));
+        assert_eq!(named(4, true, &[Way::Staged], Some(false)), ["staged"]);
+        assert_eq!("gpu-aware".parse(), Ok(Way::GpuAware));
+        assert!("direct".parse::<Way>().is_err_and(|why| why.contains("cpu, gpu, staged, gpu-aware")));
+    }
+}

@@ -1,0 +1,101 @@
+//! `numabench laplace` as typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::laplace::{Grid, Way};
+use clap::ValueEnum;
+use placement::Selection;
+use stats::IdList;
+
+use super::{Backend, ColorChoice, duration, membind, whole};
+
+/// `numabench laplace`.
+#[derive(Debug, clap::Args)]
+pub struct Laplace {
+    /// Rows and columns inside the border; the rows are shared among the ranks of the launch
+    #[arg(long, value_name = "ROWSxCOLUMNS", default_value = "8192x8192", help_heading = "What is computed")]
+    pub grid: Grid,
+    /// The precision of a cell
+    #[arg(long, value_enum, default_value_t = Precision::Double, help_heading = "What is computed")]
+    pub precision: Precision,
+    /// Who computes and how halos go: cpu (each rank with its core, MPI of host memory), staged (GPUs, halos through pinned host memory), gpu-aware (MPI is given device
+    /// memory, in a process that may die of it), gpu (a rank alone) [default: all that this launch can have]
+    #[arg(long, value_name = "WAYS", value_delimiter = ',', help_heading = "What is computed")]
+    pub ways: Vec<Way>,
+    /// Whether halos go while the inner rows are computed
+    #[arg(long, value_enum, default_value_t = Overlap::Both, value_name = "on|off|both", help_heading = "What is computed")]
+    pub overlap: Overlap,
+
+    /// One PU for each rank of a node, OS ids as taskset writes them [default: near each rank's GPU]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub cpus: Option<IdList>,
+    /// One GPU for each rank of a node, or one for all: indices in PCI order, PCI addresses, UUIDs, or all [default: all that are visible, in turn]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
+    pub gpus: Option<Selection>,
+    /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
+    #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
+    pub membind: placement::Membind,
+    /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host computes with cores alone
+    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    pub backend: Backend,
+
+    /// Begin no further pass over the ways of a phase after this time, once each has 10 blocks
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", help_heading = "How it is measured")]
+    pub max_time: Duration,
+    /// Give up on ranks that do not start, and on a block that does not come back, after this time
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s", help_heading = "How it is measured")]
+    pub timeout: Duration,
+    /// The seed of the order of blocks
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
+    pub seed: u64,
+
+    /// Write the result document to FILE (rewritten between passes), or to standard output instead of the table (-)
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Only the verdict, the numbers and what is wrong
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// Whether the table is coloured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// The precision of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    /// 32 bits
+    Single,
+    /// 64 bits
+    Double,
+}
+
+/// Whether halos overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Overlap {
+    /// They do
+    On,
+    /// They do not
+    Off,
+    /// Both are measured
+    Both,
+}
+
+impl Laplace {
+    /// The precision of a cell.
+    pub fn precision(&self) -> kernels::jacobi::Precision {
+        match self.precision {
+            Precision::Single => kernels::jacobi::Precision::Single,
+            Precision::Double => kernels::jacobi::Precision::Double,
+        }
+    }
+
+    /// The one overlap that is measured, where it is one.
+    pub fn overlap(&self) -> Option<bool> {
+        match self.overlap {
+            Overlap::On => Some(true),
+            Overlap::Off => Some(false),
+            Overlap::Both => None,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The session of one rank: bind, open the GPU, start MPI, allocate, iterate. MPI may end it at any call; its supervisor has heard everything by then.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use ::laplace::{Doing, Found as Results, Here, Journal, Memory, Run, Share};
+use ::launch::{Agreement, Refusal, Stopped};
+use anyhow::anyhow;
+use device::{Device, DeviceId};
+use engine::{Bound, Helpers};
+use experiments::backends::{self, Found};
+use experiments::document::part::{Local, Part};
+use experiments::launched::{CODES, said_once, start};
+use experiments::read;
+use placement::{Plan, RankPlan, TargetId};
+use ranks::{Communicator, Exchange, Launch, Mpi, Single, World};
+use stats::stop::Rule;
+use topo::Topology;
+
+use super::meeting::{Met, Room, Standing, Told, fits, ways};
+use crate::args::laplace::Laplace;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::mpi::place::{Asked, on_node, place};
+use crate::signals::Signals;
+use crate::terminal;
+use crate::watchdog::{NOT_OPEN, Watchdog};
+use crate::watched::channel::Teller;
+
+/// Blocks of a way, and the interval to reach.
+pub const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01 };
+
+/// Runs the session of this rank; what it finds goes to the supervisor.
+pub fn run(args: &Laplace, launch: &Launch) -> Result<Exit, Fault> {
+    // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
+    let topology = read()?;
+    let found = backends::find(args.backend.into(), args.gpus.is_some(), &topology)?;
+    let (node_rank, _) = on_node(launch)?;
+    let asked = Asked { cpus: args.cpus.as_ref(), gpus: args.gpus.as_ref(), membind: args.membind };
+    let plan = place(&asked, launch, &topology, &found, None)?;
+    let signals = Signals::catch()?;
+    let interrupted = Arc::clone(&signals.interrupted);
+    // A thread that was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
+    let here = Rank { args, launch, topology: &topology, found: &found, plan: &plan, node_rank };
+    thread::scope(|scope| {
+        let rank = thread::Builder::new().spawn_scoped(scope, || here.bound(&interrupted));
+        let rank =
+            rank.map_err(|error| no_result(anyhow!("the rank's thread cannot be started: {error}; see ulimit -u")))?;
+        rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
+    })?;
+    Ok(signals.exit().unwrap_or(Exit::Ok))
+}
+
+fn no_result(error: impl Into<Box<dyn Error + Send + Sync>>) -> Fault {
+    Fault::new(Exit::NoResult, error)
+}
+
+/// One rank in its place.
+struct Rank<'a> {
+    args: &'a Laplace,
+    launch: &'a Launch,
+    topology: &'a Topology,
+    found: &'a Found,
+    plan: &'a RankPlan,
+    node_rank: usize,
+}
+
+impl Rank<'_> {
+    fn bound(&self, interrupted: &AtomicBool) -> Result<(), Fault> {
+        let args = self.args;
+        let bound = Bound::to(self.plan.pu).map_err(no_result)?;
+        let watchdog = Watchdog::set(args.timeout, self.launch.speaks().then_some(NOT_OPEN), terminal::say)?;
+        let device = match self.plan.target.id {
+            TargetId::Gpu(pci) => Some(self.found.platform.open(DeviceId::Pci(pci)).map_err(no_result)?),
+            TargetId::Node(_) => None,
+        };
+        drop(watchdog);
+        if self.launch.is_alone() {
+            let world = Single::default();
+            return told(self.all(&bound, device.as_deref(), None, &mut Communicator::new(&world), interrupted));
+        }
+        let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
+        let started = start(self.launch, args.timeout, None, terminal::say, starting);
+        let (mpi, library) = started.map_err(|fault| said_once(fault, self.launch))?;
+        let ended = {
+            let mut comm = Communicator::new(&mpi);
+            told(self.all(&bound, device.as_deref(), Some((&mpi, &library)), &mut comm, interrupted))
+        };
+        if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
+            Box::new(mpi).leave();
+        }
+        ended
+    }
+
+    /// From the first word to the last.
+    fn all(
+        &self,
+        bound: &Bound,
+        device: Option<&dyn Device>,
+        mpi: Option<(&Mpi, &str)>,
+        comm: &mut Communicator,
+        interrupted: &AtomicBool,
+    ) -> Result<(), Fault> {
+        let args = self.args;
+        let mut agreement = Agreement::new(comm, args.timeout, CODES);
+        let place = agreement.place();
+        let mut all: Vec<Standing> = Vec::new();
+        let standing = Ok(self.standing(place.rank, place.node));
+        let (ranks, variants) = agreement.agree(standing, |ranks: Vec<Standing>| -> Result<_, Fault> {
+            let found = ways(args, &ranks)?;
+            all.clone_from(&ranks);
+            Ok(vec![(ranks.clone(), found); ranks.len()])
+        })?;
+        let share = Share::new(args.grid, args.precision(), place.rank, place.size);
+        let own = self.own(bound, device, &ranks, (place.rank, share), &variants);
+        let part = own.as_ref().map(|(_, part)| part.clone()).map_err(Refusal::from);
+        let mut parts = Vec::new();
+        agreement.agree(part, |all: Vec<Part>| {
+            parts = all;
+            Ok::<_, Stopped>(vec![(); parts.len()])
+        })?;
+        let (mut memory, _) = own?;
+        let local_machine = topo::environment::probe();
+        let hosts = hosts(&ranks);
+        let plan = Plan { ranks: vec![self.plan.clone()], notes: Vec::new() };
+        let local = self.local(&local_machine, &plan, place.node, &hosts);
+        Teller.tell(&Told::Met(Box::new(Met {
+            processes: ranks.iter().map(|rank| rank.process.clone()).collect(),
+            nodes: place.nodes,
+            library: mpi.map(|(_, library)| library.to_owned()),
+            parts,
+            platform: local.platform(),
+            environment: local.environment(),
+        })));
+        let run = Run {
+            grid: args.grid,
+            precision: args.precision(),
+            variants,
+            rule: RULE,
+            max_time: args.max_time,
+            seed: args.seed,
+        };
+        let mut here = Here { memory: &mut memory, mpi: mpi.map(|(mpi, _)| -> &dyn Exchange { mpi }) };
+        let found = run.run(&mut here, agreement.comm(), interrupted, &mut Telling).map_err(no_result)?;
+        if place.rank == 0 {
+            Teller.tell(&Told::Found(found));
+        }
+        Ok(())
+    }
+
+    fn standing(&self, rank: usize, node: usize) -> Standing {
+        let gpu = match self.plan.target.id {
+            TargetId::Gpu(pci) => Some(pci),
+            TargetId::Node(_) => None,
+        };
+        Standing {
+            process: Standing::process(rank, self.topology.host()),
+            node,
+            pu: self.plan.pu,
+            memory_node: self.plan.memory_node,
+            gpu,
+            why_host: self.found.why_host.clone(),
+        }
+    }
+
+    /// This rank's memory, and its part of the document.
+    fn own(
+        &self,
+        bound: &Bound,
+        device: Option<&dyn Device>,
+        ranks: &[Standing],
+        (rank, share): (usize, Share),
+        variants: &[::laplace::Variant],
+    ) -> Result<(Memory, Part), Fault> {
+        let device_room = device.map(Device::memory).transpose().map_err(no_result)?;
+        let room = Room {
+            node: self.topology.memory_bytes(self.plan.memory_node),
+            device: device_room.map(|memory| [memory.total_bytes, memory.free_bytes]),
+        };
+        fits(self.args, ranks, rank, variants, &room)?;
+        let place = ([self.plan.pu, self.plan.memory_node], self.topology.machine_has_one_node());
+        let helpers = Helpers(self.topology.allowed.pus.clone());
+        let memory = Memory::new(bound, device, place, share, variants, &helpers).map_err(no_result)?;
+        let machine = topo::environment::probe();
+        let (node, hosts) = (ranks[rank].node, hosts(ranks));
+        let plan = Plan { ranks: vec![RankPlan { rank, ..self.plan.clone() }], notes: Vec::new() };
+        let part = self.local(&machine, &plan, node, &hosts).parts(&[rank]).pop();
+        let mut part = part.ok_or_else(|| no_result(anyhow!("the platform has no such device any more")))?;
+        part.rank.node_rank = self.node_rank as u32;
+        // A process knows its own place alone: who shares its device is seen here.
+        let here = &ranks[rank];
+        let sharers =
+            ranks.iter().filter(|other| other.node == node && other.gpu.is_some() && other.gpu == here.gpu).count();
+        if sharers > 1 {
+            part.rank.notes.push(format!("{sharers} ranks share this device"));
+        }
+        if self.node_rank != 0 {
+            part.node = None;
+        }
+        Ok((memory, part))
+    }
+
+    fn local<'l>(
+        &'l self,
+        machine: &'l topo::environment::Environment,
+        plan: &'l Plan,
+        node: usize,
+        hosts: &'l [String],
+    ) -> Local<'l> {
+        let (topology, found) = (self.topology, self.found);
+        Local { topology, found, machine, timer: engine::clock::measure(), plan, node, hosts }
+    }
+}
+
+/// The nodes' hosts, by number.
+fn hosts(ranks: &[Standing]) -> Vec<String> {
+    let nodes = ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(0);
+    let of = |node| ranks.iter().find(|rank| rank.node == node).map(|rank| rank.process.host.clone());
+    (0..nodes).map(|node| of(node).unwrap_or_default()).collect()
+}
+
+/// Tells the supervisor how it ended, before anybody leaves: a launcher may end the others as soon as one ends with a code, and an MPI that dies or hangs in MPI_Finalize takes
+/// nothing with it.
+fn told(ended: Result<(), Fault>) -> Result<(), Fault> {
+    match ended {
+        Ok(()) => {
+            Teller.tell(&Told::Over);
+            Ok(())
+        }
+        Err(fault) => {
+            terminal::complain(&fault);
+            Teller.tell(&Told::Refused(fault.exit.code()));
+            Err(Fault::silent(fault.exit))
+        }
+    }
+}
+
+/// Passes everything on to the supervisor.
+struct Telling;
+
+impl Journal for Telling {
+    fn doing(&mut self, what: Doing) {
+        Teller.tell(&Told::Doing(what));
+    }
+
+    fn found(&mut self, found: &Results) {
+        Teller.tell(&Told::Found(found.clone()));
+    }
+}

@@ -1,0 +1,57 @@
+//! Where the result of a command that measures goes, and how it is shown.
+
+use std::path::Path;
+
+use experiments::document::Origin;
+use experiments::journal::Ended;
+use render::terminal::{Style, table};
+use report::sink::Sink;
+
+use crate::args::ColorChoice;
+use crate::began::Began;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::output_file;
+use crate::terminal;
+
+/// Where the result goes, and how it is shown.
+#[derive(Clone, Copy)]
+pub struct Output<'a> {
+    /// The file of the document; `-` is standard output, in place of the table.
+    pub json: Option<&'a Path>,
+    /// Only the numbers and what is wrong.
+    pub quiet: bool,
+    /// Whether the table is coloured.
+    pub color: ColorChoice,
+}
+
+/// What makes the documents of this process.
+pub fn origin() -> Origin {
+    Origin {
+        tool: crate::version::tool(),
+        argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        began: Began::now(),
+    }
+}
+
+impl Output<'_> {
+    /// Opens the file that the document goes to, where it goes to one.
+    pub fn open(&self) -> Result<Option<Sink>, Fault> {
+        output_file::of_document(self.json)
+    }
+
+    /// Prints what was asked for. The table comes whatever became of the document.
+    pub fn show(&self, ended: Ended) -> Result<Exit, Fault> {
+        let Ended { document, exit, saved_to, fault } = ended;
+        let printed = if self.json == Some(Path::new("-")) {
+            let json = report::json::json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+            terminal::print_document(&json)
+        } else {
+            let saved_to = saved_to.map(|path| path.display().to_string());
+            let (width, color) = (terminal::width(), terminal::color(self.color));
+            let style = Style { width, color, quiet: self.quiet, saved_to };
+            terminal::print(table(&document, &style).as_bytes())
+        };
+        fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
+    }
+}

@@ -1,0 +1,308 @@
+//! A supervisor watches its session: starts it, hears it, ends it where it hangs or waits for a process that is gone. It opens no MPI and no GPU, so nothing that happens there
+//! reaches it.
+//!
+//! Launchers end all processes when one leaves whose MPI did not finish, and mostly with a code that is none of theirs. So a supervisor whose session died tells Hydra
+//! that it leaves ([`ranks::pmi`]), leaves a step of Slurm at once, and under the others stays until rank 0's has left; and rank 0's is the first to lose patience.
+
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use ranks::{Launch, Launcher};
+use serde::de::DeserializeOwned;
+
+use super::channel::{SESSION, hear, pair};
+use super::partners::{Partners, Process};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::signals::Signals;
+
+/// How often the supervisor looks at the clock, at signals and at the other rank's process.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a session may take to come to an end after a signal: mpirun kills 0.3 to 0.7 s after it.
+const GRACE: Duration = Duration::from_millis(250);
+/// How long it may take to leave when all was done.
+const LEAVES: Duration = Duration::from_secs(15);
+/// How much longer than in an operation a session may say nothing between them: a rank that has nothing to do is told so every few seconds.
+const BETWEEN: Duration = Duration::from_secs(15);
+/// How much longer the supervisors of other ranks wait than rank 0's, which concludes and leaves first.
+const LATER: Duration = Duration::from_secs(5);
+/// How long a partner's process may be gone before this session's own death, or its answer, no longer explains it.
+const PARTNER: Duration = Duration::from_millis(200);
+/// How long the supervisor of another rank gives rank 0's to conclude.
+const STAYS: Duration = Duration::from_secs(5);
+
+/// What a supervisor knows of its session, and what it does with it.
+pub trait Watched {
+    /// What the session tells.
+    type Told: DeserializeOwned + Send + 'static;
+
+    /// Takes it; whether it was the last that the session had to say.
+    fn take(&mut self, told: Self::Told) -> bool;
+
+    /// The sessions of all ranks, since they have met.
+    fn processes(&self) -> Option<&[Process]>;
+
+    /// The ranks that what is done now waits for; `None` between such things.
+    fn awaited(&self) -> Option<Vec<usize>>;
+
+    /// When the session said something last.
+    fn since(&self) -> Instant;
+
+    /// Something new is known: keeps it, if it is time to.
+    fn keep(&mut self);
+
+    /// Keeps what it was not time to keep.
+    fn catch_up(&mut self);
+
+    /// A signal came: keeps what is known at once.
+    fn interrupted(&mut self, exit: Exit);
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It did all that it was to do, and leaves.
+    Over,
+    /// By itself, with this status.
+    Left(ExitStatus),
+    /// It said nothing for longer than the limit, and was ended.
+    Hung,
+    /// The other rank's process is gone, and it waited for that one.
+    Partner(usize),
+    /// A signal came.
+    Signalled,
+}
+
+/// How long a session may say nothing.
+pub struct Patience {
+    operation: Duration,
+    between: Duration,
+}
+
+impl Patience {
+    /// With this limit of an operation; `leads`: the supervisor of rank 0.
+    pub fn new(operation: Duration, leads: bool) -> Self {
+        let operation = if leads { operation } else { operation + LATER };
+        Self { operation, between: operation + BETWEEN }
+    }
+
+    /// Now; `None` before all ranks met, when the session has limits of its own.
+    fn with(&self, watched: &impl Watched) -> Option<Duration> {
+        watched.processes()?;
+        Some(if watched.awaited().is_none() { self.between } else { self.operation })
+    }
+}
+
+/// Starts the session, whose standard input is the channel.
+fn session<T: DeserializeOwned + Send + 'static>() -> anyhow::Result<(Child, Receiver<T>)> {
+    let (mut ours, theirs) = pair().context("cannot make a channel to the session")?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut command = Command::new(program);
+    command.args(std::env::args_os().skip(1)).env(SESSION, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
+    // Standard output is the document's: libraries that write to it (UCX does) are heard on standard error.
+    command.stdout(std::io::stderr());
+    let child = command.spawn().context("cannot start the session of this rank")?;
+    // It holds the session's end of the channel, which must close when the session does.
+    drop(command);
+    let (tell, told) = mpsc::channel();
+    thread::Builder::new().name("channel".to_owned()).spawn(move || {
+        while let Some(message) = hear(&mut ours) {
+            if tell.send(message).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok((child, told))
+}
+
+/// A session that is watched.
+pub struct Session<T> {
+    child: Child,
+    told: Receiver<T>,
+    partners: Partners,
+}
+
+impl<T: DeserializeOwned + Send + 'static> Session<T> {
+    /// Starts this program with the same arguments, as a session.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start() -> Result<Self, Fault> {
+        let (child, told) = session().map_err(|error| Fault::new(Exit::NoResult, error))?;
+        Ok(Self { child, told, partners: Partners::default() })
+    }
+
+    /// Hears the session until it has ended.
+    ///
+    /// # Errors
+    /// Nobody knows how it ended.
+    pub fn watch(
+        &mut self,
+        patience: &Patience,
+        watched: &mut impl Watched<Told = T>,
+        signals: &Signals,
+    ) -> Result<End, Fault> {
+        let (child, partners) = (&mut self.child, &mut self.partners);
+        let mut leave_by: Option<Instant> = None;
+        let mut partner_gone: Option<(usize, Instant)> = None;
+        loop {
+            let heard = match self.told.recv_timeout(LOOK) {
+                Ok(message) => {
+                    let before = watched.processes().is_some();
+                    if watched.take(message) {
+                        return Ok(End::Over);
+                    }
+                    if let Some(all) = watched.processes() {
+                        if !before {
+                            partners.meet(all, child.id());
+                        }
+                        watched.keep();
+                    }
+                    true
+                }
+                // The session closed the channel: all that it said was heard.
+                Err(RecvTimeoutError::Disconnected) => {
+                    return child.wait().map(End::Left).map_err(|error| Fault::new(Exit::NoResult, error));
+                }
+                Err(RecvTimeoutError::Timeout) => false,
+            };
+            if let (Some(exit), None) = (signals.exit(), leave_by) {
+                // First what is known: this process may be killed while the session comes to an end.
+                if watched.processes().is_some() {
+                    watched.interrupted(exit);
+                }
+                // A launcher or a terminal signals the session too; one signal more is an echo to it.
+                signal(child, rustix::process::Signal::TERM);
+                leave_by = Some(Instant::now() + GRACE);
+            }
+            if leave_by.is_some_and(|by| Instant::now() > by) {
+                end(child);
+                return Ok(End::Signalled);
+            }
+            if heard {
+                continue;
+            }
+            if watched.processes().is_some() {
+                watched.catch_up();
+            }
+            if patience.with(watched).is_some_and(|limit| watched.since().elapsed() > limit) {
+                end(child);
+                return Ok(End::Hung);
+            }
+            // A rank that has nothing to do waits for rank 0.
+            let awaited = watched.awaited().unwrap_or_else(|| vec![0]);
+            let gone = watched.processes().and_then(|all| partners.gone(all, child.id(), &awaited));
+            match (gone, &partner_gone) {
+                (Some(rank), Some((known_gone, since))) if rank == *known_gone && since.elapsed() > PARTNER => {
+                    end(child);
+                    return Ok(End::Partner(rank));
+                }
+                (Some(rank), None) => partner_gone = Some((rank, Instant::now())),
+                (None, _) => partner_gone = None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Leaves the launch, in a way that ends nobody who is still needed. `ended` is how the session did; `all` are the sessions, `operation` the limit of an operation.
+    pub fn leave(mut self, launch: &Launch, ended: &End, (all, operation): (&[Process], Duration), signals: &Signals) {
+        let finished = *ended == End::Over && left(&mut self.child);
+        let may_leave = finished
+            || match launch.launcher {
+                Launcher::Hydra => ranks::pmi::finalize(),
+                // With PMIx it ends the step as soon as a session has died, without it never: either way nobody is waited for.
+                Launcher::Srun => true,
+                _ => false,
+            };
+        if !launch.speaks() && !may_leave {
+            self.stay(all, operation, signals);
+        }
+    }
+
+    /// Stays until rank 0's supervisor has concluded and left, as far as that can be told, or a signal comes.
+    fn stay(&mut self, all: &[Process], operation: Duration, signals: &Signals) {
+        let last = Instant::now() + operation + LATER;
+        let mut until = last;
+        while Instant::now() < until && signals.exit().is_none() {
+            if until == last && self.partners.gone(all, self.child.id(), &[0]) == Some(0) {
+                until = last.min(Instant::now() + STAYS);
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    // It may have ended by itself meanwhile; it is not reaped before, so the number is still its own.
+    let _ = pid.map(|pid| rustix::process::kill_process(pid, signal));
+}
+
+/// Ends it without waiting until it has: a GPU's driver may take its time.
+fn end(child: &mut Child) {
+    drop(child.kill());
+}
+
+/// Waits until it has left, and ends it if it does not; whether it left in good order.
+fn left(child: &mut Child) -> bool {
+    let until = Instant::now() + LEAVES;
+    let mut nap = Duration::from_millis(1);
+    while Instant::now() < until {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => thread::sleep(nap),
+            Err(_) => return false,
+        }
+        nap = (nap * 2).min(LOOK);
+    }
+    end(child);
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing but how far it is.
+    struct At(Option<Vec<Process>>, Option<Vec<usize>>);
+
+    impl Watched for At {
+        type Told = ();
+
+        fn take(&mut self, (): ()) -> bool {
+            true
+        }
+
+        fn processes(&self) -> Option<&[Process]> {
+            self.0.as_deref()
+        }
+
+        fn awaited(&self) -> Option<Vec<usize>> {
+            self.1.clone()
+        }
+
+        fn since(&self) -> Instant {
+            Instant::now()
+        }
+
+        fn keep(&mut self) {}
+
+        fn catch_up(&mut self) {}
+
+        fn interrupted(&mut self, _: Exit) {}
+    }
+
+    #[test]
+    fn the_first_rank_loses_patience_first_and_nobody_before_all_have_met() {
+        let [first, other] = [true, false].map(|leads| Patience::new(Duration::from_secs(30), leads));
+        assert_eq!(first.with(&At(None, Some(vec![1]))), None);
+        let (operation, between) = (At(Some(Vec::new()), Some(vec![1])), At(Some(Vec::new()), None));
+        assert_eq!(first.with(&operation), Some(Duration::from_secs(30)));
+        assert!(other.with(&operation) > first.with(&operation));
+        assert!(first.with(&between) > first.with(&operation) && other.with(&between) > first.with(&between));
+    }
+}

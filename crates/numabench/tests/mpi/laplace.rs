@@ -1,0 +1,101 @@
+//! `numabench laplace` as several ranks: halos by each way, ranks that share a GPU, and an MPI that dies, hangs or brings zeros when it is given device memory.
+
+use std::error::Error;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::driver;
+use crate::launch::{Mpi, all, verdict};
+use crate::proof::valid;
+use crate::run::{Done, no_driver};
+
+const QUICK: [&str; 4] = ["--grid", "61x67", "--max-time", "1s"];
+const DEVICES: &str = "device 0000:05:00.0; device 0000:c1:00.0";
+
+/// The document of two ranks with stand-in GPUs and an MPI that was told this.
+fn with_gpus(mpi: &Mpi, told: &str, args: &[&str]) -> Result<Value, Box<dyn Error>> {
+    let mut variables = vec![("FAKE_DEVICES", DEVICES.to_owned())];
+    if !told.is_empty() {
+        variables.push(("FAKE_MPI", told.to_owned()));
+        variables.push(("LD_PRELOAD", driver::fake_mpi()?.display().to_string()));
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("laplace.json");
+    let json = file.display().to_string();
+    let args = [&QUICK[..], args, &["--json", &json]].concat();
+    let ended = mpi.of("laplace", &driver::fake()?, 2, &variables, &args);
+    let bytes = fs::read(&file).map_err(|error| format!("{error}: {}", ended.err))?;
+    let document: Value = serde_json::from_slice(&bytes)?;
+    valid(&document)?;
+    assert_eq!(document["exit_code"].as_i64(), ended.code.map(i64::from), "{}", ended.err);
+    Ok(document)
+}
+
+/// The names of the ways with a figure.
+fn measured(document: &Value) -> Vec<String> {
+    let ways = document["laplace"]["ways"].as_array().into_iter().flatten();
+    let figure = |way: &&Value| way["iteration_ns"].is_f64();
+    ways.filter(figure).filter_map(|way| Some(way["name"].as_str()?.to_owned())).collect()
+}
+
+const SAFE: [&str; 4] = ["cpu", "cpu, overlapped", "staged", "staged, overlapped"];
+
+#[test]
+fn every_way_has_a_figure_and_one_residual_also_where_two_ranks_share_a_gpu() -> Done {
+    for mpi in all() {
+        for gpus in ["all", "1"] {
+            let document = with_gpus(&mpi, "", &["--gpus", gpus])?;
+            assert_eq!(document["status"], "complete", "{document:#}");
+            assert_eq!(measured(&document).len(), 6, "{}", document["laplace"]);
+            let ways = document["laplace"]["ways"].as_array().into_iter().flatten();
+            let residuals: Vec<&Value> = ways.map(|way| &way["residual"]).collect();
+            assert!(residuals.iter().all(|residual| *residual == residuals[0] && residual.is_f64()), "{residuals:?}");
+            assert!(verdict(&document).contains("Every way has the same residual after 16 iterations"));
+            let share = &document["laplace"]["ways"][2]["halo_share"];
+            assert!(share.as_f64().is_some_and(|share| share > 0.0 && share < 1.0), "{share}");
+            let shares_it = document["ranks"][0]["notes"].to_string().contains("2 ranks share this device");
+            assert_eq!(shares_it, gpus == "1");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_mpi_that_dies_or_hangs_with_device_memory_leaves_the_other_ways_and_says_so() -> Done {
+    for mpi in all() {
+        for (told, why) in [
+            ("crash isend", "SIGSEGV in iterations of gpu-aware"),
+            ("hang isend", "did not come back within --timeout"),
+        ] {
+            let document = with_gpus(&mpi, told, &["--timeout", "6s"])?;
+            assert_eq!((&document["status"], &document["exit_code"]), (&"partial".into(), &3.into()), "{document:#}");
+            assert_eq!(measured(&document), SAFE, "{told}");
+            let said = verdict(&document);
+            assert!(said.contains("No figure for gpu-aware: ") && said.contains(why), "{said}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn zeros_in_place_of_a_neighbours_row_are_a_wrong_result() -> Done {
+    for mpi in all().iter().take(1) {
+        let document = with_gpus(mpi, "zeros isend", &["--ways", "gpu-aware"])?;
+        assert_eq!((&document["status"], &document["exit_code"]), (&"data-corrupt".into(), &4.into()), "{document:#}");
+        assert!(document["status_reason"].to_string().contains("wrong result after 16 iterations"), "{document:#}");
+    }
+    Ok(())
+}
+
+#[test]
+fn ranks_without_a_gpu_compute_with_their_cores() {
+    for mpi in all() {
+        let ended = mpi.of("laplace", &no_driver(), 2, &[], &[&QUICK[..], &["--quiet"]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(ended.out.contains("cpu, overlapped: ") && ended.out.contains("2 ranks"), "{}", ended.out);
+        let rows = mpi.of("laplace", &no_driver(), 2, &[], &["--grid", "1x64"]);
+        assert_eq!(rows.code, Some(2), "{}", rows.err);
+        assert_eq!(rows.err.matches("each of the 2 ranks needs a row").count(), 1, "{}", rows.err);
+    }
+}
