@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
-use report::device::{Device, DeviceKind, Link};
+use report::device::{Device, DeviceKind, Link, name_on_node};
 use report::document::Tool;
 use report::rank::Locality;
 use report::read::{ReadError, Wanted, read};
@@ -22,6 +22,9 @@ use stats::interval::median;
 use stats::peer_outlier::peer_outliers;
 use stats::tolerance::Groups;
 use stats::units::counted;
+
+use crate::column::within_id;
+use crate::run::other_ends;
 
 /// The schema's name, in every document.
 pub const SCHEMA: &str = "numabench.baseline";
@@ -73,7 +76,7 @@ pub struct Class {
     pub best_link: Option<String>,
     /// The CPU's model; null where it is not told.
     pub cpu: Option<String>,
-    /// How near the rank's PU is to the GPU, as documents name it.
+    /// How near the rank's PU is to the GPU, as documents name it; `own memory` and `peer` for copies within a GPU's memory and between GPUs.
     pub locality: String,
 }
 
@@ -130,20 +133,43 @@ pub enum NotLearned {
     TooFew(String),
 }
 
-/// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more.
+/// The figures of a document's GPUs by which a node is judged: rates of copies of 1 MiB and more. Copies within a GPU's memory are a case of their own.
 pub fn values(document: &Document) -> Vec<Value> {
     let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
+    let others = other_ends(document);
     let value = |row: &Row| {
         let device = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)?;
         let rate = row.median_bytes_per_s.filter(|rate| row.status == RowStatus::Measured && *rate > 0.0)?;
-        let class = class(document, device, row.locality);
-        let (case, host, device) = (row.case.clone(), row.host.clone(), row.device.clone());
-        (row.bytes >= 1 << 20).then_some(Value { class, case, host, device, rate })
+        let class = class_of(document, device, row.locality);
+        let (host, id) = (row.host.clone(), row.device.clone());
+        let value = match others.get(&row.rank) {
+            _ if row.bytes < 1 << 20 => return None,
+            None => Value { class, case: row.case.clone(), host, device: id, rate },
+            // Where the PU that drives it is matters to none of these.
+            Some(other) if other == name_on_node(&id) => {
+                let class = Class { locality: "own memory".to_owned(), ..class };
+                Value { class, case: within_id(&row.case), host, device: id, rate }
+            }
+            Some(other) => {
+                let locality = if is_staged(document, row.rank) { "peer, staged" } else { "peer" };
+                let class = Class { locality: locality.to_owned(), ..class };
+                Value { class, case: row.case.clone(), host, device: format!("{id} with {other}"), rate }
+            }
+        };
+        Some(value)
     };
     document.rows.iter().filter_map(value).collect()
 }
 
-fn class(document: &Document, device: &Device, locality: Locality) -> Class {
+/// Whether the driver stages the copies of this place through host memory, as far as its row of the matrix says so.
+fn is_staged(document: &Document, rank: u32) -> bool {
+    let rows =
+        document.matrices.iter().flat_map(|matrix| &matrix.rows).filter(|row| row.ranks.iter().any(|one| one == rank));
+    rows.filter_map(|row| row.note.as_ref()).any(|note| note.contains("staged"))
+}
+
+/// The class of a device of a document, for a rank that is so near to it.
+pub(crate) fn class_of<B>(document: &Document<B>, device: &Device, locality: Locality) -> Class {
     let link = |link: &Link| Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?));
     let models = match document.nodes.get(device.node as usize) {
         Some(node) => node.facts.cpu_models.clone(),

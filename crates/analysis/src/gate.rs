@@ -10,18 +10,19 @@ use report::Document;
 use report::device::Device;
 use report::document::Tool;
 use report::rank::Locality;
+use report::read::{ReadError, Wanted, read};
 use report::slower_twin::SlowerTwin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::baseline::{Baseline, Normal, Value};
+use crate::baseline::{Baseline, Class, Normal, Value};
 
 /// The schema's name, in every document.
 pub const SCHEMA: &str = "numabench.gate";
 /// The schema's major version.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 0;
+pub const SCHEMA_MINOR: u32 = 1;
 
 /// So many passes at most.
 pub const PASSES: usize = 3;
@@ -152,22 +153,74 @@ pub struct Checked {
     pub slower_twins: Vec<SlowerTwin>,
     /// What is known of each suspect's link and place that could be the cause, in words.
     pub causes: Vec<String>,
+    /// Every figure of every pass.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub figures: Vec<PassFigure>,
+}
+
+/// A figure of a pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PassFigure {
+    /// The pass, 0 first.
+    pub pass: u32,
+    /// The case's `id`; that of a copy within a GPU's memory ends in `within`.
+    pub case: String,
+    /// The device's `id`, and the other one's where two take part.
+    pub device: String,
+    /// The class of hardware that it is compared within.
+    pub class: Class,
+    /// Its rate.
+    pub bytes_per_s: f64,
 }
 
 impl Checked {
+    /// Reads what a check wrote, of this major version.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        let writer = "numabench check --bandwidth --json FILE";
+        read(bytes, Wanted { schema: SCHEMA, major: SCHEMA_MAJOR, minor: SCHEMA_MINOR, writer }).map(|(read, _)| read)
+    }
+
     /// What was found on the node that `document`, the last pass, is of.
     pub fn new(
         document: &Document,
         gate: Gate,
         suspects: Vec<Suspect>,
         slower_twins: Vec<SlowerTwin>,
-        passes: usize,
+        passes: &[Vec<Value>],
         elapsed_s: f64,
     ) -> Self {
-        let named: BTreeSet<&str> =
-            suspects.iter().map(|one| &one.device[..]).chain(slower_twins.iter().map(|one| &one.device[..])).collect();
-        let causes = document.devices.iter().filter(|device| named.contains(&device.id[..]));
-        let causes = causes.map(|device| format!("{}: {}", device.id, cause(document, device))).collect();
+        // A pair of GPUs is named by both.
+        let own = |device: &'_ str| device.split(" with ").next().unwrap_or_default().to_owned();
+        let named: BTreeSet<String> = suspects
+            .iter()
+            .map(|one| own(&one.device))
+            .chain(slower_twins.iter().map(|one| one.device.clone()))
+            .collect();
+        let figure = |pass: usize, value: &Value| PassFigure {
+            pass: pass as u32,
+            case: value.case.clone(),
+            device: value.device.clone(),
+            class: value.class.clone(),
+            bytes_per_s: value.rate,
+        };
+        let figures =
+            passes.iter().enumerate().flat_map(|(pass, values)| values.iter().map(move |value| figure(pass, value)));
+        let figures = figures.collect();
+        let of_memory = |id: &str| {
+            let cases = suspects.iter().map(|one| (&one.device, &one.case));
+            let mut cases = cases.chain(slower_twins.iter().map(|one| (&one.device, &one.case)));
+            cases.any(|(device, case)| device == id && case.ends_with("/within"))
+        };
+        let words = |device: &Device| match of_memory(&device.id) {
+            true => OWN_MEMORY.to_owned(),
+            false => cause(document, device),
+        };
+        let causes = document.devices.iter().filter(|device| named.contains(&device.id));
+        let causes = causes.map(|device| format!("{}: {}", device.id, words(device))).collect();
         Self {
             schema: SCHEMA.to_owned(),
             schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
@@ -176,15 +229,20 @@ impl Checked {
             host: document.environment.hostname.clone(),
             gate,
             simulated: document.platform.simulated.clone(),
-            passes: passes as u32,
+            passes: passes.len() as u32,
             elapsed_s,
             gpus: document.devices.len() as u32,
             suspects,
             slower_twins,
             causes,
+            figures,
         }
     }
 }
+
+/// What could be the cause where copies within a GPU's memory are slow: no link.
+pub const OWN_MEMORY: &str =
+    "its own memory or clocks: look at nvidia-smi -q -d CLOCK,PERFORMANCE,ROW_REMAPPER (rocm-smi --showclocks)";
 
 /// What of a suspect's link and place could be the cause.
 fn cause(document: &Document, device: &Device) -> String {

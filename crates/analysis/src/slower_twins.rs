@@ -16,6 +16,9 @@ use report::result::RankResult;
 use report::settings::MemoryKind;
 use report::slower_twin::SlowerTwin;
 
+use crate::baseline::{Class, values};
+use crate::gate::OWN_MEMORY;
+
 /// Copies below this size are told by their latency, which is not the link's.
 const LEAST_BYTES: u64 = 1 << 20;
 
@@ -97,6 +100,39 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
         SlowerTwin { judged_cases, ..slower }
     };
     found.into_values().map(counted).collect()
+}
+
+/// The GPUs whose copies within their own memory are slower than those of their twins here: the clocks or the memory of one are at fault, no link.
+pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
+    let mut groups: BTreeMap<(Class, String), Vec<(String, f64)>> = BTreeMap::new();
+    for value in values(document).into_iter().filter(|value| value.case.ends_with("/within")) {
+        groups.entry((value.class, value.case)).or_default().push((value.device, value.rate));
+    }
+    let mut found = Vec::new();
+    for ((_, case), twins) in groups {
+        let against_others = |at: usize| {
+            let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| twin.1);
+            stats::interval::median(&others.collect::<Vec<f64>>())
+        };
+        let slow = (0..twins.len()).filter_map(|at| Some((at, against_others(at)?)));
+        let slow: Vec<(usize, f64)> =
+            slow.filter(|(at, others)| twins[*at].1 < others * (1.0 - SLOWER_ALONE)).collect();
+        if twins.len() > 2 && slow.len() * 2 >= twins.len() {
+            continue;
+        }
+        found.extend(slow.into_iter().map(|(at, others)| SlowerTwin {
+            device: twins[at].0.clone(),
+            rank: document.ranks.iter().find(|rank| rank.asked.device == twins[at].0).map_or(0, |rank| rank.rank),
+            case: case.clone(),
+            bytes_per_s: twins[at].1,
+            twins_bytes_per_s: others,
+            twins: twins.len() as u32 - 1,
+            slower_cases: 1,
+            judged_cases: 1,
+            cause: OWN_MEMORY.to_owned(),
+        }));
+    }
+    found
 }
 
 /// Each rank that has a GPU to itself, with that GPU and its position.

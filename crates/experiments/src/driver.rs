@@ -190,6 +190,6 @@ pub fn one_process() -> Result<(), Fault> {
         return Ok(());
     }
     let text = "this command measures a node from one process, and was launched as several: use srun -n1 --cpu-bind=none (or mpirun -n 1 \
-                --bind-to none)";
+                --bind-to none); to measure each node of a launch by itself, one task a node and --json DIR/";
     Err(if launch.speaks() { Fault::usage(text) } else { Fault::silent(Exit::Usage) })
 }

@@ -205,11 +205,25 @@ pub struct Latency {
     pub measuring: Measuring,
 }
 
+/// Pairs of GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pairs {
+    /// Every two, one way and both ways at once, and the smallest copy.
+    #[default]
+    All,
+    /// Each with the next one, one way: every GPU sends once and receives once, in a time that grows with their number and not with its square.
+    Ring,
+    /// None: only within each GPU's memory.
+    None,
+}
+
 /// Copies between the memory of every two GPUs and within each.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// The size of one copy, bytes.
-    pub size: u64,
+    /// The size of one copy, bytes; 512 MiB where none is given, or an eighth of a GPU's memory where that is less.
+    pub size: Option<u64>,
+    /// Which pairs of GPUs.
+    pub pairs: Pairs,
     /// Which of the two GPUs copies.
     pub by: PeerEnd,
     /// What moves the bytes.
@@ -225,7 +239,8 @@ pub struct Peer {
 impl Default for Peer {
     fn default() -> Self {
         Self {
-            size: 512 << 20,
+            size: None,
+            pairs: Pairs::All,
             by: PeerEnd::Source,
             engine: CopyBy::Engine,
             latency: false,

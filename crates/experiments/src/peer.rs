@@ -1,6 +1,7 @@
 //! Copies from each GPU's memory to each other's and to its own, one way, both ways at once, all at once, and how long the smallest takes.
 
 use device::PlatformKind;
+use pingpong::device_bytes;
 use placement::Target;
 use topo::Survey;
 
@@ -12,7 +13,7 @@ use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::options::{Measuring, Peer};
 use crate::outline::Outline;
-use crate::peers::Peers;
+use crate::peers::{self, Peers};
 
 impl Measurement for Peer {
     fn measuring(&self) -> &Measuring {
@@ -30,7 +31,10 @@ impl Measurement for Peer {
     fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
         let available = backends::targets(&*found.platform);
         let targets = self.gpus(found.platform.facts().kind, available.clone())?;
-        let mut peers = Peers::new(self, &survey.topology, targets, available)?;
+        let least = targets.iter().filter_map(|target| device_bytes(&*found.platform, target.id)).min();
+        let size = self.size.or(least.map(|bytes| (bytes / 8).min(peers::SIZE)));
+        let sized = Self { size, ..self.clone() };
+        let mut peers = Peers::new(&sized, &survey.topology, targets, available)?;
         let opened = peers.look(&*found.platform, making.say)?;
         Ok(Experiment { opened, ..peers.experiment(self, &survey.topology, found) })
     }

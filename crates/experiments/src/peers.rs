@@ -25,11 +25,13 @@ use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::options::Peer as Args;
+use crate::options::{Pairs, Peer as Args};
 use crate::watchdog::{NOT_OPEN, Watchdog};
 
 /// How long opening all GPUs may take where nobody has said so.
 const OPENS: Duration = Duration::from_secs(120);
+/// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
+pub const SIZE: u64 = 512 << 20;
 /// The smallest copy, whose time is the latency.
 const SMALLEST: usize = 4;
 
@@ -45,6 +47,8 @@ pub struct Peers {
     load_range: Option<usize>,
     /// Whether all copy to one and one to all.
     all: bool,
+    /// Which pairs.
+    which: Pairs,
     /// The pairs that the driver stages, by number.
     staged: BTreeSet<(usize, usize)>,
 }
@@ -55,11 +59,16 @@ impl Peers {
     /// # Errors
     /// The size is too large for this machine, or the GPUs have no place.
     pub fn new(args: &Args, topology: &Topology, targets: Vec<Target>, available: Vec<Target>) -> Result<Self, Fault> {
-        let size = usize::try_from(args.size).map_err(Fault::usage)?;
+        let size = usize::try_from(args.size.unwrap_or(SIZE)).map_err(Fault::usage)?;
         let request = Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
         let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
         let mut engine = config::measuring(&args.measuring).engine();
-        let (gpus, pairs) = (targets.len(), pairs(targets.len()).len());
+        let gpus = targets.len();
+        let pairs = match args.pairs {
+            Pairs::All => pairs(gpus).len(),
+            Pairs::Ring => gpus,
+            Pairs::None => 0,
+        };
         let loads = if args.latency { pairs } else { 0 };
         let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
         engine.max_time = config::time_for(&args.measuring, gpus + pairs * 5 / 2 + loads + all_at_once);
@@ -68,6 +77,7 @@ impl Peers {
             end: args.by,
             by: args.engine,
             all: args.all,
+            which: args.pairs,
             staged: BTreeSet::new(),
             targets,
             ranks: plan.ranks,
@@ -107,7 +117,15 @@ impl Peers {
 
     /// The figures to be taken, in words.
     pub fn said(&self) -> String {
-        said(self.targets.len(), self.sizes[0], self.load_range, self.all)
+        let gpus = self.targets.len();
+        let shown = stats::units::size(self.sizes[0] as u64);
+        match self.which {
+            Pairs::Ring if gpus > 1 => {
+                format!("each GPU to the next: {shown} one way; {shown} within each GPU's memory")
+            }
+            Pairs::None if gpus > 1 => format!("{shown} within each GPU's memory"),
+            _ => said(gpus, self.sizes[0], self.load_range, self.all),
+        }
     }
 
     /// The experiment, on this platform.
@@ -117,12 +135,21 @@ impl Peers {
         let [size, smallest] = self.sizes;
         let by_kernel = self.by == CopyBy::Kernel;
         let none = BTreeSet::new();
-        let tables = tables(
+        let mut tables = tables(
             gpus,
             if by_kernel { " by a kernel" } else { "" },
             self.all,
             if by_kernel { &self.staged } else { &none },
         );
+        let is_asked = |copy: &OneCopy| match self.which {
+            Pairs::All => true,
+            Pairs::Ring => copy.from == copy.to || copy.to == (copy.from + 1) % gpus,
+            Pairs::None => copy.from == copy.to,
+        };
+        if self.which != Pairs::All {
+            tables.retain(|table| table.group == ONE_WAY);
+            tables.iter_mut().for_each(|table| table.cases.retain(|copies| copies.iter().all(is_asked)));
+        }
         let copy =
             |one: &OneCopy| PeerCopy { rank: one.rank, from: self.targets[one.from].id, to: self.targets[one.to].id };
         let (mut cases, mut asked, mut shots) = (Vec::new(), Vec::new(), Vec::new());
@@ -145,7 +172,9 @@ impl Peers {
         for table in &tables {
             table.cases.iter().for_each(|copies| add(table.group, size, copies));
         }
-        pairs.iter().for_each(|pair| add(ONE_WAY, smallest, &[*pair]));
+        if self.which == Pairs::All {
+            pairs.iter().for_each(|pair| add(ONE_WAY, smallest, &[*pair]));
+        }
         let worker = |(rank, plan): (usize, &RankPlan)| Worker { rank, pu: plan.pu };
         let mut workers: Vec<Worker> = self.ranks.iter().enumerate().map(worker).collect();
         let place = |one: &OneCopy| {
@@ -160,7 +189,11 @@ impl Peers {
         let copying = PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
         let mut suite: Arc<dyn Suite> = Arc::new(copying);
         let mut told = Asked {
-            sizes: if gpus > 1 { vec![size as u64, smallest as u64] } else { vec![size as u64] },
+            sizes: if gpus > 1 && self.which == Pairs::All {
+                vec![size as u64, smallest as u64]
+            } else {
+                vec![size as u64]
+            },
             directions: vec![Direction::Peer],
             memory: vec![MemoryKind::Device],
             huge_pages: false,

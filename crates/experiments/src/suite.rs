@@ -95,7 +95,7 @@ impl Suite {
         let matrix = Matrix { size: SIZE, latency: true, measuring: own(), ..Matrix::default() };
         let gpus = GpuMatrix::new(&matrix, topology, kind, rows(topology, RowsBy::Node), targets.to_vec())?;
         gpus.budget(topology, device)?;
-        let peer = Peer { size: SIZE, measuring: own(), ..Peer::default() };
+        let peer = Peer { size: Some(SIZE), measuring: own(), ..Peer::default() };
         let peers = Peers::new(&peer, topology, targets.to_vec(), targets.to_vec())?;
         let contend = if targets.len() > 1 {
             let request = Request {

@@ -54,4 +54,5 @@ pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
     Visible, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible,
 };
+pub use host_list::host_list;
 pub use process::{Known, Policy};

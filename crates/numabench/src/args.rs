@@ -19,6 +19,7 @@ pub mod mpi;
 mod options;
 pub mod peer;
 pub mod place;
+pub mod reference;
 pub mod report;
 pub mod schema;
 pub mod suite;
@@ -109,6 +110,9 @@ pub enum Command {
     /// Learn from result documents of your own nodes what is normal for a class of hardware, for check --bandwidth
     #[command(after_help = exit::TABLE)]
     Baseline(baseline::Baseline),
+    /// List figures that others published for GPUs and their links, with their sources: to tell whether a measured one is normal
+    #[command(after_help = exit::TABLE)]
+    Reference(reference::Reference),
     /// Say when figures changed over many runs, and what else changed then: exit code 0 no change, 5 changes
     #[command(after_help = exit::TABLE)]
     History(history::History),
@@ -118,7 +122,7 @@ pub enum Command {
     /// Read what nvbandwidth, TransferBench or the OSU micro-benchmarks printed, as a document to compare, export and report
     #[command(after_help = exit::TABLE)]
     Import(import::Import),
-    /// Write a report of one run or several as one HTML file
+    /// Show nodes side by side, or write a report of one run or several as one HTML file
     #[command(after_help = exit::TABLE)]
     Report(report::Report),
     /// Print the JSON Schema of a kind of document
@@ -209,6 +213,9 @@ pub struct Pingpong {
     /// Write the result document to FILE (rewritten after every pass), or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub reference: Option<PathBuf>,
     /// Only the numbers and what is wrong
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,

@@ -7,10 +7,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use analysis::gate::{self, Checked};
 use analysis::kept::Kept;
+use analysis::node_run::{self, NodeRun};
 use anyhow::{Context, anyhow};
-use report::Document;
+use report::block::NoBlock;
 use report::read::{OfBlock, ReadError};
+use report::{Document, schema_of};
 
 use crate::fault::Fault;
 use crate::terminal;
@@ -55,6 +58,41 @@ fn in_a_folder<B: OfBlock>(file: &Path) -> Result<Kept<B>, anyhow::Error> {
     match Kept::from_json(&topo::read_input(file, MOST_BYTES)?) {
         Err(ReadError::NotADocument { .. }) => Err(anyhow!("it is not a result document")),
         read => Ok(read?),
+    }
+}
+
+/// What each document of these files and folders says of its nodes: result documents, and what `check --bandwidth --json` wrote.
+pub fn node_runs(paths: &[PathBuf]) -> Result<Vec<NodeRun>, Fault> {
+    let mut runs = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            runs.extend(node_runs_of(path).map_err(|error| Fault::usage(anyhow!("{}: {error}", path.display())))?);
+            continue;
+        }
+        for file in in_folder(path)? {
+            match node_runs_of(&file) {
+                Ok(found) => runs.extend(found),
+                Err(error) => terminal::say(&format!("note: {} is left out: {error}", file.display())),
+            }
+        }
+    }
+    if runs.is_empty() {
+        let text =
+            "no document of a node: give a folder of files that a measurement's or `check --bandwidth`'s --json wrote";
+        return Err(Fault::usage(anyhow!(text)));
+    }
+    Ok(runs)
+}
+
+/// The same of one file. Of its blocks nothing is kept.
+pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, anyhow::Error> {
+    let bytes = topo::read_input(file, MOST_BYTES)?;
+    if schema_of(&bytes).as_deref() == Some(gate::SCHEMA) {
+        return Ok(node_run::of_check(&Checked::from_json(&bytes)?));
+    }
+    match Kept::<NoBlock>::from_json(&bytes)? {
+        Kept::Result(document) => Ok(node_run::of_document(&document)),
+        other => Err(anyhow!("a document of kind {} says nothing of a node", other.kind().name())),
     }
 }
 

@@ -121,7 +121,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("numabench contend --beside read", "copies beside cores that read memory"),
         ],
     ),
-    ("numabench suite", &[("numabench suite --within 2min --json node.json", "the acceptance of a node")]),
+    (
+        "numabench suite",
+        &[
+            ("numabench suite --within 2min --json node.json", "the acceptance of a node"),
+            ("srun --ntasks-per-node=1 numabench suite --json nodes/", "each node by itself, all in one table"),
+        ],
+    ),
     (
         "numabench place",
         &[
@@ -170,6 +176,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("numabench baseline -o normal.json results/", "what is normal, from documents of several nodes")],
     ),
     (
+        "numabench reference",
+        &[
+            ("numabench reference --gpu H200", "what others measured on such a GPU, with sources"),
+            ("numabench reference --lines", "the file itself, and what each part of a line means"),
+        ],
+    ),
+    (
         "numabench history",
         &[("numabench history results/", "when a figure changed its level, and what changed with it")],
     ),
@@ -190,7 +203,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("numabench import osu latency.txt bw.txt bibw.txt -o osu.json", "several tests of one run"),
         ],
     ),
-    ("numabench report", &[("numabench report -o report.html results/", "one file to open in a browser")]),
+    (
+        "numabench report",
+        &[
+            ("numabench report -o report.html results/", "one file to open in a browser"),
+            ("numabench report nodes/", "nodes side by side, and which is unlike the others"),
+        ],
+    ),
     ("numabench schema", &[("numabench schema result", "what a result document may hold")]),
     (
         "numabench completions",

@@ -8,6 +8,7 @@ mod closed_output;
 mod cmd;
 mod documents;
 mod examples;
+mod fleet;
 mod laplace;
 mod mpi;
 mod output_file;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Trial(trial) => cmd::trial::run(trial),
         Command::Compare(compare) => cmd::compare::run(compare),
         Command::Baseline(baseline) => cmd::baseline::run(baseline),
+        Command::Reference(reference) => cmd::reference::run(reference),
         Command::History(history) => cmd::history::run(history),
         Command::Export(export) => cmd::export::run(export),
         Command::Import(import) => cmd::import::run(import),

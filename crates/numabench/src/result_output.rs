@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use analysis::reference::Reference;
 use experiments::document::Origin;
 use experiments::journal::Ended;
-use render::terminal::{Style, table};
+use render::terminal::{Style, table_beside};
 use report::sink::Sink;
 
 use crate::args::ColorChoice;
@@ -23,6 +24,8 @@ pub struct Output<'a> {
     pub quiet: bool,
     /// Whether the table is coloured.
     pub color: ColorChoice,
+    /// What others measured, to be held beside.
+    pub reference: &'a [Reference],
 }
 
 /// What makes the documents of this process.
@@ -50,7 +53,7 @@ impl Output<'_> {
             let saved_to = saved_to.map(|path| path.display().to_string());
             let (width, color) = (terminal::width(), terminal::color(self.color));
             let style = Style { width, color, quiet: self.quiet, saved_to };
-            terminal::print(table(&document, &style).as_bytes())
+            terminal::print(table_beside(&document, &style, self.reference).as_bytes())
         };
         fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
     }

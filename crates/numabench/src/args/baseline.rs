@@ -11,4 +11,7 @@ pub struct Baseline {
     /// Write what was learned to FILE, for `check --bandwidth --against FILE`
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Write what was learned as reference figures to FILE, for --reference and to be handed in (`numabench reference --lines`)
+    #[arg(long, value_name = "FILE")]
+    pub lines: Option<PathBuf>,
 }

@@ -5,10 +5,25 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use super::{MOST, duration, whole};
 
 /// Linux has no larger process id (PID_MAX_LIMIT).
 const MOST_PID: u64 = 1 << 22;
+
+/// What `check --bandwidth` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Host to device
+    H2d,
+    /// Device to host
+    D2h,
+    /// Within each GPU's memory
+    Hbm,
+    /// From each GPU to the next
+    Peer,
+}
 
 /// `numabench check`.
 #[derive(Debug, clap::Args)]
@@ -41,18 +56,27 @@ pub struct Check {
     /// seconds; as a prologue run it once a node, while nothing else runs
     #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]
     pub bandwidth: bool,
+    /// What is measured: copies to the GPUs and back, within each GPU's memory (hbm), and from each GPU to the next (peer); each has a class
+    /// and a limit of its own
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [What::H2d, What::D2h], hide_default_value = true, requires = "bandwidth",
+          value_name = "LIST", help_heading = "Bandwidth")]
+    pub what: Vec<What>,
     /// What is normal for this class of hardware, as `numabench baseline` learned it
     #[arg(long, value_name = "BASELINE.json", requires = "bandwidth", help_heading = "Bandwidth")]
     pub against: Option<PathBuf>,
     /// How long the ranks of a node wait for each other; with --bandwidth, how long a pass may take
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
+    /// With --bandwidth: one line, the worst finding, as a node's reason or for a log
+    #[arg(short, long, requires = "bandwidth", help_heading = "Bandwidth")]
+    pub quiet: bool,
     /// With a program: start it only if all ranks of the node are well placed
     #[arg(long, requires = "program")]
     pub strict: bool,
-    /// Print what was seen and found as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Print what was seen and found as JSON, or write it to FILE; with --bandwidth also into a folder (DIR/), under the node's name: of a
+    /// launch with one task a node the first one then shows all nodes
+    #[arg(long, value_name = "FILE|-|DIR/", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
     /// A program to become afterwards, looked for in PATH, and its arguments; the table then goes to standard error
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,

@@ -40,9 +40,13 @@ pub struct Measuring {
     /// Print the plan and touch no GPU
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub dry_run: bool,
-    /// Write the result document to FILE (rewritten between passes), or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    /// Write the result document to FILE (rewritten between passes), into a folder under the node's name (DIR/), or to standard output instead
+    /// of the table (-). Launched with one task a node, DIR/ takes each node's document, and the first task shows all nodes
+    #[arg(long, value_name = "FILE|-|DIR/", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub reference: Option<PathBuf>,
     /// Only the verdict, the numbers and what is wrong
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,

@@ -31,6 +31,8 @@ pub enum Kind {
     Gate,
     /// What history found
     History,
+    /// What report found of several nodes
+    Nodes,
     /// What topo --json shows
     Topology,
     /// What topo diff --json found

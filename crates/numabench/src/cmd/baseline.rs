@@ -1,6 +1,7 @@
 //! `numabench baseline`: read documents of one's own nodes, learn what is normal, keep it, and show it.
 
 use analysis::baseline::{Value, learn, values};
+use analysis::reference::of_baseline;
 use analysis::run::ended;
 
 use crate::args::baseline::Baseline;
@@ -12,8 +13,11 @@ use crate::{output_file, terminal};
 /// Runs the command.
 pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let sink = output_file::open(&args.output)?;
+    let lines = args.lines.as_deref().map(output_file::open).transpose()?;
+    let mut latest = String::new();
     let taken = documents::each_result(&args.results, |_, document| {
         ended(document.status)?;
+        latest = latest.clone().max(document.started_at.clone());
         Ok(values(&document))
     })?;
     let tool = crate::version::tool();
@@ -21,6 +25,14 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
     let json = report::json::json_value(&baseline).map_err(|error| Fault::new(Exit::NoResult, error))?;
     sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    if let Some(lines) = lines {
+        // The day of the latest run: RFC 3339 begins with it.
+        let date = latest.get(..10).unwrap_or(&latest);
+        let learned = of_baseline(&baseline, date);
+        let text: String = learned.iter().map(|one| format!("{}\n", one.line())).collect();
+        let head = "# Learned by `numabench baseline`. To hand lines in: name your site in the last part, and check that its figures may be told.\n";
+        lines.write(format!("{head}{text}").as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    }
     let text =
         render::compared::baseline(&baseline, terminal::width(), terminal::color(crate::args::ColorChoice::Auto));
     terminal::print(text.as_bytes())?;

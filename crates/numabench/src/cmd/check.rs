@@ -6,6 +6,7 @@
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::time::Duration;
 
 use ::check::machine::MachineError;
@@ -19,7 +20,7 @@ use crate::cmd::check_bandwidth;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::start_fault::not_started;
-use crate::terminal;
+use crate::{output_file, terminal};
 use experiments::backends;
 
 /// How long a driver may take to say which GPUs it has, where the PCI bus shows none.
@@ -88,10 +89,12 @@ fn refused(error: CheckError) -> Fault {
 
 /// Shows the node, and says what its placement is as an exit code.
 fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
-    let bytes = match args.json {
-        true => node.json().map_err(|error| Fault::new(Exit::NoResult, error))?,
-        false => node.table(args.threads).into_bytes(),
-    };
+    let json = || node.json().map_err(|error| Fault::new(Exit::NoResult, error));
+    let printed = args.json.as_deref() == Some(Path::new("-"));
+    if let Some(sink) = output_file::of_document(args.json.as_deref())? {
+        sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    }
+    let bytes = if printed { json()? } else { node.table(args.threads).into_bytes() };
     // The program's standard output is its own.
     if args.program.is_empty() {
         terminal::print(&bytes)?

@@ -6,6 +6,8 @@ use std::thread;
 use analysis::compare::compare;
 use analysis::comparison::{Comparison, Counts};
 use analysis::kept::Kept;
+use analysis::node_changes::node_changes;
+use analysis::node_run::{NodeRun, of_document};
 use analysis::run::Run;
 use report::block::BlockTime;
 
@@ -20,7 +22,7 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
     let sink = output_file::of_document(args.json.as_deref())?;
     let (base, new) = sides(args);
-    let (base, new) = (base?, new?);
+    let ((base, base_nodes), (new, new_nodes)) = (base?, new?);
     let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
     let comparison = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
@@ -34,13 +36,18 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
         terminal::print(&json()?)?;
     } else {
         let color = terminal::color(args.color);
-        terminal::print(render::compared::table(&comparison, terminal::width(), color, args.quiet).as_bytes())?;
+        let width = terminal::width();
+        let mut text = render::compared::table(&comparison, width, color, args.quiet);
+        if let Some(changes) = node_changes(crate::version::tool(), &base_nodes, &new_nodes) {
+            text.push_str(&render::compared::node_changes(&changes, width, color));
+        }
+        terminal::print(text.as_bytes())?;
     }
     Ok(exit(&comparison, &args.fail_on))
 }
 
-/// What is compared.
-type Side = Result<Vec<Run>, Fault>;
+/// What is compared: the runs, and what they say of their nodes.
+type Side = Result<(Vec<Run>, Vec<NodeRun>), Fault>;
 
 /// Both sides, at once where a thread can be had: reading is most of the work where documents are large.
 fn sides(args: &Compare) -> (Side, Side) {
@@ -56,7 +63,15 @@ fn sides(args: &Compare) -> (Side, Side) {
 
 fn side(first: &Path, more: &[PathBuf]) -> Side {
     let paths: Vec<PathBuf> = std::iter::once(first.to_path_buf()).chain(more.iter().cloned()).collect();
-    documents::each(&paths, |name, kept: Kept<BlockTime>| Ok(kept.run(name)?))
+    let mut nodes = Vec::new();
+    let runs = documents::each(&paths, |name, kept: Kept<BlockTime>| {
+        let run = kept.run(name)?;
+        if let Kept::Result(document) = &kept {
+            nodes.extend(of_document(document));
+        }
+        Ok(run)
+    })?;
+    Ok((runs, nodes))
 }
 
 /// A finding that was asked for, else undecided where a case is, else well.

@@ -1,10 +1,13 @@
 //! What every command that measures a node from one process does with its options: the plan printed, or the run kept and shown.
 
 use experiments::driver::{self, Measurement, Session};
+use experiments::journal::Ended;
 
 use crate::args::measuring::Measuring;
+use crate::cmd::reference::with as references;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::fleet;
 use crate::progress::Progress;
 use crate::result_output::{Output, origin};
 use crate::signals::Signals;
@@ -12,18 +15,30 @@ use crate::terminal;
 
 /// Runs a command of the suite.
 pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Fault> {
-    let origin = origin();
+    let reference = &references(args.reference.as_deref())?;
+    if let Some(folder) = fleet::folder(args.json.as_deref()) {
+        return fleet::run(folder, args.color, |file| {
+            let output = Output { json: Some(file), quiet: args.quiet, color: args.color, reference };
+            let ended = measure(measurement, args, &output)?;
+            // In a launch the table of all nodes stands in place of each node's own.
+            if fleet::is_launched() { ended.fault.map_or(Ok(ended.exit), Err) } else { output.show(ended) }
+        });
+    }
     driver::one_process()?;
     if args.dry_run {
         terminal::print(driver::outline(measurement)?.to_string().as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let output = Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color };
+    let output = Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, reference };
+    output.show(measure(measurement, args, &output)?)
+}
+
+fn measure(measurement: &dyn Measurement, args: &Measuring, output: &Output) -> Result<Ended, Fault> {
     // The output is opened first: a run whose result cannot be kept must not begin.
     let sink = output.open()?;
     let signals = Signals::catch()?;
-    let mut progress = Progress::new(args.quiet);
-    let session =
-        Session { origin, sink: sink.as_ref(), signals: &signals, observer: &mut progress, say: terminal::say };
-    output.show(driver::measure(measurement, session)?)
+    let mut progress = Progress::new(args.quiet || fleet::is_launched());
+    let (sink, origin) = (sink.as_ref(), origin());
+    let session = Session { origin, sink, signals: &signals, observer: &mut progress, say: terminal::say };
+    driver::measure(measurement, session)
 }

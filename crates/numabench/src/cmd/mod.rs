@@ -20,6 +20,7 @@ pub mod mpi;
 pub mod peer;
 pub mod pingpong;
 pub mod place;
+pub mod reference;
 pub mod report;
 pub mod schema;
 pub mod suite;

@@ -8,6 +8,7 @@ use ranks::Launch;
 use report::Document;
 
 use crate::args::{FailOn, Pingpong};
+use crate::cmd::reference::with as references;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
@@ -28,7 +29,8 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         return fits.map(|()| Exit::Ok);
     }
     let origin = origin();
-    let output = Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color };
+    let reference = &references(args.reference.as_deref())?;
+    let output = Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, reference };
     let fails = |document: &Document| args.fail_on.contains(&FailOn::SlowerTwin) && !document.slower_twins.is_empty();
     let mut progress = Progress::new(args.quiet);
     let (say, observer) = (terminal::say, &mut progress);

@@ -1,6 +1,9 @@
-//! `numabench report`: read documents, write one HTML file.
+//! `numabench report`: read documents, write one HTML file, or show nodes side by side.
+
+use std::path::Path;
 
 use analysis::kept::Kept;
+use analysis::nodes::nodes;
 use anyhow::anyhow;
 use render::html;
 
@@ -8,11 +11,12 @@ use crate::args::report::Report;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::output_file;
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Report) -> Result<Exit, Fault> {
-    let sink = output_file::open(&args.output)?;
+    let Some(output) = &args.output else { return side_by_side(args) };
+    let sink = output_file::open(output)?;
     let (mut results, mut trials, mut mpi, mut imported) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut kinds = Vec::new();
     documents::each(&args.results, |name, kept| {
@@ -42,5 +46,23 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
         _ => html::html(&results),
     };
     sink.write(html.as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    Ok(Exit::Ok)
+}
+
+/// The nodes of these documents in a table, or as data.
+fn side_by_side(args: &Report) -> Result<Exit, Fault> {
+    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
+    let sink = output_file::of_document(args.json.as_deref())?;
+    let found = nodes(crate::version::tool(), documents::node_runs(&args.results)?, Vec::new());
+    let json = || report::json::json_value(&found).map_err(|error| Fault::new(Exit::NoResult, error));
+    if let Some(sink) = sink {
+        sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    }
+    if args.json.is_some() && file.is_none() {
+        terminal::print(&json()?)?;
+    } else {
+        let (width, color) = (terminal::width(), terminal::color(args.color));
+        terminal::print(render::compared::nodes(&found, width, color).as_bytes())?;
+    }
     Ok(Exit::Ok)
 }

@@ -92,7 +92,9 @@ impl<'a> Kept<'a> {
         let document = self.document(met, found, State { status, reason, exit: Some(exit) });
         let (saved_to, kept) =
             self.sink.as_ref().map_or((None, Ok(())), |sink| settled(sink, sink.keep_or_rescue(&document), exit));
-        let output = Output { json: self.args.json.as_deref(), quiet: self.args.quiet, color: self.args.color };
+        let (json, quiet, color) = (self.args.json.as_deref(), self.args.quiet, self.args.color);
+        // Nobody has published an iteration's time.
+        let output = Output { json, quiet, color, reference: &[] };
         output.show(Ended { document, exit, saved_to, fault: kept.err() })
     }
 

@@ -152,6 +152,11 @@ fn nodes_are_watched_as_the_page_says() -> Done {
 }
 
 #[test]
+fn what_is_normal_is_told_as_the_page_says() -> Done {
+    followed("normal.md", &[])
+}
+
+#[test]
 fn every_page_is_in_the_table_and_run_here() -> Done {
     let table = fs::read_to_string(docs().join("README.md"))?;
     let mut pages = Vec::new();

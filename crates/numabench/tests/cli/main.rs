@@ -29,7 +29,8 @@
 //! * `groups`     topo --measure on GPUs whose links are described;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
 //! * `installed`  version, manual pages and completions, as tools and shells read them;
-//! * `contrib`    the examples to take along, run; `docs` the pages' commands;
+//! * `fleet`      one task a node: documents, the table of all, who did not answer; `check --bandwidth --what`;
+//! * `contrib`    the examples to take along, run; `delivery` scripts, pipelines and the dashboard; `docs` the pages' commands;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
 //! * `guest`      a Linux guest with several NUMA nodes: binding, pages, offline PUs, cpusets, nodes without memory.
@@ -43,6 +44,7 @@ mod check_line;
 mod coherent;
 mod conditions;
 mod contrib;
+mod delivery;
 mod devices;
 mod docs;
 mod driver;
@@ -51,6 +53,7 @@ mod engines;
 mod exports;
 mod faults;
 mod figures;
+mod fleet;
 mod goldens;
 mod groups;
 mod guest;

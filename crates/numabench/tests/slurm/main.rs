@@ -9,6 +9,7 @@
 //! * `jobs`      every script of `jobs/`, each of its lines;
 //! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
 //! * `check`     whether ranks are well placed, and a fix that works;
+//! * `fleet`     one task a node, each node by itself, all in one table;
 //! * `messages`  messages between tasks, on one node and on two;
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
@@ -32,6 +33,7 @@ mod run;
 mod check;
 mod exec;
 mod faults;
+mod fleet;
 mod jobs;
 mod lab;
 mod messages;

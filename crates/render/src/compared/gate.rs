@@ -1,6 +1,7 @@
 //! What the gate found of a node, for a terminal and a prologue's log.
 
-use analysis::gate::{Checked, Gate};
+use analysis::gate::{Checked, Gate, Suspect};
+use report::slower_twin::SlowerTwin;
 use stats::units::counted;
 
 use crate::terminal::page::{Page, Tone};
@@ -18,9 +19,18 @@ pub fn gate(checked: &Checked, width: usize) -> String {
     if let Some(simulated) = &checked.simulated {
         page.words(Tone::Warning, "  THE DEVICES ARE SIMULATED: ", simulated);
     }
-    for suspect in &checked.suspects {
+    findings(checked).iter().for_each(|words| page.words(tone, "  ", words));
+    for cause in &checked.causes {
+        page.words(Tone::Plain, "  cause: ", cause);
+    }
+    page.finish(false)
+}
+
+/// What was found, a sentence a suspect and a slower twin.
+fn findings(checked: &Checked) -> Vec<String> {
+    let of_suspect = |suspect: &Suspect| {
         let rate = suspect.bytes_per_s / 1e9;
-        let words = match (suspect.normal_bytes_per_s, suspect.limit_bytes_per_s) {
+        match (suspect.normal_bytes_per_s, suspect.limit_bytes_per_s) {
             (Some(normal), Some(limit)) => format!(
                 "{}, {}: {rate:.2} GB/s where {:.2} is normal and {:.2} the least, below it in {} of {}",
                 suspect.device,
@@ -34,19 +44,33 @@ pub fn gate(checked: &Checked, width: usize) -> String {
                 "{}, {}: {rate:.2} GB/s, and the baseline knows no such GPU in such a node: learn it with `numabench baseline`",
                 suspect.device, suspect.case
             ),
-        };
-        page.words(tone, "  ", &words);
-    }
-    for slower in &checked.slower_twins {
+        }
+    };
+    let of_twin = |slower: &SlowerTwin| {
         let (rate, twins) = (slower.bytes_per_s / 1e9, slower.twins_bytes_per_s / 1e9);
-        page.words(
-            tone,
-            "  ",
-            &format!("{}, {}: {rate:.2} GB/s where its twins here reach {twins:.2}", slower.device, slower.case),
-        );
-    }
-    for cause in &checked.causes {
-        page.words(Tone::Plain, "  cause: ", cause);
-    }
-    page.finish(false)
+        format!("{}, {}: {rate:.2} GB/s where its twins here reach {twins:.2}", slower.device, slower.case)
+    };
+    let suspects = checked.suspects.iter().map(of_suspect);
+    suspects.chain(checked.slower_twins.iter().map(of_twin)).collect()
+}
+
+/// What was found in one line, the worst of it, for a node's reason in Slurm or a log; how many more there are stands behind it.
+pub fn reason(checked: &Checked) -> String {
+    let simulated = if checked.simulated.is_some() { "SIMULATED: " } else { "" };
+    let word = match checked.gate {
+        Gate::Well => "well",
+        Gate::Undecided => "undecided",
+        Gate::Finding => "slow",
+    };
+    // One that was below in every pass comes first.
+    let worst = checked
+        .suspects
+        .iter()
+        .enumerate()
+        .max_by_key(|(at, suspect)| (suspect.below, usize::MAX - at))
+        .map_or(0, |(at, _)| at);
+    let found = findings(checked);
+    let more = if found.len() > 1 { format!(" (and {} more)", found.len() - 1) } else { String::new() };
+    let text = found.get(worst).map_or_else(|| word.to_owned(), |finding| format!("{word}: {finding}{more}"));
+    format!("{simulated}{text}\n")
 }

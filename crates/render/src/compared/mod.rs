@@ -1,15 +1,19 @@
-//! What a terminal shows of a comparison, a history and a baseline: text for a terminal, and Markdown for a merge request. JSON is the document itself.
+//! What a terminal shows of a comparison, a history, a baseline and several nodes: text for a terminal, and Markdown for a merge request. JSON is the document itself.
 
 mod baseline;
 mod figures;
 mod gate;
 mod history;
 mod markdown;
+mod node_changes;
+mod nodes;
 mod table;
 
 pub use baseline::baseline;
 pub(crate) use figures::verdict;
-pub use gate::gate;
+pub use gate::{gate, reason};
 pub use history::history;
 pub use markdown::markdown;
+pub use node_changes::node_changes;
+pub use nodes::nodes;
 pub use table::table;

@@ -2,12 +2,13 @@
 //! was made with, devices and settings; flags, time.
 
 use analysis::answer::answer;
+use analysis::reference::Reference;
 use report::Document;
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, fits, groups, kernels, laplace, matrix, nodes, picked, places, rank, ranks, remarks,
-    settings, title, together,
+    closing, contention, devices, fits, groups, kernels, laplace, matrix, nodes, picked, places, rank, ranks,
+    reference, remarks, settings, title, together,
 };
 
 /// How a table is drawn.
@@ -26,8 +27,13 @@ pub struct Style {
 
 /// The document as text for a terminal.
 pub fn table(document: &Document, style: &Style) -> String {
+    table_beside(document, style, &[])
+}
+
+/// The same, and what others measured on such hardware.
+pub fn table_beside(document: &Document, style: &Style, references: &[Reference]) -> String {
     let mut page = Page::new(style.width);
-    verdict(document, &mut page);
+    verdict(document, references, &mut page);
     title::draw(document, &mut page);
     if !document.matrices.is_empty() {
         kernels::draw(document, &mut page);
@@ -81,12 +87,13 @@ pub fn table(document: &Document, style: &Style) -> String {
 }
 
 /// What was found, before anything else.
-fn verdict(document: &Document, page: &mut Page) {
+fn verdict(document: &Document, references: &[Reference], page: &mut Page) {
     // Documents of before 1.3 and ping-pongs that were not finished have no sentences of their own.
     let own = || if document.matrices.is_empty() { answer(document) } else { Vec::new() };
     let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
     for (at, sentence) in said.iter().enumerate() {
         page.words(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
     }
+    reference::draw(document, references, page);
     page.blank();
 }

@@ -4,7 +4,10 @@
 //! neighbour and up to 30 % low.
 
 use analysis::baseline::{Baseline, Class, NotLearned, Value, learn, values};
+use analysis::figure::Unit;
 use analysis::gate::{Decision, Gate, PASSES, decide};
+use analysis::node_run::{NodeRun, Point};
+use analysis::nodes::{Mark, MissingNode, nodes};
 use report::document::Tool;
 use stats::random::SplitMix64;
 
@@ -184,4 +187,60 @@ fn a_document_gives_the_rates_of_its_gpus_with_their_class() -> Done {
     let class = &values[0].class;
     assert_eq!((&class.gpu[..], class.best_link.as_deref()), ("NVIDIA H200", Some("PCIe 5 x16")));
     Ok(())
+}
+
+/// Three passes of a node, as its own check keeps them.
+fn runs(node: &Node, random: &mut SplitMix64) -> Vec<NodeRun> {
+    let point = |value: Value| Point {
+        column: value.case,
+        unit: Unit::BytesPerS,
+        place: value.device,
+        class: value.class,
+        value: value.rate,
+    };
+    let run = |values: Vec<Value>| NodeRun {
+        host: node.host.clone(),
+        started_at: "2026-11-24T00:00:00Z".into(),
+        trouble: None,
+        simulated: None,
+        points: values.into_iter().map(point).collect(),
+    };
+    (0..PASSES).map(|_| run(node.pass(random))).collect()
+}
+
+#[test]
+fn of_a_thousand_nodes_the_three_bad_ones_are_slow_and_no_other_is() {
+    for seed in 0..3 {
+        let mut random = SplitMix64::new(seed);
+        let mut all = Vec::new();
+        for at in 0..1000 {
+            let mut node = Node::healthy(at, &mut random);
+            match at {
+                12 => node.rates[3] *= 0.5,
+                345 => node.rates[7] *= 0.9,
+                777 => node.rates.iter_mut().for_each(|rate| *rate *= 0.92),
+                _ => {}
+            }
+            all.extend(runs(&node, &mut random));
+        }
+        let missing = MissingNode { host: "nid001000".into(), reason: "its task never began".into() };
+        let found = nodes(tool(), all, vec![missing]);
+        let slow: Vec<&str> = found.rows.iter().filter(|row| row.mark == Mark::Slow).map(|row| &row.host[..]).collect();
+        assert_eq!(slow, ["nid000012", "nid000345", "nid000777"], "seed {seed}");
+        // Two of three passes disturbed by a neighbour: 12 in a million figures, 16,000 figures.
+        assert!(found.marked(Mark::Suspect) <= 3, "{}", found.marked(Mark::Suspect));
+        assert_eq!(found.rows.iter().find(|row| row.host == "nid000777").map(|row| row.below.len()), Some(16));
+        let text = render::compared::nodes(&found, 100, false);
+        let first: Vec<&str> = text.lines().take(2).collect();
+        assert!(first[0].starts_with("3 SLOW: nid000012, nid000345, nid000777;"), "{first:?}");
+        for words in [
+            "1 did not answer: nid001000",
+            "no answer: nid001000: its task never began",
+            " alike ",
+            "below it in 3 of 3 runs",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(text.lines().count() < 40, "a thousand nodes fit a screen or two: {text}");
+    }
 }

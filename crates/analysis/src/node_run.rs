@@ -1,0 +1,139 @@
+//! What one document says of its node, or of each of its nodes: figures by column and place. Pure.
+//!
+//! GPUs that were measured each from its own place share a class of hardware; a cell of a matrix is a class of its own, so that it is compared with the same cell of other
+//! nodes, also where the platform does not say how near it is.
+
+use std::collections::BTreeMap;
+
+use report::Document;
+use report::device::{Device, name_on_node};
+use report::document::Status;
+use report::row::{Row, RowStatus};
+use report::rows::rows;
+use report::settings::CopyEngine;
+
+use crate::baseline::{Class, class_of};
+use crate::column;
+use crate::figure::Unit;
+use crate::gate::{Checked, Gate};
+use crate::run::other_ends;
+use crate::words;
+
+/// One figure of one place of a node, in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// What was measured, as a table's column names it: `H2D 64 MiB`.
+    pub column: String,
+    /// What the figure counts.
+    pub unit: Unit,
+    /// Where on the node: `0000:c1:00.0 from node 3`.
+    pub place: String,
+    /// Which class of hardware the place belongs to.
+    pub class: Class,
+    /// The figure.
+    pub value: f64,
+}
+
+/// What one run, or one pass of a check, says of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeRun {
+    /// The node.
+    pub host: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Why its figures are not all there, in words; what a check of the node by itself found.
+    pub trouble: Option<String>,
+    /// What the driver says of a simulation, where the devices are not real.
+    pub simulated: Option<String>,
+    /// Its figures.
+    pub points: Vec<Point>,
+}
+
+/// What a document says of each of its nodes.
+pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
+    let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
+    let others = other_ends(document);
+    let by_place = !document.matrices.is_empty();
+    let made = if document.rows.is_empty() { rows(document) } else { Vec::new() };
+    let rows = if document.rows.is_empty() { &made } else { &document.rows };
+    let trouble = (document.status != Status::Complete).then(|| {
+        let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        format!("{}{reason}", words::status(document.status))
+    });
+    let mut by_host: BTreeMap<&str, Vec<Point>> =
+        document.nodes.iter().map(|node| (&node.host[..], Vec::new())).collect();
+    if by_host.is_empty() {
+        by_host.insert(&document.environment.hostname, Vec::new());
+    }
+    let by_kernel = document.settings.engine == CopyEngine::Sm;
+    for row in rows.iter().filter(|row| row.status == RowStatus::Measured) {
+        let Some(device) = devices.get(&row.device[..]) else { continue };
+        let other = others.get(&row.rank).map(String::as_str);
+        if let Some(point) = point(row, other, by_place, by_kernel, class_of(document, device, row.locality)) {
+            by_host.entry(&row.host).or_default().push(point);
+        }
+    }
+    let run = |(host, points): (&str, Vec<Point>)| NodeRun {
+        host: host.to_owned(),
+        started_at: document.started_at.clone(),
+        trouble: trouble.clone(),
+        simulated: document.platform.simulated.clone(),
+        points,
+    };
+    by_host.into_iter().map(run).collect()
+}
+
+fn point(row: &Row, other: Option<&str>, by_place: bool, by_kernel: bool, class: Class) -> Option<Point> {
+    let own = name_on_node(&row.device);
+    let within = other.is_some_and(|other| other == own);
+    let unit = Unit::of(row.bytes);
+    let value = if unit.more_is_better() { row.median_bytes_per_s } else { row.median_ns };
+    let value = value.filter(|value| value.is_finite() && *value > 0.0)?;
+    let column::Column { mut name, group } = column::of_case(&row.case, within);
+    if by_kernel {
+        name.push_str(", by a kernel");
+    }
+    let mut place = own.to_owned();
+    if let Some(other) = other.filter(|_| !within) {
+        place = format!("{place} with {other}");
+    }
+    if let Some(node) = row.memory_node.filter(|_| by_place && other.is_none()) {
+        place = format!("{place} from node {node}");
+    }
+    if let Some(group) = group {
+        place = format!("{place}, {group}");
+    }
+    // A cell of a matrix is compared with the same cell of other nodes, also where the platform does not say how near it is.
+    let locality = if by_place && !within { place.clone() } else { class.locality };
+    Some(Point { column: name, unit, place, class: Class { locality, ..class }, value })
+}
+
+/// What a check says of its node, a run a pass.
+pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
+    let trouble = match checked.gate {
+        Gate::Well => None,
+        Gate::Undecided => Some("its own check is undecided".to_owned()),
+        Gate::Finding => Some("its own check found it slow".to_owned()),
+    };
+    let mut passes: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
+    for figure in &checked.figures {
+        passes.entry(figure.pass).or_default().push(Point {
+            column: column::of_case(&figure.case, false).name,
+            unit: Unit::BytesPerS,
+            place: figure.device.clone(),
+            class: figure.class.clone(),
+            value: figure.bytes_per_s,
+        });
+    }
+    if passes.is_empty() {
+        passes.insert(0, Vec::new());
+    }
+    let run = |points| NodeRun {
+        host: checked.host.clone(),
+        started_at: checked.started_at.clone(),
+        trouble: trouble.clone(),
+        simulated: checked.simulated.clone(),
+        points,
+    };
+    passes.into_values().map(run).collect()
+}

@@ -1,0 +1,350 @@
+//! Nodes side by side: what each measured of itself, and which are unlike the others of their class. Pure.
+//!
+//! The judgement is the gate's own. What is normal is learned from these nodes by `baseline::learn`, which leaves the odd ones out; a place whose
+//! figure lies below the limit in every run, of three at least, is slow, and one that does so in most of fewer runs is a suspect: one
+//! run flaps, so nobody is drained for it. A time is judged by its inverse. GPUs that were measured each from its own place share a class; the cells of a
+//! matrix are compared with the same cell of the other nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use report::document::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::interval::median;
+
+use crate::baseline::{Baseline, Class, Value, learn};
+use crate::figure::Unit;
+use crate::gate::PASSES;
+use crate::node_run::{NodeRun, Point};
+
+/// The schema's name, in every document.
+pub const SCHEMA: &str = "numabench.nodes";
+/// The schema's major version.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// The schema's minor version.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// Several nodes, side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Nodes {
+    /// Always `numabench.nodes`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// `major.minor` of the schema this document follows.
+    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
+    pub schema_version: String,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// Set when the devices are not real: what the driver itself says of the simulation.
+    pub simulated: Option<String>,
+    /// What was measured.
+    pub columns: Vec<NodeColumn>,
+    /// The nodes: slow ones first, then suspects, then those in trouble, then the others by name.
+    pub rows: Vec<NodeRow>,
+    /// Nodes that did not answer.
+    pub missing: Vec<MissingNode>,
+    /// What could not be judged and why, in words: too few nodes of a class.
+    pub not_judged: Vec<String>,
+}
+
+/// A column: what was measured on every node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeColumn {
+    /// Its name, `H2D 64 MiB`.
+    pub name: String,
+    /// What its figures count.
+    pub unit: Unit,
+    /// The median over the nodes' figures.
+    pub median: f64,
+    /// How many nodes have one.
+    pub nodes: u32,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeRow {
+    /// Its host name.
+    pub host: String,
+    /// How many runs, or passes, there are of it.
+    pub runs: u32,
+    /// What comes of it: the worst of its cells.
+    pub mark: Mark,
+    /// A cell for each column, in the columns' order; null where the node has no figure.
+    pub cells: Vec<Option<NodeCell>>,
+    /// Its places below the limit.
+    pub below: Vec<BelowLimit>,
+    /// Why figures are missing, and what the node's own check found, in words.
+    pub trouble: Vec<String>,
+}
+
+/// A node's figure in a column: the median over its places and runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeCell {
+    /// The figure, in the column's unit.
+    pub value: f64,
+    /// What comes of it.
+    pub mark: Mark,
+}
+
+/// What comes of a node or of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// Like the others, or not judged (`not_judged` says so).
+    Well,
+    /// Below the limit in most of fewer than three runs, or in most of three: to be measured again.
+    Suspect,
+    /// Below the limit in all of three runs.
+    Slow,
+}
+
+/// A place of a node whose figure is below the limit of its class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BelowLimit {
+    /// The column's name.
+    pub column: String,
+    /// What the figures count.
+    pub unit: Unit,
+    /// Where on the node.
+    pub place: String,
+    /// The figure of the last run.
+    pub value: f64,
+    /// What is normal for its class on these nodes.
+    pub normal: f64,
+    /// The worst that is normal.
+    pub limit: f64,
+    /// In how many runs it was worse.
+    pub below: u32,
+    /// Of how many.
+    pub runs: u32,
+    /// What comes of it.
+    pub mark: Mark,
+}
+
+/// A node that did not answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingNode {
+    /// Its host name, or what is known in its place.
+    pub host: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl Nodes {
+    /// How many nodes have this mark.
+    pub fn marked(&self, mark: Mark) -> usize {
+        self.rows.iter().filter(|row| row.mark == mark).count()
+    }
+}
+
+/// One place of one node.
+type Place<'r> = (&'r str, &'r Class, &'r str, &'r str);
+
+/// Puts nodes side by side. `missing` are those that should have answered.
+pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> Nodes {
+    // RFC 3339 in UTC with equal digits sorts as time does.
+    runs.sort_by(|a, b| a.host.cmp(&b.host).then(a.started_at.cmp(&b.started_at)));
+    let (baseline, not_judged) = learned(&tool, &runs);
+    let below = below(&runs, baseline.as_ref());
+    let (columns, cells) = cells(&runs);
+    let mut by_host: BTreeMap<&str, Vec<&NodeRun>> = BTreeMap::new();
+    runs.iter().for_each(|run| by_host.entry(&run.host).or_default().push(run));
+    let mut rows: Vec<NodeRow> = Vec::new();
+    for (host, runs) in &by_host {
+        let below: Vec<BelowLimit> = below.get(host).cloned().unwrap_or_default();
+        let cell = |column: &NodeColumn| {
+            let value = *cells.get(&(*host, &column.name[..]))?;
+            let marks = below.iter().filter(|one| one.column == column.name).map(|one| one.mark);
+            Some(NodeCell { value, mark: marks.max().unwrap_or(Mark::Well) })
+        };
+        let trouble: BTreeSet<&String> = runs.iter().filter_map(|run| run.trouble.as_ref()).collect();
+        rows.push(NodeRow {
+            host: (*host).to_owned(),
+            runs: runs.len() as u32,
+            mark: below.iter().map(|one| one.mark).max().unwrap_or(Mark::Well),
+            cells: columns.iter().map(cell).collect(),
+            below,
+            trouble: trouble.into_iter().cloned().collect(),
+        });
+    }
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.mark), row.trouble.is_empty()));
+    Nodes {
+        schema: SCHEMA.to_owned(),
+        schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+        tool,
+        simulated: runs.iter().find_map(|run| run.simulated.clone()),
+        columns,
+        rows,
+        missing,
+        not_judged,
+    }
+}
+
+/// What is normal on these nodes, and what there is too little of to say so.
+fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
+    let value = |run: &NodeRun, point: &Point| Value {
+        class: point.class.clone(),
+        case: point.column.clone(),
+        host: run.host.clone(),
+        device: point.place.clone(),
+        rate: as_rate(point.unit, point.value),
+    };
+    let values: Vec<Value> =
+        runs.iter().flat_map(|run| run.points.iter().map(move |point| value(run, point))).collect();
+    match learn(tool.clone(), runs.len() as u32, &values) {
+        Ok(baseline) => {
+            let too_few = baseline.too_few.len();
+            let few = (too_few > 0).then(|| format!("{too_few} cases of a class on too few nodes"));
+            (Some(baseline), few.into_iter().collect())
+        }
+        Err(_) if values.is_empty() => (None, Vec::new()),
+        Err(_) => {
+            let (gpus, nodes) = (crate::baseline::LEAST_GPUS, crate::baseline::LEAST_NODES);
+            (
+                None,
+                vec![format!(
+                    "too few alike to tell which is unlike the others: it takes {gpus} GPUs of {nodes} nodes, or {gpus} nodes for a cell of a matrix"
+                )],
+            )
+        }
+    }
+}
+
+/// More is better: a time's inverse.
+fn as_rate(unit: Unit, value: f64) -> f64 {
+    if unit.more_is_better() { value } else { 1.0 / value }
+}
+
+/// The places below the limit, by host.
+fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r str, Vec<BelowLimit>> {
+    let Some(baseline) = baseline else { return BTreeMap::new() };
+    let normals: BTreeMap<(&Class, &str), (f64, f64)> = baseline
+        .normals
+        .iter()
+        .map(|normal| ((&normal.class, &normal.case[..]), (normal.median_bytes_per_s, normal.limit_bytes_per_s)))
+        .collect();
+    let mut places: BTreeMap<Place<'r>, (Unit, Vec<f64>)> = BTreeMap::new();
+    for run in runs {
+        for point in &run.points {
+            let place = (&run.host[..], &point.class, &point.column[..], &point.place[..]);
+            places.entry(place).or_insert((point.unit, Vec::new())).1.push(point.value);
+        }
+    }
+    let mut found: BTreeMap<&str, Vec<BelowLimit>> = BTreeMap::new();
+    for ((host, class, column, place), (unit, values)) in places {
+        let Some(&(normal, limit)) = normals.get(&(class, column)) else { continue };
+        // The latest runs count: a node that was mended is well.
+        let last = &values[values.len().saturating_sub(PASSES)..];
+        let worse = last.iter().filter(|value| as_rate(unit, **value) < limit).count();
+        let mark = match worse {
+            all if all == PASSES => Mark::Slow,
+            most if most * 2 > last.len() => Mark::Suspect,
+            _ => continue,
+        };
+        found.entry(host).or_default().push(BelowLimit {
+            column: column.to_owned(),
+            unit,
+            place: place.to_owned(),
+            value: last.last().copied().unwrap_or_default(),
+            normal: as_rate(unit, normal),
+            limit: as_rate(unit, limit),
+            below: worse as u32,
+            runs: last.len() as u32,
+            mark,
+        });
+    }
+    found
+}
+
+/// A figure of each host and column.
+type Cells<'r> = BTreeMap<(&'r str, &'r str), f64>;
+
+/// The columns in the order of first appearance, and each node's figure in each.
+fn cells(runs: &[NodeRun]) -> (Vec<NodeColumn>, Cells<'_>) {
+    let mut order: Vec<(&str, Unit)> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        for point in &run.points {
+            if known.insert(&point.column) {
+                order.push((&point.column, point.unit));
+            }
+            values.entry((&run.host, &point.column)).or_default().push(point.value);
+        }
+    }
+    let cells: Cells<'_> = values.into_iter().filter_map(|(key, values)| Some((key, median(&values)?))).collect();
+    let mut by_column: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    cells.iter().for_each(|((_, column), value)| by_column.entry(column).or_default().push(*value));
+    let column = |(name, unit): (&str, Unit)| {
+        let values = by_column.get(name)?;
+        Some(NodeColumn { name: name.to_owned(), unit, median: median(values)?, nodes: values.len() as u32 })
+    };
+    (order.into_iter().filter_map(column).collect(), cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> Tool {
+        Tool { name: "numabench".into(), version: "0.0.0".into(), git: None }
+    }
+
+    fn class() -> Class {
+        Class { gpu: "NVIDIA H200".into(), best_link: None, cpu: None, locality: "numalocal".into() }
+    }
+
+    /// A run of a node with four GPUs of this rate and one time.
+    fn run(host: &str, gbps: f64, ns: f64) -> NodeRun {
+        let rate = |gpu: usize| Point {
+            column: "H2D 64 MiB".into(),
+            unit: Unit::BytesPerS,
+            place: format!("0000:{gpu:02x}:00.0"),
+            class: class(),
+            // A little of their own each, so that there is a spread to learn.
+            value: gbps * 1e9 * (1.0 + 0.001 * (gpu as f64 + host.len() as f64)),
+        };
+        let time = Point { column: "load".into(), unit: Unit::Ns, place: "node 0".into(), class: class(), value: ns };
+        NodeRun {
+            host: host.into(),
+            started_at: "2026-11-24T00:00:00Z".into(),
+            trouble: None,
+            simulated: None,
+            points: (0..4).map(rate).chain([time]).collect(),
+        }
+    }
+
+    #[test]
+    fn one_run_makes_a_suspect_and_three_a_slow_node_by_rates_and_by_times() {
+        let fleet = |times: usize| {
+            let healthy = (0..12).map(|at| run(&format!("n{at:02}"), 55.0 + 0.01 * at as f64, 1000.0 + at as f64));
+            let sick = [run("sick-rate", 27.0, 1005.0), run("sick-time", 55.0, 1900.0)];
+            let all: Vec<NodeRun> = healthy.chain(sick).collect();
+            nodes(tool(), std::iter::repeat_n(all, times).flatten().collect(), Vec::new())
+        };
+        for (times, mark) in [(1, Mark::Suspect), (3, Mark::Slow)] {
+            let found = fleet(times);
+            let bad: Vec<&str> = found.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
+            assert_eq!(bad, ["sick-rate", "sick-time"], "{times} runs");
+            assert_eq!((found.rows.len(), found.marked(Mark::Well)), (14, 12));
+            assert_eq!((found.rows[0].below.len(), found.rows[1].below.len()), (4, 1));
+            let slow_time = &found.rows[1].below[0];
+            assert!(slow_time.value > slow_time.limit && slow_time.limit > slow_time.normal, "{slow_time:?}");
+            assert_eq!(found.rows[0].cells[1].map(|cell| cell.mark), Some(Mark::Well));
+        }
+    }
+
+    #[test]
+    fn a_node_that_was_mended_is_well_and_few_nodes_are_not_judged() {
+        let mut runs: Vec<NodeRun> =
+            (0..12).flat_map(|at| (0..6).map(move |_| run(&format!("n{at:02}"), 55.0, 1000.0))).collect();
+        for day in 0..6 {
+            let gbps = if day < 3 { 27.0 } else { 55.0 };
+            runs.push(NodeRun { started_at: format!("2026-11-2{day}T00:00:00Z"), ..run("mended", gbps, 1000.0) });
+        }
+        assert_eq!(nodes(tool(), runs, Vec::new()).marked(Mark::Well), 13);
+        let two = nodes(tool(), vec![run("a", 55.0, 1000.0), run("b", 27.0, 1000.0)], Vec::new());
+        assert_eq!((two.marked(Mark::Well), two.not_judged.len()), (2, 1));
+        assert_eq!(two.columns.iter().map(|column| &column.name[..]).collect::<Vec<_>>(), ["H2D 64 MiB", "load"]);
+    }
+}

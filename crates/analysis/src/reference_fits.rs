@@ -1,0 +1,179 @@
+//! Which published figures fit what a document measured. Pure: a document and figures to fits.
+//!
+//! Where nothing fits nothing is said: a figure fits by the GPU's whole name, its link, kind of memory, direction, engine, size and, where the source tells it, near or
+//! far memory. Compared is the best place of each GPU, alone: a far node's row of a matrix is no shortfall. Nothing is compared for simulated devices.
+
+use std::collections::BTreeMap;
+
+use report::Document;
+use report::case::Order;
+use report::device::{Device, DeviceKind, name_on_node};
+use report::rank::Locality;
+use report::row::{Row, RowStatus};
+use report::settings::{CopyEngine, Direction, MemoryKind};
+
+use crate::reference::{Kind, Reference, plain_name};
+use crate::run::other_ends;
+
+/// A source that does not tell the size of its copies is compared with copies from this size on, whose rate is the link's.
+const LARGE: u64 = 64 << 20;
+
+/// A figure that fits what a document measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The direction, or what else was measured, as sentences name it.
+    pub what: &'static str,
+    /// The size of a copy, bytes.
+    pub bytes: u64,
+    /// What was measured: the least and the most over the GPUs, each at its best place.
+    pub measured: (f64, f64),
+    /// The figure.
+    pub reference: Reference,
+    /// GPUs that are surely worse than the range, and by which part of its near end.
+    pub worse: Vec<(u32, f64)>,
+}
+
+/// Whether it is of such a case on such a GPU.
+fn is_of(reference: &Reference, row: &Row, device: &Device, engine: CopyEngine, what: &str, is_staged: bool) -> bool {
+    let memory = match row.memory {
+        MemoryKind::Pinned | MemoryKind::PinnedDriver => "pinned",
+        MemoryKind::Pageable => "pageable",
+        MemoryKind::Device => "device",
+        MemoryKind::Newer => return false,
+    };
+    let by = match engine {
+        _ if what == "load" => "sm",
+        CopyEngine::Ce => "ce",
+        CopyEngine::Sm => "sm",
+        CopyEngine::Newer => return false,
+    };
+    let place = match row.locality {
+        Locality::Remote | Locality::SamePackage => "far",
+        Locality::Unknown => "-",
+        _ => "near",
+    };
+    let link = match (reference.link.as_deref(), what) {
+        (None, _) => true,
+        // A document does not tell the link between two GPUs, but whether the driver goes around it.
+        (Some(link), "peer") => (link == "staged") == is_staged,
+        (Some(link), _) => link_of(device).is_some_and(|own| own == link),
+    };
+    let is_large = what == "load" || row.bytes >= LARGE;
+    let size = reference.sizes.as_ref().map_or(is_large, |sizes| sizes.contains(&row.bytes));
+    (&reference.memory[..], &reference.what[..], &reference.by[..]) == (memory, what, by)
+        && link
+        && size
+        && reference.place.as_deref().is_none_or(|own| own == place)
+        && plain_name(&reference.gpu) == plain_name(&device.name)
+}
+
+/// Of copies to and from the host: what they go over.
+fn link_of(device: &Device) -> Option<String> {
+    if let Some(other) = device.other_link() {
+        return Some(other.to_owned());
+    }
+    let link = device.link.value.as_ref()?;
+    Some(format!("PCIe {} x{}", link.max_generation?, link.max_width?))
+}
+
+/// The figures that fit what a document measured, of each direction, size and kind of memory the one that fits best: the narrowest sizes first, then the site's own, published, own and
+/// reported ones.
+pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
+    if document.platform.simulated.is_some() || references.is_empty() {
+        return Vec::new();
+    }
+    let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
+    let others = other_ends(document);
+    // By what and size: the best row of each GPU for the figure that fits it.
+    let mut found: BTreeMap<(usize, u64), (Reference, BTreeMap<u32, &Row>)> = BTreeMap::new();
+    for row in &document.rows {
+        let Some(device) = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu) else {
+            continue;
+        };
+        let is_alone = row.order == Order::Alone || document.ranks.len() == 1;
+        if row.status != RowStatus::Measured || !is_alone {
+            continue;
+        }
+        let other = others.get(&row.rank).map(String::as_str);
+        let Some(at) = what_of(row, device, other) else { continue };
+        let staged = document.matrices.iter().flat_map(|matrix| &matrix.rows);
+        let mut staged =
+            staged.filter(|of| of.ranks.iter().any(|rank| rank == row.rank)).filter_map(|of| of.note.as_ref());
+        let is_staged = staged.any(|note| note.contains("staged"));
+        let best =
+            references.iter().filter(|one| is_of(one, row, device, document.settings.engine, WHAT[at].0, is_staged));
+        let width = |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
+        let order = |kind: Kind| match kind {
+            Kind::Site => 0,
+            Kind::Published => 1,
+            Kind::Own => 2,
+            Kind::Report => 3,
+        };
+        let Some(best) = best.min_by_key(|one| (one.place.is_none(), width(one), order(one.kind))) else { continue };
+        let (reference, rows) = found.entry((at, row.bytes)).or_insert_with(|| (best.clone(), BTreeMap::new()));
+        // A far place has another figure than a near one: the near one is what a GPU is told by.
+        if reference.place.as_deref() == Some("far") && best.place.as_deref() == Some("near") {
+            (*reference, *rows) = (best.clone(), BTreeMap::new());
+        }
+        if *reference == *best {
+            let kept = rows.entry(device.index).or_insert(row);
+            if is_better(row, kept, best.is_time) {
+                *kept = row;
+            }
+        }
+    }
+    let fit = |((at, bytes), (reference, rows)): ((usize, u64), (Reference, BTreeMap<u32, &Row>))| {
+        let values: Vec<f64> = rows.values().filter_map(|row| value(row, reference.is_time)).collect();
+        let least = values.iter().copied().reduce(f64::min)?;
+        let most = values.iter().copied().reduce(f64::max)?;
+        let worse = rows.iter().filter_map(|(gpu, row)| Some((*gpu, shortfall(row, &reference)?))).collect();
+        Some(Fit { what: WHAT[at].1, bytes, measured: (least, most), reference, worse })
+    };
+    found.into_iter().filter_map(fit).collect()
+}
+
+/// What is compared: as figures name it, and as sentences do.
+const WHAT: [(&str, &str); 7] = [
+    ("h2d", "H2D"),
+    ("d2h", "D2H"),
+    ("roundtrip", "roundtrip"),
+    ("bidir", "bidir"),
+    ("load", "load of host memory"),
+    ("local", "copy within GPU memory"),
+    ("peer", "GPU to GPU"),
+];
+
+fn what_of(row: &Row, device: &Device, other: Option<&str>) -> Option<usize> {
+    let what = match row.direction {
+        Direction::H2d => "h2d",
+        Direction::D2h => "d2h",
+        Direction::RoundTrip => "roundtrip",
+        Direction::Bidirectional => "bidir",
+        Direction::Load if row.memory != MemoryKind::Device => "load",
+        Direction::Peer if other == Some(name_on_node(&device.id)) => "local",
+        Direction::Peer if other.is_some() => "peer",
+        _ => return None,
+    };
+    WHAT.iter().position(|(known, _)| *known == what)
+}
+
+fn value(row: &Row, is_time: bool) -> Option<f64> {
+    if is_time { row.median_ns } else { row.median_bytes_per_s }
+}
+
+fn is_better(row: &Row, than: &Row, is_time: bool) -> bool {
+    let pair = value(row, is_time).zip(value(than, is_time));
+    pair.is_some_and(|(one, other)| if is_time { one < other } else { one > other })
+}
+
+/// By which part of the range's near end a figure is worse, where the whole of its interval is.
+fn shortfall(row: &Row, reference: &Reference) -> Option<f64> {
+    let median = value(row, reference.is_time)?;
+    let middle = row.median_ns?;
+    if reference.is_time {
+        let best = row.median_low_ns.unwrap_or(middle);
+        return (best > reference.range.1).then(|| median / reference.range.1 - 1.0);
+    }
+    let best = median * middle / row.median_low_ns.unwrap_or(middle);
+    (best < reference.range.0).then(|| 1.0 - median / reference.range.0)
+}

@@ -1,0 +1,156 @@
+//! One task a node into one folder: each node's document, the table of all, what is said of nodes that did not answer, and what is refused. The launch is
+//! played by processes with a launcher's variables; `slurm` has a real one.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use crate::driver;
+use crate::run::{Done, Ended, end, spawnable, with_driver};
+
+/// Two GPUs in virtual time, of which one copies so fast within its memory.
+fn devices(within: &str) -> String {
+    let one = |address: &str, within: &str| {
+        format!("device {address}; h2d 10GB/s 5us; d2h 10GB/s 5us; peer 20GB/s 5us; within {within} 5us; peers 0 1")
+    };
+    format!("repeats skip; {}; {}", one("0000:05:00.0", "40GB/s"), one("0000:c1:00.0", within))
+}
+
+/// Task `rank` of a step of so many nodes.
+fn task(rank: usize, nodes: usize, folder: &str, args: &[&str]) -> Result<Child, Box<dyn std::error::Error>> {
+    let fake = driver::fake()?;
+    let mut command = spawnable(&fake);
+    let number = rank.to_string();
+    command.args(args).args(["--json", folder]).env("FAKE_DEVICES", devices("40GB/s"));
+    command.env("LD_PRELOAD", fake.join(driver::Driver::Cuda.library()));
+    for (name, value) in [
+        ("SLURM_JOB_ID", "7"),
+        ("SLURM_STEP_ID", "0"),
+        ("SLURM_STEP_NUM_TASKS", &nodes.to_string()),
+        ("SLURM_STEP_NUM_NODES", &nodes.to_string()),
+        ("SLURM_STEP_TASKS_PER_NODE", &format!("1(x{nodes})")),
+        ("SLURM_STEP_NODELIST", &format!("nid[0-{}]", nodes - 1)),
+        ("SLURM_PROCID", &number),
+        ("SLURM_LOCALID", "0"),
+        ("SLURM_NODEID", &number),
+        ("SLURMD_NODENAME", &format!("nid{rank}")),
+    ] {
+        command.env(name, value);
+    }
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+}
+
+const CHECK: [&str; 4] = ["check", "--bandwidth", "--what", "h2d,hbm"];
+
+#[test]
+fn each_node_writes_its_document_and_the_first_task_shows_all_in_one_table() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = format!("{}/runs/", folder.path().display());
+    let second = task(1, 2, &path, &CHECK)?;
+    let first = task(0, 2, &path, &CHECK)?;
+    let (second, first) = (Ended::of(&second.wait_with_output()?), Ended::of(&first.wait_with_output()?));
+    assert_eq!((second.code, second.out.as_str()), (Some(0), ""), "{}", second.err);
+    assert_eq!(first.code, Some(0), "{}{}", first.out, first.err);
+    for words in ["SIMULATED", "nid0", "nid1", "H2D 64 MiB", "within GPU memory", "median"] {
+        assert!(first.out.contains(words), "{words}: {}", first.out);
+    }
+    let mut files: Vec<String> = fs::read_dir(&path)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<_, std::io::Error>>()?;
+    files.sort();
+    assert_eq!(files, ["nid0.json", "nid1.json"], "the records are gone");
+
+    // The same table from the files, and as data.
+    let again = end(&mut with_driver(&driver::fake()?), ["report", &path]).well();
+    assert!(again.out.contains("H2D 64 MiB"), "{}", again.out);
+    let data = end(&mut with_driver(&driver::fake()?), ["report", &path, "--json", "-"]).well().json()?;
+    assert_eq!(data["schema"], "numabench.nodes");
+    assert_eq!(data["columns"][0]["name"], "H2D 64 MiB");
+    Ok(())
+}
+
+#[test]
+fn a_node_that_never_began_is_named_by_the_launchers_list_and_one_that_failed_with_its_reason() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = format!("{}/", folder.path().display());
+    // Node 1 asks for a baseline that it does not have; node 2 never comes, and a signal ends the first one's waiting.
+    let failing = task(1, 3, &path, &["check", "--bandwidth", "--against", "/nonexistent/baseline.json"])?;
+    let failing = Ended::of(&failing.wait_with_output()?);
+    assert_eq!(failing.code, Some(0), "the first task's code speaks for all: {}", failing.err);
+    let first = task(0, 3, &path, &["latency", "--max-time", "60s", "--gpus", "0"])?;
+    let (began, pid) = (Instant::now(), first.id().to_string());
+    thread::sleep(Duration::from_secs(2));
+    std::process::Command::new("kill").args(["-TERM", &pid]).status()?;
+    let first = Ended::of(&first.wait_with_output()?);
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    for words in [
+        "did not answer: nid0, nid1, nid2",
+        "no answer: nid1: it ended with code 2",
+        "baseline.json",
+        "no answer: nid2: its task never began",
+    ] {
+        assert!(first.out.contains(words), "{words}: {}{}", first.out, first.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn several_tasks_on_a_node_are_refused_with_the_way_out_and_one_alone_writes_under_its_name() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = format!("{}/", folder.path().display());
+    let fake = driver::fake()?;
+    let mut command = with_driver(&fake);
+    for (name, value) in [("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_STEP_TASKS_PER_NODE", "2"), ("SLURM_STEP_ID", "0")] {
+        command.env(name, value);
+    }
+    command.env("SLURM_PROCID", "0").env("SLURM_LOCALID", "0").env("SLURM_NODEID", "0").env("SLURM_JOB_ID", "7");
+    let refused = end(&mut command, ["matrix", "--json", &path]);
+    assert_eq!(refused.code, Some(2), "{}{}", refused.out, refused.err);
+    assert!(
+        refused.err.contains("several tasks on a node") && refused.err.contains("--ntasks-per-node=1"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(fs::read_dir(&path)?.count(), 0);
+
+    let alone = end(
+        with_driver(&fake)
+            .env("FAKE_DEVICES", devices("40GB/s"))
+            .env("LD_PRELOAD", fake.join(driver::Driver::Cuda.library())),
+        [&CHECK[..], &["--json", &path]].concat(),
+    );
+    assert_eq!(alone.code, Some(0), "{}{}", alone.out, alone.err);
+    assert!(alone.out.contains(": well; 2 GPUs, 1 pass"), "{}", alone.out);
+    assert_eq!(fs::read_dir(&path)?.count(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_slow_memory_is_found_among_twins_and_each_kind_of_copy_is_a_case_of_its_own() -> Done {
+    let check = |within: &str, what: &str, more: &[&str]| -> Result<Ended, Box<dyn std::error::Error>> {
+        let fake = driver::fake()?;
+        let mut command = with_driver(&fake);
+        command.env("FAKE_DEVICES", devices(within)).env("LD_PRELOAD", fake.join(driver::Driver::Cuda.library()));
+        Ok(end(&mut command, [&["check", "--bandwidth", "--what", what], more].concat()))
+    };
+    let well = check("40GB/s", "h2d,d2h,hbm,peer", &["--json"])?.well().json()?;
+    let cases: std::collections::BTreeSet<String> =
+        well["figures"].as_array().into_iter().flatten().map(|figure| figure["case"].to_string()).collect();
+    assert_eq!(cases.len(), 4, "{cases:?}");
+    let slow = check("20GB/s", "hbm", &[])?;
+    assert_eq!(slow.code, Some(5), "{}{}", slow.out, slow.err);
+    for words in [
+        "FINDING; 2 GPUs, 3 passes",
+        "0000:c1:00.0, alone/device/d2d/33554432/within: 19.9",
+        "cause: 0000:c1:00.0: its own memory or clocks",
+    ] {
+        assert!(slow.out.contains(words), "{words}: {}", slow.out);
+    }
+    let line = check("20GB/s", "hbm", &["--quiet"])?;
+    assert!(
+        line.out.starts_with("SIMULATED: slow: 0000:c1:00.0, alone/device/d2d/") && line.out.lines().count() == 1,
+        "{}",
+        line.out
+    );
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Several nodes for a terminal: which are slow, which did not answer, then a row a node; nodes that are alike are folded into one row.
+
+use analysis::figure::Unit;
+use analysis::nodes::{BelowLimit, Mark, NodeCell, NodeRow, Nodes};
+use stats::units::{counted, duration_ns};
+
+use crate::terminal::grid::Grid;
+use crate::terminal::page::{Page, Tone};
+
+/// So many nodes that are alike have a row each; of more there is one row for all.
+const MOST_ROWS: usize = 32;
+/// So many places of a node are named.
+const MOST_PLACES: usize = 3;
+/// So many nodes are named in a sentence.
+const MOST_NAMES: usize = 8;
+
+/// The nodes as text so many columns wide.
+pub fn nodes(nodes: &Nodes, width: usize, color: bool) -> String {
+    let mut page = Page::new(width);
+    verdict(nodes, &mut page);
+    for row in &nodes.rows {
+        row.below.iter().take(MOST_PLACES).for_each(|below| {
+            page.words(tone(below.mark), "  ", &format!("{}: {}", row.host, below_limit(below)));
+        });
+        if row.below.len() > MOST_PLACES {
+            page.words(
+                tone(row.mark),
+                "  ",
+                &format!("{}: and {} more places", row.host, row.below.len() - MOST_PLACES),
+            );
+        }
+    }
+    for missing in &nodes.missing {
+        page.words(Tone::Bad, "  no answer: ", &format!("{}: {}", missing.host, missing.reason));
+    }
+    for row in nodes.rows.iter().filter(|row| !row.trouble.is_empty()) {
+        page.words(Tone::Warning, "  ", &format!("{}: {}", row.host, row.trouble.join("; ")));
+    }
+    for why in &nodes.not_judged {
+        page.words(Tone::Faint, "  not judged: ", why);
+    }
+    if nodes.marked(Mark::Suspect) > 0 {
+        let text =
+            "one run shows a suspect and drains nobody: measure suspects again (three runs in one folder decide)";
+        page.words(Tone::Plain, "  ", text);
+    }
+    page.blank();
+    table(nodes, &mut page);
+    page.finish(color)
+}
+
+/// What was found, in a sentence.
+fn verdict(nodes: &Nodes, page: &mut Page) {
+    if let Some(simulated) = &nodes.simulated {
+        page.words(Tone::Warning, "THE DEVICES ARE SIMULATED: ", simulated);
+    }
+    let named = |mark: Mark, words: &str| {
+        let of: Vec<&str> = nodes.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
+        (!of.is_empty()).then(|| format!("{} {words}: {}", of.len(), names(&of)))
+    };
+    let alike = nodes.marked(Mark::Well);
+    let alike = match (alike, nodes.not_judged.is_empty() || nodes.marked(Mark::Well) < nodes.rows.len()) {
+        (0, _) => None,
+        (all, true) => Some(format!("{} alike", counted(all, "node"))),
+        (all, false) => Some(format!("{}, too few to tell which is unlike the others", counted(all, "node"))),
+    };
+    let absent = nodes.missing.len();
+    let absent = (absent > 0).then(|| {
+        let hosts: Vec<&str> = nodes.missing.iter().map(|missing| &missing.host[..]).collect();
+        format!("{absent} did not answer: {}", names(&hosts))
+    });
+    let parts = [named(Mark::Slow, "SLOW"), named(Mark::Suspect, "suspect"), absent, alike];
+    let tone = match () {
+        () if nodes.marked(Mark::Slow) + nodes.missing.len() > 0 => Tone::Bad,
+        () if nodes.marked(Mark::Suspect) > 0 => Tone::Warning,
+        () => Tone::Title,
+    };
+    page.words(tone, "", &format!("{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; ")));
+}
+
+fn names(hosts: &[&str]) -> String {
+    let shown = hosts.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+    if hosts.len() > MOST_NAMES { format!("{shown} and {} more", hosts.len() - MOST_NAMES) } else { shown }
+}
+
+fn tone(mark: Mark) -> Tone {
+    match mark {
+        Mark::Slow => Tone::Bad,
+        Mark::Suspect => Tone::Warning,
+        Mark::Well => Tone::Plain,
+    }
+}
+
+/// `0000:c1:00.0, H2D 64 MiB: 27.10 GB/s where 55.30 GB/s is normal and 53.60 GB/s the limit, below it in 3 of 3 runs`.
+fn below_limit(below: &BelowLimit) -> String {
+    let side = if below.unit.more_is_better() { "below" } else { "above" };
+    format!(
+        "{}, {}: {} where {} is normal and {} the limit, {side} it in {} of {}",
+        below.place,
+        below.column,
+        figure(below.unit, below.value),
+        figure(below.unit, below.normal),
+        figure(below.unit, below.limit),
+        below.below,
+        counted(below.runs as usize, "run")
+    )
+}
+
+fn figure(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::BytesPerS => format!("{:.2} GB/s", value / 1e9),
+        Unit::Ns => duration_ns(value),
+        Unit::S => format!("{value:.3} s"),
+        Unit::More | Unit::Less => format!("{value:.4}"),
+    }
+}
+
+fn table(nodes: &Nodes, page: &mut Page) {
+    if nodes.columns.is_empty() {
+        return;
+    }
+    let mut header = vec!["node", ""];
+    header.extend(nodes.columns.iter().map(|column| &column.name[..]));
+    let mut grid = Grid::new(2, &header);
+    let word = |mark: Mark| match mark {
+        Mark::Slow => "SLOW",
+        Mark::Suspect => "suspect",
+        Mark::Well => "",
+    };
+    let shown = |at: usize, cell: &Option<NodeCell>| match cell {
+        Some(NodeCell { value, mark }) => {
+            let star = if *mark == Mark::Well { "" } else { "*" };
+            format!("{star}{}", figure(nodes.columns[at].unit, *value))
+        }
+        None => "–".to_owned(),
+    };
+    let row = |row: &NodeRow| {
+        let cells = row.cells.iter().enumerate().map(|(at, cell)| shown(at, cell));
+        [row.host.clone(), word(row.mark).to_owned()].into_iter().chain(cells).collect::<Vec<_>>()
+    };
+    let (odd, alike): (Vec<&NodeRow>, Vec<&NodeRow>) =
+        nodes.rows.iter().partition(|row| row.mark != Mark::Well || !row.trouble.is_empty());
+    odd.iter().for_each(|one| grid.row(row(one), Vec::new()));
+    if alike.len() <= MOST_ROWS {
+        alike.iter().for_each(|one| grid.row(row(one), Vec::new()));
+    } else {
+        let range = |at: usize| {
+            let values = alike.iter().filter_map(|row| Some(row.cells[at]?.value));
+            let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+            if low > high {
+                return "–".to_owned();
+            }
+            // The unit stands once, behind the higher end.
+            let (low, high) = (figure(nodes.columns[at].unit, low), figure(nodes.columns[at].unit, high));
+            match (low.split_once(' '), high.split_once(' ')) {
+                (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{high}"),
+                _ => format!("{low}–{high}"),
+            }
+        };
+        let cells = (0..nodes.columns.len()).map(range);
+        grid.row([format!("{} alike", alike.len()), String::new()].into_iter().chain(cells).collect(), Vec::new());
+    }
+    let medians = nodes.columns.iter().map(|column| figure(column.unit, column.median));
+    grid.row(["median".to_owned(), String::new()].into_iter().chain(medians).collect(), Vec::new());
+    // The rightmost columns go first where a terminal is too narrow for all.
+    let last: Vec<&str> = nodes.columns.iter().skip(1).rev().map(|column| &column.name[..]).collect();
+    let left_out = grid.width() > page.width();
+    grid.draw_fitting(&last, page);
+    if left_out {
+        page.words(Tone::Faint, "    ", "columns that do not fit are in the data: --json FILE");
+    }
+}

@@ -1,0 +1,118 @@
+//! What others measured on such hardware, beside what was measured here: a line a direction, and the list of all figures.
+
+use analysis::reference::{Kind, Reference, gigabytes, plain_name};
+use analysis::reference_fits::{Fit, fits};
+use report::Document;
+use stats::units::{duration_ns, size};
+
+use super::grid::Grid;
+use super::page::{Page, Tone};
+
+/// The lines of the figures that fit; none where nothing fits.
+pub fn draw(document: &Document, references: &[Reference], page: &mut Page) {
+    for fit in fits(document, references) {
+        page.words(Tone::Plain, "  ", &line(&fit));
+        if !fit.worse.is_empty() {
+            page.words(Tone::Faint, "    ", &hint(&fit));
+        }
+    }
+}
+
+/// `H2D 512 MiB 55.4 GB/s; published for H200 on PCIe 5 x16: 55.0–55.6 (nvbandwidth 0.8, 2026-11)`.
+fn line(fit: &Fit) -> String {
+    let reference = &fit.reference;
+    let whose = match reference.kind {
+        Kind::Published => "published for",
+        Kind::Own => "measured by numabench's developers for",
+        Kind::Report => "a user reports for",
+        Kind::Site => "your site's figure for",
+    };
+    let unit = if reference.is_time { "" } else { " GB/s" };
+    let of = if reference.is_time { String::new() } else { format!(" {}", size(fit.bytes)) };
+    format!(
+        "{}{of} {}{unit}; {whose} {}: {} ({}, {})",
+        fit.what,
+        range(fit.measured, reference.is_time),
+        reference.hardware(),
+        range(reference.range, reference.is_time),
+        reference.source,
+        reference.date
+    )
+}
+
+fn range((low, high): (f64, f64), is_time: bool) -> String {
+    let shown = |value: f64| if is_time { duration_ns(value) } else { gigabytes(value) };
+    let (low, high) = (shown(low), shown(high));
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
+/// What to look at where a figure is worse than the range.
+fn hint(fit: &Fit) -> String {
+    let most = fit.worse.iter().map(|(_, part)| *part).fold(0.0, f64::max);
+    let gpus: Vec<String> = fit.worse.iter().map(|(gpu, _)| gpu.to_string()).collect();
+    let look = match &fit.reference.what[..] {
+        "local" => "clocks and power limit, other processes on the GPU",
+        "peer" => "the links (nvidia-smi nvlink -s), the fabric manager, ACS on the bridges between the GPUs",
+        "load" => "the CPU's power states, a memory node that is far from the GPU",
+        _ => "the link's width and generation, a core or memory far from the GPU, the IOMMU, locked clocks, other jobs",
+    };
+    let far = if fit.reference.is_time { "above" } else { "below" };
+    format!(
+        "GPU {} up to {:.1} % {far} that range: a hint and no finding, since machines differ. Look at {look}; {}",
+        gpus.join(", "),
+        most * 100.0,
+        fit.reference.found_at
+    )
+}
+
+/// The figures as a table, of GPUs whose name has a word that begins with `gpu`.
+pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, color: bool) -> String {
+    let mut page = Page::new(width);
+    let wanted = gpu.map(plain_name);
+    let is_wanted = |one: &&Reference| {
+        wanted.as_ref().is_none_or(|wanted| format!(" {}", plain_name(&one.gpu)).contains(&format!(" {wanted}")))
+    };
+    let shown: Vec<&Reference> = references.iter().filter(is_wanted).collect();
+    page.words(
+        Tone::Title,
+        "",
+        &match (shown.len(), gpu) {
+            (0, Some(gpu)) => {
+                format!("No reference figure for {gpu}: `numabench reference` lists all {}.", references.len())
+            }
+            (some, _) => format!(
+                "{some} reference figures. One below such a range is a hint; baselines of your own nodes decide."
+            ),
+        },
+    );
+    page.blank();
+    let mut grid = Grid::new(5, &["what", "by", "memory", "size", "place", "figures", "source"]);
+    let mut of = None;
+    for one in shown {
+        let hardware = one.link.as_ref().map_or(one.gpu.clone(), |link| format!("{} on {link}", one.gpu));
+        if of.as_ref() != Some(&hardware) {
+            grid.caption(hardware.clone());
+            of = Some(hardware);
+        }
+        let sizes = one.sizes.as_ref().map_or("–".to_owned(), |sizes| {
+            if sizes.start() == sizes.end() {
+                size(*sizes.start())
+            } else {
+                format!("{} to {}", size(*sizes.start()), size(*sizes.end()))
+            }
+        });
+        let unit = if one.is_time { "" } else { " GB/s" };
+        let cells = vec![
+            one.what.clone(),
+            one.by.clone(),
+            one.memory.clone(),
+            sizes,
+            one.place.clone().unwrap_or_else(|| "–".to_owned()),
+            format!("{}{unit}", range(one.range, one.is_time)),
+            format!("{}, {}", one.source, one.date),
+        ];
+        grid.row(cells, vec![(Tone::Faint, one.found_at.clone())]);
+    }
+    grid.draw(&mut page);
+    page.finish(color)
+}
