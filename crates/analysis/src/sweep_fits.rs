@@ -86,7 +86,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         };
         let (way, memory) = (words::direction(fit.direction), words::memory(fit.memory));
         let line = |latency_ns: f64, bytes_per_s: f64| {
-            format!("{} and then {:.1} GB/s", units::duration_ns(latency_ns), bytes_per_s / 1e9)
+            format!("latency {}, peak {} GB/s", time(latency_ns), three_digits(bytes_per_s / 1e9))
         };
         let lines = match &fit.lines[..] {
             [first, last] => {
@@ -100,16 +100,39 @@ pub fn verdict(document: &Document) -> Vec<String> {
             Some(off) if off > MISFIT => format!("; no straight line: a size is {:.0} % off", off * 100.0),
             _ => String::new(),
         };
-        let half = units::rounded_size(fit.half_rate_bytes as u64);
+        let half = size(fit.half_rate_bytes);
         let dips: Vec<String> = fit
             .dips
             .iter()
             .map(|dip| format!("{} ({:.0} % below its neighbours)", units::size(dip.bytes), (1.0 - dip.ratio) * 100.0))
             .collect();
         let dips = if dips.is_empty() { String::new() } else { format!("; slow at {}", dips.join(", ")) };
-        format!("{of}{way}, {memory} memory: {lines}; half of that rate at {half}{misfit}{dips}.")
+        format!("{of}{way}, {memory} memory: {lines}, half of it from {half} on (n½){misfit}{dips}.")
     };
     document.fits.iter().map(sentence).collect()
+}
+
+/// `2.05 µs`: what a fit is known to.
+fn time(ns: f64) -> String {
+    match ns {
+        ns if ns >= 1e6 => format!("{} ms", three_digits(ns / 1e6)),
+        ns if ns >= 1e3 => format!("{} µs", three_digits(ns / 1e3)),
+        ns => format!("{} ns", three_digits(ns)),
+    }
+}
+
+/// `48 KiB`: where half of the rate is reached is known roughly.
+fn size(bytes: f64) -> String {
+    match bytes {
+        bytes if bytes >= 1024.0 * 1024.0 => format!("{:.1} MiB", bytes / 1024.0 / 1024.0),
+        bytes if bytes >= 1024.0 => format!("{:.0} KiB", bytes / 1024.0),
+        bytes => format!("{bytes:.0} B"),
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = (2 - value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32).clamp(0, 4) as usize;
+    format!("{value:.decimals$}")
 }
 
 /// Copies a round: of a round trip both ways.

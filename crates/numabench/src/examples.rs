@@ -29,6 +29,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("numabench topo --measure", "measure which GPUs and cores belong together"),
             ("numabench topo --save node.xml", "keep this machine, to look at it elsewhere"),
             ("numabench topo --input node.xml --svg node.svg", "draw a saved machine"),
+            ("numabench topo --svg node.svg --with result.json", "draw the node with its measured rates"),
         ],
     ),
     (

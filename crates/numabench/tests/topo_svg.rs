@@ -107,3 +107,16 @@ fn a_picture_that_cannot_be_written_is_refused_by_name_before_anything_is_shown(
     assert_eq!(fs::read_to_string(&path)?, "an older picture", "what was there stays until there is another");
     Ok(())
 }
+
+#[test]
+fn the_node_is_drawn_with_what_a_result_measured_on_its_links() -> Result<(), Box<dyn Error>> {
+    let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gallery");
+    let (result, trial) = (format!("{gallery}/contend.json"), format!("{gallery}/trial.json"));
+    let drawn = topo(&["--svg", "-", "--with", &result])?;
+    let svg = String::from_utf8(drawn.stdout)?;
+    assert!(svg.starts_with("<svg ") && svg.contains("NUMA node 0") && svg.contains("H2D 54.2"), "{svg}");
+    assert!(svg.contains("with all at once "), "and what all at once get, under the pointer: {svg}");
+    assert_eq!(topo(&["--svg", "-", "--with", &trial])?.status.code(), Some(2));
+    assert_eq!(topo(&["--with", &result])?.status.code(), Some(2), "a picture needs a file");
+    Ok(())
+}

@@ -26,6 +26,9 @@ pub struct Topo {
     /// without a view
     #[arg(long, value_name = "FILE.svg|-")]
     pub svg: Option<PathBuf>,
+    /// Draw what a result document measured on this node's links instead: of matrix, contend, peer, pingpong, latency or suite
+    #[arg(long, value_name = "RESULT.json", requires = "svg", conflicts_with_all = ["input", "save"])]
+    pub with: Option<PathBuf>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
     #[arg(long, conflicts_with = "json")]
     pub numa: bool,

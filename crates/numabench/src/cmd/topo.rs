@@ -1,4 +1,4 @@
-//! `numabench topo`: read, save, draw, render; `topo diff`: read two, compare. No GPU runtime is started but for
+//! `numabench topo`: read, save, draw, render; `--svg --with`: draw what a result measured; `topo diff`: read two, compare. No GPU runtime is started but for
 //! `topo --measure`, which is `topo_measure`.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
-use crate::{output_file, terminal};
+use crate::{documents, output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {
@@ -20,6 +20,9 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     }
     if !args.measure.is_empty() {
         return topo_measure::run(args);
+    }
+    if let (Some(result), Some(picture)) = (&args.with, &args.svg) {
+        return measured(result, picture);
     }
     let no_result = |error| Fault::new(Exit::NoResult, error);
     if args.save.as_deref().is_some_and(is_stdout) && args.svg.as_deref().is_some_and(is_stdout) {
@@ -63,6 +66,15 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     } else {
         terminal::print(topo::text::render(&survey, width).as_bytes())?;
     }
+    Ok(Exit::Ok)
+}
+
+/// Draws the node of a result document, with what was measured on its links.
+fn measured(result: &Path, picture: &Path) -> Result<Exit, Fault> {
+    let document = documents::read(result)?;
+    let svg = render::node::svg(&document)
+        .map_err(|why| Fault::usage(anyhow::anyhow!("{} cannot be drawn: {why}", result.display())))?;
+    Output::open(picture)?.write(svg.as_bytes())?;
     Ok(Exit::Ok)
 }
 

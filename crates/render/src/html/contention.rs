@@ -23,7 +23,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes_per_s).fold(0.0, f64::max);
     for curve in curves.iter().filter(|curve| curve.most_at_once() > 1) {
         let plot = plot(curve, highest / 1e9);
-        let title = format!("{}: GB/s of each GPU against how many copy at once", direction(curve.direction));
+        let title = format!("{}: GB/s of each against how many copy at once", direction(curve.direction));
         page.picture(&title, &described(curve), |wide| plot.drawn(wide));
     }
 }
@@ -70,7 +70,7 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
         });
     }
     Plot {
-        x: Axis { title: "how many copy at once".to_owned(), unit: Unit::Number, log: false },
+        x: Axis { title: "how many copy at once".to_owned(), unit: Unit::Count, log: false },
         y: Axis { title: "GB/s of each".to_owned(), unit: Unit::Number, log: false },
         series: names.iter().enumerate().map(of).collect(),
         references,

@@ -29,7 +29,7 @@ use analysis::run::Run;
 pub use imported::imported;
 pub use mpi::mpi;
 use report::Document;
-pub use trial::trials;
+pub use trial::{trial_pictures, trials};
 use write::Page;
 
 use crate::xml::escaped;
@@ -53,6 +53,13 @@ pub fn html(runs: &[(String, Document)]) -> String {
         run(document, if runs.len() > 1 { 3 } else { 2 }, &mut page);
     }
     end(page)
+}
+
+/// The pictures of a run's report, each with its title, as SVG files of their own.
+pub fn pictures(document: &Document) -> Vec<(String, String)> {
+    let mut page = Page::keeping();
+    run(document, 2, &mut page);
+    page.pictures()
 }
 
 /// What a person calls a case in a place, by the first document that has it.

@@ -34,6 +34,13 @@ pub fn trials(trials: &[(String, TrialDocument)]) -> String {
     end(page)
 }
 
+/// The pictures of a trial's report, each with its title, as SVG files of their own.
+pub fn trial_pictures(document: &TrialDocument) -> Vec<(String, String)> {
+    let mut page = Page::keeping();
+    one(document, &mut page);
+    page.pictures()
+}
+
 fn one(document: &TrialDocument, page: &mut Page) {
     page.answer(standing::of_trial(document).into(), &document.verdict);
     if let Some(incomplete) = Incomplete::of_trial(document) {

@@ -25,9 +25,21 @@ pub(super) struct Page {
     html: String,
     /// The level of the headings of the present run: 2 or 3.
     pub(super) level: u8,
+    /// The pictures, each as a file of its own, where they are asked for.
+    kept: Option<Vec<(String, String)>>,
 }
 
 impl Page {
+    /// A page that keeps its pictures as files of their own.
+    pub(super) fn keeping() -> Self {
+        Self { kept: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The pictures kept, each with its title.
+    pub(super) fn pictures(self) -> Vec<(String, String)> {
+        self.kept.unwrap_or_default()
+    }
+
     pub(super) fn text(self) -> String {
         self.html
     }
@@ -119,6 +131,9 @@ impl Page {
 
     /// A picture with its title, what it says for those who cannot see it, and how it is drawn at a width.
     pub(super) fn picture(&mut self, title: &str, description: &str, draw: impl Fn(f64) -> Picture) {
+        if let Some(kept) = &mut self.kept {
+            kept.push((title.to_owned(), draw(WIDE).file(title)));
+        }
         let (title, description) = (escaped(title), escaped(description));
         self.raw(&format!("<figure>\n<figcaption>{title}</figcaption>\n"));
         for (class, picture) in [("wide", draw(WIDE)), ("narrow\" hidden=\"hidden", draw(NARROW))] {

@@ -5,11 +5,11 @@ use analysis::words::direction;
 use report::Document;
 use report::device::{Device, DeviceKind};
 use report::environment::NodeKind;
-use stats::units::{rounded_size, size};
+use stats::units::size;
 
 use super::ring::Ring;
 use super::scale::{Colours, said};
-use crate::names;
+use crate::{digits, names};
 
 /// A figure beside its direction.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Node {
                 Place {
                     index: Some(node.os_index),
                     name: format!("NUMA node {}{package}", node.os_index),
-                    detail: format!("{pus}; {}", rounded_size(node.total_bytes)),
+                    detail: format!("{pus}; {}", digits::size(node.total_bytes as f64)),
                     chips: own(node.os_index, links),
                     cards: local.map(|gpu| Card::of(document, gpu, links)).collect(),
                 }
@@ -103,8 +103,10 @@ impl Node {
         let others = if others > 0 { format!(", the first of {} nodes", others + 1) } else { String::new() };
         let largest = links.iter().filter(|link| !link.is_time).map(|link| link.bytes).max();
         let what = largest.map_or(String::new(), |bytes| format!(": GB/s, {}", size(bytes)));
+        let both = links.iter().any(|link| link.alone.is_some() && link.at_once.is_some());
+        let both = if both { ", alone and all at once" } else { "" };
         Some(Self {
-            title: format!("{host}{others}{what}"),
+            title: format!("{host}{others}{what}{both}"),
             places,
             rings: Ring::all(document, links),
             colours: Colours::of(links),

@@ -11,6 +11,8 @@ pub(crate) enum Unit {
     Time,
     /// Plain numbers: the axis' title says what.
     Number,
+    /// Numbers of things: whole ones, from one on.
+    Count,
 }
 
 /// A range of values laid over a range of the picture.
@@ -51,9 +53,10 @@ impl Scale {
         let said = |value: f64| match unit {
             Unit::Size => size(value as u64),
             Unit::Time => time(value),
-            Unit::Number => number(value),
+            Unit::Number | Unit::Count => number(value),
         };
-        let values = if self.log { self.ratios(unit, about) } else { self.steps(about) };
+        let mut values = if self.log { self.ratios(unit, about) } else { self.steps(about) };
+        values.retain(|value| unit != Unit::Count || (value.fract() == 0.0 && *value > 0.0));
         values.into_iter().map(|value| (value, said(value))).collect()
     }
 
