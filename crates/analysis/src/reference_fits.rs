@@ -85,7 +85,7 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
     let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
     // By what and size: the best row of each GPU for the figure that fits it.
-    let mut found: BTreeMap<(usize, u64), (Reference, BTreeMap<u32, &Row>)> = BTreeMap::new();
+    let mut found: BTreeMap<(usize, u64), Best> = BTreeMap::new();
     for row in &document.rows {
         let Some(device) = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu) else {
             continue;
@@ -122,7 +122,7 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
             }
         }
     }
-    let fit = |((at, bytes), (reference, rows)): ((usize, u64), (Reference, BTreeMap<u32, &Row>))| {
+    let fit = |((at, bytes), (reference, rows)): ((usize, u64), Best)| {
         let values: Vec<f64> = rows.values().filter_map(|row| value(row, reference.is_time)).collect();
         let least = values.iter().copied().reduce(f64::min)?;
         let most = values.iter().copied().reduce(f64::max)?;
@@ -131,6 +131,9 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
     };
     found.into_iter().filter_map(fit).collect()
 }
+
+/// A figure, and the best row of each GPU, by index, that it is held against.
+type Best<'d> = (Reference, BTreeMap<u32, &'d Row>);
 
 /// What is compared: as figures name it, and as sentences do.
 const WHAT: [(&str, &str); 7] = [
