@@ -11,6 +11,7 @@ mod compare;
 mod experiment;
 mod groups;
 mod history;
+mod knee;
 mod noise;
 mod places;
 mod sweep;
@@ -32,6 +33,7 @@ const VERDICTS: &[Verdict] = &[
     ("places", places::experiments),
     ("groups", groups::experiments),
     ("sweep", sweep::experiments),
+    ("knee", knee::experiments),
 ];
 
 /// Runs the command.
@@ -50,9 +52,11 @@ pub fn run(_: &Path, args: &[String]) -> Result<()> {
         VERDICTS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted.as_str() == *name));
     let mut beyond = Vec::new();
     for (name, experiments) in chosen {
-        let counted: Vec<_> = experiment::conduct(name, experiments(length));
-        print!("{}", table::table(name, &counted));
-        beyond.extend(counted.iter().filter(|one| !one.keeps()).map(|one| format!("{name}: {}", one.says())));
+        print!("{}", table::head(name));
+        for counted in experiment::conduct(name, experiments(length)) {
+            print!("{}", table::row(&counted));
+            beyond.extend((!counted.keeps()).then(|| format!("{name}: {}", counted.says())));
+        }
     }
     if beyond.is_empty() { Ok(()) } else { bail!("beyond its limit: {}", beyond.join("; ")) }
 }

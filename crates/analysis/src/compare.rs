@@ -151,7 +151,10 @@ fn refuse(differing: &[Differing], force: bool) -> Result<(), NotCompared> {
 
 fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
     let mut sides: BTreeMap<&Key, Side<'_>> = BTreeMap::new();
-    for (key, figure) in runs.iter().flat_map(|run| &run.figures) {
+    // In the order measured: what follows each other may hang together.
+    let mut in_time: Vec<&Run> = runs.iter().collect();
+    in_time.sort_by(|one, other| one.started_at.cmp(&other.started_at));
+    for (key, figure) in in_time.into_iter().flat_map(|run| &run.figures) {
         let side = sides.entry(key).or_default();
         match figure {
             Ok(figure) => side.figures.push(figure),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::change_point::{LEAST_VALUES, changes};
+use stats::change_point::{Change, LEAST_VALUES, changes, spread, stands_beside};
 
 use crate::compare::Thresholds;
 use crate::conditions::{Differing, differing};
@@ -75,6 +75,21 @@ pub struct Step {
     pub differing: Vec<Differing>,
 }
 
+/// The changes of a series, and how widely it scatters around their levels.
+fn searched(points: &[(usize, &Figure)], level: f64) -> (Vec<Change>, Option<f64>) {
+    let values: Vec<f64> = points.iter().map(|(_, figure)| figure.median).collect();
+    let found = changes(&values, level);
+    let spread = spread(&values, &found);
+    (found, spread)
+}
+
+/// The second widest of the spreads of other series, so that one that is disturbed does not count; `None` of fewer than three.
+fn second_widest(spreads: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut spreads: Vec<f64> = spreads.collect();
+    spreads.sort_unstable_by(|a, b| b.total_cmp(a));
+    if spreads.len() < 3 { None } else { Some(spreads[1]) }
+}
+
 /// Searches the runs for step changes.
 pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> History {
     // RFC 3339 in UTC with equal digits sorts as time does.
@@ -91,15 +106,21 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
     series.retain(|_, points| points.len() >= LEAST_VALUES);
     let level = LEVEL / series.len().max(1) as f64;
     let mut steps = Vec::new();
-    for ((host, key), points) in &series {
-        let values: Vec<f64> = points.iter().map(|(_, figure)| figure.median).collect();
-        let found = changes(&values, level);
+    let searched: Vec<(Vec<Change>, Option<f64>)> = series.values().map(|points| searched(points, level)).collect();
+    for (at, ((host, key), points)) in series.iter().enumerate() {
+        let found = &searched[at].0;
+        let others =
+            second_widest(searched.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, one)| one.1));
         let ends: Vec<usize> =
-            std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([values.len()]).collect();
+            std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([points.len()]).collect();
         for (index, change) in found.iter().enumerate() {
             let unit = points[change.at].1.unit;
             let threshold = if unit == Unit::Ns { thresholds.latency } else { thresholds.bandwidth };
             if (change.after / change.before - 1.0).abs() < threshold {
+                continue;
+            }
+            let sides = [change.at - ends[index], ends[index + 2] - change.at];
+            if others.is_some_and(|spread| !stands_beside(change, sides, spread, level)) {
                 continue;
             }
             let (before, after) = (&runs[points[change.at - 1].0], &runs[points[change.at].0]);
@@ -112,8 +133,8 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
                 file: after.name.clone(),
                 before: change.before,
                 after: change.after,
-                runs_before: (change.at - ends[index]) as u32,
-                runs_after: (ends[index + 2] - change.at) as u32,
+                runs_before: sides[0] as u32,
+                runs_after: sides[1] as u32,
                 p_value: change.p_value,
                 differing: differing(before.conditions.iter(), after.conditions.iter()),
             });

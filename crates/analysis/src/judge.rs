@@ -130,7 +130,8 @@ pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
     for (member, (at, adjusted)) in tested.into_iter().zip(family.adjusted()).enumerate() {
         let (pair, case) = (&pairs[at], &mut judged[at]);
         let Some(evidence) = &mut case.evidence else { continue };
-        evidence.p_adjusted = adjusted;
+        (evidence.p_value, evidence.p_adjusted) = (family.p_value(member), adjusted);
+        evidence.interval = stretched(evidence, family.stretch(member));
         case.verdict = verdict(pair, evidence, case.basis);
         let reach = (evidence.ratio / evidence.interval.low).max(evidence.interval.high / evidence.ratio);
         let apart = match case.basis {
@@ -140,6 +141,12 @@ pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
         case.detectable = Some(apart - 1.0);
     }
     judged
+}
+
+/// The interval of runs that hang together, as all cases of the comparison show it.
+fn stretched(evidence: &Evidence, stretch: f64) -> Interval {
+    let reach = |end: f64| evidence.ratio * (end / evidence.ratio).powf(stretch);
+    Interval { low: reach(evidence.interval.low), high: reach(evidence.interval.high), ..evidence.interval }
 }
 
 /// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a comparison takes. Each case is

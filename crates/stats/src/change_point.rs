@@ -13,7 +13,9 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::family::normal_p;
 use crate::interval::median;
+use crate::wandering::Wandering;
 
 /// The fewest values on each side of a change.
 pub const LEAST_SIDE: usize = 3;
@@ -75,6 +77,35 @@ pub fn changes(values: &[f64], level: f64) -> Vec<Change> {
         Some(Change { at: *at, before, after, p_value: *p_value })
     };
     cuts.iter().enumerate().filter_map(change).collect()
+}
+
+/// How widely the values of a series scatter around the levels that these changes leave, as a logarithm; `None` of a series that was not searched.
+pub fn spread(values: &[f64], changes: &[Change]) -> Option<f64> {
+    if values.len() < LEAST_VALUES || !values.iter().all(|value| value.is_finite() && *value > 0.0) {
+        return None;
+    }
+    let law = Wandering::of(values.len(), TAKEN);
+    let (mut squares, mut expected, mut from) = (0.0, 0.0, 0);
+    for to in changes.iter().map(|change| change.at).chain([values.len()]) {
+        let logs: Vec<f64> = values[from..to].iter().map(|value| value.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        expected += law.squares[to - from];
+        from = to;
+    }
+    Some((squares / expected).sqrt())
+}
+
+/// Whether a change between levels of so many values stands beside other series that scatter so. Three values of two modes that happen to be in one of them are a change by all
+/// that their own series shows, and only others show the modes; from six values a side on the series itself does.
+pub fn stands_beside(change: &Change, [before, after]: [usize; 2], spread: f64, level: f64) -> bool {
+    if before.min(after) >= FEW {
+        return true;
+    }
+    let law = Wandering::of(before.max(after), TAKEN);
+    let error = spread * (law.of_mean[before] + law.of_mean[after]).sqrt();
+    let p_value = normal_p((change.after / change.before).ln() / error.max(1e-12));
+    p_value * (tests(before + after) as f64) < level
 }
 
 fn search(logs: &[f64], offset: usize, level: f64, cuts: &mut Vec<(usize, f64)>) {
@@ -187,42 +218,6 @@ fn apart(logs: &[f64], at: usize) -> bool {
     before.1 < after.0 || after.1 < before.0
 }
 
-/// What follows from a correlation for values of variance 1, by how many there are.
-struct Wandering {
-    /// The variance of their mean.
-    of_mean: Vec<f64>,
-    /// The mean of the sum of their squared distances from their mean.
-    squares: Vec<f64>,
-    /// Half the variance of that sum: the trace of the square of their centred covariance.
-    traces: Vec<f64>,
-}
-
-impl Wandering {
-    /// For up to so many values.
-    fn of(most: usize, rho: f64) -> Self {
-        let mut law = Self { of_mean: vec![1.0], squares: vec![0.0], traces: vec![0.0] };
-        // Sums over k = 1..n−1 of rho^k, k·rho^k, rho^2k and k·rho^2k.
-        let (mut power, mut first, mut weighted, mut doubled, mut doubled_weighted) = (1.0, 0.0, 0.0, 0.0, 0.0);
-        for n in 1..=most {
-            let count = n as f64;
-            let all = count + 2.0 * (count * first - weighted);
-            let frobenius = count + 2.0 * (count * doubled - doubled_weighted);
-            // A row of the covariance sums to 1 + 2c − c·(rho^i + rho^(n−1−i)) with c = rho / (1 − rho): these are the squares of that.
-            let (tail, powers, squared) = (rho / (1.0 - rho), 1.0 + first, 1.0 + doubled);
-            let (whole, last) = (1.0 + 2.0 * tail, power);
-            let rows =
-                count * whole * whole - 4.0 * whole * tail * powers + 2.0 * tail * tail * (squared + count * last);
-            law.of_mean.push(all / (count * count));
-            law.squares.push(count - all / count);
-            law.traces.push((frobenius - 2.0 / count * rows + (all / count).powi(2)).max(0.0));
-            power *= rho;
-            (first, weighted) = (first + power, weighted + count * power);
-            (doubled, doubled_weighted) = (doubled + power * power, doubled_weighted + count * power * power);
-        }
-        law
-    }
-}
-
 /// The series without days that are far from those around them: none is more than five deviations from the running median of five.
 fn without_bad_days(logs: &[f64]) -> Vec<f64> {
     const FAR: f64 = 5.0;
@@ -253,22 +248,6 @@ mod tests {
             values.extend((0..*count).map(|_| level * (1.0 + noise * noise::normal(random))));
         }
         values
-    }
-
-    #[test]
-    fn what_follows_from_a_correlation_is_what_the_covariance_gives() {
-        for (n, rho) in [(3, 0.8), (7, 0.5), (10, 0.8), (12, 0.0)] {
-            let law = Wandering::of(12, rho);
-            let covariance = |i: usize, j: usize| rho.powi(i.abs_diff(j) as i32);
-            let row = |i: usize| (0..n).map(|j| covariance(i, j)).sum::<f64>() / n as f64;
-            let all = (0..n).map(row).sum::<f64>() / n as f64;
-            let centred = |i: usize, j: usize| covariance(i, j) - row(i) - row(j) + all;
-            let squares: f64 = (0..n).map(|i| centred(i, i)).sum();
-            let traces: f64 =
-                (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| centred(i, j).powi(2)).sum();
-            assert!((law.of_mean[n] - all).abs() < 1e-12, "{n} {rho}");
-            assert!((law.squares[n] - squares).abs() < 1e-9 && (law.traces[n] - traces).abs() < 1e-9, "{n} {rho}");
-        }
     }
 
     #[test]

@@ -13,13 +13,22 @@
 //!
 //! Each way gets half of the 5 % where there are more than [`NOISIER`] cases and both are open; with fewer, both ask for Student's t over all cases, so that
 //! together they claim no more than that does. What is not covered: more than one case of a kind of noise that none of its own values shows (two modes in two values).
+//!
+//! **Values that follow each other** hang together where the machine wanders: three runs of one minute are worth less than three. How much, all cases tell together
+//! (`neighbours`), around what they share at each moment; and from six values on with what they share, which is one series however many cases have it. Errors and their
+//! degrees of freedom are those of series so correlated (`wandering`). Left out: what all cases share in five runs and fewer.
+
+use std::collections::BTreeMap;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::alpha::ALPHA;
 use crate::holm::holm;
+use crate::interval::median;
 use crate::mann_whitney::{mann_whitney_p, smallest_p};
+use crate::neighbours::Neighbours;
 use crate::t_ratio::{Distance, Logs, error};
+use crate::wandering::Wandering;
 
 /// As one of so many cases a case must differ by its own spread, where the spread of the others speaks for it. Above the second widest spread there are by chance at
 /// most three times as many true ones (with m cases wider than it, at most one of which shows it: m·P ≤ 2.1 for three values a side, 2.5 for two), and they have half of the level.
@@ -27,6 +36,19 @@ pub const NOISIER: usize = 6;
 
 /// The spread of so manieth case from the widest stands for all.
 const WIDEST: usize = 2;
+
+/// Of so many cases it is seen what they share at each moment.
+const SEVERAL: usize = 8;
+
+/// Of so many values on a side it is seen whether what the cases share wanders too: that is one series, and of a short one nothing is seen.
+const LONG: usize = 6;
+
+/// A stronger correlation from value to value is taken for this one; where all sides together have fewer than [`MANY`] differences, which show any correlation by chance, for
+/// the second.
+const STRONGEST: [f64; 2] = [0.9, 0.4];
+
+/// So many differences tell the correlation: fifteen cases of three values a side, or one of thirty-one.
+const MANY: f64 = 60.0;
 
 /// What is known of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +62,8 @@ pub enum Test {
 /// Two sides of values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
+    /// The logarithms of each side, in the order measured.
+    series: [Vec<f64>; 2],
     sides: [Logs; 2],
     distance: Distance,
     own: f64,
@@ -47,11 +71,19 @@ pub struct Values {
 }
 
 impl Values {
-    /// Of the values themselves. `None` with fewer than two a side, or one against three, or one that is not positive and finite.
+    /// Of the values themselves, in the order measured. `None` with fewer than two a side, or one against three, or one that is not positive and finite.
     pub fn of(a: &[f64], b: &[f64]) -> Option<Self> {
         let sides = [Logs::of(a)?, Logs::of(b)?];
         let distance = Distance::between(&sides[0], &sides[1])?;
-        Some(Self { sides, distance, own: distance.p_value()?, ranks: mann_whitney_p(a, b)? })
+        let series = [a, b].map(|side| side.iter().map(|value| value.ln()).collect());
+        Some(Self { series, sides, distance, own: distance.p_value()?, ranks: mann_whitney_p(a, b)? })
+    }
+
+    /// The same where values hang together so.
+    fn wandering(&self, law: &Wandering) -> Self {
+        let sides = self.sides.map(|side| side.wandering(law));
+        let distance = Distance::between(&sides[0], &sides[1]).unwrap_or(self.distance);
+        Self { sides, distance, own: distance.p_value().unwrap_or(1.0), ..self.clone() }
     }
 
     /// The p-value of Student's t, for this case alone.
@@ -62,17 +94,31 @@ impl Values {
 
 /// A family of cases, ready to be judged.
 #[derive(Clone, Debug)]
-pub struct Family<'t> {
-    tests: &'t [Test],
+pub struct Family {
+    tests: Vec<Test>,
+    /// How far an interval of each test reaches, over that of independent values.
+    stretch: Vec<f64>,
     /// The widest spread of each side but one.
     spread: [Option<f64>; 2],
     /// How many ways share the level.
     ways: f64,
 }
 
-impl<'t> Family<'t> {
+impl Family {
     /// The family of these cases.
-    pub fn of(tests: &'t [Test]) -> Self {
+    pub fn of(given: &[Test]) -> Self {
+        let (mut tests, mut stretch) = (given.to_vec(), vec![1.0; given.len()]);
+        let correlation = correlation(given);
+        if correlation > 0.0 {
+            let law = Wandering::of(longest(given), correlation);
+            for (test, stretch) in tests.iter_mut().zip(&mut stretch) {
+                if let Test::Values(values) = test {
+                    let wandering = values.wandering(&law);
+                    *stretch = reach_over(&wandering, values).unwrap_or(1.0);
+                    *values = wandering;
+                }
+            }
+        }
         let values =
             || tests.iter().filter_map(|test| if let Test::Values(values) = test { Some(values) } else { None });
         let spread = [0, 1].map(|side| {
@@ -80,9 +126,9 @@ impl<'t> Family<'t> {
             all.sort_unstable_by(|a, b| b.total_cmp(a));
             all.get(WIDEST - 1).or(all.first()).copied()
         });
-        let mut family = Self { tests, spread, ways: 1.0 };
         let both = values().next().is_some() && tests.len() > NOISIER;
-        family.ways = if both && tests.iter().any(|test| family.is_member(test, 2.0)) { 2.0 } else { 1.0 };
+        let mut family = Self { tests, stretch, spread, ways: 1.0 };
+        family.ways = if both && family.tests.iter().any(|test| family.is_member(test, 2.0)) { 2.0 } else { 1.0 };
         family
     }
 
@@ -94,6 +140,19 @@ impl<'t> Family<'t> {
                 smallest_p(a.count, b.count) * self.tests.len() as f64 * ways < ALPHA
             }
         }
+    }
+
+    /// The p-value of the test at `at`, alone.
+    pub fn p_value(&self, at: usize) -> f64 {
+        match &self.tests[at] {
+            Test::Alone(p_value) => *p_value,
+            Test::Values(values) => values.own,
+        }
+    }
+
+    /// How many times as far as that of independent values the interval of the case at `at` reaches: 1 and more.
+    pub fn stretch(&self, at: usize) -> f64 {
+        self.stretch[at]
     }
 
     /// The adjusted p-values, in the order given: below 0.05 is a finding at 5 % for the family.
@@ -143,6 +202,55 @@ impl<'t> Family<'t> {
         let by_itself = values.distance.reach(ALPHA / (self.ways * members as f64))?;
         Some(beside.min(by_itself))
     }
+}
+
+/// How many values the longest side has.
+fn longest(tests: &[Test]) -> usize {
+    let count = |test: &Test| {
+        if let Test::Values(values) = test { values.series[0].len().max(values.series[1].len()) } else { 0 }
+    };
+    tests.iter().map(count).max().unwrap_or(0)
+}
+
+/// How far the interval of one reaches over that of the other; `None` where nothing scatters.
+fn reach_over(one: &Values, other: &Values) -> Option<f64> {
+    let (one, other) = (one.distance.reach(ALPHA)?, other.distance.reach(ALPHA)?);
+    (other > 0.0).then_some((one / other).max(1.0))
+}
+
+/// How much values of one case that follow each other hang together, as all cases show it.
+fn correlation(tests: &[Test]) -> f64 {
+    let mut alike: BTreeMap<(usize, usize), Vec<Vec<f64>>> = BTreeMap::new();
+    for test in tests {
+        let Test::Values(values) = test else { continue };
+        for (side, series) in values.series.iter().enumerate().filter(|(_, series)| series.len() > 2) {
+            let mean = series.iter().sum::<f64>() / series.len() as f64;
+            alike.entry((side, series.len())).or_default().push(series.iter().map(|log| log - mean).collect());
+        }
+    }
+    let (mut own, mut all) = (Neighbours::default(), Neighbours::default());
+    for ((_, count), mut cases) in alike {
+        let squares = |case: &[f64]| case.iter().map(|log| log * log).sum::<f64>();
+        let middling = median(&cases.iter().map(|case| squares(case)).collect::<Vec<_>>()).unwrap_or(0.0);
+        // A noisy case counts as a middling one, and a quiet one by what it is: over its own deviation a short series shows less than there is.
+        for case in &mut cases {
+            let scale = (squares(case) + middling).sqrt();
+            // What rounding leaves of equal values tells nothing.
+            case.iter_mut().for_each(|log| *log = if scale > 1e-12 { *log / scale } else { 0.0 });
+        }
+        if count >= LONG {
+            cases.iter().for_each(|case| all.add(case));
+        }
+        if cases.len() >= SEVERAL {
+            for at in 0..count {
+                let shared = cases.iter().map(|case| case[at]).sum::<f64>() / cases.len() as f64;
+                cases.iter_mut().for_each(|case| case[at] -= shared);
+            }
+        }
+        cases.iter().for_each(|case| own.add(case));
+    }
+    let likely = |of: &Neighbours| of.likely(0.0).unwrap_or(0.0);
+    likely(&own).max(likely(&all)).min(STRONGEST[usize::from(own.freedom() < MANY)])
 }
 
 /// The two-sided p-value of so many deviations.

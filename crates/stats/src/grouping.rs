@@ -17,7 +17,7 @@ use crate::scatter::Scatter;
 /// The chance that items without groups are grouped, at most; and that groups, or a difference, are denied.
 pub const FALSE_ALARM: f64 = 0.05;
 /// The fewest blocks of a pair.
-pub const LEAST_BLOCKS: usize = 6;
+pub const LEAST_BLOCKS: usize = 3;
 /// The fewest items: with two there is one pair, and nothing to compare it with.
 pub const LEAST_ITEMS: usize = 3;
 
@@ -402,7 +402,7 @@ mod tests {
     fn two_items_or_too_few_blocks_are_not_grouped() {
         let mut random = SplitMix64::new(55);
         assert_eq!(group(&measured(&mut random, 2, 10, 0.01, |_, _| 1.0), &GPUS), None);
-        assert_eq!(group(&measured(&mut random, 4, 5, 0.01, |_, _| 1.0), &GPUS), None);
+        assert_eq!(group(&measured(&mut random, 4, 2, 0.01, |_, _| 1.0), &GPUS), None);
         let mut missing = measured(&mut random, 4, 10, 0.01, |_, _| 1.0);
         missing.blocks[1][2].clear();
         missing.blocks[2][1].clear();

@@ -17,6 +17,21 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// The same by Hochberg's step-up method ("A sharper Bonferroni procedure for multiple tests of significance", 1988), which claims all of them where each by itself is below
+/// the level. It holds for tests that are independent or hang together, as comparisons of the same cases do.
+pub fn hochberg(p_values: &[f64]) -> Vec<f64> {
+    let p = |at: usize| if p_values[at].is_nan() { 1.0 } else { p_values[at] };
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p(*b).total_cmp(&p(*a)));
+    let mut adjusted = vec![1.0; p_values.len()];
+    let mut least: f64 = 1.0;
+    for (larger, &at) in order.iter().enumerate() {
+        least = least.min((larger + 1) as f64 * p(at));
+        adjusted[at] = least;
+    }
+    adjusted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +43,16 @@ mod tests {
         for (got, want) in got.iter().zip([0.03, 0.06, 0.06, 0.02]) {
             assert!((got - want).abs() < 1e-12, "{got}, not {want}");
         }
+    }
+
+    #[test]
+    fn of_hochberg_they_are_those_of_r_too() {
+        // p.adjust(c(0.01, 0.04, 0.03, 0.005), "hochberg"), and all at once where the largest is small enough.
+        let got = hochberg(&[0.01, 0.04, 0.03, 0.005]);
+        for (got, want) in got.iter().zip([0.03, 0.04, 0.04, 0.02]) {
+            assert!((got - want).abs() < 1e-12, "{got}, not {want}");
+        }
+        assert_eq!((hochberg(&[0.049; 3]), hochberg(&[]), hochberg(&[f64::NAN])), (vec![0.049; 3], vec![], vec![1.0]));
     }
 
     #[test]

@@ -93,8 +93,18 @@ impl Level {
     /// Whether it is surely within a factor: neither more than `factor` nor less than one over it, each side at 1 − `confidence` (two one-sided
     /// tests: Schuirmann 1987). The claim of several needs no correction where it is said only of all of them (Berger 1982).
     pub fn is_within(&self, factor: f64, confidence: f64) -> bool {
+        self.p_within(factor) <= 1.0 - confidence
+    }
+
+    /// How likely it is seen so near where it is not within this factor.
+    pub fn p_within(&self, factor: f64) -> f64 {
         let limit = factor.ln();
-        self.p_below(limit).max(self.p_above(-limit)) <= 1.0 - confidence
+        self.p_below(limit).max(self.p_above(-limit))
+    }
+
+    /// The square of its standard error.
+    pub fn squared_error(&self) -> f64 {
+        self.squared_error
     }
 }
 

@@ -11,6 +11,7 @@
 //! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio`, `holm` and `family` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `scatter` and `level` what blocks that hang together are worth, how high a case lies and by how much two differ: every verdict over the cases of one run asks these;
+//! * `wandering` what a series that hangs together from value to value is worth, `neighbours` how much several do;
 //! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
@@ -36,6 +37,7 @@ pub mod latency_curve;
 pub mod level;
 pub mod line_fit;
 pub mod mann_whitney;
+mod neighbours;
 #[cfg(test)]
 mod noise;
 pub mod outlier;
@@ -52,6 +54,7 @@ pub mod t_ratio;
 pub mod tolerance;
 pub mod trend;
 pub mod units;
+pub mod wandering;
 
 pub use id_list::{IdList, IdSet};
 pub use pci_address::PciAddress;

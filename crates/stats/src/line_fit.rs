@@ -27,8 +27,10 @@ const LEAST_OF_PART: usize = 3;
 const LEAST_CLUSTERS: usize = 3;
 /// One line does where no size is further off it than this part.
 const CLOSE: f64 = 0.01;
+/// How many differences the other sizes' deviation counts for beside a size's own.
+const OF_OTHERS: f64 = 4.0;
 /// The level of that test: it is to be wrong in one case of twenty at most, and the deviations by which it weighs sizes are estimates.
-const ALPHA: f64 = 0.02;
+const ALPHA: f64 = 0.005;
 
 /// The times of one size.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,22 +182,30 @@ fn line(times: &[Time], clusters: &[&[Time]]) -> Option<Line> {
     let of_sizes = |part: f64| Some(quantile(freedom)? * (variance * part).max(0.0).sqrt());
     let latencies: Vec<f64> = fits.iter().map(|fit| fit.latency_ns).collect();
     let slopes: Vec<f64> = fits.iter().map(|fit| fit.ns_a_byte.ln()).collect();
-    let latency = reach(&latencies)?.max(of_sizes(fit.of_latency)?);
-    let slope = reach(&slopes)?.max(of_sizes(fit.of_byte)? / fit.ns_a_byte);
-    let bytes_per_s = 1e9 / fit.ns_a_byte;
+    let latency = around(fit.latency_ns, of_sizes(fit.of_latency)?, &latencies)?;
+    let slope = around(fit.ns_a_byte.ln(), of_sizes(fit.of_byte)? / fit.ns_a_byte, &slopes)?;
     let interval = |low: f64, high: f64| Interval { low, high, confidence: CONFIDENCE };
     Some(Line {
         from_bytes: times.first()?.0,
         latency_ns: fit.latency_ns,
-        latency_interval_ns: interval((fit.latency_ns - latency).max(0.0), fit.latency_ns + latency),
-        bytes_per_s,
-        interval_bytes_per_s: interval(bytes_per_s * (-slope).exp(), bytes_per_s * slope.exp()),
+        latency_interval_ns: interval(latency[0].max(0.0), latency[1]),
+        bytes_per_s: 1e9 / fit.ns_a_byte,
+        interval_bytes_per_s: interval(1e9 / slope[1].exp(), 1e9 / slope[0].exp()),
     })
 }
 
 /// Student's quantile of the interval.
 fn quantile(freedom: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + CONFIDENCE / 2.0))
+}
+
+/// The smallest interval that holds what the sizes say of a value, and Student's of the fits of clusters, around their mean and around the value: the fit through all
+/// medians weighs allocations by their blocks, and the clusters do not.
+fn around(value: f64, of_sizes: f64, fits: &[f64]) -> Option<[f64; 2]> {
+    let reach = reach(fits)?;
+    let mean = fits.iter().sum::<f64>() / fits.len() as f64;
+    let wider = of_sizes.max(reach);
+    Some([(value - wider).min(mean - reach), (value + wider).max(mean + reach)])
 }
 
 /// Half of Student's interval of the mean of these; `None` of too few.
@@ -209,16 +219,21 @@ fn reach(values: &[f64]) -> Option<f64> {
     Some(quantile(count - 1.0)? * (squares / (count - 1.0) / count).sqrt())
 }
 
-/// One over the deviation of each size's blocks, of which the least is half of a middling one's.
+/// One over the deviation of each size's blocks, each taken together with a middling one that counts for [`OF_OTHERS`] differences: three blocks tell little of theirs.
 fn weights(points: &[Point]) -> Vec<f64> {
-    let deviation = |point: &Point| {
+    let variance = |point: &Point| {
         let logs: Vec<f64> = point.blocks.iter().map(|block| block.value.ln()).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)).sqrt()
+        logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)
     };
-    let deviations: Vec<f64> = points.iter().map(deviation).collect();
-    let least = median(&deviations).unwrap_or(0.0) / 2.0;
-    deviations.into_iter().map(|deviation| if least > 0.0 { 1.0 / deviation.max(least) } else { 1.0 }).collect()
+    let variances: Vec<f64> = points.iter().map(variance).collect();
+    let middling = median(&variances).unwrap_or(0.0);
+    let weight = |(point, variance): (&Point, &f64)| {
+        let own = point.blocks.len() as f64 - 1.0;
+        let both = (OF_OTHERS * middling + own * variance) / (OF_OTHERS + own);
+        if middling > 0.0 { 1.0 / both.sqrt() } else { 1.0 }
+    };
+    points.iter().zip(&variances).map(weight).collect()
 }
 
 /// The size, by its number, from which on a second line goes; `None` where one line does.

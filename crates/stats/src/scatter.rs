@@ -13,17 +13,16 @@
 //! Both are estimates, and each is taken a standard error too high. Left out: what all cases of a pass share, which cancels where cases are compared, and
 //! luck of allocations that only some cases have, of which three allocations a case show too little.
 
-use std::collections::BTreeMap;
-
 use crate::block_interval::BlockValue;
 use crate::interval::{median, sorted};
+use crate::neighbours::{Neighbours, inflation};
 
-/// The strongest correlation from block to block that is looked for: of a stronger one a run of blocks shows nothing.
-const STRONGEST: f64 = 0.98;
 /// How many standard errors an estimate is taken too high.
 const ALLOWANCE: f64 = 1.0;
-/// A case is never taken for quieter than this part of a middling one's variance: six blocks that happen to lie in the same of two modes are not quiet.
-const QUIETEST: f64 = 0.25;
+/// A case is never taken for quieter than this part of a middling one's variance: ten blocks that happen to lie in the same of two modes are not quiet.
+const QUIETEST: f64 = 1.0;
+/// From so many cases on the correlation is known as well as the errors of short series say.
+const MANY: f64 = 16.0;
 /// Fewer blocks do not show how they hang together.
 const LEAST_BLOCKS: usize = 3;
 /// Values nearer than this part of themselves are equal but for rounding.
@@ -58,11 +57,14 @@ impl Scatter {
             }
             allocations.add(blocks, &scores.values);
         }
+        // Of many cases of few blocks the wide error of a long series would be all that is seen.
+        let whole =
+            if neighbours.series() >= MANY { neighbours.likely(ALLOWANCE) } else { neighbours.correlation(ALLOWANCE) };
         let rounded = median(&steps).map_or(0.0, |step| step * step / 12.0);
         let middling = median(&variances).unwrap_or(0.0);
         Self {
             // Luck of allocations makes neighbours alike too; within one it does not.
-            of_neighbours: neighbours.correlation().unwrap_or(0.0).min(within.correlation().unwrap_or(1.0)),
+            of_neighbours: whole.unwrap_or(0.0).min(within.correlation(ALLOWANCE).unwrap_or(1.0)),
             of_allocations: allocations.correlation(),
             least_variance: rounded.max(middling * QUIETEST),
         }
@@ -116,68 +118,6 @@ impl Scores {
         let shows = logs.len() >= LEAST_BLOCKS && variance.is_finite() && variance.sqrt() > mean.abs() * ROUNDING;
         shows.then(|| Self { values: logs.iter().map(|log| (log - mean) / variance.sqrt()).collect(), variance })
     }
-}
-
-/// What neighbours in several series show.
-#[derive(Default)]
-struct Neighbours {
-    /// How many series have so many blocks.
-    series: BTreeMap<usize, f64>,
-    products: f64,
-    squares: f64,
-}
-
-impl Neighbours {
-    fn add(&mut self, scores: &[f64]) {
-        if scores.len() > 1 {
-            let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-            *self.series.entry(scores.len()).or_default() += 1.0;
-            self.products += scores.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<f64>();
-            self.squares += scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
-        }
-    }
-
-    /// The correlation of which such products are expected; `None` where nothing is seen of one.
-    fn correlation(&self) -> Option<f64> {
-        let freedom: f64 = self.series.iter().map(|(count, series)| (count - 1) as f64 * series).sum();
-        if self.squares <= 0.0 {
-            return None;
-        }
-        // The standard error of a correlation that is not there is 1 / √n (Bartlett 1946).
-        let seen = self.products / self.squares + ALLOWANCE / freedom.sqrt();
-        let (mut low, mut high) = (0.0, STRONGEST);
-        if seen <= self.expected(low) {
-            return Some(0.0);
-        }
-        while high - low > 1e-6 {
-            let middle = (low + high) / 2.0;
-            if self.expected(middle) < seen { low = middle } else { high = middle }
-        }
-        Some(low)
-    }
-
-    /// The products of neighbours over the squares, both around each series' own mean, that are expected where neighbours are correlated so.
-    fn expected(&self, correlation: f64) -> f64 {
-        let (mut products, mut squares) = (0.0, 0.0);
-        for (count, series) in &self.series {
-            let n = *count as f64;
-            let of_mean = inflation(*count, correlation) / n;
-            // The covariance of each block with the mean of all.
-            let with_mean: Vec<f64> = (0..*count)
-                .map(|at| (0..*count).map(|other| correlation.powi(at.abs_diff(other) as i32)).sum::<f64>() / n)
-                .collect();
-            let product = |two: &[f64]| correlation - two[0] - two[1] + of_mean;
-            products += series * with_mean.windows(2).map(product).sum::<f64>();
-            squares += series * (n - n * of_mean);
-        }
-        products / squares
-    }
-}
-
-/// How many times the variance of a mean of so many blocks is that of independent ones.
-fn inflation(count: usize, correlation: f64) -> f64 {
-    let n = count as f64;
-    1.0 + 2.0 * (1..count).map(|lag| (1.0 - lag as f64 / n) * correlation.powi(lag as i32)).sum::<f64>()
 }
 
 /// What allocations in several cases show: the sums of an analysis of variance.

@@ -13,6 +13,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::interval::{Interval, sorted};
+use crate::wandering::Wandering;
 
 /// Of one value against others there must be this many others.
 const LEAST_OTHERS: usize = 3;
@@ -41,7 +42,7 @@ pub struct Logs {
     /// The deviation of a value, as the error of the mean says it; `None` of a single value.
     pub deviation: Option<f64>,
     /// How many independent distances the deviation is made of.
-    freedom: usize,
+    freedom: f64,
 }
 
 /// The distance of two sets.
@@ -52,7 +53,7 @@ pub struct Distance {
     /// Its standard error.
     pub error: f64,
     /// The degrees of freedom of that.
-    freedom: usize,
+    freedom: f64,
 }
 
 /// Compares `b` with `a`. `None` with too few values (two a side, or one against three), or one that is not positive and finite.
@@ -77,10 +78,23 @@ impl Logs {
         let winsorized: Vec<f64> = logs.iter().map(|log| log.clamp(kept[0], kept[kept.len() - 1])).collect();
         let center = mean_of(&winsorized);
         let squares: f64 = winsorized.iter().map(|log| (log - center).powi(2)).sum();
-        let freedom = kept.len() - 1;
-        let squared_error = squares / (kept.len() * freedom) as f64;
-        let deviation = (freedom > 0).then(|| (squared_error * count as f64).sqrt());
+        let freedom = kept.len() as f64 - 1.0;
+        let squared_error = squares / (kept.len() as f64 * freedom);
+        let deviation = (freedom > 0.0).then(|| (squared_error * count as f64).sqrt());
         Some(Self { count, mean: mean_of(kept), deviation, freedom })
+    }
+}
+
+impl Logs {
+    /// The same where each value is correlated with the one before: the deviation as the error of the mean says it is larger, and known from fewer distances.
+    pub fn wandering(self, law: &Wandering) -> Self {
+        let (count, freedom) = (self.count as f64, self.count as f64 - 1.0);
+        if self.count < 2 {
+            return self;
+        }
+        let larger = (law.of_mean[self.count] * count * freedom / law.squares[self.count]).sqrt();
+        let freedom = (self.freedom * law.freedom(self.count) / freedom).max(1.0);
+        Self { deviation: self.deviation.map(|deviation| deviation * larger), freedom, ..self }
     }
 }
 
@@ -101,13 +115,13 @@ impl Distance {
         if self.error == 0.0 {
             return Some(if self.difference == 0.0 { 1.0 } else { 0.0 });
         }
-        let t = StudentsT::new(0.0, 1.0, self.freedom as f64).ok()?;
+        let t = StudentsT::new(0.0, 1.0, self.freedom).ok()?;
         Some((2.0 * t.sf((self.difference / self.error).abs())).min(1.0))
     }
 
     /// How large a difference must be for this p-value.
     pub fn reach(&self, p_value: f64) -> Option<f64> {
-        let t = StudentsT::new(0.0, 1.0, self.freedom as f64).ok()?;
+        let t = StudentsT::new(0.0, 1.0, self.freedom).ok()?;
         // The lower tail: close to 1 a quantile has no digits left.
         Some(-t.inverse_cdf(p_value / 2.0) * self.error)
     }

@@ -48,7 +48,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                 (usize::from(!steps(runs(&field, |_, _| 1.0)).is_empty()), 1)
             };
             let setting = format!("{}, {series} series of {count} runs", noise.name());
-            let trials = length.of(40, (400_000 / (series * count)).clamp(100, 1000));
+            let trials = length.of(40, (400_000 / (series * count)).clamp(150, 500));
             all.push(Experiment::new(("folders with a false change", FALSE_CLAIMS), setting, trials, trial));
         }
     }
@@ -56,7 +56,8 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         for &(before, deviation) in
             length.of(&[(10, 0.02), (30, 0.03)][..], &[(10, 0.02), (10, 0.03), (20, 0.03), (30, 0.03), (60, 0.03)])
         {
-            let limit = if noise == Noise::HeavyTails { Limit::Told } else { FOUND };
+            let limit =
+                if noise == Noise::HeavyTails { Limit::Told("three runs that may be hits of one side") } else { FOUND };
             let trial = move |random: &mut SplitMix64| {
                 let field = noise.field(random, 20, before + 3, deviation);
                 let steps = steps(runs(&field, |case, at| if case == 0 && at >= before { 0.5 } else { 1.0 }));

@@ -4,6 +4,7 @@
 //! asked, so their rows compare. Kinds are those by which verdicts were found to promise too much: what is shared is shared over cases, and what is uneven differs
 //! by side or by case.
 
+use stats::family::normal_p;
 use stats::random::SplitMix64;
 
 /// How figures scatter.
@@ -57,6 +58,25 @@ impl Noise {
             Self::HeavyTails => "heavy tails",
             Self::Uneven => "unequal spread",
             Self::Ties => "ties",
+        }
+    }
+
+    /// The median of such logarithms: 0, but half-way between two modes, and a little below it where a tenth is hit on one side.
+    pub fn center(self, deviation: f64) -> f64 {
+        // Of deviations below the middle: the part of a normal law that lies below.
+        let below = |at: f64| normal_p(at) / 2.0;
+        match self {
+            Self::Bimodal => 0.05,
+            Self::HeavyTails => {
+                let (mut low, mut high) = (-1.0, 0.0);
+                while high - low > 1e-6 {
+                    let middle = f64::midpoint(low, high);
+                    let part = 0.9 * below(middle) + 0.1 * 2.0 * below(middle / 5.0);
+                    if part < 0.5 { low = middle } else { high = middle }
+                }
+                low * deviation
+            }
+            _ => 0.0,
         }
     }
 
@@ -119,6 +139,16 @@ mod tests {
                 _ => 0.02,
             };
             assert!((deviation / wanted - 1.0).abs() < 0.12, "{noise:?}: {deviation}, not {wanted}");
+        }
+    }
+
+    #[test]
+    fn the_median_of_a_law_is_its_center() {
+        for noise in ALL {
+            let field = noise.field(&mut SplitMix64::new(3), 400, 101, 0.02);
+            let below = field.iter().flatten().filter(|log| **log < noise.center(0.02)).count() as f64 / 40_400.0;
+            // Steps have their median at one of them.
+            assert!((below - 0.5).abs() < if noise == Noise::Ties { 0.2 } else { 0.06 }, "{noise:?}: {below}");
         }
     }
 

@@ -2,20 +2,21 @@
 
 use super::experiment::{Counted, Limit};
 
-/// The table.
-pub fn table(verdict: &str, counted: &[Counted]) -> String {
-    let mut text = format!("\n### {verdict}\n\n| counted | under | share | must be | |\n|---|---|---:|---|---|\n");
-    for one in counted {
-        let limit = match one.limit {
-            Limit::AtMost(limit) => format!("≤ {:.0} %", limit * 100.0),
-            Limit::AtLeast(limit) => format!("≥ {:.0} %", limit * 100.0),
-            Limit::Told => "-".to_owned(),
-        };
-        let kept = if one.keeps() { "" } else { "BEYOND" };
-        let (share, hits, of) = (one.share() * 100.0, one.hits, one.of);
-        text += &format!("| {} | {} | {share:.1} % ({hits} of {of}) | {limit} | {kept} |\n", one.what, one.setting);
-    }
-    text
+/// What stands above the rows.
+pub fn head(verdict: &str) -> String {
+    format!("\n### {verdict}\n\n| counted | under | share | must be | |\n|---|---|---:|---|---|\n")
+}
+
+/// A row, with the reason where nothing is promised.
+pub fn row(one: &Counted) -> String {
+    let (limit, reason) = match one.limit {
+        Limit::AtMost(limit) => (format!("≤ {:.0} %", limit * 100.0), ""),
+        Limit::AtLeast(limit) => (format!("≥ {:.0} %", limit * 100.0), ""),
+        Limit::Told(reason) => ("-".to_owned(), reason),
+    };
+    let mark = if one.keeps() { reason } else { "BEYOND" };
+    let (share, hits, of) = (one.share() * 100.0, one.hits, one.of);
+    format!("| {} | {} | {share:.1} % ({hits} of {of}) | {limit} | {mark} |\n", one.what, one.setting)
 }
 
 #[cfg(test)]
@@ -33,7 +34,7 @@ mod tests {
             of: 100,
             trials: 100,
         };
-        let text = table("compare", &[one(3), one(40)]);
+        let text = [row(&one(3)), row(&one(40))].concat();
         assert!(text.contains("| false claims | 8 cases | 3.0 % (3 of 100) | ≤ 5 % |  |"), "{text}");
         assert!(text.contains("| 40.0 % (40 of 100) | ≤ 5 % | BEYOND |"), "{text}");
     }

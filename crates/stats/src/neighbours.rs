@@ -1,0 +1,96 @@
+//! How much neighbours in several short series are alike: the correlation of a process of the first order that makes likely what is seen.
+//!
+//! The mean of a short series takes a part of the correlation away (of ten values at 0.8 one sees 0.46), and one series tells next to nothing; the series of many cases do.
+
+use std::collections::BTreeMap;
+
+/// The strongest correlation from block to block that is looked for: of a stronger one a run of blocks shows nothing.
+const STRONGEST: f64 = 0.98;
+
+/// What neighbours in several series show.
+#[derive(Default)]
+pub(crate) struct Neighbours {
+    /// How many series have so many blocks.
+    series: BTreeMap<usize, f64>,
+    products: f64,
+    squares: f64,
+}
+
+impl Neighbours {
+    /// Takes in the values of one series, in order, over their deviation.
+    pub fn add(&mut self, scores: &[f64]) {
+        if scores.len() > 1 {
+            let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+            *self.series.entry(scores.len()).or_default() += 1.0;
+            self.products += scores.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<f64>();
+            self.squares += scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
+        }
+    }
+
+    /// The correlation of which such products are expected, so many standard errors too high; `None` where nothing is seen of one. The errors are those of a long series,
+    /// wide for a short one.
+    pub fn correlation(&self, allowance: f64) -> Option<f64> {
+        // The standard error of a correlation that is not there is 1 / √n (Bartlett 1946).
+        self.seen_as(allowance / self.freedom().sqrt())
+    }
+
+    /// How many differences all series have together.
+    pub fn freedom(&self) -> f64 {
+        self.series.iter().map(|(count, series)| (count - 1) as f64 * series).sum()
+    }
+
+    /// How many series there are.
+    pub fn series(&self) -> f64 {
+        self.series.values().sum()
+    }
+
+    /// The same with the errors of short series: of one (n − 2) / (n √(n − 1)) (Moran, "Some theorems on time series II", 1948).
+    pub fn likely(&self, allowance: f64) -> Option<f64> {
+        let (mut all, mut squares) = (0.0, 0.0);
+        for (count, series) in &self.series {
+            let (n, freedom) = (*count as f64, (count - 1) as f64);
+            all += series * freedom;
+            squares += series * freedom * ((n - 2.0) / n).powi(2);
+        }
+        self.seen_as(allowance * squares.sqrt() / all)
+    }
+
+    fn seen_as(&self, higher: f64) -> Option<f64> {
+        if self.squares <= 0.0 {
+            return None;
+        }
+        let seen = self.products / self.squares + higher;
+        let (mut low, mut high) = (0.0, STRONGEST);
+        if seen <= self.expected(low) {
+            return Some(0.0);
+        }
+        while high - low > 1e-6 {
+            let middle = (low + high) / 2.0;
+            if self.expected(middle) < seen { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
+
+    /// The products of neighbours over the squares, both around each series' own mean, that are expected where neighbours are correlated so.
+    fn expected(&self, correlation: f64) -> f64 {
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (count, series) in &self.series {
+            let n = *count as f64;
+            let of_mean = inflation(*count, correlation) / n;
+            // The covariance of each block with the mean of all.
+            let with_mean: Vec<f64> = (0..*count)
+                .map(|at| (0..*count).map(|other| correlation.powi(at.abs_diff(other) as i32)).sum::<f64>() / n)
+                .collect();
+            let product = |two: &[f64]| correlation - two[0] - two[1] + of_mean;
+            products += series * with_mean.windows(2).map(product).sum::<f64>();
+            squares += series * (n - n * of_mean);
+        }
+        products / squares
+    }
+}
+
+/// How many times the variance of a mean of so many blocks is that of independent ones.
+pub(crate) fn inflation(count: usize, correlation: f64) -> f64 {
+    let n = count as f64;
+    1.0 + 2.0 * (1..count).map(|lag| (1.0 - lag as f64 / n) * correlation.powi(lag as i32)).sum::<f64>()
+}
