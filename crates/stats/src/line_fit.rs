@@ -10,6 +10,8 @@
 //! *Two lines* are fitted where one does not do, as where a driver changes its way of copying: the break with the least error, if it explains more than chance would
 //! of any break (F test, Bonferroni over breaks). A size is a *dip* by its contrast with its two neighbours: the model's rate is concave in the logarithms, so a rate surely
 //! below the line between them is below what any α and β allow. Left out: correction over the fits and sizes of a document, which is the caller's.
+//!
+//! 411 lines because its tests simulate each claim on the same machines.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
