@@ -1,7 +1,8 @@
 //! This checkout: its root, and its `target/`, where cargo builds for these commands, because their steps and the tests look there for what was built.
 //!
 //! Users have cargo build elsewhere, by CARGO_TARGET_DIR or by `build.target-dir` in a configuration file. The variable goes before the file, so a
-//! command that does not have it as it must be starts itself anew with it.
+//! command that does not have it as it must be starts itself anew with it. The MPI plug-in is what is built for a user's own binary: it goes where the
+//! variable says ([`folder`]).
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -20,6 +21,12 @@ pub fn root() -> PathBuf {
     let package =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     package.parent().map_or(package.clone(), Path::to_path_buf)
+}
+
+/// Where cargo builds for the user: CARGO_TARGET_DIR, or the checkout's own folder.
+pub fn folder(root: &Path) -> PathBuf {
+    let given = std::env::var_os(NAME).filter(|given| !given.is_empty());
+    given.and_then(|given| std::path::absolute(given).ok()).unwrap_or_else(|| root.join("target"))
 }
 
 /// Returns in a process in which cargo builds in the checkout.

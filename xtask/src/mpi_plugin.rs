@@ -1,4 +1,4 @@
-//! `cargo xtask mpi-plugin`: the MPI plug-in, built with the site's MPI and put beside the binary.
+//! `cargo xtask mpi-plugin`: the MPI plug-in, built with the site's MPI and put beside the binary: in CARGO_TARGET_DIR where that is set.
 //!
 //! The MPI is that of `MPICC`, or the one rsmpi's own search finds (`MPI_PKG_CONFIG`, Cray's `CRAY_MPICH_DIR`, `mpicc`). Each has a target folder
 //! of its own, because rsmpi's build does not notice that MPICC has changed. What was built is opened afterwards: it says itself which
@@ -16,6 +16,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use ranks::{Plugin, abi};
 
+use crate::checkout;
 use crate::need::{LIBCLANG, MPI, Need, Probe, missing, on_path, present};
 use crate::{package_manager, step};
 
@@ -25,7 +26,7 @@ const BEFORE_MPICC: [&str; 2] = ["MPI_PKG_CONFIG", "CRAY_MPICH_DIR"];
 /// Runs the command.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match args {
-        [] => one(root, &root.join("target/release").join(abi::FILE_NAME)),
+        [] => one(root, &checkout::folder(root).join("release").join(abi::FILE_NAME)),
         [out, file] if out == "--out" => one(root, Path::new(file)),
         [each] if each == "--each" => self::each(root),
         other => bail!("unknown arguments {:?}; allowed: --out FILE, or --each", other.join(" ")),
@@ -141,7 +142,7 @@ fn target(root: &Path, mpicc: Option<&OsStr>) -> Result<PathBuf> {
         }
         (mpicc, shown.stdout).hash(&mut hasher);
     }
-    Ok(root.join("target/mpi").join(format!("{:016x}", hasher.finish())))
+    Ok(checkout::folder(root).join("mpi").join(format!("{:016x}", hasher.finish())))
 }
 
 /// Runs the build with its messages as they come, and says what bindgen's usual failures mean: it only panics.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use launchers::gres_conf::GresConf;
 use launchers::line;
 use ranks::{Launch, Launcher};
 use stats::IdSet;
@@ -53,8 +54,8 @@ impl Group {
     ///
     /// # Errors
     /// [`CheckError::Line`].
-    pub fn of_line(line: &str, machine: &Machine) -> Result<Self, CheckError> {
-        let launched = line::read(line, machine.judged_by())?;
+    pub fn of_line(line: &str, site: Option<&GresConf>, machine: &Machine) -> Result<Self, CheckError> {
+        let launched = line::read_at(line, machine.judged_by(), site)?;
         let of = |rank| Seen::of_line(rank, machine.judged_by());
         let readings = launched.readings.into_iter().map(|reading| (reading.assumes, reading.ranks));
         let readings: Vec<(Vec<String>, Vec<Seen>)> =

@@ -111,7 +111,7 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
 
 /// What `check --launch` says of the line; `Err` where its code is another than 0, 5 or 6.
 fn verdict(machine: &Machine, line: &str) -> Result<(Placed, String), CheckError> {
-    let mut group = match Group::of_line(line, machine) {
+    let mut group = match Group::of_line(line, None, machine) {
         Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((Placed::Unknown, why)),
         group => group?,
     };

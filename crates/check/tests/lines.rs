@@ -52,7 +52,7 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
 
 /// What the check says of the line: the verdict's name, what stands with it, and the fix.
 fn judged(line: &str, machine: &Path) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
-    let whom = Whom::Line(line.to_owned());
+    let whom = Whom::Line(line.to_owned(), None);
     let asked = Asked { whom, input: Some(machine.to_owned()), wait: Duration::from_secs(1), driver_gpus: None };
     Ok(match look(&asked) {
         Ok(Looked::Judged(node)) => {

@@ -41,7 +41,7 @@ fn what_cannot_be_looked_at_is_an_error_that_says_whose_fault_it_is() {
     let saved = Asked { input: Some(PathBuf::from("/nowhere.xml")), ..asked(Whom::GpuUsers) };
     assert!(matches!(refused(&saved), Some(CheckError::Machine(MachineError::Saved(_)))));
     assert!(matches!(refused(&asked(Whom::Processes(vec![u32::MAX]))), Some(CheckError::Process(_))));
-    let line = |line: &str| refused(&asked(Whom::Line(line.to_owned())));
+    let line = |line: &str| refused(&asked(Whom::Line(line.to_owned(), None)));
     assert!(matches!(
         line("srun -n2 --cpu-bind=none numabench exec -- a.out"),
         Some(CheckError::Line(LineError::NotSaid(_)))

@@ -47,8 +47,7 @@ impl RankSlot {
     pub fn of(launch: &Launch, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, RankSlotError> {
         let launcher = launch.launcher;
         let untold = |what| RankSlotError::Untold { launcher, what };
-        let local_rank =
-            rank.or(launch.local_rank).ok_or_else(|| untold("which of its node's processes this one is"))?;
+        let local_rank = rank.or(launch.local_rank).ok_or_else(|| untold(which(launcher)))?;
         let local_size = ranks.or(launch.local_size).ok_or_else(|| untold("how many processes this node has"))?;
         if local_rank >= local_size {
             return Err(RankSlotError::Beyond { rank: local_rank, size: local_size });
@@ -60,6 +59,14 @@ impl RankSlot {
     /// Whether it is the only one of its node.
     pub fn is_only(&self) -> bool {
         self.local_size == 1
+    }
+}
+
+/// What is missing where the rank's number is: torchrun always sets it, so that it is then no number.
+fn which(launcher: Launcher) -> &'static str {
+    match launcher {
+        Launcher::Torchrun => "which of its node's processes this one is (LOCAL_RANK is not a number)",
+        _ => "which of its node's processes this one is",
     }
 }
 

@@ -11,6 +11,7 @@ use std::str::FromStr;
 use stats::{IdSet, printable};
 use topo::Topology;
 
+use crate::error::LineError;
 use crate::host_list::{self, HostListError};
 use crate::objects::Part;
 
@@ -327,6 +328,67 @@ pub fn pus_of_cores(topology: &Topology, numbers: &IdSet) -> Result<IdSet, IdSet
         return Err(beyond);
     }
     Ok(numbers.iter().filter_map(core).fold(IdSet::default(), |all, core| all.or(core)))
+}
+
+/// The GPUs of a node as its gres.conf has them, for what srun makes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NodeGpus {
+    /// The topology's indices in the order of Slurm's numbers.
+    pub order: Vec<usize>,
+    /// The PUs near to each GPU, by the topology's indices; `None` where no line names cores.
+    pub near: Option<Vec<IdSet>>,
+}
+
+impl GresConf {
+    /// What this file says of the GPUs of a machine. A device file's number is taken for the GPU's place in PCI order.
+    ///
+    /// # Errors
+    /// [`LineError::Wrong`]: it has other GPUs, or cores that the machine does not have.
+    pub(crate) fn of_machine(&self, topology: &Topology) -> Result<NodeGpus, LineError> {
+        let own = self.of_node(topology.hostname.as_deref()).map_err(|error| LineError::Wrong(error.to_string()))?;
+        let (gpus, count) = (own.gpus(), topology.gpus.len());
+        let detects = own.auto_detect.is_some_and(|auto_detect| auto_detect != AutoDetect::Off);
+        let every = online(topology);
+        if gpus.is_empty() {
+            let detected = topology.gpus.iter().map(|gpu| gpu.locality.pus.or(&gpu.locality.outside_pus));
+            // What is not known to be near is near to all, for Slurm.
+            let detected = detected.map(|pus| if pus.is_empty() { every.clone() } else { pus });
+            return Ok(NodeGpus { order: (0..count).collect(), near: detects.then(|| detected.collect()) });
+        }
+        if gpus.len() != count {
+            let what = format!(
+                "gres.conf has {} GPUs for this node, and the machine that is judged by has {count}",
+                gpus.len()
+            );
+            return Err(LineError::Wrong(what));
+        }
+        let numbers: Option<Vec<usize>> = gpus.iter().map(|gpu| file_number(gpu.file.as_deref()?)).collect();
+        let in_order = |order: &Vec<usize>| {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            sorted.iter().copied().eq(0..count)
+        };
+        let order = numbers.filter(in_order).unwrap_or_else(|| (0..count).collect());
+        let mut near = vec![every.clone(); count];
+        for (gpu, index) in gpus.iter().zip(&order) {
+            let Some(cores) = &gpu.cores else { continue };
+            near[*index] = pus_of_cores(topology, cores).map_err(|beyond| {
+                let cores = topology.cores.len();
+                LineError::Wrong(format!(
+                    "gres.conf names Cores={beyond}, and the machine that is judged by has {cores} cores"
+                ))
+            })?;
+        }
+        let named = gpus.iter().any(|gpu| gpu.cores.is_some());
+        Ok(NodeGpus { order, near: named.then_some(near) })
+    }
+}
+
+/// `/dev/nvidia3` is 3, and `/dev/dri/renderD131` too: render nodes count from 128.
+fn file_number(path: &str) -> Option<usize> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let number: usize = name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()?;
+    if name.starts_with("renderD") { number.checked_sub(128) } else { Some(number) }
 }
 
 #[cfg(test)]

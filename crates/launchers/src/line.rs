@@ -18,6 +18,7 @@ use topo::running::UsableGpus;
 
 pub use crate::error::LineError;
 use crate::follow::follow;
+use crate::gres_conf::GresConf;
 use crate::layout::{Layout, Options, Start, TELLING, Tells, launcher_of, not_told};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
 use crate::unknown::UNKNOWN;
@@ -66,9 +67,17 @@ pub struct Launched {
 /// # Errors
 /// [`LineError`].
 pub fn read(line: &str, topology: &Topology) -> Result<Launched, LineError> {
+    read_at(line, topology, None)
+}
+
+/// The same on a site whose gres.conf says which cores each GPU is near to, for Slurm.
+///
+/// # Errors
+/// [`LineError`]: also where that file is of another machine.
+pub fn read_at(line: &str, topology: &Topology, site: Option<&GresConf>) -> Result<Launched, LineError> {
     match processes(line, topology) {
         Some(launched) => launched,
-        None => one(line, topology),
+        None => one(line, topology, site),
     }
 }
 
@@ -90,7 +99,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
     let mut ranks = Vec::with_capacity(lines.len());
     let mut notes: Vec<String> = Vec::new();
     for line in lines {
-        let launched = match one(line, topology) {
+        let launched = match one(line, topology, None) {
             Ok(launched) if launched.launcher == Launcher::Nobody => launched,
             Ok(_) => {
                 let what = "of several lines each is to start one process: write the line of one launcher";
@@ -108,7 +117,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
 }
 
 /// Reads one line.
-fn one(line: &str, topology: &Topology) -> Result<Launched, LineError> {
+fn one(line: &str, topology: &Topology, site: Option<&GresConf>) -> Result<Launched, LineError> {
     let words = shell_words::split(line).map_err(|_| LineError::Quote(line.to_owned()))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut outer = process(topology, Launcher::Nobody, &BTreeMap::new());
@@ -127,7 +136,7 @@ fn one(line: &str, topology: &Topology) -> Result<Launched, LineError> {
     let name = base(program);
     let options = match launcher_of(name) {
         None => return alone(outer, command),
-        Some(Launcher::Srun) => srun::read(rest, &variables, topology)?,
+        Some(Launcher::Srun) => srun::read(rest, &variables, topology, site)?,
         Some(Launcher::Jsrun) => jsrun::read(rest, topology)?,
         Some(Launcher::Flux) => match rest.split_first() {
             Some((&("run" | "submit" | "mini"), rest)) => {

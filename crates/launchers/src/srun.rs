@@ -17,6 +17,7 @@ use topo::Topology;
 use crate::count::Count;
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
+use crate::gres_conf::GresConf;
 use crate::layout::{Layout, Options, Start};
 use crate::objects::{Part, of_node};
 use crate::value::{count, repeated, wrong};
@@ -224,7 +225,9 @@ pub(crate) fn read<'l>(
     words: &'l [&'l str],
     variables: &'l BTreeMap<String, String>,
     topology: &Topology,
+    site: Option<&GresConf>,
 ) -> Result<Options<'l>, LineError> {
+    let site = site.map(|site| site.of_machine(topology)).transpose()?;
     let (given, program) = SRUN.read(words)?;
     let mut said = Said::default();
     for (variable, option) in VARIABLES {
@@ -247,7 +250,7 @@ pub(crate) fn read<'l>(
     for layout in &mut layouts {
         memory::bind(said.mem_bind, topology, &pool, &mut layout.starts)?;
     }
-    let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, &mut notes));
+    let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, site.as_ref(), &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
     if matches!(binding, Some(Binding::Distributed(_))) {
         notes.push(

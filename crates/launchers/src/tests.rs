@@ -276,3 +276,45 @@ fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<()
     assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 4 of 4"), Some("GPU 99999999999 of 4")));
     Ok(())
 }
+
+#[test]
+fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std::error::Error>> {
+    let given = |conf: &str, line: &str| -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
+        let launched = crate::line::read_at(line, &machine(), Some(&conf.parse()?))?;
+        let buses = |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
+        assert_eq!(launched.readings.len(), 1, "{line}: {:?}", launched.readings);
+        Ok(launched.readings[0].ranks.iter().map(buses).collect())
+    };
+    let buses = |gpus: &[&[u8]]| -> Vec<Vec<u8>> {
+        gpus.iter().map(|gpus| gpus.iter().map(|gpu| address(*gpu).bus).collect()).collect()
+    };
+    // As the machine is: GPUs 2 and 3 near cores 0-3.
+    let true_one = "Name=gpu File=/dev/nvidia[0-1] Cores=4-7\nName=gpu File=/dev/nvidia[2-3] Cores=0-3\n";
+    let wrong_one = "Name=gpu File=/dev/nvidia[0-1] Cores=0-3\nName=gpu File=/dev/nvidia[2-3] Cores=4-7\n";
+    let closest = "srun -n2 --cpu-bind=map_cpu:0,4 --gpu-bind=closest ./a.out";
+    assert_eq!(given(true_one, closest)?, buses(&[&[2, 3], &[0, 1]]));
+    assert_eq!(given(wrong_one, closest)?, buses(&[&[0, 1], &[2, 3]]), "Slurm believes its file");
+    assert_eq!(given("AutoDetect=nvml\n", closest)?, buses(&[&[2, 3], &[0, 1]]));
+    let single = "srun -n2 --cpu-bind=map_cpu:0,4 --ntasks-per-gpu=1 ./a.out";
+    assert_eq!(given(true_one, single)?, buses(&[&[2], &[0]]));
+    let per_task = "srun -n2 --cpu-bind=map_cpu:0,4 --gpus-per-task=1 ./a.out";
+    assert_eq!(given("Name=gpu File=/dev/nvidia[0-3]\n", per_task)?, buses(&[&[0], &[1]]), "no cores: by number");
+    // Slurm's first GPU is the file that stands first.
+    let turned = "Name=gpu File=/dev/nvidia3\nName=gpu File=/dev/nvidia[0-2]\n";
+    assert_eq!(given(turned, "srun -n2 --cpu-bind=map_cpu:0,4 --gpu-bind=map:0,1 ./a.out")?, buses(&[&[3], &[0]]));
+    for (conf, says) in [
+        (
+            "Name=gpu File=/dev/nvidia[0-7]\n",
+            "gres.conf has 8 GPUs for this node, and the machine that is judged by has 4",
+        ),
+        (
+            "Name=gpu File=/dev/nvidia[0-3] Cores=0-63\n",
+            "gres.conf names Cores=8-63, and the machine that is judged by has 8 cores",
+        ),
+    ] {
+        let refused =
+            crate::line::read_at(closest, &machine(), Some(&conf.parse()?)).err().map(|error| error.to_string());
+        assert_eq!(refused, Some(format!("--launch: {says}")));
+    }
+    Ok(())
+}

@@ -2,12 +2,14 @@
 //!
 //! srun(1): `per_task:N`, which `--gpus-per-task=N` implies, gave GPUs in the order of their numbers up to Slurm 22.05 and prefers those with affinity to
 //! the task's cores since; `single:N`, which `--ntasks-per-gpu=N` implies, and `closest` go by the cores that `gres.conf` names for each GPU. Whether
-//! it names any is the site's, so there is a layout for both where the line does not itself ask for the closest.
+//! it names any is the site's, so there is a layout for both where the line does not itself ask for the closest; a gres.conf that is given decides.
 
+use stats::IdSet;
 use topo::Topology;
 
 use crate::error::LineError;
 use crate::grammar::Given;
+use crate::gres_conf::NodeGpus;
 use crate::layout::{Layout, Start};
 use crate::parse_mask;
 use crate::process::Known;
@@ -119,7 +121,13 @@ impl<'l> Said<'l> {
     ///
     /// # Errors
     /// [`LineError`]: the option's value is none.
-    pub fn give(&self, topology: &Topology, layout: Layout, notes: &mut Vec<String>) -> Result<Vec<Layout>, LineError> {
+    pub fn give(
+        &self,
+        topology: &Topology,
+        layout: Layout,
+        site: Option<&NodeGpus>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Layout>, LineError> {
         let total = topology.gpus.len();
         let with = |layout: &Layout, gpus: Vec<Vec<usize>>| Layout {
             starts: layout
@@ -130,20 +138,37 @@ impl<'l> Said<'l> {
                 .collect(),
             ..layout.clone()
         };
+        let by_number = |all: Vec<Vec<usize>>| all.into_iter().map(|gpus| numbered(site, gpus)).collect::<Vec<_>>();
         let ranks = layout.starts.len();
         let both = |in_order: Vec<Vec<usize>>, nearest: Option<Vec<Vec<usize>>>| match nearest {
-            Some(nearest) if nearest != in_order => vec![
-                with(&layout, in_order).assuming(
-                    "Slurm gives GPUs in the order of their numbers (22.05 and before, or no Cores= in gres.conf)",
-                ),
-                with(&layout, nearest)
-                    .assuming("Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in gres.conf)"),
-            ],
+            Some(nearest) if nearest != in_order => {
+                let [old, new] = match site {
+                    Some(_) => [
+                        "Slurm is 22.05 or before, and gives GPUs in the order of their numbers",
+                        "Slurm is newer than 22.05",
+                    ],
+                    None => [
+                        "Slurm gives GPUs in the order of their numbers (22.05 and before, or no Cores= in gres.conf: name that with --gres-conf)",
+                        "Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in gres.conf: name that with --gres-conf)",
+                    ],
+                };
+                vec![with(&layout, in_order).assuming(old), with(&layout, nearest).assuming(new)]
+            }
             _ => vec![with(&layout, in_order)],
         };
+        let sets = near_sets(topology, site);
+        let near = |starts: &[Start]| near(topology, sets.as_deref()?, starts);
+        let by_nearness = |starts: &[Start], each, most| Some(by_nearness(topology, near(starts)?, each, most));
         Ok(match self.kind()? {
-            Some(Kind::Lists(lists)) => vec![with(&layout, lists.iter().cycle().take(ranks).cloned().collect())],
-            Some(Kind::Closest) => match near(topology, &layout.starts) {
+            Some(Kind::Lists(lists)) => {
+                vec![with(&layout, by_number(lists.iter().cycle().take(ranks).cloned().collect()))]
+            }
+            Some(Kind::Closest) if site.is_some_and(|site| site.near.is_none()) => {
+                notes.push("gres.conf names no cores, so --gpu-bind=closest has nothing to go by".to_owned());
+                vec![layout]
+            }
+            Some(Kind::Closest) => match near(&layout.starts) {
+                Some(near) if site.is_some() => vec![with(&layout, near)],
                 Some(near) => {
                     notes.push("--gpu-bind=closest goes by the cores that the site's gres.conf names for each GPU (scontrol show node -d): it is taken to name them".to_owned());
                     vec![with(&layout, near)]
@@ -156,13 +181,17 @@ impl<'l> Said<'l> {
                     let first = rank.saturating_mul(each);
                     (first..first.saturating_add(each).min(total.max(first) + 1)).collect()
                 };
-                both((0..ranks).map(of).collect(), by_nearness(topology, &layout.starts, each, 1))
+                both(by_number((0..ranks).map(of).collect()), by_nearness(&layout.starts, each, 1))
             }
             Some(Kind::Single(tasks)) => {
-                let in_order = (0..ranks).map(|rank| vec![rank / tasks % total.max(1)]).collect();
+                let in_order = by_number((0..ranks).map(|rank| vec![rank / tasks % total.max(1)]).collect());
                 match total {
                     0 => vec![layout],
-                    _ => both(in_order, by_nearness(topology, &layout.starts, 1, tasks)),
+                    _ => match (site, by_nearness(&layout.starts, 1, tasks)) {
+                        (Some(_), Some(nearest)) => vec![with(&layout, nearest)],
+                        (Some(_), None) => vec![with(&layout, in_order)],
+                        (None, nearest) => both(in_order, nearest),
+                    },
                 }
             }
             Some(Kind::All) | None => {
@@ -182,16 +211,29 @@ impl<'l> Said<'l> {
     }
 }
 
-/// The GPUs near to each rank's PUs; `None` where that is not known for some rank or GPU.
-fn near(topology: &Topology, starts: &[Start]) -> Option<Vec<Vec<usize>>> {
-    if topology.gpus.iter().any(|gpu| gpu.locality.pus.is_empty() && gpu.locality.outside_pus.is_empty()) {
-        return None;
+/// GPUs by Slurm's numbers as the topology's; numbers beyond stay, so that they are said to be absent.
+fn numbered(site: Option<&NodeGpus>, gpus: Vec<usize>) -> Vec<usize> {
+    let Some(site) = site else { return gpus };
+    gpus.into_iter().map(|gpu| site.order.get(gpu).copied().unwrap_or(gpu)).collect()
+}
+
+/// The PUs near to each GPU: what gres.conf says where it is known, else the topology's; `None` where that is not known for some GPU, or gres.conf
+/// names none.
+fn near_sets(topology: &Topology, site: Option<&NodeGpus>) -> Option<Vec<IdSet>> {
+    if let Some(site) = site {
+        return site.near.clone();
     }
+    let known = topology.gpus.iter().all(|gpu| !gpu.locality.pus.is_empty() || !gpu.locality.outside_pus.is_empty());
+    known.then(|| topology.gpus.iter().map(|gpu| gpu.locality.pus.clone()).collect())
+}
+
+/// The GPUs near to each rank's PUs; `None` where some rank's are not known.
+fn near(topology: &Topology, sets: &[IdSet], starts: &[Start]) -> Option<Vec<Vec<usize>>> {
     let of = |start: &Start| {
         let Some(Ok(pus)) = &start.pus else {
             return start.pus.is_none().then(|| (0..topology.gpus.len()).collect());
         };
-        let near = topology.gpus.iter().enumerate().filter(|(_, gpu)| !gpu.locality.pus.and(pus).is_empty());
+        let near = sets.iter().enumerate().filter(|(_, near)| !near.and(pus).is_empty());
         let near: Vec<usize> = near.map(|(index, _)| index).collect();
         Some(if near.is_empty() { (0..topology.gpus.len()).collect() } else { near })
     };
@@ -199,10 +241,9 @@ fn near(topology: &Topology, starts: &[Start]) -> Option<Vec<Vec<usize>>> {
 }
 
 /// So many GPUs for each rank, of those near to it the first that so many ranks do not use yet; any others where there are none.
-fn by_nearness(topology: &Topology, starts: &[Start], each: usize, most_ranks: usize) -> Option<Vec<Vec<usize>>> {
-    let near = near(topology, starts)?;
+fn by_nearness(topology: &Topology, near: Vec<Vec<usize>>, each: usize, most_ranks: usize) -> Vec<Vec<usize>> {
     let mut users = vec![0; topology.gpus.len()];
-    let mut all = Vec::with_capacity(starts.len());
+    let mut all = Vec::with_capacity(near.len());
     for near in near {
         let mut own: Vec<usize> = Vec::new();
         for index in near.iter().copied().chain(0..topology.gpus.len()) {
@@ -217,5 +258,5 @@ fn by_nearness(topology: &Topology, starts: &[Start], each: usize, most_ranks: u
         own.sort_unstable();
         all.push(own);
     }
-    Some(all)
+    all
 }

@@ -52,6 +52,9 @@ pub struct Check {
     /// numactl or taskset, or with a wrapper whose script is here
     #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "all", "program", "rank", "ranks"])]
     pub launch: Option<String>,
+    /// With an srun line: the site's gres.conf, whose Cores= say which GPUs Slurm takes for near to a task
+    #[arg(long, value_name = "FILE", requires = "launch")]
+    pub gres_conf: Option<PathBuf>,
     /// Measure instead whether this node's GPUs copy as fast as those like them: against each other, and against a baseline. Takes
     /// seconds; as a prologue run it once a node, while nothing else runs
     #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ::check::machine::MachineError;
 use ::check::{Asked, CheckError, Looked, Node, Whom};
+use launchers::gres_conf::{GresConf, GresConfError};
 use launchers::line::LineError;
 use placement::judge::Placed;
 use ranks::Launch;
@@ -25,6 +26,9 @@ use experiments::backends;
 
 /// How long a driver may take to say which GPUs it has, where the PCI bus shows none.
 const ANSWER: Duration = Duration::from_secs(5);
+
+/// Of a gres.conf: a line a GPU and node group has some hundred bytes.
+const MOST_GRES_CONF: u64 = 1 << 20;
 
 /// Runs the command.
 pub fn run(args: &Check) -> Result<Exit, Fault> {
@@ -65,7 +69,7 @@ fn look(args: &Check) -> Result<Exit, Fault> {
 fn asked(args: &Check) -> Result<Asked, Fault> {
     let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let whom = match &args.launch {
-        Some(line) => Whom::Line(line.clone()),
+        Some(line) => Whom::Line(line.clone(), args.gres_conf.as_deref().map(gres_conf).transpose()?),
         None if args.all => Whom::GpuUsers,
         None if args.pid.is_empty() => Whom::Launch(launch),
         None => Whom::Processes(args.pid.clone()),
@@ -74,6 +78,14 @@ fn asked(args: &Check) -> Result<Asked, Fault> {
     let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_none();
     let driver_gpus = if asks_driver { backends::off_bus_within(ANSWER) } else { None };
     Ok(Asked { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
+}
+
+/// The site's gres.conf.
+fn gres_conf(path: &Path) -> Result<GresConf, Fault> {
+    let unread =
+        |error: &dyn std::fmt::Display| Fault::new(Exit::Usage, format!("--gres-conf {}: {error}", path.display()));
+    let bytes = topo::read_input(path, MOST_GRES_CONF).map_err(|error| unread(&error))?;
+    String::from_utf8_lossy(&bytes).parse().map_err(|error: GresConfError| unread(&error))
 }
 
 /// What cannot be looked at, with its exit code.

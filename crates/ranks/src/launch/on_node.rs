@@ -147,6 +147,9 @@ mod tests {
         assert_eq!(on_node(&format!("{STEP} {by_hand}")), (Launcher::Srun, Some(1), Some(2)));
         assert_eq!(on_node("RANK=0 WORLD_SIZE=1 LOCAL_RANK=0"), (Launcher::Nobody, Some(0), Some(1)));
         assert_eq!(on_node("WORLD_SIZE=8 LOCAL_RANK=x"), (Launcher::Torchrun, None, None), "which one is not known");
+        assert_eq!(on_node("LOCAL_RANK=x"), (Launcher::Torchrun, None, None), "and so are there several");
+        assert_eq!(on_node(&format!("{STEP} LOCAL_RANK=x")), (Launcher::Srun, Some(1), Some(2)), "srun says it");
+        assert_eq!(on_node("LOCAL_RANK=1"), (Launcher::Nobody, Some(0), Some(1)), "of how many is not said");
         assert_eq!(on_node("WORLD_SIZE=8"), (Launcher::Nobody, Some(0), Some(1)), "and not which one this is");
     }
 

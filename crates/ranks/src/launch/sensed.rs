@@ -35,15 +35,24 @@ impl Variables<'_> {
         // docs.pytorch.org, "torchrun (Elastic Launch)", "Environment Variables".
         let is_torchruns = self.is_set("TORCHELASTIC_RUN_ID");
         let (Size::Known(launched) | Size::AtLeast(launched)) = launch.size;
-        let counts = |torch: &Launch| is_torchruns || matches!(torch.size, Size::Known(size) if size > launched);
+        let counts = |torch: &Launch| match torch.size {
+            Size::Known(size) => is_torchruns || size > launched,
+            Size::AtLeast(_) => launch.launcher == Launcher::Nobody,
+        };
         torch.filter(counts).unwrap_or(launch)
     }
 
     /// A worker of torchrun, DeepSpeed, Ray Train or another that sets their names.
     fn torch(&self) -> Option<Launch> {
         // A LOCAL_RANK that is no number is a slip in a script, whose processes are several all the same.
-        let size = self.number("WORLD_SIZE").filter(|_| self.is_set("LOCAL_RANK"))?;
-        Some(self.of(Launcher::Torchrun, Size::Known(size), "RANK"))
+        let is_named = self.is_set("LOCAL_RANK");
+        match self.number("WORLD_SIZE") {
+            Some(size) if is_named => Some(self.of(Launcher::Torchrun, Size::Known(size), "RANK")),
+            None if is_named && self.number("LOCAL_RANK").is_none() => {
+                Some(self.of(Launcher::Torchrun, Size::AtLeast(1), "RANK"))
+            }
+            _ => None,
+        }
     }
 
     fn launch_of_mpi(&self) -> Launch {
