@@ -345,20 +345,13 @@ mod tests {
     fn what_a_killed_run_left_beside_its_target_is_removed_by_the_next_one() -> Done {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("result.json");
-        let mut child = std::process::Command::new("true").spawn()?;
-        let names = Names::of("result.json".as_ref());
-        let (gone, own) = (names.of_process(child.id()), names.of_process(std::os::unix::process::parent_id()));
-        child.wait()?;
-        let other = Names::of("other.json".as_ref()).of_process(child.id());
-        for name in [&gone, &own, &other] {
-            fs::write(folder.path().join(name), "half")?;
-        }
+        let half = |target: &str| -> io::Result<PathBuf> {
+            let made = Names::of(target.as_ref()).make(folder.path(), |path| fs::write(path, "half"))?;
+            Ok(made.into_temp_path().keep()?)
+        };
+        let (left, other) = (half("result.json")?, half("other.json")?);
         Sink::open(&path)?;
-        let mut left = names_of(folder.path())?;
-        left.sort();
-        let mut expected = [own, other];
-        expected.sort();
-        assert_eq!(left, expected, "a living run's and another target's are not touched");
+        assert!(!left.exists() && other.exists(), "another target's are not touched");
         Ok(())
     }
 

@@ -2,32 +2,38 @@
 //!
 //! A file without a name is gone when its process is, and a name is given to it in two steps, because a name that is taken cannot be
 //! given: first one of its own, then the target's over the old file. Only a process killed between the two leaves a file.
+//!
+//! A process number says nothing of who a file belongs to: in two containers it is the same. So a draft's name ends with random characters, no draft ever
+//! takes a name that is taken, and whoever writes one holds a lock on it: abandoned is a file of this node that nobody holds.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, linkat, open};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags, fallocate, flock, linkat, open};
 use rustix::io::Errno;
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// The end of the name of a file that is not finished.
 const ENDING: &str = ".numabench";
 /// As many characters of a target's name as stand in that of its draft: the kernel's names have 255 bytes, a character up to four.
 const CHARACTERS: usize = 25;
-/// What another node left is removed after this time: whether its process lives cannot be seen from here.
+/// Random characters of a draft's name: 62 letters and digits each.
+const RANDOM: usize = 16;
+/// What another node left is removed after this time: whether somebody there holds a lock on it cannot be known everywhere from here (Lustre's localflock).
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The names of unfinished files of one target: `.TARGET@HOST@PROCESS@….numabench`.
+/// The names of unfinished files of one target: `.TARGET@HOST@BOOT@RANDOM.numabench`.
 #[derive(Debug)]
 pub struct Names {
     target: String,
-    host: String,
+    /// `HOST@BOOT`: the node, also where several have one name, and in all of its containers.
+    node: String,
     /// Whether files without a name can be given one here; found when the first one is made.
     nameless: OnceLock<bool>,
 }
@@ -35,22 +41,20 @@ pub struct Names {
 impl Names {
     /// Those of a target with this name.
     pub fn of(target: &OsStr) -> Self {
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().replace(['@', '/'], "_");
+        let kernel = |file: &str| fs::read_to_string(Path::new("/proc/sys/kernel").join(file)).unwrap_or_default();
+        let host: String = kernel("hostname").trim().replace(['@', '/'], "_");
+        let boot: String = kernel("random/boot_id").chars().take(8).collect();
         Self {
             target: target.to_string_lossy().chars().filter(|c| *c != '@').take(CHARACTERS).collect(),
-            host,
+            node: format!("{host}@{boot}"),
             nameless: OnceLock::new(),
         }
     }
 
-    /// How the name of a file of this process begins.
-    fn begin(&self, pid: u32) -> String {
-        format!(".{}@{}@{pid}@", self.target, self.host)
-    }
-
-    /// The name for a file of this process, and of one that process makes at a time.
-    pub fn of_process(&self, pid: u32) -> String {
-        self.begin(pid) + ENDING
+    /// Makes something under a name that nobody has: `make` fails with [`io::ErrorKind::AlreadyExists`] for one that is taken.
+    pub fn make<R>(&self, folder: &Path, make: impl FnMut(&Path) -> io::Result<R>) -> io::Result<NamedTempFile<R>> {
+        let prefix = format!(".{}@{}@", self.target, self.node);
+        Builder::new().prefix(&prefix).suffix(ENDING).rand_bytes(RANDOM).make_in(folder, make)
     }
 
     /// Removes what runs that were killed have left.
@@ -58,22 +62,34 @@ impl Names {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let parts = name.to_str().and_then(|name| name.strip_suffix(ENDING)?.strip_prefix('.'));
-            let mut parts = parts.unwrap_or_default().split('@');
-            let (Some(target), Some(host), Some(pid)) = (parts.next(), parts.next(), parts.next()) else { continue };
-            if target != self.target || pid.parse::<u32>().is_err() {
+            let parts: Vec<_> = parts.unwrap_or_default().split('@').collect();
+            let [target, host, boot, _] = parts[..] else { continue };
+            if target != self.target {
                 continue;
             }
-            let is_left = if host == self.host {
-                Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists()
-            } else {
-                let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|then| then.elapsed().ok());
-                age.is_some_and(|age| age > DAY)
-            };
-            if is_left {
+            let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+            let may_go = format!("{host}@{boot}") == self.node || age().is_some_and(|age| age > DAY);
+            if may_go && is_abandoned(&entry.path()) {
                 drop(fs::remove_file(entry.path()));
             }
         }
     }
+}
+
+/// Says that somebody writes this file, for as long as it is open. Where a file system has no locks nothing is removed either.
+/// Whether the file still is one: it had a name for a moment before it had a lock.
+fn hold(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        _ => Ok(file.metadata()?.nlink() > 0),
+    }
+}
+
+/// Whether nobody holds this file. NFS gives an exclusive lock only on a file that is open to be written.
+fn is_abandoned(path: &Path) -> bool {
+    let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+    file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
 /// A file that is on its way to a name.
@@ -87,19 +103,23 @@ pub enum Draft {
 impl Draft {
     /// An empty one, with the mode 0666 less the umask.
     pub fn new(folder: &Path, names: &Names) -> io::Result<Self> {
-        let nameless = || open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
-        let can_be_given = || {
-            let given = nameless().map_err(io::Error::from).and_then(|file| give(&File::from(file), folder, names));
-            // A file that had a name and lost it cannot be given another one: this was the trial's.
-            drop(given.is_ok().then(|| fs::remove_file(folder.join(names.of_process(std::process::id())))));
-            given.is_ok()
+        let nameless = || -> io::Result<File> {
+            let file = open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?;
+            Ok(file.into())
         };
+        // A file that had a name and lost it cannot be given another one: this is the trial's, and goes.
+        let can_be_given = || nameless().and_then(|file| give(&file, folder, names)).is_ok();
         if *names.nameless.get_or_init(can_be_given) {
-            return Ok(Self::Nameless(nameless()?.into()));
+            return nameless().map(Self::Nameless);
         }
-        let mode = Permissions::from_mode(0o666);
-        let (begin, mut builder) = (names.begin(std::process::id()), Builder::new());
-        builder.prefix(&begin).suffix(ENDING).permissions(mode).tempfile_in(folder).map(Self::Named)
+        let mut named = OpenOptions::new();
+        named.read(true).write(true).create_new(true).mode(0o666);
+        loop {
+            let file = names.make(folder, |path| named.open(path))?;
+            if hold(file.as_file())? {
+                return Ok(Self::Named(file));
+            }
+        }
     }
 
     /// The file.
@@ -137,28 +157,90 @@ impl Draft {
 
     /// Gives it the target's name, in place of what has it.
     pub fn rename(self, target: &Path, folder: &Path, names: &Names) -> io::Result<()> {
-        match self {
-            Self::Nameless(file) => {
-                give(&file, folder, names)?;
-                let own = folder.join(names.of_process(std::process::id()));
-                fs::rename(&own, target).inspect_err(|_| drop(fs::remove_file(&own)))
+        // The file stays open, and so held, until it has the target's name.
+        let (own, _file) = match self {
+            Self::Nameless(file) => (give(&file, folder, names)?, file),
+            Self::Named(file) => {
+                let (file, own) = file.into_parts();
+                (own, file)
             }
-            Self::Named(file) => file.persist(target).map(drop).map_err(|error| error.error),
-        }
+        };
+        own.persist(target).map_err(|error| error.error)
     }
 }
 
-/// Gives a file without a name the one of this process (open(2), O_TMPFILE).
-fn give(file: &File, folder: &Path, names: &Names) -> io::Result<()> {
-    let own = folder.join(names.of_process(std::process::id()));
+/// Gives a file without a name one of its own (open(2), O_TMPFILE), which is removed again with what is returned.
+fn give(file: &File, folder: &Path, names: &Names) -> io::Result<TempPath> {
+    // Before it has a name, or a sweep could find it unheld.
+    let _ = flock(file, FlockOperation::NonBlockingLockShared);
     let from = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let link = || linkat(CWD, &from, CWD, &own, AtFlags::SYMLINK_FOLLOW);
-    match link() {
-        // An earlier process of this number left it.
-        Err(Errno::EXIST) => {
-            fs::remove_file(&own)?;
-            Ok(link()?)
-        }
-        linked => Ok(linked?),
+    let own = names.make(folder, |path| Ok(linkat(CWD, &from, CWD, path, AtFlags::SYMLINK_FOLLOW)?))?;
+    Ok(own.into_temp_path())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    type Done = Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn what_nobody_holds_is_swept_and_what_somebody_holds_stays_whatever_process_that_is() -> Done {
+        let folder = tempfile::tempdir()?;
+        let (names, others) = (Names::of("result.json".as_ref()), Names::of("other.json".as_ref()));
+        let named = |names: &Names| names.make(folder.path(), |path| File::create_new(path));
+        let (left, held, other) = (named(&names)?, named(&names)?, named(&others)?);
+        assert!(hold(held.as_file())?);
+        names.sweep(folder.path());
+        assert!(!left.path().exists() && held.path().exists() && other.path().exists());
+        let held = held.into_temp_path();
+        names.sweep(folder.path());
+        assert!(!held.exists(), "its holder has closed it");
+        Ok(())
+    }
+
+    #[test]
+    fn what_another_node_left_is_swept_after_a_day() -> Done {
+        let folder = tempfile::tempdir()?;
+        let names = Names::of("result.json".as_ref());
+        let there = Names { node: "elsewhere@01234567".to_owned(), ..Names::of("result.json".as_ref()) };
+        let file = there.make(folder.path(), |path| File::create_new(path))?;
+        names.sweep(folder.path());
+        assert!(file.path().exists());
+        file.as_file().set_modified(std::time::SystemTime::now() - DAY - DAY)?;
+        names.sweep(folder.path());
+        assert!(!file.path().exists());
+        Ok(())
+    }
+
+    #[test]
+    fn drafts_whose_targets_begin_alike_are_never_exchanged() -> Done {
+        // As processes of one number in two containers: the same host, the same first characters, and other text.
+        let folder = tempfile::tempdir()?;
+        let target = |last: char| folder.path().join(format!("nightly-pingpong-results-of-gpu-{last}.json"));
+        let write = &|last: char| -> io::Result<()> {
+            let target = target(last);
+            let (names, text) =
+                (Names::of(target.file_name().unwrap_or_default()), target.as_os_str().as_encoded_bytes());
+            for _ in 0..300 {
+                let mut draft = Draft::new(folder.path(), &names)?;
+                draft.file().write_all(text)?;
+                draft.rename(&target, folder.path(), &names)?;
+                assert_eq!(fs::read(&target)?, text, "another's document");
+                names.sweep(folder.path());
+            }
+            Ok(())
+        };
+        thread::scope(|scope| -> Done {
+            let writers = ['a', 'b'].map(|last| scope.spawn(move || write(last)));
+            for writer in writers {
+                writer.join().map_err(|_| "a writer found another's document")??;
+            }
+            Ok(())
+        })?;
+        assert_eq!(fs::read_dir(folder.path())?.count(), 2, "nothing lies beside them");
+        Ok(())
     }
 }
