@@ -165,7 +165,8 @@ impl Draft {
                 (own, file)
             }
         };
-        own.persist(target).map_err(|error| error.error)
+        fs::rename(&own, target)?;
+        own.keep().map(drop).map_err(|error| error.error)
     }
 }
 
