@@ -42,6 +42,11 @@ pub fn current() -> Option<usize> {
 
 /// Does a call that needs no device, unless it is to fail.
 pub fn outside(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
+    faults::stall(call);
+    answered(call, act)
+}
+
+fn answered(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
     let _inside = actor::enter();
     calls::count(call);
     faults::call(call).unwrap_or_else(|| crate::code::of(act()))
@@ -49,8 +54,9 @@ pub fn outside(call: &'static str, act: impl FnOnce() -> Answer) -> c_int {
 
 /// Does a call on the thread's device, unless it is to fail or the device is lost.
 pub fn on_device(call: &'static str, act: impl FnOnce(usize) -> Answer) -> c_int {
+    faults::stall(call);
     let _inside = actor::enter_as_actor();
-    outside(call, || act(alive(current().ok_or(INVALID_CONTEXT)?)?))
+    answered(call, || act(alive(current().ok_or(INVALID_CONTEXT)?)?))
 }
 
 /// Does a call that gives something back on the thread's device, unless it is to fail: also on a device that is lost, whose code it then

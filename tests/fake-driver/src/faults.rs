@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! fail CALL N CODE       the call answers the code and does nothing; CALL as the manual spells it, without _v2
+//! stall CALL N           the call never returns
+//! exit waits             the library's exit handler waits for the calls that never return
 //! corrupt N BYTE         a copy changes the byte at this offset
 //! hang N                 a copy never ends
 //! lose N CODE            at that copy the device is lost: the copy moves nothing, and every later call on the device answers the code
@@ -34,6 +36,8 @@ const VARIABLE: &str = "FAKE_FAULTS";
 #[derive(Default)]
 struct Faults {
     fail: Vec<(String, When, c_int)>,
+    stall: Vec<(String, When)>,
+    exit_waits: bool,
     corrupt: Vec<(When, usize)>,
     hang: Vec<When>,
     lose: Vec<(When, c_int)>,
@@ -88,24 +92,72 @@ fn all() -> &'static Faults {
         for line in told::lines(VARIABLE).unwrap_or_default() {
             faults.add(&line).unwrap_or_else(|why| told::wrong(VARIABLE, &line, &why));
         }
+        if faults.exit_waits {
+            handle_exit();
+        }
         faults
     })
 }
 
 /// The code that this call of `name` must answer instead of being done.
 pub fn call(name: &'static str) -> Option<c_int> {
-    static CALLS: Mutex<BTreeMap<&str, u64>> = Mutex::new(BTreeMap::new());
+    static CALLS: Counted = Mutex::new(BTreeMap::new());
     let fail = &all().fail;
     if !fail.iter().any(|(call, ..)| call == name) {
         return None;
     }
-    let number = {
-        let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = calls.entry(name).or_insert(0);
-        *count += 1;
-        *count
-    };
+    let number = next(&CALLS, name);
     fail.iter().find(|(call, when, _)| call == name && when.has(number)).map(|(.., code)| *code)
+}
+
+/// Never returns from the call that is to stall. Outside of the simulation, so that time goes on for the others.
+pub fn stall(name: &'static str) {
+    static CALLS: Counted = Mutex::new(BTreeMap::new());
+    let stall = &all().stall;
+    if !stall.iter().any(|(call, _)| call == name) {
+        return;
+    }
+    let number = next(&CALLS, name);
+    if stall.iter().any(|(call, when)| call == name && when.has(number)) {
+        STALLED.fetch_add(1, Ordering::AcqRel);
+        rest();
+    }
+}
+
+/// How often calls were made.
+type Counted = Mutex<BTreeMap<&'static str, u64>>;
+
+/// Which call of this name it is.
+fn next(calls: &Counted, name: &'static str) -> u64 {
+    let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = calls.entry(name).or_insert(0);
+    *count += 1;
+    *count
+}
+
+/// Threads that never return.
+static STALLED: AtomicU64 = AtomicU64::new(0);
+
+/// For ever.
+fn rest() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// As a driver that waits at the process's end for its own threads, or for a lock that one of them holds.
+extern "C" fn wait_for_stalled() {
+    if STALLED.load(Ordering::Acquire) > 0 {
+        rest();
+    }
+}
+
+/// Has the exit handler called at the process's end.
+fn handle_exit() {
+    unsafe extern "C" {
+        fn atexit(act: extern "C" fn()) -> c_int;
+    }
+    unsafe { atexit(wait_for_stalled) };
 }
 
 /// What happens to the copy that begins now.
@@ -165,6 +217,8 @@ impl Faults {
         let code = |word: &str| word.parse::<c_int>().map_err(|_| format!("{word} is no code"));
         match line.split_whitespace().collect::<Vec<_>>()[..] {
             ["fail", call, when, number] => self.fail.push((call.to_owned(), When::parse(when)?, code(number)?)),
+            ["stall", call, when] => self.stall.push((call.to_owned(), When::parse(when)?)),
+            ["exit", "waits"] => self.exit_waits = true,
             ["corrupt", when, byte] => {
                 let byte = byte.parse().map_err(|_| format!("{byte} is no offset"))?;
                 self.corrupt.push((When::parse(when)?, byte));

@@ -2,8 +2,8 @@
 //! of the stand-in driver.
 //!
 //! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV, as of a library that reads a device's address; `hang` never
-//! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
-//! ends the process unless its library for the GPU (`GTL`) is there.
+//! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
+//! ends the process unless its library for the GPU (`GTL`) is there. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
 //!
 //! Real functions are called by their profiling names (PMPI_…), which every MPI has. Arguments are passed on as words: handles are pointers in one MPI and integers in
 //! another.
@@ -26,6 +26,8 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
     fn abort() -> !;
+    fn close(file: c_int) -> c_int;
+    fn atexit(act: extern "C" fn()) -> c_int;
 }
 
 const RTLD_LAZY: c_int = 1;
@@ -72,6 +74,17 @@ fn is_device(address: Word) -> bool {
     ask(address) != 0
 }
 
+/// Leaves the thread without a device, as an MPI that works with contexts of its own and does not put back what was there.
+fn steal_context() {
+    let driver = unsafe { dlopen(c"libcuda.so.1".as_ptr(), RTLD_LAZY | RTLD_NOLOAD) };
+    let set = unsafe { dlsym(driver, c"cuCtxSetCurrent".as_ptr()) };
+    if driver.is_null() || set.is_null() {
+        return;
+    }
+    let set: unsafe extern "C" fn(*mut c_void) -> c_int = unsafe { std::mem::transmute(set) };
+    unsafe { set(std::ptr::null_mut()) };
+}
+
 /// Does what was told of an operation on these addresses; what it returns is the call's result.
 fn wrong(operation: &str, addresses: &[Word]) -> Option<&'static str> {
     let told = told(operation)?;
@@ -81,6 +94,10 @@ fn wrong(operation: &str, addresses: &[Word]) -> Option<&'static str> {
     match told {
         "crash" => {
             unsafe { std::ptr::with_exposed_provenance_mut::<u8>(8).write_volatile(0) };
+        }
+        "steals" => {
+            steal_context();
+            return None;
         }
         "hang" => loop {
             std::thread::sleep(std::time::Duration::from_secs(1));
@@ -133,6 +150,13 @@ pass_on!(MPI_Put, c"PMPI_Put", "put", [out, count, kind, to, at, to_count, to_ki
 pass_on!(MPI_Alltoall, c"PMPI_Alltoall", "alltoall", [out, count, kind, into, into_count, into_kind, comm], [out], out);
 pass_on!(MPI_Allreduce, c"PMPI_Allreduce", "allreduce", [out, into, count, kind, operation, comm], [out], out);
 
+/// For ever.
+extern "C" fn rest() {
+    loop {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+}
+
 /// Cray MPICH's start.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPI_Init_thread(argc: Word, argv: Word, required: Word, provided: Word) -> c_int {
@@ -141,6 +165,11 @@ unsafe extern "C" fn MPI_Init_thread(argc: Word, argv: Word, required: Word, pro
     if is_cray && asked && symbol(c"numabench_stand_in_gtl").is_null() {
         eprintln!("MPIDI_CRAY_init: GPU_SUPPORT_ENABLED is requested, but GTL library is not linked");
         unsafe { abort() };
+    }
+    if std::env::var("FAKE_MPI").is_ok_and(|told| told.trim() == "deaf") {
+        unsafe { close(0) };
+        unsafe { atexit(rest) };
+        rest();
     }
     let real = symbol(c"PMPI_Init_thread");
     if real.is_null() {
