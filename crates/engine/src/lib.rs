@@ -15,10 +15,11 @@
 //!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `seen` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `timing` how it is timed; `window` what of it counts; `time_spent` where the time went;
-//! * `sys` the kernel's calls; `clock` the node's clock.
+//! * `sys` the kernel's calls; `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
 //!
 //! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
 
+mod abandoned;
 mod block;
 mod bound;
 mod case;
@@ -49,6 +50,7 @@ mod work;
 mod worker;
 mod workers;
 
+pub use abandoned::{abandon, is_abandoned};
 pub use bound::Bound;
 pub use case::{Case, Order};
 pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};

@@ -69,8 +69,11 @@ impl PlacedMemory {
         one_node: bool,
         helpers: &Helpers,
     ) -> Result<Self, Failure> {
-        let map_len = len.next_multiple_of(sys::page_bytes()) + HUGE_PAGE_BYTES;
         let small = "ask for a smaller --size or for fewer ranks";
+        let map_len = mapped(len).ok_or_else(|| {
+            let error = io::Error::from_raw_os_error(libc::ENOMEM);
+            Failure::system(Stage::Allocate, "mmap", &error, small)
+        })?;
         let map = sys::map(map_len).map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
         let skip = map.as_ptr().align_offset(HUGE_PAGE_BYTES);
         // SAFETY: the mapping is longer than `len` by one huge page, so a start less than one huge page in leaves `len` bytes.
@@ -129,6 +132,13 @@ impl PlacedMemory {
             touch_all();
         });
     }
+}
+
+/// The length of a mapping that has so many bytes from a huge-page boundary on; `None` where no address space has it.
+fn mapped(len: usize) -> Option<usize> {
+    len.checked_next_multiple_of(sys::page_bytes())?
+        .checked_add(HUGE_PAGE_BYTES)
+        .filter(|len| isize::try_from(*len).is_ok())
 }
 
 fn touch(part: &mut [u8]) {
@@ -195,5 +205,13 @@ mod tests {
         })
         .join()
         .unwrap_or_else(|_| Err(Failure::new(Stage::Allocate, "the thread panicked")))
+    }
+
+    #[test]
+    fn more_than_an_address_space_has_is_an_error_and_no_overflow() {
+        assert_eq!(mapped(1), Some(sys::page_bytes() + HUGE_PAGE_BYTES));
+        for len in [usize::MAX, usize::MAX - HUGE_PAGE_BYTES, isize::MAX as usize] {
+            assert_eq!(mapped(len), None);
+        }
     }
 }

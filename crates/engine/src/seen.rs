@@ -22,8 +22,13 @@ pub enum Look {
     Again,
 }
 
-/// One page in so many is looked at where pages cannot move: one in 2 MiB of small ones, each huge one.
-const SAMPLED: usize = 512;
+/// Where pages cannot move one base page in so many bytes is looked at: each huge one of 2 MiB, whatever the size of base pages.
+const SAMPLED_BYTES: usize = 2 << 20;
+
+/// One base page of so many bytes in this many is looked at where pages cannot move.
+fn sampled(page_bytes: usize) -> usize {
+    (SAMPLED_BYTES / page_bytes.max(1)).max(1)
+}
 
 /// Where the pages of one rank's host memory lie.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +100,7 @@ impl Seen {
 impl Pages {
     /// Where the pages of one range lie. `movable`: the kernel may move them, so that all are looked at each time.
     pub fn of(range: &[u8], look: Look, movable: bool) -> Self {
-        let one_in = if look == Look::First || movable { 1 } else { SAMPLED };
+        let one_in = if look == Look::First || movable { 1 } else { sampled(sys::page_bytes()) };
         let mut pages = Self { one_in: one_in as u64, ..Self::default() };
         let start = range.as_ptr().addr();
         pages.count(start..start + range.len(), one_in);
@@ -105,8 +110,9 @@ impl Pages {
     /// Where the pages of a device's areas lie, a few of them. On a coherent machine the kernel may know; of a GPU's own memory it knows
     /// nothing (EFAULT, ENOENT), and then these pages are unknown.
     pub fn of_device(areas: &[Range<usize>]) -> Self {
-        let mut pages = Self { one_in: SAMPLED as u64, ..Self::default() };
-        areas.iter().for_each(|area| pages.count(area.clone(), SAMPLED));
+        let one_in = sampled(sys::page_bytes());
+        let mut pages = Self { one_in: one_in as u64, ..Self::default() };
+        areas.iter().for_each(|area| pages.count(area.clone(), one_in));
         pages
     }
 
@@ -207,6 +213,12 @@ mod tests {
         assert!(count(Look::Again, true) >= 2048);
         let sampled = count(Look::Again, false);
         assert!((4..=8).contains(&sampled), "{sampled} pages of 8 MiB");
+    }
+
+    #[test]
+    fn one_page_in_2_mib_is_sampled_whatever_the_size_of_pages() {
+        let kib = [4, 16, 64, 2048, 16384];
+        assert_eq!(kib.map(|kib| sampled(kib << 10)), [512, 128, 32, 1, 1]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use stats::IdSet;
 const MASK_PUS: usize = 8192;
 /// Room for node ids in a node mask: the kernel's MAX_NUMNODES is at most 1024.
 const MASK_NODES: usize = 1024;
+/// As many bits are said to be there: the kernel reads one bit less than it is told (get_nodes in mm/mempolicy.c).
+const MASK_BITS: usize = MASK_NODES + 1;
 /// linux/mempolicy.h.
 const MPOL_DEFAULT: libc::c_long = 0;
 const MPOL_BIND: libc::c_long = 2;
@@ -106,7 +108,7 @@ pub(crate) fn advise_huge_pages(address: NonNull<u8>, len: usize, huge: bool) ->
 /// Binds the pages of a mapping to one node, strictly: they come from there or not at all.
 pub(crate) fn bind_memory(address: NonNull<u8>, len: usize, node: u32) -> io::Result<()> {
     let nodes = mask(std::iter::once(node), MASK_NODES)?;
-    let (mask, bits) = (nodes.as_ptr(), MASK_NODES);
+    let (mask, bits) = (nodes.as_ptr(), MASK_BITS);
     // SAFETY: the policy of a range changes where its pages are made, never what they hold; the kernel reads the mask only.
     let result =
         unsafe { libc::syscall(libc::SYS_mbind, address.as_ptr(), len, MPOL_BIND, mask, bits, MPOL_MF_STRICT) };
@@ -118,7 +120,7 @@ pub(crate) fn set_memory_policy(node: Option<u32>) -> io::Result<()> {
     let nodes = mask(node.into_iter(), MASK_NODES)?;
     let result = match node {
         // SAFETY: the kernel only reads the mask.
-        Some(_) => unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, nodes.as_ptr(), MASK_NODES) },
+        Some(_) => unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, nodes.as_ptr(), MASK_BITS) },
         // SAFETY: no mask is read with the default policy.
         None => unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_DEFAULT, ptr::null::<u64>(), 0) },
     };
@@ -135,4 +137,32 @@ pub(crate) fn page_nodes(pages: &[*const u8]) -> io::Result<Vec<i32>> {
     };
     check(result)?;
     Ok(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::print_stdout, reason = "a test says what it leaves out")]
+    fn the_kernel_reads_the_bit_of_the_last_node() -> io::Result<()> {
+        // No policy takes no node (set_mempolicy(2)): a bit that the kernel reads is an error, and one that it does not read is none.
+        let default = |nodes: &[u64]| {
+            // SAFETY: the kernel only reads the mask, and the policy stays what it is.
+            let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_DEFAULT, nodes.as_ptr(), MASK_BITS) };
+            check(result)
+        };
+        let none = mask(std::iter::empty(), MASK_NODES)?;
+        match default(&none) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => {
+                println!("SKIPPED memory policies are not allowed here: {error}");
+                return Ok(());
+            }
+            other => other?,
+        };
+        for node in [0, 1022, MASK_NODES as u32 - 1] {
+            assert!(default(&mask(std::iter::once(node), MASK_NODES)?).is_err(), "node {node} is not read");
+        }
+        Ok(())
+    }
 }

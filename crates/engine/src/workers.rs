@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use ranks::{Aborted, Processes, Ranks, Threads};
 use stats::flag::TimerFacts;
 
+use crate::abandoned::abandon;
 use crate::config::EngineConfig;
 use crate::message::{Decision, Report};
 use crate::rank::Rank;
@@ -206,13 +207,12 @@ impl ThreadTeam {
     }
 
     /// Tells every rank that lives here to stop, and waits for them as long as `patient`; whether all have left.
-    pub(crate) fn dismiss(self, nap: Duration, mut patient: impl FnMut() -> bool) -> bool {
-        let Self { inbox, decisions, threads, watched: _ } = self;
-        for (_, decide) in decisions {
+    pub(crate) fn dismiss(mut self, nap: Duration, mut patient: impl FnMut() -> bool) -> bool {
+        for (_, decide) in self.decisions.drain(..) {
             drop(decide.send(Decision::Stop));
         }
         loop {
-            match inbox.recv_timeout(nap) {
+            match self.inbox.recv_timeout(nap) {
                 // What still comes belongs to a pass that is not whole.
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -220,7 +220,15 @@ impl ThreadTeam {
                 Err(RecvTimeoutError::Timeout) => return false,
             }
         }
-        threads.into_iter().for_each(|thread| drop(thread.join()));
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
         true
+    }
+}
+
+impl Drop for ThreadTeam {
+    fn drop(&mut self) {
+        if self.threads.iter().any(|thread| !thread.is_finished()) {
+            abandon();
+        }
     }
 }

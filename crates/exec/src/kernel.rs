@@ -19,6 +19,8 @@ use stats::IdSet;
 const MASK_PUS: usize = 8192;
 /// Room for node ids: the kernel's MAX_NUMNODES is at most 1024.
 const MASK_NODES: usize = 1024;
+/// As many bits are said to be there: the kernel reads one bit less than it is told (get_nodes in mm/mempolicy.c).
+const MASK_BITS: usize = MASK_NODES + 1;
 /// linux/mempolicy.h.
 const MPOL_BIND: libc::c_long = 2;
 
@@ -69,7 +71,7 @@ pub fn bind_cpus(pus: &IdSet) -> io::Result<()> {
 pub fn bind_memory(nodes: &IdSet) -> io::Result<()> {
     let words = mask(nodes, MASK_NODES)?;
     // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said.
-    check(unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, words.as_ptr(), MASK_NODES) }).map(drop)
+    check(unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, words.as_ptr(), MASK_BITS) }).map(drop)
 }
 
 /// Becomes the program, with this environment; looked for in PATH as a shell does. Comes back only with the error.

@@ -4,13 +4,16 @@
 //! A range several times as large as the last-level cache leaves no line of the last turn in it; huge pages, where there are some, keep the
 //! time of page walks out. What proves the work: the cycle's order is kept, so where the chase must be after so many loads is known.
 
-use engine::{Failure, PlacedMemory, Timing, Trouble, Work};
+use engine::{Failure, PlacedMemory, Stage, Timing, Trouble, Work};
 use stats::random::SplitMix64;
 
 /// The distance of two loads, bytes: the cache line of x86-64 and most arm64 CPUs.
 pub const LINE_BYTES: usize = 64;
 /// Loads between two readings of the clock: a reading is then below a thousandth of them.
 pub const LOADS_A_CALL: u32 = 1024;
+
+/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the range.
+pub const MOST_LINES: u32 = u32::MAX;
 
 const WORD: usize = 8;
 
@@ -41,9 +44,12 @@ impl Bytes for PlacedMemory {
 
 impl<M: Bytes> Chain<M> {
     /// Writes a random cycle over all lines of `memory`.
-    pub(crate) fn new(mut memory: M, seed: u64) -> Self {
+    ///
+    /// # Errors
+    /// It has more than [`MOST_LINES`].
+    pub(crate) fn new(mut memory: M, seed: u64) -> Result<Self, Failure> {
         let lines = memory.bytes().len() / LINE_BYTES;
-        let mut order: Vec<u32> = (0..lines as u32).collect();
+        let mut order: Vec<u32> = (0..numbered(lines)?).collect();
         SplitMix64::new(seed).shuffle(&mut order);
         let mut place = vec![0; lines];
         let bytes = memory.bytes_mut();
@@ -55,7 +61,7 @@ impl<M: Bytes> Chain<M> {
                 word.copy_from_slice(&next.to_ne_bytes());
             }
         }
-        Self { memory, place, at: order.first().map_or(0, |line| *line as usize * LINE_BYTES) }
+        Ok(Self { memory, place, at: order.first().map_or(0, |line| *line as usize * LINE_BYTES) })
     }
 
     /// The range.
@@ -77,6 +83,14 @@ impl<M: Bytes> Chain<M> {
         }
         self.at = at;
     }
+}
+
+/// How many lines there are, as they are numbered.
+fn numbered(lines: usize) -> Result<u32, Failure> {
+    let most = u64::from(MOST_LINES) * LINE_BYTES as u64;
+    u32::try_from(lines).map_err(|_| {
+        Failure::new(Stage::Allocate, format!("a range of loads has at most {most} bytes; ask for a smaller --range"))
+    })
 }
 
 /// The work of one block.
@@ -148,7 +162,16 @@ mod tests {
     const LINES: usize = 3 * LOADS_A_CALL as usize + 17;
 
     fn chain(seed: u64) -> Chain<Vec<u8>> {
-        Chain::new(vec![0; LINES * LINE_BYTES], seed)
+        Chain::new(vec![0; LINES * LINE_BYTES], seed).expect("few lines")
+    }
+
+    #[test]
+    fn more_lines_than_can_be_numbered_are_refused_and_not_cut_off() {
+        let lines = |gib: usize| (gib << 30) / LINE_BYTES;
+        assert_eq!(numbered(lines(255)).ok(), Some(255 << 24));
+        for gib in [256, 300, 512] {
+            assert!(numbered(lines(gib)).is_err_and(|failure| failure.message.contains("--range")), "{gib} GiB");
+        }
     }
 
     #[test]

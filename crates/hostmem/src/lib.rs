@@ -22,7 +22,7 @@ mod suite;
 mod traffic;
 
 pub use case::{Access, Case};
-pub use chase::{LINE_BYTES, LOADS_A_CALL};
+pub use chase::{LINE_BYTES, LOADS_A_CALL, MOST_LINES};
 pub use core_pairs::{CorePair, CorePairs};
 pub use lines::RANGE_BYTES as PAIR_RANGE_BYTES;
 pub use pace::{BURST_BYTES, Pace};

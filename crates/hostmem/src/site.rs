@@ -76,7 +76,7 @@ impl Site for MemorySite {
             self.chains.remove(&number);
             let memory = self.range(bound, &setup, spent)?;
             let seed = stats::random::mix(self.suite.seed ^ stats::random::mix(u64::from(allocation) + 1));
-            let chain = spent.on(|spent| &mut spent.lay_out_ns, || Chain::new(memory, seed));
+            let chain = spent.on(|spent| &mut spent.lay_out_ns, || Chain::new(memory, seed))?;
             self.chains.insert(number, (allocation, chain));
             return Ok(true);
         }

@@ -15,6 +15,8 @@ use crate::fault::failure;
 pub const LOAD_LINE_BYTES: usize = 128;
 /// Loads of one kernel: a launch is then below a thousandth of them.
 pub const LOADS_A_KERNEL: u32 = 4096;
+/// The most lines of a range: their numbers have 32 bits, because two of them a line are kept beside the range.
+pub const MOST_LOAD_LINES: u32 = u32::MAX;
 /// Lines of one window come one after the other, bytes.
 const WINDOW: usize = 2 << 20;
 const WORD: usize = 8;
@@ -27,9 +29,12 @@ pub(crate) struct Cycle {
 
 impl Cycle {
     /// Writes a random cycle over all lines of `memory`, window after window; it begins at offset 0.
-    pub(crate) fn new(memory: &mut [u8], seed: u64) -> Self {
+    ///
+    /// # Errors
+    /// It has more than [`MOST_LOAD_LINES`].
+    pub(crate) fn new(memory: &mut [u8], seed: u64) -> Result<Self, Failure> {
         let lines = memory.len() / LOAD_LINE_BYTES;
-        let mut order: Vec<u32> = (0..lines as u32).collect();
+        let mut order: Vec<u32> = (0..numbered(lines)?).collect();
         let mut random = SplitMix64::new(seed);
         order.chunks_mut(WINDOW / LOAD_LINE_BYTES).for_each(|window| random.shuffle(window));
         // The chase begins at the first line.
@@ -43,7 +48,7 @@ impl Cycle {
             let from = *line as usize * LOAD_LINE_BYTES;
             memory[from..from + WORD].copy_from_slice(&(next as u64).to_le_bytes());
         }
-        Self { place }
+        Ok(Self { place })
     }
 
     /// Which load of the cycle comes next at this offset; `None` for an offset where no line is.
@@ -52,6 +57,14 @@ impl Cycle {
         let whole = line.is_multiple_of(LOAD_LINE_BYTES);
         whole.then(|| self.place.get(line / LOAD_LINE_BYTES).copied().map(u64::from)).flatten()
     }
+}
+
+/// How many lines there are, as they are numbered.
+fn numbered(lines: usize) -> Result<u32, Failure> {
+    let most = u64::from(MOST_LOAD_LINES) * LOAD_LINE_BYTES as u64;
+    u32::try_from(lines).map_err(|_| {
+        Failure::new(Stage::Allocate, format!("a range of loads has at most {most} bytes; ask for a smaller --range"))
+    })
 }
 
 /// One block of loads.
@@ -145,7 +158,7 @@ mod tests {
     fn a_cycle_has_every_line_once_window_after_window_and_begins_at_the_first() {
         let lines = 3 * WINDOW / LOAD_LINE_BYTES;
         let mut memory = vec![0; lines * LOAD_LINE_BYTES];
-        let cycle = Cycle::new(&mut memory, 7);
+        let cycle = Cycle::new(&mut memory, 7).expect("few lines");
         let (mut at, mut seen) = (0_u64, vec![false; lines]);
         for number in 0..lines as u64 {
             assert_eq!(cycle.number(at), Some(number));
@@ -157,7 +170,14 @@ mod tests {
         }
         assert_eq!(at, 0, "and ends where it began");
         assert_eq!(cycle.number(64), None, "between two lines is none");
-        let order = |seed| Cycle::new(&mut memory.clone(), seed).place;
+        let order = |seed| Cycle::new(&mut memory.clone(), seed).expect("few lines").place;
         assert_ne!(order(1), order(2));
+    }
+
+    #[test]
+    fn more_lines_than_can_be_numbered_are_refused_and_not_cut_off() {
+        let lines = |gib: usize| (gib << 30) / LOAD_LINE_BYTES;
+        assert_eq!(numbered(lines(511)).ok(), Some(511 << 23));
+        assert!([512, 600].into_iter().all(|gib| numbered(lines(gib)).is_err()));
     }
 }

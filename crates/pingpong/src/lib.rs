@@ -36,7 +36,7 @@ pub use answers::{ANSWER_BYTES, AnswerCase, AnswerSuite};
 pub use budget::{BudgetError, check_budget, device_bytes};
 pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
 pub use cells::{Cell, Cells};
-pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL};
+pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL, MOST_LOAD_LINES};
 pub use config::{RunConfig, TimingChoice};
 pub use devices::Devices;
 pub use engine::{

@@ -155,7 +155,7 @@ impl LoadSite {
             let want = Want { kind, len: bytes, node, huge_pages: *huge_pages, one_node: *one_node };
             let mut memory = host_range::allocate(bound, device, &want, helpers, spent)?;
             let seed = stats::random::mix(seed ^ stats::random::mix(u64::from(allocation) + 1));
-            let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(memory.bytes_mut(), seed));
+            let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(memory.bytes_mut(), seed))?;
             let memory = Some(memory);
             self.range = Some(Range { node, bytes, allocation, cycle, stopped: BTreeMap::new(), memory });
         }

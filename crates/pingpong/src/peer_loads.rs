@@ -110,7 +110,7 @@ impl Site for PeerLoadSite {
         if !is_there {
             let mut bytes = vec![0; self.suite.range];
             let seed = stats::random::mix(self.suite.seed ^ stats::random::mix(u64::from(allocation) + 1));
-            let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(&mut bytes, seed));
+            let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(&mut bytes, seed))?;
             self.chain = Some(Chain { allocation, bytes, cycle });
         }
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
