@@ -175,7 +175,8 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
 impl<D: Driver> Drop for GpuAnswerer<D> {
     fn drop(&mut self) {
         if self.stop().is_err() {
-            mem::forget((self.memory.take(), self.stream.take()));
+            // The kernel too: it may still run, and the last one who has it would unload it.
+            mem::forget((self.memory.take(), self.stream.take(), Rc::clone(&self.kernels)));
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use device::{Buffer, CallError, DeviceError, HostMemory};
 
 use crate::areas::unsupported;
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::stream::{Event, Stream};
@@ -108,6 +108,10 @@ impl<D: Driver> Buffer for GpuBuffer<D> {
 
     fn len(&self) -> usize {
         self.len
+    }
+
+    fn shared_thread(&mut self) {
+        context::forget_current();
     }
 
     fn host(&mut self) -> Result<&mut [u8], DeviceError> {

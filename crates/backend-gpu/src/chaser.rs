@@ -193,7 +193,8 @@ impl<D: Driver> Chaser for GpuChaser<D> {
 impl<D: Driver> Drop for GpuChaser<D> {
     fn drop(&mut self) {
         if self.queue.settle().is_err() {
-            mem::forget((self.chain.take(), self.state.take()));
+            // The kernel too: it may still run, and the last one who has it would unload it.
+            mem::forget((self.chain.take(), self.state.take(), Rc::clone(&self.kernels)));
             self.queue.leak();
         }
     }

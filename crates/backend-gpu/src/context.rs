@@ -31,6 +31,11 @@ unsafe impl<D: Driver> Send for Context<D> {}
 // SAFETY: as above.
 unsafe impl<D: Driver> Sync for Context<D> {}
 
+/// Whatever this thread remembers need not hold: another library was called.
+pub(crate) fn forget_current() {
+    CURRENT.set(None);
+}
+
 impl<D: Driver> Context<D> {
     /// Retains the device's primary context and makes it current on this thread.
     ///

@@ -320,6 +320,8 @@ impl<D: Driver> Drop for GpuCopier<D> {
     fn drop(&mut self) {
         if self.settle().is_err() {
             mem::forget((self.areas.a.take(), self.areas.b.take(), mem::take(&mut self.host), self.queue.take()));
+            // The kernels too: one may still run, and the last one who has them would unload them.
+            mem::forget(self.tools.clone());
         }
         self.queue.take().into_iter().for_each(|queue| self.tools.queues.keep(queue));
     }

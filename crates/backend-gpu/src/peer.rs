@@ -241,7 +241,8 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
 impl<D: Driver> Drop for GpuPeerCopier<D> {
     fn drop(&mut self) {
         if self.queue.settle().is_err() {
-            mem::forget((self.source.take(), self.destination.take()));
+            // The kernels too: one may still run, and the last one who has them would unload them.
+            mem::forget((self.source.take(), self.destination.take(), self.kernels.clone()));
             self.queue.leak();
         }
     }

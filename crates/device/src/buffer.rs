@@ -26,6 +26,10 @@ pub trait Buffer {
         self.len() == 0
     }
 
+    /// Another library that knows the device was called by this thread since: it may have made another device the thread's, so the next call makes sure that
+    /// it is this one.
+    fn shared_thread(&mut self) {}
+
     /// The host memory. Waits for what is queued.
     ///
     /// # Errors

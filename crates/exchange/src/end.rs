@@ -190,8 +190,12 @@ impl<'m> End<'m> {
 
     /// Both are here.
     pub(crate) fn meet(&mut self) -> Result<(), ExchangeFault> {
+        // Nothing is under way; where a call failed while something was, this says so, and no word meets what is left of it.
+        self.mpi.wait_all()?;
         self.word(self.is_lower)?;
-        self.word(!self.is_lower)
+        self.word(!self.is_lower)?;
+        self.memory.shared_thread();
+        Ok(())
     }
 
     /// A word of host memory one way.
@@ -244,6 +248,7 @@ impl<'m> End<'m> {
         poison: Bytes,
     ) -> Result<(), ExchangeFault> {
         let half = self.memory.half();
+        self.memory.shared_thread();
         if path == Path::Host {
             sent.fill(0, &mut self.memory.host()[..bytes]);
             poison.fill(0, &mut self.memory.host()[half..half + bytes]);
@@ -270,6 +275,7 @@ impl<'m> End<'m> {
         first_wrong: impl Fn(&[u8]) -> Option<Difference>,
     ) -> Result<Option<Wrong>, ExchangeFault> {
         let half = self.memory.half();
+        self.memory.shared_thread();
         let arrived = if path == Path::Host {
             &self.memory.host()[half..half + bytes]
         } else {

@@ -109,8 +109,10 @@ impl GpuThread {
         self.stop.store(false, Ordering::Relaxed);
         self.ask(Task::UntilStopped)?;
         self.began()?;
+        // Also where the work panics: its scope waits for this thread.
+        let stop = Stop(&self.stop);
         let done = work();
-        self.stop.store(true, Ordering::Relaxed);
+        drop(stop);
         let copied = self.copied();
         Ok((done?, copied?))
     }
@@ -156,6 +158,15 @@ impl GpuThread {
 
     fn heard(&self) -> Word {
         self.words.recv().map_err(|_| gone())?
+    }
+}
+
+/// Tells the thread to stop when it goes.
+struct Stop<'s>(&'s AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -134,7 +134,11 @@ impl Work<'_, '_, '_> {
     /// Has both ranks of a pair do the same, each with the other.
     fn both(&mut self, pair: [usize; 2], order: impl Fn(usize) -> Order) -> Result<[Answer; 2], ExchangeFault> {
         let [lower, higher] = pair;
+        let messages = matches!(order(higher), Order::Rounds { .. } | Order::Check { .. } | Order::Count { .. });
         self.tell(&[(lower, order(higher)), (higher, order(lower))]).map(|answers| {
+            // Messages of which one rank's failed are still under way at the other: nothing after them would mean anything.
+            let failed = answers.iter().filter(|answer| matches!(answer, Answer::Failed(_))).count();
+            self.broken |= messages && failed == 1;
             let mut answers = answers.into_iter();
             let mut next = || answers.next().unwrap_or_else(|| Answer::Failed("it was not asked".to_owned()));
             [next(), next()]

@@ -46,7 +46,7 @@ impl Memory {
         one_node: bool,
         bytes: usize,
     ) -> Result<Self, ExchangeFault> {
-        let half = bytes.max(1).next_multiple_of(ALIGN);
+        let half = bytes.clamp(1, usize::MAX / 4).next_multiple_of(ALIGN);
         let helpers = Helpers::default();
         let place = || PlacedMemory::new(bound, 2 * half, node, true, one_node, &helpers);
         let host = place()?;
@@ -60,6 +60,11 @@ impl Memory {
     /// Lets this rank copy to the device of the other by itself.
     pub fn reaches(&mut self, peer: Box<dyn PeerCopier>) {
         self.peer = Some(peer);
+    }
+
+    /// MPI was called, which may know the device too.
+    pub(crate) fn shared_thread(&mut self) {
+        self.device.iter_mut().for_each(|device| device.shared_thread());
     }
 
     /// Whether there is a device.

@@ -3,17 +3,17 @@
 //! Blocking calls block, as the program that is measured for would have it: who must not wait for one that is gone runs this in a process of
 //! its own. It uses MPI_COMM_WORLD, so that it mixes with no message of `launch`, and a communicator of each pair for what is collective.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 
 use mpi_sys::{
-    MPI_Allreduce, MPI_Alltoall, MPI_Bcast, MPI_Comm, MPI_Comm_create_group, MPI_Comm_group, MPI_Get, MPI_Group,
-    MPI_Group_free, MPI_Group_incl, MPI_Irecv, MPI_Isend, MPI_Put, MPI_Recv, MPI_Request, MPI_Send, MPI_Sendrecv,
-    MPI_Waitall, MPI_Win, MPI_Win_create, MPI_Win_fence, MPI_Win_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_FLOAT,
-    RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE, RSMPI_STATUSES_IGNORE, RSMPI_SUM,
-    RSMPI_UINT8_T, RSMPI_WIN_NULL,
+    MPI_Allreduce, MPI_Alltoall, MPI_Bcast, MPI_Cancel, MPI_Comm, MPI_Comm_create_group, MPI_Comm_group, MPI_Get,
+    MPI_Group, MPI_Group_free, MPI_Group_incl, MPI_Irecv, MPI_Isend, MPI_Put, MPI_Recv, MPI_Request, MPI_Send,
+    MPI_Sendrecv, MPI_Waitall, MPI_Win, MPI_Win_create, MPI_Win_fence, MPI_Win_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD,
+    RSMPI_FLOAT, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE, RSMPI_STATUSES_IGNORE,
+    RSMPI_SUM, RSMPI_UINT8_T, RSMPI_WIN_NULL,
 };
 use ranks::abi::Operation;
 
@@ -25,6 +25,22 @@ const TAG: c_int = 1;
 thread_local! {
     // What was started; of the one thread that calls MPI. Never dropped: MPI may still know of it when the process ends.
     static STARTED: RefCell<ManuallyDrop<Vec<MPI_Request>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+    // Whether a call failed while others were under way: what comes next could meet what is left of them.
+    static BROKEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A call of nonblocking messages failed: those that are under way are cancelled where MPI can, and where some were, nothing more is sent.
+fn give_up(trouble: Trouble) -> Trouble {
+    STARTED.with_borrow_mut(|started| {
+        // SAFETY: reading a constant of the MPI library.
+        started.retain(|request| *request != unsafe { RSMPI_REQUEST_NULL });
+        for request in started.iter_mut() {
+            // SAFETY: a live request of ours. What it answers does not matter: the memory stays until the process ends.
+            let _ = unsafe { MPI_Cancel(request) };
+        }
+        BROKEN.set(BROKEN.get() || !started.is_empty());
+    });
+    trouble
 }
 
 /// A count of bytes as MPI takes it.
@@ -67,7 +83,7 @@ pub(crate) unsafe fn start_send(to: u32, address: usize, bytes: usize) -> Result
     let mut request = unsafe { RSMPI_REQUEST_NULL };
     // SAFETY: the caller's word; the request is kept until it is complete.
     let code = unsafe { MPI_Isend(at(address), count, RSMPI_UINT8_T, to, TAG, RSMPI_COMM_WORLD, &raw mut request) };
-    check("MPI_Isend", code)?;
+    check("MPI_Isend", code).map_err(give_up)?;
     STARTED.with_borrow_mut(|started| started.push(request));
     Ok(())
 }
@@ -80,20 +96,28 @@ pub(crate) unsafe fn start_receive(from: u32, address: usize, bytes: usize) -> R
     let mut request = unsafe { RSMPI_REQUEST_NULL };
     // SAFETY: the caller's word; the request is kept until it is complete.
     let code = unsafe { MPI_Irecv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, &raw mut request) };
-    check("MPI_Irecv", code)?;
+    check("MPI_Irecv", code).map_err(give_up)?;
     STARTED.with_borrow_mut(|started| started.push(request));
     Ok(())
 }
 
-/// Waits for all that was started.
+/// Waits for all that was started. Of what MPI does not say that it has ended (MPI_ERR_IN_STATUS with some pending) it keeps the requests.
 pub(crate) fn wait_all() -> Result<(), Trouble> {
-    STARTED.with_borrow_mut(|started| {
+    if BROKEN.get() {
+        return Err(Trouble::new(
+            "the MPI plug-in",
+            "an earlier call failed while messages were under way: nothing more is sent between the ranks",
+        ));
+    }
+    let waited = STARTED.with_borrow_mut(|started| {
         let number = count("MPI_Waitall", started.len())?;
-        // SAFETY: so many requests of ours; MPI writes null requests over them, and no status.
+        // SAFETY: so many requests of ours; MPI writes null requests over those that have ended, and no status.
         let code = unsafe { MPI_Waitall(number, started.as_mut_ptr(), RSMPI_STATUSES_IGNORE) };
+        check("MPI_Waitall", code)?;
         started.clear();
-        check("MPI_Waitall", code)
-    })
+        Ok(())
+    });
+    waited.map_err(give_up)
 }
 
 /// What two ranks do together: a communicator for each pair.

@@ -36,13 +36,17 @@ impl Outbox {
         let mut request = unsafe { RSMPI_REQUEST_NULL };
         // SAFETY: the bytes stay where they are, unchanged, until the request is complete: `waiting` owns them, and is never dropped.
         let code = unsafe { MPI_Isend(bytes.as_ptr().cast(), count, RSMPI_UINT8_T, to, TAG, comm, &raw mut request) };
-        check("MPI_Isend", code)?;
+        if let Err(trouble) = check("MPI_Isend", code) {
+            std::mem::forget(bytes);
+            return Err(trouble);
+        }
         let mut outgoing = Outgoing { request, _bytes: bytes };
-        // Short messages are gone at once; only what is not is looked at again.
-        if !is_complete(&mut outgoing.request)? {
+        // Short messages are gone at once; only what is not is looked at again. One of which MPI does not say is one that it may still read.
+        let complete = is_complete(&mut outgoing.request);
+        if !matches!(complete, Ok(true)) {
             self.waiting.push(outgoing);
         }
-        Ok(())
+        complete.map(drop)
     }
 
     /// Forgets what MPI has done with.

@@ -44,7 +44,7 @@ pub trait Exchange {
     /// As [`Exchange::receive`], until [`Exchange::wait_all`].
     unsafe fn start_receive(&self, from: usize, address: usize, bytes: usize) -> Result<(), WorldError>;
 
-    /// MPI_Waitall of all that was started.
+    /// MPI_Waitall of all that was started. Once a call has failed while messages were under way this fails too: what comes next could meet what is left of them.
     ///
     /// # Errors
     /// What MPI says.
