@@ -1,18 +1,65 @@
-//! The one system call that says how a process ended and what it used: wait4(2).
+//! A process that leads a group, from its start to its end, and the one system call that says how a process ended and what it used: wait4(2).
 //!
 //! The standard library's wait does not give the second. What is counted is the process and all those that it waited for, since it began.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::{Mutex, PoisonError};
 
 use report::trial::Used;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// A process that leads a group, until it is reaped: from then on its number may be another's.
+pub struct Leader(Mutex<Option<Pid>>);
+
+impl Leader {
+    /// None yet.
+    pub fn none() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// It has started.
+    pub fn started(&self, pid: u32) {
+        *self.lock() = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    }
+
+    /// Signals its group, unless it was reaped.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(group) = *self.lock() {
+            // All of it may have ended meanwhile.
+            let _ended = kill_process_group(group, signal);
+        }
+    }
+
+    /// Waits for its end, of which nobody else hears.
+    ///
+    /// # Errors
+    /// It is no child of this process.
+    pub fn reap(&self, pid: u32) -> io::Result<(ExitStatus, Used)> {
+        // First without reaping it, so that who signals the group meanwhile signals this one.
+        let waited = *self.lock();
+        if let Some(pid) = waited {
+            let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(pid), ended), Err(Errno::INTR)) {}
+        }
+        let mut leader = self.lock();
+        let ended = reap(pid);
+        *leader = None;
+        ended
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Pid>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Waits for the end of a child of this process that nobody else waits for.
 ///
 /// # Errors
 /// It is no child of this process.
-pub fn reap(pid: u32) -> io::Result<(ExitStatus, Used)> {
+fn reap(pid: u32) -> io::Result<(ExitStatus, Used)> {
     let pid = libc::pid_t::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
     let mut status = 0;
     loop {

@@ -15,10 +15,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use report::trial::{TrialRank, Used};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::eyes::{MARK, marked};
 use crate::guardian::{GRACE, Guardian};
+use crate::reap::Leader;
 
 /// How often it is asked whether the user wants to end.
 const ATTENTION: Duration = Duration::from_millis(50);
@@ -125,8 +126,9 @@ pub fn run(
         (Vec::new(), EndedBy::Itself, None, task.looks.iter().copied());
     let mut next_look = pending.next();
     let mut killed_at: Option<Instant> = None;
+    let leader = &Leader::none();
     thread::scope(|scope| {
-        let started = thread::Builder::new().spawn_scoped(scope, move || start_and_wait(task, &tell));
+        let started = thread::Builder::new().spawn_scoped(scope, move || start_and_wait(task, leader, &tell));
         started.map_err(|error| NotRun::Start { program: program(task), error })?;
         loop {
             let until = next_look.map(|at| at.saturating_sub(clock.elapsed())).unwrap_or(ATTENTION).min(ATTENTION);
@@ -156,10 +158,10 @@ pub fn run(
             match killed_at {
                 None if wants_end && pid.is_some() => {
                     ended_by = if is_over() { EndedBy::User } else { EndedBy::Timeout };
-                    end(pid, task.mark, Signal::TERM);
+                    end(leader, task.mark, Signal::TERM);
                     killed_at = Some(Instant::now());
                 }
-                Some(at) if at.elapsed() >= GRACE => end(pid, task.mark, Signal::KILL),
+                Some(at) if at.elapsed() >= GRACE => end(leader, task.mark, Signal::KILL),
                 _ => {}
             }
         }
@@ -170,13 +172,14 @@ fn program(task: &Task<'_>) -> String {
     task.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn start_and_wait(task: &Task<'_>, tell: &mpsc::Sender<Told>) {
+fn start_and_wait(task: &Task<'_>, leader: &Leader, tell: &mpsc::Sender<Told>) {
     let told = match start(task) {
         Err(why) => Told::NotRun(why),
         Ok((pid, clock)) => {
+            leader.started(pid);
             // A receiver that is gone has no further question.
             drop(tell.send(Told::Started(pid)));
-            match crate::reap::reap(pid) {
+            match leader.reap(pid) {
                 Ok((status, used)) => Told::Ended(Ended { wall: clock.elapsed(), status, used }),
                 Err(error) => Told::NotRun(NotRun::Start { program: program(task), error }),
             }
@@ -203,11 +206,8 @@ fn start(task: &Task<'_>) -> Result<(u32, Instant), NotRun> {
 }
 
 /// Ends the program's group, and at the last all that bear its mark: a launcher's ranks may have groups of their own.
-fn end(pid: Option<u32>, mark: &str, signal: Signal) {
-    if let Some(group) = pid.and_then(signalled) {
-        // It may have ended meanwhile.
-        let _ended = kill_process_group(group, signal);
-    }
+fn end(leader: &Leader, mark: &str, signal: Signal) {
+    leader.signal(signal);
     if signal == Signal::KILL {
         end_marked(mark, signal);
     }
