@@ -126,19 +126,25 @@ pub fn targets(platform: &dyn Platform) -> Vec<Target> {
         .collect()
 }
 
-/// What the drivers have of GPUs that the PCI bus does not show, in words; `None` where the bus shows a GPU, where no driver has one, and where no answer comes within `limit`.
-pub fn off_bus_within(limit: Duration) -> Option<String> {
+/// How long a driver may take to say which GPUs it has, where the PCI bus shows none.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// What the drivers have of GPUs that the PCI bus does not show, in words; `None` where the bus shows a GPU, where no driver has one, and where no answer comes in time.
+pub fn off_bus_in_time() -> Option<String> {
     let (tell, told) = mpsc::channel();
     let ask = move || {
         // A receiver that is gone waits no longer.
         let _ = tell.send(topo::read().ok().and_then(|topology| off_bus(&topology)));
     };
     thread::Builder::new().name("drivers".to_owned()).spawn(ask).ok()?;
-    told.recv_timeout(limit).ok()?
+    told.recv_timeout(ANSWER).unwrap_or_else(|_| {
+        engine::abandon();
+        None
+    })
 }
 
 /// The same, however long a driver takes.
-pub fn off_bus(topology: &Topology) -> Option<String> {
+fn off_bus(topology: &Topology) -> Option<String> {
     if !topology.gpus.is_empty() {
         return None;
     }

@@ -78,8 +78,7 @@ impl Beside {
             std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < pus.len()).collect();
         counts.push(pus.len());
         let range = memory_range::streamed(topology, pus.len(), pus.len());
-        let range = usize::try_from(args.range.unwrap_or(range)).map_err(Fault::usage)?;
-        let range = range.checked_next_multiple_of(hostmem::LINE_BYTES).unwrap_or(usize::MAX);
+        let range = memory_range::whole(args.range.unwrap_or(range), hostmem::LINE_BYTES)?;
         fits(topology, &rank, traffic, range, pus.len())?;
         config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
         let (one_node, helpers) = (topology.machine_has_one_node(), Helpers(topology.allowed.pus.clone()));

@@ -22,6 +22,7 @@ use crate::observer::Observer;
 use crate::options::Measuring;
 use crate::outline::Outline;
 use crate::signals::Signals;
+use crate::watchdog::Watchdog;
 
 /// A kind of measurement, with its options.
 pub trait Measurement {
@@ -105,9 +106,14 @@ pub fn outline(measurement: &dyn Measurement) -> Result<Outline, Fault> {
 /// What was asked for cannot be measured here. A run that began ends without one.
 pub fn measure(measurement: &dyn Measurement, session: Session) -> Result<Ended, Fault> {
     let survey = survey()?;
+    let opening = Watchdog::opening(measurement.measuring().timeout, session.say)?;
     let found = measurement.find(&survey)?;
+    drop(opening);
     let experiment = measurement.experiment(&survey, &found, Making { signals: session.signals, say: session.say })?;
-    Ok(run(measurement.measuring(), &experiment, &survey, &found, session))
+    let ended = run(measurement.measuring(), &experiment, &survey, &found, session);
+    // The process ends soon and the kernel gives everything back: a driver that does not let go of a device must not keep what was found from being shown.
+    std::mem::forget((experiment, found));
+    Ok(ended)
 }
 
 /// Runs an experiment.

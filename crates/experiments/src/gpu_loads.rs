@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{EngineConfig, Helpers, Order, Suite, Worker};
-use pingpong::{ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite};
+use pingpong::{
+    ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite, MOST_LOAD_LINES,
+};
 use placement::{Plan, RankPlan, Row, Target};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::settings::{CopyEngine, Direction, MemoryKind};
@@ -15,6 +17,7 @@ use stats::IdSet;
 use topo::Topology;
 
 use super::experiment::{Asked, DocumentCase, Experiment, Shot, place};
+use super::memory_range;
 use crate::backends::Found;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
@@ -28,11 +31,10 @@ const RANGE_BYTES: u64 = 64 << 20;
 /// The range that is loaded from, bytes: what was asked for, in whole lines and not below the loads of one kernel.
 ///
 /// # Errors
-/// This machine cannot address as much.
+/// There cannot be such a range.
 pub(super) fn range(asked: Option<u64>) -> Result<usize, Fault> {
-    let line = LOAD_LINE_BYTES as u64;
-    let range = asked.unwrap_or(RANGE_BYTES).max(u64::from(LOADS_A_KERNEL) * line).next_multiple_of(line);
-    usize::try_from(range).map_err(Fault::usage)
+    let range = asked.unwrap_or(RANGE_BYTES).max(u64::from(LOADS_A_KERNEL) * LOAD_LINE_BYTES as u64);
+    memory_range::chase(range, LOAD_LINE_BYTES, MOST_LOAD_LINES)
 }
 
 /// The case of the document that loads over such a range are.

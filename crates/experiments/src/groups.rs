@@ -30,6 +30,7 @@ use crate::gpu_groups::GpuGroups;
 use crate::merged::merged;
 use crate::options::{Groups, Measuring};
 use crate::outline::Outline;
+use crate::watchdog::Watchdog;
 
 /// The time where none is given.
 const WITHIN: Duration = Duration::from_secs(120);
@@ -83,7 +84,9 @@ impl Groups {
     pub fn measure(&self, session: Session) -> Result<(Document, Exit), Fault> {
         let survey = survey()?;
         let topology = &survey.topology;
+        let opening = Watchdog::opening(self.measuring.timeout, session.say)?;
         let found = self.find(&survey)?;
+        drop(opening);
         let parts = self.parts(&survey, &found)?;
         if let Some(gpus) = &parts.gpus {
             budget(&gpus.config, gpus.plan(), topology, &found)?;
@@ -105,7 +108,10 @@ impl Groups {
             document = appended(document, next.document);
             (document.status, document.status_reason) = (status, reason);
         }
-        Ok(conclude(document, exit, topology))
+        let concluded = conclude(document, exit, topology);
+        // As in `driver::measure`.
+        std::mem::forget(found);
+        Ok(concluded)
     }
 }
 

@@ -9,6 +9,7 @@
 //! that look like one.
 
 use std::process::Stdio;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ::launch::{
@@ -27,6 +28,7 @@ use crate::budget::budget;
 use crate::config;
 use crate::document::part::{Local, Part};
 use crate::document::{self, Facts, Origin, verdict};
+use crate::ending;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::journal::{DocumentJournal, Ended};
@@ -43,6 +45,8 @@ pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
 /// What is said where MPI does not start.
 const NO_MPI: [&str; 2] =
     ["MPI did not start", "a process of the launch is missing, or this MPI and this launcher do not belong together"];
+/// How long MPI_Abort may take before this process ends by itself.
+const ABORTS: Duration = Duration::from_secs(1);
 /// How long messages are moved along after the last word, before a launch of which a part is gone is ended.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
@@ -100,9 +104,19 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
         Box::new(world).leave();
     } else if world.place().rank == 0 {
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
-        // Those who can have heard their code have left by now; whoever hangs is ended.
-        world.abort(code);
-        std::process::exit(code.into());
+        // Those who can have heard their code have left by now; whoever hangs is ended. MPI_Abort may end this process by `exit`, and so wait for a thread that hangs.
+        let exit = Exit::from_code(code);
+        let limit = thread::Builder::new().name("abort".to_owned()).spawn(move || {
+            thread::sleep(ABORTS);
+            ending::at_once(exit);
+        });
+        if limit.is_ok() {
+            world.abort(code);
+        }
+        ending::at_once(exit);
+    } else {
+        // MPI was not left: its exit handlers may wait for those who are gone.
+        engine::abandon();
     }
     ended
 }
@@ -116,7 +130,7 @@ pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
     if launch.speaks() || !check::is_started(launch) {
         return fault;
     }
-    std::thread::sleep(FIRST_SPEAKS);
+    thread::sleep(FIRST_SPEAKS);
     if launch.launcher == Launcher::Mpirun { fault } else { Fault::silent(fault.exit) }
 }
 
@@ -180,7 +194,9 @@ fn prepare(args: &PingPong, place: Place, desk: &Desk) -> Result<Prepared, Fault
     let topology = read()?;
     // The output is opened first: a run whose result cannot be kept must not begin. Rank 0 alone writes.
     let sink = if place.rank == 0 { (desk.open)()? } else { None };
+    let opening = Watchdog::opening(Some(args.measuring.timeout.unwrap_or(STARTING)), desk.say)?;
     let found = backends::find(args.measuring.backend, args.measuring.gpus.is_some(), &topology)?;
+    drop(opening);
     Ok(Prepared { topology, found, sink })
 }
 
@@ -252,7 +268,7 @@ fn session(
 fn move_along(comm: &mut Communicator) {
     let until = Instant::now() + LAST_WORD;
     while Instant::now() < until && comm.try_receive().is_ok() {
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -16,7 +16,7 @@
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
-//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended.
+//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `ending` how the process does.
 
 pub mod appended;
 pub mod backends;
@@ -29,6 +29,7 @@ mod contend;
 mod core_pairs;
 pub mod document;
 pub mod driver;
+pub mod ending;
 pub mod exit;
 pub mod experiment;
 pub mod fault;

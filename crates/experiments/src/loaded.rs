@@ -91,14 +91,13 @@ impl Loaded {
         let chased = args.range.unwrap_or_else(|| memory_range::chased(topology, curves.len()));
         let all = curves.iter().map(|curve| curve.traffic.len()).sum();
         let streamed = args.range.unwrap_or_else(|| memory_range::streamed(topology, fewest, all));
-        let whole = |bytes: u64| usize::try_from(bytes).map(|bytes| bytes.next_multiple_of(LINE_BYTES));
         let mut loaded = Self {
             traffic,
             rows,
             engine: measuring.engine(),
             huge_pages: measuring.huge_pages,
-            chased: whole(chased.max(64 * LINE_BYTES as u64)).map_err(Fault::usage)?,
-            streamed: whole(streamed.max(BURST_BYTES as u64)).map_err(Fault::usage)?,
+            chased: memory_range::chase(chased.max(64 * LINE_BYTES as u64), LINE_BYTES, hostmem::MOST_LINES)?,
+            streamed: memory_range::whole(streamed.max(BURST_BYTES as u64), LINE_BYTES)?,
             curves,
             one_node: topology.machine_has_one_node(),
             helpers: Helpers(topology.allowed.pus.clone()),

@@ -110,7 +110,10 @@ impl MemoryMatrix {
             None if latency => memory_range::chased(topology, self.workers.len()),
             None => memory_range::streamed(topology, fewest, self.workers.iter().map(Vec::len).sum()),
         };
-        let bytes = usize::try_from(range).map_err(Fault::usage)?.next_multiple_of(LINE_BYTES);
+        let bytes = match latency {
+            true => memory_range::chase(range, LINE_BYTES, hostmem::MOST_LINES)?,
+            false => memory_range::whole(range, LINE_BYTES)?,
+        };
         let names: Vec<String> = self.rows.iter().filter(|row| row.place.is_ok()).map(|row| row.name.clone()).collect();
         for (row, name) in names.iter().enumerate() {
             let ranks: Vec<usize> = self.workers[row].iter().map(|worker| worker.rank).collect();

@@ -26,10 +26,8 @@ use crate::document::settings;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::options::{Pairs, Peer as Args};
-use crate::watchdog::{NOT_OPEN, Watchdog};
+use crate::watchdog::Watchdog;
 
-/// How long opening all GPUs may take where nobody has said so.
-const OPENS: Duration = Duration::from_secs(120);
 /// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
 pub const SIZE: u64 = 512 << 20;
 /// The smallest copy, whose time is the latency.
@@ -98,7 +96,7 @@ impl Peers {
             };
             platform.open(id).map_err(|error| Fault::new(Exit::NoResult, error))
         };
-        let watchdog = Watchdog::set(self.engine.timeout.unwrap_or(OPENS), Some(NOT_OPEN), say)?;
+        let watchdog = Watchdog::opening(self.engine.timeout, say)?;
         let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         for OneCopy { from, to, .. } in pairs(opened.len()) {
             let copier = opened[from].peer_copier(&*opened[to], self.end, 1);

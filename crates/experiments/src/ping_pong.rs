@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::journal::{DocumentJournal, Ended};
 use crate::options::PingPong;
+use crate::watchdog::Watchdog;
 
 impl PingPong {
     /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though the run is complete.
@@ -28,7 +29,9 @@ impl PingPong {
     pub fn measure(&self, session: Session, fails: impl FnOnce(&report::Document) -> bool) -> Result<Ended, Fault> {
         let Session { origin, sink, signals, observer, say } = session;
         let topology = read()?;
+        let opening = Watchdog::opening(self.measuring.timeout, say)?;
         let found = backends::find(self.measuring.backend, self.measuring.gpus.is_some(), &topology)?;
+        drop(opening);
         let plan = self.planned(&topology, backends::targets(&*found.platform))?;
         let config = config::checked(self, found.platform.facts().kind, plan.ranks.len())?;
         budget(&config, &plan, &topology, &found)?;
@@ -56,7 +59,10 @@ impl PingPong {
         let state =
             ::pingpong::lead(&config, local.workers(), &local.suite(&config), &mut comm, interrupted, &mut journal);
         let exit = verdict::exit(&state, signals.exit());
-        Ok(journal.conclude(&state, exit, fails))
+        let ended = journal.conclude(&state, exit, fails);
+        // As in `driver::measure`.
+        std::mem::forget(found);
+        Ok(ended)
     }
 
     /// The plan as it would be carried out, without touching a GPU; and whether the memory that it needs is there.

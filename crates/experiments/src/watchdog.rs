@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
+use crate::ending;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
@@ -12,12 +13,23 @@ use crate::fault::Fault;
 pub const NOT_OPEN: [&str; 2] =
     ["a GPU was not opened", "a call of its driver does not return (nvidia-smi or rocm-smi may show why)"];
 
+/// How long opening GPUs may take where nobody has said so.
+const OPENS: Duration = Duration::from_secs(120);
+
 /// Ends the process unless it is dropped in time.
 pub struct Watchdog {
     _alive: Sender<()>,
 }
 
 impl Watchdog {
+    /// Ends the process where devices are not found or opened within the run's own limit.
+    ///
+    /// # Errors
+    /// There can be no thread more.
+    pub fn opening(timeout: Option<Duration>, say: fn(&str)) -> Result<Self, Fault> {
+        Self::set(timeout.unwrap_or(OPENS), Some(NOT_OPEN), say)
+    }
+
     /// Ends the process after `limit`, and says by `say` what did not happen, which `--timeout` gives more time; `said`, if given, with its cause.
     ///
     /// # Errors
@@ -30,7 +42,7 @@ impl Watchdog {
                     let seconds = limit.as_secs_f64();
                     say(&format!("error: {what} within {seconds:.0} s: {why}; --timeout changes the limit"));
                 }
-                std::process::exit(Exit::TimedOut.code().into());
+                ending::at_once(Exit::TimedOut);
             }
         };
         match thread::Builder::new().name("watchdog".to_owned()).spawn(watch) {

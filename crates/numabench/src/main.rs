@@ -26,7 +26,7 @@ mod watched;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use experiments::{began, exit, fault, signals, watchdog};
+use experiments::{began, ending, exit, fault, signals, watchdog};
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -69,5 +69,5 @@ fn main() -> ExitCode {
         terminal::complain(&fault);
         fault.exit
     });
-    exit.into()
+    ending::of_main(exit)
 }

@@ -7,7 +7,6 @@
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::time::Duration;
 
 use ::check::machine::MachineError;
 use ::check::{Asked, CheckError, Looked, Node, Whom};
@@ -23,9 +22,6 @@ use crate::fault::Fault;
 use crate::start_fault::not_started;
 use crate::{output_file, terminal};
 use experiments::backends;
-
-/// How long a driver may take to say which GPUs it has, where the PCI bus shows none.
-const ANSWER: Duration = Duration::from_secs(5);
 
 /// Of a gres.conf: a line a GPU and node group has some hundred bytes.
 const MOST_GRES_CONF: u64 = 1 << 20;
@@ -76,7 +72,7 @@ fn asked(args: &Check) -> Result<Asked, Fault> {
     };
     // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel would.
     let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_none();
-    let driver_gpus = if asks_driver { backends::off_bus_within(ANSWER) } else { None };
+    let driver_gpus = if asks_driver { backends::off_bus_in_time() } else { None };
     Ok(Asked { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
 }
 

@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
 use crate::signals::Signals;
+use crate::watchdog::Watchdog;
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -33,7 +34,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let topology = &survey.topology;
     let asked = asked(args);
     let unseen =
-        (!args.measure && args.input.is_none() && args.from.is_none()).then(|| backends::off_bus(topology)).flatten();
+        (!args.measure && args.input.is_none() && args.from.is_none()).then(backends::off_bus_in_time).flatten();
     if let Some(unseen) = unseen {
         terminal::say(&format!(
             "warning: {unseen}: no rank is planned for them; `numabench place --measure` asks the driver, and measures what is near"
@@ -110,7 +111,9 @@ fn measured(
     keep: &mut dyn FnMut(&Found),
 ) -> Result<(Found, Exit), Fault> {
     let named = matches!(&args.gpus, GpuList::Some(Selection::These(_)));
+    let opening = Watchdog::opening(None, terminal::say)?;
     let devices = backends::find(args.backend.into(), named, topology)?;
+    drop(opening);
     let shown = backends::targets(&*devices.platform);
     let how = how(args, devices.platform.facts().kind)?;
     let measurement = Measurement::planned(asked, topology, devices.platform.clone(), shown, how).map_err(refused)?;

@@ -32,6 +32,7 @@ use crate::terminal;
 use crate::watchdog::{NOT_OPEN, Watchdog};
 use crate::watched::channel::Teller;
 use experiments::backends::{self, Found};
+use experiments::ending;
 use experiments::launched::{CODES, said_once, start};
 use experiments::read;
 
@@ -52,7 +53,10 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
         None => (read()?, Vec::new()),
         Some(_) => topo::survey().map(|survey| (survey.topology, survey.nics)).map_err(no_result)?,
     };
+    let not_open = launch.speaks().then_some(NOT_OPEN);
+    let opening = Watchdog::set(args.timeout, not_open, terminal::say)?;
     let found = backends::find(args.backend.into(), args.gpus.is_some(), &topology)?;
+    drop(opening);
     let (local_rank, size) = on_node(launch)?;
     let in_matrix = args.matrix.map(|by| spots(&topology, &nics, by, size)).transpose()?;
     let asked = AskedPlaces { cpus: args.cpus.as_ref(), gpus: args.gpus.as_ref(), membind: args.membind };
@@ -127,12 +131,17 @@ fn bound<'scope>(
     let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
     let started = start(launch, args.timeout, Some(level_of(args)), terminal::say, starting);
     let (mpi, library) = started.map_err(|fault| said_once(fault, launch))?;
+    // The memory that messages lie in stays until MPI is left.
+    let mut kept = None;
     let ended = {
         let mut comm = Communicator::new(&mpi);
         let mut agreement = Agreement::new(&mut comm, args.timeout, CODES);
         let rank = Rank { args, topology, found, assigned, device: device.as_deref(), mpi: &mpi, library: &library };
-        rank.meet(own, &mut agreement)
-            .and_then(|(met, own)| rank.exchange(&met, own, agreement.comm(), interrupted).map_err(no_result))
+        rank.meet(own, &mut agreement).and_then(|(met, mut own)| {
+            let ended = rank.exchange(&met, &mut own, agreement.comm(), interrupted).map_err(no_result);
+            kept = Some(own);
+            ended
+        })
     };
     // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
     let ended = ended.map_err(|fault| {
@@ -147,7 +156,14 @@ fn bound<'scope>(
     if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
         Box::new(mpi).leave();
     }
-    ended
+    match ended {
+        Ok(()) => {
+            drop(kept);
+            Ok(())
+        }
+        // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.
+        Err(fault) => ending::at_once(fault.exit),
+    }
 }
 
 /// The largest message that is sent.
@@ -232,7 +248,7 @@ impl Rank<'_> {
     fn exchange(
         &self,
         met: &Met,
-        (mut memory, gpu_threads): Own,
+        (memory, gpu_threads): &mut Own,
         comm: &mut Communicator,
         interrupted: &AtomicBool,
     ) -> Result<(), ExchangeFault> {
@@ -246,10 +262,10 @@ impl Rank<'_> {
         let mut here = Here {
             rank: place.rank,
             mpi: self.mpi,
-            memory: &mut memory,
+            memory,
             reach: &reach,
             traffic: counters.as_ref().map(|counters| -> &dyn Traffic { counters }),
-            gpu_threads: &gpu_threads,
+            gpu_threads,
         };
         Teller.tell(&Told::Met(met.clone()));
         if place.rank != 0 {

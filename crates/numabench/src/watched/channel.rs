@@ -27,7 +27,7 @@ impl Teller {
             match rustix::io::write(stdin, &left) {
                 Ok(written) => drop(left.drain(..written)),
                 Err(rustix::io::Errno::INTR) => {}
-                Err(_) => std::process::exit(crate::exit::Exit::NoResult.code().into()),
+                Err(_) => experiments::ending::at_once(crate::exit::Exit::NoResult),
             }
         }
     }

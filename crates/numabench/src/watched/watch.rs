@@ -22,6 +22,8 @@ use crate::signals::Signals;
 
 /// How often the supervisor looks at the clock, at signals and at the other rank's process.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often it looks whether a session has ended that is about to.
+const SOON: Duration = Duration::from_millis(2);
 /// How long a session may take to come to an end after a signal: mpirun kills 0.3 to 0.7 s after it.
 const GRACE: Duration = Duration::from_millis(250);
 /// How long it may take to leave when all was done.
@@ -149,6 +151,7 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
         let (child, partners) = (&mut self.child, &mut self.partners);
         let mut leave_by: Option<Instant> = None;
         let mut partner_gone: Option<(usize, Instant)> = None;
+        let mut silent_since: Option<Instant> = None;
         loop {
             let heard = match self.told.recv_timeout(LOOK) {
                 Ok(message) => {
@@ -164,9 +167,17 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
                     }
                     true
                 }
-                // The session closed the channel: all that it said was heard.
+                // The session closed the channel: all that it said was heard, and it ends now, or a library closed its standard input.
                 Err(RecvTimeoutError::Disconnected) => {
-                    return child.wait().map(End::Left).map_err(|error| Fault::new(Exit::NoResult, error));
+                    if let Some(status) = child.try_wait().map_err(|error| Fault::new(Exit::NoResult, error))? {
+                        return Ok(End::Left(status));
+                    }
+                    if silent_since.get_or_insert_with(Instant::now).elapsed() > LEAVES {
+                        end(child);
+                        return Ok(End::Hung);
+                    }
+                    thread::sleep(SOON);
+                    false
                 }
                 Err(RecvTimeoutError::Timeout) => false,
             };

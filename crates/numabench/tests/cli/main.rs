@@ -12,6 +12,7 @@
 //! * `coherent`   GPUs that share memory with their CPU: where their memory lies, and that PCIe bounds nothing;
 //! * `faults`     GPU drivers of every kind (`kinds`) that fail, hang, lose a device, corrupt data or give nonsense times;
 //! * `figures`    what a described device's links allow is what is measured;
+//! * `stalls`     drivers whose calls never return, and whose exit handlers wait for those: time limits hold;
 //! * `options`    what was asked for is what was done: rounds, sizes, orders, seeds, verification;
 //! * `output`     files, pipes, colour, quiet;
 //! * `signals`    Ctrl-C, SIGTERM, SIGHUP, SIGXCPU, SIGKILL; `limits` of processes, memory, sizes and times;
@@ -80,4 +81,5 @@ mod results;
 mod run;
 mod signals;
 mod simulated;
+mod stalls;
 mod unfinished;

@@ -175,6 +175,15 @@ fn an_error_of_mpi_is_shown_in_its_words_and_the_other_operations_are_tried() ->
 }
 
 #[test]
+fn an_mpi_that_changes_the_threads_device_changes_nothing_of_what_is_found() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "steals send", &["--operations", "send,bcast"])?;
+        assert_eq!((document["status"].as_str(), wrong(&document)), (Some("complete"), vec![]), "{}", mpi.name);
+    }
+    Ok(())
+}
+
+#[test]
 fn what_is_expected_decides_the_exit_code() -> Done {
     for mpi in all() {
         let aware = ["--operations", "send,bcast", "--expect", "aware"];

@@ -1,7 +1,10 @@
 //! Host memory to host memory.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
+use crate::driver;
 use crate::launch::{all, verdict};
 use crate::run::{Done, no_driver};
 
@@ -40,6 +43,19 @@ fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
         assert!(verdict(&document).starts_with("Host to host "), "{}", verdict(&document));
         assert!(document["mpi"]["library"].as_str().is_some_and(|library| library.contains(mpi.name)));
         assert!(pair["device_memory"].is_null());
+    }
+    Ok(())
+}
+
+#[test]
+fn an_mpi_that_closes_standard_input_and_never_starts_is_left_at_the_limit() -> Done {
+    for mpi in all() {
+        let told = [("FAKE_MPI", "deaf".to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
+        let began = Instant::now();
+        let ended = mpi.run(&no_driver(), 2, &told, &["--size", "8B", "--timeout", "2s"]);
+        assert!(began.elapsed() < Duration::from_secs(20), "{}: {:?}: {}", mpi.name, began.elapsed(), ended.err);
+        assert!(ended.code.is_some_and(|code| code != 0), "{}: {}", mpi.name, ended.err);
+        assert!(ended.err.contains("MPI did not start within 2 s"), "{}: {}", mpi.name, ended.err);
     }
     Ok(())
 }

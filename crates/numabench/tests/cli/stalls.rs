@@ -1,0 +1,62 @@
+//! Drivers whose calls never return, with an exit handler that waits for those calls: a time limit holds all the same, and what was found is shown.
+
+use std::error::Error;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::driver;
+use crate::run::{Done, Ended, spawnable};
+
+/// The limit of these runs, and what they may take on a machine that is busy with other tests.
+const LIMIT: &str = "1s";
+const LATEST: Duration = Duration::from_secs(15);
+
+/// The command on the stand-in driver, whose call stalls the Nth time; killed when it takes far too long.
+fn stalled(command: &str, fault: &str) -> Result<Ended, Box<dyn Error>> {
+    let mut stalled = spawnable(&driver::fake()?);
+    stalled.args(command.split(' ')).args(["--backend", "cuda", "--gpus", "all", "--quiet", "--timeout", LIMIT]);
+    stalled.env("FAKE_FAULTS", format!("stall {fault};exit waits"));
+    let mut child = stalled.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let began = Instant::now();
+    while child.try_wait()?.is_none() {
+        if began.elapsed() > LATEST {
+            child.kill()?;
+            drop(child.wait());
+            return Err(format!("{command}: stall {fault}: it goes on after {LATEST:?}").into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(Ended::of(&child.wait_with_output()?))
+}
+
+#[test]
+fn a_driver_that_never_answers_while_gpus_are_found_or_opened_is_left_at_the_limit() -> Done {
+    for (command, fault) in [
+        ("pingpong --size 64KiB --reps 4", "cuInit 1"),
+        ("peer --size 64KiB --reps 4", "cuDeviceGetName 1"),
+        ("peer --size 64KiB --reps 4", "cuDevicePrimaryCtxRetain 1"),
+        ("matrix --size 64KiB --reps 4", "cuDeviceTotalMem 2"),
+    ] {
+        let ended = stalled(command, fault)?;
+        assert_eq!(ended.code, Some(124), "{command}: {fault}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains("a GPU was not opened within 1 s"), "{fault}: {}", ended.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rank_that_stays_in_the_driver_is_left_at_the_limit_and_what_there_is_is_shown() -> Done {
+    for fault in ["cuMemAlloc 1", "cuStreamSynchronize 3", "cuMemcpyHtoDAsync 5"] {
+        let ended = stalled("pingpong --size 64KiB --reps 100000", fault)?;
+        assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
+        assert!(ended.out.contains("TIMED OUT") || ended.out.contains("timed out"), "{fault}: {}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_driver_that_never_gives_a_device_back_does_not_keep_the_result() -> Done {
+    let ended = stalled("peer --size 64KiB --reps 4", "cuDevicePrimaryCtxRelease 1")?;
+    assert!(ended.out.contains("GB/s"), "{}{}", ended.out, ended.err);
+    Ok(())
+}
