@@ -9,12 +9,15 @@
 //! * `disks`   disks without room, folders that go away: the table comes, and the document is somewhere;
 //! * `environment` variables that are no text, too long, or tell of launches that cannot be: no panic, no silence, nothing that steers a terminal;
 //! * `limits`  of files, processes and memory: a result or a message of every command that writes;
+//! * `stalls`  drivers whose calls never return, at each call, with an exit handler that waits for them: the limit holds;
+//! * `containers` two processes of one number, one host and one folder: each file is its own;
 //! * `signals` every signal that ends a run, at every command that keeps something, a trial's program among them.
 //!
 //! The short campaign is part of `cargo xtask test` and takes about a minute; `--long` takes the figures that releases are held against. All that is drawn comes from
 //! the seed, so a finding can be had again. Left out: several nodes and launchers, which the tests of `slurm` have.
 
 mod build;
+mod containers;
 mod disks;
 mod environment;
 mod exports;
@@ -25,6 +28,7 @@ mod limits;
 mod lines;
 mod readers;
 mod signals;
+mod stalls;
 mod tried;
 
 use std::path::{Path, PathBuf};
@@ -52,6 +56,8 @@ pub struct Extent {
     pub single_limit: usize,
     /// See `single_limit`.
     pub single_signal: usize,
+    /// Pairs of containers.
+    pub containers: usize,
 }
 
 const SHORT: Extent = Extent {
@@ -63,6 +69,7 @@ const SHORT: Extent = Extent {
     environments: 30,
     single_limit: 6,
     single_signal: 5,
+    containers: 1,
 };
 const LONG: Extent = Extent {
     lines: 1000,
@@ -73,6 +80,7 @@ const LONG: Extent = Extent {
     environments: 1000,
     single_limit: 1,
     single_signal: 1,
+    containers: 25,
 };
 
 /// Where a campaign is fought.
@@ -111,7 +119,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let field = Field { binary: &binary, root, folder, extent };
     let mut tallies = Vec::new();
-    let parts: [(&'static str, Fight); 9] = [
+    let parts: [(&'static str, Fight); 11] = [
         ("lines", lines::fight),
         ("inputs", inputs::fight),
         ("kills", kills::fight),
@@ -121,10 +129,12 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         ("environment", environment::fight),
         ("limits", limits::fight),
         ("signals", signals::fight),
+        ("stalls", stalls::fight),
+        ("containers", containers::fight),
     ];
     if let Some(other) = only.as_ref().filter(|only| !parts.iter().any(|(name, _)| name == only)) {
         bail!(
-            "--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits, signals and exports"
+            "--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits, signals, stalls, containers and exports"
         );
     }
     for (at, (name, fight)) in parts.into_iter().enumerate() {

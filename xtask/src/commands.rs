@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::{
-    bench, bindings, calibrate, campaign, demo, dist, kernels, mpi_plugin, recipes, schema, setup, test, tidy,
+    bench, bindings, calibrate, campaign, demo, dist, kernels, mpi_plugin, recipes, sanitize, schema, setup, test, tidy,
 };
 
 /// A command: its name, its line in the help, what it does.
@@ -33,5 +33,10 @@ pub const COMMANDS: &[Command] = &[
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
     ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
+    (
+        "sanitize",
+        "tests under Miri and the sanitizers [--only miri|address|thread] [--target-dir FOLDER]",
+        sanitize::run,
+    ),
     ("dist", "release archives and wheels in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
 ];

@@ -16,6 +16,7 @@ mod need;
 mod package_manager;
 mod python_tools;
 mod recipes;
+mod sanitize;
 mod schema;
 mod scripts;
 mod setup;

@@ -4,10 +4,11 @@
 //! `benches/`, `tests.rs`). A doc comment is a line that begins with `//!` or `///`; other comments count nowhere. The counts look at words, as the
 //! other checks do, so they tell a tree from the tree before it and not one line from another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::rust_code::{code_only, is_of_tests};
+use super::source::has_word;
 use super::{circles, names, sentences};
 
 /// Lines and files of one crate.
@@ -44,12 +45,17 @@ pub fn table(root: &Path, files: &[(PathBuf, String)]) -> String {
     }
     out.push_str(&row("all but tests/", all));
     let repeated = names::repeated(files);
+    let with_unsafe: Vec<&PathBuf> =
+        files.iter().filter(|(file, text)| is_unsafe(file, text)).map(|(file, _)| file).collect();
+    let homes: BTreeSet<String> = with_unsafe.iter().map(|file| crate_of(file)).collect();
     let counts = [
         ("type names defined more than once", repeated.len()),
         ("circles of files", circles::check(files).len()),
         ("circles of folders", circles::folders(files).len()),
         ("tests that match a part of a sentence", sentences::count(files)),
         ("lines of fixtures", fixture_lines(root)),
+        ("files of crates that have unsafe code", with_unsafe.len()),
+        ("crates that have some", homes.len()),
     ];
     out.push('\n');
     for (what, count) in counts {
@@ -66,6 +72,11 @@ pub fn table(root: &Path, files: &[(PathBuf, String)]) -> String {
 
 fn row(name: &str, size: Size) -> String {
     format!("{name:<24} {:>6} {:>8} {:>8} {:>8}\n", size.files, size.code, size.tests, size.docs)
+}
+
+/// Whether a file of a crate, tests apart, has unsafe code.
+fn is_unsafe(file: &Path, text: &str) -> bool {
+    file.starts_with("crates") && !is_of_tests(file) && has_word(&code_only(text), "unsafe")
 }
 
 /// The folder of a file's crate: `crates/topo`, `xtask`, `tests/fake-driver`.

@@ -116,7 +116,8 @@ fn doctests(file: &Path, text: &str) -> Vec<Finding> {
     lines.into_iter().map(|line| Finding::new(file, line, "a doctest, which nothing runs", remedy)).collect()
 }
 
-fn has_word(line: &str, word: &str) -> bool {
+/// Whether a word stands in a line.
+pub fn has_word(line: &str, word: &str) -> bool {
     line.split(|char: char| !char.is_alphanumeric() && char != '_').any(|part| part == word)
 }
 
