@@ -16,6 +16,7 @@
 //! * `bound`, `placed_memory`, `seen` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `timing` how it is timed; `window` what of it counts; `time_spent` where the time went;
 //! * `sys` the kernel's calls; `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
+//! * `sys` the kernel's calls, `placing_calls` whether a container lets them; `clock` the node's clock.
 //!
 //! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
 
@@ -35,6 +36,7 @@ mod measure;
 mod measured;
 mod message;
 mod placed_memory;
+mod placing_calls;
 mod rank;
 mod sample;
 mod schedule;
@@ -60,6 +62,7 @@ pub use follow::{Followed, follow};
 pub use joined::{Joined, PartCase};
 pub use lead::{Journal, dismiss, lead};
 pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
+pub use placing_calls::{PlacingCalls, placing_calls};
 pub use sample::{Mismatch, Sample, SoFar, Trouble};
 pub use schedule::allocation;
 pub use seen::{DevicePages, Look, Pages, Seen};

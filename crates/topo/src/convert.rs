@@ -31,6 +31,7 @@ use crate::nics;
 use crate::nodes;
 use crate::nvml::{self, Nvml};
 use crate::process::process;
+use crate::settings;
 use crate::slow_cores;
 use crate::survey::Survey;
 use crate::visibility;
@@ -75,7 +76,8 @@ pub(crate) fn survey(
     let visibility = root.map(visible).unwrap_or_default();
     let identities = identity::identities(hwloc, &topology, &nvml, &visibility, root);
     let process = root.map(process);
-    Ok(Survey { topology, huge_pages, nics, process, step: None, interconnect, identities, visibility })
+    let settings = root.map(settings::kept).unwrap_or_default();
+    Ok(Survey { topology, huge_pages, nics, process, step: None, interconnect, identities, visibility, settings })
 }
 
 /// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a file of lstopo's.

@@ -13,6 +13,7 @@ use stats::units::rounded_size;
 use crate::huge_pages::HugePages;
 use crate::model::{Core, Gpu, Link, NodeKind, NumaNode, Topology};
 use crate::nics::Nic;
+use crate::settings::Setting;
 use crate::survey::Survey;
 
 /// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less, a DIMM that is gone
@@ -53,6 +54,8 @@ pub enum What {
     HugePages,
     /// What the process may use.
     Allowed,
+    /// A setting that `doctor` looks at.
+    Setting,
 }
 
 /// What is different in `after` from `before`; empty where nothing is.
@@ -68,6 +71,7 @@ pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
     nics(&before.nics, &after.nics, &mut found);
     huge_pages(&before.huge_pages, &after.huge_pages, &mut found);
     allowed(old, new, &mut found);
+    settings(&before.settings, &after.settings, &mut found);
     found.0
 }
 
@@ -336,6 +340,16 @@ fn allowed(old: &Topology, new: &Topology, found: &mut Found) {
     let nodes = ids(old).and(&ids(new));
     found.sets(What::Allowed, "allowed PUs", &old.allowed.pus.and(&pus), &new.allowed.pus.and(&pus));
     found.sets(What::Allowed, "allowed NUMA nodes", &old.allowed.nodes.and(&nodes), &new.allowed.nodes.and(&nodes));
+}
+
+/// Settings that both descriptions have: one that another version did not look at is no change.
+fn settings(old: &[Setting], new: &[Setting], found: &mut Found) {
+    for setting in new {
+        let same = |was: &&Setting| was.name == setting.name;
+        if let Some(was) = old.iter().find(same).filter(|was| was.seen != setting.seen || was.state != setting.state) {
+            found.say(What::Setting, format!("{}: {}; was: {}", setting.name, setting.seen, was.seen));
+        }
+    }
 }
 
 #[cfg(test)]

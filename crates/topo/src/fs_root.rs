@@ -63,7 +63,7 @@ impl FsRoot {
     ///
     /// # Errors
     /// As [`FsRoot::text`].
-    pub(crate) fn lines(&self, path: &str, keys: &[&str]) -> Result<String, String> {
+    pub fn lines(&self, path: &str, keys: &[&str]) -> Result<String, String> {
         self.found(path, |file| {
             let mut lines: Vec<String> = Vec::new();
             let mut missing: Vec<&str> = keys.to_vec();
@@ -84,7 +84,7 @@ impl FsRoot {
     ///
     /// # Errors
     /// As [`FsRoot::text`].
-    pub(crate) fn lines_holding(&self, path: &str, words: &str) -> Result<String, String> {
+    pub fn lines_holding(&self, path: &str, words: &str) -> Result<String, String> {
         self.found(path, |file| {
             let lines: io::Result<Vec<String>> = BufReader::new(File::open(file)?).lines().collect();
             Ok(lines?.into_iter().filter(|line| line.contains(words)).collect::<Vec<_>>().join("\n"))
@@ -101,6 +101,14 @@ impl FsRoot {
             BufReader::new(File::open(file)?).read_until(b'\n', &mut line)?;
             Ok(String::from_utf8_lossy(&line).trim().to_owned())
         })
+    }
+
+    /// The bytes of a file that is no text, such as a device's configuration space. They are not kept: no saved file has them.
+    ///
+    /// # Errors
+    /// As [`FsRoot::text`].
+    pub fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(self.disk(path)?).map_err(|error| format!("{path}: {error}"))
     }
 
     /// The names in a directory, sorted; empty where it cannot be read.
@@ -145,7 +153,7 @@ impl FsRoot {
     }
 
     /// Where the symbolic link at `path` leads in the end: an absolute path under this root.
-    pub(crate) fn target(&self, path: &str) -> Option<String> {
+    pub fn target(&self, path: &str) -> Option<String> {
         let root = match &self.at {
             At::Disk(root) => root,
             At::Saved => return self.seen.borrow().get(path).cloned(),
@@ -186,7 +194,7 @@ fn below(root: &Path, path: &str) -> PathBuf {
 }
 
 /// The value of a `key: value` or `key = value` line.
-pub(crate) fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+pub fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     text.lines().find_map(|line| {
         let rest = line.trim_start().strip_prefix(key)?.trim_start();
         Some(rest.strip_prefix([':', '='])?.trim())

@@ -4,13 +4,14 @@
 //! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`]; [`survey_with_nvml()`] with what
 //!   NVIDIA's management library knows besides; [`survey_and_xml()`] to save it;
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
-//! * [`link`] a GPU's PCIe link, to be read again under load; [`gpu_condition`] what a GPU is under while it is measured;
+//! * [`link`] a GPU's PCIe link, to be read again under load; [`gpu_condition`] what a GPU is under while it is measured, [`gpu_health`] what its
+//!   driver says of its settings and its memory;
 //! * [`environment`] what else of the machine a measurement depends on;
 //! * [`process`] what this process is bound to, and the [`Cgroup`] it is in; [`running`] what is seen of it or of another one;
 //! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
 //! * [`step`] what of the machine is this process's job step's; [`ancestor`] what a launcher above this process may use;
 //! * [`start()`] what a program that is started here has, a [`Start`];
-//! * [`difference`] what changed between two;
+//! * [`settings`] what `doctor` says of a machine, as a saved file carries it; [`difference`] what changed between two;
 //! * [`text`] the plain-text views of `numabench topo`, [`mod@svg`] its picture.
 //!
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
@@ -31,6 +32,7 @@ mod found;
 pub mod fs_root;
 pub mod gpu_class;
 pub mod gpu_condition;
+pub mod gpu_health;
 pub mod gpu_users;
 pub mod host_link;
 mod hwloc_object;
@@ -42,6 +44,7 @@ mod partitions;
 pub mod pci_path;
 pub mod process;
 pub mod running;
+pub mod settings;
 pub mod step;
 pub mod svg;
 pub mod text;
@@ -83,7 +86,7 @@ pub use huge_pages::HugePages;
 pub use input::{InputError, read_input};
 pub use model::Topology;
 pub use nics::{Nic, NicKind};
-pub use nvml::{LinkBytes, LinkCounters};
+pub use nvml::{LinkBytes, LinkCounters, health as nvidia_health};
 pub use read::{read, survey, survey_and_xml, survey_with_nvml};
 pub use start::{Start, start};
 pub use survey::Survey;

@@ -97,7 +97,7 @@ pub(crate) fn lanes_times_rate(link: &Link) -> u64 {
 }
 
 /// The generation of a speed such as `16.0 GT/s PCIe`, by the transfer rates of the PCIe base specification.
-fn generation(speed: &str) -> Option<u8> {
+pub fn generation(speed: &str) -> Option<u8> {
     let (rate, _) = speed.split_once(" GT/s")?;
     match rate.trim_end_matches(".0") {
         "2.5" => Some(1),

@@ -4,11 +4,12 @@
 //! `--save`) and to watch the GPUs that are measured: opening it takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is
 //! made, no device's state is changed, and every handle is matched by PCI address, so its order is nobody else's.
 //!
-//! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: power, temperatures, ECC errors.
+//! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: temperatures.
 
 mod condition;
 mod facts;
 mod fields;
+mod health;
 mod link_bytes;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::fs_root::FsRoot;
 use crate::pci_path::PciLevel;
 pub(crate) use condition::Counter;
 pub(crate) use facts::{Facts, Link, NvGpu, Remote};
+pub use health::health;
 pub use link_bytes::{LinkBytes, LinkCounters};
 pub(crate) use users::uses;
 

@@ -12,6 +12,7 @@ use crate::fs_root::FsRoot;
 use crate::load;
 use crate::model::{Source, Topology};
 use crate::save;
+use crate::settings::{self, Setting};
 use crate::step;
 use crate::survey::Survey;
 
@@ -45,15 +46,17 @@ pub fn survey_with_nvml() -> Result<Survey, TopoError> {
     surveyed(&load::this_machine(&alone)?, &FsRoot::default(), Drivers::Asked)
 }
 
-/// The same, and hwloc XML that holds all of it, for [`crate::survey_xml()`] and for `lstopo --input`.
+/// The same, and hwloc XML that holds all of it and what `judge` says of its settings, for [`crate::survey_xml()`] and for `lstopo --input`.
 ///
 /// # Errors
 /// As [`read()`].
-pub fn survey_and_xml() -> Result<(Survey, String), TopoError> {
+pub fn survey_and_xml(judge: impl FnOnce(&Survey) -> Vec<Setting>) -> Result<(Survey, String), TopoError> {
     let root = FsRoot::default();
     let alone = load::alone();
     let hwloc = load::this_machine(&alone)?;
-    let survey = surveyed(&hwloc, &root, Drivers::Asked)?;
+    let mut survey = surveyed(&hwloc, &root, Drivers::Asked)?;
+    settings::keep(&root, &judge(&survey));
+    survey.settings = settings::kept(&root);
     Ok((survey, save::xml(&hwloc, &root)?))
 }
 

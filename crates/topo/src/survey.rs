@@ -11,6 +11,7 @@ use crate::interconnect::Interconnect;
 use crate::model::Topology;
 use crate::nics::Nic;
 use crate::process::Process;
+use crate::settings::Setting;
 use crate::step::Step;
 use crate::visibility::Visibility;
 
@@ -36,4 +37,8 @@ pub struct Survey {
     /// Which GPUs a program would see that is started like the process that read this machine, a list for each runtime; empty in a
     /// file that does not say.
     pub visibility: Vec<Visibility>,
+    /// What `doctor` said of the machine's settings when it was saved; absent on a machine, and in a file that does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.1"))]
+    pub settings: Vec<Setting>,
 }

@@ -7,6 +7,7 @@ use std::{env, fs};
 
 use super::*;
 use crate::convert::{self, Drivers};
+use crate::gpu_health::{FabricState, OneGpu};
 use crate::load;
 use crate::model::Source;
 
@@ -51,6 +52,29 @@ fn the_processes_on_each_gpu_are_told_with_their_memory() -> Outcome {
     assert_eq!(shown, [(4711, "0000:19:00.0".to_owned(), Some(1 << 30)), (4711, "0000:82:00.0".to_owned(), None)]);
     let missing = users::of("/nonexistent/libnvidia-ml.so.1".as_ref());
     assert!(missing.is_err_and(|why| why.contains("cannot be loaded")));
+    Ok(())
+}
+
+#[test]
+fn settings_and_errors_of_each_gpu_are_told_and_what_the_library_lacks_is_unknown() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let health = health::of(fake(folder.path())?.as_os_str())?;
+    assert_eq!((health.gpus.len(), health.peers.len(), health.confidential), (8, 28, Some(true)));
+    let with = |holds: fn(&OneGpu) -> bool| -> Vec<usize> {
+        (0..).zip(&health.gpus).filter(|(_, gpu)| holds(gpu)).map(|(at, _)| at).collect()
+    };
+    assert_eq!(with(|gpu| gpu.persistent == Some(false)), [2]);
+    assert_eq!(with(|gpu| gpu.repair_pending == Some(true)), [4]);
+    assert_eq!(with(|gpu| gpu.fabric == Some(FabricState::NotJoined)), [7]);
+    assert_eq!(with(|gpu| gpu.fabric == Some(FabricState::Ended(0))).len(), 7);
+    assert_eq!(with(|gpu| gpu.power_mw == Some((500_000, 700_000))).len(), 8);
+    assert_eq!(with(|gpu| gpu.processes.as_deref() == Some(&[4711])), [2, 5]);
+    let refused: Vec<_> = health.peers.iter().filter(|pair| pair.refused.is_some()).collect();
+    assert_eq!(refused.len(), 1);
+    assert_eq!((refused[0].one, refused[0].other), (health.gpus[0].pci, health.gpus[1].pci));
+    let unknown =
+        with(|gpu| gpu.mig.is_none() && gpu.ecc.is_none() && gpu.exclusive.is_none() && gpu.memory_bytes.is_none());
+    assert_eq!(unknown.len(), 8, "the stand-in has no such functions");
     Ok(())
 }
 

@@ -240,3 +240,60 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
     unsafe { *to = ProcessInfo { pid: 4711, memory, gpu_instance: c_uint::MAX, compute_instance: c_uint::MAX } };
     OK
 }
+
+/// Whether the driver keeps it initialised: GPU 2 is not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetPersistenceMode(device: Device, to: *mut c_uint) -> c_int {
+    unsafe { answer(device, to, c_uint::from(device != 3)) }
+}
+
+/// A row of GPU 4 waits for the next reset.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetRemappedRows(
+    device: Device,
+    corrected: *mut c_uint,
+    uncorrected: *mut c_uint,
+    pending: *mut c_uint,
+    failed: *mut c_uint,
+) -> c_int {
+    unsafe { (*corrected, *uncorrected, *failed) = (0, 1, 0) };
+    unsafe { answer(device, pending, c_uint::from(device == 5)) }
+}
+
+/// GPUs 0 and 1 do not reach each other: NVML_P2P_STATUS_CHIPSET_NOT_SUPPORED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetP2PStatus(one: Device, other: Device, _what: c_uint, to: *mut c_uint) -> c_int {
+    unsafe { answer(one, to, c_uint::from((one, other) == (1, 2))) }
+}
+
+#[repr(C)]
+pub struct FabricInfo {
+    cluster: [u8; 16],
+    status: c_int,
+    clique: c_uint,
+    state: u8,
+}
+
+/// GPU 7 is still on its way into the fabric.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetGpuFabricInfo(device: Device, to: *mut FabricInfo) -> c_int {
+    let state = if device == 8 { 2 } else { 3 };
+    unsafe { answer(device, to, FabricInfo { cluster: [1; 16], status: OK, clique: 0, state }) }
+}
+
+/// Environment, feature, tools mode: confidential computing is on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlSystemGetConfComputeState(to: *mut [c_uint; 3]) -> c_int {
+    unsafe { *to = [2, 1, 0] };
+    OK
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetEnforcedPowerLimit(device: Device, to: *mut c_uint) -> c_int {
+    unsafe { answer(device, to, 500_000) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetPowerManagementDefaultLimit(device: Device, to: *mut c_uint) -> c_int {
+    unsafe { answer(device, to, 700_000) }
+}

@@ -1,0 +1,52 @@
+//! What the calls that place a thread and its memory answer here: a container's seccomp filter may refuse each of them.
+//!
+//! They are asked in a thread of their own that ends at once, for what it has already: its own affinity, the default policy, where a page of its own stack
+//! lies. So nothing that lives longer is bound or moved.
+
+use crate::sys;
+
+/// What the calls answered; the kernel's word where one was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacingCalls {
+    /// sched_setaffinity(2).
+    pub affinity: Result<(), String>,
+    /// set_mempolicy(2).
+    pub memory_policy: Result<(), String>,
+    /// move_pages(2), which only asks here.
+    pub page_nodes: Result<(), String>,
+}
+
+/// Asks.
+pub fn placing_calls() -> PlacingCalls {
+    let asked = std::thread::Builder::new().spawn(|| {
+        let page = 0_u8;
+        PlacingCalls {
+            affinity: sys::affinity().and_then(|own| sys::set_affinity(&own)).map_err(|error| error.to_string()),
+            memory_policy: sys::set_memory_policy(None).map_err(|error| error.to_string()),
+            page_nodes: sys::page_nodes(&[&raw const page]).map(drop).map_err(|error| error.to_string()),
+        }
+    });
+    let not_asked = |why: &str| {
+        let refused = || Err(why.to_owned());
+        PlacingCalls { affinity: refused(), memory_policy: refused(), page_nodes: refused() }
+    };
+    match asked.map(std::thread::JoinHandle::join) {
+        Ok(Ok(answers)) => answers,
+        Ok(Err(_)) => not_asked("the thread that asks did not end"),
+        Err(error) => not_asked(&error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asking_leaves_the_asking_thread_as_it_is() -> std::io::Result<()> {
+        let before = sys::affinity()?;
+        let answers = placing_calls();
+        assert_eq!(sys::affinity()?, before);
+        assert_eq!(answers.affinity, Ok(()), "what a thread has already is refused nowhere but in a container");
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! Settings and memory errors of the GPUs, and which of them reach each other: what `nvidia-smi -q` shows, in one opening of the library.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+
+use nvml_wrapper::Device;
+use nvml_wrapper::Nvml as Library;
+use nvml_wrapper::enum_wrappers::device::{ComputeMode, P2pCapabilitiesIndex, P2pStatus};
+use nvml_wrapper_sys::bindings::{nvmlConfComputeSystemState_t, nvmlGpuFabricInfo_t};
+use stats::PciAddress;
+
+use super::{LIBRARY, opened};
+use crate::gpu_health::{FabricState, GpuHealth, OneGpu, Peers};
+
+/// `NVML_GPU_FABRIC_STATE_COMPLETED`; 0 is "not supported", 1 and 2 come before it.
+const FABRIC_ENDED: u8 = 3;
+
+/// What NVML says on this machine.
+///
+/// # Errors
+/// Why it says nothing.
+pub fn health() -> Result<GpuHealth, String> {
+    of(LIBRARY.as_ref())
+}
+
+pub(super) fn of(library: &OsStr) -> Result<GpuHealth, String> {
+    let nvml = opened(library)?;
+    let failed = |error| format!("{} does not say how many GPUs there are: {error}", library.to_string_lossy());
+    let devices = (0..nvml.device_count().map_err(failed)?).filter_map(|index| nvml.device_by_index(index).ok());
+    let devices: Vec<(PciAddress, Device<'_>)> =
+        devices.filter_map(|device| Some((device.pci_info().ok()?.bus_id.parse().ok()?, device))).collect();
+    let mut peers = Vec::new();
+    for (at, (one, device)) in devices.iter().enumerate() {
+        for (other, peer) in &devices[at + 1..] {
+            let Ok(status) = device.p2p_status(peer, P2pCapabilitiesIndex::Read) else { continue };
+            peers.push(Peers { one: *one, other: *other, refused: refused(&status) });
+        }
+    }
+    Ok(GpuHealth {
+        driver: nvml.sys_driver_version().unwrap_or_else(|_| "unknown".to_owned()),
+        confidential: confidential(&nvml),
+        gpus: devices.iter().map(|(pci, device)| gpu(*pci, device)).collect(),
+        peers,
+    })
+}
+
+fn gpu(pci: PciAddress, device: &Device<'_>) -> OneGpu {
+    let rows = remapped_rows(device);
+    let pages = device.are_pages_pending_retired().ok();
+    let power = device.enforced_power_limit().ok().zip(device.power_management_limit_default().ok());
+    let processes = device.running_compute_processes().ok();
+    OneGpu {
+        pci,
+        persistent: device.is_in_persistent_mode().ok(),
+        mig: device.mig_mode().ok().map(|mode| (mode.current != 0, mode.pending != 0)),
+        ecc: device.is_ecc_enabled().ok().map(|state| (state.currently_enabled, state.pending_enabled)),
+        repair_pending: rows.map(|(pending, _)| pending).or(pages),
+        repair_failed: rows.map(|(_, failed)| failed),
+        exclusive: device.compute_mode().ok().map(|mode| mode != ComputeMode::Default),
+        power_mw: power,
+        memory_bytes: device.memory_info().ok().map(|memory| memory.total),
+        fabric: fabric(device),
+        processes: processes.map(|all| all.iter().map(|one| one.pid).collect::<BTreeSet<u32>>().into_iter().collect()),
+    }
+}
+
+fn refused(status: &P2pStatus) -> Option<String> {
+    match status {
+        P2pStatus::Ok => None,
+        other => Some(format!("{other:?}")),
+    }
+}
+
+/// Whether a row waits for the next reset, and whether one could not be replaced. nvml-wrapper 0.13 has no call for it.
+fn remapped_rows(device: &Device<'_>) -> Option<(bool, bool)> {
+    let ask = device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref().ok()?;
+    let (mut corrected, mut uncorrected, mut pending, mut failed) = (0, 0, 0, 0);
+    // SAFETY: the function comes from the library that made the handle, and both are kept by `device` during the call, which writes four
+    // unsigned ints that outlive it.
+    let code =
+        unsafe { ask(device.handle(), &raw mut corrected, &raw mut uncorrected, &raw mut pending, &raw mut failed) };
+    (code == 0).then_some((pending != 0, failed != 0))
+}
+
+/// Where the GPU is in joining its fabric; `None` where it has none (state 0) or the driver has no word for it.
+fn fabric(device: &Device<'_>) -> Option<FabricState> {
+    let ask = device.nvml().lib().nvmlDeviceGetGpuFabricInfo.as_ref().ok()?;
+    // SAFETY: a structure of bytes and integers, for which zeros are values.
+    let mut info: nvmlGpuFabricInfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the function comes from the library that made the handle, and both are kept by `device` during the call, which writes one
+    // structure of this type.
+    let code = unsafe { ask(device.handle(), &raw mut info) };
+    match (code, info.state) {
+        (0, FABRIC_ENDED) => Some(FabricState::Ended(info.status)),
+        (0, 1 | 2) => Some(FabricState::NotJoined),
+        _ => None,
+    }
+}
+
+fn confidential(nvml: &Library) -> Option<bool> {
+    let ask = nvml.lib().nvmlSystemGetConfComputeState.as_ref().ok()?;
+    // SAFETY: a structure of integers, for which zeros are values.
+    let mut state: nvmlConfComputeSystemState_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the function comes from the library, which `nvml` keeps during the call, and writes one structure of this type.
+    let code = unsafe { ask(&raw mut state) };
+    (code == 0).then_some(state.ccFeature != 0)
+}
