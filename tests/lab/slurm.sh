@@ -13,7 +13,9 @@
 # Settings, from the environment:
 #   NODES  number of nodes, n0, n1, ... [2]; all of them are this machine and share its CPUs
 #   CPUS   CPUs of a node [this machine's]; more than there are is a lie that only TASK=task/none lives with
+#   SHAPE  SOCKETS:CORES:THREADS of a node, cores a socket and threads a core [this machine's]; a lie as CPUS is
 #   GPUS   GPUs of a node [2]
+#   GRES   a file with the lines of gres.conf, in which /dev/ is taken for the lab's own folder [each GPU an equal share of the cores]
 #   TASK   task/affinity binds [default]; task/none takes any --cpu-bind and binds nothing
 #   PORT   the first of NODES + 1 free ports in a row [looked for]
 #
@@ -132,6 +134,10 @@ config() {
     of() { sed -nE "s/.*\b$1=([0-9]+).*/\1/p" <<<"$line"; }
     cpus=$(of CPUs) sockets=$(of SocketsPerBoard) cores=$(of CoresPerSocket) threads=$(of ThreadsPerCore)
     if [ "${CPUS:-$cpus}" != "$cpus" ]; then cpus=$CPUS sockets=1 cores=$CPUS threads=1; fi
+    if [ -n "${SHAPE-}" ]; then
+        IFS=: read -r sockets cores threads <<<"$SHAPE"
+        cpus=$((sockets * cores * threads))
+    fi
     if [ "$gpus" -gt 0 ]; then gres=Gres=gpu:$gpus; fi
     cat >"$SLURM_CONF" <<CONF
 ClusterName=lab
@@ -171,6 +177,7 @@ CONF
         ln -s /dev/null "$dir/dev/nvidia$gpu"
         echo "Name=gpu File=$dir/dev/nvidia$gpu Cores=$low-$((high > low ? high : low))" >>"$dir/etc/gres.conf"
     done
+    if [ -n "${GRES-}" ]; then sed "s,/dev/,$dir/dev/," "$GRES" >"$dir/etc/gres.conf"; fi
     echo "127.0.0.1 localhost $host $(seq -s' ' -f'n%g' 0 $last)" >"$dir/etc/hosts"
     cat >"$dir/env.sh" <<ENV
 export SLURM_CONF=$SLURM_CONF

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 const FILE: &str = "nextest/ci/junit.xml";
 /// How a line of a test begins that leaves something out.
 const MARK: &str = "SKIPPED ";
-/// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware, and
+/// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware, user namespaces, and
 /// the module system that Debian does not install beside the other.
 const MAY_BE_LEFT_OUT: [&str; 9] = [
     "three ranks need three PUs",
@@ -24,6 +24,7 @@ const MAY_BE_LEFT_OUT: [&str; 9] = [
     "has no such backend",
     "the module file of Lmod",
     "pages in a browser: there is no chromium",
+    "doctor without rights: ",
 ];
 
 /// Forgets an earlier run's file.

@@ -5,6 +5,7 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod contend;
+pub mod doctor;
 pub mod exec;
 pub mod export;
 pub mod history;
@@ -62,6 +63,9 @@ pub struct Args {
 pub enum Command {
     /// Show which CPUs, memory and GPUs belong together, and what this process may use of them
     Topo(Box<topo::Topo>),
+    /// Say which settings of this node cost placement or bandwidth, why, and how to change them: exit code 0 none, 5 some, 6 not all can be known
+    #[command(after_help = exit::TABLE)]
+    Doctor(doctor::Doctor),
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
     #[command(after_help = exit::TABLE)]
     Pingpong(Box<Pingpong>),

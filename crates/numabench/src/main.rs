@@ -40,6 +40,7 @@ fn main() -> ExitCode {
     };
     let ended = match &args.command {
         Command::Topo(topo) => cmd::topo::run(topo),
+        Command::Doctor(doctor) => cmd::doctor::run(doctor),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
         Command::Matrix(matrix) => cmd::matrix::run(matrix),
         Command::Latency(latency) => cmd::latency::run(latency),

@@ -10,9 +10,9 @@ use serde::Serialize;
 use topo::difference::Difference;
 
 /// `topo --json`.
-pub const TOPOLOGY: Version = Version { schema: "numabench.topology", major: 1, minor: 0 };
+pub const TOPOLOGY: Version = Version { schema: "numabench.topology", major: 1, minor: 1 };
 /// `topo diff --json`.
-pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", major: 1, minor: 0 };
+pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", major: 1, minor: 1 };
 
 /// What `topo diff --json` says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

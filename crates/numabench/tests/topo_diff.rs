@@ -56,7 +56,7 @@ fn the_same_machine_ends_with_0_and_another_with_5_and_says_what_in_words() -> D
 
     let (code, out, _) = topo(&["diff", "--json", &old, &new])?;
     let json: Value = serde_json::from_str(&out)?;
-    assert_eq!((&json["schema"], &json["schema_version"]), (&"numabench.topology-diff".into(), &"1.0".into()));
+    assert_eq!((&json["schema"], &json["schema_version"]), (&"numabench.topology-diff".into(), &"1.1".into()));
     let json = &json["differences"];
     assert_eq!((code, json.as_array().map(Vec::len)), (Some(5), Some(7)));
     assert_eq!((&json[4]["what"], &json[4]["words"]), (&"gpu".into(), &"GPU 0000:c3:00.0 (PCI 10de:2330) gone".into()));

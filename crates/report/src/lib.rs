@@ -8,6 +8,7 @@
 //! * `trial` the trial document v1, which `numabench trial` writes and takes up again;
 //! * `mpi` the document v1 of `numabench mpi`;
 //! * `imported` the document v1 of `numabench import`: another program's figures;
+//! * `doctor` the document v1 of `numabench doctor`: a node's settings;
 //! * `conditions` what a GPU was under while it was measured;
 //! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one before another crate's content;
 //! * `read` a document from bytes, refusing what is not one; `json` a document to bytes;
@@ -20,6 +21,7 @@ pub mod case;
 pub mod conditions;
 pub mod contention;
 pub mod device;
+pub mod doctor;
 pub mod document;
 pub mod environment;
 pub mod imported;
@@ -52,6 +54,7 @@ mod finite;
 mod header;
 mod known;
 
+pub use doctor::DoctorDocument;
 pub use document::Document;
 pub use finite::NonFinite;
 pub use header::schema_of;

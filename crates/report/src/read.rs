@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use crate::Document;
 use crate::block::{BlockTime, NoBlock};
 use crate::device::DeviceKind;
+use crate::doctor::{self, DoctorDocument};
 use crate::document;
 use crate::header::Header;
 use crate::imported::{self, ImportedDocument};
@@ -116,6 +117,13 @@ const MPI: Wanted = Wanted {
     writer: "numabench mpi --json FILE",
 };
 
+const DOCTOR: Wanted = Wanted {
+    schema: doctor::SCHEMA,
+    major: doctor::SCHEMA_MAJOR,
+    minor: doctor::SCHEMA_MINOR,
+    writer: "numabench doctor --json FILE",
+};
+
 const IMPORTED: Wanted = Wanted {
     schema: imported::SCHEMA,
     major: imported::SCHEMA_MAJOR,
@@ -212,6 +220,16 @@ impl MpiDocument {
     /// [`ReadError`].
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
         read(bytes, MPI).map(|(document, _)| document)
+    }
+}
+
+impl DoctorDocument {
+    /// Reads a document of this major version, of an older or newer minor one too.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        read(bytes, DOCTOR).map(|(document, _)| document)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The JSON Schemas of the result, the placement, the trial, the MPI and the imported document, generated from their types.
+//! The JSON Schemas of the result, the placement, the trial, the MPI, the imported and the doctor's document, generated from their types.
 //!
 //! They are committed in `crates/report/schema`, so that a change of the interface is a line in a diff and a reader needs no
 //! build. `cargo xtask schema` writes them; a test here and `cargo xtask tidy` compare them with [`all`].
@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use crate::doctor::{self, DoctorDocument};
 use crate::document::{self, Document};
 use crate::imported::{self, ImportedDocument};
 use crate::mpi::{self, MpiDocument};
@@ -14,16 +15,17 @@ use crate::place::{self, PlaceDocument};
 use crate::trial::{self, TrialDocument};
 
 /// The name of each schema's file, and its text as committed: what [`all`] gives, without the code that makes it.
-pub const COMMITTED: [(&str, &str); 5] = [
+pub const COMMITTED: [(&str, &str); 6] = [
     ("result-v1.json", include_str!("../schema/result-v1.json")),
     ("place-v1.json", include_str!("../schema/place-v1.json")),
     ("trial-v1.json", include_str!("../schema/trial-v1.json")),
     ("mpi-v1.json", include_str!("../schema/mpi-v1.json")),
     ("imported-v1.json", include_str!("../schema/imported-v1.json")),
+    ("doctor-v1.json", include_str!("../schema/doctor-v1.json")),
 ];
 
 /// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
-pub fn all() -> [(&'static str, String); 5] {
+pub fn all() -> [(&'static str, String); 6] {
     let place = text::<PlaceDocument>(place::SCHEMA, place::SCHEMA_MAJOR, "places for the ranks of a node");
     let trial = text::<TrialDocument>(trial::SCHEMA, trial::SCHEMA_MAJOR, "a program under several placements");
     let mpi = text::<MpiDocument>(
@@ -33,12 +35,14 @@ pub fn all() -> [(&'static str, String); 5] {
     );
     let imported =
         text::<ImportedDocument>(imported::SCHEMA, imported::SCHEMA_MAJOR, "figures that another program measured");
+    let doctor = text::<DoctorDocument>(doctor::SCHEMA, doctor::SCHEMA_MAJOR, "the settings of a node");
     [
         ("result-v1.json", result()),
         ("place-v1.json", place),
         ("trial-v1.json", trial),
         ("mpi-v1.json", mpi),
         ("imported-v1.json", imported),
+        ("doctor-v1.json", doctor),
     ]
 }
 

@@ -31,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("exec", &["placement", "ranks", "stats", "topo"]),
     ("launchers", &["placement", "ranks", "stats", "topo"]),
     ("check", &["exec", "launchers", "placement", "ranks", "report", "stats", "topo"]),
+    ("doctor", &["engine", "launchers", "report", "stats", "topo"]),
     ("launch", &["placement", "ranks", "stats", "topo"]),
     ("place", &["device", "engine", "launchers", "pingpong", "placement", "ranks", "report", "stats", "topo"]),
     ("report", &["stats"]),

@@ -1,9 +1,10 @@
 //! `numabench place` as typed.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use launchers::{Dialect, Starter};
+use launchers::{Dialect, DialectError, Starter};
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
@@ -63,9 +64,9 @@ pub struct Place {
     /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the one that this process or job is under]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub launcher: Option<Starter>,
-    /// Print only the lines of one launcher or tool, to be pasted
-    #[arg(long, value_name = "DIALECT", help_heading = "Output")]
-    pub emit: Option<Dialect>,
+    /// Print only the lines of one launcher or tool, to be pasted; or gres-conf, the lines that Slurm's gres.conf should have for this node
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub emit: Option<Emit>,
     /// Write the placement document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -75,4 +76,27 @@ pub struct Place {
     /// Whether the table is coloured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
+}
+
+/// What `--emit` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// The ranks' places in one launcher's or tool's words.
+    Places(Dialect),
+    /// The node's GPUs in Slurm's gres.conf.
+    GresConf,
+}
+
+/// As users write it.
+const GRES_CONF: &str = "gres-conf";
+
+impl FromStr for Emit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            GRES_CONF => Ok(Self::GresConf),
+            _ => text.parse().map(Self::Places).map_err(|error: DialectError| format!("{error}, {GRES_CONF}")),
+        }
+    }
 }

@@ -33,6 +33,8 @@ pub enum Kind {
     History,
     /// What report found of several nodes
     Nodes,
+    /// What doctor found
+    Doctor,
     /// What topo --json shows
     Topology,
     /// What topo diff --json found

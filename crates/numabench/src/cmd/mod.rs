@@ -6,6 +6,7 @@ pub mod check_bandwidth;
 pub mod compare;
 pub mod completions;
 pub mod contend;
+pub mod doctor;
 pub mod exec;
 pub mod export;
 pub mod history;

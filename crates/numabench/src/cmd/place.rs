@@ -16,7 +16,7 @@ use report::PlaceDocument;
 use report::sink::Sink;
 use topo::{Survey, Topology};
 
-use crate::args::place::Place;
+use crate::args::place::{Emit, Place};
 use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -32,6 +32,9 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let sink = output_file::of_document(args.json.as_deref())?;
     let survey = survey(args)?;
     let topology = &survey.topology;
+    if args.emit == Some(Emit::GresConf) {
+        return gres_conf(&survey, args.quiet).map(|()| Exit::Ok);
+    }
     let asked = asked(args);
     let unseen =
         (!args.measure && args.input.is_none() && args.from.is_none()).then(backends::off_bus_in_time).flatten();
@@ -50,7 +53,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     } else {
         (Found::only(planned(&asked, &survey).map_err(refused)?), Exit::Ok)
     };
-    if let Some(dialect) = args.emit {
+    if let Some(Emit::Places(dialect)) = args.emit {
         let said = emit(topology, &found, dialect, &situation, args.quiet);
         let (_, kept) = keep(sink.as_ref(), &build(&found), exit);
         return said.and(kept).map(|()| exit);
@@ -181,6 +184,18 @@ fn emit(
         saying.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
     }
     terminal::print(format!("{}\n", saying.text.trim_end()).as_bytes())
+}
+
+/// Prints the lines of the node's GPUs in gres.conf, which no rank's place has a part in.
+fn gres_conf(survey: &Survey, quiet: bool) -> Result<(), Fault> {
+    let found = launchers::node_gres::node_gres(survey);
+    if !quiet {
+        found.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
+    }
+    if found.conf.lines.is_empty() {
+        return Err(Fault::new(Exit::Absent, anyhow::anyhow!("gres.conf has lines for GPUs, and no GPU is here")));
+    }
+    terminal::print(found.conf.to_string().as_bytes())
 }
 
 /// Where the document is, and whether that is where it was asked for.

@@ -18,6 +18,7 @@ pub fn run(args: &Schema) -> Result<Exit, Fault> {
         Kind::Gate => "gate-v1.json",
         Kind::History => "history-v1.json",
         Kind::Nodes => "nodes-v1.json",
+        Kind::Doctor => "doctor-v1.json",
         Kind::Topology => "topology-v1.json",
         Kind::TopologyDiff => "topology-diff-v1.json",
         Kind::Check => "check-v1.json",

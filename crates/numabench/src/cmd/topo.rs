@@ -40,7 +40,8 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         (None, None) => topo::survey().map_err(no_result)?,
         (None, Some(path)) => {
             let output = Output::open(path)?;
-            let (survey, xml) = topo::survey_and_xml().map_err(no_result)?;
+            let settings = |survey: &topo::Survey| doctor::settings(&doctor::look(survey));
+            let (survey, xml) = topo::survey_and_xml(settings).map_err(no_result)?;
             output.write(xml.as_bytes())?;
             survey
         }

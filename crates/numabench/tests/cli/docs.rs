@@ -115,6 +115,11 @@ fn followed(page: &str, files: &[&str]) -> Done {
 }
 
 #[test]
+fn the_settings_are_as_the_page_says() -> Done {
+    followed("doctor.md", &[])
+}
+
+#[test]
 fn a_first_look_is_as_the_page_says() -> Done {
     followed("first-look.md", &[])
 }

@@ -17,6 +17,7 @@
 //! * `output`     files, pipes, colour, quiet;
 //! * `signals`    Ctrl-C, SIGTERM, SIGHUP, SIGXCPU, SIGKILL; `limits` of processes, memory, sizes and times;
 //! * `dry_run`    the plan without a driver;
+//! * `doctor`     the settings of a node, with and without rights, and in saved files;
 //! * `place`      places recommended, measured, read back, and said in every launcher's words;
 //! * `goldens`    help and `topo` as text, word for word (snapshots);
 //! * `nvml`       NVIDIA's management library is opened for the views that show what it says, and for no other;
@@ -48,6 +49,7 @@ mod contrib;
 mod delivery;
 mod devices;
 mod docs;
+mod doctor;
 mod driver;
 mod dry_run;
 mod engines;

@@ -212,7 +212,7 @@ fn a_report_is_one_file_that_asks_for_nothing() -> Done {
 #[test]
 fn every_schema_is_printed_and_is_one() -> Done {
     let kinds = ["result", "place", "trial", "mpi", "imported", "comparison", "baseline", "gate", "history"];
-    for kind in kinds.into_iter().chain(["topology", "topology-diff", "check"]) {
+    for kind in kinds.into_iter().chain(["doctor", "topology", "topology-diff", "check"]) {
         let schema = run(&["schema", kind]).well().json()?;
         assert!(jsonschema::meta::is_valid(&schema), "{kind}");
         assert_eq!(schema["properties"]["schema"]["const"], format!("numabench.{kind}"));
@@ -223,11 +223,11 @@ fn every_schema_is_printed_and_is_one() -> Done {
 #[test]
 fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
     let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
-    for (kind, args) in [
-        ("topology", &["topo", "--json"][..]),
-        ("topology", &["topo", "--json", "--input", &machine]),
-        ("topology-diff", &["topo", "diff", "--json", &machine, &machine]),
-        ("check", &["check", "--json"]),
+    for (kind, version, args) in [
+        ("topology", "1.1", &["topo", "--json"][..]),
+        ("topology", "1.1", &["topo", "--json", "--input", &machine]),
+        ("topology-diff", "1.1", &["topo", "diff", "--json", &machine, &machine]),
+        ("check", "1.0", &["check", "--json"]),
     ] {
         let document = run(args).json()?;
         let schema = run(&["schema", kind]).well().json()?;
@@ -236,7 +236,7 @@ fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
         assert!(faults.is_empty(), "{args:?}: {faults:?}");
         assert_eq!(
             (&document["schema"], &document["schema_version"]),
-            (&json!(format!("numabench.{kind}")), &json!("1.0"))
+            (&json!(format!("numabench.{kind}")), &json!(version))
         );
     }
     Ok(())

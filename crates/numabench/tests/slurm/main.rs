@@ -13,6 +13,7 @@
 //! * `messages`  messages between tasks, on one node and on two;
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
+//! * `gres_conf` which cores Slurm counts as near to a GPU;
 //! * `exec`      programs put in their places, and everything that passes through to them.
 //! * `trial`     an allocation in which steps are started in turns;
 //! * `replay`    the case study's runs on LUMI-G, on a simulated node.
@@ -34,6 +35,7 @@ mod check;
 mod exec;
 mod faults;
 mod fleet;
+mod gres_conf;
 mod jobs;
 mod lab;
 mod messages;

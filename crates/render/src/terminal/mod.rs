@@ -1,7 +1,7 @@
 //! What a terminal shows of documents.
 //!
 //! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
-//! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI;
+//! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI, `doctor` of a node's settings;
 //! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
 //!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
@@ -11,6 +11,7 @@ mod bands;
 mod closing;
 mod contention;
 mod devices;
+mod doctor;
 mod figures;
 mod fits;
 pub mod grid;
@@ -46,6 +47,7 @@ mod together;
 mod trial;
 mod words;
 
+pub use self::doctor::doctor;
 pub use self::mpi::mpi;
 pub use place::place;
 pub(crate) use plane::caption as plane_caption;

@@ -1,0 +1,47 @@
+//! What files say of GPUs: AMD's driver of its own, and whether NVIDIA's multi-process service is here.
+//!
+//! Files: the kernel's Documentation/gpu/amdgpu; hwmon's `power1_cap` in microwatt.
+
+use topo::Survey;
+use topo::fs_root::FsRoot;
+use topo::gpu_class::AMD;
+
+/// An AMD GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AmdGpu {
+    /// What it is called in sentences.
+    pub name: String,
+    /// The power limit that is set and the default one, µW.
+    pub power_uw: Option<(u64, u64)>,
+    /// Its memory, and how much of it the bus shows, bytes.
+    pub memory_bytes: Option<(u64, u64)>,
+    /// How it is divided: `SPX`, `CPX`, …, and its memory: `NPS1`, `NPS4`.
+    pub partition: Option<String>,
+}
+
+/// AMD's GPUs.
+pub fn amd(root: &FsRoot, survey: &Survey) -> Vec<AmdGpu> {
+    let whole = survey.topology.gpus.iter().filter(|gpu| gpu.vendor_id == AMD);
+    let whole = whole.filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0));
+    whole.map(|gpu| of(root, format!("GPU {}", gpu.index), &format!("/sys/bus/pci/devices/{}", gpu.pci))).collect()
+}
+
+fn of(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
+    let number = |file: &str| root.text(&format!("{folder}/{file}")).ok()?.parse::<u64>().ok();
+    let sensors = root.names(&format!("{folder}/hwmon"));
+    let limit = |file: &str| sensors.iter().find_map(|sensor| number(&format!("hwmon/{sensor}/{file}")));
+    let modes = ["current_compute_partition", "current_memory_partition"];
+    let modes: Vec<String> = modes.iter().filter_map(|file| root.text(&format!("{folder}/{file}")).ok()).collect();
+    AmdGpu {
+        name,
+        power_uw: limit("power1_cap").zip(limit("power1_cap_default")),
+        memory_bytes: number("mem_info_vram_total").zip(number("mem_info_vis_vram_total")),
+        partition: (!modes.is_empty()).then(|| modes.join(", ")),
+    }
+}
+
+/// Whether an MPS daemon's pipe is where this process's clients would look for it.
+pub fn mps(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let folder = variable("CUDA_MPS_PIPE_DIRECTORY").unwrap_or_else(|| "/tmp/nvidia-mps".to_owned());
+    root.exists(&format!("{folder}/control"))
+}

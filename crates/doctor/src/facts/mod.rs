@@ -1,0 +1,113 @@
+//! What is read of a node before anything is judged: plain values, each absent where nobody says it.
+//!
+//! Everything is read under one root (`/`, or a test's), so that every probe has a tree of files in which it is right and one in which it is wrong. Nothing
+//! is written, no GPU's device file is opened by this crate, and no command is run. NVML's answer and the answers of system calls come in from outside.
+
+pub mod adapters;
+pub mod config_space;
+pub mod cpu;
+pub mod gpu;
+pub mod interrupts;
+pub mod iommu;
+pub mod memory;
+pub mod pci;
+pub mod pod;
+pub mod slurm;
+
+use engine::PlacingCalls;
+use topo::Survey;
+use topo::environment::{self, Environment, ProbeValue};
+use topo::fs_root::FsRoot;
+use topo::gpu_health::GpuHealth;
+
+/// What is known from elsewhere than files.
+pub struct Asked<'a> {
+    /// The machine.
+    pub survey: &'a Survey,
+    /// Where files are read.
+    pub root: &'a FsRoot,
+    /// This process's environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// NVML's word on the GPUs; `None` where there is no NVIDIA GPU.
+    pub nvidia: Option<Result<GpuHealth, String>>,
+    /// What the calls that place a thread answered.
+    pub calls: PlacingCalls,
+}
+
+/// What is known of a node.
+pub struct Facts<'a> {
+    /// The machine.
+    pub survey: &'a Survey,
+    /// What a measurement depends on, as results carry it.
+    pub environment: Environment,
+    /// GPUs and network adapters with the bridges above them.
+    pub devices: Vec<pci::Device>,
+    /// How device addresses are translated.
+    pub iommu: iommu::Iommu,
+    /// Memory.
+    pub memory: memory::Memory,
+    /// Cores.
+    pub cpu: cpu::Cpu,
+    /// Where devices' interrupts go.
+    pub interrupts: Vec<interrupts::Interrupts>,
+    /// NVML's word on the GPUs.
+    pub nvidia: Option<Result<GpuHealth, String>>,
+    /// AMD GPUs, by their driver's files.
+    pub amd: Vec<gpu::AmdGpu>,
+    /// Whether an MPS daemon answers here.
+    pub mps: bool,
+    /// Adapters that can reach GPU memory by themselves, and what the kernel has for that.
+    pub adapters: adapters::Adapters,
+    /// What the calls that place a thread answered.
+    pub calls: PlacingCalls,
+    /// Slurm's configuration; `None` where there is no Slurm.
+    pub slurm: Option<slurm::Slurm>,
+    /// The Kubernetes pod that this process is in.
+    pub pod: Option<pod::Pod>,
+}
+
+impl<'a> Facts<'a> {
+    /// Reads them.
+    pub fn read(asked: Asked<'a>) -> Self {
+        let Asked { survey, root, variable, nvidia, calls } = asked;
+        let devices = pci::devices(root, survey);
+        Self {
+            survey,
+            environment: environment::probe_under(root, variable),
+            iommu: iommu::iommu(root, &devices),
+            memory: memory::memory(root),
+            cpu: cpu::cpu(root),
+            interrupts: interrupts::interrupts(root, &devices),
+            amd: gpu::amd(root, survey),
+            mps: gpu::mps(root, variable),
+            adapters: adapters::adapters(root),
+            slurm: slurm::slurm(root, variable),
+            pod: pod::pod(root, variable),
+            devices,
+            nvidia,
+            calls,
+        }
+    }
+
+    /// The text of a probe of the environment, numbers too.
+    pub fn probe(&self, name: &str) -> Option<String> {
+        let probe = self.environment.probes.iter().find(|probe| probe.name == name)?;
+        Some(match probe.value.as_ref()? {
+            ProbeValue::Number(number) => number.to_string(),
+            ProbeValue::Text(text) => text.clone(),
+        })
+    }
+
+    /// Whether the platform says that this is a virtual machine.
+    pub fn is_virtual(&self) -> bool {
+        self.probe("platform.virtual_machine").is_some_and(|word| word != "no sign of one")
+    }
+
+    /// What a GPU of the topology is called in sentences.
+    pub fn gpu_name(&self, pci: stats::PciAddress) -> String {
+        match self.survey.topology.gpus.iter().find(|gpu| gpu.pci == pci) {
+            Some(gpu) => format!("GPU {}", gpu.index),
+            None => format!("GPU {pci}"),
+        }
+    }
+}

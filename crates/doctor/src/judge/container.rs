@@ -1,0 +1,55 @@
+//! What this process may ask of the kernel: the calls that place threads and memory, which containers refuse by default.
+
+use report::doctor::{Check, Part};
+
+use super::probe::Probe;
+use crate::facts::Facts;
+
+const SOURCE: &str = "Docker, Seccomp security profiles (set_mempolicy, move_pages); sched_setaffinity(2)";
+const CHANGE: &str = "start the container with --cap-add SYS_NICE (a pod: securityContext.capabilities.add [SYS_NICE]), or with a seccomp profile that allows the call";
+
+const AFFINITY: Probe = Probe {
+    name: "container.affinity",
+    part: Part::Container,
+    why: "without it no rank can be bound to a core from here",
+    source: SOURCE,
+};
+
+const POLICY: Probe = Probe {
+    name: "container.memory-policy",
+    part: Part::Container,
+    why: "without it no memory can be placed on a node from here: numactl and MPI's own placement fail",
+    source: SOURCE,
+};
+
+const PAGES: Probe = Probe {
+    name: "container.page-nodes",
+    part: Part::Container,
+    why: "without it nobody can see on which node a page lies, so that no placement can be proven",
+    source: SOURCE,
+};
+
+/// A kernel without NUMA has no such calls.
+fn is_without_numa(facts: &Facts<'_>, why: &str) -> bool {
+    why.contains("os error 38") && facts.survey.topology.machine_has_one_node()
+}
+
+fn answered(facts: &Facts<'_>, probe: &Probe, call: &str, answer: &Result<(), String>) -> Option<Check> {
+    match answer {
+        Ok(()) => probe.ok(format!("{call} answers")),
+        Err(why) if is_without_numa(facts, why) => probe.ok(format!("{call}: a kernel without NUMA")),
+        Err(why) => probe.costs(format!("{call} is refused: {why}"), CHANGE),
+    }
+}
+
+pub(super) fn affinity(facts: &Facts<'_>) -> Option<Check> {
+    answered(facts, &AFFINITY, "sched_setaffinity", &facts.calls.affinity)
+}
+
+pub(super) fn memory_policy(facts: &Facts<'_>) -> Option<Check> {
+    answered(facts, &POLICY, "set_mempolicy", &facts.calls.memory_policy)
+}
+
+pub(super) fn page_nodes(facts: &Facts<'_>) -> Option<Check> {
+    answered(facts, &PAGES, "move_pages", &facts.calls.page_nodes)
+}

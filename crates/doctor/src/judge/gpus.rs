@@ -1,0 +1,235 @@
+//! GPUs: what their driver is set to, and who else uses them. AMD's by its files, NVIDIA's by NVML.
+
+use report::doctor::{Check, Part};
+use stats::units::counted;
+use topo::gpu_health::{FabricState, GpuHealth, OneGpu};
+
+use super::NVML;
+use super::probe::{Probe, listed};
+use crate::facts::Facts;
+
+const PERSISTENCE: Probe = Probe {
+    name: "gpu.persistence",
+    part: Part::Gpu,
+    why: "without it the driver starts a GPU for each program anew, and forgets limits and clocks that were set",
+    source: "NVIDIA, Driver Persistence",
+};
+
+const MIG: Probe = Probe {
+    name: "gpu.mig",
+    part: Part::Gpu,
+    why: "an instance has a part of the GPU's memory bandwidth, and copies of all instances share one link",
+    source: "NVIDIA, MIG user guide; AMD, Instinct partition modes",
+};
+
+const ECC: Probe = Probe {
+    name: "gpu.ecc",
+    part: Part::Gpu,
+    why: "on GPUs with GDDR memory, error correction takes memory and bandwidth; without it errors go unseen",
+    source: "NVIDIA, nvidia-smi(1), ECC Mode",
+};
+
+const CONFIDENTIAL: Probe = Probe {
+    name: "gpu.confidential",
+    part: Part::Gpu,
+    why: "each copy between host and GPU is encrypted and goes through a bounce buffer",
+    source: "NVIDIA, Confidential Computing on H100 (white paper)",
+};
+
+const SHARED: Probe = Probe {
+    name: "gpu.sharing",
+    part: Part::Gpu,
+    why: "ranks that share a GPU take turns without MPS; in exclusive mode without MPS all but the first fail",
+    source: "NVIDIA, Multi-Process Service",
+};
+
+const FABRIC: Probe = Probe {
+    name: "gpu.fabric",
+    part: Part::Gpu,
+    why: "until fabric manager has let a GPU in, it has no NVLink, and CUDA may refuse to start (error 802)",
+    source: "NVIDIA, Fabric Manager user guide",
+};
+
+const POWER: Probe = Probe {
+    name: "gpu.power",
+    part: Part::Gpu,
+    why: "a lower limit holds clocks down under load: kernels take longer; copies over the link do not",
+    source: "NVIDIA, nvidia-smi(1), Power Readings; kernel, hwmon (power1_cap)",
+};
+
+const PROCESSES: Probe = Probe {
+    name: "gpu.processes",
+    part: Part::Gpu,
+    why: "what others compute or copy on a GPU is missing from what is measured on it",
+    source: "NVML, nvmlDeviceGetComputeRunningProcesses; kernel, amdkfd",
+};
+
+/// The driver's word, or the check that says why there is none; `None` without an NVIDIA GPU.
+fn told<'f>(facts: &'f Facts<'_>, probe: &Probe, costs: bool) -> Option<Result<&'f GpuHealth, Option<Check>>> {
+    Some(facts.nvidia.as_ref()?.as_ref().map_err(|why| match costs {
+        true => probe.open(why.clone(), NVML),
+        false => probe.unknown(why.clone(), NVML),
+    }))
+}
+
+/// The GPUs of which this holds.
+fn those(facts: &Facts<'_>, health: &GpuHealth, holds: impl Fn(&OneGpu) -> bool) -> Vec<String> {
+    health.gpus.iter().filter(|gpu| holds(gpu)).map(|gpu| facts.gpu_name(gpu.pci)).collect()
+}
+
+pub(super) fn persistence(facts: &Facts<'_>) -> Option<Check> {
+    let health = match told(facts, &PERSISTENCE, false)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    let off = those(facts, health, |gpu| gpu.persistent == Some(false));
+    if !off.is_empty() {
+        return PERSISTENCE
+            .remark(format!("off on {}", listed(&off)), "start nvidia-persistenced, or as root: nvidia-smi -pm 1");
+    }
+    health.gpus.iter().any(|gpu| gpu.persistent.is_some()).then(|| PERSISTENCE.ok("on")).flatten()
+}
+
+pub(super) fn mig(facts: &Facts<'_>) -> Option<Check> {
+    let divided: Vec<String> =
+        facts.amd.iter().filter_map(|gpu| Some(format!("{} {}", gpu.name, gpu.partition.as_ref()?))).collect();
+    if !divided.is_empty() {
+        return MIG.ok(listed(&divided));
+    }
+    let health = match told(facts, &MIG, false)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    let waiting = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, then)| now != then));
+    let on = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, _)| now));
+    match (waiting.is_empty(), on.is_empty()) {
+        (false, _) => MIG.remark(
+            format!("the mode of {} changes at its next reset", listed(&waiting)),
+            "as root: nvidia-smi --gpu-reset, while nobody uses the GPU",
+        ),
+        (true, false) => MIG.ok(format!("on: {}", listed(&on))),
+        (true, true) => health.gpus.iter().any(|gpu| gpu.mig.is_some()).then(|| MIG.ok("off")).flatten(),
+    }
+}
+
+pub(super) fn ecc(facts: &Facts<'_>) -> Option<Check> {
+    let health = match told(facts, &ECC, false)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    let waiting = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, then)| now != then));
+    let off = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, _)| !now));
+    match (waiting.is_empty(), off.is_empty()) {
+        (false, _) => ECC.remark(
+            format!("the mode of {} changes at its next reset", listed(&waiting)),
+            "reboot, or as root: nvidia-smi --gpu-reset",
+        ),
+        (true, false) => ECC.remark(format!("off on {}", listed(&off)), "as root: nvidia-smi -e 1, then reset the GPU"),
+        (true, true) => health.gpus.iter().any(|gpu| gpu.ecc.is_some()).then(|| ECC.ok("on")).flatten(),
+    }
+}
+
+pub(super) fn confidential(facts: &Facts<'_>) -> Option<Check> {
+    let health = match told(facts, &CONFIDENTIAL, true)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    match health.confidential? {
+        true => CONFIDENTIAL.costs("on", "switch confidential computing off for this node (firmware of the host, nvidia_gpu_tools), unless it must be"),
+        false => CONFIDENTIAL.ok("off"),
+    }
+}
+
+pub(super) fn shared_use(facts: &Facts<'_>) -> Option<Check> {
+    let health = match told(facts, &SHARED, false)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    let exclusive = those(facts, health, |gpu| gpu.exclusive == Some(true));
+    match (facts.mps, exclusive.is_empty()) {
+        (true, _) => SHARED.ok("an MPS daemon answers here: ranks that share a GPU run at once"),
+        (false, true) => SHARED.ok("no MPS; ranks that share a GPU take turns"),
+        (false, false) => SHARED.remark(
+            format!(
+                "only one process at a time may use {} (compute mode), and no MPS daemon answers",
+                listed(&exclusive)
+            ),
+            "start nvidia-cuda-mps-control -d, or as root: nvidia-smi -c DEFAULT",
+        ),
+    }
+}
+
+pub(super) fn fabric(facts: &Facts<'_>) -> Option<Check> {
+    let health = match told(facts, &FABRIC, true)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    let in_fabric = health.gpus.iter().filter(|gpu| gpu.fabric.is_some()).count();
+    let out = those(facts, health, |gpu| gpu.fabric.is_some_and(|state| state != FabricState::Ended(0)));
+    match (in_fabric, out.is_empty()) {
+        (0, _) => None,
+        (_, true) => FABRIC.ok(format!("{} joined", counted(in_fabric, "GPU"))),
+        (_, false) => FABRIC.costs(
+            format!("{} not in the NVLink fabric", listed(&out)),
+            "as root: systemctl restart nvidia-fabricmanager, and read its log; in a guest the host runs it",
+        ),
+    }
+}
+
+pub(super) fn power(facts: &Facts<'_>) -> Option<Check> {
+    const CHANGE: &str =
+        "as root: nvidia-smi -pl DEFAULT (rocm-smi --resetpoweroverdrive), unless the site limits power on purpose";
+    let watts = |milli: f64| format!("{:.0} W", milli / 1000.0);
+    if !facts.amd.is_empty() {
+        let known: Vec<_> = facts.amd.iter().filter_map(|gpu| Some((&gpu.name, gpu.power_uw?))).collect();
+        let low: Vec<String> = known
+            .iter()
+            .filter(|(_, (now, default))| now < default)
+            .map(|(name, (now, default))| {
+                format!("{name}: {} of {}", watts(*now as f64 / 1e3), watts(*default as f64 / 1e3))
+            })
+            .collect();
+        return match (known.first(), low.is_empty()) {
+            (None, _) => POWER.unknown("the driver shows no limit", super::ROOT),
+            (Some((_, (now, _))), true) => POWER.ok(format!("{}, the default", watts(*now as f64 / 1e3))),
+            (Some(_), false) => POWER.remark(listed(&low), CHANGE),
+        };
+    }
+    let health = match told(facts, &POWER, false)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    let known: Vec<_> = health.gpus.iter().filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.power_mw?))).collect();
+    let low: Vec<String> = known
+        .iter()
+        .filter(|(_, (now, default))| now < default)
+        .map(|(name, (now, default))| format!("{name}: {} of {}", watts(f64::from(*now)), watts(f64::from(*default))))
+        .collect();
+    match (known.first(), low.is_empty()) {
+        (None, _) => None,
+        (Some((_, (now, _))), true) => POWER.ok(format!("{}, the default or more", watts(f64::from(*now)))),
+        (Some(_), false) => POWER.remark(listed(&low), CHANGE),
+    }
+}
+
+pub(super) fn processes(facts: &Facts<'_>) -> Option<Check> {
+    let health = match told(facts, &PROCESSES, true)? {
+        Ok(health) => health,
+        Err(check) => return check,
+    };
+    let listed_at: Vec<(String, &Vec<u32>)> =
+        health.gpus.iter().filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.processes.as_ref()?))).collect();
+    let busy: Vec<String> = listed_at
+        .iter()
+        .filter(|(_, pids)| !pids.is_empty())
+        .map(|(name, pids)| format!("{name} ({})", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")))
+        .collect();
+    match (listed_at.is_empty(), busy.is_empty()) {
+        (true, _) => PROCESSES.open("the driver lists no processes", NVML),
+        (false, true) => PROCESSES.ok("nobody computes on a GPU"),
+        (false, false) => PROCESSES.costs(
+            format!("processes compute on {}", listed(&busy)),
+            "measure when they have ended; `numabench check --all` shows where they run",
+        ),
+    }
+}

@@ -1,0 +1,161 @@
+//! Each device's own way to the host: lanes, generation, packet sizes, and the window onto its memory.
+
+use report::doctor::{Check, Part};
+use stats::units::{counted, rounded_size};
+use topo::gpu_class::AMD;
+
+use super::probe::{Probe, listed};
+use super::{NVML, ROOT};
+use crate::facts::Facts;
+use crate::facts::config_space::{Express, Seen};
+use crate::facts::pci::{Device, Kind};
+
+const LINK: Probe = Probe {
+    name: "pcie.link",
+    part: Part::Pcie,
+    why: "half the lanes, or a generation less, halve what a device can copy",
+    source: "PCI Express Base Specification; kernel, ABI/testing/sysfs-bus-pci",
+};
+
+const PAYLOAD: Probe = Probe {
+    name: "pcie.payload",
+    part: Part::Pcie,
+    why: "each packet has about 24 bytes of headers: payloads of 128 bytes leave 84 % of a link, of 256 bytes 91 %",
+    source: "PCI Express Base Specification, 7.5.3; kernel, kernel-parameters (pci=pcie_bus_perf)",
+};
+
+const WINDOW: Probe = Probe {
+    name: "pcie.bar",
+    part: Part::Pcie,
+    why: "an adapter or another GPU reaches only the part of a GPU's memory that the bus shows",
+    source: "NVIDIA, GPUDirect RDMA (BAR1); kernel, ABI/testing/sysfs-bus-pci (resourceN_resize)",
+};
+
+/// Reads of less than this at once leave a link idle between them, bytes.
+const LEAST_READ: u32 = 256;
+
+pub(super) fn link(facts: &Facts<'_>) -> Option<Check> {
+    let linked: Vec<&Device> = facts.devices.iter().filter(|device| device.link.is_some()).collect();
+    if linked.is_empty() {
+        let hidden = facts.devices.iter().filter(|device| device.kind == Kind::Gpu || !facts.is_virtual());
+        let names: Vec<&str> = hidden.map(|device| device.name.as_str()).collect();
+        let over_pcie = facts.survey.topology.gpus.iter().any(|gpu| facts.survey.topology.host_link(gpu).is_none());
+        return match names[..] {
+            [] => None,
+            _ if !over_pcie => None,
+            _ => LINK.open(format!("the kernel shows no link of {}", listed(&names)), super::HOST),
+        };
+    }
+    let slow: Vec<String> = linked.iter().filter_map(|device| slower(device)).collect();
+    if !slow.is_empty() {
+        let change = "reseat the device or its riser, or move it to a slot of its width; then `numabench matrix` shows what it carries";
+        return LINK.costs(slow.join("; "), change);
+    }
+    LINK.ok(format!(
+        "{} at the width and generation that both ends can (an idle GPU lowers its generation)",
+        counted(linked.len(), "link")
+    ))
+}
+
+/// How a device's link is less than both of its ends can. A GPU without work trains its link down, so that its generation now says nothing.
+fn slower(device: &Device) -> Option<String> {
+    let link = device.link.as_ref()?;
+    let (above_generation, above_width) = device.above;
+    let least = |own: Option<u8>, above: Option<u8>| own.into_iter().chain(above).min();
+    let (width, generation) = (least(link.max_width, above_width), least(link.max_generation, above_generation));
+    if let (Some(now), Some(most)) = (link.width, width)
+        && now < most
+    {
+        return Some(format!("{}: x{now}, and both ends can x{most}", device.name));
+    }
+    if let (Some(now), Some(most), Kind::Adapter) = (link.generation, generation, device.kind)
+        && now < most
+    {
+        return Some(format!("{}: generation {now}, and both ends can {most}", device.name));
+    }
+    if let (Some(own), Some(above)) = (link.max_width, above_width)
+        && above < own
+    {
+        return Some(format!("{}: can x{own}, in a slot of x{above}", device.name));
+    }
+    None
+}
+
+pub(super) fn payload(facts: &Facts<'_>) -> Option<Check> {
+    let express =
+        |device: &Device| -> Vec<Seen<Express>> { device.path.iter().map(|port| port.config.express).collect() };
+    let with_path: Vec<(&Device, Vec<Seen<Express>>)> =
+        facts.devices.iter().map(|device| (device, express(device))).filter(|(_, path)| !path.is_empty()).collect();
+    if with_path.is_empty() {
+        return None;
+    }
+    // What a guest reads there is its own hypervisor's and not the device's (the kernel's drivers/vfio/pci/vfio_pci_config.c).
+    if facts.is_virtual() {
+        return PAYLOAD.open("a virtual machine is shown packet sizes that are not the device's", super::HOST);
+    }
+    if with_path.iter().all(|(_, path)| path[0] == Seen::Hidden) {
+        return PAYLOAD.open("the kernel shows an ordinary user no packet sizes", ROOT);
+    }
+    let mut small = Vec::new();
+    let mut sizes = Vec::new();
+    for (device, path) in &with_path {
+        let ports: Vec<Express> =
+            path.iter().filter_map(|seen| if let Seen::Is(port) = seen { Some(*port) } else { None }).collect();
+        let Some(own) = ports.first() else { continue };
+        let most = ports.iter().map(|port| port.payload_most).min().unwrap_or(own.payload_most);
+        if own.payload < most {
+            small.push(format!("{}: payload of {} bytes, and its path takes {most}", device.name, own.payload));
+        } else if own.read_request < LEAST_READ {
+            small.push(format!("{}: reads at most {} bytes at once", device.name, own.read_request));
+        }
+        sizes.push(own.payload);
+    }
+    match (&small[..], sizes.iter().min()) {
+        ([], None) => None,
+        ([], Some(least)) => PAYLOAD.ok(format!("payloads of {least} bytes and more, as large as each path takes")),
+        _ => PAYLOAD.costs(
+            listed(&small),
+            "boot with pci=pcie_bus_perf, or set the payload size in the firmware; a hypervisor's host sets it for its guests",
+        ),
+    }
+}
+
+pub(super) fn window(facts: &Facts<'_>) -> Option<Check> {
+    let gpus: Vec<&Device> = facts.devices.iter().filter(|device| device.kind == Kind::Gpu).collect();
+    let shown = |device: &&Device| {
+        let memory = memory_bytes(facts, device);
+        Some((device.name.clone(), device.window_bytes?, memory))
+    };
+    let windows: Vec<(String, u64, Option<u64>)> = gpus.iter().filter_map(shown).collect();
+    let (_, first, _) = windows.first()?;
+    // NVML leaves out of a GPU's memory what its driver keeps: a window of the memory's size is never smaller than what it says.
+    let small = |(_, window, memory): &&(String, u64, Option<u64>)| memory.is_some_and(|memory| *window < memory);
+    let small: Vec<String> =
+        windows.iter().filter(small).map(|(name, window, _)| format!("{name}: {}", rounded_size(*window))).collect();
+    if windows.iter().all(|(_, _, memory)| memory.is_none()) {
+        let who = if facts.nvidia.is_some() { NVML } else { ROOT };
+        return WINDOW
+            .unknown(format!("windows of {}; the size of the memory behind is not known", rounded_size(*first)), who);
+    }
+    if small.is_empty() {
+        return WINDOW.ok(format!("the bus shows the whole memory of {}", counted(windows.len(), "GPU")));
+    }
+    let seen = format!("the bus shows a part of the memory: {}", listed(&small));
+    let change = "switch on Resizable BAR and Above 4G Decoding in the firmware";
+    // Only adapters and copies between GPUs over PCIe go through the window.
+    if facts.adapters.rdma.is_empty() && gpus.len() < 2 {
+        WINDOW.remark(seen, change)
+    } else {
+        WINDOW.costs(seen, change)
+    }
+}
+
+/// A GPU's memory, by its driver.
+fn memory_bytes(facts: &Facts<'_>, device: &Device) -> Option<u64> {
+    let is_amd = facts.survey.topology.gpu_at(device.pci).is_some_and(|gpu| gpu.vendor_id == AMD);
+    if is_amd {
+        return facts.amd.iter().find(|gpu| gpu.name == device.name)?.memory_bytes.map(|(all, _)| all);
+    }
+    let health = facts.nvidia.as_ref()?.as_ref().ok()?;
+    health.gpus.iter().find(|gpu| gpu.pci == device.pci)?.memory_bytes
+}

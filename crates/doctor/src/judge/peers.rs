@@ -1,0 +1,134 @@
+//! What lies between devices: redirection by access control services, translation of addresses, and whether GPUs reach each other.
+
+use report::doctor::{Check, Part};
+use stats::units::counted;
+
+use super::probe::{Probe, listed};
+use super::{HOST, NVML, ROOT};
+use crate::facts::Facts;
+use crate::facts::config_space::{REDIRECTS, Seen};
+use crate::facts::pci::{Device, Kind, Port};
+
+const ACS: Probe = Probe {
+    name: "pcie.acs",
+    part: Part::Pcie,
+    why: "a switch that redirects sends copies between its GPUs and adapters up to the CPU and back: less than half the rate",
+    source: "NCCL user guide, Troubleshooting (PCI Access Control Services)",
+};
+
+const IOMMU: Probe = Probe {
+    name: "pcie.iommu",
+    part: Part::Pcie,
+    why: "translation sends copies between devices to the CPU, and costs small copies a look-up each",
+    source: "NCCL user guide, Troubleshooting (PCI Access Control Services); kernel, ABI/testing/sysfs-kernel-iommu_groups",
+};
+
+const PEER_ACCESS: Probe = Probe {
+    name: "pcie.peer-access",
+    part: Part::Pcie,
+    why: "GPUs that do not reach each other copy through host memory",
+    source: "CUDA programming guide, Peer-to-Peer Memory Access; NVML, nvmlDeviceGetP2PStatus",
+};
+
+/// Devices that copies can go between.
+fn have_peers(facts: &Facts<'_>) -> bool {
+    let gpus = facts.devices.iter().filter(|device| device.kind == Kind::Gpu).count();
+    gpus > 1 || gpus == 1 && facts.devices.len() > 1
+}
+
+pub(super) fn acs(facts: &Facts<'_>) -> Option<Check> {
+    if !have_peers(facts) {
+        return None;
+    }
+    let bridges: Vec<(&Device, &Port)> =
+        facts.devices.iter().flat_map(|device| device.path.iter().skip(1).map(move |port| (device, port))).collect();
+    if bridges.is_empty() {
+        return ACS.open("no bridge above the GPUs and adapters is visible here", HOST);
+    }
+    // A root port sends all to the CPU anyway: only a switch has a shorter way.
+    let switch_port = |port: &Port| matches!(port.config.express, Seen::Is(express) if express.is_switch_port);
+    let redirects = |port: &Port| matches!(port.config.acs, Seen::Is(control) if control & REDIRECTS != 0);
+    let mut wrong: Vec<&str> = bridges
+        .iter()
+        .filter(|(_, port)| switch_port(port) && redirects(port))
+        .map(|(_, port)| port.address.as_str())
+        .collect();
+    wrong.sort_unstable();
+    wrong.dedup();
+    if !wrong.is_empty() {
+        let seen = format!(
+            "redirection is on at {} above GPUs or adapters: {}",
+            counted(wrong.len(), "switch port"),
+            listed(&wrong)
+        );
+        return ACS.costs(seen, "as root: setpci -s ADDRESS ECAP_ACS+0x6.w=0000 for each (after every boot), or switch ACS off in the firmware");
+    }
+    let may_switch = |port: &Port| switch_port(port) || port.config.express == Seen::Hidden;
+    if bridges.iter().any(|(_, port)| may_switch(port) && port.config.acs == Seen::Hidden) {
+        return ACS.open("the kernel shows an ordinary user no access control services", ROOT);
+    }
+    let switches = bridges.iter().filter(|(_, port)| switch_port(port)).count();
+    ACS.ok(if switches == 0 {
+        "no PCIe switch above GPUs or adapters".to_owned()
+    } else {
+        format!("no redirection at {}", counted(switches, "switch port"))
+    })
+}
+
+pub(super) fn iommu(facts: &Facts<'_>) -> Option<Check> {
+    if facts.devices.is_empty() {
+        return None;
+    }
+    let translated = |device: &&Device| {
+        let kind = device.group.as_ref().and_then(|(_, kind)| kind.as_deref());
+        kind.is_some_and(|kind| kind.starts_with("DMA"))
+    };
+    let options = match &facts.iommu.options[..] {
+        [] => String::new(),
+        options => format!(" (booted with {})", options.join(" ")),
+    };
+    let translated: Vec<&str> = facts.devices.iter().filter(translated).map(|device| device.name.as_str()).collect();
+    if !translated.is_empty() {
+        let seen = format!("addresses of {} are translated{options}", listed(&translated));
+        let change =
+            "boot with iommu=pt (on Intel intel_iommu=on iommu=pt), or switch the IOMMU off where no guest needs it";
+        // Translation matters to what goes from device to device; alone it costs a device next to nothing.
+        return if have_peers(facts) { IOMMU.costs(seen, change) } else { IOMMU.remark(seen, change) };
+    }
+    if !facts.iommu.is_active {
+        return if facts.is_virtual() {
+            IOMMU.open("none in this virtual machine; its host's cannot be seen", HOST)
+        } else {
+            IOMMU.ok(format!("off{options}"))
+        };
+    }
+    let grouped: Vec<&Device> = facts.devices.iter().filter(|device| device.group.is_some()).collect();
+    if grouped.iter().all(|device| device.group.as_ref().is_some_and(|(_, kind)| kind.is_some())) {
+        return IOMMU
+            .ok(format!("on, and passes addresses through; {} groups of devices{options}", facts.iommu.groups));
+    }
+    IOMMU.open(format!("on, and how it translates is not shown{options}"), ROOT)
+}
+
+pub(super) fn peer_access(facts: &Facts<'_>) -> Option<Check> {
+    let nvidia = facts.nvidia.as_ref()?;
+    if facts.devices.iter().filter(|device| device.kind == Kind::Gpu).count() < 2 {
+        return None;
+    }
+    let health = match nvidia {
+        Ok(health) => health,
+        Err(why) => return PEER_ACCESS.open(why.clone(), NVML),
+    };
+    let refused = health.peers.iter().filter_map(|pair| Some((pair, pair.refused.as_ref()?)));
+    let pairs: Vec<String> = refused
+        .map(|(pair, why)| format!("{} and {} ({why})", facts.gpu_name(pair.one), facts.gpu_name(pair.other)))
+        .collect();
+    match (health.peers.len(), pairs.len()) {
+        (0, _) => PEER_ACCESS.open("the driver says nothing of it", NVML),
+        (all, 0) => PEER_ACCESS.ok(format!("all {all} pairs of GPUs reach each other")),
+        (all, none) => PEER_ACCESS.costs(
+            format!("{none} of {all} pairs of GPUs do not reach each other: {}", listed(&pairs)),
+            "see pcie.acs, pcie.iommu and gpu.fabric; some boards and GPUs have no peer access at all",
+        ),
+    }
+}

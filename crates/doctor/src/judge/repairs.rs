@@ -1,0 +1,40 @@
+//! Errors of GPU memory that wait for a restart.
+
+use report::doctor::{Check, Part};
+
+use super::NVML;
+use super::probe::{Probe, listed};
+use crate::facts::Facts;
+
+const REPAIRS: Probe = Probe {
+    name: "gpu.repairs",
+    part: Part::Gpu,
+    why: "a page or row with errors is used until the next reset; one that could not be replaced ends jobs",
+    source: "NVIDIA, GPU Memory Error Management",
+};
+
+pub(super) fn repairs(facts: &Facts<'_>) -> Option<Check> {
+    let health = match facts.nvidia.as_ref()? {
+        Ok(health) => health,
+        Err(why) => return REPAIRS.unknown(why.clone(), NVML),
+    };
+    let named = |holds: fn(&topo::gpu_health::OneGpu) -> bool| -> Vec<String> {
+        health.gpus.iter().filter(|gpu| holds(gpu)).map(|gpu| facts.gpu_name(gpu.pci)).collect()
+    };
+    let failed = named(|gpu| gpu.repair_failed == Some(true));
+    let pending = named(|gpu| gpu.repair_pending == Some(true));
+    match (failed.is_empty(), pending.is_empty()) {
+        (false, _) => REPAIRS.remark(
+            format!("a row of {} could not be replaced", listed(&failed)),
+            "take the node out of service and have the GPU replaced (nvidia-smi -q -d ROW_REMAPPER)",
+        ),
+        (true, false) => REPAIRS.remark(
+            format!("pages or rows of {} are replaced at the next reset", listed(&pending)),
+            "as root, while nobody uses the GPU: nvidia-smi --gpu-reset",
+        ),
+        (true, true) => {
+            let known = health.gpus.iter().any(|gpu| gpu.repair_pending.is_some());
+            known.then(|| REPAIRS.ok("no page or row waits for a reset")).flatten()
+        }
+    }
+}

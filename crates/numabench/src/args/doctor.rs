@@ -1,0 +1,23 @@
+//! `numabench doctor` as typed.
+
+use std::path::PathBuf;
+
+use super::ColorChoice;
+
+/// `numabench doctor`.
+#[derive(Debug, clap::Args)]
+pub struct Doctor {
+    /// Judge this machine's settings by a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`): its cores, NUMA nodes
+    /// and GPUs instead of those here
+    #[arg(long, value_name = "FILE.xml")]
+    pub input: Option<PathBuf>,
+    /// Write the document to FILE, or to standard output instead of the table (-)
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Only what to look at and what cannot be known, without the reasons
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Whether the table is coloured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+}

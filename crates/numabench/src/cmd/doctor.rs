@@ -1,0 +1,51 @@
+//! `numabench doctor`: read the machine, look at its settings, show what costs placement or bandwidth. Nothing is measured and nothing changed.
+
+use std::path::Path;
+
+use experiments::journal::settled;
+use render::terminal::Style;
+use report::doctor::{DoctorDocument, SCHEMA, schema_version};
+
+use crate::args::doctor::Doctor;
+use crate::began::Began;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::{output_file, terminal, version};
+
+/// Runs the command.
+pub fn run(args: &Doctor) -> Result<Exit, Fault> {
+    let began = Began::now();
+    let sink = output_file::of_document(args.json.as_deref())?;
+    let survey = match &args.input {
+        Some(path) => topo::survey_xml(path).map_err(Fault::usage)?,
+        None => topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?,
+    };
+    let checks = doctor::look(&survey);
+    let answer = doctor::answer(&checks);
+    let exit = Exit::from_code(answer.exit_code);
+    let document = DoctorDocument {
+        schema: SCHEMA.to_owned(),
+        schema_version: schema_version(),
+        tool: version::tool(),
+        argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        started_at: began.started_at(),
+        elapsed_s: began.elapsed().as_secs_f64(),
+        host: survey.topology.hostname.clone(),
+        exit_code: answer.exit_code,
+        verdict: answer.verdict,
+        checks,
+    };
+    let bytes = report::json::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let (saved_to, kept) = match &sink {
+        Some(sink) => settled(sink, sink.write_or_rescue(&bytes), exit),
+        None => (None, Ok(())),
+    };
+    if args.json.as_deref() == Some(Path::new("-")) {
+        terminal::print_document(&bytes)?;
+    } else {
+        let saved_to = saved_to.map(|path| path.display().to_string());
+        let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };
+        terminal::print(render::terminal::doctor(&document, &style).as_bytes())?;
+    }
+    kept.map(|()| exit)
+}

@@ -1,0 +1,128 @@
+//! What a terminal shows of a node's settings: the answer, then what to look at, what cannot be known, and what is in order.
+
+use report::DoctorDocument;
+use report::doctor::{Check, State};
+
+use super::page::{Page, Tone};
+use super::table::Style;
+
+/// Where what was seen begins.
+const NAME_WIDTH: usize = 30;
+
+/// The document as text for a terminal.
+pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
+    let mut page = Page::new(style.width);
+    for (at, sentence) in document.verdict.iter().enumerate() {
+        page.words(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
+    }
+    let with = |state: State| document.checks.iter().filter(move |check| check.state == state);
+    section("Look at this", with(State::Look), Tone::Warning, style.quiet, &mut page);
+    section("Cannot be known", with(State::Unknown), Tone::Plain, style.quiet, &mut page);
+    if !style.quiet {
+        section("Ok", with(State::Ok), Tone::Faint, true, &mut page);
+    }
+    if let Some(path) = &style.saved_to {
+        page.blank();
+        page.words(Tone::Faint, "", &format!("document: {path}"));
+    }
+    page.finish(style.color)
+}
+
+/// The checks of a section, those that cost first; `brief` leaves out why they matter.
+fn section<'c>(title: &str, checks: impl Iterator<Item = &'c Check>, tone: Tone, brief: bool, page: &mut Page) {
+    let mut checks: Vec<&Check> = checks.collect();
+    if checks.is_empty() {
+        return;
+    }
+    checks.sort_by_key(|check| !check.costs);
+    page.blank();
+    page.line(Tone::Title, title);
+    for (check, names) in folded(&checks) {
+        let tone = if check.is_costly() || !check.costs { tone } else { Tone::Plain };
+        let tone = if check.state == State::Look && !check.costs { Tone::Plain } else { tone };
+        let seen = if names.len() > 1 { format!("{}: {}", names.join(", "), check.seen) } else { check.seen.clone() };
+        let name = if names.len() > 1 { format!("{} settings", names.len()) } else { check.name.clone() };
+        page.words(tone, &format!("  {name:<NAME_WIDTH$}"), &seen);
+        let mut below = |lead: &str, text: &str| page.words(Tone::Faint, &format!("      {lead}  "), text);
+        if !brief && check.state == State::Look {
+            below("why", &format!("{} ({})", check.why, check.source));
+        }
+        if let Some(change) = &check.change {
+            below("do ", change);
+        }
+        if let Some(who) = &check.who {
+            let why = if brief || !check.costs || names.len() > 1 { String::new() } else { format!("; {}", check.why) };
+            below("who", &format!("{who}{why}"));
+        }
+    }
+}
+
+/// Checks that are unknown for one reason stand together: a library that is missing is one thing to see to.
+fn folded<'c>(checks: &[&'c Check]) -> Vec<(&'c Check, Vec<&'c str>)> {
+    let mut folded: Vec<(&Check, Vec<&str>)> = Vec::new();
+    for check in checks {
+        let same = |(first, _): &&mut (&Check, Vec<&str>)| {
+            check.state == State::Unknown && (&first.seen, &first.who) == (&check.seen, &check.who)
+        };
+        match folded.iter_mut().find(same) {
+            Some((_, names)) => names.push(&check.name),
+            None => folded.push((check, vec![&check.name])),
+        }
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests {
+    use report::doctor::Part;
+    use report::document::Tool;
+
+    use super::*;
+
+    fn check(name: &str, state: State, costs: bool) -> Check {
+        let of = |state_wanted: State, text: &str| (state == state_wanted).then(|| text.to_owned());
+        Check {
+            name: name.to_owned(),
+            part: Part::Memory,
+            state,
+            costs,
+            seen: "as it is".to_owned(),
+            why: "it matters".to_owned(),
+            source: "a manual".to_owned(),
+            change: of(State::Look, "change it"),
+            who: of(State::Unknown, "root"),
+        }
+    }
+
+    #[test]
+    fn the_answer_comes_first_then_what_costs_then_what_is_unknown_and_what_is_well_has_a_line() {
+        let document = DoctorDocument {
+            schema: report::doctor::SCHEMA.to_owned(),
+            schema_version: report::doctor::schema_version(),
+            tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
+            argv: Vec::new(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            elapsed_s: 0.1,
+            host: None,
+            exit_code: 5,
+            verdict: vec!["The answer.".to_owned()],
+            checks: vec![
+                check("well", State::Ok, false),
+                check("odd", State::Look, false),
+                check("costly", State::Look, true),
+                check("open", State::Unknown, true),
+            ],
+        };
+        let mut style = Style { width: 100, color: false, quiet: false, saved_to: None };
+        let text = doctor(&document, &style);
+        let at = |word: &str| text.find(word).unwrap_or(usize::MAX);
+        assert_eq!(text.lines().next(), Some("The answer."));
+        assert!(at("costly") < at("odd") && at("odd") < at("open") && at("open") < at("well"), "{text}");
+        assert_eq!(text.matches("it matters (a manual)").count(), 2, "{text}");
+        assert_eq!(text.matches("change it").count(), 2, "{text}");
+        assert!(text.contains("root; it matters"), "{text}");
+        style.quiet = true;
+        let quiet = doctor(&document, &style);
+        assert!(quiet.contains("change it") && !quiet.contains("well") && !quiet.contains("a manual"), "{quiet}");
+    }
+}
