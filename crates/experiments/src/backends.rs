@@ -73,7 +73,7 @@ pub struct Found {
 /// Exit 77 when what was asked for is not here.
 pub fn find(asked: Backend, gpus_asked: bool, topology: &Topology) -> Result<Found, Fault> {
     if asked == Backend::Host {
-        return Ok(host(topology, "it was asked for (--backend host)".to_owned()));
+        return Ok(host(topology, "--backend host".to_owned()));
     }
     let mut why = Vec::new();
     for family in Family::asked(asked) {
@@ -151,7 +151,7 @@ fn off_bus(topology: &Topology) -> Option<String> {
     let of_family = |family: &Family| {
         let platform = (family.load)().ok()?;
         let gpus = counted(platform.devices().len(), "GPU");
-        Some(format!("{}'s driver has {gpus}, and the PCI bus as this process sees it shows none", family.name))
+        Some(format!("{}'s driver has {gpus}, but the PCI bus that this process sees shows none", family.name))
     };
     FAMILIES.iter().find_map(of_family)
 }

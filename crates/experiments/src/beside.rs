@@ -179,7 +179,6 @@ impl Beside {
             self.config.directions.iter().map(|way| settings::direction(*way)).collect();
         directions.push(settings::direction_of(self.traffic));
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "contend",
             suite: Arc::new(joined),

@@ -126,7 +126,6 @@ impl Contend {
         }
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "contend",
             suite: Arc::new(suite),

@@ -131,7 +131,6 @@ impl CorePairs {
             places.push(place(topology, at, one.pu, one.node, memory_of(one.node)));
         }
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command,
             suite: Arc::new(suite),

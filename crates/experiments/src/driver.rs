@@ -4,11 +4,13 @@
 
 use std::sync::Arc;
 
-use engine::{EngineConfig, Journal, PerCase, RunState, Suite, Worker, Workers};
+use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers};
 use placement::{Selection, Target};
 use ranks::{Communicator, Launch, Single};
 use report::sink::Sink;
+use stats::flag::TimerFacts;
 use topo::Survey;
+use topo::environment::Environment;
 
 use crate::backends::{self, Found, Untouched};
 use crate::document::of_experiment::{self, Facts};
@@ -21,8 +23,9 @@ use crate::journal::{DocumentJournal, Ended};
 use crate::observer::Observer;
 use crate::options::Measuring;
 use crate::outline::Outline;
+use crate::reach::{NoAnswer, Reach, Reached};
 use crate::signals::Signals;
-use crate::watchdog::Watchdog;
+use crate::watchdog::{Watchdog, not_opened};
 
 /// A kind of measurement, with its options.
 pub trait Measurement {
@@ -40,6 +43,15 @@ pub trait Measurement {
     /// # Errors
     /// What was asked for cannot be measured here.
     fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault>;
+
+    /// What opened GPUs are asked before the experiment is known for good; `None` where that takes no opened GPU. Until they answer, the experiment that
+    /// is made without their answer stands in the document.
+    ///
+    /// # Errors
+    /// What was asked for cannot be measured here.
+    fn reach(&self, _survey: &Survey, _found: &Found) -> Result<Option<Reach>, Fault> {
+        Ok(None)
+    }
 
     /// Finds the devices.
     ///
@@ -79,8 +91,8 @@ pub struct Session<'a> {
 pub struct Making<'a> {
     /// What ends the run early.
     pub signals: &'a Signals,
-    /// Says what a person should know at once.
-    pub say: fn(&str),
+    /// What opened GPUs have answered.
+    pub reached: &'a Reached,
 }
 
 /// Reads the machine.
@@ -104,13 +116,29 @@ pub fn outline(measurement: &dyn Measurement) -> Result<Outline, Fault> {
 ///
 /// # Errors
 /// What was asked for cannot be measured here. A run that began ends without one.
-pub fn measure(measurement: &dyn Measurement, session: Session) -> Result<Ended, Fault> {
+pub fn measure(measurement: &dyn Measurement, mut session: Session) -> Result<Ended, Fault> {
     let survey = survey()?;
     let opening = Watchdog::opening(measurement.measuring().timeout, session.say)?;
     let found = measurement.find(&survey)?;
     drop(opening);
-    let experiment = measurement.experiment(&survey, &found, Making { signals: session.signals, say: session.say })?;
-    let ended = run(measurement.measuring(), &experiment, &survey, &found, session);
+    let here = Here::new(measurement.measuring(), &survey, &found);
+    let unasked = Reached::default();
+    let signals = session.signals;
+    let reached = match measurement.reach(&survey, &found)? {
+        None => unasked,
+        Some(reach) => {
+            let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &unasked })?;
+            match here.asked(&experiment, reach, session)? {
+                Ok((reached, again)) => {
+                    session = again;
+                    reached
+                }
+                Err(ended) => return Ok(ended),
+            }
+        }
+    };
+    let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &reached })?;
+    let ended = here.run(&experiment, session);
     // The process ends soon and the kernel gives everything back: a driver that does not let go of a device must not keep what was found from being shown.
     std::mem::forget((experiment, found));
     Ok(ended)
@@ -118,30 +146,84 @@ pub fn measure(measurement: &dyn Measurement, session: Session) -> Result<Ended,
 
 /// Runs an experiment.
 pub fn run(args: &Measuring, experiment: &Experiment, survey: &Survey, found: &Found, session: Session) -> Ended {
-    let Session { origin, sink, signals, observer, say } = session;
-    let topology = &survey.topology;
-    let machine = topo::environment::probe();
-    let timer = engine::clock::measure();
-    let hosts = [topology.host()];
-    let plan = &experiment.places;
-    let local = Local { topology, found, machine: &machine, timer, plan, node: 0, hosts: &hosts };
-    let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
-    let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
-    let facts = Facts {
-        args,
-        experiment,
-        timer,
-        parts: &parts,
-        platform: &platform,
-        environment: &environment,
-        origin: &origin,
-    };
-    let build = |state: &RunState, exit| of_experiment::build(&facts, state, exit);
-    let mut journal = DocumentJournal::new(&build, sink, observer, say);
-    let workers = Workers::threads(experiment.workers.clone(), timer);
-    let state = led(&experiment.engine, &experiment.suite, workers, signals, &mut journal);
-    let exit = verdict::exit(&state, signals.exit());
-    journal.conclude(&state, exit, |_| false)
+    Here::new(args, survey, found).run(experiment, session)
+}
+
+/// What is known before a run.
+struct Here<'a> {
+    args: &'a Measuring,
+    survey: &'a Survey,
+    found: &'a Found,
+    machine: Environment,
+    timer: TimerFacts,
+}
+
+impl<'a> Here<'a> {
+    fn new(args: &'a Measuring, survey: &'a Survey, found: &'a Found) -> Self {
+        Self { args, survey, found, machine: topo::environment::probe(), timer: engine::clock::measure() }
+    }
+
+    fn run(&self, experiment: &Experiment, session: Session) -> Ended {
+        let Session { origin, sink, signals, observer, say } = session;
+        self.with_facts(experiment, &origin, |facts| {
+            let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+            let mut journal = DocumentJournal::new(&build, sink, observer, say);
+            let workers = Workers::threads(experiment.workers.clone(), self.timer);
+            let state = led(&experiment.engine, &experiment.suite, workers, signals, &mut journal);
+            let exit = verdict::exit(&state, signals.exit());
+            journal.conclude(&state, exit, |_| false)
+        })
+    }
+
+    /// Has opened GPUs asked: the document of a run that has not begun is kept before, and says where the run ends there.
+    fn asked<'s>(
+        &self,
+        experiment: &Experiment,
+        reach: Reach,
+        session: Session<'s>,
+    ) -> Result<Result<(Reached, Session<'s>), Ended>, Fault> {
+        let Session { origin, sink, signals, observer, say } = session;
+        let limit = reach.limit;
+        let unbegun = |end, trouble: Option<Trouble>| {
+            let nodes = vec![0; experiment.workers.len()];
+            RunState::unbegun(&experiment.suite.cases(), &nodes, end, |_| trouble.clone())
+        };
+        let ended = self.with_facts(experiment, &origin, |facts| -> Result<Result<Reached, Ended>, Fault> {
+            let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+            let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
+            journal.begin(&unbegun(RunEnd::Running, None));
+            let state = match reach.ask(&self.found.platform, &signals.interrupted)? {
+                Ok(reached) => return Ok(Ok(reached)),
+                Err(NoAnswer::Signal) => unbegun(RunEnd::Interrupted, None),
+                Err(NoAnswer::Hangs(step)) => {
+                    let why = not_opened(&step, limit);
+                    say(&format!("error: {why}"));
+                    unbegun(RunEnd::TimedOut, Some(Trouble::Failed(Failure::new(Stage::Open, why))))
+                }
+            };
+            Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| false)))
+        })?;
+        Ok(ended.map(|reached| (reached, Session { origin, sink, signals, observer, say })))
+    }
+
+    fn with_facts<T>(&self, experiment: &Experiment, origin: &Origin, then: impl FnOnce(&Facts) -> T) -> T {
+        let Self { args, survey, found, machine, timer } = self;
+        let topology = &survey.topology;
+        let hosts = [topology.host()];
+        let plan = &experiment.places;
+        let local = Local { topology, found, machine, timer: *timer, plan, node: 0, hosts: &hosts };
+        let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
+        let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
+        then(&Facts {
+            args,
+            experiment,
+            timer: *timer,
+            parts: &parts,
+            platform: &platform,
+            environment: &environment,
+            origin,
+        })
+    }
 }
 
 /// Measures what the run after it must know and no document has.

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use device::Device;
 use engine::{EngineConfig, Order, Suite, Worker};
 use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
 use report::kernels::KernelFigures;
@@ -35,8 +34,6 @@ pub struct Experiment {
     pub kernels: Vec<KernelFigures>,
     /// What is asked for, as documents have it.
     pub asked: Asked,
-    /// Devices that are open until the end: the ranks' contexts are then there already.
-    pub opened: Vec<Box<dyn Device>>,
 }
 
 /// What is asked for, as documents have it.

@@ -228,7 +228,6 @@ impl GpuGroups {
         }
         let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "topo",
             suite: Arc::new(suite),

@@ -125,7 +125,6 @@ impl<'a> GpuKernels<'a> {
         }
         let matrix = self.matrix(topology, found);
         Ok(Experiment {
-            opened: Vec::new(),
             kernels,
             command: "kernels",
             suite: Arc::new(suite),

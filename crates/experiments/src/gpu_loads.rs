@@ -131,7 +131,7 @@ impl GpuLoads {
     /// The figures to be taken, in words.
     pub fn said(&self) -> String {
         if self.flags {
-            return format!("a flag's way to a GPU and back; {} figures", self.cases.len());
+            return format!("CPU-GPU flag round trip; {} figures", self.cases.len());
         }
         format!("load latency over {}; {} figures", stats::units::size(self.range as u64), self.cases.len())
     }
@@ -152,7 +152,6 @@ impl GpuLoads {
         };
         let (sizes, directions) = (vec![case.bytes], vec![case.direction]);
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "latency",
             suite,

@@ -288,7 +288,6 @@ impl GpuMatrix {
             suite = Arc::new(joined);
         }
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "matrix",
             suite,

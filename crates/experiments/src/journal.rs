@@ -49,6 +49,11 @@ impl<'a> DocumentJournal<'a> {
         Self { build, sink, observer, say, trouble: None, written: None }
     }
 
+    /// The run has not begun: writes the document as it stands, so that it is there whatever comes next.
+    pub fn begin(&mut self, state: &RunState) {
+        self.write(state);
+    }
+
     /// The run is over: writes the document for good. `fails`: what of it is a finding though the run is complete.
     pub fn conclude(self, state: &RunState, exit: Exit, fails: impl FnOnce(&Document) -> bool) -> Ended {
         self.observer.ended();
@@ -93,8 +98,7 @@ pub fn is_due(since: Duration, took: Duration) -> bool {
     since >= took.saturating_mul(SHARE).min(LONGEST)
 }
 
-/// Where a document is that was to be in this file; a fault where that is not where it was asked for, with the run's own exit unless that says that all
-/// is well.
+/// Where the document is. If it could not be written to the requested file, this is a fault with the run's own exit code, or with 1 if that code is 0.
 pub fn settled(sink: &Sink, kept: Kept, exit: Exit) -> (Option<PathBuf>, Result<(), Fault>) {
     let exit = if exit == Exit::Ok { Exit::NoResult } else { exit };
     let fault = |why, what: &str| Fault::new(exit, format!("{what}: {why}"));

@@ -9,7 +9,7 @@
 //!   for each of its figures, the case and the place in the document; `outline` the plan of one;
 //! * `matrix`, `latency`, `peer`, `sweep`, `contend`, `suite`, `groups` the kinds of measurement, made of
 //!   * `gpu_matrix`, `gpu_loads`, `core_pairs`, `peers`, `memory_matrix`: rows, devices, sizes and who is at it at once; `memory_range` how long ranges must be;
-//!   * `peer_copies` which copies `peers` makes of how many GPUs, `peer_tables` how they stand in rows and columns;
+//!   * `reach` which GPUs reach each other's memory, `peer_copies` which copies `peers` makes of how many GPUs, `peer_tables` how they stand in rows and columns;
 //!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
 //!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of `traffic_step`), `merged` several as one;
 //! * `computing` kernels that compute, by GPUs (`gpu_kernels`) or by the cores of nodes (`thread_kernels`);
@@ -55,6 +55,7 @@ mod peer_copies;
 mod peer_tables;
 mod peers;
 mod ping_pong;
+mod reach;
 pub mod signals;
 mod suite;
 mod sweep;

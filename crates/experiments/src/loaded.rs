@@ -277,7 +277,6 @@ impl Loaded {
         let mut workers = self.loaders();
         workers.extend(self.threads().iter().map(|thread| Worker { rank: thread.rank + loaders, pu: thread.pu }));
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "latency",
             suite: Arc::new(joined),

@@ -200,7 +200,6 @@ impl MemoryMatrix {
         let mut engine = config::measuring(&args.measuring).engine();
         engine.max_time = self.max_time;
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "matrix",
             suite: Arc::new(suite),

@@ -39,7 +39,6 @@ pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experimen
 
 fn empty(command: &'static str, first: &Experiment) -> Experiment {
     Experiment {
-        opened: Vec::new(),
         kernels: Vec::new(),
         command,
         suite: Arc::clone(&first.suite),

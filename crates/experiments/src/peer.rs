@@ -14,6 +14,7 @@ use crate::fault::Fault;
 use crate::options::{Measuring, Peer};
 use crate::outline::Outline;
 use crate::peers::{self, Peers};
+use crate::reach::Reach;
 
 impl Measurement for Peer {
     fn measuring(&self) -> &Measuring {
@@ -29,18 +30,23 @@ impl Measurement for Peer {
     }
 
     fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
-        let available = backends::targets(&*found.platform);
-        let targets = self.gpus(found.platform.facts().kind, available.clone())?;
-        let least = targets.iter().filter_map(|target| device_bytes(&*found.platform, target.id)).min();
-        let size = self.size.or(least.map(|bytes| (bytes / 8).min(peers::SIZE)));
-        let sized = Self { size, ..self.clone() };
-        let mut peers = Peers::new(&sized, &survey.topology, targets, available)?;
-        let opened = peers.look(&*found.platform, making.say)?;
-        Ok(Experiment { opened, ..peers.experiment(self, &survey.topology, found) })
+        Ok(self.peers(survey, found)?.experiment(self, &survey.topology, found, making.reached))
+    }
+
+    fn reach(&self, survey: &Survey, found: &Found) -> Result<Option<Reach>, Fault> {
+        Ok(Some(self.peers(survey, found)?.reach()))
     }
 }
 
 impl Peer {
+    fn peers(&self, survey: &Survey, found: &Found) -> Result<Peers, Fault> {
+        let available = backends::targets(&*found.platform);
+        let targets = self.gpus(found.platform.facts().kind, available.clone())?;
+        let least = targets.iter().filter_map(|target| device_bytes(&*found.platform, target.id)).min();
+        let size = self.size.or(least.map(|bytes| (bytes / 8).min(peers::SIZE)));
+        Peers::new(&Self { size, ..self.clone() }, &survey.topology, targets, available)
+    }
+
     /// The GPUs asked for, each once.
     fn gpus(&self, kind: PlatformKind, available: Vec<Target>) -> Result<Vec<Target>, Fault> {
         let mut targets: Vec<Target> = Vec::new();

@@ -71,7 +71,7 @@ pub fn tables(gpus: usize, how: &str, all: bool, out_of_reach: &BTreeSet<(usize,
     let mut tables = vec![of_pairs(ONE_WAY, "one way", alone([pairs.clone(), local(gpus)].concat()))];
     if gpus > 1 {
         let both = pairs.iter().filter(|one| one.from < one.to).map(there_and_back).collect();
-        tables.push(of_pairs("both-ways", "both ways at once: each way's own rate", both));
+        tables.push(of_pairs("both-ways", "bidirectional, per direction", both));
     }
     if all {
         let at_once = |group, what, into_rows, rows: Vec<Vec<OneCopy>>| {

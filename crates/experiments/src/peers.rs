@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use device::{CopyBy, Device, DeviceId, PeerEnd, PeerPath, Platform};
+use device::{CopyBy, PeerEnd};
 use engine::{EngineConfig, Joined, Order, Suite, Worker};
 use pingpong::{LOAD_LINE_BYTES, PeerCase, PeerCopy, PeerLoadCase, PeerLoadSuite, PeerSuite};
-use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
+use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
@@ -23,10 +23,10 @@ use crate::backends::Found;
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
-use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::options::{Pairs, Peer as Args};
-use crate::watchdog::Watchdog;
+use crate::reach::{Reach, Reached};
+use crate::watchdog::OPENS;
 
 /// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
 pub const SIZE: u64 = 512 << 20;
@@ -84,28 +84,9 @@ impl Peers {
         })
     }
 
-    /// Opens the GPUs in this thread and asks which reach each other: what cannot is staged by the driver, and said so.
-    ///
-    /// # Errors
-    /// A GPU cannot be opened.
-    pub fn look(&mut self, platform: &dyn Platform, say: fn(&str)) -> Result<Vec<Box<dyn Device>>, Fault> {
-        let open = |target: &Target| {
-            let id = match target.id {
-                TargetId::Gpu(pci) => DeviceId::Pci(pci),
-                TargetId::Node(node) => DeviceId::Node(node),
-            };
-            platform.open(id).map_err(|error| Fault::new(Exit::NoResult, error))
-        };
-        let watchdog = Watchdog::opening(self.engine.timeout, say)?;
-        let opened = self.targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        for OneCopy { from, to, .. } in pairs(opened.len()) {
-            let copier = opened[from].peer_copier(&*opened[to], self.end, 1);
-            if copier.is_ok_and(|copier| copier.path() == PeerPath::Staged) {
-                self.staged.insert((from, to));
-            }
-        }
-        drop(watchdog);
-        Ok(opened)
+    /// What is asked of the opened GPUs before it is known which copies the driver stages.
+    pub fn reach(&self) -> Reach {
+        Reach { targets: self.targets.clone(), end: self.end, limit: self.engine.timeout.unwrap_or(OPENS) }
     }
 
     /// How long measuring goes on at most.
@@ -126,8 +107,9 @@ impl Peers {
         }
     }
 
-    /// The experiment, on this platform.
-    pub fn experiment(self, args: &Args, topology: &Topology, found: &Found) -> Experiment {
+    /// The experiment, on this platform, between GPUs that reach each other so.
+    pub fn experiment(mut self, args: &Args, topology: &Topology, found: &Found, reached: &Reached) -> Experiment {
+        self.staged.clone_from(&reached.staged);
         let gpus = self.targets.len();
         let pairs = pairs(gpus);
         let [size, smallest] = self.sizes;
@@ -227,7 +209,6 @@ impl Peers {
             suite = Arc::new(joined);
         }
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "peer",
             suite,
@@ -267,11 +248,11 @@ fn said(gpus: usize, size: usize, load_range: Option<usize>, all: bool) -> Strin
     let loads = load_range.map_or_else(String::new, |range| format!("; load latency over {}", shown(range)));
     let at_once = match why_not_all(gpus) {
         _ if !all => String::new(),
-        None => format!("; {size} from all to one and from one to all, at once"),
+        None => format!("; {size} all to one and one to all"),
         Some(why) => format!("; all to one and one to all are not measured: {why}"),
     };
     format!(
-        "{pairs} pairs: {size} one way and both ways at once, and the time of {SMALLEST} B; {size} within each GPU's memory{loads}{at_once}"
+        "{pairs} pairs: {size} one way and bidirectional, and the time of {SMALLEST} B; {size} within each GPU's memory{loads}{at_once}"
     )
 }
 
@@ -285,14 +266,11 @@ mod tests {
     fn what_is_said_beforehand_is_what_so_many_gpus_can_have() {
         let one = "512 MiB within the GPU's memory; there is one GPU, and so no pair to measure";
         assert_eq!(said(1, 512 * MIB, Some(64 * MIB), true), one);
-        let two = "2 pairs: 4 MiB one way and both ways at once, and the time of 4 B; 4 MiB within each GPU's memory";
+        let two = "2 pairs: 4 MiB one way and bidirectional, and the time of 4 B; 4 MiB within each GPU's memory";
         assert_eq!(said(2, 4 * MIB, None, false), two);
         let why = "; all to one and one to all are not measured: between two GPUs they are the pairs one way";
         assert_eq!(said(2, 4 * MIB, Some(64 * MIB), true), format!("{two}; load latency over 64 MiB{why}"));
         let three = two.replace("2 pairs", "6 pairs");
-        assert_eq!(
-            said(3, 4 * MIB, None, true),
-            format!("{three}; 4 MiB from all to one and from one to all, at once")
-        );
+        assert_eq!(said(3, 4 * MIB, None, true), format!("{three}; 4 MiB all to one and one to all"));
     }
 }

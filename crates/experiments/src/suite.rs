@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use device::{Device, Platform, PlatformKind};
+use device::PlatformKind;
 use hostmem::Access;
 use pingpong::device_bytes;
 use placement::{Membind, Request, RowsBy, Target, TargetId, rows};
@@ -25,6 +25,7 @@ use crate::merged::merged;
 use crate::options::{Contend, Matrix, Measuring, Peer, Suite};
 use crate::outline::Outline;
 use crate::peers::Peers;
+use crate::reach::{Reach, Reached};
 
 /// The size of a copy: large enough for the link's rate, small enough for many GPUs in a short time.
 const SIZE: u64 = 64 << 20;
@@ -56,21 +57,25 @@ impl Measurement for Suite {
     }
 
     fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
-        let platform = &*found.platform;
-        let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(platform))?;
-        let mut parts =
-            self.parts(survey, platform.facts().kind, &targets, &|target| device_bytes(platform, target))?;
-        let opened = parts.look(platform, making.say)?;
-        let mut experiment = parts.experiment(survey, found)?;
+        let mut experiment = self.parts_on(survey, found)?.experiment(survey, found, making.reached)?;
         experiment.engine.max_time = self.measuring_time();
-        experiment.opened = opened;
         Ok(experiment)
+    }
+
+    fn reach(&self, survey: &Survey, found: &Found) -> Result<Option<Reach>, Fault> {
+        Ok(self.parts_on(survey, found)?.peers.map(|(_, peers)| peers.reach()))
     }
 }
 
 impl Suite {
     fn measuring_time(&self) -> Duration {
         self.within.mul_f64(MEASURING)
+    }
+
+    fn parts_on(&self, survey: &Survey, found: &Found) -> Result<Parts, Fault> {
+        let platform = &*found.platform;
+        let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(platform))?;
+        self.parts(survey, platform.facts().kind, &targets, &|target| device_bytes(platform, target))
     }
 
     fn parts(
@@ -115,11 +120,6 @@ impl Suite {
 }
 
 impl Parts {
-    /// Opens the GPUs, and sees which reach each other.
-    fn look(&mut self, platform: &dyn Platform, say: fn(&str)) -> Result<Vec<Box<dyn Device>>, Fault> {
-        self.peers.as_mut().map_or(Ok(Vec::new()), |(_, peers)| peers.look(platform, say))
-    }
-
     fn said(&self) -> String {
         let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.said()));
         let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.said()));
@@ -128,14 +128,14 @@ impl Parts {
         [gpus, peers, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 
-    fn experiment(self, survey: &Survey, found: &Found) -> Result<Experiment, Fault> {
+    fn experiment(self, survey: &Survey, found: &Found, reached: &Reached) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         if let Some(contend) = &self.contend {
             budget(&contend.config, contend.plan(), topology, found)?;
         }
         let mut parts = Vec::new();
         parts.extend(self.gpus.map(|gpus| gpus.experiment(topology, found)));
-        parts.extend(self.peers.map(|(options, peers)| peers.experiment(&options, topology, found)));
+        parts.extend(self.peers.map(|(options, peers)| peers.experiment(&options, topology, found, reached)));
         parts.extend(self.contend.map(|contend| contend.experiment(topology, found)));
         parts.push(self.memory.1.experiment(&self.memory.0, topology));
         merged("suite", parts).ok_or_else(|| Fault::new(Exit::NoResult, "there is nothing to measure"))

@@ -100,7 +100,6 @@ impl Sweep {
         };
         let shots = copies.iter().enumerate().map(shot).collect();
         Experiment {
-            opened: Vec::new(),
             kernels: Vec::new(),
             command: "sweep",
             suite: Arc::new(suite),

@@ -124,7 +124,6 @@ impl<'a> ThreadKernels<'a> {
         }
         let matrix = self.matrix();
         Ok(Experiment {
-            opened: Vec::new(),
             kernels,
             command: "kernels",
             suite: Arc::new(suite),

@@ -47,11 +47,19 @@ impl Watchdog {
         };
         match thread::Builder::new().name("watchdog".to_owned()).spawn(watch) {
             Ok(_) => Ok(Self { _alive: alive }),
-            Err(error) => {
-                let text =
-                    format!("a thread cannot be started: {error}; see ulimit -u and the job's limit of processes");
-                Err(Fault::new(Exit::NoResult, text))
-            }
+            Err(error) => Err(no_thread(&error)),
         }
     }
+}
+
+/// That this step of opening GPUs ("opening GPU 1") does not end.
+pub(crate) fn not_opened(step: &str, limit: Duration) -> String {
+    let (seconds, [_, why]) = (limit.as_secs_f64(), NOT_OPEN);
+    format!("{step} took longer than {seconds:.0} s: {why}; --timeout changes the limit")
+}
+
+/// That a thread cannot be started.
+pub(crate) fn no_thread(error: &std::io::Error) -> Fault {
+    let text = format!("a thread cannot be started: {error}; see ulimit -u and the job's limit of processes");
+    Fault::new(Exit::NoResult, text)
 }

@@ -178,7 +178,7 @@ fn numa_node(local: &Local, target: TargetId, known: &DeviceFacts) -> Known<u32>
         return Known::from_result(known.host_node.ok_or("the host platform gave no node"), "the node itself");
     };
     let Some(gpu) = local.topology.gpu_at(pci) else {
-        return Known::unknown("hwloc", "the PCI bus as this process sees it does not show the device");
+        return Known::unknown("hwloc", "not on the PCI bus that this process sees");
     };
     let node = local.topology.host_nodes(gpu).first().filter(|_| gpu.locality.rung != Rung::Unknown);
     match (node, known.host_node) {
@@ -238,9 +238,7 @@ fn link(target: TargetId, link: Option<&topo::model::Link>, read_when: ReadWhen)
             let (generation, width) = (link.generation, link.width);
             Known::value(Link { generation, width, max_generation, max_width, read_when }, link.source.clone())
         }
-        None => {
-            Known::unknown("sysfs current_link_speed, current_link_width", "the kernel shows no link of this device")
-        }
+        None => Known::unknown("sysfs current_link_speed, current_link_width", "not in sysfs"),
     }
 }
 

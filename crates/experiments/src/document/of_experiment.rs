@@ -115,6 +115,8 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         document.verdict.extend(analysis::groups::verdict(&document));
         document.verdict.extend(analysis::cached::said(&document));
         document.verdict.extend(analysis::held_back::said(&document));
+        let said = std::mem::take(&mut document.verdict);
+        document.verdict = analysis::unfinished::with_ending(&document, said);
     }
     document
 }
@@ -290,7 +292,7 @@ pub fn declared_nodes(topology: &Topology, found: &Found, target: TargetId) -> K
         },
         None => match driver {
             Some(node) => Known::value(IdSet::from_iter([node]), "the driver"),
-            None => Known::unknown("hwloc", "the PCI bus as this process sees it does not show the device"),
+            None => Known::unknown("hwloc", "not on the PCI bus that this process sees"),
         },
     }
 }

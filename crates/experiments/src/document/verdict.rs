@@ -65,6 +65,10 @@ fn timed_out(state: &RunState) -> String {
         Some(Trouble::Failed(failure)) => Some(&failure.message),
         _ => None,
     });
+    // Before the first pass no rank has begun: what did not come back is a call of this process, which the failure names.
+    if let (0, Some(why)) = (state.passes, failed) {
+        return why.clone();
+    }
     let why = failed.map_or_else(String::new, |why| format!(": {why}"));
     format!("a rank did not come back within --timeout{why}")
 }

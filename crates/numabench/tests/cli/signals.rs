@@ -7,7 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::driver;
+use crate::kinds;
+use crate::peer;
 use crate::proof::{self, list, results, text};
 use crate::run::{BINARY, Done, Ended, no_driver, spawnable, variables};
 
@@ -84,6 +88,25 @@ fn a_signal_that_comes_twice_at_once_is_one_signal() -> Done {
 fn a_dropped_ssh_session_and_a_limit_of_cpu_time_end_a_run_as_sigterm_does() -> Done {
     interrupted("HUP", 1, 0)?;
     interrupted("XCPU", 24, 0)
+}
+
+#[test]
+fn the_document_is_there_while_gpus_are_opened_and_a_signal_ends_the_wait_for_them() -> Done {
+    let kind = kinds::all().into_iter().next().ok_or("there is no stand-in driver")?;
+    for command in peer::OPENING {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("result.json");
+        let mut run = peer::hanging(&kind, command)?;
+        run.args(["--timeout", "60s", "--json"]).arg(&path);
+        let child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        wait_until("the first document", || path.exists())?;
+        let document = proof::file(&path)?;
+        assert_eq!((text(&document, "/status"), &document["exit_code"]), ("running", &Value::Null));
+        signal(&child, "TERM")?;
+        let ended = Ended::of(&child.wait_with_output()?);
+        assert_eq!((ended.code, text(&proof::file(&path)?, "/status")), (Some(143), "interrupted"), "{}", ended.err);
+    }
+    Ok(())
 }
 
 #[test]
@@ -177,7 +200,7 @@ fn a_killed_measurement_of_placements_leaves_the_turns_it_had() -> Done {
     wait_until("the first turn", || path.exists())?;
     child.kill()?;
     child.wait()?;
-    let document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+    let document: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
     proof::follows(&document, "place-v1.json")?;
     assert!(text(&document, "/measured/ended_early").contains("still measuring"), "{document:#}");
     assert!(!list(&document, "/candidates/0/turns").is_empty(), "{document:#}");
