@@ -109,13 +109,13 @@ fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
     let way = words::direction(found.traffic);
     let twice = match found.twice_idle {
         TwiceIdle::Reached { bytes_per_s, .. } => format!("it is twice the idle latency at {}", gb(bytes_per_s)),
-        TwiceIdle::NotReached => "it never comes to twice the idle latency".to_owned(),
+        TwiceIdle::NotReached => "it never reaches twice the idle latency".to_owned(),
         TwiceIdle::Undecided | TwiceIdle::Newer => {
-            "whether it comes to twice the idle latency is undecided (a longer --max-time may tell)".to_owned()
+            "undecided whether it reaches twice the idle latency (try a longer --max-time)".to_owned()
         }
     };
     let mut said = vec![format!(
-        "{title}: a load takes {} idle and {} at full {way} traffic ({} by {threads} thread{s}); {twice}.",
+        "{title}: load latency {} idle, {} at full {way} traffic ({} by {threads} thread{s}); {twice}.",
         ns(idle.latency_ns),
         ns(full.latency_ns),
         gb(full.bytes_per_s)

@@ -58,6 +58,7 @@ pub mod slower_twins;
 pub mod standing;
 pub mod sweep_fits;
 pub mod trial;
+pub mod unfinished;
 pub mod words;
 
 mod device_memory;

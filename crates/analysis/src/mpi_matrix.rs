@@ -190,9 +190,7 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
             format!("Where the ranks run matters: up to {ratio:.2} times ({}).", at.plane.name())
         }
         None if all.is_empty() => "No figure was measured.".to_owned(),
-        None if all.iter().all(|at| at.others == 0) => {
-            "One place on each side: there is nothing to compare it with.".to_owned()
-        }
+        None if all.iter().all(|at| at.others == 0) => "One place on each side: no comparison.".to_owned(),
         None if all.iter().all(|at| at.is_same) => {
             "No measurable difference: where the ranks run changes no figure by more than 1 %.".to_owned()
         }

@@ -75,7 +75,7 @@ pub enum Command {
     /// Measure the latency of a load of each node's memory, by each GPU or (without a GPU) by each node's core; or from core to core
     #[command(after_help = exit::TABLE)]
     Latency(Box<latency::Latency>),
-    /// Measure copies between the memory of every two GPUs and within each: one way, both ways at once, and the time of the smallest
+    /// Measure copies between the memory of every two GPUs and within each: one way, bidirectional, and the time of the smallest
     #[command(after_help = exit::TABLE)]
     Peer(Box<peer::Peer>),
     /// Measure messages between ranks of a launch; say whether MPI takes device memory, and whether directly or through the host

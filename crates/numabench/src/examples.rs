@@ -59,7 +59,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("numabench latency", "the time of one load from each node's memory"),
             ("numabench latency --loaded", "the same beside the traffic of other cores: a curve"),
-            ("numabench latency --between cores", "the time that a flag takes from each core to each other"),
+            ("numabench latency --between cores", "the latency from each core to each other"),
         ],
     ),
     ("numabench peer", &[("numabench peer", "every GPU's memory to every other's, and to its own")]),

@@ -92,8 +92,13 @@ pub fn usage(error: &clap::Error) -> Exit {
     if closed_output::was_closed() {
         return Exit::NoResult;
     }
-    drop(error.print());
-    Exit::Ok
+    match error.print().and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            say(&format!("error: cannot write to standard output: {error}"));
+            Exit::NoResult
+        }
+        _ => Exit::Ok,
+    }
 }
 
 /// How many columns a table may use: the terminal's, or `COLUMNS`, within what a table can be read at.

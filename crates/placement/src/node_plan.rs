@@ -110,7 +110,7 @@ mod tests {
         let overlapping = [member(0, "0-1", &[0]), member(1, "0-1,8", &[0]), member(2, "0", &[1])];
         let plan = plan_node(&machine(), &overlapping, &asked(None, None))?;
         assert_eq!(plan.ranks.iter().map(|rank| rank.pu).collect::<Vec<_>>(), [0, 1, 0], "the third has no other");
-        assert!(plan.notes.iter().any(|note| note.contains("PU 0 is given to more than one rank")), "{:?}", plan.notes);
+        assert!(plan.notes.iter().any(|note| note.contains("PU 0 is oversubscribed")), "{:?}", plan.notes);
         Ok(())
     }
 

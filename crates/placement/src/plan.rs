@@ -134,7 +134,7 @@ mod tests {
         let plan = plan(&topology, &request(&topology, None, Some(&[0, 0, 0, 0, 0])))?;
         assert_eq!(pus(&plan), [0, 1, 8, 9, 0]);
         assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
-        assert!(plan.notes[0].contains("PU 0 is given to more than one rank"), "{:?}", plan.notes);
+        assert!(plan.notes[0].contains("PU 0 is oversubscribed"), "{:?}", plan.notes);
         Ok(())
     }
 

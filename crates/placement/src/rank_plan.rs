@@ -98,7 +98,7 @@ pub(crate) fn plan_ranks(
         };
         if taken.contains(&pu) {
             notes.add(format!(
-                "PU {pu} is given to more than one rank: they take turns on it, and simultaneous figures show that"
+                "PU {pu} is oversubscribed (more than one rank runs on it): concurrent figures suffer from it"
             ));
         }
         taken.push(pu);

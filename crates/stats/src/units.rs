@@ -3,6 +3,7 @@
 //! One meaning each: sizes are binary (KiB, MiB, GiB), rates are decimal (GB/s = 1e9 bytes/s), as the field writes
 //! them. What is read two ways (`128MB`) is refused with both readings, not guessed.
 
+mod carried;
 mod counted;
 mod decimal;
 mod duration;
@@ -10,6 +11,7 @@ mod rate;
 mod size;
 mod sizes;
 
+pub use carried::{about_size, carried, duration_carried};
 pub use counted::counted;
 pub use duration::{DurationError, duration_ns, parse_duration};
 pub use rate::rate;

@@ -35,7 +35,7 @@ fn of_gpus(document: &Document) -> Vec<String> {
         return said;
     }
     let pairs =
-        range(document, Compares::Beside).map(|pairs| format!("each keeps {pairs} of its own rate beside one other"));
+        range(document, Compares::Beside).map(|pairs| format!("each keeps {pairs} of its rate alone beside one other"));
     let leaves = range(document, Compares::ButOne)
         .map(|rates| format!("with one GPU fewer copying each has {rates} of its rate with all"));
     let figures = [pairs, leaves].into_iter().flatten().collect::<Vec<_>>().join("; ");
@@ -48,11 +48,11 @@ fn of_gpus(document: &Document) -> Vec<String> {
     }
     if asked.is_empty() {
         let text = format!("a pair has fewer than {LEAST_BLOCKS} blocks ({figures})");
-        return vec![format!("GPUs: undecided: {text}. A longer --within may tell.")];
+        return vec![format!("GPUs: undecided: {text}. Try a longer --within.")];
     }
     if asked.iter().any(|one| one.finding == Finding::Undecided) {
         return vec![format!(
-            "GPUs: undecided: the blocks scatter too much to tell groups ({figures}). A longer --within may tell."
+            "GPUs: undecided: the blocks scatter too much to tell groups ({figures}). Try a longer --within."
         )];
     }
     if asked.iter().any(|one| one.finding == Finding::NoGroups) {
@@ -61,7 +61,7 @@ fn of_gpus(document: &Document) -> Vec<String> {
         )];
     }
     if asked.iter().any(|one| one.finding == Finding::Newer) {
-        return vec![format!("GPUs: {figures}; what groups they make is known to a newer numabench.")];
+        return vec![format!("GPUs: {figures}; the finding on groups is of a newer numabench.")];
     }
     vec![format!("No groups among the GPUs: every two are alike within 5 % ({figures}).")]
 }
@@ -115,14 +115,14 @@ fn how(by: GroupedBy) -> &'static str {
     match by {
         GroupedBy::GpuPairs => "by what each GPU gets beside one other",
         GroupedBy::GpusButOne => "by what each GPU gets when another stops copying",
-        GroupedBy::Handovers => "by the time of a handover",
+        GroupedBy::Handovers => "by core-to-core latency",
         GroupedBy::Newer => "(known to a newer numabench)",
     }
 }
 
 fn declared(found: &MeasuredGroups) -> String {
     found.declared.as_ref().map_or_else(
-        || "The platform declares nothing like it: this is known by measurement only.".to_owned(),
+        || "The platform declares no such groups: they are known by measurement only.".to_owned(),
         |what| format!("The platform declares the same: {what}."),
     )
 }
@@ -223,9 +223,9 @@ fn of_cores(document: &Document) -> Vec<String> {
     let found = document.groups.iter().find(|found| found.by == GroupedBy::Handovers);
     let Some(found) = found else {
         if items < LEAST_ITEMS {
-            return vec![format!("Core to core: a handover takes {all} ns between the two cores.")];
+            return vec![format!("Core-to-core latency {all} ns (one way), between the two cores.")];
         }
-        let text = format!("Core to core: a handover takes {all} ns; groups are undecided");
+        let text = format!("Core-to-core latency {all} ns (one way); groups are undecided");
         return vec![format!("{text}: a pair has fewer than {LEAST_BLOCKS} blocks, or none.")];
     };
     let is_within = |(i, j): (usize, usize)| {
@@ -242,7 +242,7 @@ fn of_cores(document: &Document) -> Vec<String> {
             let rest =
                 if found.rest.is_empty() { String::new() } else { format!(", and each of {} on its own", found.rest) };
             let first = format!(
-                "Cores form {} groups, PUs {}{rest}: a handover takes {} ns within one, {} ns to another.",
+                "Cores form {} groups, PUs {}{rest}: core-to-core latency {} ns within one, {} ns to another (one way).",
                 found.groups.len(),
                 sets(found),
                 of(true),
@@ -250,15 +250,17 @@ fn of_cores(document: &Document) -> Vec<String> {
             );
             vec![first, sure(found), declared(found)]
         }
-        Finding::Alike => vec![format!("No groups among the cores: a handover takes {all} ns between any two.")],
+        Finding::Alike => {
+            vec![format!("No groups among the cores: core-to-core latency {all} ns between any two (one way).")]
+        }
         Finding::NoGroups => vec![format!(
-            "Core to core: {all} ns a handover; cores differ but form no groups: no set is nearer to itself than to all others by a quarter."
+            "Core-to-core latency {all} ns (one way); cores differ but form no groups: no set is nearer to itself than to all others by a quarter."
         )],
         Finding::Undecided => vec![format!(
-            "Cores: undecided: {all} ns a handover, and the blocks scatter too much to tell groups. More time may tell."
+            "Cores: undecided: core-to-core latency {all} ns (one way), but the blocks scatter too much to tell groups. Give it more time."
         )],
         Finding::Newer => {
-            vec![format!("Cores: {all} ns a handover; what groups they make is known to a newer numabench.")]
+            vec![format!("Core-to-core latency {all} ns (one way); the finding on groups is of a newer numabench.")]
         }
     }
 }

@@ -12,7 +12,7 @@ use report::settings::Direction;
 
 use super::finding::{Rival, surely_worse};
 use super::load::SHARED;
-use super::words::{show, way};
+use super::words::{show_value, way};
 use super::{Cell, MatrixFigures, Plane};
 
 /// Copies that the host times are compared with those that a device times from this time of a copy on, nanoseconds. The host's time has its call and
@@ -124,7 +124,7 @@ fn sentence(matrix: &Matrix, plane: &Plane, rows: &[AtOnce]) -> Option<String> {
     let sums = || rows.iter().map(AtOnce::sum);
     let (least, most) = (sums().reduce(f64::min)?, sums().reduce(f64::max)?);
     let (title, size, way) = (&matrix.title, stats::units::size(plane.bytes), way(plane.direction));
-    let sums = match (show(plane, least), show(plane, most)) {
+    let sums = match (show_value(plane, least, Some(0.0)), show_value(plane, most, Some(0.0))) {
         (least, most) if least == most => most,
         (least, most) => format!("{least} to {most}"),
     };
@@ -144,8 +144,8 @@ fn kept(rows: &[AtOnce]) -> Option<String> {
     let (Some(least), Some(most)) = (losers.iter().copied().reduce(f64::min), losers.iter().copied().reduce(f64::max))
     else {
         return Some(match less.contains(&true) {
-            true => "it is undecided whether a pair gets less than alone: a longer --max-time may tell".to_owned(),
-            false => format!("the pairs get what they get alone, within {:.0} %", (1.0 - SHARED) * 100.0),
+            true => "undecided whether a pair gets less than alone; try a longer --max-time".to_owned(),
+            false => format!("the pairs keep their rates alone, within {:.0} %", (1.0 - SHARED) * 100.0),
         });
     };
     let range = match (format!("{least:.0}"), format!("{most:.0}")) {

@@ -121,10 +121,7 @@ fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> 
 
 /// What is said of rows of which a figure is missing.
 fn not_compared(what: &str, rows: u64) -> String {
-    format!(
-        "{what}: {} cannot be compared, and may be where something is lost; the table says why.",
-        count(rows, "row")
-    )
+    format!("{what}: {} {} invalid (see the table).", count(rows, "row"), if rows == 1 { "is" } else { "are" })
 }
 
 /// What the rows of ranks at once come to.
@@ -138,19 +135,17 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
         let least = (1.0 - SHARED) * 100.0;
         if let Some(less) = rows.iter().find(|row| row.sum < row.alone * SHARED) {
             let percent = less.sum / less.alone * 100.0;
-            let text = "which may be chance: a longer --max-time may tell";
+            let text = "not significant; try a longer --max-time";
             return vec![format!(
-                "{direction}: undecided: {} get {percent:.0} % of what they get alone, {text}.",
+                "{direction}: undecided: {} get {percent:.0} % of their bandwidth alone, {text}.",
                 less.row.name
             )];
         }
-        return vec![format!(
-            "{direction}: nothing is lost at once: every rank gets what it gets alone, within {least:.0} %."
-        )];
+        return vec![format!("{direction}: no contention: every rank keeps its bandwidth alone, within {least:.0} %.")];
     };
     let rate = |sum: f64| format!("{:.1} GB/s", sum / 1e9);
     let mut said = vec![format!(
-        "{direction}: {} get {} together, {:.0} % of what they get alone; a fair share is {} each, {} has {:.0} % of its own.",
+        "{direction}: {} get {} together, {:.0} % of their bandwidth alone; a fair share is {} each, {} keeps {:.0} % of its bandwidth alone.",
         all.row.name,
         rate(all.sum),
         all.sum / all.alone * 100.0,
@@ -186,7 +181,7 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> V
             let part = here.median / alone.median;
             let loses = lost.contains(&(*plane, r, c));
             if loses && found.as_ref().is_none_or(|(most, _)| part < *most) {
-                let (now, then) = (show(plane, here.median), show(plane, alone.median));
+                let (now, then) = (show(plane, &here), show(plane, &alone));
                 let (row, base) = (&row.name, &matrix.rows[base].name);
                 let percent = part * 100.0;
                 found = Some((

@@ -101,12 +101,19 @@ fn one(compared: &Compared, behind: &[bool]) -> Option<String> {
     let Compared { plane, title, each, figures: pairs } = compared;
     let (best, worst) = (pairs.first()?, pairs.last()?);
     let size = stats::units::size(plane.range_bytes.unwrap_or(plane.bytes));
-    let (first, last) = (show(plane, best.1.median), show(plane, worst.1.median));
+    let (first, last) = (show(plane, &best.1), show(plane, &worst.1));
     let part = |pair: &Named| match plane.is_time() {
         true => best.1.median / pair.1.median,
         false => pair.1.median / best.1.median,
     };
-    let figures = if part(worst) > ALIKE { first } else { format!("{first} to {last}") };
+    // From the lower number to the higher one.
+    let [low, high] = if plane.is_time() { [&first, &last] } else { [&last, &first] };
+    let figures = match low.split_once(' ') {
+        _ if part(worst) > ALIKE => first.clone(),
+        Some((number, unit)) if high.ends_with(unit) => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    };
+    let are = |count: usize| if count == 1 { "is" } else { "are" };
     let seem: Vec<(&Named, &bool)> = pairs.iter().zip(behind).filter(|(pair, _)| part(pair) < LESS).collect();
     let less: Vec<&Named> = seem.iter().filter(|(_, surely)| **surely).map(|(pair, _)| *pair).collect();
     let percent = (1.0 - LESS) * 100.0;
@@ -116,13 +123,15 @@ fn one(compared: &Compared, behind: &[bool]) -> Option<String> {
         }
         ([], 0) => format!("all {} {each} alike", pairs.len()),
         ([], some) => format!(
-            "{some} of {} {each} are more than {percent:.0} % behind the best, which may be chance: a longer --max-time may tell",
-            pairs.len()
+            "{some} of {} {each} {} more than {percent:.0} % behind the best, not significant; try a longer --max-time",
+            pairs.len(),
+            are(some)
         ),
         ([.., slowest], _) => format!(
-            "{} of {} {each} are more than {percent:.0} % behind the best, the last is {}",
+            "{} of {} {each} {} more than {percent:.0} % behind the best, slowest: {}",
             less.len(),
             pairs.len(),
+            are(less.len()),
             slowest.0
         ),
     };

@@ -14,12 +14,13 @@ use super::all_at_once;
 use super::finding::family;
 use super::load;
 use super::pairs;
-use super::words::{show, way};
+use super::words::{show, together, way};
 use super::{Cell, MatrixFigures, Plane};
 use crate::family::{ALPHA, Family, Finding, all_pairs};
+use crate::words::capital;
 
 /// What is added where a matrix has one place only.
-const NOTHING_BESIDE: &str = " There is one place only, and nothing to compare it with.";
+const NOTHING_BESIDE: &str = " One NUMA node: no near/far comparison.";
 
 /// A place of a subject, and its figure there.
 struct Place<'a> {
@@ -114,9 +115,8 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &Fami
         return said;
     };
     let ratio = most.1.ratio;
-    let mut head = what.to_owned();
-    head.replace_range(..1, &what[..1].to_uppercase());
-    said.push(format!("{head} matters: up to {} ({}, {}).", times(ratio), most.0.subject, way(most.0.plane.direction)));
+    let (subject, direction) = (most.0.subject, way(most.0.plane.direction));
+    said.push(format!("{} matters: up to {} ({subject}, {direction}).", capital(what), times(ratio)));
     let mut subjects: Vec<&str> = Vec::new();
     for at in all {
         if !subjects.contains(&at.subject) {
@@ -147,43 +147,57 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &Fami
     said
 }
 
-/// The figures where there is nothing to compare them with: `H2D 53.6 to 54.0 GB/s (node 0 and GPU 0, GPU 1). …`.
+/// The figures where there is nothing to compare them with: `H2D 53.6 to 54.0 GB/s per GPU (GPUs 0-1, NUMA node 0). …`.
 fn only(document: &Document, matrix: &Matrix) -> String {
     let mut figures = Vec::new();
     for plane in matrix.planes(document) {
         for (r, row) in matrix.rows.iter().enumerate() {
             let cell = |(c, column): (usize, &'_ MatrixColumn)| {
-                Some((column.name.clone(), matrix.cell(document, &plane, r, c)?.ok()?.median))
+                Some((column.name.clone(), matrix.cell(document, &plane, r, c)?.ok()?))
             };
-            let cells: Vec<(String, f64)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
-            let medians = || cells.iter().map(|(_, median)| *median);
-            let (Some(least), Some(most)) = (medians().reduce(f64::min), medians().reduce(f64::max)) else { continue };
-            let (least, most) = (show(&plane, least), show(&plane, most));
+            let cells: Vec<(String, Cell)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
+            let by = |a: &&(String, Cell), b: &&(String, Cell)| a.1.median.total_cmp(&b.1.median);
+            let (Some(least), Some(most)) = (cells.iter().min_by(by), cells.iter().max_by(by)) else { continue };
+            let (least, most) = (show(&plane, &least.1), show(&plane, &most.1));
             let figure = match least.split_once(' ') {
                 Some((number, _)) if least != most => format!("{number} to {most}"),
                 _ => most,
             };
             let columns: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
-            figures.push(format!("{} {figure} ({} and {})", way(plane.direction), row.name, columns.join(", ")));
+            figures.push(lone(&plane, &row.name, &columns, &figure));
         }
     }
     match figures.is_empty() {
         true if document.matrices.len() > 1 => format!("No figure was measured of {}.", matrix.title),
         true => "No figure was measured.".to_owned(),
-        false => format!("{}.{NOTHING_BESIDE}", figures.join("; ")),
+        false => format!("{}.{NOTHING_BESIDE}", capital(&figures.join("; "))),
+    }
+}
+
+/// A figure with its place: `H2D 53.6 GB/s per GPU (GPUs 0-1, NUMA node 0)`, `local read bandwidth, NUMA node 0: 55.6 GB/s`.
+fn lone(plane: &Plane, row: &str, columns: &[&str], figure: &str) -> String {
+    let way = way(plane.direction);
+    let what = if plane.is_time() { way.to_owned() } else { format!("{way} bandwidth") };
+    match columns {
+        [column] if *column == row => format!("local {what}, {}: {figure}", together(&[row])),
+        [column] if column.starts_with("node ") => format!("{what}, {row} to {}: {figure}", together(columns)),
+        _ => {
+            let each = if columns.len() > 1 { " per GPU" } else { "" };
+            format!("{way} {figure}{each} ({}, {})", together(columns), together(&[row]))
+        }
     }
 }
 
 /// `GPU 2: node 1 is 4.6x node 0 (H2D, 411.6 against 88.6 GB/s).`
 fn sentence(at: &Standing, worst: &Place) -> String {
     let Place { name, ratio, .. } = worst;
-    let (best, worst) = (show(&at.plane, at.best.cell.median), show(&at.plane, worst.cell.median));
+    let (best, worst) = (show(&at.plane, at.best.cell), show(&at.plane, worst.cell));
     let like: Vec<&str> =
         at.others.iter().filter(|other| other.finding == Finding::Same).map(|other| other.name).collect();
     let also = if like.is_empty() { String::new() } else { format!(" and {}", like.join(", ")) };
     let direction = way(at.plane.direction);
     if at.plane.is_time() {
-        let what = if at.plane.direction == Direction::CoreToGpu { "a flag to the GPU and back" } else { "a load" };
+        let what = if at.plane.direction == Direction::CoreToGpu { "a flag round trip" } else { "a load" };
         return format!(
             "{}: {what} from {}{also} takes {best}, from {name} {worst} ({}).",
             at.subject,
@@ -211,7 +225,7 @@ fn agreement(matrix: &Matrix, all: &[&Standing], family: &Family) -> Vec<String>
         found.retain(|(_, near)| *near != Near::None);
         if let Some((at, _)) = found.iter().find(|(_, near)| *near == Near::Slower) {
             said.push(format!(
-                "{}: the topology says that node {nodes} is near, and {} is faster ({}).",
+                "{}: the topology declares node {nodes} near, but {} is faster ({}).",
                 column.name,
                 at.best.name,
                 way(at.plane.direction)
@@ -236,7 +250,7 @@ fn agreement(matrix: &Matrix, all: &[&Standing], family: &Family) -> Vec<String>
     }
     if let Some(why) = unknown.first().and_then(|column| column.declared_nodes.reason.as_deref()) {
         let names: Vec<&str> = unknown.iter().map(|column: &&MatrixColumn| column.name.as_str()).collect();
-        said.push(format!("The topology does not say where {} is: {why}.", names.join(", ")));
+        said.push(format!("NUMA node of {} unknown: {why}.", together(&names)));
     }
     said
 }

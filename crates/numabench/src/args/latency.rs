@@ -18,7 +18,7 @@ pub struct Latency {
     /// GPU, four times the L3 for a core]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
-    /// Measure how long a flag takes instead of loads of memory
+    /// Measure core-to-core or CPU-GPU flag latency instead of memory loads
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "range", help_heading = "What is measured")]
     pub between: Option<Between>,
     /// Measure loads by one core of each row beside traffic of other cores on the same memory, from none to all they can make [default
@@ -50,7 +50,7 @@ pub struct Latency {
 pub enum Between {
     /// From each core to each other one: half of a round trip
     Cores,
-    /// From the core of each row (--rows core: from each core) to each GPU and back
+    /// Flag round trip from the core of each row (--rows core: each core) to each GPU and back
     Gpus,
 }
 

@@ -47,8 +47,8 @@ pub struct Topo {
     #[arg(long)]
     pub json: bool,
 
-    /// Measure which GPUs and which cores belong together: GPUs by what they lose when they copy at once, cores by how long a flag takes
-    /// from one to another; =gpus or =cores measures one of the two
+    /// Measure which GPUs and which cores belong together: GPUs by what they lose when they copy at once, cores by their
+    /// core-to-core latency; =gpus or =cores measures one of the two
     #[arg(
         long,
         value_enum,
@@ -89,7 +89,7 @@ pub struct Topo {
 pub enum Measured {
     /// GPUs, by what they lose when they copy at once
     Gpus,
-    /// Cores, by how long a flag takes from one to another
+    /// Cores, by their core-to-core latency
     Cores,
 }
 

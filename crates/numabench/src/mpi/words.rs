@@ -72,7 +72,7 @@ fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
             format!("MPI is not GPU-aware: MPI_Send of device memory fails{how}.")
         }
         _ if pair.operations.is_empty() => "Device memory was staged by numabench; MPI was not given any.".to_owned(),
-        _ => "It is not known whether MPI is GPU-aware: not every operation was tried.".to_owned(),
+        _ => "Unknown whether MPI is GPU-aware: not every operation was tried.".to_owned(),
     }
 }
 

@@ -189,7 +189,7 @@ fn between_cores_every_two_are_measured_once_placed_and_counted() -> Done {
     }
     assert_eq!(list(&document, "/rows").len(), cases.len());
     let shown = run(&args).out;
-    assert!(shown.contains("ns a handover (half of a round trip)") && shown.contains("p50 ± "), "{shown}");
+    assert!(shown.contains("ns one way (half of a round trip)") && shown.contains("p50 ± "), "{shown}");
     Ok(())
 }
 
@@ -228,8 +228,8 @@ fn a_flag_goes_to_each_gpu_and_back_and_every_answer_is_the_questions_own() -> D
         }
     }
     let table = answered(&kinds::all()[0], "", &["--reps", "6"])?.out;
-    assert!(table.contains("a flag from the core to the GPU and back, ns a round trip"), "{table}");
-    assert!(table.starts_with("a flag to the GPU and back "), "the answer first: {table}");
+    assert!(table.contains("CPU-GPU flag round trip, ns"), "{table}");
+    assert!(table.starts_with("CPU-GPU flag round trip "), "the answer first: {table}");
     Ok(())
 }
 

@@ -63,7 +63,7 @@ fn gpus_at_once_lose_what_their_link_lacks_and_the_smallest_set_that_loses_is_na
         let said = said(&document);
         assert!(
             said[0].starts_with("H2D: GPUs 0-3 get 31.9 GB/s together")
-                && said[0].contains("80 % of what they get alone"),
+                && said[0].contains("80 % of their bandwidth alone"),
             "{said:?}"
         );
         assert!(said[1].contains("the smallest set that loses is GPUs 0-1, 12."), "{said:?}");
@@ -85,7 +85,7 @@ fn gpus_that_share_nothing_lose_nothing() -> Done {
     for kind in kinds::all() {
         let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
         let document = proof::document(&described(&kind, devices, "contend", &args)?)?;
-        assert!(said(&document)[0].starts_with("H2D: nothing is lost at once"), "{:?}", said(&document));
+        assert!(said(&document)[0].starts_with("H2D: no contention"), "{:?}", said(&document));
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
     let two = [
         "host memory and GPUs",
         "GPU to GPU, one way",
-        "GPU to GPU, both ways at once: each way's own rate",
+        "GPU to GPU, bidirectional, per direction",
         "at once",
         "cores and memory",
     ];

@@ -39,7 +39,7 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
             page.words(Tone::Plain, "    changed   ", &words);
         }
         if step.differing.is_empty() {
-            page.words(Tone::Faint, "    changed   ", "nothing that a document knows of");
+            page.words(Tone::Faint, "    changed   ", "no recorded change of the environment");
         }
     }
     page.blank();

@@ -29,7 +29,10 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
     page.blank();
     missing::reasons(document, page);
     status(document, quiet, page);
-    page.line(Tone::Plain, format!("Total program time: {:.5} s", document.elapsed_s));
+    page.line(
+        Tone::Plain,
+        format!("Total program time: {}", stats::units::duration_carried(document.elapsed_s * 1e9, None)),
+    );
     if let Some(path) = saved_to {
         page.line(Tone::Plain, format!("Result document:    {path}"));
     }

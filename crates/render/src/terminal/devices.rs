@@ -223,7 +223,7 @@ fn notes_on(device: &Device) -> Vec<String> {
                 };
                 notes.push(format!("link from {}, read {when}", device.link.source));
             }
-            None => notes.extend(unknown("link", &device.link)),
+            None => notes.extend(unknown("PCIe link", &device.link)),
         }
         match device.numa_node.value {
             Some(_) => notes.push(format!("NUMA node from {}", device.numa_node.source)),

@@ -101,7 +101,7 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
     let what = match pattern {
         "ping-pong" => "one message at a time: time one way, and GB/s from 1 MiB on",
         "one-way" => "messages one way, several at once: GB/s",
-        _ => "messages both ways at once: GB/s of both together",
+        _ => "messages, bidirectional: GB/s of both directions together",
     };
     page.line(Tone::Faint, format!("  {what}"));
     let heads: Vec<&str> = ["size"].into_iter().chain(paths.iter().map(|(_, head)| *head)).collect();

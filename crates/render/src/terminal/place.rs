@@ -228,7 +228,7 @@ fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
                 !matches!(verdict, Some(Verdict::Lower | Verdict::NoMeasurableDifference))
             });
             let open: Vec<&str> = open.map(|other| other.name.as_str()).collect();
-            let text = format!("undecided: {leader} leads, but its lead over {} may be chance", open.join(", "));
+            let text = format!("undecided: {leader} leads, but its lead over {} is not significant", open.join(", "));
             (Tone::Warning, text)
         }
         MeasuredFinding::Newer => (Tone::Warning, words::NEWER.to_owned()),
@@ -247,11 +247,7 @@ fn paste(document: &PlaceDocument, page: &mut Page) {
     let works = |line: &&Line| line.cannot.is_none();
     let names: Vec<&str> = document.lines.iter().filter(works).map(|line| line.dialect.as_str()).collect();
     if !names.is_empty() {
-        page.words(
-            Tone::Plain,
-            "",
-            &format!("--emit X prints the words of one launcher or tool: {}", names.join(", ")),
-        );
+        page.words(Tone::Plain, "", &format!("--emit X prints the options for one launcher: {}", names.join(", ")));
     }
     page.blank();
 }

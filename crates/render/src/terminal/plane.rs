@@ -14,10 +14,10 @@ pub(super) const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, �
 pub(crate) fn caption(plane: &Plane, engine: CopyEngine) -> String {
     let direction = words::direction(plane.direction);
     if plane.direction == Direction::CoreToCore {
-        return "core to core, ns a handover (half of a round trip)".to_owned();
+        return "core-to-core latency, ns one way (half of a round trip)".to_owned();
     }
     if plane.direction == Direction::CoreToGpu {
-        return "a flag from the core to the GPU and back, ns a round trip".to_owned();
+        return "CPU-GPU flag round trip, ns".to_owned();
     }
     let (size, unit) = match plane.range_bytes {
         Some(range) if plane.is_time() => (format!("random order over {}", units::size(range)), "ns a load"),

@@ -17,16 +17,11 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     page.line(Tone::Title, format!("{} {}{git} {} on {place}, {started}", tool.name, tool.version, document.command));
     let by_cpu = document.cases.iter().any(|case| case.range_bytes.is_some());
     if by_cpu && document.platform.kind == PlatformKind::Host {
-        let reason = document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
-        page.words(Tone::Plain, "No GPU took part: ", &format!("these are the CPUs' own accesses to memory{reason}."));
+        let text = format!("CPU accesses to host memory{}.", why_no_gpu(&document.platform));
+        page.words(Tone::Plain, "No GPU in this measurement: ", &text);
     } else if document.laplace.is_some() && document.platform.kind == PlatformKind::Host {
-        let reason =
-            document.platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({})", in_short(reason)));
-        page.words(
-            Tone::Warning,
-            "NO GPU TOOK PART: ",
-            &format!("the ranks compute with their own cores alone{reason}."),
-        );
+        let text = format!("the ranks compute with their own cores alone{}.", why_no_gpu(&document.platform));
+        page.words(Tone::Warning, "NO GPU: ", &text);
     } else {
         devices(&document.platform, page);
     }
@@ -63,11 +58,16 @@ pub(super) fn in_short(reason: &str) -> &str {
     reason.split(": ").next().unwrap_or(reason)
 }
 
+/// ` (no libcuda.so.1 could be loaded)`: the reason for no GPU, in short.
+fn why_no_gpu(platform: &Platform) -> String {
+    platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({})", in_short(reason)))
+}
+
 /// Whether the figures are those of real GPUs.
 pub(super) fn devices(platform: &Platform, page: &mut Page) {
     if platform.kind == PlatformKind::Host {
-        let reason = platform.reason.as_ref().map_or(String::new(), |reason| format!(" ({})", in_short(reason)));
-        page.words(Tone::Warning, "NO GPU TOOK PART: ", &format!("measuring host memory instead{reason}."));
+        let text = format!("host memory was measured instead{}.", why_no_gpu(platform));
+        page.words(Tone::Warning, "NO GPU: ", &text);
     }
     if let Some(simulated) = &platform.simulated {
         let text = format!("{simulated}. The numbers below say nothing about real hardware.");

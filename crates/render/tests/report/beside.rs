@@ -97,8 +97,7 @@ fn threads_beside_copies_are_not_compared_with_threads_beside_other_copies() {
     leave_out(&mut document, Direction::Copy, "2 threads without copies");
     let said = verdict(&document);
     let of_threads: Vec<&String> = said.iter().filter(|sentence| sentence.contains("all threads")).collect();
-    let nothing =
-        "copy, all threads: 2 rows cannot be compared, and may be where something is lost; the table says why.";
+    let nothing = "copy, all threads: 2 rows are invalid (see the table).";
     assert_eq!(of_threads, [nothing], "{said:?}");
 }
 
@@ -119,7 +118,7 @@ fn gpus_at_once() -> Document {
 #[test]
 fn a_set_of_gpus_of_which_a_figure_is_missing_is_not_compared_with_a_smaller_set_or_another_gpu() {
     let whole = verdict(&gpus_at_once());
-    assert_eq!(whole, ["H2D: nothing is lost at once: every rank gets what it gets alone, within 5 %."]);
+    assert_eq!(whole, ["H2D: no contention: every rank keeps its bandwidth alone, within 5 %."]);
     for missing in ["alone", "GPUs 0-2"] {
         let mut document = gpus_at_once();
         let of = |case: &&mut report::case::Case| case.group.as_deref() == Some(missing);
@@ -130,7 +129,7 @@ fn a_set_of_gpus_of_which_a_figure_is_missing_is_not_compared_with_a_smaller_set
             third.blocks.clear();
         }
         let said = verdict(&document);
-        let untold = "H2D: 1 row cannot be compared, and may be where something is lost; the table says why.";
+        let untold = "H2D: 1 row is invalid (see the table).";
         assert_eq!(said[1..], [untold], "{missing}: {said:?}");
     }
 }

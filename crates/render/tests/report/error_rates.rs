@@ -192,11 +192,11 @@ fn said(
     (0..trials).filter(|_| trial()).count() as u32
 }
 
-const LOSES: [&str; 2] = ["the smallest set that loses", "may be chance"];
-const BESIDE: [&str; 2] = [" % of the ", "may be chance"];
+const LOSES: [&str; 2] = ["the smallest set that loses", "not significant"];
+const BESIDE: [&str; 2] = [" % of the ", "not significant"];
 const THREADS_LOSE: [&str; 2] = ["read, all threads: ", "no measurable loss"];
-const KEEPS: [&str; 2] = ["% of its rate alone", "may be chance"];
-const BEHIND: [&str; 2] = ["behind the best", "may be chance"];
+const KEEPS: [&str; 2] = ["% of its rate alone", "not significant"];
+const BEHIND: [&str; 2] = ["behind the best", "not significant"];
 
 #[test]
 fn where_nothing_differs_a_loss_is_said_in_at_most_five_per_cent_of_runs() {

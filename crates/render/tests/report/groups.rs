@@ -73,7 +73,8 @@ fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
     assert_eq!((found.by, found.finding), (GroupedBy::Handovers, Finding::Groups));
     assert_eq!(found.groups, [IdSet::from_iter(0..4), IdSet::from_iter(4..8)]);
     let said = &document.verdict;
-    let want = "Cores form 2 groups, PUs 0-3 | 4-7: a handover takes 28.0 ns within one, 110.0 ns to another.";
+    let want =
+        "Cores form 2 groups, PUs 0-3 | 4-7: core-to-core latency 28.0 ns within one, 110.0 ns to another (one way).";
     assert_eq!(said[0], want);
     assert!(
         said[1].starts_with("How sure: ") && said[1].contains("takes 29") && said[1].ends_with("within one."),
@@ -90,9 +91,12 @@ fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
 #[test]
 fn cores_that_are_alike_make_no_groups() {
     let document = cores(6, |_, _| 52.0);
-    assert_eq!(document.verdict, ["No groups among the cores: a handover takes 52.0 ns between any two."]);
+    assert_eq!(
+        document.verdict,
+        ["No groups among the cores: core-to-core latency 52.0 ns between any two (one way)."]
+    );
     let two = cores(2, |_, _| 52.0);
-    assert_eq!(two.verdict, ["Core to core: a handover takes 52.0 ns between the two cores."]);
+    assert_eq!(two.verdict, ["Core-to-core latency 52.0 ns (one way), between the two cores."]);
     assert!(two.groups.is_empty());
 }
 
@@ -115,7 +119,7 @@ fn a_finding_that_only_a_newer_version_knows_is_read_and_said_to_be_one() -> Res
     let read = Document::from_json(&serde_json::to_vec(&written)?)?;
     assert_eq!(
         verdict(&read),
-        ["Cores: 28.0 to 110.0 ns a handover; what groups they make is known to a newer numabench."]
+        ["Core-to-core latency 28.0 to 110.0 ns (one way); the finding on groups is of a newer numabench."]
     );
     Ok(())
 }

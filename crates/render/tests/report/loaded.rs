@@ -104,11 +104,11 @@ fn a_curve_has_its_points_and_says_idle_full_twice_and_where_it_climbs() {
     assert!(150e9 < bytes_per_s && bytes_per_s < 152.5e9, "{bytes_per_s}");
     assert!(above_bytes_per_s < bytes_per_s && bytes_per_s < below_bytes_per_s);
     let said = &document.verdict;
-    assert!(said[0].starts_with("node 0: a load takes 100.0 ns idle and 320"), "{said:?}");
+    assert!(said[0].starts_with("node 0: load latency 100.0 ns idle, 320"), "{said:?}");
     assert!(said[0].contains("at full read traffic (160.0 GB/s by 2 threads); it is twice the idle latency at 151"));
     assert!(said[1].starts_with("node 0: the latency climbs from 120.0 GB/s on (118"), "{said:?}");
     let text = shown(&document);
-    assert!(text.starts_with("node 0: a load takes"), "the answer first: {text}");
+    assert!(text.starts_with("node 0: load latency"), "the answer first: {text}");
     for words in ["loads by PU 0 in random order over 64 MiB, beside read traffic by PU 1-2", "40.00", "3.20x", "idle"]
     {
         assert!(text.contains(words), "{words}: {text}");
@@ -121,7 +121,7 @@ fn a_flat_curve_claims_neither_twice_nor_a_knee() {
     let [found] = &document.loaded_latency[..] else { panic!("{:?}", document.loaded_latency) };
     assert_eq!((found.twice_idle, found.knee_bytes_per_s), (TwiceIdle::NotReached, None));
     assert_eq!(document.verdict.len(), 1);
-    assert!(document.verdict[0].ends_with("it never comes to twice the idle latency."), "{:?}", document.verdict);
+    assert!(document.verdict[0].ends_with("it never reaches twice the idle latency."), "{:?}", document.verdict);
 }
 
 #[test]

@@ -100,14 +100,14 @@ fn figures_within_a_per_cent_are_no_measurable_difference() {
 fn a_gpu_that_is_faster_from_elsewhere_than_declared_is_named() {
     let mut document = gpus(&[(Direction::H2d, vec![vec![9.0, 9.0], vec![18.0, 18.0]])]);
     let said = verdict(&document);
-    let contradiction = "GPU 0: the topology says that node 0 is near, and node 1 is faster (H2D).";
+    let contradiction = "GPU 0: the topology declares node 0 near, but node 1 is faster (H2D).";
     assert!(said.contains(&contradiction.to_owned()), "{said:?}");
     assert!(!said.iter().any(|sentence| sentence.contains("GPU 1: the topology")), "{said:?}");
     if let [matrix] = &mut document.matrices[..] {
         matrix.columns[1].declared_nodes = Known::unknown("hwloc", "a virtual machine");
     }
     let said = verdict(&document);
-    assert!(said.iter().any(|sentence| sentence == "The topology does not say where GPU 1 is: a virtual machine."));
+    assert!(said.iter().any(|sentence| sentence == "NUMA node of GPU 1 unknown: a virtual machine."));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn rows_without_figures_are_labelled_and_one_row_has_nothing_to_be_compared_with
     document.verdict = verdict(&document);
     // GPUs that only one row reaches have nothing to be compared with.
     let said = &document.verdict[0];
-    let nothing = "There is one place only, and nothing to compare it with.";
+    let nothing = "One NUMA node: no near/far comparison.";
     assert!(said.starts_with("H2D ") && said.contains("411.6 GB/s (node 0 and GPU 0"), "{said}");
     assert!(said.ends_with(nothing), "{said}");
     let text = shown(&document);
@@ -143,7 +143,7 @@ fn memory() -> Document {
     let mut document =
         gpus(&[(Direction::Read, near_and_far(2, 98.2, 51.3)), (Direction::Load, near_and_far(2, 1.0, 1.0))]);
     document.platform.kind = PlatformKind::Host;
-    document.platform.reason = Some("it was asked for (--backend host)".into());
+    document.platform.reason = Some("--backend host".into());
     for case in &mut document.cases {
         case.range_bytes = Some(256 * MIB);
         case.memory = MemoryKind::Pageable;

@@ -76,7 +76,7 @@ fn a_gpus_own_memory_is_told_apart_and_no_pair_is_behind_it() {
     let slow = |from: u32, to: u32| if (from, to) == (1, 1) { 750.0 } else { pair(from, to) };
     let said = measured(slow, pair).verdict;
     assert!(said[0].ends_with("all 6 pairs alike."), "{said:?}");
-    assert!(said[1].ends_with("1 of 3 GPUs are more than 10 % behind the best, the last is GPU 1."), "{said:?}");
+    assert!(said[1].ends_with("1 of 3 GPUs is more than 10 % behind the best, slowest: GPU 1."), "{said:?}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn what_pairs_keep_at_once_is_said_of_those_that_lose_for_certain() {
     let start = "GPU to GPU, all to one (512 MiB, D2D): ";
     assert_eq!(
         said(|_, _| 390.0),
-        format!("{start}780.0 GB/s in all to each GPU; the pairs get what they get alone, within 5 %.")
+        format!("{start}780.0 GB/s in all to each GPU; the pairs keep their rates alone, within 5 %.")
     );
     assert_eq!(
         said(|from, _| 200.0 + f64::from(from)),

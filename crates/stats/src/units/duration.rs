@@ -52,14 +52,19 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
 
 /// `14.243 µs` from nanoseconds: ns, µs, ms or s, five significant digits.
 pub fn duration_ns(ns: f64) -> String {
+    let (unit_ns, unit) = in_unit(ns);
+    format!("{} {unit}", significant(ns / unit_ns))
+}
+
+/// The unit that fits, in nanoseconds, and its name.
+pub(super) fn in_unit(ns: f64) -> (f64, &'static str) {
     // 999.995 is where five digits round up to 1000.0, which the next unit says as 1.0000.
-    let (unit_ns, unit) = match ns.abs() {
+    match ns.abs() {
         size if size < 999.995 => (1.0, "ns"),
         size if size < 999.995e3 => (1e3, "µs"),
         size if size < 999.995e6 => (1e6, "ms"),
         _ => (1e9, "s"),
-    };
-    format!("{} {unit}", significant(ns / unit_ns))
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 
 use super::decimal::{self, Fault, significant};
 
-const UNITS: [(u64, &str); 5] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+pub(super) const UNITS: [(u64, &str); 5] =
+    [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
 
 /// The largest size: what a process has addresses for on x86-64 (47 bits, Documentation/arch/x86/x86_64/mm.rst), and on no machine of today more memory. Sums and
 /// products of sizes stay far below 2⁶⁴ therefore.

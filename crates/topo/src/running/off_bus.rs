@@ -15,7 +15,7 @@ pub(super) fn gpus(root: &FsRoot) -> Option<String> {
     let parts = [count(of_nvidia, "device files of NVIDIA's driver for"), count(of_amd, "AMD's driver with"), wsl];
     let found = parts.into_iter().flatten().collect::<Vec<_>>();
     (!found.is_empty())
-        .then(|| format!("there are {}, and the PCI bus as this process sees it shows no GPU", found.join(" and ")))
+        .then(|| format!("there are {}, but the PCI bus that this process sees shows no GPU", found.join(" and ")))
 }
 
 fn is_number(text: &str) -> bool {
