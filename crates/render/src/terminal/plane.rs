@@ -14,7 +14,7 @@ pub(super) const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, �
 pub(crate) fn caption(plane: &Plane, engine: CopyEngine) -> String {
     let direction = words::direction(plane.direction);
     if plane.direction == Direction::CoreToCore {
-        return "core-to-core latency, ns one way (half of a round trip)".to_owned();
+        return "core-to-core latency, ns one way".to_owned();
     }
     if plane.direction == Direction::CoreToGpu {
         return "CPU-GPU flag round trip, ns".to_owned();

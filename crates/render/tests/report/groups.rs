@@ -80,7 +80,7 @@ fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
         said[1].starts_with("How sure: ") && said[1].contains("takes 29") && said[1].ends_with("within one."),
         "{said:?}"
     );
-    assert!(said[2].starts_with("The platform declares nothing like it"), "{said:?}");
+    assert!(said[2].starts_with("The platform declares no such groups"), "{said:?}");
     found.declared = Some("its L3 caches".into());
     assert_eq!(verdict(&document)[2], "The platform declares the same: its L3 caches.");
     let text = shown(&document);

@@ -126,7 +126,7 @@ fn rows_without_figures_are_labelled_and_one_row_has_nothing_to_be_compared_with
     // GPUs that only one row reaches have nothing to be compared with.
     let said = &document.verdict[0];
     let nothing = "One NUMA node: no near/far comparison.";
-    assert!(said.starts_with("H2D ") && said.contains("411.6 GB/s (node 0 and GPU 0"), "{said}");
+    assert!(said.starts_with("H2D ") && said.contains("411.6 GB/s per GPU (GPUs 0-"), "{said}");
     assert!(said.ends_with(nothing), "{said}");
     let text = shown(&document);
     for words in [
@@ -202,7 +202,7 @@ fn a_gpus_loads_are_compared_by_node_and_less_is_better() {
     let document = with_loads();
     let said = &document.verdict;
     assert!(
-        said.contains(&"GPU 0: a load from node 0 takes 700.0 ns, from node 1 1.0500 µs (1.50x).".to_owned()),
+        said.contains(&"GPU 0: a load from node 0 takes 700.0 ns, from node 1 1.050 µs (1.50x).".to_owned()),
         "{said:?}"
     );
     assert!(
