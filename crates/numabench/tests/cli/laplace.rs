@@ -92,7 +92,7 @@ fn without_a_gpu_the_core_computes_alone_and_says_so() -> Done {
     let args = ["laplace", "--backend", "host"];
     let table = run(&[&args[..], &QUICK].concat()).well();
     assert!(table.out.starts_with("Fastest: cpu with "), "{}", table.out);
-    assert!(table.out.contains("NO GPU TOOK PART: the ranks compute with their own cores alone"), "{}", table.out);
+    assert!(table.out.contains("NO GPU: the ranks compute with their own cores alone"), "{}", table.out);
     assert!(table.out.contains("\ncpu: "), "a line a figure: {}", table.out);
     let asked = run(&[&args[..], &QUICK, &["--ways", "gpu"]].concat());
     assert_eq!(asked.code, Some(77), "{}", asked.err);
