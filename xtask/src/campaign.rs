@@ -68,7 +68,7 @@ const SHORT: Extent = Extent {
     single: 29,
     environments: 30,
     single_limit: 6,
-    single_signal: 5,
+    single_signal: 4,
     containers: 1,
 };
 const LONG: Extent = Extent {

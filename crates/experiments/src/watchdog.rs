@@ -14,7 +14,7 @@ pub const NOT_OPEN: [&str; 2] =
     ["a GPU was not opened", "a call of its driver does not return (nvidia-smi or rocm-smi may show why)"];
 
 /// How long opening GPUs may take where nobody has said so.
-const OPENS: Duration = Duration::from_secs(120);
+pub(crate) const OPENS: Duration = Duration::from_secs(120);
 
 /// Ends the process unless it is dropped in time.
 pub struct Watchdog {
