@@ -160,6 +160,7 @@ fn digits(value: f64) -> String {
         value if value >= 99.95 => format!("{value:.0}"),
         value if value >= 9.995 => format!("{value:.1}"),
         value if value >= 0.095 => format!("{value:.2}"),
+        value if value >= 0.001 => format!("{value:.4}"),
         value => format!("{value:.1e}"),
     }
 }

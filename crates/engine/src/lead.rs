@@ -171,7 +171,7 @@ impl Lead<'_, '_> {
             let limit = self.config.timeout.unwrap_or_default().as_secs_f64();
             let why = format!(
                 "rank {rank} did not come back within the time limit of {limit:.0} s: a driver's call hangs, its process is stopped, or its \
-                 node is gone"
+                 node is gone; --timeout changes the limit"
             );
             self.state.lost(rank, why);
         }

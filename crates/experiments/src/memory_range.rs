@@ -57,7 +57,9 @@ pub fn chase(bytes: u64, line: usize, most: u32) -> Result<usize, Fault> {
     let longest = u64::from(most) * line as u64;
     if bytes > longest {
         let text = format!(
-            "--range: loads go over {longest} bytes at most, and {bytes} were asked for: ask for a smaller --range"
+            "--range: loads go over {} at most, and {} were asked for: ask for a smaller --range",
+            size(longest),
+            size(bytes)
         );
         return Err(Fault::usage(text));
     }

@@ -65,11 +65,16 @@ impl Reach {
         loop {
             match answered.recv_timeout(LOOKS.min(end.saturating_duration_since(Instant::now()))) {
                 Ok(staged) => return Ok(Ok(Reached { staged, _open: Some(open) })),
-                Err(_) if signal.load(Ordering::Relaxed) => return Ok(Err(NoAnswer::Signal)),
+                Err(_) if signal.load(Ordering::Relaxed) => {
+                    engine::abandon();
+                    return Ok(Err(NoAnswer::Signal));
+                }
                 Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
                 // A thread that ended without an answer panicked, which the ranks will say in their place.
                 Err(RecvTimeoutError::Disconnected) => return Ok(Ok(Reached::default())),
                 Err(RecvTimeoutError::Timeout) => {
+                    // The thread is left within the driver: the process must end without its exit handlers.
+                    engine::abandon();
                     let step = step.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     return Ok(Err(NoAnswer::Hangs(step)));
                 }

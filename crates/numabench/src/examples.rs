@@ -177,6 +177,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("numabench baseline -o normal.json results/", "what is normal, from documents of several nodes")],
     ),
     (
+        "numabench doctor",
+        &[
+            ("numabench doctor", "settings of this node that cost placement or bandwidth"),
+            ("srun numabench doctor --json doctor.json", "the same inside a job, with its cores and memory, as data"),
+        ],
+    ),
+    (
         "numabench reference",
         &[
             ("numabench reference --gpu H200", "what others measured on such a GPU, with sources"),

@@ -85,7 +85,14 @@ pub(super) fn isolated(facts: &Facts<'_>) -> Option<Check> {
 pub(super) fn threads(facts: &Facts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let most = topology.cores.iter().map(|core| core.pus.len()).max()?;
-    let state = facts.cpu.smt.as_deref().unwrap_or("not told");
+    // The kernel's words run together: see sysfs-devices-system-cpu.
+    let state = match facts.cpu.smt.as_deref() {
+        Some("notsupported") => "not supported by the CPU",
+        Some("notimplemented") => "not implemented",
+        Some("forceoff") => "forced off",
+        Some(told) => told,
+        None => "not told",
+    };
     match most {
         1 => SMT.ok(format!("1 PU a core (SMT {state})")),
         // What is given out by PU and not by core lets two ranks meet on one core.

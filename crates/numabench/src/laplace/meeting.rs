@@ -212,7 +212,10 @@ mod tests {
         let ranks = [standing(0, GPU), standing(1, GPU)];
         let found = ways(&args, &ranks)?;
         let room = |node, device| Room { node: Some(node), device: Some([device, device]) };
-        assert!(fits(&args, &ranks, 0, &found, &room(64 << 20, 64 << 20)).is_err(), "two windows and two GPUs' fields");
+        assert!(
+            fits(&args, &ranks, 0, &found, &room(1 << 40, 12 << 20)).is_err(),
+            "two ranks' fields, of which one alone has room"
+        );
         assert!(fits(&args, &ranks, 0, &found, &room(128 << 20, 128 << 20)).is_ok());
         let node = fits(&args, &ranks, 0, &found, &room(16 << 20, 1 << 40)).unwrap_err();
         assert!(node.exit == Exit::Usage && node.to_string().starts_with("NUMA node 0 of here has 16 MiB"), "{node}");

@@ -77,7 +77,9 @@ fn a_kernel_that_hangs_ends_with_the_timeout_and_the_document_says_in_what() -> 
 fn memory_that_is_too_small_is_named_before_anything_is_allocated() -> Done {
     for kind in kinds::all() {
         let told = [("FAKE_DEVICES", "device 0000:c1:00.0; memory 32MiB")];
-        let ended = simulated(&kind, &told, &["--ways", "gpu", "--grid", "4096x4096"])?;
+        let mut command = with_driver(&kind.folder()?);
+        command.args(["laplace", "--backend", kind.name, "--gpus", "0"]).envs(told);
+        let ended = end(&mut command, ["--ways", "gpu", "--grid", "4096x4096"]);
         assert_eq!(ended.code, Some(2), "{}", ended.err);
         assert!(ended.err.contains("GPU 0000:c1:00.0 of ") && ended.err.contains("smaller --grid"), "{}", ended.err);
     }

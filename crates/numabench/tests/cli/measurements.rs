@@ -32,7 +32,7 @@ fn a_sweep_finds_the_latency_and_the_rate_that_the_device_was_told() -> Done {
             assert!((of("bytes_per_s") / rate - 1.0).abs() < 0.02, "{fit}");
             assert!(list(fit, "/dips").is_empty(), "{fit}");
         }
-        assert!(said(&document)[0].starts_with("H2D, pinned memory: 8."), "{:?}", said(&document));
+        assert!(said(&document)[0].starts_with("H2D, pinned memory: latency 8."), "{:?}", said(&document));
     }
     run(&["sweep", "--backend", "host", "--dry-run"]).well();
     Ok(())

@@ -206,7 +206,7 @@ fn a_gpus_loads_are_compared_by_node_and_less_is_better() {
         "{said:?}"
     );
     assert!(
-        said.contains(&"GPU 1: a load from node 1 takes 700.0 ns, from node 0 1.0500 µs (1.50x).".to_owned()),
+        said.contains(&"GPU 1: a load from node 1 takes 700.0 ns, from node 0 1.050 µs (1.50x).".to_owned()),
         "{said:?}"
     );
     let text = shown(&document);
