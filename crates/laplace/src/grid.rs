@@ -102,11 +102,15 @@ pub(crate) struct Solution {
 impl Solution {
     pub(crate) fn new(grid: Grid) -> Self {
         let sines = |cells: usize| {
-            let waves = (PHASE * (cells + 1) as f64 / std::f64::consts::PI).round().max(1.0);
-            let phase = waves * std::f64::consts::PI / (cells + 1) as f64;
-            let mut sines: Vec<f64> = (0..cells + 2).map(|at| (phase * at as f64).sin()).collect();
-            sines[cells + 1] = 0.0;
-            (sines, phase.cos())
+            let (all, pi) = (cells + 1, std::f64::consts::PI);
+            let waves = (PHASE * all as f64 / pi).round().max(1.0) as usize;
+            // Within a quarter of a turn by whole numbers: an angle of hundreds of turns is rounded by more than an iteration may be, cell by cell.
+            let sine = |at: usize| {
+                let turned = waves * at % (2 * all);
+                let (sign, half) = if turned > all { (-1.0, turned - all) } else { (1.0, turned) };
+                sign * (pi * half.min(all - half) as f64 / all as f64).sin()
+            };
+            ((0..cells + 2).map(sine).collect::<Vec<f64>>(), (pi * waves as f64 / all as f64).cos())
         };
         let ((across, one), (down, other)) = (sines(grid.columns), sines(grid.rows));
         let longest = (grid.rows.max(grid.columns) + 1) as f64;
@@ -131,6 +135,17 @@ impl Solution {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_wave_is_known_to_the_last_digits_on_a_plane_of_many_waves() {
+        let solution = Solution::new(Grid { rows: 3, columns: 32768 });
+        // A sine obeys sin(a − p) + sin(a + p) = 2 cos(p) sin(a): what rounding of the angle adds would show.
+        let phase = (PHASE * 32769.0 / std::f64::consts::PI).round() * std::f64::consts::PI / 32769.0;
+        for three in solution.across.windows(3) {
+            assert!((three[0] + three[2] - 2.0 * phase.cos() * three[1]).abs() < 1e-15, "{three:?}");
+        }
+        assert_eq!((solution.across[0], solution.across[32769]), (0.0, 0.0));
+    }
 
     #[test]
     fn a_grid_is_rows_and_columns_and_what_is_none_says_so() {

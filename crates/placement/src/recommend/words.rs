@@ -152,7 +152,7 @@ pub(super) fn notes(
     let lost = ranks(places.iter().filter(unknown).map(|place| place.rank));
     let by_gpu = matches!(ask.strategy, Strategy::Close | Strategy::Worst);
     say(by_gpu && !lost.is_empty(), &|| {
-        let alone = lost.parse::<usize>().is_ok();
+        let alone = lost.iter().count() == 1;
         let (gpus, cores) = if alone { ("GPU of rank", "its cores") } else { ("GPUs of ranks", "their cores") };
         format!(
             "the locality of the {gpus} {lost} is not reported on this machine: {cores} are shared evenly; try place --measure"

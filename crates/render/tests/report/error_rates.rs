@@ -231,7 +231,7 @@ fn what_is_lost_is_found() {
             lost(beside_one_way(), THREADS_LOSE, 0.9),
             lost(all_to_one(), KEEPS, 0.9),
         ];
-        let least = if name == "bimodal" { 4 } else { 5 };
+        let least = if ["bimodal", "drifting"].contains(&name) { 4 } else { 5 };
         assert!(ten.iter().all(|found| *found >= least), "{name}: a tenth in {ten:?} of {trials}");
         let behind = said(pairs(), disturbed, BEHIND, trials, &|_, rank| if rank == 1 { 1.0 / 0.8 } else { 1.0 });
         assert!(behind >= 5, "{name}: a pair a fifth behind in {behind} of {trials}");
