@@ -20,7 +20,7 @@ use crate::neighbours::{Neighbours, inflation};
 /// How many standard errors an estimate is taken too high.
 const ALLOWANCE: f64 = 1.0;
 /// A case is never taken for quieter than this part of a middling one's variance: ten blocks that happen to lie in the same of two modes are not quiet.
-const QUIETEST: f64 = 1.0;
+const QUIETEST: f64 = 0.25;
 /// From so many cases on the correlation is known as well as the errors of short series say.
 const MANY: f64 = 16.0;
 /// Fewer blocks do not show how they hang together.

@@ -231,18 +231,19 @@ fn what_is_lost_is_found() {
             lost(beside_one_way(), THREADS_LOSE, 0.9),
             lost(all_to_one(), KEEPS, 0.9),
         ];
-        let least = if ["bimodal", "drifting"].contains(&name) { 4 } else { 5 };
+        let least = if name == "bimodal" { 4 } else { 5 };
         assert!(ten.iter().all(|found| *found >= least), "{name}: a tenth in {ten:?} of {trials}");
         let behind = said(pairs(), disturbed, BEHIND, trials, &|_, rank| if rank == 1 { 1.0 / 0.8 } else { 1.0 });
         assert!(behind >= 5, "{name}: a pair a fifth behind in {behind} of {trials}");
-        // Of heavy-tailed blocks one in ten is hit, and a twentieth stays undecided in most runs: the spread that such blocks show is taken for what it is.
-        if name == "normal, 3 %" {
+        if ["normal, 3 %", "heavy-tailed"].contains(&name) {
             let five = [
                 lost(at_once(), LOSES, 0.95),
                 lost(beside(), BESIDE, 0.95),
                 lost(beside_one_way(), THREADS_LOSE, 0.95),
             ];
-            assert!(five.iter().all(|found| *found >= 5), "{name}: a twentieth in {five:?} of {trials}");
+            // A mean of blocks of which one in ten is hit is known less well.
+            let least = if name == "heavy-tailed" { 4 } else { 5 };
+            assert!(five.iter().all(|found| *found >= least), "{name}: a twentieth in {five:?} of {trials}");
         }
     }
 }
