@@ -25,7 +25,7 @@ pub const ALPHA: f64 = 0.05;
 const SAME: f64 = 1.01;
 
 /// Fewer cases of one kind do not show how it scatters.
-const FEW: usize = 8;
+const FEW: usize = 3;
 
 /// The number of all kinds of so few.
 const OF_FEW: usize = usize::MAX;
