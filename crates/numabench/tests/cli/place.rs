@@ -34,7 +34,7 @@ fn places(document: &Value) -> Vec<(Value, Value, Value)> {
 fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -> Done {
     let input = fixture("two-packages-gpus.xml");
     let table = run(&["place", "--input", &input]).well().out;
-    for part in ["0000:03:00.0", "0000:83:00.0", "numabench exec -- PROGRAM", "--emit X", "wrapper"] {
+    for part in ["0000:03:00.0", "0000:83:00.0", "numabench exec -- PROGRAM", "--emit X", "numactl", "taskset"] {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
     let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
