@@ -180,7 +180,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "numabench doctor",
         &[
             ("numabench doctor", "settings of this node that cost placement or bandwidth"),
-            ("srun -N1 -n1 numabench doctor --json doctor.json", "the same inside a job, with its cores and memory, as data"),
+            (
+                "srun -N1 -n1 numabench doctor --json doctor.json",
+                "the same inside a job, with its cores and memory, as data",
+            ),
         ],
     ),
     (

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::signals::Signals;
 use crate::terminal;
-use crate::watched::{Before, End, Patience, Process, Session, Watched, named};
+use crate::watched::{Before, End, Patience, Process, Session, Watched};
 
 /// Runs the supervisor: the session is this program with the same arguments.
 ///
@@ -67,16 +67,7 @@ fn why(end: &End, doing: Doing) -> String {
         Doing::Iterations(variant) => format!("iterations of {variant}"),
         Doing::Else => "what lies between the iterations".to_owned(),
     };
-    match end {
-        End::Hung => format!("{what} did not come back within --timeout"),
-        End::Partner(rank) => format!("the process of rank {rank} died in {what}"),
-        End::Left(status) => match (status.signal(), status.code()) {
-            (Some(signal), _) => format!("{} in {what}", named(signal)),
-            (None, code) => format!("the session ended with code {} in {what}", code.unwrap_or_default()),
-        },
-        End::Signalled => "a signal came".to_owned(),
-        End::Over => "it was over".to_owned(),
-    }
+    end.why(&what, "--timeout")
 }
 
 /// What the end of the session means for ways that were not done: the one that ended it has no figure, and neither have those that were not begun; what others have stays.

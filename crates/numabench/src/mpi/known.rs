@@ -87,16 +87,7 @@ impl Known {
             }
             Doing::Else => "what lies between the measurements".to_owned(),
         };
-        match end {
-            End::Hung => format!("{what} did not return within the limit (--operation-timeout)"),
-            End::Partner(rank) => format!("the process of rank {rank} died in {what}"),
-            End::Left(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => format!("{} in {what}", named(signal)),
-                (None, code) => format!("the session ended with code {} in {what}", code.unwrap_or_default()),
-            },
-            End::Signalled => "a signal came".to_owned(),
-            End::Over => "it was over".to_owned(),
-        }
+        end.why(&what, "--operation-timeout")
     }
 }
 

@@ -5,7 +5,7 @@ use std::thread;
 
 use anyhow::anyhow;
 
-use super::watch::End;
+use super::end::{End, named};
 use crate::exit::Exit;
 use crate::fault::Fault;
 
@@ -46,20 +46,6 @@ impl Before {
             thread::sleep(experiments::launched::FIRST_SPEAKS);
         }
         Fault::new(signal.unwrap_or(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
-    }
-}
-
-/// A signal's name, for those that a fault brings.
-pub fn named(signal: i32) -> String {
-    match signal {
-        libc::SIGSEGV => "SIGSEGV".to_owned(),
-        libc::SIGBUS => "SIGBUS".to_owned(),
-        libc::SIGABRT => "SIGABRT".to_owned(),
-        libc::SIGFPE => "SIGFPE".to_owned(),
-        libc::SIGILL => "SIGILL".to_owned(),
-        libc::SIGKILL => "SIGKILL".to_owned(),
-        libc::SIGTERM => "SIGTERM".to_owned(),
-        other => format!("signal {other}"),
     }
 }
 

@@ -2,13 +2,15 @@
 //! crashes or hangs. `mpi` and `laplace` are made so.
 //!
 //! * `channel` what the session tells, frame by frame; `watch` starts it, hears it, ends it and leaves the launch; `partners` whether the other ranks' sessions are there;
-//! * `before` what its end means where the ranks had not met.
+//! * `end` how it ended and why that is too early, in words; `before` what its end means where the ranks had not met.
 
 mod before;
 pub mod channel;
+mod end;
 mod partners;
 mod watch;
 
-pub use before::{Before, named};
+pub use before::Before;
+pub use end::{End, named};
 pub use partners::Process;
-pub use watch::{End, Patience, Session, Watched};
+pub use watch::{Patience, Session, Watched};

@@ -5,7 +5,7 @@
 //! that it leaves ([`ranks::pmi`]), leaves a step of Slurm at once, and under the others stays until rank 0's has left; and rank 0's is the first to lose patience.
 
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use ranks::{Launch, Launcher};
 use serde::de::DeserializeOwned;
 
 use super::channel::{SESSION, hear, pair};
+use super::end::End;
 use super::partners::{Partners, Process};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -62,21 +63,6 @@ pub trait Watched {
 
     /// A signal came: keeps what is known at once.
     fn interrupted(&mut self, exit: Exit);
-}
-
-/// How a session ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// It did all that it was to do, and leaves.
-    Over,
-    /// By itself, with this status.
-    Left(ExitStatus),
-    /// It said nothing for longer than the limit, and was ended.
-    Hung,
-    /// The other rank's process is gone, and it waited for that one.
-    Partner(usize),
-    /// A signal came.
-    Signalled,
 }
 
 /// How long a session may say nothing.

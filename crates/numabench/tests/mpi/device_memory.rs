@@ -106,7 +106,7 @@ fn one_that_hangs_is_ended_at_the_limit() -> Done {
         assert_eq!(wrong[0], ("alltoall".to_owned(), "hang".to_owned()), "{document:#}");
         assert_eq!(wrong[1], ("allreduce".to_owned(), "not-tried".to_owned()));
         assert_eq!(document["exit_code"], 5);
-        assert!(verdict(&document).contains("did not return within the limit"), "{}", verdict(&document));
+        assert!(verdict(&document).contains("did not come back within --operation-timeout"), "{}", verdict(&document));
     }
     Ok(())
 }
