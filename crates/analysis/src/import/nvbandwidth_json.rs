@@ -1,5 +1,7 @@
 //! What nvbandwidth prints with `-j`. Its matrices hold figures as text with six digits; `sum` has all of them, which is checked and not taken.
 //!
+//! Copies both ways between GPUs are three matrices; versions to 0.8 put the rows of all three into one and describe the last, whose sum it is.
+//!
 //! A test whose status is not `Passed` or `Waived` failed: `Running` is that in which the program died, and `error` says how.
 
 use report::imported::ImportedStatus;
@@ -7,7 +9,7 @@ use serde::Deserialize;
 
 use super::fault::{Fault, Refused, short};
 use super::numbers::number;
-use super::nvbandwidth_text::{Title, device, id, without_figure};
+use super::nvbandwidth_text::{Title, cuda_version, device, id_of_part, without_figure};
 use super::{Case, Program, Taken};
 
 #[derive(Deserialize)]
@@ -22,11 +24,19 @@ struct Run {
     #[serde(rename = "Driver Version")]
     driver: Option<String>,
     #[serde(rename = "CUDA Runtime Version")]
-    runtime: Option<u64>,
+    runtime: Option<Version>,
     #[serde(rename = "GPU Device list", default)]
     devices: Vec<String>,
     #[serde(default)]
     testcases: Vec<Test>,
+}
+
+/// A number, or since 0.10 the words that the text has.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Version {
+    Number(u64),
+    Words(String),
 }
 
 #[derive(Deserialize)]
@@ -51,8 +61,10 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
     if let Some(driver) = &run.driver {
         taken.fact("driver version", driver, false);
     }
-    if let Some(runtime) = run.runtime {
-        taken.fact("CUDA runtime", runtime.to_string(), false);
+    match &run.runtime {
+        Some(Version::Number(number)) => taken.fact("CUDA runtime", number.to_string(), false),
+        Some(Version::Words(words)) => taken.fact("CUDA runtime", cuda_version(words), false),
+        None => {}
     }
     for named in &run.devices {
         // The JSON has the host behind the device, the text on a line of its own: `0: NVIDIA H200 (00000000:00:06): (vm)`.
@@ -91,16 +103,19 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Fault
     let strange = |fault: String| Fault::whole(Refused::Json { program, fault: format!("{}: {fault}", test.name) });
     let title =
         Title::of(description).ok_or_else(|| strange(format!("its description is {:?}", short(description))))?;
-    let mut added = 0.0;
     let before = taken.cases.len();
-    for (row, cells) in (0..).zip(&test.bandwidth_matrix) {
-        for (column, text) in (0..).zip(cells.iter().flatten()).filter(|(_, text)| *text != "N/A") {
-            let value = number(text, 0, "a figure").map_err(|fault| strange(fault.refused.to_string()))?;
-            added += value;
-            let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
-            let figure = if value > 0.0 { Ok(value * title.scale) } else { Err(failed) };
-            let place = title.place(row, column);
-            taken.cases.push(Case { id: id(&test.name), place, bytes: None, unit: title.unit, figure, line: None });
+    let mut added = 0.0;
+    for (part, rows) in parts(test, &title) {
+        added = 0.0;
+        for (row, cells) in (0..).zip(rows) {
+            for (column, text) in (0..).zip(cells.iter().flatten()).filter(|(_, text)| *text != "N/A") {
+                let value = number(text, 0, "a figure").map_err(|fault| strange(fault.refused.to_string()))?;
+                added += value;
+                let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
+                let figure = if value > 0.0 { Ok(value * title.scale) } else { Err(failed) };
+                let (id, place) = (id_of_part(&test.name, &part), title.place(row, column));
+                taken.cases.push(Case { id, place, bytes: None, unit: title.unit, figure, line: None });
+            }
         }
     }
     if taken.cases.len() == before {
@@ -112,4 +127,18 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Fault
         return Err(Fault::whole(Refused::Sum { sum, added: format!("{added:.2}") }));
     }
     Ok(())
+}
+
+/// The matrices of a test and what each is called; the sum is the last one's.
+fn parts<'a>(test: &'a Test, title: &Title) -> Vec<(String, &'a [Option<Vec<String>>])> {
+    let Some(part) = &title.part else { return vec![(String::new(), &test.bandwidth_matrix)] };
+    let columns = test.bandwidth_matrix.iter().flatten().map(Vec::len).max().unwrap_or(0);
+    if columns == 0 || test.bandwidth_matrix.len() != 3 * columns {
+        return vec![(part.clone(), &test.bandwidth_matrix)];
+    }
+    let kind = if test.name.contains("_write") { "write" } else { "read" };
+    [format!("{kind}1"), format!("{kind}2"), part.clone()]
+        .into_iter()
+        .zip(test.bandwidth_matrix.chunks(columns))
+        .collect()
 }

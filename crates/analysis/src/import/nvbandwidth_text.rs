@@ -1,7 +1,7 @@
-//! What nvbandwidth prints, versions 0.4 to 0.9: a preamble, and for each test a heading, a matrix and its sum.
+//! What nvbandwidth prints, versions 0.4 to 0.10: a preamble, and for each test a heading, a matrix and its sum.
 //!
 //! The sum is what tells a whole matrix from one that was cut off, and a damaged one from a sound one. Samples of `-v` are passed over: they are repetitions of
-//! one figure and no blocks. `N/A` is a pair that the test does not have. `Waived` without a test before it is what nvbandwidth 0.8 prints of a
+//! one figure and no blocks. A test of copies both ways between GPUs has three matrices, each with its sum: one way, the other, both together. `N/A` is a pair that the test does not have. `Waived` without a test before it is what nvbandwidth 0.8 prints of a
 //! test that it leaves out: the name is not in the text (it is in the JSON).
 
 use report::imported::{ImportedStatus, ImportedUnit};
@@ -11,20 +11,35 @@ use super::numbers::number;
 use super::{Case, Program, Taken};
 
 /// What stands at the end of a run, and in it.
-const ASIDE: [&str; 8] =
-    ["NOTE:", "Additional ", "Performance can", "Built from", "CUDA ", "MPI version", "MIN ", "Warning"];
+const ASIDE: [&str; 11] = [
+    "NOTE:",
+    "Additional ",
+    "Performance can",
+    "Built from",
+    "CUDA ",
+    "MPI version",
+    "MIN ",
+    "MAX ",
+    "AVG ",
+    "COEFFICIENT_OF_VARIATION ",
+    "Warning",
+];
 
 /// What the program's maker calls a case, wherever it is told.
 pub(super) fn id(test: &str) -> String {
     format!("nvbandwidth/{}", test.trim())
 }
 
-/// A test under way.
+/// A test under way; of one with several matrices, `part` is the last that is whole.
 struct Test {
     name: String,
     line: u64,
     matrix: Option<Matrix>,
+    part: Option<String>,
 }
+
+/// The last matrix of a test of copies both ways: both together.
+const TOTAL: &str = "total";
 
 /// A matrix: what its title says, its columns, and its figures.
 struct Matrix {
@@ -38,6 +53,8 @@ pub(super) struct Title {
     row: Option<String>,
     between: String,
     column: String,
+    /// Of a matrix that is one of several, which: `read1`, `write2`, `total`.
+    pub(super) part: Option<String>,
     pub(super) unit: ImportedUnit,
     pub(super) scale: f64,
 }
@@ -46,18 +63,23 @@ impl Title {
     /// `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`, `memory latency SM CPU(row) <-> GPU(column) (ns)`, `memcpy local GPU(column) bandwidth (GB/s)`.
     pub(super) fn of(words: &str) -> Option<Self> {
         let (before, after) = words.split_once("(column)")?;
-        let (unit, scale) = match after.trim().trim_start_matches("bandwidth").trim() {
+        let (part, unit) = after.split_once("bandwidth").unwrap_or(("", after));
+        let (unit, scale) = match unit.trim() {
             "(GB/s)" => (ImportedUnit::BytesPerS, 1e9),
             "(ns)" => (ImportedUnit::Ns, 1.0),
             _ => return None,
         };
+        let part = Some(part.trim().to_lowercase()).filter(|part| !part.is_empty());
+        if part.as_ref().is_some_and(|part| part.contains(' ')) {
+            return None;
+        }
         let last = |text: &str| text.split_whitespace().next_back().map(str::to_owned);
         let column = last(before)?;
         let Some((rows, between)) = before.split_once("(row)") else {
-            return Some(Self { row: None, between: String::new(), column, unit, scale });
+            return Some(Self { row: None, between: String::new(), column, part, unit, scale });
         };
         let between = between.split_whitespace().next()?.to_owned();
-        Some(Self { row: last(rows), between, column, unit, scale })
+        Some(Self { row: last(rows), between, column, part, unit, scale })
     }
 
     /// `CPU 0 -> GPU 1`; `GPU 1` where the row says nothing.
@@ -100,7 +122,7 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
         }
         if let Some(name) = words.strip_prefix("Running ") {
             ended(&mut taken, test.take())?;
-            test = Some(Test { name: name.trim_end_matches('.').to_owned(), line, matrix: None });
+            test = Some(Test { name: name.trim_end_matches('.').to_owned(), line, matrix: None, part: None });
         } else if let Some(waived) = words.strip_prefix("Waived:") {
             match test.take() {
                 Some(test) if test.matrix.is_none() => {
@@ -124,8 +146,12 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
             }
         } else if let Some(open) = &mut test {
             if let Some(sum) = words.strip_prefix("SUM ").and_then(|rest| rest.strip_prefix(&open.name[..])) {
+                let (part, sum) = sum.strip_prefix('_').and_then(|rest| rest.split_once(' ')).unwrap_or(("", sum));
                 sound(open, sum.trim(), line)?;
-                ended_well(&mut taken, test.take());
+                whole(&mut taken, open, part);
+                if part.is_empty() || part == TOTAL {
+                    test = None;
+                }
             } else {
                 let said = within(open, &mut taken, words, line)?;
                 if said.is_some() {
@@ -135,7 +161,7 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
         } else if let Some(driver) = words.strip_prefix("Driver Version:") {
             taken.fact("driver version", driver.trim(), false);
         } else if let Some(runtime) = words.strip_prefix("CUDA Runtime Version:") {
-            taken.fact("CUDA runtime", runtime.trim(), false);
+            taken.fact("CUDA runtime", cuda_version(runtime), false);
         } else if let Some(gpu) = words.strip_prefix("Device ") {
             // The host stands alone in the line before the first device.
             taken.host = taken.host.or(host_line.take());
@@ -212,25 +238,42 @@ fn sound(test: &Test, sum: &str, line: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A test whose sum was met.
-fn ended_well(taken: &mut Taken, test: Option<Test>) {
-    let Some(Test { name, matrix: Some(Matrix { title, cells, .. }), .. }) = test else { return };
+/// A matrix whose sum was met.
+fn whole(taken: &mut Taken, test: &mut Test, part: &str) {
+    let Some(Matrix { title, cells, .. }) = test.matrix.take() else { return };
+    let id = id_of_part(&test.name, part);
     for (row, column, value, line) in cells {
         let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
         let figure = if value > 0.0 { Ok(value * title.scale) } else { Err(failed) };
         let place = title.place(row, column);
-        taken.cases.push(Case { id: id(&name), place, bytes: None, unit: title.unit, figure, line: Some(line) });
+        taken.cases.push(Case { id: id.clone(), place, bytes: None, unit: title.unit, figure, line: Some(line) });
     }
+    test.part = Some(part.to_owned());
+}
+
+/// The case of one of several matrices, as the line of its sum calls it.
+pub(super) fn id_of_part(test: &str, part: &str) -> String {
+    if part.is_empty() { id(test) } else { format!("{}_{part}", id(test)) }
+}
+
+/// `13020`, also where it is told as `13.2 (13020)`.
+pub(super) fn cuda_version(words: &str) -> &str {
+    let number = words.rsplit_once('(').and_then(|(_, number)| number.trim_end().strip_suffix(')'));
+    number.unwrap_or(words).trim()
 }
 
 /// A test that was still open when another began, or the text ended.
 fn ended(taken: &mut Taken, test: Option<Test>) -> Result<(), Fault> {
     match test {
-        Some(Test { name, line, matrix: Some(_) }) => {
+        Some(Test { name, line, matrix: Some(_), .. }) => {
             let missing = format!("the matrix of {name} has no SUM after it");
             Err(Fault::at(line, Refused::Truncated { missing }))
         }
-        Some(Test { name, line, matrix: None }) => {
+        Some(Test { name, line, matrix: None, part: Some(part) }) => {
+            let missing = format!("{name} has a matrix {part} and none of both ways together");
+            Err(Fault::at(line, Refused::Truncated { missing }))
+        }
+        Some(Test { name, line, matrix: None, part: None }) => {
             taken.cases.push(without_figure(&name, ImportedStatus::Failed, "it has no figures".to_owned(), line));
             Ok(())
         }

@@ -93,6 +93,34 @@ fn samples_are_passed_over_and_pairs_that_are_not_there_are_no_cases() -> Done {
 }
 
 #[test]
+fn of_copies_both_ways_each_matrix_is_a_case_in_text_and_json_also_of_versions_that_say_how_much_cells_differ() -> Done
+{
+    let text = imported(Program::Nvbandwidth, &["nvbandwidth-0.10.txt"])?;
+    let json = imported(Program::Nvbandwidth, &["nvbandwidth-0.10.json"])?;
+    assert_eq!(figures(&text), figures(&json));
+    for document in [&text, &json] {
+        assert_eq!((document.program_version.as_deref(), document.status), (Some("v0.10.0"), Status::Complete));
+        let runtime = document.facts.iter().find(|fact| fact.name == "CUDA runtime").ok_or("no CUDA runtime")?;
+        assert_eq!(runtime.value, "13000");
+    }
+    let of = figures(&text);
+    assert_eq!(of.len(), 16);
+    let total = "nvbandwidth/device_to_device_bidirectional_memcpy_read_ce_total GPU 0 <-> GPU 1";
+    assert_eq!(of[8], (total.to_owned(), 769.91e9));
+    assert_eq!(of[12].0, "nvbandwidth/device_to_device_bidirectional_memcpy_write_ce_write2 GPU 0 <-> GPU 1");
+    Ok(())
+}
+
+#[test]
+fn copies_both_ways_that_end_before_their_total_are_refused_as_cut_off() -> Done {
+    let text = String::from_utf8(output("nvbandwidth-0.10.txt")?.bytes)?;
+    let (before, _) = text.split_once("memcpy CE GPU(row) <-> GPU(column) Total").ok_or("no total")?;
+    let said = refused(Program::Nvbandwidth, before);
+    assert!(said.contains("has a matrix read2 and none of both ways together"), "{said}");
+    Ok(())
+}
+
+#[test]
 fn what_nvbandwidth_says_went_wrong_is_a_case_without_a_figure_or_an_error() -> Done {
     for name in [
         "nvbandwidth-not-found.txt",
