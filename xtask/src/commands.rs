@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::{
-    bench, bindings, calibrate, campaign, demo, dist, kernels, mpi_plugin, recipes, sanitize, schema, setup, test, tidy,
+    bench, bindings, calibrate, campaign, demo, dist, kernels, mpi_plugin, recipes, sanitize, schema, setup, site,
+    test, tidy,
 };
 
 /// A command: its name, its line in the help, what it does.
@@ -30,6 +31,7 @@ pub const COMMANDS: &[Command] = &[
     ),
     ("bench", "the performance targets, measured beside other programs [options of bench/run.sh]", bench::run),
     ("mpi-plugin", "the MPI plug-in, with the site's mpicc, by the binary [--out FILE | --each]", mpi_plugin::run),
+    ("site", "the pages as a site with a search, in target/site/pages; a link to nothing is an error", site::run),
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
     ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),

@@ -1,4 +1,5 @@
-//! Programs of others that read what numabench writes, in a Python environment of their own: pandas, Prometheus' parsers, ReFrame, EasyBuild.
+//! Programs of others that read what numabench writes, in a Python environment of their own: pandas, Prometheus' parsers, ReFrame, EasyBuild;
+//! and what makes a site of the pages and knows the forges' forms.
 //!
 //! The environment lies in the user's cache, so that it is made once for all checkouts, and named by what is in it. Nothing is installed on the
 //! machine. Where it cannot be made (no pip, no network), tests that need one of these say that they are skipped.
@@ -13,7 +14,7 @@ use anyhow::{Context, Result};
 use crate::step;
 
 /// The packages and the versions that tests were made with.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 11] = [
     "pandas>=2,<4",
     "prometheus_client>=0.20",
     "junitparser>=3",
@@ -21,6 +22,10 @@ const PACKAGES: [&str; 7] = [
     "jsonschema>=4",
     "reframe-hpc>=4.5,<5",
     "easybuild>=5,<6",
+    "mkdocs>=1.6,<2",
+    "mkdocs-material>=9.5,<10",
+    "jsonschema2md>=1.7,<2",
+    "check-jsonschema>=0.30",
 ];
 
 /// The environment's folder, made where it is not there yet.

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{campaign, mpi_plugin, python_tools, scripts, setup, skips, step, tidy};
+use crate::{campaign, forges, mpi_plugin, python_tools, scripts, setup, site, skips, step, tidy};
 
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
@@ -22,6 +22,9 @@ const PLAIN: [(&str, &[&str]); 2] = [
     ("examples", &["build", "--examples"]),
     ("tests", &["test", "--no-fail-fast", "--lib", "--bins", "--tests", "--", "--test-threads=1"]),
 ];
+
+/// What `cargo deny` is asked: nothing that needs the network. Advisories are asked for where the workflow runs.
+const DENY: [&str; 4] = ["check", "licenses", "bans", "sources"];
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
@@ -35,8 +38,13 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     failed.unless("fmt", component(root, "fmt", &["--all", "--check"]));
     failed.unless("tidy", tidy::run(root, &[]));
     failed.unless("scripts", scripts::check(root));
+    failed.unless("files of forges", forges::check(root));
+    failed.unless("site", site::check(root));
     let with = |words: &[&'static str]| [&WITHOUT_MPI, words].concat();
     failed.unless("clippy", component(root, "clippy", &with(&["--all-targets", "--", "-D", "warnings"])));
+    // Both read Cargo.toml and Cargo.lock only; neither is in a toolchain, and compiling them takes longer than most of the steps.
+    failed.unless("machete", third(root, "machete", &[]));
+    failed.unless("deny", third(root, "deny", &DENY));
     match mpi_plugin::lacking() {
         Some(why) => eprintln!("test: note: the MPI plug-in is neither built nor linted: {why}"),
         None => {
@@ -92,6 +100,15 @@ impl Failed {
 fn component(root: &Path, name: &str, args: &[&str]) -> Result<()> {
     if !cargo_has(name) {
         eprintln!("test: note: not checked: `cargo {name}` is not installed (rustup component add rustfmt clippy)");
+        return Ok(());
+    }
+    cargo(root, &[&[name], args].concat())
+}
+
+/// Runs a cargo subcommand of somebody else, or says that it is not installed.
+fn third(root: &Path, name: &str, args: &[&str]) -> Result<()> {
+    if !cargo_has(name) {
+        eprintln!("test: note: not checked: `cargo {name}` is not installed (cargo install --locked cargo-{name})");
         return Ok(());
     }
     cargo(root, &[&[name], args].concat())

@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("backend-hip", &["backend-gpu", "device", "stats"]),
     ("backend-host", &["device", "stats"]),
     ("engine", &["ranks", "stats", "topo"]),
-    ("hostmem", &["engine", "stats", "topo"]),
+    ("hostmem", &["engine", "stats"]),
     ("kernels", &["device", "engine", "pingpong", "placement", "stats", "topo"]),
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
     ("exchange", &["device", "engine", "ranks", "stats"]),

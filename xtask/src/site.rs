@@ -1,0 +1,178 @@
+//! `cargo xtask site`: the pages of the repository as a site with a search, in `target/site/pages`.
+//!
+//! MkDocs makes it (`site.yml`), from a copy of what the pages link to, laid out as in the repository, so that links mean the same here, there and on a
+//! forge. A schema becomes a page of its own. A link or an anchor that leads nowhere is an error.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{python_tools, step};
+
+/// MkDocs' settings, all but the list of schemas.
+const SETTINGS: &str = include_str!("site.yml");
+
+/// What the site is made of; a folder with everything in it.
+const SOURCES: [&str; 12] = [
+    "README.md",
+    "METHOD.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs",
+    "jobs",
+    "contrib",
+    "examples",
+    "packaging",
+    "crates/analysis/reference",
+    SCHEMAS,
+];
+
+/// The schemas of what the libraries write; those of the binary lie beside its sources.
+const SCHEMAS: &str = "crates/report/schema";
+const MORE_SCHEMAS: [&str; 2] = ["crates/analysis/schema", "crates/numabench/schema"];
+
+/// Runs the command; it takes no argument.
+///
+/// # Errors
+/// The Python environment cannot be made, or MkDocs finds something wrong, which it has printed.
+pub fn run(root: &Path, args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("takes no arguments, but was given {:?}", args.join(" "));
+    }
+    let tools = python_tools::ready()?;
+    let source = root.join("target/site/source");
+    // Nothing there is a first run.
+    let _nothing_there = fs::remove_dir_all(&source);
+    for part in SOURCES.iter().chain(&MORE_SCHEMAS) {
+        stage(root, Path::new(part), &source)?;
+    }
+    let schemas = schema_pages(root, &tools, &source)?;
+    let settings = root.join("target/site/mkdocs.yml");
+    let filled = SETTINGS.replace("SCHEMAS", &format!("[{}]", schemas.join(", ")));
+    fs::write(&settings, filled).with_context(|| format!("cannot write {}", settings.display()))?;
+    let mut mkdocs = Command::new(tools.join("bin/mkdocs"));
+    mkdocs.args(["build", "--strict", "--config-file"]).arg(&settings).env("NO_MKDOCS_2_WARNING", "1");
+    step::run(mkdocs.current_dir(root))?;
+    println!("wrote {}", root.join("target/site/pages/index.html").display());
+    Ok(())
+}
+
+/// The site as the test command makes it: a note where the Python environment cannot be made.
+///
+/// # Errors
+/// MkDocs found something wrong, which it has printed.
+pub fn check(root: &Path) -> Result<()> {
+    match python_tools::ready() {
+        Ok(_) => run(root, &[]),
+        Err(error) => {
+            eprintln!("test: note: the site was not made: {error:#}");
+            Ok(())
+        }
+    }
+}
+
+/// A file or a folder, copied to where it lies in the repository. Pages link folders by their first page.
+fn stage(root: &Path, part: &Path, source: &Path) -> Result<()> {
+    let (from, to) = (root.join(part), source.join(part));
+    let cannot = || format!("cannot copy {}", part.display());
+    if from.is_dir() {
+        let mut names: Vec<_> =
+            fs::read_dir(&from).with_context(cannot)?.flatten().map(|entry| entry.file_name()).collect();
+        names.sort();
+        for name in &names {
+            stage(root, &part.join(name), source)?;
+        }
+        if first_page(&from) == INDEX {
+            let item = |name: &OsStr| format!("- [{0}]({0})\n", name.to_string_lossy());
+            let list: String = names.iter().filter(|name| from.join(name).is_file()).map(|name| item(name)).collect();
+            fs::write(to.join(INDEX), format!("# {}\n\n{list}", part.display())).with_context(cannot)?;
+        }
+        return Ok(());
+    }
+    fs::create_dir_all(to.parent().unwrap_or(source)).with_context(cannot)?;
+    if from.extension() == Some(OsStr::new("md")) {
+        let text = fs::read_to_string(&from).with_context(cannot)?;
+        return fs::write(&to, with_pages_of_folders(&text, from.parent().unwrap_or(root))).with_context(cannot);
+    }
+    fs::copy(&from, &to).map(drop).with_context(cannot)
+}
+
+const INDEX: &str = "index.md";
+
+fn first_page(folder: &Path) -> &'static str {
+    if folder.join("README.md").is_file() { "README.md" } else { INDEX }
+}
+
+/// The page with links to folders as links to their first pages.
+fn with_pages_of_folders(text: &str, folder: &Path) -> String {
+    let mut parts = text.split("](");
+    let mut page = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        page.push_str("](");
+        match part.split_once(')') {
+            Some((link, rest)) if !link.is_empty() && folder.join(link).is_dir() => {
+                let _in_memory =
+                    write!(page, "{}/{}){rest}", link.trim_end_matches('/'), first_page(&folder.join(link)));
+            }
+            _ => page.push_str(part),
+        }
+    }
+    page
+}
+
+/// A page for each schema, and its line in the list of pages.
+fn schema_pages(root: &Path, tools: &Path, source: &Path) -> Result<Vec<String>> {
+    let files = |folder: &str| -> Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {folder}"))?;
+        Ok(entries.flatten().map(|entry| Path::new(folder).join(entry.file_name())).collect())
+    };
+    let mut schemas = files(SCHEMAS)?;
+    for folder in MORE_SCHEMAS {
+        schemas.extend(files(folder)?);
+    }
+    schemas.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+    let mut listed = Vec::new();
+    for schema in schemas {
+        let page = schema.with_extension("md");
+        let mut made = Command::new(tools.join("bin/jsonschema2md"));
+        made.env("LC_ALL", "C.UTF-8").arg(root.join(&schema)).arg(source.join(&page));
+        if !step::succeeds(&mut made) {
+            bail!("`{}` failed", step::line(&made));
+        }
+        listed.push(page.display().to_string());
+    }
+    Ok(listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_a_folder_is_one_to_its_first_page() -> Result<()> {
+        let tree = tempfile::tempdir()?;
+        fs::create_dir_all(tree.path().join("jobs"))?;
+        fs::create_dir_all(tree.path().join("contrib"))?;
+        fs::write(tree.path().join("contrib/README.md"), "")?;
+        let page = with_pages_of_folders("[a](jobs) [b](contrib/) [c](x.md#y) [d]( no end", tree.path());
+        assert_eq!(page, "[a](jobs/index.md) [b](contrib/README.md) [c](x.md#y) [d]( no end");
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_without_a_first_page_gets_one_that_lists_its_files() -> Result<()> {
+        let tree = tempfile::tempdir()?;
+        fs::create_dir_all(tree.path().join("jobs"))?;
+        fs::write(tree.path().join("jobs/one.sh"), "true\n")?;
+        let staged = tree.path().join("staged");
+        stage(tree.path(), Path::new("jobs"), &staged)?;
+        assert_eq!(fs::read_to_string(staged.join("jobs/index.md"))?, "# jobs\n\n- [one.sh](one.sh)\n");
+        assert_eq!(fs::read_to_string(staged.join("jobs/one.sh"))?, "true\n");
+        Ok(())
+    }
+}
