@@ -88,6 +88,9 @@ pub fn compiled(source: &Path) -> Made {
         fs::read(file)?.hash(&mut hash);
     }
     source.hash(&mut hash);
+    // A sanitizer's, if the tests are built with one (`cargo xtask sanitize`).
+    let flags = std::env::var("STAND_IN_FLAGS").unwrap_or_default();
+    flags.hash(&mut hash);
     let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library = all.join(format!("stand-in-{:016x}.so", hash.finish()));
     // One of the tests that need it builds it; the others wait.
@@ -100,7 +103,9 @@ pub fn compiled(source: &Path) -> Made {
     let made = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in"])
         // Small, since a driver that lacks something is a copy; optimised a little, since it divides links for every copy.
-        .args(["-C", "opt-level=1", "-C", "strip=symbols", "-o"])
+        .args(["-C", "opt-level=1", "-C", "strip=symbols"])
+        .args(flags.split_whitespace())
+        .arg("-o")
         .arg(making.path().join("made.so"))
         .arg(source)
         .output()?;

@@ -1,6 +1,6 @@
 //! `cargo xtask sanitize [--only miri|address|thread] [--target-dir FOLDER]`: the tests of what holds memory and threads, under Miri and under the compiler's sanitizers.
 //!
-//! * `miri`    pure parts (`stats`), interpreted: needs a nightly toolchain with Miri;
+//! * `miri`    parts that call nothing outside of Rust, interpreted: needs a nightly toolchain with Miri;
 //! * `address` the engine, the exchange, the ranks, the documents' sink and the backends over the stand-in driver. The standard library is taken as it is, so any toolchain does:
 //!   `RUSTC_BOOTSTRAP=1` lets a stable one take the flag. Leaks are none of its findings, because what a driver may still use is leaked on purpose;
 //! * `thread`  the same crates, with a standard library that is built with the sanitizer too, or each of its locks would be a finding: needs the component rust-src.
@@ -14,17 +14,46 @@ use anyhow::{Context, Result, bail};
 
 use crate::step::{self, succeeds};
 
-/// Crates whose tests run under the sanitizers.
-const CRATES: [&str; 6] = [
+/// Crates whose tests run under the sanitizers; those of the backends run over the stand-in driver.
+const CRATES: [&str; 7] = [
     "numabench-engine",
     "numabench-exchange",
     "numabench-ranks",
     "numabench-report",
     "numabench-backend-gpu",
     "numabench-backend-cuda",
+    "numabench-backend-hip",
 ];
-/// Crates that Miri can interpret: they call nothing outside of Rust.
-const PURE: [&str; 1] = ["numabench-stats"];
+/// Tests beside those within the crates: files of `tests/`.
+const BESIDE: [&str; 2] = ["load", "second_work"];
+/// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out. Left out are simulations: thousands of runs on drawn figures, some of
+/// which take half a minute at the processor's own speed.
+const PURE: [(&str, bool, &[&str]); 3] = [
+    ("numabench-device", true, &[]),
+    ("numabench-ranks", true, &["threads", "local_world", "library", "launch", "naps", "round"]),
+    ("numabench-stats", false, &SIMULATED),
+];
+const SIMULATED: [&str; 19] = [
+    "best::",
+    "bimodal::",
+    "block_interval::",
+    "bootstrap::",
+    "change_point::",
+    "compare::",
+    "family::",
+    "flag::",
+    "grouping::",
+    "interval::",
+    "line_fit::",
+    "outlier::",
+    "random::",
+    "signed_rank::",
+    "stop::",
+    "t_ratio::",
+    "tolerance::",
+    "trend::",
+    "proptest",
+];
 
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +80,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     let mut done = Vec::new();
     for part in parts {
-        match command(part, root, &target)? {
-            Ok(mut command) => {
-                step::run(&mut command)?;
+        match commands(part, root, &target)? {
+            Ok(mut commands) => {
+                commands.iter_mut().try_for_each(step::run)?;
                 done.push(format!("{part:?}: no finding"));
             }
             Err(why) => done.push(format!("SKIPPED {part:?}: {why}")),
@@ -73,21 +102,35 @@ fn part(name: &str) -> Result<Part> {
 }
 
 /// What runs a part; or why it cannot run here.
-fn command(part: Part, root: &Path, target: &Path) -> Result<Result<Command, String>> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(root).env("CARGO_TARGET_DIR", target);
+fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command>, String>> {
+    let cargo = || {
+        let mut cargo = Command::new("cargo");
+        cargo.current_dir(root).env("CARGO_TARGET_DIR", target);
+        cargo
+    };
     if part == Part::Miri {
         if !succeeds(Command::new("cargo").args(["+nightly", "miri", "--version"])) {
             return Ok(Err("no nightly toolchain has it (rustup +nightly component add miri)".to_owned()));
         }
-        cargo.args(["+nightly", "miri", "test", "--lib"]);
-        cargo.args(PURE.iter().flat_map(|name| ["--package", name]));
-        return Ok(Ok(cargo));
+        let interpreted = |(name, only, words): &(&str, bool, &[&str])| {
+            let mut cargo = cargo();
+            cargo.args(["+nightly", "miri", "test", "--lib", "--package", name, "--"]);
+            for word in *words {
+                cargo.args((!only).then_some("--skip")).arg(word);
+            }
+            // They read the clock.
+            cargo.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+            cargo
+        };
+        return Ok(Ok(PURE.iter().map(interpreted).collect()));
     }
+    let mut cargo = cargo();
     let (host, sysroot) = (told(&["-vV"])?, told(&["--print", "sysroot"])?);
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not name its host")?;
     let name = if part == Part::Thread { "thread" } else { "address" };
-    cargo.args(["test", "--lib", "--target", host]);
+    // Examples are what the backends' tests run.
+    cargo.args(["test", "--lib", "--examples", "--target", host]);
+    cargo.args(BESIDE.iter().flat_map(|name| ["--test", name]));
     cargo.args(CRATES.iter().flat_map(|name| ["--package", name]));
     if part == Part::Thread {
         if !Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.toml").exists() {
@@ -95,11 +138,15 @@ fn command(part: Part, root: &Path, target: &Path) -> Result<Result<Command, Str
         }
         cargo.arg("-Zbuild-std");
     }
+    if part == Part::Address {
+        // Not for threads: the driver's library is built without a standard library of its own.
+        cargo.env("STAND_IN_FLAGS", "-Zsanitizer=address");
+    }
     cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={name}"));
     // Those of the host's own configuration would come before RUSTFLAGS.
     cargo.env_remove(format!("CARGO_TARGET_{}_RUSTFLAGS", host.to_uppercase().replace('-', "_")));
     cargo.env("ASAN_OPTIONS", "detect_leaks=0").env("TSAN_OPTIONS", "halt_on_error=1");
-    Ok(Ok(cargo))
+    Ok(Ok(vec![cargo]))
 }
 
 /// What rustc says.
@@ -121,9 +168,9 @@ mod tests {
 
     #[test]
     fn the_address_sanitizer_needs_no_other_toolchain() -> Result<()> {
-        let command =
-            command(Part::Address, Path::new("."), Path::new("target/sanitize"))?.map_err(anyhow::Error::msg)?;
-        let line = step::line(&command);
+        let commands =
+            commands(Part::Address, Path::new("."), Path::new("target/sanitize"))?.map_err(anyhow::Error::msg)?;
+        let line: String = commands.iter().map(step::line).collect();
         assert!(
             line.contains("--target ") && line.contains("--package numabench-engine") && !line.contains("build-std"),
             "{line}"

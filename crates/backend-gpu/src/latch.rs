@@ -1,14 +1,14 @@
 //! The latch: holds a stream back until the host says go.
 //!
 //! The host's word is a ticket number in pinned memory that the device can read. Closing takes the next ticket and queues a
-//! wait for it; opening writes it. So no word is ever reset, and a wait that is late still sees an open latch.
+//! wait for it; opening writes it ([`Tickets`]).
 //!
 //! The wait is the driver's stream-memory wait where it works, else a kernel that spins. Which one works is found by trying:
 //! attributes and versions have been wrong on both sides.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::driver::Driver;
 use crate::spin_kernel::SpinKernel;
 use crate::stream::Stream;
+use crate::tickets::Tickets;
 
 /// How long a latch that was opened may take to let go when it is tried.
 const TRIAL_LIMIT: Duration = Duration::from_secs(2);
@@ -114,7 +115,7 @@ pub(crate) struct Latch<D: Driver> {
     // Word 0: the highest ticket that may go. Word 1: the last ticket whose wait gave up.
     words: NonNull<u32>,
     on_device: D::Address,
-    ticket: u32,
+    tickets: Tickets,
 }
 
 impl<D: Driver> Latch<D> {
@@ -131,7 +132,7 @@ impl<D: Driver> Latch<D> {
             });
         };
         // From here on dropping frees the words.
-        let latch = Self { context: Arc::clone(context), mechanism, words, on_device, ticket: 0 };
+        let latch = Self { context: Arc::clone(context), mechanism, words, on_device, tickets: Tickets::default() };
         // SAFETY: both words are inside the allocation, aligned, and not yet known to the device.
         unsafe { words.write(0) };
         // SAFETY: as above.
@@ -150,15 +151,15 @@ impl<D: Driver> Latch<D> {
     /// # Errors
     /// The call that failed; then nothing is held.
     pub(crate) fn close(&mut self, stream: &Stream<D>) -> Result<(), DeviceError> {
-        self.ticket = self.ticket.wrapping_add(1);
+        let ticket = self.tickets.close();
         let queued = match &self.mechanism {
             Mechanism::StreamWait => self.context.enter().map_err(DeviceError::from).and_then(|driver| {
                 // SAFETY: the stream lives, and the words outlive the wait (see the type).
-                unsafe { driver.stream_wait_word(stream.handle(), self.on_device, self.ticket) }
+                unsafe { driver.stream_wait_word(stream.handle(), self.on_device, ticket) }
             }),
             Mechanism::SpinKernel(kernel) => {
                 // SAFETY: the words outlive the kernel's run (see the type).
-                unsafe { kernel.launch(stream, self.on_device, self.ticket) }.map_err(DeviceError::from)
+                unsafe { kernel.launch(stream, self.on_device, ticket) }.map_err(DeviceError::from)
             }
         };
         if queued.is_err() {
@@ -169,12 +170,12 @@ impl<D: Driver> Latch<D> {
 
     /// Lets go.
     pub(crate) fn open(&mut self) {
-        self.word(0).store(self.ticket, Ordering::Release);
+        self.tickets.open(self.word(0));
     }
 
     /// Whether the present ticket's wait ended by itself before the latch was opened.
     pub(crate) fn gave_up(&self) -> bool {
-        self.word(1).load(Ordering::Acquire) == self.ticket
+        self.tickets.gave_up(self.word(1))
     }
 }
 

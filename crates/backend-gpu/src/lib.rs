@@ -36,6 +36,8 @@ mod programs;
 mod queue;
 mod spin_kernel;
 mod stream;
+mod sync;
+mod tickets;
 pub mod trial;
 
 pub use driver::Driver;

@@ -3,11 +3,6 @@
 //!
 //! It opens the GPU itself and has pinned memory on its own node, so that it is a thread that was never elsewhere. It calls no MPI.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::Scope;
-
 use device::{DeviceId, Platform};
 use engine::{Bound, Failure, Look, Stage, clock};
 use serde::{Deserialize, Serialize};
@@ -16,6 +11,10 @@ use crate::case::{COPY_BYTES, GpuThreadAt};
 use crate::fault::ExchangeFault;
 use crate::found::Placed;
 use crate::memory::Memory;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::mpsc::{Receiver, Sender, channel};
+use crate::sync::thread::{Builder, Scope};
 
 /// What it copied in some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +91,7 @@ impl GpuThread {
                 word = perform(&task, &mut memory, &told, &says);
             }
         };
-        let started = std::thread::Builder::new().spawn_scoped(scope, run);
+        let started = Builder::new().spawn_scoped(scope, run);
         started.map_err(|error| Failure::system(Stage::Bind, "pthread_create", &error, "see ulimit -u"))?;
         let thread = Self { at, tasks, words, stop };
         thread.began().map(|()| thread)

@@ -30,6 +30,7 @@ mod lead;
 mod memory;
 mod operation;
 mod order;
+mod sync;
 pub mod verdict;
 mod watch;
 

@@ -59,6 +59,7 @@ mod reach;
 pub mod signals;
 mod suite;
 mod sweep;
+mod sync;
 mod thread_kernels;
 mod traffic_step;
 pub mod watchdog;

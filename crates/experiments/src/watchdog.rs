@@ -1,13 +1,14 @@
 //! Ends the process when a call never returns that nobody can look at a clock in: a launch of which a process never comes hangs inside `MPI_Init`, a driver
 //! while a GPU is opened. Nothing was measured by then.
 
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::Duration;
 
 use crate::ending;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::sync::mpsc::{self, RecvTimeoutError, Sender};
+use crate::sync::thread;
+use crate::sync::{Arc, Mutex, PoisonError};
 
 /// What is said where a GPU does not open.
 pub const NOT_OPEN: [&str; 2] =
@@ -18,6 +19,7 @@ pub(crate) const OPENS: Duration = Duration::from_secs(120);
 
 /// Ends the process unless it is dropped in time.
 pub struct Watchdog {
+    let_go: Arc<Mutex<bool>>,
     _alive: Sender<()>,
 }
 
@@ -36,8 +38,15 @@ impl Watchdog {
     /// There can be no thread more.
     pub fn set(limit: Duration, said: Option<[&'static str; 2]>, say: fn(&str)) -> Result<Self, Fault> {
         let (alive, dropped) = mpsc::channel::<()>();
+        let let_go = Arc::new(Mutex::new(false));
+        let decided = Arc::clone(&let_go);
         let watch = move || {
             if dropped.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                // Held to the process's end: whoever lets go from here on waits for that, and goes on with nothing.
+                let let_go = decided.lock().unwrap_or_else(PoisonError::into_inner);
+                if *let_go {
+                    return;
+                }
                 if let Some([what, why]) = said {
                     let seconds = limit.as_secs_f64();
                     say(&format!("error: {what} within {seconds:.0} s: {why}; --timeout changes the limit"));
@@ -46,9 +55,15 @@ impl Watchdog {
             }
         };
         match thread::Builder::new().name("watchdog".to_owned()).spawn(watch) {
-            Ok(_) => Ok(Self { _alive: alive }),
+            Ok(_) => Ok(Self { let_go, _alive: alive }),
             Err(error) => Err(no_thread(&error)),
         }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        *self.let_go.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 }
 

@@ -1,14 +1,7 @@
 //! The processes of one node as ranks, over a page of memory that they share.
 //!
 //! As with threads, waiting is sleeping: in a run where one rank moves at a time, the others must not disturb it. The kernel wakes the
-//! waiters (a futex that all processes see). The whole state of a round is one 32-bit word, changed by one compare-and-swap:
-//!
-//! ```text
-//! bit 31 somebody gave up │ bits 16..30 number of the round │ bits 0..15 how many wait in it
-//! ```
-//!
-//! so a process that is killed at any instruction leaves nothing half-changed, and whether a round was completed before an abort has
-//! one answer for all. The largest values of this round and the last lie in two places in turn.
+//! waiters (a futex that all processes see). What they wait for is a [`Round`](crate::round).
 //!
 //! A waiter wakes four times a second to see whether a process of those that it watches is gone, which ends the group. What only another
 //! pid namespace knows is left to the caller's time limit.
@@ -23,6 +16,7 @@ use rustix::thread::futex::{self, Flags, Timespec};
 
 use crate::liveness::{Identity, Liveness};
 use crate::page::{Page, PageError};
+use crate::round::{Round, Sleep};
 use crate::{Aborted, Ranks};
 
 /// How long a waiter sleeps before it looks whether the others live.
@@ -30,17 +24,6 @@ const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
 /// How many others a member watches: one would do, were it never stopped itself.
 const WATCHED: usize = 3;
-
-const ABORTED: u32 = 1 << 31;
-const WAITING: u32 = 0xffff;
-
-fn round_of(state: u32) -> u32 {
-    (state & !ABORTED) >> 16
-}
-
-fn next_round(state: u32) -> u32 {
-    ((round_of(state) + 1) << 16) & !ABORTED
-}
 
 /// Why a process cannot be a member.
 #[derive(Debug, thiserror::Error)]
@@ -180,19 +163,25 @@ impl Processes {
 
     /// Whether somebody gave up. One atomic load.
     pub fn is_aborted(&self) -> bool {
-        self.state().load(Ordering::Acquire) & ABORTED != 0
+        self.round().is_aborted()
+    }
+
+    fn round(&self) -> Round<'_> {
+        Round { state: self.state(), largest: &self.member.page.head().largest.0, size: self.member.page.size() }
     }
 
     fn state(&self) -> &AtomicU32 {
         &self.member.page.head().state.0
     }
+}
 
+impl Sleep for Processes {
     fn wake_all(&self) {
         // Without Flags::PRIVATE: the waiters are in other processes. It cannot fail for an address that is mapped.
         let _ = futex::wake(self.state(), Flags::empty(), i32::MAX.cast_unsigned());
     }
 
-    /// Sleeps until the state is another one, for a quarter of a second at most.
+    /// A quarter of a second at most.
     fn sleep_while(&self, state: u32) {
         match futex::wait(self.state(), Flags::empty(), state, Some(&LOOK_AFTER)) {
             // AGAIN: the state is another one already.
@@ -218,45 +207,7 @@ impl Ranks for Processes {
     }
 
     fn max(&self, value: u64) -> Result<u64, Aborted> {
-        let largest = &self.member.page.head().largest.0;
-        let mut state = self.state().load(Ordering::Acquire);
-        // It cannot move on without this member.
-        let round = round_of(state);
-        let (this, other) = (&largest[round as usize % 2], &largest[(round as usize + 1) % 2]);
-        this.fetch_max(value, Ordering::AcqRel);
-        loop {
-            if state & ABORTED != 0 {
-                return Err(Aborted);
-            }
-            let is_last = (state & WAITING) as usize + 1 == self.size();
-            if is_last {
-                // The result of the round before: all have read it, or they would not be here.
-                other.store(0, Ordering::Relaxed);
-            }
-            let next = if is_last { next_round(state) } else { state + 1 };
-            match self.state().compare_exchange(state, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) if is_last => {
-                    self.wake_all();
-                    return Ok(this.load(Ordering::Acquire));
-                }
-                Ok(_) => {
-                    state = next;
-                    break;
-                }
-                Err(now) => state = now,
-            }
-        }
-        loop {
-            // First, because a round that was completed before an abort still counts.
-            if round_of(state) != round {
-                return Ok(this.load(Ordering::Acquire));
-            }
-            if state & ABORTED != 0 {
-                return Err(Aborted);
-            }
-            self.sleep_while(state);
-            state = self.state().load(Ordering::Acquire);
-        }
+        self.round().max(value, self)
     }
 
     fn arrive(&self) {
@@ -270,8 +221,7 @@ impl Ranks for Processes {
     }
 
     fn abort(&self) {
-        self.state().fetch_or(ABORTED, Ordering::AcqRel);
-        self.wake_all();
+        self.round().abort(self);
     }
 }
 
@@ -293,6 +243,7 @@ impl Drop for Member {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::round::{ABORTED, WAITING};
 
     fn pair() -> (PathBuf, Processes, Processes) {
         let (path, first) = Processes::create(2).expect("made");

@@ -4,9 +4,8 @@
 //! disturb it. The few microseconds a wake-up takes do not matter, because a common start is a deadline on the clock that
 //! is agreed with [`Ranks::max`], not the end of a barrier.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, PoisonError};
 use crate::{Aborted, Ranks};
 
 struct Round {

@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("ranks", &[]),
     ("mpi-plugin", &["ranks"]),
+    ("models", &[]),
     ("device", &["stats"]),
     ("topo", &["stats"]),
     ("placement", &["stats", "topo"]),
