@@ -127,6 +127,7 @@ pub fn compare(
         cases,
         missing,
         added,
+        nodes: None,
     })
 }
 

@@ -9,13 +9,14 @@ use stats::interval::Interval;
 use crate::conditions::Differing;
 use crate::figure::{Key, Unit};
 use crate::judge::{Basis, Verdict};
+use crate::node_changes::NodeChanges;
 
 /// The schema's name, in every document.
 pub const SCHEMA: &str = "numabench.comparison";
 /// The schema's major version.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 2;
+pub const SCHEMA_MINOR: u32 = 3;
 
 /// Two sides of runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,10 @@ pub struct Comparison {
     pub missing: Vec<Lacking>,
     /// Cases that the new side has and the base has not.
     pub added: Vec<Lacking>,
+    /// What became of each node; null where a side is of one node.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub nodes: Option<NodeChanges>,
 }
 
 /// How many cases came to what.

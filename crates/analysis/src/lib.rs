@@ -9,8 +9,8 @@
 //! * `compare` two sides of runs: `judge` decides each case, `comparison` is the document that comes of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history` step changes over many documents;
 //! * `reference` figures that others published, `reference_fits` which of them fit;
-//! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike the others, `node_changes` which changed so; `column` what a case is called there;
-//! * `trial`, `mpi` and `imported` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
+//! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what a case is called there;
+//! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
 //! * `kept` a document of any kind that holds figures; `import` the outputs of other programs as documents;
 //! * `words` how sentences say the values of enumerations; `schema` the JSON Schemas of the documents made here.
 //!
@@ -19,6 +19,7 @@
 pub mod answer;
 pub mod baseline;
 pub mod cached;
+pub mod checked;
 pub mod column;
 pub mod compare;
 pub mod comparison;
@@ -48,6 +49,7 @@ pub mod mpi_matrix;
 pub mod mpi_threads;
 pub mod node_changes;
 pub mod node_run;
+pub mod node_settings;
 pub mod nodes;
 pub mod placement;
 pub mod reference;

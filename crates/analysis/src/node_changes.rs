@@ -6,16 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use report::document::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use stats::interval::median;
 
 use crate::baseline::{Class, Value, learn};
 use crate::node_run::NodeRun;
 
 /// What became of nodes between two sides.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeChanges {
-    /// What was measured, and the median of the nodes' changes in it: new over base, above 1 is better.
-    pub columns: Vec<(String, f64)>,
+    /// What was measured.
+    pub columns: Vec<ChangedColumn>,
     /// The nodes that both sides have: those that got worse by themselves first.
     pub rows: Vec<NodeChange>,
     /// Nodes of the base alone.
@@ -26,15 +28,24 @@ pub struct NodeChanges {
     pub is_judged: bool,
 }
 
+/// A column: what was measured on nodes of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedColumn {
+    /// Its name, `H2D 64 MiB`.
+    pub name: String,
+    /// The median of the nodes' changes: new over base as rates, above 1 is better.
+    pub median: f64,
+}
+
 /// A node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeChange {
     /// Its host name.
     pub host: String,
-    /// Its change in each column.
+    /// Its change in each column, in the columns' order: new over base as rates, above 1 is better; null where a side has no figure.
     pub changes: Vec<Option<f64>>,
-    /// The columns in which it got worse by itself, by number.
-    pub worse: Vec<usize>,
+    /// The names of the columns in which it got worse by itself.
+    pub worse: Vec<String>,
 }
 
 /// The changes; `None` where a side is of one node: then there are no nodes to speak of.
@@ -70,7 +81,7 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
         let changes: Vec<Option<f64>> = names.iter().map(|column| change(host, column)).collect();
         let is_worse = |(at, change): (usize, &Option<f64>)| {
             let limit = limits.get(names[at])?;
-            change.is_some_and(|change| change < *limit).then_some(at)
+            change.is_some_and(|change| change < *limit).then(|| names[at].to_owned())
         };
         let worse = changes.iter().enumerate().filter_map(is_worse).collect();
         NodeChange { host: host.clone(), changes, worse }
@@ -78,7 +89,9 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
     let mut rows: Vec<NodeChange> = both.into_iter().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.worse.len()));
     let middle = |at: usize| median(&rows.iter().filter_map(|row| row.changes[at]).collect::<Vec<f64>>());
-    let columns = names.iter().enumerate().map(|(at, name)| ((*name).to_owned(), middle(at).unwrap_or(1.0))).collect();
+    let column =
+        |(at, name): (usize, &&str)| ChangedColumn { name: (*name).to_owned(), median: middle(at).unwrap_or(1.0) };
+    let columns = names.iter().enumerate().map(column).collect();
     let only = |some: &BTreeSet<String>, other: &BTreeSet<String>| some.difference(other).cloned().collect();
     Some(NodeChanges {
         columns,
@@ -117,6 +130,7 @@ mod tests {
             trouble: None,
             simulated: None,
             points: vec![point],
+            checks: Vec::new(),
         }
     }
 
@@ -134,7 +148,7 @@ mod tests {
             changes.rows.iter().filter(|row| !row.worse.is_empty()).map(|row| &row.host[..]).collect();
         assert_eq!((worse, changes.rows.len(), changes.is_judged), (vec!["n07"], 19, true));
         assert_eq!((&changes.gone[..], &changes.added[..]), (&["n19".to_owned()][..], &["n20".to_owned()][..]));
-        assert!((changes.columns[0].1 - 0.96).abs() < 0.002);
+        assert!((changes.columns[0].median - 0.96).abs() < 0.002);
         assert_eq!(node_changes(tool(), &base[..1], &new), None);
         Ok(())
     }

@@ -1,16 +1,17 @@
-//! What one document says of its node, or of each of its nodes: figures by column and place. Pure.
+//! What one document says of its node, or of each of its nodes: figures by column and place, or how it is set up. Pure.
 //!
 //! GPUs that were measured each from its own place share a class of hardware; a cell of a matrix is a class of its own, so that it is compared with the same cell of other
 //! nodes, also where the platform does not say how near it is.
 
 use std::collections::BTreeMap;
 
-use report::Document;
 use report::device::{Device, name_on_node};
+use report::doctor::Check;
 use report::document::Status;
 use report::row::{Row, RowStatus};
 use report::rows::rows;
 use report::settings::CopyEngine;
+use report::{DoctorDocument, Document};
 
 use crate::baseline::{Class, class_of};
 use crate::column;
@@ -47,6 +48,8 @@ pub struct NodeRun {
     pub simulated: Option<String>,
     /// Its figures.
     pub points: Vec<Point>,
+    /// Its settings, where the document is `doctor`'s.
+    pub checks: Vec<Check>,
 }
 
 /// What a document says of each of its nodes.
@@ -79,6 +82,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         trouble: trouble.clone(),
         simulated: document.platform.simulated.clone(),
         points,
+        checks: Vec::new(),
     };
     by_host.into_iter().map(run).collect()
 }
@@ -134,6 +138,19 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
         trouble: trouble.clone(),
         simulated: checked.simulated.clone(),
         points,
+        checks: Vec::new(),
     };
     passes.into_values().map(run).collect()
+}
+
+/// What `doctor` saw of its node.
+pub fn of_doctor(document: DoctorDocument) -> NodeRun {
+    NodeRun {
+        host: document.host.unwrap_or_else(|| "a node without a name".to_owned()),
+        started_at: document.started_at,
+        trouble: None,
+        simulated: None,
+        points: Vec::new(),
+        checks: document.checks,
+    }
 }

@@ -16,13 +16,14 @@ use crate::baseline::{Baseline, Class, Value, learn};
 use crate::figure::Unit;
 use crate::gate::PASSES;
 use crate::node_run::{NodeRun, Point};
+use crate::node_settings::{NodeSetting, SettingCounts, settings};
 
 /// The schema's name, in every document.
 pub const SCHEMA: &str = "numabench.nodes";
 /// The schema's major version.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 0;
+pub const SCHEMA_MINOR: u32 = 1;
 
 /// Several nodes, side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,12 +40,16 @@ pub struct Nodes {
     pub simulated: Option<String>,
     /// What was measured.
     pub columns: Vec<NodeColumn>,
-    /// The nodes: slow ones first, then suspects, then those in trouble, then the others by name.
+    /// The nodes: slow ones first, then suspects, those in trouble, those set up unlike most, and the others by name.
     pub rows: Vec<NodeRow>,
     /// Nodes that did not answer.
     pub missing: Vec<MissingNode>,
     /// What could not be judged and why, in words: too few nodes of a class.
     pub not_judged: Vec<String>,
+    /// Settings that cost placement or bandwidth, or that nodes have differently.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub settings: Vec<NodeSetting>,
 }
 
 /// A column: what was measured on every node.
@@ -75,6 +80,10 @@ pub struct NodeRow {
     pub below: Vec<BelowLimit>,
     /// Why figures are missing, and what the node's own check found, in words.
     pub trouble: Vec<String>,
+    /// How many of its settings are how; null without a document of `doctor`.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.1"))]
+    pub settings: Option<SettingCounts>,
 }
 
 /// A node's figure in a column: the median over its places and runs.
@@ -130,6 +139,13 @@ pub struct MissingNode {
     pub reason: String,
 }
 
+impl NodeRow {
+    /// Whether a setting of it is one that most nodes have otherwise.
+    pub fn is_unlike_most(&self) -> bool {
+        self.settings.as_ref().is_some_and(|settings| !settings.unlike_most.is_empty())
+    }
+}
+
 impl Nodes {
     /// How many nodes have this mark.
     pub fn marked(&self, mark: Mark) -> usize {
@@ -147,6 +163,7 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     let (baseline, not_judged) = learned(&tool, &runs);
     let below = below(&runs, baseline.as_ref());
     let (columns, cells) = cells(&runs);
+    let (settings, counts) = settings(&runs);
     let mut by_host: BTreeMap<&str, Vec<&NodeRun>> = BTreeMap::new();
     runs.iter().for_each(|run| by_host.entry(&run.host).or_default().push(run));
     let mut rows: Vec<NodeRow> = Vec::new();
@@ -160,14 +177,15 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
         let trouble: BTreeSet<&String> = runs.iter().filter_map(|run| run.trouble.as_ref()).collect();
         rows.push(NodeRow {
             host: (*host).to_owned(),
-            runs: runs.len() as u32,
+            runs: runs.iter().filter(|run| run.checks.is_empty()).count() as u32,
             mark: below.iter().map(|one| one.mark).max().unwrap_or(Mark::Well),
             cells: columns.iter().map(cell).collect(),
             below,
             trouble: trouble.into_iter().cloned().collect(),
+            settings: counts.get(host).cloned(),
         });
     }
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.mark), row.trouble.is_empty()));
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.mark), row.trouble.is_empty(), !row.is_unlike_most()));
     Nodes {
         schema: SCHEMA.to_owned(),
         schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
@@ -177,6 +195,7 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
         rows,
         missing,
         not_judged,
+        settings,
     }
 }
 
@@ -311,6 +330,7 @@ mod tests {
             trouble: None,
             simulated: None,
             points: (0..4).map(rate).chain([time]).collect(),
+            checks: Vec::new(),
         }
     }
 

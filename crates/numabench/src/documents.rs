@@ -7,13 +7,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use analysis::checked;
 use analysis::gate::{self, Checked};
 use analysis::kept::Kept;
 use analysis::node_run::{self, NodeRun};
+use analysis::run::Run;
 use anyhow::{Context, anyhow};
-use report::block::NoBlock;
+use report::block::{BlockTime, NoBlock};
 use report::read::{OfBlock, ReadError};
-use report::{Document, schema_of};
+use report::{DoctorDocument, Document, doctor, schema_of};
 
 use crate::fault::Fault;
 use crate::terminal;
@@ -22,20 +24,53 @@ use crate::terminal;
 /// said with the file's name.
 pub fn each<B: OfBlock, T>(
     paths: &[PathBuf],
-    mut take: impl FnMut(&str, Kept<B>) -> Result<T, anyhow::Error>,
+    take: impl FnMut(&str, Kept<B>) -> Result<T, anyhow::Error>,
+) -> Result<Vec<T>, Fault> {
+    each_as(paths, Kept::from_json, take)
+}
+
+/// Each document of these files and folders as a run to compare, with what it says of its nodes: documents with figures, and what `check --bandwidth --json`
+/// wrote.
+pub fn each_run(paths: &[PathBuf]) -> Result<Vec<(Run, Vec<NodeRun>)>, Fault> {
+    enum Comparable {
+        Kept(Kept<BlockTime>),
+        Checked(Box<Checked>),
+    }
+    let read = |bytes: &[u8]| match schema_of(bytes).as_deref() {
+        Some(gate::SCHEMA) => Checked::from_json(bytes).map(|checked| Comparable::Checked(Box::new(checked))),
+        _ => Kept::from_json(bytes).map(Comparable::Kept),
+    };
+    each_as(paths, read, |name, document| {
+        Ok(match document {
+            Comparable::Checked(checked) => (checked::run(name, &checked)?, node_run::of_check(&checked)),
+            Comparable::Kept(kept) => {
+                let nodes =
+                    if let Kept::Result(document) = &kept { node_run::of_document(document) } else { Vec::new() };
+                (kept.run(name)?, nodes)
+            }
+        })
+    })
+}
+
+/// Reads each document of these files and folders by `read`, and keeps of it what `take` makes of it.
+fn each_as<D, T>(
+    paths: &[PathBuf],
+    read: impl Fn(&[u8]) -> Result<D, ReadError>,
+    mut take: impl FnMut(&str, D) -> Result<T, anyhow::Error>,
 ) -> Result<Vec<T>, Fault> {
     let mut taken = Vec::new();
     for path in paths {
         if !path.is_dir() {
             let name = path.display().to_string();
-            let refused = |error| Fault::usage(anyhow!("{name}: {error}"));
-            taken.push(take(&name, read_kept(path)?).map_err(refused)?);
+            let refused = |error: anyhow::Error| Fault::usage(anyhow!("{name}: {error}"));
+            let document = read(&bytes(path)?).map_err(|error| refused(error.into()))?;
+            taken.push(take(&name, document).map_err(refused)?);
             continue;
         }
         let (before, mut left_out) = (taken.len(), 0);
         for file in in_folder(path)? {
             let name = file.display().to_string();
-            match in_a_folder(&file).and_then(|document| take(&name, document)) {
+            match in_a_folder(&file, &read).and_then(|document| take(&name, document)) {
                 Ok(one) => taken.push(one),
                 Err(error) => {
                     terminal::say(&format!("note: {name} is left out: {error}"));
@@ -54,14 +89,14 @@ pub fn each<B: OfBlock, T>(
 }
 
 /// Reads a document that nobody named: what is no document is foreign there, and no mistake.
-fn in_a_folder<B: OfBlock>(file: &Path) -> Result<Kept<B>, anyhow::Error> {
-    match Kept::from_json(&topo::read_input(file, MOST_BYTES)?) {
+fn in_a_folder<D>(file: &Path, read: impl Fn(&[u8]) -> Result<D, ReadError>) -> Result<D, anyhow::Error> {
+    match read(&topo::read_input(file, MOST_BYTES)?) {
         Err(ReadError::NotADocument { .. }) => Err(anyhow!("it is not a result document")),
         read => Ok(read?),
     }
 }
 
-/// What each document of these files and folders says of its nodes: result documents, and what `check --bandwidth --json` wrote.
+/// What each document of these files and folders says of its nodes: result documents, and what `check --bandwidth --json` and `doctor --json` wrote.
 pub fn node_runs(paths: &[PathBuf]) -> Result<Vec<NodeRun>, Fault> {
     let mut runs = Vec::new();
     for path in paths {
@@ -77,8 +112,7 @@ pub fn node_runs(paths: &[PathBuf]) -> Result<Vec<NodeRun>, Fault> {
         }
     }
     if runs.is_empty() {
-        let text =
-            "no document of a node: give a folder of files that a measurement's or `check --bandwidth`'s --json wrote";
+        let text = "no document of a node: give a folder of files that a measurement's, `check --bandwidth`'s or `doctor`'s --json wrote";
         return Err(Fault::usage(anyhow!(text)));
     }
     Ok(runs)
@@ -89,6 +123,9 @@ pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, anyhow::Error> {
     let bytes = topo::read_input(file, MOST_BYTES)?;
     if schema_of(&bytes).as_deref() == Some(gate::SCHEMA) {
         return Ok(node_run::of_check(&Checked::from_json(&bytes)?));
+    }
+    if schema_of(&bytes).as_deref() == Some(doctor::SCHEMA) {
+        return Ok(vec![node_run::of_doctor(DoctorDocument::from_json(&bytes)?)]);
     }
     match Kept::<NoBlock>::from_json(&bytes)? {
         Kept::Result(document) => Ok(node_run::of_document(&document)),

@@ -1,4 +1,4 @@
-//! One task a node: each node measures itself alone and writes its own document into one folder; the first task waits for the others and shows
+//! One task a node: each node measures itself alone, or looks at its settings, and writes its own document into one folder; the first task waits for the others and shows
 //! all nodes in one table. No MPI: the folder is all that the nodes share.
 //!
 //! Several tasks on a node would measure while the others do, and are refused. The first task's code speaks for all: others end with 0, because launchers
@@ -188,5 +188,6 @@ fn of_node(folder: &Path, host: &str) -> Result<Vec<NodeRun>, String> {
     let runs = documents::node_runs_of(&file).map_err(|error| error.to_string())?;
     let named = |run: NodeRun| NodeRun { host: host.to_owned(), ..run };
     let runs: Vec<NodeRun> = runs.into_iter().map(named).collect();
-    if runs.iter().all(|run| run.points.is_empty()) { Err("its document has no figure".to_owned()) } else { Ok(runs) }
+    let is_empty = runs.iter().all(|run| run.points.is_empty() && run.checks.is_empty());
+    if is_empty { Err("its document has no figure".to_owned()) } else { Ok(runs) }
 }

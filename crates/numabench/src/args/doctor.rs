@@ -11,8 +11,9 @@ pub struct Doctor {
     /// and GPUs instead of those here
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
-    /// Write the document to FILE, or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-")]
+    /// Write the document to FILE, to standard output instead of the table (-), or into a folder (DIR/) under this node's name: of a launch
+    /// with one task a node the first one then shows all nodes
+    #[arg(long, value_name = "FILE|-|DIR/")]
     pub json: Option<PathBuf>,
     /// Only what to look at and what cannot be known, without the reasons
     #[arg(short, long)]

@@ -5,11 +5,9 @@ use std::thread;
 
 use analysis::compare::compare;
 use analysis::comparison::{Comparison, Counts};
-use analysis::kept::Kept;
 use analysis::node_changes::node_changes;
-use analysis::node_run::{NodeRun, of_document};
+use analysis::node_run::NodeRun;
 use analysis::run::Run;
-use report::block::BlockTime;
 
 use crate::args::compare::{Compare, FailOn};
 use crate::documents;
@@ -25,7 +23,9 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let ((base, base_nodes), (new, new_nodes)) = (base?, new?);
     let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
-    let comparison = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
+    let nodes = node_changes(tool.clone(), &base_nodes, &new_nodes);
+    let compared = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
+    let comparison = Comparison { nodes, ..compared };
     let json = || report::json::json_value(&comparison).map_err(|error| Fault::new(Exit::NoResult, error));
     if let Some(sink) = sink {
         sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
@@ -37,11 +37,7 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     } else {
         let color = terminal::color(args.color);
         let width = terminal::width();
-        let mut text = render::compared::table(&comparison, width, color, args.quiet);
-        if let Some(changes) = node_changes(crate::version::tool(), &base_nodes, &new_nodes) {
-            text.push_str(&render::compared::node_changes(&changes, width, color));
-        }
-        terminal::print(text.as_bytes())?;
+        terminal::print(render::compared::table(&comparison, width, color, args.quiet).as_bytes())?;
     }
     Ok(exit(&comparison, &args.fail_on))
 }
@@ -63,15 +59,8 @@ fn sides(args: &Compare) -> (Side, Side) {
 
 fn side(first: &Path, more: &[PathBuf]) -> Side {
     let paths: Vec<PathBuf> = std::iter::once(first.to_path_buf()).chain(more.iter().cloned()).collect();
-    let mut nodes = Vec::new();
-    let runs = documents::each(&paths, |name, kept: Kept<BlockTime>| {
-        let run = kept.run(name)?;
-        if let Kept::Result(document) = &kept {
-            nodes.extend(of_document(document));
-        }
-        Ok(run)
-    })?;
-    Ok((runs, nodes))
+    let (runs, nodes): (Vec<Run>, Vec<Vec<NodeRun>>) = documents::each_run(&paths)?.into_iter().unzip();
+    Ok((runs, nodes.concat()))
 }
 
 /// A finding that was asked for, else undecided where a case is, else well.

@@ -10,12 +10,20 @@ use crate::args::doctor::Doctor;
 use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::{output_file, terminal, version};
+use crate::{fleet, output_file, terminal, version};
 
 /// Runs the command.
 pub fn run(args: &Doctor) -> Result<Exit, Fault> {
+    match fleet::folder(args.json.as_deref()) {
+        Some(folder) => fleet::run(folder, args.color, |file| look(args, Some(file))),
+        None => look(args, args.json.as_deref()),
+    }
+}
+
+/// Looks at this node, and writes the document to `json`.
+fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let began = Began::now();
-    let sink = output_file::of_document(args.json.as_deref())?;
+    let sink = output_file::of_document(json)?;
     let survey = match &args.input {
         Some(path) => topo::survey_xml(path).map_err(Fault::usage)?,
         None => topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?,
@@ -40,9 +48,10 @@ pub fn run(args: &Doctor) -> Result<Exit, Fault> {
         Some(sink) => settled(sink, sink.write_or_rescue(&bytes), exit),
         None => (None, Ok(())),
     };
-    if args.json.as_deref() == Some(Path::new("-")) {
+    if json == Some(Path::new("-")) {
         terminal::print_document(&bytes)?;
-    } else {
+    } else if !(fleet::is_launched() && fleet::folder(args.json.as_deref()).is_some()) {
+        // In a launch the table of all nodes stands in place of each node's own.
         let saved_to = saved_to.map(|path| path.display().to_string());
         let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };
         terminal::print(render::terminal::doctor(&document, &style).as_bytes())?;

@@ -1,8 +1,6 @@
 //! `numabench history`: read many documents, say when figures changed their level and what changed with them.
 
 use analysis::history::history;
-use analysis::kept::Kept;
-use report::block::BlockTime;
 
 use crate::args::history::History;
 use crate::documents;
@@ -12,7 +10,7 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &History) -> Result<Exit, Fault> {
-    let runs = documents::each(&args.results, |name, kept: Kept<BlockTime>| Ok(kept.run(name)?))?;
+    let runs = documents::each_run(&args.results)?.into_iter().map(|(run, _)| run).collect();
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     if args.json {

@@ -1,7 +1,8 @@
 //! One task a node into one folder: each node's document, the table of all, what is said of nodes that did not answer, and what is refused. The launch is
 //! played by processes with a launcher's variables; `slurm` has a real one.
 
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -18,6 +19,11 @@ fn devices(within: &str) -> String {
 
 /// Task `rank` of a step of so many nodes.
 fn task(rank: usize, nodes: usize, folder: &str, args: &[&str]) -> Result<Child, Box<dyn std::error::Error>> {
+    Ok(launched(rank, nodes, folder, args)?.spawn()?)
+}
+
+/// The same, not yet begun.
+fn launched(rank: usize, nodes: usize, folder: &str, args: &[&str]) -> Result<Command, Box<dyn std::error::Error>> {
     let fake = driver::fake()?;
     let mut command = spawnable(&fake);
     let number = rank.to_string();
@@ -37,7 +43,16 @@ fn task(rank: usize, nodes: usize, folder: &str, args: &[&str]) -> Result<Child,
     ] {
         command.env(name, value);
     }
-    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(command)
+}
+
+/// Gives a node's document its own host name: these tasks ran on one machine.
+fn by_its_name(folder: &Path, rank: usize) -> Done {
+    let file = folder.join(format!("nid{rank}.json"));
+    let mut document: serde_json::Value = serde_json::from_slice(&fs::read(&file)?)?;
+    document["host"] = format!("nid{rank}").into();
+    Ok(fs::write(file, document.to_string())?)
 }
 
 const CHECK: [&str; 4] = ["check", "--bandwidth", "--what", "h2d,hbm"];
@@ -66,6 +81,69 @@ fn each_node_writes_its_document_and_the_first_task_shows_all_in_one_table() -> 
     let data = end(&mut with_driver(&driver::fake()?), ["report", &path, "--json", "-"]).well().json()?;
     assert_eq!(data["schema"], "numabench.nodes");
     assert_eq!(data["columns"][0]["name"], "H2D 64 MiB");
+
+    // Two sides of such folders.
+    (0..2).try_for_each(|rank| by_its_name(Path::new(&path), rank))?;
+    let both = end(&mut with_driver(&driver::fake()?), ["compare", &path, &path]);
+    assert!(both.code == Some(0) || both.code == Some(6), "{}{}", both.out, both.err);
+    assert!(both.out.contains("Node by node: 2 nodes, too few to tell"), "{}{}", both.out, both.err);
+    Ok(())
+}
+
+#[test]
+fn latency_and_matrix_of_one_task_a_node_are_a_fleet_too() -> Done {
+    for args in [
+        &["latency", "--backend", "host", "--max-time", "1s", "--quiet"][..],
+        &["matrix", "--backend", "host", "--access", "read", "--threads", "1", "--range", "1MiB", "--max-time", "1s"],
+    ] {
+        let folder = tempfile::tempdir()?;
+        let path = format!("{}/", folder.path().display());
+        let second = task(1, 2, &path, args)?;
+        let first = Ended::of(&task(0, 2, &path, args)?.wait_with_output()?);
+        let second = Ended::of(&second.wait_with_output()?);
+        assert_eq!((second.code, second.out.as_str()), (Some(0), ""), "{args:?}: {}", second.err);
+        assert_eq!(first.code, Some(0), "{args:?}: {}{}", first.out, first.err);
+        for words in ["2 nodes, too few to tell", "nid0", "nid1", "median"] {
+            assert!(first.out.contains(words), "{args:?}: {words}: {}", first.out);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn doctor_of_one_task_a_node_names_the_node_that_is_set_up_unlike_most() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = format!("{}/", folder.path().display());
+    let start = |rank: usize, name: &str| -> Result<Child, Box<dyn std::error::Error>> {
+        let mut command = launched(rank, 3, &path, &["doctor"])?;
+        Ok(command.env(name, "10.0.0.1").spawn()?)
+    };
+    // Two nodes are alike; the third one's task is in a pod.
+    let others = [start(1, "NOTHING")?, start(2, "KUBERNETES_SERVICE_HOST")?];
+    let first = Ended::of(&start(0, "NOTHING")?.wait_with_output()?);
+    for other in others {
+        let other = Ended::of(&other.wait_with_output()?);
+        assert_eq!((other.code, other.out.as_str()), (Some(0), ""), "{}", other.err);
+    }
+    // The worst of the nodes' own codes.
+    let own = |node: &str| -> Result<i64, Box<dyn std::error::Error>> {
+        let document: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join(node))?)?;
+        Ok(document["exit_code"].as_i64().ok_or("no exit code")?)
+    };
+    let codes = [own("nid0.json")?, own("nid1.json")?, own("nid2.json")?];
+    let worst = [5, 6, 0].into_iter().find(|code| codes.contains(code));
+    assert_eq!(first.code.map(i64::from), worst, "{codes:?}: {}{}", first.out, first.err);
+    let text = first.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["1 node set up unlike most: nid2", "kubernetes.cpuset: ", "no such thing on 2 nodes", "settings of"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+
+    (0..3).try_for_each(|rank| by_its_name(folder.path(), rank))?;
+    let again = end(&mut with_driver(&driver::fake()?), ["report", &path]).well();
+    assert_eq!(again.out, first.out);
+    let data = end(&mut with_driver(&driver::fake()?), ["report", &path, "--json", "-"]).well().json()?;
+    assert_eq!(data["rows"][0]["host"], "nid2");
+    assert_eq!(data["rows"][0]["settings"]["unlike_most"][0], "kubernetes.cpuset");
     Ok(())
 }
 
@@ -80,7 +158,7 @@ fn a_node_that_never_began_is_named_by_the_launchers_list_and_one_that_failed_wi
     let first = task(0, 3, &path, &["latency", "--max-time", "60s", "--gpus", "0"])?;
     let (began, pid) = (Instant::now(), first.id().to_string());
     thread::sleep(Duration::from_secs(2));
-    std::process::Command::new("kill").args(["-TERM", &pid]).status()?;
+    Command::new("kill").args(["-TERM", &pid]).status()?;
     let first = Ended::of(&first.wait_with_output()?);
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     for words in [

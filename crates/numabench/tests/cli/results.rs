@@ -44,6 +44,10 @@ fn slowed(from: &Path, to: &Path, factor: f64) -> Done {
             scale(&mut result["outcome"]["summary"]["median_bytes_per_s"], 1.0 / factor);
         }
     }
+    for row in document["rows"].as_array_mut().into_iter().flatten() {
+        scale(&mut row["median_ns"], factor);
+        scale(&mut row["median_bytes_per_s"], 1.0 / factor);
+    }
     Ok(fs::write(to, serde_json::to_vec(&document)?)?)
 }
 
@@ -99,6 +103,40 @@ fn folders_are_sides_and_what_is_no_document_is_left_out_and_said() -> Done {
         ended.out,
         ended.err
     );
+    Ok(())
+}
+
+#[test]
+fn two_folders_of_nodes_say_in_every_form_which_node_got_worse_by_itself() -> Done {
+    let folder = tempfile::tempdir()?;
+    let measured = measured(folder.path())?;
+    for side in ["before", "after"] {
+        fs::create_dir(folder.path().join(side))?;
+        for host in 0..10 {
+            let file = folder.path().join(side).join(format!("{host}.json"));
+            let slower = if side == "after" && host == 7 { 2.0 } else { 1.0 };
+            slowed(&measured, &file, slower * (1.0 + 0.001 * f64::from(host)))?;
+            let text = fs::read_to_string(&file)?;
+            let own = serde_json::from_str::<Value>(&text)?["environment"]["hostname"].to_string();
+            fs::write(&file, text.replace(&own, &format!("\"h{host}\"")))?;
+        }
+    }
+    let path = |side: &str| folder.path().join(side).display().to_string();
+    let compare = |more: &[&str]| run(&[&["compare", &path("before"), &path("after")], more].concat());
+    let said = "Node by node: 1 of 10 got worse by themselves (measure them again): h7";
+    assert!(compare(&[]).out.contains(said), "{}", compare(&[]).out);
+    let markdown = compare(&["--markdown"]).out;
+    assert!(markdown.contains("**Node by node: 1 of 10") && markdown.contains("| h7 | \\*-50.0 % |"), "{markdown}");
+    let json = compare(&["--json", "-"]).json()?;
+    assert_eq!(
+        (&json["nodes"]["rows"][0]["host"], json["nodes"]["rows"].as_array().map(Vec::len)),
+        (&json!("h7"), Some(10))
+    );
+    let column = &json["nodes"]["columns"][0]["name"];
+    assert_eq!(&json["nodes"]["rows"][0]["worse"][0], column);
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../analysis/schema/comparison-v1.json");
+    let schema: Value = serde_json::from_slice(&fs::read(schema)?)?;
+    assert!(jsonschema::validator_for(&schema)?.is_valid(&json), "{json:#}");
     Ok(())
 }
 

@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use crate::kinds;
 use crate::lab::Lab;
-use crate::run::{BINARY, Done};
+use crate::run::{BINARY, Done, Ended};
 
 #[test]
 fn two_nodes_of_one_launch_measure_themselves_and_the_first_task_shows_both() -> Done {
@@ -37,6 +38,32 @@ fn two_nodes_of_one_launch_measure_themselves_and_the_first_task_shows_both() ->
         fs::read_dir(&folder)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     files.sort();
     assert_eq!(files, ["n0.json", "n1.json"]);
+
+    // Settings, the whole suite, and GPUs against each other: each is a fleet, without MPI.
+    let stand_in = kinds::all().into_iter().find(|kind| kind.name == "cuda");
+    let mut commands = vec![(vec!["doctor"], None), (vec!["suite", "--backend", "host", "--within", "1s"], None)];
+    if let Some(kind) = &stand_in {
+        commands.push((vec!["check", "--bandwidth", "--what", "hbm", "--timeout", "60s"], Some(kind.folder()?)));
+    }
+    for (at, (args, driver)) in commands.iter().enumerate() {
+        let folder = lab.results().join(format!("fleet-{at}"));
+        let path = format!("{}/", folder.display());
+        let mut step = lab.command("srun");
+        step.args(["--quiet", "--time=5", "-N2", "--ntasks-per-node=1", "--cpu-bind=none", "--mpi=none", BINARY]);
+        step.args(args).args(["--json", &path]);
+        if let Some(driver) = driver {
+            let one = |address: &str| format!("device {address}; within 40GB/s 5us; memory 16MiB");
+            step.env("FAKE_DEVICES", format!("{}; {}", one("0000:05:00.0"), one("0000:c1:00.0")));
+            step.env("LD_LIBRARY_PATH", driver);
+        }
+        let ended = Ended::of(&step.output()?);
+        assert!(matches!(ended.code, Some(0 | 5 | 6)), "{args:?}: {}{}", ended.out, ended.err);
+        for node in ["n0", "n1"] {
+            assert!(folder.join(format!("{node}.json")).exists(), "{args:?}: {node}: {}{}", ended.out, ended.err);
+            assert!(ended.out.contains(node), "{args:?}: {node}: {}{}", ended.out, ended.err);
+        }
+        assert_eq!(fs::read_dir(&folder)?.count(), 2, "{args:?}: the records are gone");
+    }
 
     let refused = lab.srun(&[&["--kill-on-bad-exit=0"], &step("--ntasks-per-node=2")[..]].concat());
     assert_eq!(refused.code, Some(2), "{}{}", refused.out, refused.err);

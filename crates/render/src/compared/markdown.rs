@@ -4,7 +4,9 @@ use analysis::comparison::{Compared, Comparison, Lacking};
 use analysis::judge::Verdict;
 use stats::printable;
 
+use super::escaped::escaped;
 use super::figures::{change, figure, interval, values, verdict};
+use super::node_changes;
 
 /// Cases shown at most; a comment of a merge request has a limit (65,536 characters at GitHub).
 const SHOWN: usize = 200;
@@ -19,6 +21,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     if !comparison.differing.is_empty() {
         text.push('\n');
     }
+    text += &comparison.nodes.as_ref().map(node_changes::markdown).unwrap_or_default();
     lacking("Missing in the new", &comparison.missing, &mut text);
     lacking("New, not in the base", &comparison.added, &mut text);
     let (same, others): (Vec<&Compared>, Vec<&Compared>) =
@@ -78,18 +81,4 @@ fn rest(all: usize, text: &mut String) {
     if all > SHOWN {
         *text += &format!("\nand {} more\n", all - SHOWN);
     }
-}
-
-/// Text of others in a cell: no table is broken by it, and nothing of it is markup.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        match c {
-            '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\' => escaped.extend(['\\', c]),
-            c if c.is_control() => escaped.push(' '),
-            c if printable::shown(c) != c => escaped.push(printable::shown(c)),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

@@ -1,11 +1,14 @@
 //! What a terminal shows of a comparison, a history, a baseline and several nodes: text for a terminal, and Markdown for a merge request. JSON is the document itself.
 
 mod baseline;
+mod escaped;
 mod figures;
 mod gate;
 mod history;
 mod markdown;
 mod node_changes;
+mod node_names;
+mod node_settings;
 mod nodes;
 mod table;
 
@@ -14,6 +17,5 @@ pub(crate) use figures::verdict;
 pub use gate::{gate, reason};
 pub use history::history;
 pub use markdown::markdown;
-pub use node_changes::node_changes;
 pub use nodes::nodes;
 pub use table::table;

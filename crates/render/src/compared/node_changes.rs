@@ -3,51 +3,80 @@
 use analysis::node_changes::NodeChanges;
 use stats::units::counted;
 
+use super::escaped::escaped;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::{Page, Tone};
 
 /// So many nodes have a row.
 const MOST_ROWS: usize = 32;
 
-/// The nodes as text so many columns wide.
-pub fn node_changes(changes: &NodeChanges, width: usize, color: bool) -> String {
-    let mut page = Page::new(width);
-    page.blank();
+/// The sentence that answers, and whether a node got worse by itself.
+fn answer(changes: &NodeChanges) -> (String, bool) {
     let worse: Vec<&str> = changes.rows.iter().filter(|row| !row.worse.is_empty()).map(|row| &row.host[..]).collect();
+    let all = counted(changes.rows.len(), "node");
     let text = match (worse.len(), changes.is_judged) {
-        (0, true) => format!("Node by node: {} changed alike.", counted(changes.rows.len(), "node")),
-        (0, false) => format!(
-            "Node by node: {}, too few to tell which changed unlike the others.",
-            counted(changes.rows.len(), "node")
-        ),
+        (0, true) => format!("Node by node: {all} changed alike."),
+        (0, false) => format!("Node by node: {all}, too few to tell which changed unlike the others."),
         (some, _) => format!(
             "Node by node: {some} of {} got worse by themselves (measure them again): {}",
             changes.rows.len(),
             worse.join(", ")
         ),
     };
-    page.words(if worse.is_empty() { Tone::Title } else { Tone::Warning }, "", &text);
-    for (hosts, what) in [(&changes.gone, "  in the base alone: "), (&changes.added, "  in the new alone: ")] {
-        if !hosts.is_empty() {
-            page.words(Tone::Warning, what, &hosts.join(", "));
-        }
-    }
+    (text, !worse.is_empty())
+}
+
+/// The header, and a row for each node that is shown: those that got worse, and the others where they are few.
+fn rows(changes: &NodeChanges) -> (Vec<&str>, Vec<Vec<String>>) {
     let mut header = vec!["node"];
-    header.extend(changes.columns.iter().map(|(name, _)| &name[..]));
-    let mut grid = Grid::new(1, &header);
+    header.extend(changes.columns.iter().map(|column| &column.name[..]));
     let percent =
         |change: Option<f64>| change.map_or("–".to_owned(), |change| format!("{:+.1} %", (change - 1.0) * 100.0));
     let all = changes.rows.len() <= MOST_ROWS;
+    let mut rows = Vec::new();
     for row in changes.rows.iter().filter(|row| all || !row.worse.is_empty()).take(MOST_ROWS) {
-        let cells = row.changes.iter().enumerate().map(|(at, change)| {
-            let star = if row.worse.contains(&at) { "*" } else { "" };
+        let cells = row.changes.iter().zip(&changes.columns).map(|(change, column)| {
+            let star = if row.worse.contains(&column.name) { "*" } else { "" };
             format!("{star}{}", percent(*change))
         });
-        grid.row([row.host.clone()].into_iter().chain(cells).collect(), Vec::new());
+        rows.push([row.host.clone()].into_iter().chain(cells).collect());
     }
-    let medians = changes.columns.iter().map(|(_, median)| percent(Some(*median)));
-    grid.row(["median of all".to_owned()].into_iter().chain(medians).collect(), Vec::new());
-    let last: Vec<&str> = changes.columns.iter().skip(1).rev().map(|(name, _)| &name[..]).collect();
-    grid.draw_fitting(&last, &mut page);
-    page.finish(color)
+    let medians = changes.columns.iter().map(|column| percent(Some(column.median)));
+    rows.push(["median of all".to_owned()].into_iter().chain(medians).collect());
+    (header, rows)
+}
+
+/// Nodes of one side alone, with their lead.
+fn of_one_side(changes: &NodeChanges) -> impl Iterator<Item = (&'static str, String)> {
+    let sides = [(&changes.gone, "in the base alone: "), (&changes.added, "in the new alone: ")];
+    sides.into_iter().filter(|(hosts, _)| !hosts.is_empty()).map(|(hosts, what)| (what, hosts.join(", ")))
+}
+
+/// The nodes as text, below a comparison's own.
+pub(super) fn draw(changes: &NodeChanges, page: &mut Page) {
+    page.blank();
+    let (text, is_worse) = answer(changes);
+    page.words(if is_worse { Tone::Warning } else { Tone::Title }, "", &text);
+    for (what, hosts) in of_one_side(changes) {
+        page.words(Tone::Warning, &format!("  {what}"), &hosts);
+    }
+    let (header, rows) = rows(changes);
+    let mut grid = Grid::new(1, &header);
+    rows.into_iter().for_each(|row| grid.row(row, Vec::new()));
+    let last: Vec<&str> = header.iter().skip(2).rev().copied().collect();
+    grid.draw_fitting(&last, page);
+}
+
+/// The nodes as Markdown.
+pub(super) fn markdown(changes: &NodeChanges) -> String {
+    let mut text = format!("\n**{}**\n\n", escaped(&answer(changes).0));
+    for (what, hosts) in of_one_side(changes) {
+        text += &format!("- {what}{}\n", escaped(&hosts));
+    }
+    let (header, rows) = rows(changes);
+    let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+    text += &format!("\n{}", line(&mut header.iter().map(|cell| escaped(cell))));
+    text += &format!("|---|{}\n", "---:|".repeat(header.len() - 1));
+    rows.iter().for_each(|row| text += &line(&mut row.iter().map(|cell| escaped(cell))));
+    text
 }

@@ -1,9 +1,11 @@
-//! Several nodes for a terminal: which are slow, which did not answer, then a row a node; nodes that are alike are folded into one row.
+//! Several nodes for a terminal: which are slow, which are set up unlike most, which did not answer, then a row a node; nodes that are alike are folded into one row.
 
 use analysis::figure::Unit;
 use analysis::nodes::{BelowLimit, Mark, NodeCell, NodeRow, Nodes};
 use stats::units::{counted, duration_ns};
 
+use super::node_names::names;
+use super::node_settings;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::{Page, Tone};
 
@@ -11,8 +13,6 @@ use crate::terminal::page::{Page, Tone};
 const MOST_ROWS: usize = 32;
 /// So many places of a node are named.
 const MOST_PLACES: usize = 3;
-/// So many nodes are named in a sentence.
-const MOST_NAMES: usize = 8;
 
 /// The nodes as text so many columns wide.
 pub fn nodes(nodes: &Nodes, width: usize, color: bool) -> String {
@@ -30,6 +30,7 @@ pub fn nodes(nodes: &Nodes, width: usize, color: bool) -> String {
             );
         }
     }
+    node_settings::settings(nodes, &mut page);
     for missing in &nodes.missing {
         page.words(Tone::Bad, "  no answer: ", &format!("{}: {}", missing.host, missing.reason));
     }
@@ -46,6 +47,7 @@ pub fn nodes(nodes: &Nodes, width: usize, color: bool) -> String {
     }
     page.blank();
     table(nodes, &mut page);
+    node_settings::table(nodes, &mut page);
     page.finish(color)
 }
 
@@ -58,7 +60,10 @@ fn verdict(nodes: &Nodes, page: &mut Page) {
         let of: Vec<&str> = nodes.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
         (!of.is_empty()).then(|| format!("{} {words}: {}", of.len(), names(&of)))
     };
-    let alike = nodes.marked(Mark::Well);
+    // Nodes of which there are settings alone have nothing to be alike in but them, and the settings' own sentence says that.
+    let measured =
+        |row: &&NodeRow| row.mark == Mark::Well && (row.settings.is_none() || row.cells.iter().any(Option::is_some));
+    let alike = nodes.rows.iter().filter(measured).count();
     let alike = match (alike, nodes.not_judged.is_empty() || nodes.marked(Mark::Well) < nodes.rows.len()) {
         (0, _) => None,
         (all, true) => Some(format!("{} alike", counted(all, "node"))),
@@ -69,18 +74,14 @@ fn verdict(nodes: &Nodes, page: &mut Page) {
         let hosts: Vec<&str> = nodes.missing.iter().map(|missing| &missing.host[..]).collect();
         format!("{absent} did not answer: {}", names(&hosts))
     });
-    let parts = [named(Mark::Slow, "SLOW"), named(Mark::Suspect, "suspect"), absent, alike];
+    let first = [named(Mark::Slow, "SLOW"), named(Mark::Suspect, "suspect"), absent].into_iter().flatten();
+    let parts: Vec<String> = first.chain(node_settings::answer(nodes)).chain(alike).collect();
     let tone = match () {
         () if nodes.marked(Mark::Slow) + nodes.missing.len() > 0 => Tone::Bad,
-        () if nodes.marked(Mark::Suspect) > 0 => Tone::Warning,
+        () if nodes.marked(Mark::Suspect) > 0 || nodes.rows.iter().any(NodeRow::is_unlike_most) => Tone::Warning,
         () => Tone::Title,
     };
-    page.words(tone, "", &format!("{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; ")));
-}
-
-fn names(hosts: &[&str]) -> String {
-    let shown = hosts.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
-    if hosts.len() > MOST_NAMES { format!("{shown} and {} more", hosts.len() - MOST_NAMES) } else { shown }
+    page.words(tone, "", &format!("{}.", parts.join("; ")));
 }
 
 fn tone(mark: Mark) -> Tone {

@@ -7,6 +7,7 @@ use analysis::judge::Verdict;
 use stats::units::counted;
 
 use super::figures::{change, figure, interval, values, verdict};
+use super::node_changes;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::{Page, Tone};
 
@@ -63,6 +64,9 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
             counted(comparison.cases.len(), "case")
         );
         page.words(Tone::Faint, "", &text);
+    }
+    if let Some(changes) = &comparison.nodes {
+        node_changes::draw(changes, &mut page);
     }
     page.finish(color)
 }

@@ -204,6 +204,7 @@ fn runs(node: &Node, random: &mut SplitMix64) -> Vec<NodeRun> {
         trouble: None,
         simulated: None,
         points: values.into_iter().map(point).collect(),
+        checks: Vec::new(),
     };
     (0..PASSES).map(|_| run(node.pass(random))).collect()
 }

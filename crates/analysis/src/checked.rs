@@ -1,0 +1,43 @@
+//! What `check --bandwidth` wrote as a run to compare: a figure a case and device, its passes in the place of blocks.
+
+use std::collections::BTreeMap;
+
+use stats::interval::median;
+
+use crate::conditions::Condition;
+use crate::figure::{Figure, Key, Unit};
+use crate::gate::Checked;
+use crate::run::{NoRun, Run};
+
+/// A check as comparisons see it.
+///
+/// # Errors
+/// [`NoRun`]: it has no figure, as those of before 1.1.
+pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
+    let mut rates: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
+    for figure in &checked.figures {
+        rates.entry(Key::in_words(&figure.case, figure.device.clone())).or_default().push(figure.bytes_per_s);
+    }
+    if rates.is_empty() {
+        return Err(NoRun::Empty);
+    }
+    let condition =
+        |fact: &str, value: &str, essential| Condition { fact: fact.into(), value: value.into(), essential };
+    let gpus: Vec<&str> = checked.figures.iter().map(|figure| &figure.class.gpu[..]).collect();
+    let figure = |rates: Vec<f64>| {
+        let middle = median(&rates).ok_or("it has no figure")?;
+        Ok(Figure { unit: Unit::BytesPerS, median: middle, blocks: rates })
+    };
+    Ok(Run {
+        name: name.to_owned(),
+        host: checked.host.clone(),
+        started_at: checked.started_at.clone(),
+        conditions: vec![
+            condition("kind of document", "check --bandwidth", true),
+            condition("GPU model", gpus.first().copied().unwrap_or_default(), true),
+            condition("simulated devices", if checked.simulated.is_some() { "yes" } else { "no" }, true),
+            condition("host", &checked.host, false),
+        ],
+        figures: rates.into_iter().map(|(key, rates)| (key, figure(rates))).collect(),
+    })
+}
