@@ -29,6 +29,8 @@ pub struct OneGpu {
     pub mig: Option<(bool, bool)>,
     /// Whether its memory has error correction, now and after the next reset.
     pub ecc: Option<(bool, bool)>,
+    /// Errors of its memory that were not corrected, since the driver was loaded.
+    pub uncorrected: Option<u64>,
     /// Whether pages or rows of its memory are to be taken out of use at the next reset.
     pub repair_pending: Option<bool>,
     /// Whether a row could not be replaced.

@@ -15,6 +15,8 @@ pub struct AmdGpu {
     pub power_uw: Option<(u64, u64)>,
     /// Its memory, and how much of it the bus shows, bytes.
     pub memory_bytes: Option<(u64, u64)>,
+    /// Errors of its memory that were not corrected.
+    pub uncorrected: Option<u64>,
     /// How it is divided: `SPX`, `CPX`, …, and its memory: `NPS1`, `NPS4`.
     pub partition: Option<String>,
 }
@@ -36,8 +38,14 @@ fn of(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
         name,
         power_uw: limit("power1_cap").zip(limit("power1_cap_default")),
         memory_bytes: number("mem_info_vram_total").zip(number("mem_info_vis_vram_total")),
+        uncorrected: root.text(&format!("{folder}/ras/umc_err_count")).ok().and_then(|text| uncorrected(&text)),
         partition: (!modes.is_empty()).then(|| modes.join(", ")),
     }
+}
+
+/// `ue: 0` and `ce: 1`, a line each (amdgpu_ras.c, "RAS sysfs Error Count Interface").
+fn uncorrected(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("ue:"))?.trim().parse().ok()
 }
 
 /// Whether an MPS daemon's pipe is where this process's clients would look for it.

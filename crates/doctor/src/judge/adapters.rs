@@ -10,7 +10,7 @@ const GPU_MEMORY: Probe = Probe {
     name: "gpu.adapter-access",
     part: Part::Gpu,
     why: "an adapter that does not reach GPU memory makes each message a copy to the host and back",
-    source: "NVIDIA, GPUDirect RDMA; kernel, driver-api/dma-buf",
+    source: "NCCL user guide, GPU troubleshooting (GPU-to-NIC communication); NVIDIA, GPUDirect RDMA",
 };
 
 /// Linux has had DMA-BUF for RDMA since this version.

@@ -5,14 +5,18 @@ use report::doctor::{Check, Part};
 use super::probe::Probe;
 use crate::facts::Facts;
 
-const SOURCE: &str = "Docker, Seccomp security profiles (set_mempolicy, move_pages); sched_setaffinity(2)";
-const CHANGE: &str = "start the container with --cap-add SYS_NICE (a pod: securityContext.capabilities.add [SYS_NICE]), or with a seccomp profile that allows the call";
+const SOURCE: &str =
+    "Docker, Seccomp security profiles for Docker (significant syscalls blocked by the default profile)";
+/// Docker's default profile allows the calls of memory policies with this capability.
+const WITH_CAPABILITY: &str = "start the container with --cap-add SYS_NICE (a pod: securityContext.capabilities.add [SYS_NICE]), or with a seccomp profile that allows set_mempolicy, mbind and get_mempolicy";
+/// It allows move_pages with no capability at all.
+const WITH_PROFILE: &str = "start the container with a seccomp profile that allows the call (Docker: --security-opt seccomp=FILE, a pod: securityContext.seccompProfile); --cap-add SYS_NICE alone does not";
 
 const AFFINITY: Probe = Probe {
     name: "container.affinity",
     part: Part::Container,
     why: "without it no rank can be bound to a core from here",
-    source: SOURCE,
+    source: "sched_setaffinity(2); Docker, Seccomp security profiles for Docker",
 };
 
 const POLICY: Probe = Probe {
@@ -34,22 +38,27 @@ fn is_without_numa(facts: &Facts<'_>, why: &str) -> bool {
     why.contains("os error 38") && facts.survey.topology.machine_has_one_node()
 }
 
-fn answered(facts: &Facts<'_>, probe: &Probe, call: &str, answer: &Result<(), String>) -> Option<Check> {
+fn answered(
+    facts: &Facts<'_>,
+    probe: &Probe,
+    (call, change): (&str, &str),
+    answer: &Result<(), String>,
+) -> Option<Check> {
     match answer {
         Ok(()) => probe.ok(format!("{call} answers")),
         Err(why) if is_without_numa(facts, why) => probe.ok(format!("{call}: a kernel without NUMA")),
-        Err(why) => probe.costs(format!("{call} is refused: {why}"), CHANGE),
+        Err(why) => probe.costs(format!("{call} is refused: {why}"), change),
     }
 }
 
 pub(super) fn affinity(facts: &Facts<'_>) -> Option<Check> {
-    answered(facts, &AFFINITY, "sched_setaffinity", &facts.calls.affinity)
+    answered(facts, &AFFINITY, ("sched_setaffinity", WITH_PROFILE), &facts.calls.affinity)
 }
 
 pub(super) fn memory_policy(facts: &Facts<'_>) -> Option<Check> {
-    answered(facts, &POLICY, "set_mempolicy", &facts.calls.memory_policy)
+    answered(facts, &POLICY, ("set_mempolicy", WITH_CAPABILITY), &facts.calls.memory_policy)
 }
 
 pub(super) fn page_nodes(facts: &Facts<'_>) -> Option<Check> {
-    answered(facts, &PAGES, "move_pages", &facts.calls.page_nodes)
+    answered(facts, &PAGES, ("move_pages", WITH_PROFILE), &facts.calls.page_nodes)
 }

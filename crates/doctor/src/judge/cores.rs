@@ -26,8 +26,8 @@ const ISOLATED: Probe = Probe {
 const SMT: Probe = Probe {
     name: "cpu.threads",
     part: Part::Cpu,
-    why: "two ranks on one core's threads share its bandwidth",
-    source: "kernel, ABI/testing/sysfs-devices-system-cpu (smt)",
+    why: "two ranks on one core's threads share its bandwidth, also where one is a neighbour's",
+    source: "kernel, ABI/testing/sysfs-devices-system-cpu (smt); slurm.conf(5), CR_Core; Kubernetes, Control CPU Management Policies on the Node (full-pcpus-only)",
 };
 
 const INTERRUPTS: Probe = Probe {
@@ -93,6 +93,32 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<Check> {
         Some(told) => told,
         None => "not told",
     };
+    const WHOLE: &str = "let the scheduler give whole cores: SelectTypeParameters=CR_Core in slurm.conf (srun --exclusive for a step), full-pcpus-only for the kubelet's CPU manager";
+    // Of a core that is this job's in part the other threads may be another job's. A process that bound itself to one thread is not meant.
+    let allowed = &topology.allowed;
+    let own = topology.cores.iter().filter(|core| !core.pus.and(&allowed.pus).is_empty());
+    let (split, whole): (Vec<_>, Vec<_>) = own.partition(|core| !core.pus.and(&allowed.not_in_cgroup_pus).is_empty());
+    let of_others = split.iter().fold(IdSet::default(), |all, core| all.or(&core.pus.and(&allowed.not_in_cgroup_pus)));
+    match (split.is_empty(), whole.is_empty()) {
+        (true, _) => {}
+        // One thread of every core, as --hint=nomultithread gives: the others may be nobody's.
+        (false, true) => {
+            return SMT.remark(
+                format!("every core of this job has threads outside of it: PUs {of_others} may be another job's"),
+                WHOLE,
+            );
+        }
+        (false, false) => {
+            return SMT.costs(
+                format!(
+                    "{} of {} cores of this job have threads outside of it: PUs {of_others} may be another job's",
+                    split.len(),
+                    split.len() + whole.len()
+                ),
+                WHOLE,
+            );
+        }
+    }
     match most {
         1 => SMT.ok(format!("1 PU a core (SMT {state})")),
         // What is given out by PU and not by core lets two ranks meet on one core.

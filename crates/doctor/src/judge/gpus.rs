@@ -25,15 +25,15 @@ const MIG: Probe = Probe {
 const ECC: Probe = Probe {
     name: "gpu.ecc",
     part: Part::Gpu,
-    why: "on GPUs with GDDR memory, error correction takes memory and bandwidth; without it errors go unseen",
-    source: "NVIDIA, nvidia-smi(1), ECC Mode",
+    why: "errors that were not corrected end the programs that met them; without error correction they go unseen",
+    source: "NVIDIA, nvidia-smi(1), ECC Errors; NVIDIA GPU Memory Error Management; kernel, gpu/amdgpu/ras",
 };
 
 const CONFIDENTIAL: Probe = Probe {
     name: "gpu.confidential",
     part: Part::Gpu,
     why: "each copy between host and GPU is encrypted and goes through a bounce buffer",
-    source: "NVIDIA, Confidential Computing on H100 (white paper)",
+    source: "NVIDIA Trusted Computing Solutions, release notes (Single GPU Passthrough with a Bounce Buffer)",
 };
 
 const SHARED: Probe = Probe {
@@ -63,6 +63,10 @@ const PROCESSES: Probe = Probe {
     why: "what others compute or copy on a GPU is missing from what is measured on it",
     source: "NVML, nvmlDeviceGetComputeRunningProcesses; kernel, amdkfd",
 };
+
+/// What to do about errors that were not corrected.
+const RESET: &str =
+    "see gpu.repairs; reset the GPU while nobody uses it, and have it looked at by its maker where errors come again";
 
 /// The driver's word, or the check that says why there is none; `None` without an NVIDIA GPU.
 fn told<'f>(facts: &'f Facts<'_>, probe: &Probe, costs: bool) -> Option<Result<&'f GpuHealth, Option<Check>>> {
@@ -113,10 +117,31 @@ pub(super) fn mig(facts: &Facts<'_>) -> Option<Check> {
 }
 
 pub(super) fn ecc(facts: &Facts<'_>) -> Option<Check> {
+    let errors =
+        |name: &str, count: u64| format!("{} of memory, not corrected, on {name}", counted(count as usize, "error"));
+    if !facts.amd.is_empty() {
+        let known: Vec<_> = facts.amd.iter().filter_map(|gpu| Some((&gpu.name, gpu.uncorrected?))).collect();
+        let met: Vec<String> =
+            known.iter().filter(|(_, count)| *count > 0).map(|(name, count)| errors(name, *count)).collect();
+        return match (known.is_empty(), met.is_empty()) {
+            (true, _) => None,
+            (false, true) => ECC.ok("no error of memory that was not corrected"),
+            (false, false) => ECC.remark(listed(&met), RESET),
+        };
+    }
     let health = match told(facts, &ECC, false)? {
         Ok(health) => health,
         Err(check) => return check,
     };
+    let met: Vec<String> = health
+        .gpus
+        .iter()
+        .filter_map(|gpu| Some((gpu, gpu.uncorrected.filter(|count| *count > 0)?)))
+        .map(|(gpu, count)| errors(&facts.gpu_name(gpu.pci), count))
+        .collect();
+    if !met.is_empty() {
+        return ECC.remark(format!("{}, since the driver was loaded", listed(&met)), RESET);
+    }
     let waiting = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, then)| now != then));
     let off = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, _)| !now));
     match (waiting.is_empty(), off.is_empty()) {
@@ -135,7 +160,7 @@ pub(super) fn confidential(facts: &Facts<'_>) -> Option<Check> {
         Err(check) => return check,
     };
     match health.confidential? {
-        true => CONFIDENTIAL.costs("on", "switch confidential computing off for this node (firmware of the host, nvidia_gpu_tools), unless it must be"),
+        true => CONFIDENTIAL.costs("on", "switch confidential computing off for this node (firmware of the host, NVIDIA's gpu-admin-tools), unless it must be"),
         false => CONFIDENTIAL.ok("off"),
     }
 }

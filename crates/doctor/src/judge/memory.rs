@@ -32,14 +32,14 @@ const MEMLOCK: Probe = Probe {
     name: "memory.memlock",
     part: Part::Memory,
     why: "network adapters lock the memory that they read and write: beyond the limit messages are copied, or fail",
-    source: "getrlimit(2), RLIMIT_MEMLOCK; Open MPI, OpenFabrics FAQ",
+    source: "getrlimit(2), RLIMIT_MEMLOCK; Open MPI, OpenFabrics FAQ; NCCL user guide, Runtime and MPI issues (Docker)",
 };
 
 const SHM: Probe = Probe {
     name: "memory.shm",
     part: Part::Memory,
-    why: "ranks of a node exchange messages there: MPI and NCCL become slow, or end with a bus error, when it is full",
-    source: "NCCL user guide, Troubleshooting (Shared Memory)",
+    why: "ranks of a node exchange messages there: NCCL does not start where it is too small, and a program that fills it ends with a bus error",
+    source: "NCCL user guide, Runtime and MPI issues (Shared memory); kernel, filesystems/tmpfs",
 };
 
 const SWAP: Probe = Probe {

@@ -28,7 +28,7 @@ const GRACE: Probe = Probe {
     name: "memory.gpu-memory-mode",
     part: Part::Memory,
     why: "where a GPU's memory is a NUMA node, host memory that fits nowhere else lands on the GPU",
-    source: "NVIDIA, Grace platform: NUMA mode and coherent driver-based memory management (CDMM)",
+    source: "NVIDIA, driver release notes 580.65.06 (Coherent Driver-Based Memory Management, CDMM)",
 };
 
 const CPULESS: Probe = Probe {

@@ -12,15 +12,15 @@ use crate::facts::pci::{Device, Kind, Port};
 const ACS: Probe = Probe {
     name: "pcie.acs",
     part: Part::Pcie,
-    why: "a switch that redirects sends copies between its GPUs and adapters up to the CPU and back: less than half the rate",
-    source: "NCCL user guide, Troubleshooting (PCI Access Control Services)",
+    why: "a switch that redirects sends copies between its GPUs and adapters up to the CPU and back: much slower, or they hang",
+    source: "NCCL user guide, GPU troubleshooting (PCI Access Control Services)",
 };
 
 const IOMMU: Probe = Probe {
     name: "pcie.iommu",
     part: Part::Pcie,
     why: "translation sends copies between devices to the CPU, and costs small copies a look-up each",
-    source: "NCCL user guide, Troubleshooting (PCI Access Control Services); kernel, ABI/testing/sysfs-kernel-iommu_groups",
+    source: "NCCL user guide, GPU troubleshooting (PCI Access Control Services); kernel, ABI/testing/sysfs-kernel-iommu_groups",
 };
 
 const PEER_ACCESS: Probe = Probe {
@@ -61,7 +61,13 @@ pub(super) fn acs(facts: &Facts<'_>) -> Option<Check> {
             counted(wrong.len(), "switch port"),
             listed(&wrong)
         );
-        return ACS.costs(seen, "as root: setpci -s ADDRESS ECAP_ACS+0x6.w=0000 for each (after every boot), or switch ACS off in the firmware");
+        // A virtual machine needs it, says NCCL's guide, and has address translation services in its place.
+        let change = if facts.is_virtual() {
+            "leave it on in a virtual machine; have address translation services (ATS) enabled in the adapters by its host"
+        } else {
+            "as root: setpci -s ADDRESS ECAP_ACS+0x6.w=0000 for each (after every boot), or switch ACS off in the firmware"
+        };
+        return ACS.costs(seen, change);
     }
     let may_switch = |port: &Port| switch_port(port) || port.config.express == Seen::Hidden;
     if bridges.iter().any(|(_, port)| may_switch(port) && port.config.acs == Seen::Hidden) {

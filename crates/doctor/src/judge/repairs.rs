@@ -9,8 +9,8 @@ use crate::facts::Facts;
 const REPAIRS: Probe = Probe {
     name: "gpu.repairs",
     part: Part::Gpu,
-    why: "a page or row with errors is used until the next reset; one that could not be replaced ends jobs",
-    source: "NVIDIA, GPU Memory Error Management",
+    why: "rows with errors get a spare one at the next reset, and until then the driver keeps programs off them; where that failed, errors come again and end jobs",
+    source: "NVIDIA, GPU Memory Error Management (row remapping); Dynamic Page Retirement",
 };
 
 pub(super) fn repairs(facts: &Facts<'_>) -> Option<Check> {

@@ -23,7 +23,7 @@ const GRES: Probe = Probe {
 const BINDING: Probe = Probe {
     name: "slurm.binding",
     part: Part::Slurm,
-    why: "without a task plugin that binds, --cpu-bind and --distribution do nothing and ranks wander",
+    why: "without a task plugin that binds, --cpu-bind and --mem-bind do nothing and ranks wander",
     source: "slurm.conf(5), TaskPlugin",
 };
 

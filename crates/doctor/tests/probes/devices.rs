@@ -4,214 +4,239 @@ use topo::gpu_health::FabricState;
 use topo::model::Rung;
 
 use crate::node::{DEVICE, SWITCH_PORT, SWITCHES, config, folders, set};
-use crate::{Is, Outcome, tried};
+use crate::{Case, Is, Outcome, tried};
+
+/// Bridges links and what lies between devices.
+pub const PATHS: &[Case] = &[
+    ("pcie.acs", Is::Well, "3 switch ports", |_| Ok(())),
+    // As `lspci -vvv` shows a switch with redirection: SrcValid+ ReqRedir+ CmpltRedir+ UpstreamFwd+.
+    ("pcie.acs", Is::Costly, "0000:17:00.0", |node| {
+        node.bytes(&format!("{}/config", folders(0).0), &config(SWITCH_PORT, 0x1d, 1))
+    }),
+    ("pcie.acs", Is::Costly, "0000:17:00.0", |node| {
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")?;
+        node.bytes(&format!("{}/config", folders(0).0), &config(SWITCH_PORT, 0x1d, 1))
+    }),
+    // A root port's redirection sends nothing where it would not go anyway.
+    ("pcie.acs", Is::Well, "switch ports", |node| {
+        node.bytes("/sys/devices/pci0000:15/0000:15:01.0/config", &config(4, 0x1d, 1))
+    }),
+    ("pcie.acs", Is::Open, "ordinary user", |node| {
+        node.bytes(&format!("{}/config", folders(0).0), &config(SWITCH_PORT, 0x1d, 1)[..64])
+    }),
+    ("pcie.acs", Is::Gone, "", |node| {
+        node.survey.topology.gpus.truncate(1);
+        node.survey.nics.clear();
+        Ok(())
+    }),
+    ("pcie.iommu", Is::Well, "passes addresses through", |_| Ok(())),
+    ("pcie.iommu", Is::Costly, "GPU 0", |node| node.file("/sys/kernel/iommu_groups/10/type", "DMA-FQ\n")),
+    ("pcie.iommu", Is::Open, "not shown", |node| node.gone("/sys/kernel/iommu_groups/11/type")),
+    ("pcie.iommu", Is::Open, "host", |node| {
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")?;
+        (0..3).try_for_each(|at| node.gone(&format!("{}/iommu_group", folders(at).1)))?;
+        node.gone("/sys/class/iommu")
+    }),
+    ("pcie.iommu", Is::Well, "off", |node| {
+        (0..3).try_for_each(|at| node.gone(&format!("{}/iommu_group", folders(at).1)))?;
+        node.gone("/sys/class/iommu")
+    }),
+    ("pcie.link", Is::Costly, "GPU 1: x8", |node| {
+        node.survey.topology.gpus[1].link.as_mut().expect("a link").width = Some(8);
+        Ok(())
+    }),
+    // An idle GPU's link is slow, an adapter's is not.
+    ("pcie.link", Is::Well, "3 links", |node| {
+        node.survey.topology.gpus[1].link.as_mut().expect("a link").generation = Some(1);
+        Ok(())
+    }),
+    ("pcie.link", Is::Costly, "mlx5_0: generation 3", |node| {
+        node.survey.nics[0].link.as_mut().expect("a link").generation = Some(3);
+        Ok(())
+    }),
+    ("pcie.link", Is::Costly, "in a slot of x8", |node| {
+        node.survey.topology.gpus[0].link.as_mut().expect("a link").width = Some(8);
+        node.file(&format!("{}/max_link_width", folders(0).0), "8\n")
+    }),
+    ("pcie.link", Is::Open, "no link", |node| {
+        node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.link = None);
+        node.survey.nics[0].link = None;
+        Ok(())
+    }),
+    ("pcie.payload", Is::Well, "256 bytes", |_| Ok(())),
+    ("pcie.payload", Is::Costly, "GPU 0: payload of 128", |node| {
+        node.bytes(&format!("{}/config", folders(0).1), &config(DEVICE, 0, 0))
+    }),
+    ("pcie.payload", Is::Open, "ordinary user", |node| {
+        (0..3).try_for_each(|at| node.bytes(&format!("{}/config", folders(at).1), &config(DEVICE, 0, 1)[..64]))
+    }),
+    // A guest of vfio, whose virtual device says 128 whatever the real one does.
+    ("pcie.payload", Is::Open, "not the device's", |node| {
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")?;
+        node.bytes(&format!("{}/config", folders(0).1), &config(DEVICE, 0, 0))
+    }),
+    ("pcie.bar", Is::Well, "whole memory of 2", |_| Ok(())),
+    ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
+        node.file(&format!("{}/resource", folders(0).1), "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n")
+    }),
+    ("pcie.bar", Is::Unknown, "128", |node| {
+        node.nvidia = Some(Err("none".to_owned()));
+        Ok(())
+    }),
+    ("pcie.peer-access", Is::Well, "all 1 pairs", |_| Ok(())),
+    ("pcie.peer-access", Is::Costly, "ChipsetNotSupported", |node| {
+        node.health().peers[0].refused = Some("ChipsetNotSupported".to_owned());
+        Ok(())
+    }),
+];
 
 #[test]
 fn bridges_links_and_what_lies_between_devices() -> Outcome {
-    tried(&[
-        ("pcie.acs", Is::Well, "3 switch ports", |_| Ok(())),
-        // As `lspci -vvv` shows a switch with redirection: SrcValid+ ReqRedir+ CmpltRedir+ UpstreamFwd+.
-        ("pcie.acs", Is::Costly, "0000:17:00.0", |node| {
-            node.bytes(&format!("{}/config", folders(0).0), &config(SWITCH_PORT, 0x1d, 1))
-        }),
-        // A root port's redirection sends nothing where it would not go anyway.
-        ("pcie.acs", Is::Well, "switch ports", |node| {
-            node.bytes("/sys/devices/pci0000:15/0000:15:01.0/config", &config(4, 0x1d, 1))
-        }),
-        ("pcie.acs", Is::Open, "ordinary user", |node| {
-            node.bytes(&format!("{}/config", folders(0).0), &config(SWITCH_PORT, 0x1d, 1)[..64])
-        }),
-        ("pcie.acs", Is::Gone, "", |node| {
-            node.survey.topology.gpus.truncate(1);
-            node.survey.nics.clear();
-            Ok(())
-        }),
-        ("pcie.iommu", Is::Well, "passes addresses through", |_| Ok(())),
-        ("pcie.iommu", Is::Costly, "GPU 0", |node| node.file("/sys/kernel/iommu_groups/10/type", "DMA-FQ\n")),
-        ("pcie.iommu", Is::Open, "not shown", |node| node.gone("/sys/kernel/iommu_groups/11/type")),
-        ("pcie.iommu", Is::Open, "host", |node| {
-            node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")?;
-            (0..3).try_for_each(|at| node.gone(&format!("{}/iommu_group", folders(at).1)))?;
-            node.gone("/sys/class/iommu")
-        }),
-        ("pcie.iommu", Is::Well, "off", |node| {
-            (0..3).try_for_each(|at| node.gone(&format!("{}/iommu_group", folders(at).1)))?;
-            node.gone("/sys/class/iommu")
-        }),
-        ("pcie.link", Is::Costly, "GPU 1: x8", |node| {
-            node.survey.topology.gpus[1].link.as_mut().expect("a link").width = Some(8);
-            Ok(())
-        }),
-        // An idle GPU's link is slow, an adapter's is not.
-        ("pcie.link", Is::Well, "3 links", |node| {
-            node.survey.topology.gpus[1].link.as_mut().expect("a link").generation = Some(1);
-            Ok(())
-        }),
-        ("pcie.link", Is::Costly, "mlx5_0: generation 3", |node| {
-            node.survey.nics[0].link.as_mut().expect("a link").generation = Some(3);
-            Ok(())
-        }),
-        ("pcie.link", Is::Costly, "in a slot of x8", |node| {
-            node.survey.topology.gpus[0].link.as_mut().expect("a link").width = Some(8);
-            node.file(&format!("{}/max_link_width", folders(0).0), "8\n")
-        }),
-        ("pcie.link", Is::Open, "no link", |node| {
-            node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.link = None);
-            node.survey.nics[0].link = None;
-            Ok(())
-        }),
-        ("pcie.payload", Is::Well, "256 bytes", |_| Ok(())),
-        ("pcie.payload", Is::Costly, "GPU 0: payload of 128", |node| {
-            node.bytes(&format!("{}/config", folders(0).1), &config(DEVICE, 0, 0))
-        }),
-        ("pcie.payload", Is::Open, "ordinary user", |node| {
-            (0..3).try_for_each(|at| node.bytes(&format!("{}/config", folders(at).1), &config(DEVICE, 0, 1)[..64]))
-        }),
-        // A guest of vfio, whose virtual device says 128 whatever the real one does.
-        ("pcie.payload", Is::Open, "not the device's", |node| {
-            node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")?;
-            node.bytes(&format!("{}/config", folders(0).1), &config(DEVICE, 0, 0))
-        }),
-        ("pcie.bar", Is::Well, "whole memory of 2", |_| Ok(())),
-        ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
-            node.file(
-                &format!("{}/resource", folders(0).1),
-                "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n",
-            )
-        }),
-        ("pcie.bar", Is::Unknown, "128", |node| {
-            node.nvidia = Some(Err("none".to_owned()));
-            Ok(())
-        }),
-        ("pcie.peer-access", Is::Well, "all 1 pairs", |_| Ok(())),
-        ("pcie.peer-access", Is::Costly, "ChipsetNotSupported", |node| {
-            node.health().peers[0].refused = Some("ChipsetNotSupported".to_owned());
-            Ok(())
-        }),
-    ])?;
+    tried(PATHS)?;
     assert_eq!(SWITCHES.len(), 2);
     Ok(())
 }
 
+/// What the driver says of gpus.
+pub const DRIVER: &[Case] = &[
+    ("gpu.persistence", Is::Odd, "GPU 1", |node| {
+        node.health().gpus[1].persistent = Some(false);
+        Ok(())
+    }),
+    ("gpu.persistence", Is::Unknown, "cannot be loaded", |node| {
+        node.nvidia = Some(Err("libnvidia-ml.so.1 cannot be loaded".to_owned()));
+        Ok(())
+    }),
+    ("gpu.persistence", Is::Gone, "", |node| {
+        node.nvidia = None;
+        Ok(())
+    }),
+    ("gpu.mig", Is::Well, "on: GPU 0", |node| {
+        node.health().gpus[0].mig = Some((true, true));
+        Ok(())
+    }),
+    ("gpu.mig", Is::Odd, "next reset", |node| {
+        node.health().gpus[0].mig = Some((false, true));
+        Ok(())
+    }),
+    ("gpu.ecc", Is::Odd, "off on GPU 0", |node| {
+        node.health().gpus[0].ecc = Some((false, false));
+        Ok(())
+    }),
+    ("gpu.ecc", Is::Odd, "changes at its next reset", |node| {
+        node.health().gpus[1].ecc = Some((true, false));
+        Ok(())
+    }),
+    ("gpu.ecc", Is::Odd, "3 errors of memory, not corrected, on GPU 1", |node| {
+        node.health().gpus[1].uncorrected = Some(3);
+        Ok(())
+    }),
+    ("gpu.repairs", Is::Odd, "next reset", |node| {
+        node.health().gpus[0].repair_pending = Some(true);
+        Ok(())
+    }),
+    ("gpu.repairs", Is::Odd, "could not be replaced", |node| {
+        node.health().gpus[1].repair_failed = Some(true);
+        Ok(())
+    }),
+    ("gpu.confidential", Is::Costly, "on", |node| {
+        node.health().confidential = Some(true);
+        Ok(())
+    }),
+    ("gpu.sharing", Is::Odd, "GPU 0", |node| {
+        node.health().gpus[0].exclusive = Some(true);
+        Ok(())
+    }),
+    ("gpu.sharing", Is::Well, "MPS daemon answers", |node| {
+        node.health().gpus[0].exclusive = Some(true);
+        node.file("/tmp/nvidia-mps/control", "")
+    }),
+    ("gpu.fabric", Is::Costly, "GPU 1", |node| {
+        node.health().gpus[1].fabric = Some(FabricState::NotJoined);
+        Ok(())
+    }),
+    ("gpu.fabric", Is::Gone, "", |node| {
+        node.health().gpus.iter_mut().for_each(|gpu| gpu.fabric = None);
+        Ok(())
+    }),
+    ("gpu.power", Is::Odd, "GPU 0: 350 W of 700 W", |node| {
+        node.health().gpus[0].power_mw = Some((350_000, 700_000));
+        Ok(())
+    }),
+    ("gpu.processes", Is::Costly, "GPU 1 (4711)", |node| {
+        node.health().gpus[1].processes = Some(vec![4711]);
+        Ok(())
+    }),
+    ("gpu.adapter-access", Is::Well, "nvidia_peermem", |_| Ok(())),
+    ("gpu.adapter-access", Is::Well, "DMA-BUF", |node| node.gone("/sys/module/nvidia_peermem")),
+    ("gpu.adapter-access", Is::Costly, "mlx5_0", |node| {
+        node.gone("/sys/module/nvidia_peermem")?;
+        node.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.86.10\n")
+    }),
+    ("gpu.adapter-access", Is::Gone, "", |node| node.gone("/sys/class/infiniband")),
+    ("memory.gpu-locality", Is::Open, "GPU 0", |node| {
+        node.survey.topology.gpus[0].locality.rung = Rung::Unknown;
+        Ok(())
+    }),
+    ("cpu.interrupts", Is::Well, "2 devices", |_| Ok(())),
+    ("cpu.interrupts", Is::Costly, "mlx5_0", |node| node.file("/proc/irq/51/effective_affinity_list", "8\n")),
+    ("cpu.interrupts", Is::Odd, "GPU 0", |node| node.file("/proc/irq/50/effective_affinity_list", "15\n")),
+    ("cpu.interrupts", Is::Open, "/proc/irq", |node| node.gone("/proc/irq")),
+];
+
 #[test]
 fn what_the_driver_says_of_gpus() -> Outcome {
-    tried(&[
-        ("gpu.persistence", Is::Odd, "GPU 1", |node| {
-            node.health().gpus[1].persistent = Some(false);
-            Ok(())
-        }),
-        ("gpu.persistence", Is::Unknown, "cannot be loaded", |node| {
-            node.nvidia = Some(Err("libnvidia-ml.so.1 cannot be loaded".to_owned()));
-            Ok(())
-        }),
-        ("gpu.persistence", Is::Gone, "", |node| {
-            node.nvidia = None;
-            Ok(())
-        }),
-        ("gpu.mig", Is::Well, "on: GPU 0", |node| {
-            node.health().gpus[0].mig = Some((true, true));
-            Ok(())
-        }),
-        ("gpu.mig", Is::Odd, "next reset", |node| {
-            node.health().gpus[0].mig = Some((false, true));
-            Ok(())
-        }),
-        ("gpu.ecc", Is::Odd, "off on GPU 0", |node| {
-            node.health().gpus[0].ecc = Some((false, false));
-            Ok(())
-        }),
-        ("gpu.repairs", Is::Odd, "next reset", |node| {
-            node.health().gpus[0].repair_pending = Some(true);
-            Ok(())
-        }),
-        ("gpu.repairs", Is::Odd, "could not be replaced", |node| {
-            node.health().gpus[1].repair_failed = Some(true);
-            Ok(())
-        }),
-        ("gpu.confidential", Is::Costly, "on", |node| {
-            node.health().confidential = Some(true);
-            Ok(())
-        }),
-        ("gpu.sharing", Is::Odd, "GPU 0", |node| {
-            node.health().gpus[0].exclusive = Some(true);
-            Ok(())
-        }),
-        ("gpu.sharing", Is::Well, "MPS daemon answers", |node| {
-            node.health().gpus[0].exclusive = Some(true);
-            node.file("/tmp/nvidia-mps/control", "")
-        }),
-        ("gpu.fabric", Is::Costly, "GPU 1", |node| {
-            node.health().gpus[1].fabric = Some(FabricState::NotJoined);
-            Ok(())
-        }),
-        ("gpu.fabric", Is::Gone, "", |node| {
-            node.health().gpus.iter_mut().for_each(|gpu| gpu.fabric = None);
-            Ok(())
-        }),
-        ("gpu.power", Is::Odd, "GPU 0: 350 W of 700 W", |node| {
-            node.health().gpus[0].power_mw = Some((350_000, 700_000));
-            Ok(())
-        }),
-        ("gpu.processes", Is::Costly, "GPU 1 (4711)", |node| {
-            node.health().gpus[1].processes = Some(vec![4711]);
-            Ok(())
-        }),
-        ("gpu.adapter-access", Is::Well, "nvidia_peermem", |_| Ok(())),
-        ("gpu.adapter-access", Is::Well, "DMA-BUF", |node| node.gone("/sys/module/nvidia_peermem")),
-        ("gpu.adapter-access", Is::Costly, "mlx5_0", |node| {
-            node.gone("/sys/module/nvidia_peermem")?;
-            node.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.86.10\n")
-        }),
-        ("gpu.adapter-access", Is::Gone, "", |node| node.gone("/sys/class/infiniband")),
-        ("memory.gpu-locality", Is::Open, "GPU 0", |node| {
-            node.survey.topology.gpus[0].locality.rung = Rung::Unknown;
-            Ok(())
-        }),
-        ("cpu.interrupts", Is::Well, "2 devices", |_| Ok(())),
-        ("cpu.interrupts", Is::Costly, "mlx5_0", |node| node.file("/proc/irq/51/effective_affinity_list", "8\n")),
-        ("cpu.interrupts", Is::Odd, "GPU 0", |node| node.file("/proc/irq/50/effective_affinity_list", "15\n")),
-        ("cpu.interrupts", Is::Open, "/proc/irq", |node| node.gone("/proc/irq")),
-    ])
+    tried(DRIVER)
 }
+
+/// A node with AMD GPUs.
+fn amd(node: &mut crate::node::Node) -> std::io::Result<()> {
+    node.nvidia = None;
+    node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.vendor_id = 0x1002);
+    for at in [0, 2] {
+        let device = folders(at).1;
+        for (file, text) in [
+            ("hwmon/hwmon3/power1_cap", "750000000\n"),
+            ("hwmon/hwmon3/power1_cap_default", "750000000\n"),
+            ("mem_info_vram_total", "137438953472\n"),
+            ("mem_info_vis_vram_total", "137438953472\n"),
+            ("current_compute_partition", "SPX\n"),
+            ("current_memory_partition", "NPS1\n"),
+        ] {
+            node.file(&format!("{device}/{file}"), text)?;
+        }
+    }
+    Ok(())
+}
+
+/// An amd gpu is judged by its drivers files.
+pub const AMD: &[Case] = &[
+    ("gpu.power", Is::Well, "750 W", amd),
+    ("gpu.power", Is::Odd, "GPU 1: 500 W of 750 W", |node| {
+        amd(node)?;
+        node.file(&format!("{}/hwmon/hwmon3/power1_cap", folders(2).1), "500000000\n")
+    }),
+    ("gpu.ecc", Is::Well, "no error", |node| {
+        amd(node)?;
+        node.file(&format!("{}/ras/umc_err_count", folders(0).1), "ue: 0\nce: 4\n")
+    }),
+    ("gpu.ecc", Is::Odd, "1 error of memory, not corrected, on GPU 0", |node| {
+        amd(node)?;
+        node.file(&format!("{}/ras/umc_err_count", folders(0).1), "ue: 1\nce: 4\n")
+    }),
+    ("gpu.mig", Is::Well, "SPX, NPS1", amd),
+    ("pcie.bar", Is::Well, "whole memory", amd),
+    ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
+        amd(node)?;
+        node.file(&format!("{}/resource", folders(0).1), "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n")
+    }),
+    ("gpu.adapter-access", Is::Well, "AMD's driver", amd),
+    ("gpu.confidential", Is::Gone, "", amd),
+];
 
 #[test]
 fn an_amd_gpu_is_judged_by_its_drivers_files() -> Outcome {
-    fn amd(node: &mut crate::node::Node) -> std::io::Result<()> {
-        node.nvidia = None;
-        node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.vendor_id = 0x1002);
-        for at in [0, 2] {
-            let device = folders(at).1;
-            for (file, text) in [
-                ("hwmon/hwmon3/power1_cap", "750000000\n"),
-                ("hwmon/hwmon3/power1_cap_default", "750000000\n"),
-                ("mem_info_vram_total", "137438953472\n"),
-                ("mem_info_vis_vram_total", "137438953472\n"),
-                ("current_compute_partition", "SPX\n"),
-                ("current_memory_partition", "NPS1\n"),
-            ] {
-                node.file(&format!("{device}/{file}"), text)?;
-            }
-        }
-        Ok(())
-    }
-    tried(&[
-        ("gpu.power", Is::Well, "750 W", amd),
-        ("gpu.power", Is::Odd, "GPU 1: 500 W of 750 W", |node| {
-            amd(node)?;
-            node.file(&format!("{}/hwmon/hwmon3/power1_cap", folders(2).1), "500000000\n")
-        }),
-        ("gpu.mig", Is::Well, "SPX, NPS1", amd),
-        ("pcie.bar", Is::Well, "whole memory", amd),
-        ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
-            amd(node)?;
-            node.file(
-                &format!("{}/resource", folders(0).1),
-                "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n",
-            )
-        }),
-        ("gpu.adapter-access", Is::Well, "AMD's driver", amd),
-        ("gpu.confidential", Is::Gone, "", amd),
-    ])?;
+    tried(AMD)?;
     assert_eq!(set("0-1").len(), 2);
     Ok(())
 }

@@ -5,7 +5,7 @@ use topo::process::{MemoryPolicy, PolicyMode, Process};
 use topo::step::{GpuShare, Share, Step};
 
 use crate::node::{Node, set};
-use crate::{Is, Outcome, tried};
+use crate::{Case, Is, Outcome, tried};
 
 const GRES: &str = "/etc/slurm/gres.conf";
 
@@ -44,43 +44,44 @@ fn pod(node: &mut Node, pus: &str) -> std::io::Result<()> {
     node.file("/proc/self/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope\n")
 }
 
+/// What slurms files say of gpu cores.
+pub const FILES: &[Case] = &[
+    ("slurm.gres-cores", Is::Well, "2 GPUs", |_| Ok(())),
+    ("slurm.gres-cores", Is::Costly, "GPU 0: Cores=8-15 are far from it; 0-7 are near", |node| {
+        node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=8-15\nName=gpu File=/dev/nvidia1 Cores=0-7\n")
+    }),
+    ("slurm.gres-cores", Is::Costly, "GPU 1: Cores=0-15 has far ones too", |node| {
+        node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7\nName=gpu File=/dev/nvidia1 Cores=0-15\n")
+    }),
+    // PUs of the second threads, as `nvidia-smi topo -m` prints them.
+    ("slurm.gres-cores", Is::Costly, "16-23 are no cores here", |node| {
+        node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7,16-23\nName=gpu File=/dev/nvidia1 Cores=8-15\n")
+    }),
+    ("slurm.gres-cores", Is::Costly, "no Cores=", |node| node.file(GRES, "Name=gpu File=/dev/nvidia[0-1]\n")),
+    ("slurm.gres-cores", Is::Costly, "line 1", |node| node.file(GRES, "Name=gpu Fiel=/dev/nvidia0\n")),
+    ("slurm.gres-cores", Is::Well, "AutoDetect=nvml", |node| node.file(GRES, "AutoDetect=nvml\n")),
+    ("slurm.gres-cores", Is::Costly, "no gres.conf", |node| node.gone(GRES)),
+    ("slurm.gres-cores", Is::Gone, "", |node| node.gone("/etc/slurm")),
+    ("slurm.gres-cores", Is::Open, "not shown", |node| {
+        node.variables.insert("SLURM_JOB_ID", "7".to_owned());
+        node.gone("/etc/slurm")
+    }),
+    ("slurm.binding", Is::Costly, "task/none", |node| {
+        node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/none\n")
+    }),
+    ("slurm.cgroup", Is::Odd, "ConstrainDevices", |node| node.file("/etc/slurm/cgroup.conf", "ConstrainCores=yes\n")),
+    ("slurm.sockets", Is::Gone, "", |_| Ok(())),
+    // LUMI-G's boundary: a GPU belongs to an L3 of its package.
+    ("slurm.sockets", Is::Odd, "parts of a package", finer),
+    ("slurm.sockets", Is::Well, "l3cache_as_socket", |node| {
+        finer(node)?;
+        node.file("/etc/slurm/slurm.conf", "TaskPlugin=task/affinity\nSlurmdParameters=l3cache_as_socket\n")
+    }),
+];
+
 #[test]
 fn what_slurms_files_say_of_gpu_cores() -> Outcome {
-    tried(&[
-        ("slurm.gres-cores", Is::Well, "2 GPUs", |_| Ok(())),
-        ("slurm.gres-cores", Is::Costly, "GPU 0: Cores=8-15 are far from it; 0-7 are near", |node| {
-            node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=8-15\nName=gpu File=/dev/nvidia1 Cores=0-7\n")
-        }),
-        ("slurm.gres-cores", Is::Costly, "GPU 1: Cores=0-15 has far ones too", |node| {
-            node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7\nName=gpu File=/dev/nvidia1 Cores=0-15\n")
-        }),
-        // PUs of the second threads, as `nvidia-smi topo -m` prints them.
-        ("slurm.gres-cores", Is::Costly, "16-23 are no cores here", |node| {
-            node.file(GRES, "Name=gpu File=/dev/nvidia0 Cores=0-7,16-23\nName=gpu File=/dev/nvidia1 Cores=8-15\n")
-        }),
-        ("slurm.gres-cores", Is::Costly, "no Cores=", |node| node.file(GRES, "Name=gpu File=/dev/nvidia[0-1]\n")),
-        ("slurm.gres-cores", Is::Costly, "line 1", |node| node.file(GRES, "Name=gpu Fiel=/dev/nvidia0\n")),
-        ("slurm.gres-cores", Is::Well, "AutoDetect=nvml", |node| node.file(GRES, "AutoDetect=nvml\n")),
-        ("slurm.gres-cores", Is::Costly, "no gres.conf", |node| node.gone(GRES)),
-        ("slurm.gres-cores", Is::Gone, "", |node| node.gone("/etc/slurm")),
-        ("slurm.gres-cores", Is::Open, "not shown", |node| {
-            node.variables.insert("SLURM_JOB_ID", "7".to_owned());
-            node.gone("/etc/slurm")
-        }),
-        ("slurm.binding", Is::Costly, "task/none", |node| {
-            node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/none\n")
-        }),
-        ("slurm.cgroup", Is::Odd, "ConstrainDevices", |node| {
-            node.file("/etc/slurm/cgroup.conf", "ConstrainCores=yes\n")
-        }),
-        ("slurm.sockets", Is::Gone, "", |_| Ok(())),
-        // LUMI-G's boundary: a GPU belongs to an L3 of its package.
-        ("slurm.sockets", Is::Odd, "parts of a package", finer),
-        ("slurm.sockets", Is::Well, "l3cache_as_socket", |node| {
-            finer(node)?;
-            node.file("/etc/slurm/slurm.conf", "TaskPlugin=task/affinity\nSlurmdParameters=l3cache_as_socket\n")
-        }),
-    ])
+    tried(FILES)
 }
 
 /// Each GPU near to an L3 of four cores.
@@ -93,42 +94,48 @@ fn finer(node: &mut Node) -> std::io::Result<()> {
     Ok(())
 }
 
+/// What a step gives its task.
+pub const STEPS: &[Case] = &[
+    ("slurm.step-gpus", Is::Well, "its GPU", |node| {
+        step(node, 8, "8-15");
+        Ok(())
+    }),
+    ("slurm.step-gpus", Is::Costly, "GPU 1", |node| {
+        step(node, 8, "0-7");
+        Ok(())
+    }),
+    ("cpu.cpuset", Is::Well, "PUs 8-15 of 16", |node| {
+        step(node, 8, "8-15");
+        Ok(())
+    }),
+    ("cpu.cpuset", Is::Costly, "gave the step 4", |node| {
+        step(node, 4, "0-15");
+        Ok(())
+    }),
+];
+
 #[test]
 fn what_a_step_gives_its_task() -> Outcome {
-    tried(&[
-        ("slurm.step-gpus", Is::Well, "its GPU", |node| {
-            step(node, 8, "8-15");
-            Ok(())
-        }),
-        ("slurm.step-gpus", Is::Costly, "GPU 1", |node| {
-            step(node, 8, "0-7");
-            Ok(())
-        }),
-        ("cpu.cpuset", Is::Well, "PUs 8-15 of 16", |node| {
-            step(node, 8, "8-15");
-            Ok(())
-        }),
-        ("cpu.cpuset", Is::Costly, "gave the step 4", |node| {
-            step(node, 4, "0-15");
-            Ok(())
-        }),
-    ])
+    tried(STEPS)
 }
+
+/// What a pod gives its process.
+pub const PODS: &[Case] = &[
+    ("kubernetes.cpuset", Is::Gone, "", |_| Ok(())),
+    ("kubernetes.cpuset", Is::Well, "PUs 8-15", |node| pod(node, "8-15")),
+    ("kubernetes.cpuset", Is::Costly, "shared pool", |node| pod(node, "0-15")),
+    ("kubernetes.cpuset", Is::Open, "not shown", |node| {
+        node.variables.insert("KUBERNETES_SERVICE_HOST", "10.0.0.1".to_owned());
+        Ok(())
+    }),
+    ("kubernetes.near-gpus", Is::Well, "each of its GPUs", |node| pod(node, "0-15")),
+    ("kubernetes.near-gpus", Is::Costly, "GPU 0", |node| {
+        node.survey.topology.allowed.not_in_cgroup_pus = set("0-7");
+        pod(node, "8-15")
+    }),
+];
 
 #[test]
 fn what_a_pod_gives_its_process() -> Outcome {
-    tried(&[
-        ("kubernetes.cpuset", Is::Gone, "", |_| Ok(())),
-        ("kubernetes.cpuset", Is::Well, "PUs 8-15", |node| pod(node, "8-15")),
-        ("kubernetes.cpuset", Is::Costly, "shared pool", |node| pod(node, "0-15")),
-        ("kubernetes.cpuset", Is::Open, "not shown", |node| {
-            node.variables.insert("KUBERNETES_SERVICE_HOST", "10.0.0.1".to_owned());
-            Ok(())
-        }),
-        ("kubernetes.near-gpus", Is::Well, "each of its GPUs", |node| pod(node, "0-15")),
-        ("kubernetes.near-gpus", Is::Costly, "GPU 0", |node| {
-            node.survey.topology.allowed.not_in_cgroup_pus = set("0-7");
-            pod(node, "8-15")
-        }),
-    ])
+    tried(PODS)
 }

@@ -7,10 +7,14 @@ mod jobs;
 mod node;
 mod system;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 
 use node::Node;
 use report::doctor::State;
+
+/// What a check's name begins with.
+const PARTS: [&str; 7] = ["pcie", "memory", "cpu", "gpu", "container", "slurm", "kubernetes"];
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -80,6 +84,45 @@ fn a_node_that_is_as_it_should_be_has_nothing_that_costs_and_nothing_unknown() -
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), checks.len(), "a name is a check's alone");
+    Ok(())
+}
+
+/// Every case of every file.
+const ALL: [&[Case]; 10] = [
+    devices::PATHS,
+    devices::DRIVER,
+    devices::AMD,
+    jobs::FILES,
+    jobs::STEPS,
+    jobs::PODS,
+    system::MEMORY,
+    system::NODES,
+    system::CORES,
+    system::CONTAINERS,
+];
+
+#[test]
+fn every_check_has_a_node_where_it_is_right_and_one_where_it_is_wrong() -> Outcome {
+    // The names as they stand in the code: a check that nobody tries cannot be forgotten here.
+    let judge = concat!(env!("CARGO_MANIFEST_DIR"), "/src/judge");
+    let mut names = BTreeSet::new();
+    for file in std::fs::read_dir(judge)? {
+        let text = std::fs::read_to_string(file?.path())?;
+        let is_name = |word: &&str| {
+            let part = word.split_once('.').filter(|(_, name)| !name.is_empty()).map(|(part, _)| part);
+            part.is_some_and(|part| PARTS.contains(&part))
+                && word.chars().all(|c| c.is_ascii_lowercase() || "-.".contains(c))
+        };
+        names.extend(text.split('"').filter(is_name).map(str::to_owned));
+    }
+    assert_eq!(names.len(), 44, "{names:?}");
+    let right = Node::right()?;
+    for name in &names {
+        let cases = || ALL.iter().copied().flatten().filter(|(tried, ..)| tried == name);
+        let well = how(&right, name).0 == Is::Well || cases().any(|(_, is, ..)| *is == Is::Well);
+        let wrong = cases().any(|(_, is, ..)| matches!(is, Is::Costly | Is::Odd | Is::Open));
+        assert!(well && wrong, "{name}: right {well}, wrong {wrong}");
+    }
     Ok(())
 }
 

@@ -123,6 +123,7 @@ impl Node {
             persistent: Some(true),
             mig: Some((false, false)),
             ecc: Some((true, true)),
+            uncorrected: Some(0),
             repair_pending: Some(false),
             repair_failed: Some(false),
             exclusive: Some(false),

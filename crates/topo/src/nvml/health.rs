@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use nvml_wrapper::Device;
 use nvml_wrapper::Nvml as Library;
-use nvml_wrapper::enum_wrappers::device::{ComputeMode, P2pCapabilitiesIndex, P2pStatus};
+use nvml_wrapper::enum_wrappers::device::{ComputeMode, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus};
 use nvml_wrapper_sys::bindings::{nvmlConfComputeSystemState_t, nvmlGpuFabricInfo_t};
 use stats::PciAddress;
 
@@ -54,6 +54,7 @@ fn gpu(pci: PciAddress, device: &Device<'_>) -> OneGpu {
         persistent: device.is_in_persistent_mode().ok(),
         mig: device.mig_mode().ok().map(|mode| (mode.current != 0, mode.pending != 0)),
         ecc: device.is_ecc_enabled().ok().map(|state| (state.currently_enabled, state.pending_enabled)),
+        uncorrected: device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile).ok(),
         repair_pending: rows.map(|(pending, _)| pending).or(pages),
         repair_failed: rows.map(|(_, failed)| failed),
         exclusive: device.compute_mode().ok().map(|mode| mode != ComputeMode::Default),
