@@ -263,6 +263,14 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     #[test]
+    fn a_copy_within_a_gpu_covers_four_times_its_last_cache() {
+        // MiB, as their makers publish them: L2 of A100, of H100 and H200, of B200 (126 MB), Infinity Cache of MI300X.
+        for cache in [40, 50, 121, 256] {
+            assert!(2 * SIZE >= 4 * (cache << 20), "{cache} MiB");
+        }
+    }
+
+    #[test]
     fn what_is_said_beforehand_is_what_so_many_gpus_can_have() {
         let one = "512 MiB within the GPU's memory; there is one GPU, and so no pair to measure";
         assert_eq!(said(1, 512 * MIB, Some(64 * MIB), true), one);

@@ -31,7 +31,7 @@
 //! * `groups`     topo --measure on GPUs whose links are described;
 //! * `measurements` sweep, contend and suite find what stand-in drivers were told;
 //! * `installed`  version, manual pages and completions, as tools and shells read them;
-//! * `fleet`      one task a node: documents, the table of all, who did not answer; `check --bandwidth --what`;
+//! * `fleet`      one task a node: documents, the table of all, who did not answer; `check_bandwidth` what it keeps GPUs for, and slow memory;
 //! * `contrib`    the examples to take along, run; `delivery` scripts, pipelines and the dashboard; `docs` the pages' commands;
 //! * `captures`   real machines' hwloc files through the command line, where they are at hand;
 //! * `check`      what is seen and judged of this process, of running ones and of ranks; `guest_check` in a guest;
@@ -42,6 +42,7 @@
 mod arguments;
 mod captures;
 mod check;
+mod check_bandwidth;
 mod check_line;
 mod coherent;
 mod conditions;

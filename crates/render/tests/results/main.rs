@@ -5,6 +5,7 @@
 //! * `fleet` the gate on a simulated fleet;
 //! * `old` documents of every schema version; `html` the report; `imports` outputs of other programs as documents; `exchanges` documents of `numabench mpi`;
 //! * `incomplete` what is exported of runs that did not end well;
+//! * `references` published figures that fit a document;
 //! * `compared` verdicts, what is missing, what is refused, what differs.
 
 mod compared;
@@ -16,3 +17,4 @@ mod imports;
 mod incomplete;
 mod made;
 mod old;
+mod references;

@@ -1,0 +1,126 @@
+//! Which published figures fit a document: by the whole name of the GPU, its link, direction, engine, size and kind of memory, and of several the best.
+
+use analysis::baseline::{Baseline, learn, values};
+use analysis::reference::{Kind, Reference, of_baseline, parse};
+use analysis::reference_fits::fits;
+use report::Document;
+use report::document::Tool;
+use report::settings::{CopyEngine, Direction};
+
+use crate::made::{Done, document};
+
+const LINE: &str =
+    "H200 | PCIe 5 x16 | pinned | h2d | ce | 128MiB | - | 54.0-55.6 GB/s | 63.0 | published | x | 2026 | y";
+
+fn references(lines: &[&str]) -> Result<Vec<Reference>, Box<dyn std::error::Error>> {
+    Ok(parse(&lines.join("\n"))?)
+}
+
+/// Two H200s at 55 and 48 GB/s to the device.
+fn measured() -> Result<Document, Box<dyn std::error::Error>> {
+    let mut document = document(&[55e9, 48e9], &[Direction::H2d], 1)?;
+    for row in &mut document.rows {
+        row.order = report::case::Order::Alone;
+    }
+    Ok(document)
+}
+
+#[test]
+fn a_figure_fits_by_all_its_parts_and_the_gpu_below_it_is_named_with_its_part() -> Done {
+    let document = measured()?;
+    let found = fits(&document, &references(&[LINE])?);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].what, found[0].bytes), ("H2D", 128 << 20));
+    assert!((found[0].measured.0 / 48e9 - 1.0).abs() < 0.01 && (found[0].measured.1 / 55e9 - 1.0).abs() < 0.01);
+    let [(gpu, by)] = found[0].worse[..] else { return Err(format!("{:?}", found[0].worse).into()) };
+    assert_eq!(gpu, document.devices[1].index);
+    assert!((by - (1.0 - 48.0 / 54.0)).abs() < 0.01, "{by}");
+
+    for (from, to) in [
+        ("H200", "GH200"),
+        ("H200", "H200 NVL"),
+        ("PCIe 5 x16", "PCIe 4 x16"),
+        ("pinned", "pageable"),
+        ("h2d", "d2h"),
+        ("| ce |", "| sm |"),
+        ("128MiB", "512MiB"),
+    ] {
+        let other = LINE.replace(from, to).replace("54.0-55.6 GB/s | 63.0", "20.0-25.6 GB/s | 31.0");
+        assert_eq!(fits(&document, &references(&[&other])?), [], "{from} as {to}");
+    }
+    // A source that does not tell the size is compared with large copies.
+    let any_size = LINE.replace("128MiB", "-");
+    assert_eq!(fits(&document, &references(&[&any_size])?).len(), 1);
+    let mut small = document.clone();
+    small.rows.iter_mut().for_each(|row| row.bytes = 1 << 20);
+    assert_eq!(fits(&small, &references(&[&any_size])?), []);
+    Ok(())
+}
+
+#[test]
+fn of_several_figures_the_narrowest_sizes_fit_then_the_sites_own_then_published_ones_then_reports() -> Done {
+    let document = measured()?;
+    let line = |size: &str, kind: &str| LINE.replace("128MiB", size).replace("published", kind);
+    let kinds = ["report", "own", "published", "site"];
+    let all: Vec<String> = kinds.iter().map(|kind| line("64MiB..256MiB", kind)).collect();
+    let best = |lines: &[&str]| -> Result<(Kind, bool), Box<dyn std::error::Error>> {
+        let found = fits(&document, &references(lines)?);
+        let [one] = &found[..] else { return Err(format!("{found:?}").into()) };
+        let only = one.reference.sizes.as_ref().is_some_and(|sizes| sizes.start() == sizes.end());
+        Ok((one.reference.kind, only))
+    };
+    let lines: Vec<&str> = all.iter().map(String::as_str).collect();
+    for (at, kind) in [Kind::Report, Kind::Own, Kind::Published, Kind::Site].into_iter().enumerate() {
+        assert_eq!(best(&lines[..=at])?, (kind, false), "the last of {:?}", &kinds[..=at]);
+    }
+    let narrow = line("128MiB", "report");
+    assert_eq!(best(&[lines[3], &narrow])?, (Kind::Report, true));
+    Ok(())
+}
+
+#[test]
+fn nothing_is_compared_of_simulated_devices_ranks_at_once_or_another_engine() -> Done {
+    let references = references(&[LINE])?;
+    let mut simulated = measured()?;
+    simulated.platform.simulated = Some("a stand-in".to_owned());
+    assert_eq!(fits(&simulated, &references), []);
+    let mut together = measured()?;
+    together.rows.iter_mut().for_each(|row| row.order = report::case::Order::Simultaneous);
+    assert_eq!(fits(&together, &references), []);
+    let mut by_kernel = measured()?;
+    by_kernel.settings.engine = CopyEngine::Sm;
+    assert_eq!(fits(&by_kernel, &references), []);
+    Ok(())
+}
+
+#[test]
+fn what_a_baseline_learned_is_handed_in_as_lines_that_are_read_and_fit_what_they_are_of() -> Done {
+    let tool = || Tool { name: "numabench".into(), version: "1.2.3".into(), git: None };
+    let mut learned_from = Vec::new();
+    for host in 0..4 {
+        for rate in [54.8e9, 55.0e9] {
+            let mut run = document(&[rate, rate * 1.002], &[Direction::H2d, Direction::D2h], host)?;
+            run.cases.iter_mut().for_each(|case| case.order = report::case::Order::Alone);
+            for case in &mut run.cases {
+                case.id = report::case::Case::id_for(case.order, case.memory, case.direction, case.bytes);
+            }
+            let mut of_run = values(&run);
+            of_run.iter_mut().for_each(|value| value.host = format!("n{host}"));
+            learned_from.extend(of_run);
+        }
+    }
+    let baseline: Baseline = learn(tool(), 8, &learned_from)?;
+    let lines: Vec<String> = of_baseline(&baseline, "2026-11-25").iter().map(Reference::line).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let read = parse(&lines.join("\n"))?;
+    for reference in &read {
+        assert_eq!((reference.kind, &reference.gpu[..], &reference.date[..]), (Kind::Site, "H200", "2026-11-25"));
+        assert!(reference.source.starts_with("numabench 1.2.3, 8 GPUs of 4 nodes"), "{}", reference.source);
+        let (low, high) = reference.range;
+        assert!(low < 55e9 && high > 55e9 && high <= reference.bound.unwrap_or_default(), "{reference:?}");
+    }
+    let fitting = fits(&measured()?, &read);
+    assert_eq!(fitting.len(), 1, "{fitting:?}");
+    assert_eq!(fitting[0].worse.len(), 1, "48 of 55 GB/s");
+    Ok(())
+}
