@@ -8,7 +8,7 @@ use analysis::kept::Kept;
 use report::result::BlockSample;
 
 /// The pictures, each of a document, by the beginning of its title in that document's report.
-const PICTURES: [(&str, &str, &str); 7] = [
+const PICTURES: [(&str, &str, &str); 9] = [
     ("node", "contend", "The node"),
     ("contention", "contend", "H2D: GB/s of each"),
     ("ranks", "pingpong", "16 MiB of each rank"),
@@ -16,6 +16,8 @@ const PICTURES: [(&str, &str, &str); 7] = [
     ("time", "sweep", "Time over the size"),
     ("differences", "trial", "Difference from the baseline"),
     ("runs", "trial", "Every run"),
+    ("eight-gpus", "eight-gpus", "The node"),
+    ("eight-gpus-contention", "eight-gpus", "H2D: GB/s of each"),
 ];
 
 #[test]

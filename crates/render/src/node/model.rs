@@ -105,8 +105,10 @@ impl Node {
         let what = largest.map_or(String::new(), |bytes| format!(": GB/s, {}", size(bytes)));
         let both = links.iter().any(|link| link.alone.is_some() && link.at_once.is_some());
         let both = if both { ", alone and all at once" } else { "" };
+        // The picture may stand alone, without the page that says it.
+        let simulated = if document.platform.simulated.is_some() { "SIMULATED: " } else { "" };
         Some(Self {
-            title: format!("{host}{others}{what}{both}"),
+            title: format!("{simulated}{host}{others}{what}{both}"),
             places,
             rings: Ring::all(document, links),
             colours: Colours::of(links),
