@@ -138,14 +138,16 @@ PY
 # The node's check, its suite, its settings, what others measured, and pages of all.
 part "check, suite, doctor" 60 && {
     began=$(date +%s.%N)
-    timed check "$numabench" check --bandwidth --what h2d,d2h,hbm,peer --json="$folder/check.json"
+    timed check "$numabench" check --bandwidth --what h2d,d2h,hbm,peer --timeout "${check_time:-20s}" --json="$folder/check.json"
     say "check --bandwidth of all four kinds, $gpus GPUs: $(awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f s", b - a }'); $(head -n 1 "$folder/check.out")"
     timed suite "$numabench" suite --within "${suite_time:-60s}" --json "$folder/suite.json"
     doctor=0
     "$numabench" doctor --json "$folder/doctor.json" >"$folder/doctor.out" 2>&1 || doctor=$?
     case $doctor in 0 | 5 | 6) say "doctor: exit $doctor: $(head -n 1 "$folder/doctor.out")" ;; *) holds 1 "doctor (exit $doctor)" ;; esac
     say "published figures that fit: $(cat "$folder"/*.out | grep -c '; published for\|; own for\|; reported for')"
-    "$numabench" report "$folder"/matrix-1.json "$folder"/peer-source-1.json "$folder/contend.json" "$folder/suite.json" -o "$folder/report.html" >"$folder/report.out" 2>&1
+    documents=()
+    for name in matrix-1 peer-source-1 contend suite; do [ ! -s "$folder/$name.json" ] || documents+=("$folder/$name.json"); done
+    "$numabench" report "${documents[@]}" -o "$folder/report.html" >"$folder/report.out" 2>&1
     holds $? "report of the node's documents"
     "$numabench" topo --svg "$folder/node.svg" --with "$folder/contend.json" >>"$folder/report.out" 2>&1
     holds $? "the node's picture with its measured links (node.svg: look at it)"
@@ -210,7 +212,7 @@ case \${MAP:-right} in right) gpus=$own ;; wrong) gpus=${one%,} ;; esac
     python3 -c 'import json, sys; d = json.load(sys.stdin); print("sum", sum(r["outcome"]["summary"]["median_bytes_per_s"] for c in d["cases"] for r in c["ranks"]) / 1e9)'
 SH
     chmod +x "$folder/copies.sh"
-    limit=300 timed trial "$numabench" trial --launch '{app}' --vary MAP=right,wrong --max-runs 10 --metric 'sum ([0-9.]+)' --better higher \
+    limit=300 timed trial "$numabench" trial --placements close --vary MAP=right,wrong --max-runs 6 --metric 'sum ([0-9.]+)' --better higher \
         --json "$folder/trial.json" -- "$folder/copies.sh"
     python3 - "$folder" >"$folder/trial-found.out" 2>&1 <<'PY'
 import json, sys
