@@ -11,12 +11,15 @@
 //! * `limits`  of files, processes and memory: a result or a message of every command that writes;
 //! * `stalls`  drivers whose calls never return, at each call, with an exit handler that waits for them: the limit holds;
 //! * `containers` two processes of one number, one host and one folder: each file is its own;
+//! * `calls`   every system call that can fail fails once, in every command;
+//! * `messages` every call of MPI that two ranks make fails once, under each MPI that is here;
 //! * `signals` every signal that ends a run, at every command that keeps something, a trial's program among them.
 //!
 //! The short campaign is part of `cargo xtask test` and takes about a minute; `--long` takes the figures that releases are held against. All that is drawn comes from
 //! the seed, so a finding can be had again. Left out: several nodes and launchers, which the tests of `slurm` have.
 
 mod build;
+mod calls;
 mod containers;
 mod disks;
 mod environment;
@@ -26,6 +29,7 @@ mod inputs;
 mod kills;
 mod limits;
 mod lines;
+mod messages;
 mod readers;
 mod signals;
 mod stalls;
@@ -56,6 +60,14 @@ pub struct Extent {
     pub single_limit: usize,
     /// See `single_limit`.
     pub single_signal: usize,
+    /// As `single_limit`, of system calls.
+    pub single_call: usize,
+    /// As `single`, of calls of a driver that never return.
+    pub single_stall: usize,
+    /// Of commands whose calls are counted first, one in so many.
+    pub single_command: usize,
+    /// As `single`, of calls of MPI.
+    pub single_message: usize,
     /// Pairs of containers.
     pub containers: usize,
 }
@@ -69,6 +81,10 @@ const SHORT: Extent = Extent {
     environments: 30,
     single_limit: 6,
     single_signal: 4,
+    single_command: 4,
+    single_call: 25,
+    single_message: 61,
+    single_stall: 8,
     containers: 1,
 };
 const LONG: Extent = Extent {
@@ -80,6 +96,10 @@ const LONG: Extent = Extent {
     environments: 1000,
     single_limit: 1,
     single_signal: 1,
+    single_command: 1,
+    single_call: 1,
+    single_message: 1,
+    single_stall: 1,
     containers: 25,
 };
 
@@ -119,7 +139,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let field = Field { binary: &binary, root, folder, extent };
     let mut tallies = Vec::new();
-    let parts: [(&'static str, Fight); 11] = [
+    let parts: [(&'static str, Fight); 13] = [
         ("lines", lines::fight),
         ("inputs", inputs::fight),
         ("kills", kills::fight),
@@ -130,11 +150,13 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         ("limits", limits::fight),
         ("signals", signals::fight),
         ("stalls", stalls::fight),
+        ("calls", calls::fight),
+        ("messages", messages::fight),
         ("containers", containers::fight),
     ];
     if let Some(other) = only.as_ref().filter(|only| !parts.iter().any(|(name, _)| name == only)) {
         bail!(
-            "--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits, signals, stalls, containers and exports"
+            "--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits, signals, stalls, calls, messages, containers and exports"
         );
     }
     for (at, (name, fight)) in parts.into_iter().enumerate() {

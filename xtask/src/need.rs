@@ -56,6 +56,7 @@ pub const LABS: &[Need] = &[
     need(Probe::Program("lstopo-no-graphics"), "hwloc-nox", "hwloc", "hwloc"),
     need(Probe::Program("slurmctld"), "slurm-wlm", "slurm slurm-slurmctld slurm-slurmd", "slurm slurm-node"),
     need(Probe::Program("munged"), "munge", "munge", "munge"),
+    need(Probe::Program("strace"), "strace", "strace", "strace"),
     // Debian's; Ubuntu's is a snap, which containers do not have: then the pages' tests skip.
     need(Probe::Program("chromium"), "chromium", "chromium", "chromium"),
 ];

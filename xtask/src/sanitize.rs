@@ -29,7 +29,7 @@ const BESIDE: [&str; 2] = ["load", "second_work"];
 /// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out. Left out are simulations: thousands of runs on drawn figures, some of
 /// which take half a minute at the processor's own speed.
 const PURE: [(&str, bool, &[&str]); 3] = [
-    ("numabench-device", true, &[]),
+    ("numabench-device", true, &["host_memory", "pattern"]),
     ("numabench-ranks", true, &["threads", "local_world", "library", "launch", "naps", "round"]),
     ("numabench-stats", false, &SIMULATED),
 ];
@@ -124,29 +124,50 @@ fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command
         };
         return Ok(Ok(PURE.iter().map(interpreted).collect()));
     }
-    let mut cargo = cargo();
-    let (host, sysroot) = (told(&["-vV"])?, told(&["--print", "sysroot"])?);
+    let toolchain = match part {
+        Part::Thread => with_source()?,
+        _ => Some(None),
+    };
+    let Some(toolchain) = toolchain else {
+        return Ok(Err("no toolchain has the standard library's source (rustup component add rust-src)".to_owned()));
+    };
+    let host = told(&["-vV"])?;
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not name its host")?;
     let name = if part == Part::Thread { "thread" } else { "address" };
-    // Examples are what the backends' tests run.
-    cargo.args(["test", "--lib", "--examples", "--target", host]);
-    cargo.args(BESIDE.iter().flat_map(|name| ["--test", name]));
-    cargo.args(CRATES.iter().flat_map(|name| ["--package", name]));
-    if part == Part::Thread {
-        if !Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.toml").exists() {
-            return Ok(Err("the standard library's source is not here (rustup component add rust-src)".to_owned()));
+    let sanitized = |what: &[&str]| {
+        let mut cargo = cargo();
+        cargo.args(toolchain).args(what).args(["--target", host]);
+        cargo.args(CRATES.iter().flat_map(|name| ["--package", name]));
+        if part == Part::Thread {
+            cargo.arg("-Zbuild-std");
+        } else {
+            // Not for threads: the driver's library is built without a standard library of its own.
+            cargo.env("STAND_IN_FLAGS", "-Zsanitizer=address");
         }
-        cargo.arg("-Zbuild-std");
+        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={name}"));
+        // Those of the host's own configuration would come before RUSTFLAGS.
+        cargo.env_remove(format!("CARGO_TARGET_{}_RUSTFLAGS", host.to_uppercase().replace('-', "_")));
+        cargo.env("ASAN_OPTIONS", "detect_leaks=0").env("TSAN_OPTIONS", "halt_on_error=1");
+        cargo
+    };
+    // The backends' tests run their crates' examples.
+    let mut tests = vec!["test", "--lib"];
+    tests.extend(BESIDE.iter().flat_map(|name| ["--test", *name]));
+    Ok(Ok(vec![sanitized(&["build", "--examples"]), sanitized(&tests)]))
+}
+
+/// How cargo is told of a toolchain with the standard library's source: the one in use, or a nightly one.
+fn with_source() -> Result<Option<Option<&'static str>>> {
+    for toolchain in [None, Some("+nightly")] {
+        let mut rustc = Command::new("rustc");
+        let output = rustc.args(toolchain).args(["--print", "sysroot"]).output().context("rustc cannot be started")?;
+        let sysroot = String::from_utf8(output.stdout)?;
+        if output.status.success() && Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.toml").exists()
+        {
+            return Ok(Some(toolchain));
+        }
     }
-    if part == Part::Address {
-        // Not for threads: the driver's library is built without a standard library of its own.
-        cargo.env("STAND_IN_FLAGS", "-Zsanitizer=address");
-    }
-    cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={name}"));
-    // Those of the host's own configuration would come before RUSTFLAGS.
-    cargo.env_remove(format!("CARGO_TARGET_{}_RUSTFLAGS", host.to_uppercase().replace('-', "_")));
-    cargo.env("ASAN_OPTIONS", "detect_leaks=0").env("TSAN_OPTIONS", "halt_on_error=1");
-    Ok(Ok(vec![cargo]))
+    Ok(None)
 }
 
 /// What rustc says.

@@ -5,6 +5,9 @@
 //! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
 //! ends the process unless its library for the GPU (`GTL`) is there. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
 //!
+//! `FAKE_MPI_FAILS` says which call answers an error in place of being done: `MPI_Isend 3`, the third of a process; `MPI_Isend@1 3`, at rank 1 alone. `FAKE_MPI_CALLS` names the
+//! beginning of a file's name to which each process adds its number and writes how often it made each call.
+//!
 //! Real functions are called by their profiling names (PMPI_…), which every MPI has. Arguments are passed on as words: handles are pointers in one MPI and integers in
 //! another.
 
@@ -17,8 +20,9 @@
     reason = "a C library's names, conditions and place to complain"
 )]
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 type Word = usize;
 
@@ -52,6 +56,29 @@ fn told(operation: &str) -> Option<&'static str> {
         None => Some(how),
         Some((how, rank)) => is_rank(rank).then_some(how),
     }
+}
+
+/// Counts the call; whether this is the one that fails.
+fn fails(call: &'static str) -> bool {
+    static COUNTS: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
+    static TOLD: OnceLock<Option<(String, usize)>> = OnceLock::new();
+    let mut counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = counts.entry(call).or_insert(0);
+    *count += 1;
+    let told = TOLD.get_or_init(|| {
+        let text = std::env::var("FAKE_MPI_FAILS").ok()?;
+        let (call, number) = text.split_once(' ')?;
+        let (call, rank) = call.split_once('@').unwrap_or((call, ""));
+        (rank.is_empty() || is_rank(rank)).then(|| Some((call.to_owned(), number.parse().ok()?)))?
+    });
+    let fails = told.as_ref().is_some_and(|(name, number)| name == call && count == number);
+    if call == "MPI_Finalize"
+        && let Ok(file) = std::env::var("FAKE_MPI_CALLS")
+    {
+        let lines: String = counts.iter().map(|(call, count)| format!("{call} {count}\n")).collect();
+        let _ = std::fs::write(format!("{file}{}", std::process::id()), lines);
+    }
+    fails
 }
 
 /// Whether the launcher gave this process that number.
@@ -123,6 +150,9 @@ macro_rules! pass_on {
                 return ERROR;
             }
             let real: unsafe extern "C" fn($(pass_on!(@word $argument)),*) -> c_int = unsafe { std::mem::transmute(real) };
+            if fails(stringify!($name)) {
+                return ERROR;
+            }
             #[allow(unused_mut, reason = "one of them may be replaced")]
             let mut $sent = $sent;
             match wrong($operation, &[$($address),*]) {
@@ -150,6 +180,52 @@ pass_on!(MPI_Put, c"PMPI_Put", "put", [out, count, kind, to, at, to_count, to_ki
 pass_on!(MPI_Alltoall, c"PMPI_Alltoall", "alltoall", [out, count, kind, into, into_count, into_kind, comm], [out], out);
 pass_on!(MPI_Allreduce, c"PMPI_Allreduce", "allreduce", [out, into, count, kind, operation, comm], [out], out);
 
+/// A function that passes its arguments on, unless this is the call that fails.
+macro_rules! counted {
+    ($($name:ident $real:literal ($($argument:ident),*);)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: Word),*) -> c_int {
+            let real = symbol($real);
+            if real.is_null() || fails(stringify!($name)) {
+                return ERROR;
+            }
+            let real: unsafe extern "C" fn($(pass_on!(@word $argument)),*) -> c_int = unsafe { std::mem::transmute(real) };
+            unsafe { real($($argument),*) }
+        }
+    )*};
+}
+
+counted! {
+    MPI_Bcast c"PMPI_Bcast" (buffer, count, kind, root, comm);
+    MPI_Cancel c"PMPI_Cancel" (request);
+    MPI_Comm_create_group c"PMPI_Comm_create_group" (comm, group, tag, made);
+    MPI_Comm_free c"PMPI_Comm_free" (comm);
+    MPI_Comm_get_info c"PMPI_Comm_get_info" (comm, info);
+    MPI_Comm_group c"PMPI_Comm_group" (comm, group);
+    MPI_Comm_idup c"PMPI_Comm_idup" (comm, made, request);
+    MPI_Comm_rank c"PMPI_Comm_rank" (comm, rank);
+    MPI_Comm_set_errhandler c"PMPI_Comm_set_errhandler" (comm, handler);
+    MPI_Comm_size c"PMPI_Comm_size" (comm, size);
+    MPI_Comm_split_type c"PMPI_Comm_split_type" (comm, kind, key, info, made);
+    MPI_Finalize c"PMPI_Finalize" ();
+    MPI_Get c"PMPI_Get" (into, count, kind, from, at, from_count, from_kind, window);
+    MPI_Get_count c"PMPI_Get_count" (status, kind, count);
+    MPI_Group_free c"PMPI_Group_free" (group);
+    MPI_Group_incl c"PMPI_Group_incl" (group, count, ranks, made);
+    MPI_Group_translate_ranks c"PMPI_Group_translate_ranks" (group, count, ranks, other, translated);
+    MPI_Iallgather c"PMPI_Iallgather" (out, out_count, out_kind, into, into_count, into_kind, comm, request);
+    MPI_Ibarrier c"PMPI_Ibarrier" (comm, request);
+    MPI_Improbe c"PMPI_Improbe" (from, tag, comm, flag, message, status);
+    MPI_Imrecv c"PMPI_Imrecv" (buffer, count, kind, message, request);
+    MPI_Irecv c"PMPI_Irecv" (buffer, count, kind, from, tag, comm, request);
+    MPI_Recv c"PMPI_Recv" (buffer, count, kind, from, tag, comm, status);
+    MPI_Test c"PMPI_Test" (request, flag, status);
+    MPI_Waitall c"PMPI_Waitall" (count, requests, statuses);
+    MPI_Win_create c"PMPI_Win_create" (base, size, unit, info, comm, window);
+    MPI_Win_fence c"PMPI_Win_fence" (assert, window);
+    MPI_Win_free c"PMPI_Win_free" (window);
+}
+
 /// For ever.
 extern "C" fn rest() {
     loop {
@@ -172,7 +248,7 @@ unsafe extern "C" fn MPI_Init_thread(argc: Word, argv: Word, required: Word, pro
         rest();
     }
     let real = symbol(c"PMPI_Init_thread");
-    if real.is_null() {
+    if real.is_null() || fails("MPI_Init_thread") {
         return ERROR;
     }
     let real: unsafe extern "C" fn(Word, Word, Word, Word) -> c_int = unsafe { std::mem::transmute(real) };

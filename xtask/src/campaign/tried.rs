@@ -119,6 +119,12 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
+    /// One in so many of these, from a drawn one on.
+    pub fn sample<'t, T>(&mut self, all: &'t [T], one_in: usize) -> impl Iterator<Item = &'t T> + use<'t, T> {
+        let one_in = one_in.clamp(1, all.len().max(1));
+        all.iter().skip(self.below(one_in)).step_by(one_in)
+    }
+
     /// One of these, of which there is one at least.
     pub fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
         &all[self.below(all.len())]

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::finding::Finding;
 use super::rust_code::{code_only, is_of_tests};
 use super::source::has_word;
 use super::{circles, names, sentences};
@@ -45,17 +46,15 @@ pub fn table(root: &Path, files: &[(PathBuf, String)]) -> String {
     }
     out.push_str(&row("all but tests/", all));
     let repeated = names::repeated(files);
-    let with_unsafe: Vec<&PathBuf> =
-        files.iter().filter(|(file, text)| is_unsafe(file, text)).map(|(file, _)| file).collect();
-    let homes: BTreeSet<String> = with_unsafe.iter().map(|file| crate_of(file)).collect();
+    let [unsafe_files, unsafe_crates] = unsafe_homes(files);
     let counts = [
         ("type names defined more than once", repeated.len()),
         ("circles of files", circles::check(files).len()),
         ("circles of folders", circles::folders(files).len()),
         ("tests that match a part of a sentence", sentences::count(files)),
         ("lines of fixtures", fixture_lines(root)),
-        ("files of crates that have unsafe code", with_unsafe.len()),
-        ("crates that have some", homes.len()),
+        ("files of crates that have unsafe code", unsafe_files),
+        ("crates that have some", unsafe_crates),
     ];
     out.push('\n');
     for (what, count) in counts {
@@ -68,6 +67,25 @@ pub fn table(root: &Path, files: &[(PathBuf, String)]) -> String {
     out.push_str(&circles::folders(files).join("; "));
     out.push('\n');
     out
+}
+
+/// As many files of crates with unsafe code, and crates that have some, and no more: each number only falls.
+const MOST_UNSAFE: [usize; 2] = [70, 16];
+
+/// Whether unsafe code has spread.
+pub fn check(files: &[(PathBuf, String)]) -> Option<Finding> {
+    let [in_files, in_crates] = unsafe_homes(files);
+    let what = format!("unsafe code in {in_files} files of {in_crates} crates, where {MOST_UNSAFE:?} is the most");
+    let remedy = "do without, or put it into a file that has some (MOST_UNSAFE in xtask/src/tidy/figures.rs falls with each that is freed)";
+    let more = in_files > MOST_UNSAFE[0] || in_crates > MOST_UNSAFE[1];
+    more.then(|| Finding::new(Path::new("crates"), 1, what, remedy))
+}
+
+/// How many files of crates have unsafe code, and how many crates have some.
+fn unsafe_homes(files: &[(PathBuf, String)]) -> [usize; 2] {
+    let with_unsafe = files.iter().filter(|(file, text)| is_unsafe(file, text)).map(|(file, _)| crate_of(file));
+    let with_unsafe: Vec<String> = with_unsafe.collect();
+    [with_unsafe.len(), with_unsafe.iter().collect::<BTreeSet<_>>().len()]
 }
 
 fn row(name: &str, size: Size) -> String {
@@ -125,6 +143,14 @@ mod tests {
     fn code_tests_and_documentation_are_told_apart() {
         let text = "//! A file.\n\nfn a() {\n    // why\n    b();\n}\n\n/// Says.\nfn b() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn c() {}\n}\n";
         assert_eq!(size(Path::new("crates/a/src/b.rs"), text), Size { files: 1, code: 4, tests: 5, docs: 2 });
+    }
+
+    #[test]
+    fn unsafe_code_in_one_file_more_than_there_were_is_found() {
+        let file = |at: usize| (PathBuf::from(format!("crates/a/src/f{at}.rs")), "unsafe { g() }\n".to_owned());
+        let as_many: Vec<_> = (0..MOST_UNSAFE[0]).map(file).collect();
+        assert!(check(&as_many).is_none());
+        assert!(check(&(0..=MOST_UNSAFE[0]).map(file).collect::<Vec<_>>()).is_some());
     }
 
     #[test]
