@@ -212,7 +212,7 @@ case \${MAP:-right} in right) gpus=$own ;; wrong) gpus=${one%,} ;; esac
     python3 -c 'import json, sys; d = json.load(sys.stdin); print("sum", sum(r["outcome"]["summary"]["median_bytes_per_s"] for c in d["cases"] for r in c["ranks"]) / 1e9)'
 SH
     chmod +x "$folder/copies.sh"
-    limit=300 timed trial "$numabench" trial --placements close --vary MAP=right,wrong --max-runs 6 --metric 'sum ([0-9.]+)' --better higher \
+    limit=300 timed trial "$numabench" trial --placements close --vary MAP=wrong --max-runs 10 --metric 'sum ([0-9.]+)' --better higher \
         --json "$folder/trial.json" -- "$folder/copies.sh"
     python3 - "$folder" >"$folder/trial-found.out" 2>&1 <<'PY'
 import json, sys
@@ -349,6 +349,9 @@ if parts:
     late = gpus >= 8 and statistics.median(parts) > 0.2
     missed += late
     print(f"\nmatrix of H2D and D2H, {gpus} GPUs, the whole process: {shown(parts)} of nvbandwidth's time {'MORE THAN A FIFTH' if late else ''}")
+whole = [seconds[f"matrix-h2d-d2h-{turn}"] / seconds[f"nvbandwidth-{turn}"] for turn in their if f"nvbandwidth-{turn}" in seconds]
+if whole:
+    print(f"  and {shown(whole)} of the time of all of its tests above")
 documents = [f"{folder}/matrix-h2d-d2h-{turn}.json" for turn in their]
 for name in documents:
     found = json.load(open(name))
