@@ -156,7 +156,7 @@ part "check, suite, doctor" 60 && {
 # Programs in their places.
 part "place --measure and exec" 40 && {
     timed place "$numabench" place --measure --json "$folder/place.json"
-    say "place --measure: $(grep -m 1 . "$folder/place.out")"
+    say "place --measure: $(grep -m 1 "^Verdict" "$folder/place.out")"
     cat >"$folder/ranks.py" <<'PY'
 """One rank of a program: which GPU and which cores it has. With torch a rank of torch.distributed that sums over all ranks, on its own GPU where there are real ones."""
 import json, os, sys
@@ -219,7 +219,7 @@ import json, sys
 d = json.load(open(f"{sys.argv[1]}/trial.json"))
 runs = sum(run["block"] > 0 for run in d["runs"])
 said = " ".join(d.get("verdict") or [])
-medians = {row["variant"]: row["median"] for row in d["rows"] if row["metric"] != "wall time"}
+medians = {row["variant"]: row["median"] for row in d["rows"] if row["metric"] == "sum"}
 print(f"{runs} runs: {said} {medians}")
 right = max(medians, key=lambda name: medians[name] or 0)
 assert runs <= 20 and "wrong" not in right, right
