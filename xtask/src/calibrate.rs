@@ -12,6 +12,7 @@ mod experiment;
 mod groups;
 mod history;
 mod knee;
+mod nodes;
 mod noise;
 mod places;
 mod sweep;
@@ -30,6 +31,7 @@ const VERDICTS: &[Verdict] = &[
     ("compare", compare::experiments),
     ("history", history::experiments),
     ("baseline", baseline::experiments),
+    ("nodes", nodes::experiments),
     ("places", places::experiments),
     ("groups", groups::experiments),
     ("sweep", sweep::experiments),

@@ -18,6 +18,7 @@ use report::read::{ReadError, Wanted, read};
 use report::row::{Row, RowStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::alpha::CONFIDENCE;
 use stats::interval::median;
 use stats::peer_outlier::peer_outliers;
 use stats::tolerance::Groups;
@@ -38,10 +39,9 @@ pub const LEAST_GPUS: usize = 8;
 /// The fewest nodes that they must be of.
 pub const LEAST_NODES: usize = 3;
 
-/// The share of measurements of well GPUs that lie above the limit, and how sure that is. A thousand nodes of eight GPUs are 240,000 of them a month
+/// The share of measurements of well GPUs that lie above the limit, with the usual confidence. A thousand nodes of eight GPUs are 240,000 of them a month
 /// each way.
 const SHARE: f64 = 0.999_999;
-const CONFIDENCE: f64 = 0.95;
 
 /// The limit is at least so far below the median, however alike the GPUs that it was learned from are.
 const LEAST_MARGIN: f64 = 0.03;
@@ -207,8 +207,9 @@ pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, N
         return Err(NotLearned::NoGpu);
     }
     let (mut normals, mut too_few, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let sets = groups.len();
     for ((class, case), values) in groups {
-        match normal(class, case, &values, &mut left_out) {
+        match normal(class, case, &values, sets, &mut left_out) {
             Ok(normal) => normals.push(normal),
             Err(few) => too_few.push(few),
         }
@@ -227,7 +228,13 @@ pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, N
     })
 }
 
-fn normal(class: &Class, case: &str, values: &[&Value], left_out: &mut Vec<String>) -> Result<Normal, String> {
+fn normal(
+    class: &Class,
+    case: &str,
+    values: &[&Value],
+    sets: usize,
+    left_out: &mut Vec<String>,
+) -> Result<Normal, String> {
     let mut gpus: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for value in values {
         gpus.entry((&value.host, &value.device)).or_default().push(value.rate);
@@ -235,8 +242,9 @@ fn normal(class: &Class, case: &str, values: &[&Value], left_out: &mut Vec<Strin
     let mut medians: Vec<((&str, &str), f64)> =
         gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
     let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
-    let odd: BTreeSet<usize> =
-        peer_outliers(&rates).map(|judged| judged.outliers.iter().map(|one| one.index).collect()).unwrap_or_default();
+    let odd: BTreeSet<usize> = peer_outliers(&rates, sets)
+        .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
+        .unwrap_or_default();
     for at in &odd {
         let ((host, device), rate) = medians[*at];
         left_out.push(format!(

@@ -116,7 +116,7 @@ pub fn compare(
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
         tool,
-        summary: summary(&counts, &cases),
+        summary: summary(&counts, &cases, found_from(&judged)),
         counts,
         base: named(base),
         new: named(new),
@@ -185,8 +185,14 @@ fn compared(key: &Key, pair: &Pair, judged: &Judged) -> Compared {
     }
 }
 
+/// From what change on each of the cases that are not decided would be called changed.
+fn found_from(judged: &[Judged]) -> Option<f64> {
+    let inconclusive = judged.iter().filter(|judged| judged.verdict == Verdict::Inconclusive);
+    inconclusive.filter_map(|judged| judged.found_from).reduce(f64::max)
+}
+
 /// One sentence: the worst first.
-fn summary(counts: &Counts, cases: &[Compared]) -> String {
+fn summary(counts: &Counts, cases: &[Compared], found_from: Option<f64>) -> String {
     let all = cases.len();
     let of = |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
     let mut parts = Vec::new();
@@ -204,7 +210,9 @@ fn summary(counts: &Counts, cases: &[Compared]) -> String {
         parts.push(format!("IMPROVED: {}", of(counts.improved)));
     }
     if counts.inconclusive > 0 {
-        parts.push(format!("INCONCLUSIVE: {}", of(counts.inconclusive)));
+        let power =
+            found_from.map(|from| format!(" (with these runs a change from {} on would be found)", percent(from)));
+        parts.push(format!("INCONCLUSIVE: {}{}", of(counts.inconclusive), power.unwrap_or_default()));
     }
     if counts.same > 0 {
         parts.push(format!("SAME: {}", of(counts.same)));

@@ -12,14 +12,12 @@
 
 use std::collections::BTreeMap;
 
+use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
-use stats::family::{NOISIER, normal_p};
-use stats::holm::{hochberg, holm};
+use stats::family::{NOISIER, by_itself_or_beside, normal_p};
+use stats::holm::hochberg;
 use stats::level::Level;
 use stats::scatter::Scatter;
-
-/// The chance that cases alike are said to differ, over all that a family says.
-pub const ALPHA: f64 = 0.05;
 
 /// Ratios from one over this to this are no difference: the half-width at which measuring stops is what a case can resolve.
 const SAME: f64 = 1.01;
@@ -27,6 +25,10 @@ const SAME: f64 = 1.01;
 /// Fewer cases of one kind do not show how it scatters.
 const FEW: usize = 3;
 
+/// Nor do cases that have fewer differences between blocks than this together: four of three blocks say of two modes what is chance.
+const FEW_DIFFERENCES: usize = 16;
+/// Fewer cases do not show how much the blocks of a kind hang together: all kinds of so few do.
+const SEVERAL: usize = 8;
 /// The number of all kinds of so few.
 const OF_FEW: usize = usize::MAX;
 
@@ -71,6 +73,8 @@ pub struct Family {
     levels: Vec<(Option<Level>, bool)>,
     /// Of each case the second widest squared error of its kind, where there are several.
     errors: Vec<Option<f64>>,
+    /// Of each case what its blocks do not show of another allocation.
+    unseen: Vec<Level>,
 }
 
 impl Family {
@@ -84,13 +88,21 @@ impl Family {
             }
         }
         // A few cases do not show how their kind scatters: all that are of such kinds are taken together.
-        let few: Vec<usize> = kinds.iter().filter(|(_, cases)| cases.len() < FEW).map(|(kind, _)| *kind).collect();
+        let differences =
+            |cases: &[&[BlockValue]]| cases.iter().map(|case| case.len().saturating_sub(1)).sum::<usize>();
+        let is_few = |cases: &[&[BlockValue]]| cases.len() < FEW || differences(cases) < FEW_DIFFERENCES;
+        let few: Vec<usize> = kinds.iter().filter(|(_, cases)| is_few(cases)).map(|(kind, _)| *kind).collect();
+        let of_small = Scatter::of(kinds.values().filter(|cases| cases.len() < SEVERAL).flatten().copied());
         let joined: Vec<&[BlockValue]> = few.iter().flat_map(|kind| kinds[kind].clone()).collect();
         kinds.retain(|kind, _| !few.contains(kind));
         let kind_of = |member: &Member| if few.contains(&member.kind) { OF_FEW } else { member.kind };
         kinds.insert(OF_FEW, joined);
+        let scatter = |cases: Vec<&[BlockValue]>| match cases.len() < SEVERAL {
+            true => Scatter::of(cases).hanging_together_as(&of_small),
+            false => Scatter::of(cases),
+        };
         let scatters: BTreeMap<usize, Scatter> =
-            kinds.into_iter().map(|(kind, cases)| (kind, Scatter::of(cases))).collect();
+            kinds.into_iter().map(|(kind, cases)| (kind, scatter(cases))).collect();
         let level = |member: &Member| Level::of(member.blocks, scatters.get(&kind_of(member))?);
         let levels: Vec<Option<Level>> = members.iter().map(level).collect();
         let mut widest: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
@@ -102,6 +114,7 @@ impl Family {
             |member: &Member| widest.get(&kind_of(member)).filter(|errors| errors.len() > NOISIER)?.get(1).copied();
         Self {
             errors: members.iter().map(second).collect(),
+            unseen: members.iter().map(|member| Level::of_another_allocation(member.blocks)).collect(),
             levels: levels.into_iter().zip(members).map(|(level, member)| (level, member.is_time)).collect(),
         }
     }
@@ -109,10 +122,9 @@ impl Family {
     /// What the second of each two is against the first. All of them are one family of claims.
     pub fn findings(&self, pairs: &[(usize, usize)]) -> Vec<Finding> {
         let ratios: Vec<Option<Level>> = pairs.iter().map(|(one, other)| self.ratio(*other, *one)).collect();
-        let p_of =
-            |p: fn(&Level) -> f64| -> Vec<f64> { ratios.iter().map(|ratio| ratio.as_ref().map_or(1.0, p)).collect() };
-        let (differ, alike) =
-            (self.differ(pairs, &ratios, &p_of(Level::p_value)), hochberg(&p_of(|ratio| ratio.p_within(SAME))));
+        let alike: Vec<f64> =
+            ratios.iter().map(|ratio| ratio.as_ref().map_or(1.0, |ratio| ratio.p_within(SAME))).collect();
+        let (differ, alike) = (self.differ(pairs, &ratios), hochberg(&alike));
         let finding = |(at, ratio): (usize, &Option<Level>)| {
             let Some(ratio) = ratio else { return Finding::Undecided };
             let is_worse = (ratio.mean > 0.0) == self.levels[pairs[at].0].1;
@@ -127,20 +139,17 @@ impl Family {
     }
 
     /// The adjusted p-values of differences: by each two's own error, or beside the other cases.
-    fn differ(&self, pairs: &[(usize, usize)], ratios: &[Option<Level>], own: &[f64]) -> Vec<f64> {
-        let by_itself = holm(own);
-        let has_others = |(one, other): &(usize, usize)| self.errors[*one].is_some() && self.errors[*other].is_some();
-        if pairs.len() <= NOISIER || !pairs.iter().any(has_others) {
-            return by_itself;
-        }
-        let beside = |at: usize| {
+    fn differ(&self, pairs: &[(usize, usize)], ratios: &[Option<Level>]) -> Vec<f64> {
+        let unseen = |(one, other): (usize, usize)| self.unseen[one].plus(self.unseen[other]);
+        let own: Vec<f64> = (ratios.iter().zip(pairs))
+            .map(|(ratio, pair)| ratio.map_or(1.0, |ratio| ratio.plus(unseen(*pair)).p_value()))
+            .collect();
+        let of_all = |at: usize| {
             let (one, other) = pairs[at];
-            let error = (self.errors[one]? + self.errors[other]?).sqrt();
-            let of_all = if error > 0.0 { normal_p(ratios[at]?.mean / error) } else { 1.0 };
-            // Half of this way's half for each of its two parts.
-            Some(((2 * NOISIER) as f64 * own[at]).max(4.0 * pairs.len() as f64 * of_all))
+            let error = (self.errors[one]? + self.errors[other]? + unseen(pairs[at]).squared_error()).sqrt();
+            Some(if error > 0.0 { normal_p(ratios[at]?.mean / error) } else { 1.0 })
         };
-        (0..pairs.len()).map(|at| (2.0 * by_itself[at]).min(beside(at).unwrap_or(1.0)).min(1.0)).collect()
+        by_itself_or_beside(&own, of_all)
     }
 
     /// Whether a case is no more than 1 % worse than another one, with so small a chance of an error.

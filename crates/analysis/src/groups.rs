@@ -8,8 +8,9 @@ use report::Document;
 use report::matrix::{Compares, Matrix};
 use report::measured_groups::{GroupedBy, MeasuredGroups};
 use stats::IdSet;
+use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
-use stats::grouping::{FALSE_ALARM, Finding, LEAST_ITEMS, Pairs, Rule, group};
+use stats::grouping::{Finding, LEAST_ITEMS, Pairs, Rule, group};
 
 use crate::matrix_figures::{Cell, MatrixFigures, Plane};
 
@@ -48,7 +49,7 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
             rest: ids(&found.rest),
             margin: found.margin,
             p_value: found.p_value,
-            false_alarm_rate: FALSE_ALARM,
+            false_alarm_rate: ALPHA,
             declared: None,
         })
     };

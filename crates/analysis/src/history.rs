@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::alpha::ALPHA;
 use stats::change_point::{Change, LEAST_VALUES, changes, spread, stands_beside};
 
 use crate::compare::Thresholds;
@@ -22,9 +23,6 @@ pub const SCHEMA: &str = "numabench.history";
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version.
 pub const SCHEMA_MINOR: u32 = 2;
-
-/// The chance of any change in a folder where there is none.
-const LEVEL: f64 = 0.05;
 
 /// The step changes of many runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -104,7 +102,7 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
     }
     let all = series.len();
     series.retain(|_, points| points.len() >= LEAST_VALUES);
-    let level = LEVEL / series.len().max(1) as f64;
+    let level = ALPHA / series.len().max(1) as f64;
     let mut steps = Vec::new();
     let searched: Vec<(Vec<Change>, Option<f64>)> = series.values().map(|points| searched(points, level)).collect();
     for (at, ((host, key), points)) in series.iter().enumerate() {

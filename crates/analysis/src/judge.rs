@@ -102,6 +102,8 @@ pub struct Judged {
     pub evidence: Option<Evidence>,
     /// The smallest change that would be called one here, a fraction: with these values, this spread, these cases. `None` with too few values.
     pub detectable: Option<f64>,
+    /// From what true change on such runs would be called changed in 19 of 20 comparisons, a fraction. `None` with too few values.
+    pub found_from: Option<f64>,
     /// What it comes to.
     pub verdict: Verdict,
 }
@@ -138,7 +140,13 @@ pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
             Basis::Runs => family.detectable(member).unwrap_or_default().exp().max(reach).max(1.0 + pair.threshold),
             Basis::Blocks => reach * (1.0 + pair.threshold),
         };
+        let error = match case.basis {
+            Basis::Runs => family.error(member).unwrap_or_default(),
+            Basis::Blocks => reach.ln() / deviations(1.0 - ALPHA),
+        };
         case.detectable = Some(apart - 1.0);
+        // What is seen of a change is less than it by so much in one comparison of twenty.
+        case.found_from = Some(apart * (deviations(1.0 - 2.0 * ALPHA) * error).exp() - 1.0);
     }
     judged
 }
@@ -216,6 +224,7 @@ fn weigh(pair: &Pair, cases: usize, laws: &mut BTreeMap<usize, MedianLaw>) -> (J
         new_values: new.len(),
         evidence,
         detectable: None,
+        found_from: None,
         verdict: Verdict::Inconclusive,
     };
     (judged, test)

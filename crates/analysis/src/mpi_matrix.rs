@@ -226,7 +226,10 @@ fn adapters(document: &MpiDocument, matrix: &MpiMatrix, at: &Shown) -> Option<St
         }
     }
     let names = names.join("; ");
+    // Where a place without an adapter is not surely slower, the best place may be so by chance.
+    let is_sure = at.worst.as_ref().is_some_and(|(worst, _)| !worst.is_near_nics());
     Some(match at.best.is_near_nics() {
+        true if !is_sure => return None,
         true => format!("The topology agrees: messages are fastest between places with an adapter near ({names})."),
         false => format!("The topology declares adapters elsewhere: {names}. Which one MPI uses is its own choice."),
     })

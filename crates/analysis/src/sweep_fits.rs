@@ -5,12 +5,11 @@ use report::case::{Case, Order};
 use report::result::BlockSample;
 use report::settings::{Direction, MemoryKind};
 use report::sweep_fit::{SweepDip, SweepFit, SweepLine};
+use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
-use stats::holm::holm;
-use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, Point, line_fit};
+use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, Point, line_fit, sure_dips};
 use stats::units;
 
-use crate::family::ALPHA;
 use crate::words;
 
 /// A rate this much below that of both neighbours (as it is expected between them) is a dip, where it is surely below.
@@ -39,8 +38,8 @@ pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
     for (rank, case, points) in all {
         found.extend(line_fit(&points, fits).map(|fit| (rank, case, points.len(), fit)));
     }
-    let contrasts = found.iter().flat_map(|(.., fit)| &fit.contrasts);
-    let mut sure = holm(&contrasts.map(|contrast| contrast.p_value).collect::<Vec<_>>()).into_iter();
+    let contrasts: Vec<&Contrast> = found.iter().flat_map(|(.., fit)| &fit.contrasts).collect();
+    let mut sure = sure_dips(&contrasts).into_iter();
     let document_of = |(rank, case, sizes, fit): (u32, &Case, usize, LineFit)| {
         let ways = ways(case);
         let dip = |(contrast, p): (&Contrast, f64)| {

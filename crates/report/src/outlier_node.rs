@@ -33,22 +33,22 @@ pub struct OutlierNode {
 
 /// Who says so.
 const SOURCE: &str =
-    "modified z-score (Iglewicz and Hoaglin 1993) beyond 3.5, and more than 5 % from the median over nodes";
+    "generalized ESD test (Rosner 1983) at 5 % for all cases together, and more than 5 % from the median over nodes";
 
 /// The outlier nodes and ranks of a case, nodes first; unknown where fewer than five nodes have a rate. `nodes` are the
-/// case's aggregates: a node that has none did not run as the others did, and is left out.
-pub fn outlier_nodes(ranks: &[Rank], results: &[RankResult], nodes: &[NodeAggregate]) -> Known<Vec<OutlierNode>> {
+/// case's aggregates: a node that has none did not run as the others did, and is left out. The document has so many `cases`, which share the chance of a false one.
+pub fn outlier_nodes(
+    ranks: &[Rank],
+    results: &[RankResult],
+    nodes: &[NodeAggregate],
+    cases: usize,
+) -> Known<Vec<OutlierNode>> {
     let otherwise: BTreeSet<u32> = nodes.iter().filter(|node| node.aggregate.is_none()).map(|node| node.node).collect();
     let mut rates = rates_by_node(ranks, results);
     rates.retain(|node, _| !otherwise.contains(node));
     let mean = |rates: &[(u32, f64)]| rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
     let measured = rates.iter().filter(|(_, rates)| !rates.is_empty());
     let means: Vec<(u32, Option<u32>, f64)> = measured.map(|(node, rates)| (*node, None, mean(rates))).collect();
-    let mut outliers = match judged(&means) {
-        Ok(outliers) => outliers,
-        Err(reason) => return Known::unknown(SOURCE, reason),
-    };
-
     let place: BTreeMap<u32, u32> = ranks.iter().map(|rank| (rank.rank, rank.node_rank)).collect();
     let mut alike: BTreeMap<u32, Vec<(u32, Option<u32>, f64)>> = BTreeMap::new();
     for (node, rates) in &rates {
@@ -57,14 +57,19 @@ pub fn outlier_nodes(ranks: &[Rank], results: &[RankResult], nodes: &[NodeAggreg
             alike.entry(node_rank).or_default().push((*node, Some(*rank), *rate));
         }
     }
+    let sets = cases * (1 + alike.len());
+    let mut outliers = match judged(&means, sets) {
+        Ok(outliers) => outliers,
+        Err(reason) => return Known::unknown(SOURCE, reason),
+    };
     // Fewer than five of a number are not judged; there may be as many of the others.
-    outliers.extend(alike.values().filter_map(|same| judged(same).ok()).flatten());
+    outliers.extend(alike.values().filter_map(|same| judged(same, sets).ok()).flatten());
     Known::value(outliers, SOURCE)
 }
 
-fn judged(rates: &[(u32, Option<u32>, f64)]) -> Result<Vec<OutlierNode>, String> {
+fn judged(rates: &[(u32, Option<u32>, f64)], sets: usize) -> Result<Vec<OutlierNode>, String> {
     let values: Vec<f64> = rates.iter().map(|(_, _, rate)| *rate).collect();
-    let judged = peer_outliers(&values).map_err(|reason| format!("of the nodes {reason}"))?;
+    let judged = peer_outliers(&values, sets).map_err(|reason| format!("of the nodes {reason}"))?;
     let named = |one: &stats::peer_outlier::PeerOutlier| {
         let (node, rank, bytes_per_s) = rates[one.index];
         OutlierNode { node, rank, bytes_per_s, median_bytes_per_s: judged.median, score: one.score }

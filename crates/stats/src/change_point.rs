@@ -26,6 +26,9 @@ pub const LEAST_VALUES: usize = 10;
 /// Fewer values than this on a side must all lie beyond those on the other: three values of skewed noise are soon far from its mean, and hardly ever the three largest.
 const FEW: usize = 6;
 
+/// Fewer values than this on a side do not show two modes for certain: one that is in the other mode may be taken for a bad day.
+const SHOWS_MODES: usize = 10;
+
 /// The shortest interval that is searched by itself: shorter ones of skewed noise are quiet by chance too often.
 const SHORTEST: usize = 20;
 
@@ -97,9 +100,9 @@ pub fn spread(values: &[f64], changes: &[Change]) -> Option<f64> {
 }
 
 /// Whether a change between levels of so many values stands beside other series that scatter so. Three values of two modes that happen to be in one of them are a change by all
-/// that their own series shows, and only others show the modes; from six values a side on the series itself does.
+/// that their own series shows, and only others show the modes; from ten values a side on the series itself does.
 pub fn stands_beside(change: &Change, [before, after]: [usize; 2], spread: f64, level: f64) -> bool {
-    if before.min(after) >= FEW {
+    if before.min(after) >= SHOWS_MODES {
         return true;
     }
     let law = Wandering::of(before.max(after), TAKEN);

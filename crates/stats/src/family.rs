@@ -7,7 +7,7 @@
 //! * **by its own values**: Student's t and ranks must both say so, at Holm's step over all cases. Ranks hold whatever the noise where both sides have the same; t holds
 //!   where spreads differ. A case whose ranks cannot reach the step is no member, and costs the others nothing;
 //! * **beside the other cases**: the difference is larger than anything that the *second widest spread* of all cases, on each side, could make in as many cases (the
-//!   normal quantile), and Student's t of the case itself says so as one of [`NOISIER`]. The first part covers all cases that are at most so noisy as the spread says,
+//!   normal quantile), and Student's t of the case itself, with Welch's degrees of freedom, says so as one of [`NOISIER`]. The first part covers all cases that are at most so noisy as the spread says,
 //!   the second those few that may be noisier: of cases with a spread above it, a third or more would show one above it too, and there is only one. It has no floor, so that
 //!   half the rate is found with three values a side among a thousand cases. The second widest and not the widest, so that one disturbed case does not blind all.
 //!
@@ -43,10 +43,16 @@ const SEVERAL: usize = 8;
 /// Of so many values on a side it is seen whether what the cases share wanders too: that is one series, and of a short one nothing is seen.
 const LONG: usize = 6;
 
-/// A stronger correlation from value to value than series of so many can be held to is taken for this one: 0.4 of up to five values, 0.85 from thirteen on. Five values a
-/// side at 0.9 are worth so little that half the rate, with 2 % from run to run, would be no finding; and it rises slowly, so that more values never find less.
-fn strongest(longest: usize) -> f64 {
-    (0.4 + 0.06 * longest.saturating_sub(5) as f64).min(0.85)
+/// How many standard errors too high the correlation is taken where others speak for the spread of a case: of five values and more where they show that they hang together, of four
+/// in any case, and not of three, with which half the rate would be missed among cases of unequal spread.
+const ALLOWANCE: f64 = 2.0;
+
+/// A stronger correlation from value to value than series of so many can be held to is taken for this one. Where others speak for the spread of a case: 0.7 of three values, 0.85
+/// of more. With fewer cases nothing but their own few values speaks for them, and at 0.9 five values a side are worth so little that half the rate, with 2 % from run to run, would
+/// be no finding: 0.4 of up to five values, 0.85 from thirteen on, rising slowly, so that more values never find less.
+fn strongest(longest: usize, cases: usize) -> f64 {
+    let (least, up_to, a_value) = if cases > NOISIER { (0.7, 3, 0.15) } else { (0.4, 5, 0.06) };
+    (least + a_value * longest.saturating_sub(up_to) as f64).min(0.85)
 }
 
 /// What is known of one case.
@@ -66,6 +72,8 @@ pub struct Values {
     sides: [Logs; 2],
     distance: Distance,
     own: f64,
+    /// The distance and its p-value where other cases speak for its error: known as well as from values that do not hang together, by Welch's degrees of freedom.
+    beside: (Distance, f64),
     ranks: f64,
 }
 
@@ -75,14 +83,18 @@ impl Values {
         let sides = [Logs::of(a)?, Logs::of(b)?];
         let distance = Distance::between(&sides[0], &sides[1])?;
         let series = [a, b].map(|side| side.iter().map(|value| value.ln()).collect());
-        Some(Self { series, sides, distance, own: distance.p_value()?, ranks: mann_whitney_p(a, b)? })
+        let own = distance.p_value()?;
+        let beside = distance.welch(&sides[0], &sides[1]);
+        Some(Self { series, sides, distance, own, beside: (beside, beside.p_value()?), ranks: mann_whitney_p(a, b)? })
     }
 
     /// The same where values hang together so.
     fn wandering(&self, law: &Wandering) -> Self {
         let sides = self.sides.map(|side| side.wandering(law));
         let distance = Distance::between(&sides[0], &sides[1]).unwrap_or(self.distance);
-        Self { sides, distance, own: distance.p_value().unwrap_or(1.0), ..self.clone() }
+        let p_value = |distance: &Distance| distance.p_value().unwrap_or(1.0);
+        let beside = distance.known_as(&self.beside.0);
+        Self { sides, distance, own: p_value(&distance), beside: (beside, p_value(&beside)), ..self.clone() }
     }
 
     /// The p-value of Student's t, for this case alone.
@@ -175,16 +187,27 @@ impl Family {
             (true, _) => normal_p(difference / error),
             (false, differs) => f64::from(u8::from(!differs)),
         };
-        (values.own / own).max(of_all / all)
+        let of_case = if self.has_others() { values.beside.1 } else { values.own };
+        (of_case / own).max(of_all / all)
+    }
+
+    /// Whether there are so many cases that others speak for the spread of one.
+    fn has_others(&self) -> bool {
+        self.tests.len() > NOISIER
     }
 
     /// The parts of the level that a case's own spread and the spread of all have, over 5 %.
     fn shares(&self) -> (f64, f64) {
         let cases = self.tests.len();
-        if cases <= NOISIER {
+        if !self.has_others() {
             return (1.0 / cases as f64, 1.0 / cases as f64);
         }
         (1.0 / (NOISIER as f64 * self.ways), 1.0 / (2.0 * cases as f64 * self.ways))
+    }
+
+    /// The standard error of the difference of the case at `at`; `None` of a p-value alone.
+    pub fn error(&self, at: usize) -> Option<f64> {
+        if let Test::Values(values) = &self.tests[at] { Some(values.distance.error) } else { None }
     }
 
     /// The smallest difference of logarithms of the case at `at` that would be a finding, its spread and the others' being what they are; `None` of a p-value alone.
@@ -193,7 +216,8 @@ impl Family {
         let (own, all) = self.shares();
         let error = error([&values.sides[0], &values.sides[1]], self.spread)?;
         let normal = Normal::standard();
-        let beside = values.distance.reach(ALPHA * own)?.max(-normal.inverse_cdf(ALPHA * all / 2.0) * error);
+        let distance = if self.has_others() { values.beside.0 } else { values.distance };
+        let beside = distance.reach(ALPHA * own)?.max(-normal.inverse_cdf(ALPHA * all / 2.0) * error);
         if !self.is_member(&self.tests[at], self.ways) {
             return Some(beside);
         }
@@ -248,8 +272,24 @@ fn correlation(tests: &[Test]) -> f64 {
         }
         cases.iter().for_each(|case| own.add(case));
     }
-    let likely = |of: &Neighbours| of.likely(0.0).unwrap_or(0.0);
-    likely(&own).max(likely(&all)).min(strongest(longest(tests)))
+    let likely = |of: &Neighbours| {
+        let is_shown = || of.likely(-1.0).is_some_and(|least| least > 0.0);
+        let too_high = tests.len() > NOISIER && (longest(tests) == 4 || longest(tests) > 4 && is_shown());
+        of.likely(if too_high { ALLOWANCE } else { 0.0 }).unwrap_or(0.0)
+    };
+    likely(&own).max(likely(&all)).min(strongest(longest(tests), tests.len()))
+}
+
+/// The adjusted p-values of many tests, each by itself (Holm) or beside the others: `own` of the test alone, and `of_all` of its difference over the second widest error, where
+/// there is one. For tests whose own errors have degrees of freedom enough; half of the level for each way, and half of the second way's for each of its two parts.
+pub fn by_itself_or_beside(own: &[f64], of_all: impl Fn(usize) -> Option<f64>) -> Vec<f64> {
+    let by_itself = holm(own);
+    let of_all: Vec<Option<f64>> = (0..own.len()).map(of_all).collect();
+    if own.len() <= NOISIER || of_all.iter().all(Option::is_none) {
+        return by_itself;
+    }
+    let beside = |at: usize| Some(((2 * NOISIER) as f64 * own[at]).max(4.0 * own.len() as f64 * of_all[at]?));
+    (0..own.len()).map(|at| (2.0 * by_itself[at]).min(beside(at).unwrap_or(1.0)).min(1.0)).collect()
 }
 
 /// The two-sided p-value of so many deviations.

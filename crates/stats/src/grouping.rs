@@ -8,14 +8,13 @@
 //! partition that counts. *Alike*: of every two pairs neither is surely not within the margin of the other (two one-sided tests: Schuirmann 1987). Where none of
 //! these holds it is undecided. An item's figures are divided by its own with nobody beside it, so that a faster GPU is no group.
 //!
-//! 411 lines because its tests simulate each claim on the same machines.
+//! 440 lines because its tests simulate each claim on the same machines.
 
+use crate::alpha::ALPHA;
 use crate::block_interval::BlockValue;
 use crate::level::Level;
 use crate::scatter::Scatter;
 
-/// The chance that items without groups are grouped, at most; and that groups, or a difference, are denied.
-pub const FALSE_ALARM: f64 = 0.05;
 /// The fewest blocks of a pair.
 pub const LEAST_BLOCKS: usize = 3;
 /// The fewest items: with two there is one pair, and nothing to compare it with.
@@ -78,12 +77,13 @@ pub struct Grouping {
 pub fn group(pairs: &Pairs, rule: &Rule) -> Option<Grouping> {
     let items = pairs.blocks.len();
     let figures = Figures::of(pairs)?;
+    let unseen = Figures::unseen(pairs)?;
     let distances: Distances = (0..items)
         .map(|i| (0..items).map(|j| if i == j { 0.0 } else { figures.distance(i, j).mean.exp() }).collect())
         .collect();
     if let Some(Partition { groups, rest, margin }) = choose(&distances, rule.margin) {
-        let p_value = figures.judge(&groups, rule);
-        if p_value < FALSE_ALARM {
+        let p_value = figures.judge(&unseen, &groups, rule);
+        if p_value < ALPHA {
             return Some(Grouping {
                 finding: Finding::Groups,
                 groups,
@@ -106,6 +106,11 @@ pub fn group(pairs: &Pairs, rule: &Rule) -> Option<Grouping> {
 /// Two items.
 type Two = [usize; 2];
 
+/// Every two of so many items, by the second.
+fn twos(items: usize) -> impl Iterator<Item = Two> {
+    (0..items).flat_map(|j| (0..j).map(move |i| [i, j]))
+}
+
 /// How well the figures of every two are known.
 struct Figures {
     items: usize,
@@ -123,10 +128,17 @@ impl Figures {
         if items < LEAST_ITEMS || !whole {
             return None;
         }
-        let twos = || (0..items).flat_map(|j| (0..j).map(move |i| [i, j]));
-        let cases = twos().flat_map(|[i, j]| [&blocks[i][j], &blocks[j][i]]).chain(alone);
+        let cases = twos(items).flat_map(|[i, j]| [&blocks[i][j], &blocks[j][i]]).chain(alone);
         let scatter = Scatter::of(cases.filter(|case| !case.is_empty()).map(Vec::as_slice));
-        let level = |case: &Vec<BlockValue>| Level::of(case, &scatter).filter(|_| case.len() >= LEAST_BLOCKS);
+        Self::with(pairs, |case| Level::of(case, &scatter).filter(|_| case.len() >= LEAST_BLOCKS))
+    }
+
+    /// What the blocks do not show of other allocations.
+    fn unseen(pairs: &Pairs) -> Option<Self> {
+        Self::with(pairs, |case| Some(Level::of_another_allocation(case)))
+    }
+
+    fn with(Pairs { blocks, alone }: &Pairs, level: impl Fn(&[BlockValue]) -> Option<Level>) -> Option<Self> {
         let of = |[i, j]: Two| {
             let level = match [&blocks[i][j], &blocks[j][i]] {
                 [one, other] if other.is_empty() => level(one)?,
@@ -135,8 +147,12 @@ impl Figures {
             };
             Some(([i, j], level))
         };
-        let alone = if alone.is_empty() { None } else { Some(alone.iter().map(level).collect::<Option<_>>()?) };
-        Some(Self { items, pairs: twos().map(of).collect::<Option<_>>()?, alone })
+        let alone = match alone.is_empty() {
+            true => None,
+            false => Some(alone.iter().map(|case| level(case)).collect::<Option<_>>()?),
+        };
+        let items = blocks.len();
+        Some(Self { items, pairs: twos(items).map(of).collect::<Option<_>>()?, alone })
     }
 
     /// The figure of two, divided by what each has alone.
@@ -157,12 +173,15 @@ impl Figures {
         self.alone.as_ref().map_or(level, |alone| level.over(alone[item].times(power)))
     }
 
-    /// How sure the least sure of all pairs within is to be closer than all pairs that are not.
-    fn judge(&self, groups: &[Vec<usize>], rule: &Rule) -> f64 {
-        let is_within = |two: &Two| groups.iter().any(|group| two.iter().all(|item| group.contains(item)));
-        let (within, across): (Vec<_>, Vec<_>) = self.pairs.iter().partition(|(two, _)| is_within(two));
-        let ratios = across.iter().flat_map(|other| within.iter().map(|one| self.ratio(other, one)));
-        let least = ratios.map(|ratio| ratio.p_above(0.0)).fold(0.0, f64::max);
+    /// How sure the least sure of all pairs within is to be closer than all pairs that are not, other allocations being `unseen`.
+    fn judge(&self, unseen: &Self, groups: &[Vec<usize>], rule: &Rule) -> f64 {
+        let is_within =
+            |(two, _): &(Two, Level)| groups.iter().any(|group| two.iter().all(|item| group.contains(item)));
+        let (within, across): (Vec<usize>, Vec<usize>) =
+            (0..self.pairs.len()).partition(|at| is_within(&self.pairs[*at]));
+        let ratio = |of: &Self, over: usize, one: usize| of.ratio(&of.pairs[over], &of.pairs[one]);
+        let both = |over: usize, one: usize| ratio(self, over, one).plus(ratio(unseen, over, one)).p_above(0.0);
+        let least = across.iter().flat_map(|over| within.iter().map(|one| both(*over, *one))).fold(0.0, f64::max);
         let pairs = self.pairs.len();
         (least * (pairs * (pairs - 1) / 2 * rule.questions) as f64).min(1.0)
     }
@@ -173,7 +192,7 @@ impl Figures {
         let both = |(at, one): (usize, &(Two, Level))| {
             self.pairs[..at].iter().all(|other| {
                 let ratio = self.ratio(one, other);
-                ratio.mean.abs() < limit && ratio.is_within(rule.margin, 1.0 - FALSE_ALARM)
+                ratio.mean.abs() < limit && ratio.is_within(rule.margin, 1.0 - ALPHA)
             })
         };
         self.pairs.iter().enumerate().all(both)
@@ -184,7 +203,7 @@ impl Figures {
     /// Of figures that do, the most distant pair of those within a group is at some height; pairs whose interval ends less than the margin above it are within a group,
     /// and pairs whose interval begins above it are not. Heights at which an interval begins are enough.
     fn may_have_groups(&self, rule: &Rule) -> bool {
-        let confidence = 1.0 - FALSE_ALARM / (self.pairs.len() * rule.questions) as f64;
+        let confidence = 1.0 - ALPHA / (self.pairs.len() * rule.questions) as f64;
         let bounds = |(two, _): &(Two, Level)| {
             let found = self.distance(two[0], two[1]).interval(confidence)?;
             Some((*two, found.low, found.high))
@@ -301,7 +320,7 @@ mod tests {
                         let pairs = measured(&mut random, items, blocks, scatter, |_, _| level);
                         group(&pairs, &GPUS).is_some_and(|found| found.finding == Finding::Groups)
                     });
-                    assert!(grouped <= FALSE_ALARM, "{items} items, {blocks} blocks, {scatter}: {grouped}");
+                    assert!(grouped <= ALPHA, "{items} items, {blocks} blocks, {scatter}: {grouped}");
                 }
             }
         }
@@ -321,7 +340,7 @@ mod tests {
             }
             group(&pairs, &GPUS).is_some_and(|found| found.finding == Finding::Groups)
         });
-        assert!(grouped <= FALSE_ALARM, "{grouped}");
+        assert!(grouped <= ALPHA, "{grouped}");
     }
 
     #[test]
@@ -381,7 +400,7 @@ mod tests {
                 let found = group(&measured(&mut random, 8, 10, scatter, truth), &GPUS);
                 found.is_some_and(|found| matches!(found.finding, Finding::NoGroups | Finding::Alike))
             });
-            assert!(denied <= FALSE_ALARM, "{group_of_four}, {scatter}: {denied}");
+            assert!(denied <= ALPHA, "{group_of_four}, {scatter}: {denied}");
         }
     }
 
@@ -394,7 +413,7 @@ mod tests {
                 let found = group(&measured(&mut random, 4, 10, scatter, truth), &GPUS);
                 found.is_some_and(|found| found.finding == Finding::Alike)
             });
-            assert!(alike <= FALSE_ALARM, "{scatter}: {alike}");
+            assert!(alike <= ALPHA, "{scatter}: {alike}");
         }
     }
 

@@ -17,6 +17,10 @@ const LEAST_FREEDOM: f64 = 1.0;
 /// Fewer blocks do not show how they scatter.
 const LEAST_BLOCKS: usize = 3;
 
+/// The deviation, as a part, that another allocation of memory is taken to make where a case has blocks on one only, which does not show it: as much as `compare`
+/// takes single runs to differ by.
+const OF_ANOTHER_ALLOCATION: f64 = 0.01;
+
 /// How high blocks lie, as a logarithm; a sum of such.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
@@ -42,6 +46,13 @@ impl Level {
         let squared_error = (scatter.variance(&logs, worth) / worth).max(of_allocations(blocks, &logs));
         let mean = first.ln() + logs.iter().sum::<f64>() / logs.len() as f64;
         Some(Self { mean, squared_error, freedom: (worth - 1.0).max(LEAST_FREEDOM) })
+    }
+
+    /// What another allocation would move the level of these blocks by: nothing that is not in their own error where they have several, and a known error where they
+    /// have one.
+    pub fn of_another_allocation(blocks: &[BlockValue]) -> Self {
+        let squared_error = if allocations_of(blocks).count() > 1 { 0.0 } else { OF_ANOTHER_ALLOCATION.powi(2) };
+        Self { mean: 0.0, squared_error, freedom: f64::INFINITY }
     }
 
     /// So many times it: of a mean of two, a half of each.

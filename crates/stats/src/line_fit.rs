@@ -11,16 +11,17 @@
 //! of any break (F test, Bonferroni over breaks). A size is a *dip* by its contrast with its two neighbours: the model's rate is concave in the logarithms, so a rate surely
 //! below the line between them is below what any α and β allow. Left out: correction over the fits and sizes of a document, which is the caller's.
 //!
-//! 411 lines because its tests simulate each claim on the same machines.
+//! 430 lines because its tests simulate each claim on the same machines.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
+use crate::alpha::{ALPHA, CONFIDENCE};
 use crate::block_interval::BlockValue;
+use crate::family::{NOISIER, by_itself_or_beside, normal_p};
 use crate::interval::{Interval, median};
 use crate::level::Level;
 use crate::scatter::{Scatter, allocations_of};
 
-const CONFIDENCE: f64 = 0.95;
 /// Fewer sizes make no line worth an interval.
 pub const LEAST_SIZES: usize = 4;
 /// Fewer sizes make no part of a broken line.
@@ -31,8 +32,8 @@ const LEAST_CLUSTERS: usize = 3;
 const CLOSE: f64 = 0.01;
 /// How many differences the other sizes' deviation counts for beside a size's own.
 const OF_OTHERS: f64 = 4.0;
-/// The level of that test: it is to be wrong in one case of twenty at most, and the deviations by which it weighs sizes are estimates.
-const ALPHA: f64 = 0.005;
+/// The part of the level that the test for two lines has: the deviations by which it weighs sizes are estimates, which makes it wrong more often than it says.
+const OF_LEVEL: f64 = 0.1;
 
 /// The times of one size.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +81,8 @@ pub struct Contrast {
     pub ratio: f64,
     /// How likely it is so low where it is not lower than that: one-sided, of this size alone.
     pub p_value: f64,
+    /// The same if its error were the second widest of all sizes; `None` of few sizes.
+    pub p_beside: Option<f64>,
 }
 
 /// The fit through these points, by size, one of so many that are made; `None` with fewer than [`LEAST_SIZES`] sizes, fewer than three blocks of one, or a value that is
@@ -261,7 +264,7 @@ fn broken(times: &[Time], weights: &[f64], fits: usize) -> Option<usize> {
         ratio if ratio.is_finite() => FisherSnedecor::new(2.0, freedom).ok()?.sf(ratio.max(0.0)),
         _ => 0.0,
     };
-    (p * (count * fits.max(1)) as f64 <= ALPHA).then_some(at)
+    (p * (count * fits.max(1)) as f64 <= OF_LEVEL * ALPHA).then_some(at)
 }
 
 /// The size at which half of the last line's rate is reached.
@@ -287,10 +290,27 @@ fn contrasts(points: &[Point]) -> Option<Vec<Contrast>> {
         let part = (own - before) / (after - before);
         let expected = levels[at - 1].times(1.0 - part).plus(levels[at + 1].times(part));
         // Rates are bytes over time; the logarithms of the bytes cancel, because the size lies between its neighbours by the same part.
-        let found = levels[at].over(expected);
-        Contrast { bytes: points[at].bytes, ratio: found.mean.exp(), p_value: found.p_below(0.0) }
+        // Another allocation is another one of each of the three.
+        let unseen = [(at - 1, 1.0 - part), (at, 1.0), (at + 1, part)]
+            .map(|(at, of_it)| Level::of_another_allocation(&points[at].blocks).times(of_it));
+        let found = unseen.into_iter().fold(levels[at].over(expected), Level::plus);
+        (points[at].bytes, found)
     };
-    Some((1..points.len() - 1).map(contrast).collect())
+    let found: Vec<(f64, Level)> = (1..points.len() - 1).map(contrast).collect();
+    let mut errors: Vec<f64> = found.iter().map(|(_, found)| found.squared_error()).collect();
+    errors.sort_unstable_by(|a, b| b.total_cmp(a));
+    let widest = if errors.len() > NOISIER { Some(errors[1].sqrt()).filter(|error| *error > 0.0) } else { None };
+    let contrast = |(bytes, found): (f64, Level)| {
+        let beside = |error: f64| if found.mean < 0.0 { normal_p(found.mean / error) / 2.0 } else { 1.0 };
+        Contrast { bytes, ratio: found.mean.exp(), p_value: found.p_below(0.0), p_beside: widest.map(beside) }
+    };
+    Some(found.into_iter().map(contrast).collect())
+}
+
+/// How likely each of these sizes is so low where none is lower: adjusted for all of them, each by itself or beside the others.
+pub fn sure_dips(contrasts: &[&Contrast]) -> Vec<f64> {
+    let own: Vec<f64> = contrasts.iter().map(|contrast| contrast.p_value).collect();
+    by_itself_or_beside(&own, |at| contrasts[at].p_beside)
 }
 
 #[cfg(test)]
@@ -374,7 +394,7 @@ mod tests {
         let slow = |bytes: f64| straight(bytes) * if bytes == 131_072.0 { 1.2 } else { 1.0 };
         let sure = |points: &[Point]| -> Vec<f64> {
             let contrasts = line_fit(points, 1).expect("a fit").contrasts;
-            let p_values = crate::holm::holm(&contrasts.iter().map(|one| one.p_value).collect::<Vec<_>>());
+            let p_values = sure_dips(&contrasts.iter().collect::<Vec<_>>());
             let sure = contrasts.iter().zip(p_values).filter(|(one, p)| *p < 0.05 && one.ratio < 0.95);
             sure.map(|(one, _)| one.bytes).collect()
         };

@@ -70,6 +70,12 @@ impl Scatter {
         }
     }
 
+    /// The same where blocks hang together at least as much as those of other cases do: a few cases alone show too little of it.
+    pub fn hanging_together_as(self, other: &Self) -> Self {
+        let of_neighbours = self.of_neighbours.max(other.of_neighbours);
+        Self { of_neighbours, of_allocations: self.of_allocations.max(other.of_allocations), ..self }
+    }
+
     /// How many independent blocks the mean of these is worth: 1 at least, and at most as many as there are.
     pub fn worth(&self, blocks: &[BlockValue]) -> f64 {
         let count = blocks.len() as f64;

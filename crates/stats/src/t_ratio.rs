@@ -110,6 +110,19 @@ impl Distance {
         Some(Self { difference: b.mean - a.mean, error: error([a, b], [a.deviation, b.deviation])?, freedom })
     }
 
+    /// The same where its error is known as well as that of another one is.
+    pub fn known_as(self, other: &Self) -> Self {
+        Self { freedom: other.freedom, ..self }
+    }
+
+    /// The same with Welch's own degrees of freedom of these sides, up to those of both together.
+    pub fn welch(self, a: &Logs, b: &Logs) -> Self {
+        let part = |side: &Logs| side.deviation.map(|deviation| deviation.powi(2) / side.count as f64);
+        let (Some(of_a), Some(of_b)) = (part(a), part(b)) else { return self };
+        let freedom = (of_a + of_b).powi(2) / (of_a.powi(2) / a.freedom + of_b.powi(2) / b.freedom);
+        Self { freedom: if freedom.is_finite() { freedom.max(self.freedom) } else { self.freedom }, ..self }
+    }
+
     /// The two-sided p-value of there being none.
     pub fn p_value(&self) -> Option<f64> {
         if self.error == 0.0 {

@@ -71,7 +71,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             let trial = move |random: &mut SplitMix64| -> Count {
                 (usize::from(fleet.limit(random).is_some_and(|limit| limit <= -FAR * fleet.deviation())), 1)
             };
-            all.push(Experiment::new(KEPT, words.clone(), length.of(60, 100), trial));
+            all.push(Experiment::new(KEPT, words.clone(), length.of(60, 400), trial));
             // A GPU at half is measured three times, and must lie below the limit each time.
             let trial = move |random: &mut SplitMix64| -> Count {
                 let limit = fleet.limit(random).unwrap_or(f64::NEG_INFINITY);
@@ -81,7 +81,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             all.push(Experiment::new(
                 ("GPUs at half that are below the limit", FOUND),
                 words,
-                length.of(40, 40),
+                length.of(40, 100),
                 trial,
             ));
         }

@@ -5,6 +5,7 @@
 
 use analysis::figure::Unit;
 use analysis::judge::{Pair, Verdict, judge};
+use stats::family::NOISIER;
 use stats::random::SplitMix64;
 
 use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
@@ -65,6 +66,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = nothing_changed(length);
     all.extend(half_the_rate(length));
     all.extend(five_per_cent(length));
+    all.extend(as_large_as_said(length));
     all.extend(intervals(length));
     all.extend(single(length));
     all
@@ -72,19 +74,20 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
 
 fn trials(length: Length, cases: usize, values: usize) -> usize {
     // As many values as make a second or so.
-    let most = length.of(100_000, 500_000) / (cases * values);
-    most.clamp(length.of(60, 100), length.of(200, 400))
+    let most = length.of(100_000, 1_500_000) / (cases * values);
+    most.clamp(length.of(60, 150), length.of(200, 600))
 }
 
 fn nothing_changed(length: Length) -> Vec<Experiment> {
-    let counts = length.of(&[(3, 3), (2, 10)][..], &[(1, 5), (2, 2), (3, 3), (2, 10), (5, 5), (10, 10), (50, 50)]);
+    let counts =
+        length.of(&[(3, 3), (2, 10)][..], &[(1, 5), (2, 2), (3, 3), (2, 10), (4, 4), (5, 5), (10, 10), (50, 50)]);
     let families = length.of(&[40][..], &[1, 8, 40, 1000]);
     let mut all = Vec::new();
     for noise in noise::ALL {
         for &(base, new) in counts {
             for &cases in families {
                 let setting = format!("{}, {base} against {new} runs, cases: {cases}", noise.name());
-                let limit = promised(noise, (base, new));
+                let limit = promised(noise, (base, new), cases);
                 let trial = move |random: &mut SplitMix64| {
                     let (base, new) = noise.sides(random, cases, (base, new), 0.02);
                     claimed(&pairs(&base, &new, 0.0, |_| 1.0))
@@ -97,13 +100,16 @@ fn nothing_changed(length: Length) -> Vec<Experiment> {
 }
 
 /// What is promised of false claims. The unit is the run: what no run of a side shows, because there are too few of them, is told.
-fn promised(noise: Noise, runs: (usize, usize)) -> Limit {
+fn promised(noise: Noise, runs: (usize, usize), cases: usize) -> Limit {
     let fewer = runs.0.min(runs.1);
     match noise {
         Noise::SharedByAllocation => Limit::Told("four runs in a row are one to all cases at once"),
         Noise::Autocorrelated if fewer < 3 => Limit::Told("two runs do not show that they hang together"),
-        Noise::Autocorrelated if fewer < 12 => {
-            Limit::Told("few runs are held to a weaker correlation, so that half a rate is found")
+        Noise::Autocorrelated if fewer < 4 && cases < 40 => {
+            Limit::Told("three runs of few cases do not show that they hang together")
+        }
+        Noise::Autocorrelated if fewer < 12 && cases <= NOISIER => {
+            Limit::Told("few runs of few cases are held to a weaker correlation, so that half a rate is found")
         }
         Noise::Uneven if fewer < 2 => Limit::Told("one run does not show its spread"),
         Noise::Bimodal | Noise::Ties if fewer < 3 => Limit::Told("two runs do not show modes or steps"),
@@ -162,6 +168,30 @@ fn five_per_cent(length: Length) -> Vec<Experiment> {
             found(&pairs(&base, &new, 0.03, |at| if at == 0 { 0.95 } else { 1.0 }), 1)
         };
         all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 2 * runs), trial));
+    }
+    all
+}
+
+/// Whether a change as large as a comparison says would be found is found, on new runs like those.
+fn as_large_as_said(length: Length) -> Vec<Experiment> {
+    let mut all = Vec::new();
+    let settings =
+        length.of(&[(5, 8, 0.02)][..], &[(3, 8, 0.02), (5, 8, 0.02), (5, 39, 0.02), (10, 8, 0.02), (5, 280, 0.05)]);
+    for noise in [Noise::Independent, Noise::Autocorrelated] {
+        for &(runs, cases, deviation) in settings {
+            let trial = move |random: &mut SplitMix64| {
+                let (base, new) = noise.sides(random, cases, (runs, runs), deviation);
+                let from = judge(&pairs(&base, &new, 0.03, |_| 1.0))
+                    .iter()
+                    .filter_map(|judged| judged.found_from)
+                    .fold(0.0, f64::max);
+                let (base, new) = noise.sides(random, cases, (runs, runs), deviation);
+                found(&pairs(&base, &new, 0.03, |at| if at == 0 { 1.0 / (1.0 + from) } else { 1.0 }), 1)
+            };
+            let setting =
+                format!("a change as large as said, {} {deviation}, {runs} runs a side, cases: {cases}", noise.name());
+            all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 4 * runs), trial));
+        }
     }
     all
 }

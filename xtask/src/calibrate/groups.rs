@@ -5,8 +5,7 @@ use stats::grouping::{Finding, Grouping, Pairs, Rule, group};
 use stats::random::SplitMix64;
 
 use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
-use super::noise::{self, Noise};
-use super::places::allocation;
+use super::noise::{self, Noise, allocation};
 
 /// Of GPUs by two questions, as the command asks.
 const RULE: Rule = Rule { margin: 1.05, questions: 2 };

@@ -9,8 +9,7 @@ use stats::latency_curve::{CurvePoint, Twice, knee, twice_idle};
 use stats::random::SplitMix64;
 
 use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
-use super::noise::{self, Noise};
-use super::places::allocation;
+use super::noise::{self, Noise, allocation};
 
 /// The points of a curve whose latency is so many times the idle one at each part of the full traffic.
 fn curve(random: &mut SplitMix64, noise: Noise, blocks: usize, times: impl Fn(f64) -> f64) -> Vec<CurvePoint> {
@@ -36,7 +35,7 @@ fn steep(part: f64) -> f64 {
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
-    let trials = length.of(60, 400);
+    let trials = length.of(60, 1000);
     let mut all = Vec::new();
     for noise in noise::ALL {
         for &blocks in length.of(&[10][..], &[3, 6, 10, 20, 50]) {

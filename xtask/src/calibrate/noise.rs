@@ -12,7 +12,7 @@ use stats::random::SplitMix64;
 pub enum Noise {
     /// Each value by itself, normal.
     Independent,
-    /// Half of the variance is common to four moments in a row and to all cases: an allocation's.
+    /// Half of the variance is common to all cases and to the blocks of an allocation, as the engine makes them.
     SharedByAllocation,
     /// Half of the variance is common to all cases of a moment: a pass's or a run's.
     SharedByPass,
@@ -40,8 +40,11 @@ pub const ALL: [Noise; 8] = [
     Noise::Ties,
 ];
 
-/// How many moments in a row an allocation lasts.
-const AN_ALLOCATION: usize = 4;
+/// The number of a block's allocation, as the engine makes memory anew.
+pub fn allocation(block: usize) -> u32 {
+    let early = [4, 7, 10].iter().filter(|first| **first <= block).count() as u32;
+    early + block.saturating_sub(10) as u32 / 5
+}
 
 /// Logarithms of figures: by case, then by moment.
 pub type Field = Vec<Vec<f64>>;
@@ -89,7 +92,7 @@ impl Noise {
             let mut level = deviation * random.normal();
             let value = |at: usize| match self {
                 Self::Independent => deviation * random.normal(),
-                Self::SharedByAllocation => common[at / AN_ALLOCATION] + half * random.normal(),
+                Self::SharedByAllocation => common[allocation(at) as usize] + half * random.normal(),
                 Self::SharedByPass => common[at] + half * random.normal(),
                 Self::Autocorrelated => {
                     level = 0.8 * level + 0.6 * deviation * random.normal();

@@ -1,13 +1,11 @@
-//! `sweep`: latency, rate and dips of times against size, 4 B to 1 GiB (`stats::line_fit`, dips by Holm as `analysis::sweep_fits` has them).
+//! `sweep`: latency, rate and dips of times against size, 4 B to 1 GiB (`stats::line_fit`, dips as `analysis::sweep_fits` has them).
 
 use stats::block_interval::BlockValue;
-use stats::holm::holm;
-use stats::line_fit::{LineFit, Point, line_fit};
+use stats::line_fit::{LineFit, Point, line_fit, sure_dips};
 use stats::random::SplitMix64;
 
 use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
-use super::noise::{self, Noise};
-use super::places::allocation;
+use super::noise::{self, Noise, allocation};
 
 /// One way of copying, and two: nanoseconds.
 fn straight(bytes: f64) -> f64 {
@@ -44,14 +42,14 @@ fn holds(fit: &LineFit, center: f64) -> Count {
 
 /// Sizes that are surely slow.
 fn dips(fit: &LineFit) -> Vec<f64> {
-    let p_values = holm(&fit.contrasts.iter().map(|one| one.p_value).collect::<Vec<_>>());
+    let p_values = sure_dips(&fit.contrasts.iter().collect::<Vec<_>>());
     let sure = fit.contrasts.iter().zip(p_values).filter(|(one, p)| *p < 0.05 && one.ratio < 0.95);
     sure.map(|(one, _)| one.bytes).collect()
 }
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
-    let trials = length.of(100, 600);
+    let trials = length.of(100, 1000);
     let mut all = Vec::new();
     for noise in noise::ALL {
         for &(blocks, deviation) in

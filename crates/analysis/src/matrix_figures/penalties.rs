@@ -1,21 +1,28 @@
-//! What each rank loses with others, where a matrix's rows are more and more at once: its rate in each row against its rate alone.
+//! What each rank loses with others, where a matrix's rows are more and more at once: its rate in each row against its rate alone. All of a document share the chance of
+//! a false difference (Bonferroni).
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
 use report::matrix::{Compares, Matrix};
 use report::result::{BlockSample, RankResult};
-use stats::compare::compare;
+use stats::compare::compare_among;
 
 use super::Plane;
 
 /// The penalties of the document's matrices that compare loads.
 pub fn penalties(document: &Document) -> Vec<Penalty> {
     let loads = document.matrices.iter().filter(|matrix| matrix.compares == Compares::Load);
-    loads.flat_map(|matrix| of(document, matrix)).collect()
+    let mut found: Vec<(Penalty, [Vec<f64>; 2])> = loads.flat_map(|matrix| of(document, matrix)).collect();
+    let tests = found.len();
+    for (penalty, [alone, together]) in &mut found {
+        penalty.comparison = compare_among(alone, together, tests, document.settings.seed);
+    }
+    found.into_iter().map(|(penalty, _)| penalty).collect()
 }
 
-fn of(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
+/// Those of a matrix before they are compared, each with the rates alone and at once.
+fn of(document: &Document, matrix: &Matrix) -> Vec<(Penalty, [Vec<f64>; 2])> {
     let measured = |case: &&Case| {
         case.status == CaseStatus::Measured
             && case.range_bytes.is_none()
@@ -34,7 +41,7 @@ fn of(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
             let Some((own, solo, shared)) = own.and_then(|own| Some((own, own.summary()?, both.summary()?))) else {
                 continue;
             };
-            penalties.push(Penalty {
+            let penalty = Penalty {
                 rank: both.rank,
                 direction: together.direction,
                 bytes: together.bytes,
@@ -43,8 +50,9 @@ fn of(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
                 simultaneous_case: together.id.clone(),
                 alone_bytes_per_s: solo.median_bytes_per_s,
                 simultaneous_bytes_per_s: shared.median_bytes_per_s,
-                comparison: compare(&rates(own), &rates(both), document.settings.seed),
-            });
+                comparison: None,
+            };
+            penalties.push((penalty, [rates(own), rates(both)]));
         }
     }
     penalties

@@ -8,6 +8,7 @@
 use report::Document;
 use report::matrix::{Compares, Matrix, MatrixColumn};
 use report::settings::Direction;
+use stats::alpha::ALPHA;
 
 use super::absent;
 use super::all_at_once;
@@ -16,7 +17,7 @@ use super::load;
 use super::pairs;
 use super::words::{show, together, way};
 use super::{Cell, MatrixFigures, Plane};
-use crate::family::{ALPHA, Family, Finding, all_pairs};
+use crate::family::{Family, Finding, all_pairs};
 use crate::words::capital;
 
 /// What is added where a matrix has one place only.

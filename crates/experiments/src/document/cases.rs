@@ -84,7 +84,7 @@ fn one(
         overlap: overlaps.values().copied().reduce(f64::min),
         start_skew_ns: skews.values().copied().reduce(f64::max),
         aggregate: if measured_together { Aggregate::of_rates(&rates) } else { None },
-        outlier_nodes: outlier_nodes(places, &ranks, &aggregates),
+        outlier_nodes: outlier_nodes(places, &ranks, &aggregates, state.results.len()),
         nodes: aggregates,
         ranks,
     }

@@ -1,15 +1,15 @@
 //! What each rank loses when all run at once, against itself alone in the same invocation: medians over blocks, as their ratio
-//! and its interval are.
+//! and its interval are. All of a document share the chance of a false difference (Bonferroni).
 
 use pingpong::{Order, RunState};
 use report::case::{Case, CaseStatus};
 use report::contention::Penalty;
-use stats::compare::compare;
+use stats::compare::compare_among;
 
 use super::Facts;
 
 pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<Penalty> {
-    let mut penalties = Vec::new();
+    let (mut penalties, mut values) = (Vec::new(), Vec::new());
     let copies = pingpong::Case::all(facts.config);
     for (together, shared) in copies.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {
         let same = |case: &pingpong::Case| {
@@ -35,9 +35,14 @@ pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<
                 simultaneous_case: shared.id.clone(),
                 alone_bytes_per_s: solo.median_bytes_per_s,
                 simultaneous_bytes_per_s: both.median_bytes_per_s,
-                comparison: compare(&rates(alone), &rates(together), facts.config.seed),
+                comparison: None,
             });
+            values.push([rates(alone), rates(together)]);
         }
+    }
+    let tests = penalties.len();
+    for (penalty, [alone, together]) in penalties.iter_mut().zip(&values) {
+        penalty.comparison = compare_among(alone, together, tests, facts.config.seed);
     }
     penalties
 }

@@ -305,7 +305,7 @@ fn against_itself(plan: &Plan, session: &mut Session<'_>, trials: u32, signals: 
         }
     }
     let undecided = done - decided - wrong;
-    let most = stats::tolerance::largest_share(wrong, done, 0.95);
+    let most = stats::tolerance::largest_share(wrong, done, stats::alpha::CONFIDENCE);
     let text = format!(
         "The baseline against itself: {wrong} of {} claimed a difference that is none (at most {:.0} % of such trials, 95 % sure).\n\
          {decided} found no difference beyond ± {:.1} %, {undecided} could not decide.\n",

@@ -161,7 +161,8 @@ fn ranks_are_compared_with_those_that_sit_alike_on_other_nodes() {
         _ => 10e6,
     });
     let case = &document.cases[0];
-    let found = outlier_nodes(&document.ranks, &case.ranks, &case.nodes).value.unwrap_or_default();
+    let found =
+        outlier_nodes(&document.ranks, &case.ranks, &case.nodes, document.cases.len()).value.unwrap_or_default();
     let named: Vec<(u32, Option<u32>)> = found.iter().map(|one| (one.node, one.rank)).collect();
     // Node 3's ranks 0-3 are faster than the others' and its ranks 4-7 slower: their mean hardly moves.
     let mut want: Vec<(u32, Option<u32>)> = (24..32).map(|rank| (3, Some(rank))).collect();
@@ -174,7 +175,7 @@ fn outliers_need_five_nodes_that_ran_as_asked() {
     let mut document = run(5, 2, |node, _| if node == 4 { 20e6 } else { 10e6 });
     let judged = |document: &Document| {
         let case = &document.cases[0];
-        outlier_nodes(&document.ranks, &case.ranks, &case.nodes)
+        outlier_nodes(&document.ranks, &case.ranks, &case.nodes, document.cases.len())
     };
     let named = |known: Known<Vec<report::outlier_node::OutlierNode>>| {
         known.value.map(|all| all.iter().map(|one| (one.node, one.rank)).collect::<Vec<_>>())

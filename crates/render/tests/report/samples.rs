@@ -282,7 +282,7 @@ pub fn case(
         aggregate: if at_once { Aggregate::of_rates(&rates) } else { None },
         group: None,
         range_bytes: None,
-        outlier_nodes: outlier_nodes(&document.ranks, &ranks, &nodes),
+        outlier_nodes: outlier_nodes(&document.ranks, &ranks, &nodes, 1),
         nodes,
         ranks,
     }
