@@ -14,11 +14,6 @@ use crate::version;
 /// Columns when nobody says how many there are.
 const WIDTH: usize = 100;
 
-/// A message's line has at most so many characters, and of a longer one so many at its begin and its end are shown.
-const LONGEST_LINE: usize = 1500;
-const LINE_BEGIN: usize = 400;
-const LINE_END: usize = 400;
-
 /// Writes to standard output. A reader that closed the pipe (`| head -1`) has what it wanted: that is no error.
 pub fn print(bytes: &[u8]) -> Result<(), Fault> {
     if closed_output::was_closed() {
@@ -49,16 +44,8 @@ pub fn say(text: &str) {
 }
 
 /// A message as a terminal may have it: arguments, file names and documents are others' text, which may steer a terminal, or be longer than any screen.
-fn shown(text: &str) -> String {
-    let shortened = |line: &str| -> String {
-        let characters = line.chars().count();
-        if characters <= LONGEST_LINE {
-            return line.to_owned();
-        }
-        let begin: String = line.chars().take(LINE_BEGIN).collect();
-        let end: String = line.chars().skip(characters - LINE_END).collect();
-        format!("{begin} [… {} characters …] {end}", characters - LINE_BEGIN - LINE_END)
-    };
+pub fn shown(text: &str) -> String {
+    let shortened = |line| printable::shortened(line, printable::LINE_CHARACTERS);
     printable::lines(text).split('\n').map(shortened).collect::<Vec<_>>().join("\n")
 }
 

@@ -4,9 +4,19 @@
 //! table, and marks of writing direction make a line read otherwise than it is (CVE-2021-42574). Each is replaced by U+FFFD, as
 //! bytes that are no text are, so that it is seen that something was there. Done where text comes in, so that no view and no
 //! output can forget it. Other characters stay, however wide: names are not only English.
+//!
+//! Nor is text of others shown whole where it is longer than any screen: an argument, a variable's value or a document's field may have megabytes.
+
+use std::borrow::Cow;
 
 /// The most characters of a name: Linux's own (hosts, CPU models, interfaces) and the PCI id list's have fewer.
 const NAME_CHARACTERS: usize = 120;
+
+/// The most characters of a line that is read; one that is to be pasted is never shortened.
+pub const LINE_CHARACTERS: usize = 1500;
+
+/// The most characters of a table's cell: a list of every second of 100 PUs has fewer.
+pub const CELL_CHARACTERS: usize = 400;
 
 /// A name: one line without surrounding white space, of at most 120 characters.
 pub fn name(text: &str) -> String {
@@ -22,6 +32,19 @@ pub fn name(text: &str) -> String {
 /// Lines: newlines and tabs stay.
 pub fn lines(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
+}
+
+/// The text, or a quarter of `longest` characters of its begin and of its end, with the number of those left out between them.
+pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
+    let characters = text.chars().count();
+    // A text has as many bytes as characters or more: most need no counting.
+    if text.len() <= longest || characters <= longest {
+        return Cow::Borrowed(text);
+    }
+    let side = longest / 4;
+    let begin: String = text.chars().take(side).collect();
+    let end: String = text.chars().skip(characters - side).collect();
+    Cow::Owned(format!("{begin} [… {} characters …] {end}", characters - 2 * side))
 }
 
 /// The character, or U+FFFD where it steers a terminal or a line of text.
@@ -62,6 +85,17 @@ mod tests {
     fn a_name_is_one_line_and_a_file_keeps_its_lines() {
         assert_eq!(name("a\nb\tc\r\nd"), "a b c  d");
         assert_eq!(lines("a\nb\tc\r\nd"), "a\nb\tc\u{fffd}\nd");
+    }
+
+    #[test]
+    fn a_text_longer_than_a_screen_keeps_its_begin_and_its_end() {
+        assert_eq!(shortened("--size 4MiB", LINE_CHARACTERS), "--size 4MiB");
+        let whole = "ä".repeat(LINE_CHARACTERS);
+        assert_eq!(shortened(&whole, LINE_CHARACTERS), whole);
+        let long = format!("invalid value '{}' for '--size'", "a".repeat(20_000));
+        let short = shortened(&long, LINE_CHARACTERS);
+        assert!(short.chars().count() < LINE_CHARACTERS && short.starts_with("invalid value 'aaa"), "{short}");
+        assert!(short.contains(" [… 19279 characters …] ") && short.ends_with("a' for '--size'"), "{short}");
     }
 
     #[test]

@@ -87,9 +87,9 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
         starts: OnceCell::new(),
     };
     let mut runs = before.map(|document| document.runs).unwrap_or_default();
-    let shown = plan_text(&facts);
+    let shown = terminal::shown(&plan_text(&facts));
     if !args.quiet && !args.dry_run {
-        terminal::say_bytes(stats::printable::lines(&shown).as_bytes());
+        terminal::say_bytes(shown.as_bytes());
     }
     let signals = Signals::catch()?;
     let sink = sink.as_ref();

@@ -113,6 +113,18 @@ fn where_nothing_differs_the_baseline_is_what_to_use() {
 }
 
 #[test]
+fn of_a_name_longer_than_a_screen_the_begin_and_the_end_are_shown() {
+    for vary in [format!("X{}=1", "a".repeat(20_000)), format!("Y={}", "b".repeat(20_000))] {
+        let ended = run(&[&["trial", "--vary", &vary][..], &PRINTED, &PROGRAM].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let told = format!("{}{}", ended.out, ended.err);
+        assert!(told.contains(" characters …] "), "{told}");
+        let longest = told.lines().map(|line| line.chars().count()).max();
+        assert!(longest < Some(1600) && told.len() < 10_000, "{longest:?} of {}: {told}", told.len());
+    }
+}
+
+#[test]
 fn what_is_expected_decides_the_exit_code() {
     let of = |better: &str, expected: &str| {
         let options = ["trial", "--vary", "X=100,130", "--quiet", "--expect", expected];

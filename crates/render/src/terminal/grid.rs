@@ -4,6 +4,7 @@
 //! that stand where a case has no numbers, the notes that would make a column of their own too wide.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use stats::printable;
 
 use super::page::{Page, Tone};
 
@@ -32,7 +33,7 @@ const GAP_TO_MARKS: u16 = 1;
 impl Grid {
     /// A grid without rows: the first `labels` columns are labels.
     pub fn new(labels: usize, header: &[&str]) -> Self {
-        let header = header.iter().map(|&name| name.to_owned()).collect();
+        let header = header.iter().map(|&name| cell(name.to_owned())).collect();
         Self { header, labels, marks: Vec::new(), rows: Vec::new(), feet: Vec::new() }
     }
 
@@ -46,14 +47,14 @@ impl Grid {
         self.rows.push(Row::Caption(text));
     }
 
-    /// A row, and what is to be said of it: behind it where that fits, below it otherwise.
+    /// A row, and its notes: behind the row where they fit, below it otherwise.
     pub fn row(&mut self, cells: Vec<String>, notes: Vec<(Tone, String)>) {
-        self.rows.push(Row::Cells { cells, notes });
+        self.rows.push(Row::Cells { cells: cells.into_iter().map(cell).collect(), notes });
     }
 
     /// A row whose numbers are missing: its labels, and the reason.
     pub fn words(&mut self, labels: Vec<String>, tone: Tone, words: String) {
-        self.rows.push(Row::Words { labels, tone, words });
+        self.rows.push(Row::Words { labels: labels.into_iter().map(cell).collect(), tone, words });
     }
 
     /// A line under all rows.
@@ -157,6 +158,11 @@ impl Grid {
         };
         INDENT.len() + (0..self.labels).map(|column| widest(column) + usize::from(GAP)).sum::<usize>()
     }
+}
+
+/// A cell as wide as a table can have it: a document's name may be longer than any screen.
+fn cell(text: String) -> String {
+    printable::shortened(&text, printable::CELL_CHARACTERS).into_owned()
 }
 
 fn draw_row(page: &mut Page, line: String, notes: Vec<(Tone, String)>) {

@@ -56,9 +56,15 @@ impl Page {
         self.width
     }
 
-    /// One line. What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced, here and nowhere else.
+    /// One line. What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced, and of a line longer than any screen the middle is left out, here and nowhere else.
     pub fn line(&mut self, tone: Tone, text: impl Into<String>) {
-        self.lines.push((tone, printable::lines(text.into().trim_end())));
+        let line = printable::lines(text.into().trim_end());
+        self.lines.push((tone, printable::shortened(&line, printable::LINE_CHARACTERS).into_owned()));
+    }
+
+    /// A line to paste: whole, however long it is.
+    pub fn paste(&mut self, text: &str) {
+        self.lines.push((Tone::Plain, printable::lines(text.trim_end())));
     }
 
     /// An empty line, unless the last is one.

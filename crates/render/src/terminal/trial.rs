@@ -11,8 +11,10 @@ use super::table::Style;
 pub fn trial(document: &TrialDocument, style: &Style) -> String {
     let mut page = Page::new(style.width);
     for (at, line) in document.verdict.iter().enumerate() {
-        // The line to paste is not broken.
-        page.line(if at == 0 { Tone::Title } else { Tone::Plain }, line.clone());
+        match line.starts_with("Use: ") {
+            true => page.paste(line),
+            false => page.line(if at == 0 { Tone::Title } else { Tone::Plain }, line.clone()),
+        }
     }
     if style.quiet {
         return page.finish(style.color);
