@@ -23,7 +23,7 @@ use crate::Document;
 use crate::json::{JsonError, write_json};
 use draft::{Draft, Names};
 pub use error::{KeepError, SinkError};
-use links::end_of_links;
+use links::{end_of_links, folder_of};
 use rescue::rescue;
 pub use rescue::rescue_bytes;
 
@@ -70,8 +70,12 @@ impl Sink {
         let path = target.display().to_string();
         // A link is followed once, here: renaming over it would replace the link and leave the file it names.
         let target = end_of_links(target)?;
-        let target = match fs::canonicalize(&target) {
-            Ok(existing) => existing,
+        let Some(name) = target.file_name().map(ToOwned::to_owned) else {
+            return Err(if target.is_dir() { SinkError::IsAFolder { path } } else { SinkError::NotAFile { path } });
+        };
+        // The folder alone is looked up further: a link that takes the name from now on is replaced, and not followed.
+        let target = match fs::canonicalize(folder_of(&target)) {
+            Ok(folder) => folder.join(&name),
             Err(error) if error.kind() == io::ErrorKind::NotFound => target,
             Err(error) => return Err(SinkError::Io { path, step: "looking it up", error }),
         };
@@ -79,17 +83,16 @@ impl Sink {
             Ok(found) if found.is_dir() => return Err(SinkError::IsAFolder { path }),
             Ok(found) if !found.is_file() => return Err(SinkError::NotAFile { path }),
             Ok(found) if found.permissions().readonly() => return Err(SinkError::ReadOnly { path }),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(SinkError::Io { path, step: "looking it up", error });
+            }
             _ => {}
         }
-        let folder = match target.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let Some(name) = target.file_name() else { return Err(SinkError::NotAFile { path }) };
+        let folder = folder_of(&target).to_path_buf();
         if !folder.is_dir() {
             return Err(SinkError::NoFolder { path, folder: folder.display().to_string() });
         }
-        let names = Names::of(name);
+        let names = Names::of(&name);
         names.sweep(&folder);
         let sink = Self { target, folder, names, reserved: Mutex::new(None) };
         // Made and removed again: the one sure answer to "may I write here, and is there room".

@@ -13,7 +13,7 @@ use roff::{Roff, bold, roman};
 use crate::args::man::Man;
 use crate::exit::{Exit, TABLE};
 use crate::fault::Fault;
-use crate::{examples, terminal, version};
+use crate::{examples, output_file, terminal, version};
 
 /// Runs the command.
 pub fn run(args: &Man) -> Result<Exit, Fault> {
@@ -86,8 +86,8 @@ fn write(folder: &Path, pages: &[(String, Vec<u8>)]) -> Result<(), Fault> {
     };
     std::fs::create_dir_all(folder).map_err(|error| fault(error, folder))?;
     for (name, text) in pages {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| fault(error, &path))?;
+        let written = output_file::open(&folder.join(name))?.write(text);
+        written.map_err(|error| Fault::new(Exit::NoResult, error))?;
     }
     Ok(())
 }

@@ -1,8 +1,12 @@
 //! The file that a path names, links followed: by the kernel's own rule for links in folders where all may write.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, fstat, open, readlinkat};
 
 use super::SinkError;
 
@@ -12,23 +16,45 @@ const LINKS: usize = 40;
 /// The file that a link names, through further links, whether it exists or not; any other path is itself.
 ///
 /// The kernel follows no link of another user in a folder with the sticky bit where all may write (`fs.protected_symlinks`, proc(5)): in /tmp anybody can put one in
-/// the place of somebody's next file. Links that are followed here never come before that rule, so it is kept here, switched on or not.
+/// the place of somebody's next file. Links that are followed here never come before that rule, so it is kept here, switched on or not; and for the folders of the path too, of which the
+/// kernel asks nothing.
+///
+/// # Errors
+/// [`SinkError::ForeignLink`] for such a link.
 pub(super) fn end_of_links(path: &Path) -> Result<PathBuf, SinkError> {
-    const STICKY_AND_OPEN: u32 = 0o1002;
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
-        let Ok(named) = fs::read_link(&path) else { break };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if let (Ok(link), Ok(around)) = (fs::symlink_metadata(&path), fs::metadata(folder))
-            && around.mode() & STICKY_AND_OPEN == STICKY_AND_OPEN
-            && link.uid() != rustix::process::geteuid().as_raw()
-            && link.uid() != around.uid()
-        {
-            return Err(SinkError::ForeignLink { path: path.display().to_string() });
+        for folder in path.ancestors().skip(1) {
+            target(folder)?;
         }
-        path = folder.join(named);
+        let Some(named) = target(&path)? else { break };
+        path = folder_of(&path).join(named);
     }
     Ok(path)
+}
+
+/// The folder that the last name of a path stands in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path in a link; `None` for a file of another kind, or none. Owner and path are read of one opened link: nobody can put another one in its place between the two.
+fn target(path: &Path) -> Result<Option<PathBuf>, SinkError> {
+    const STICKY_AND_OPEN: u32 = 0o1002;
+    let Ok(link) = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {
+        return Ok(None);
+    };
+    let Ok(named) = readlinkat(&link, "", Vec::new()) else { return Ok(None) };
+    let owner = fstat(&link).ok().map(|link| link.st_uid);
+    let is_foreign = fs::metadata(folder_of(path)).is_ok_and(|around| {
+        around.mode() & STICKY_AND_OPEN == STICKY_AND_OPEN
+            && owner != Some(rustix::process::geteuid().as_raw())
+            && owner != Some(around.uid())
+    });
+    if is_foreign {
+        return Err(SinkError::ForeignLink { path: path.display().to_string() });
+    }
+    Ok(Some(OsStr::from_bytes(named.as_bytes()).into()))
 }
 
 #[cfg(test)]
@@ -68,6 +94,12 @@ mod tests {
             fs::remove_file(&link)?;
         }
         assert_eq!(fs::read_to_string(&mine)?, "mine");
+        // Nor as the folder of a file.
+        let way = folder.path().join("way");
+        symlink(own.path(), &way)?;
+        lchown(&way, Some(65534), None)?;
+        let within = refusal(&way.join("new.json"));
+        assert!(within.contains("way is a link of another user"), "{within}");
         // The folder's owner may, and so may everybody where nobody else writes.
         symlink(&mine, &link)?;
         lchown(&link, Some(65534), None)?;
