@@ -72,11 +72,25 @@ pub struct Found {
 /// # Errors
 /// Exit 77 when what was asked for is not here.
 pub fn find(asked: Backend, gpus_asked: bool, topology: &Topology) -> Result<Found, Fault> {
+    find_and_tell(asked, gpus_asked, topology, &|_| {})
+}
+
+/// The same; `begins` is told which driver is asked.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_and_tell(
+    asked: Backend,
+    gpus_asked: bool,
+    topology: &Topology,
+    begins: &dyn Fn(String),
+) -> Result<Found, Fault> {
     if asked == Backend::Host {
         return Ok(host(topology, "--backend host".to_owned()));
     }
     let mut why = Vec::new();
     for family in Family::asked(asked) {
+        begins(format!("asking the {} driver for its GPUs", family.name));
         match (family.load)() {
             Ok(platform) => return Ok(Found { platform, why_host: None }),
             Err(error) => why.push(error.to_string()),
@@ -84,6 +98,16 @@ pub fn find(asked: Backend, gpus_asked: bool, topology: &Topology) -> Result<Fou
     }
     let why = why.join("; ");
     if asked == Backend::Auto && !gpus_asked { Ok(host(topology, why)) } else { Err(absent(&why, asked, topology)) }
+}
+
+/// The family that will be found, as far as that is known without a driver.
+pub fn likely(asked: Backend, topology: &Topology) -> PlatformKind {
+    if asked == Backend::Host {
+        return PlatformKind::Host;
+    }
+    let mut families = Family::asked(asked);
+    let first = families.next().map_or(PlatformKind::Cuda, |family| family.kind);
+    Family::asked(asked).find(|family| family.on_bus(topology).next().is_some()).map_or(first, |family| family.kind)
 }
 
 fn absent(why: &str, asked: Backend, topology: &Topology) -> Fault {

@@ -25,6 +25,10 @@ impl Computing {
 }
 
 impl Measurement for Computing {
+    fn command(&self) -> &'static str {
+        "kernels"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }

@@ -19,7 +19,7 @@ use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::document::settings;
-use crate::driver::{Making, Measurement, chosen};
+use crate::driver::{Making, Measurement, chosen_for_ranks};
 use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
 use crate::fault::Fault;
 use crate::options::{Contend as Args, Measuring};
@@ -208,6 +208,10 @@ fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
 }
 
 impl Measurement for Args {
+    fn command(&self) -> &'static str {
+        "contend"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }
@@ -253,7 +257,7 @@ fn first_of(planned: &Plan) -> Plan {
 impl Args {
     /// A rank for each GPU, or so many for the first one.
     fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
-        let targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
+        let targets = chosen_for_ranks(self.measuring.gpus.as_ref(), available.clone())?;
         let targets = match (self.ranks_per_gpu, targets.first()) {
             (Some(ranks), Some(first)) => vec![first.clone(); ranks],
             _ => targets,

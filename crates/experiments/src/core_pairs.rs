@@ -64,7 +64,7 @@ impl CorePairs {
                 ": start it where"
             };
             let text = format!(
-                "a handover needs two cores, and there is one (PU {there}; this process may use PUs {pus}){way} it may use more"
+                "core-to-core latency needs two cores, and there is one (PU {there}; this process may use PUs {pus}){way} it may use more"
             );
             return Err(Fault::usage(text));
         }
@@ -97,7 +97,7 @@ impl CorePairs {
         let (cores, pairs) = (self.cores.len(), self.pairs());
         let blocks = if self.engine.amount == SHORT { ", ten short blocks each" } else { "" };
         let pairs = stats::units::counted(pairs, "pair");
-        format!("the time of a handover between {cores} cores, {pairs}{blocks}")
+        format!("core-to-core latency between {cores} cores, {pairs}{blocks}")
     }
 
     /// The experiment.
@@ -191,7 +191,7 @@ fn named(topology: &Topology, all: &[Core], asked: &IdList) -> Result<Vec<Core>,
             return Err(refused("which this process may not use"));
         }
         if cores.iter().any(|core| core.pu == *pu) {
-            return Err(refused("twice: a handover needs two different PUs"));
+            return Err(refused("twice: core-to-core latency needs two different PUs"));
         }
         let siblings = topology.core_of(*pu).map(|core| core.pus.clone()).unwrap_or_default();
         let own = all.iter().find(|core| core.pu == *pu || siblings.contains(core.pu));

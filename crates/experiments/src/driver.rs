@@ -7,7 +7,6 @@ use std::sync::Arc;
 use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers};
 use placement::{Selection, Target};
 use ranks::{Communicator, Launch, Single};
-use report::sink::Sink;
 use stats::flag::TimerFacts;
 use topo::Survey;
 use topo::environment::Environment;
@@ -19,16 +18,21 @@ use crate::document::{Origin, verdict};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
+pub use crate::finding::Finder;
+use crate::finding::found;
 use crate::journal::{DocumentJournal, Ended};
-use crate::observer::Observer;
 use crate::options::Measuring;
 use crate::outline::Outline;
 use crate::reach::{NoAnswer, Reach, Reached};
+pub use crate::session::Session;
 use crate::signals::Signals;
-use crate::watchdog::{Watchdog, not_opened};
+use crate::watchdog::not_opened;
 
 /// A kind of measurement, with its options.
 pub trait Measurement {
+    /// The command, as documents name it.
+    fn command(&self) -> &'static str;
+
     /// The options that all have.
     fn measuring(&self) -> &Measuring;
 
@@ -53,13 +57,13 @@ pub trait Measurement {
         Ok(None)
     }
 
-    /// Finds the devices.
+    /// What finds the devices.
     ///
     /// # Errors
-    /// Exit 77 when what was asked for is not here.
-    fn find(&self, survey: &Survey) -> Result<Found, Fault> {
-        let measuring = self.measuring();
-        backends::find(measuring.backend, measuring.gpus.is_some(), &survey.topology)
+    /// Options that exclude each other.
+    fn finder(&self) -> Result<Finder, Fault> {
+        let (backend, is_named) = (self.measuring().backend, self.measuring().gpus.is_some());
+        Ok(Box::new(move |topology, begins| backends::find_and_tell(backend, is_named, topology, begins)))
     }
 
     /// What can be planned for without touching a driver.
@@ -70,20 +74,6 @@ pub trait Measurement {
         let measuring = self.measuring();
         backends::untouched(measuring.backend, measuring.gpus.is_some(), &survey.topology)
     }
-}
-
-/// What a run is given beside what it measures.
-pub struct Session<'a> {
-    /// What makes the document.
-    pub origin: Origin,
-    /// Where the document is kept, between passes too.
-    pub sink: Option<&'a Sink>,
-    /// What ends the run early.
-    pub signals: &'a Signals,
-    /// Who is told how far it is.
-    pub observer: &'a mut dyn Observer,
-    /// Says what a person should know at once and what ends nothing.
-    pub say: fn(&str),
 }
 
 /// What is needed while an experiment is made of devices.
@@ -118,9 +108,14 @@ pub fn outline(measurement: &dyn Measurement) -> Result<Outline, Fault> {
 /// What was asked for cannot be measured here. A run that began ends without one.
 pub fn measure(measurement: &dyn Measurement, mut session: Session) -> Result<Ended, Fault> {
     let survey = survey()?;
-    let opening = Watchdog::opening(measurement.measuring().timeout, session.say)?;
-    let found = measurement.find(&survey)?;
-    drop(opening);
+    let (command, args) = (measurement.command(), measurement.measuring());
+    let found = match found(command, args, &survey.topology, measurement.finder()?, session)? {
+        Ok((found, again)) => {
+            session = again;
+            found
+        }
+        Err(ended) => return Ok(ended),
+    };
     let here = Here::new(measurement.measuring(), &survey, &found);
     let unasked = Reached::default();
     let signals = session.signals;
@@ -253,11 +248,25 @@ fn led(
     engine::lead(engine, workers, suite, &mut comm, &signals.interrupted, &mut enough, journal)
 }
 
-/// The devices that a selection names; all of them where there is none.
+/// The devices that a selection names, each once; all of them where there is none.
 ///
 /// # Errors
 /// Exit 77 for a device that is not here, 2 for a list that cannot be followed.
 pub fn chosen(selection: Option<&Selection>, available: Vec<Target>) -> Result<Vec<Target>, Fault> {
+    let mut targets: Vec<Target> = Vec::new();
+    for target in chosen_for_ranks(selection, available)? {
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
+}
+
+/// The devices that a selection names, as often as it names them: each time is a rank of its own.
+///
+/// # Errors
+/// As [`chosen`].
+pub fn chosen_for_ranks(selection: Option<&Selection>, available: Vec<Target>) -> Result<Vec<Target>, Fault> {
     selection.map_or(Ok(available.clone()), |selection| resolved(selection, &available))
 }
 

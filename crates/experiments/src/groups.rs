@@ -26,11 +26,11 @@ use crate::driver::{Making, Measurement, Session, chosen, run, survey};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
+use crate::finding::found;
 use crate::gpu_groups::GpuGroups;
 use crate::merged::merged;
 use crate::options::{Groups, Measuring};
 use crate::outline::Outline;
-use crate::watchdog::Watchdog;
 
 /// The time where none is given.
 const WITHIN: Duration = Duration::from_secs(120);
@@ -54,6 +54,10 @@ struct Parts {
 }
 
 impl Measurement for Groups {
+    fn command(&self) -> &'static str {
+        "topo"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }
@@ -81,12 +85,16 @@ impl Groups {
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
-    pub fn measure(&self, session: Session) -> Result<(Document, Exit), Fault> {
+    pub fn measure(&self, mut session: Session) -> Result<(Document, Exit), Fault> {
         let survey = survey()?;
         let topology = &survey.topology;
-        let opening = Watchdog::opening(self.measuring.timeout, session.say)?;
-        let found = self.find(&survey)?;
-        drop(opening);
+        let found = match found(self.command(), &self.measuring, topology, self.finder()?, session)? {
+            Ok((found, again)) => {
+                session = again;
+                found
+            }
+            Err(ended) => return Ok((ended.document, ended.exit)),
+        };
         let parts = self.parts(&survey, &found)?;
         if let Some(gpus) = &parts.gpus {
             budget(&gpus.config, gpus.plan(), topology, &found)?;

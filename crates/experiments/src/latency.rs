@@ -11,7 +11,7 @@ use topo::Survey;
 use crate::backends::{self, Found, Untouched};
 use crate::core_pairs::CorePairs;
 use crate::document::of_experiment::name_of;
-use crate::driver::{Making, Measurement, ahead, chosen};
+use crate::driver::{Finder, Making, Measurement, ahead, chosen};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
@@ -72,6 +72,10 @@ impl Latency {
 }
 
 impl Measurement for Latency {
+    fn command(&self) -> &'static str {
+        "latency"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }
@@ -115,13 +119,17 @@ impl Measurement for Latency {
         Ok(self.gpu_loads(survey, targets)?.experiment(self, topology, found))
     }
 
-    fn find(&self, survey: &Survey) -> Result<Found, Fault> {
+    fn finder(&self) -> Result<Finder, Fault> {
         self.refuse_mixed()?;
-        if let Some(why) = self.of_cores() {
-            let found = backends::find(Backend::Host, false, &survey.topology)?;
-            return Ok(Found { why_host: Some(why.to_owned()), ..found });
-        }
-        backends::find(self.measuring.backend, self.measuring.gpus.is_some(), &survey.topology)
+        let (backend, is_named) = (self.measuring.backend, self.measuring.gpus.is_some());
+        let why_host = self.of_cores().map(str::to_owned);
+        Ok(Box::new(move |topology, begins| match why_host {
+            Some(why) => {
+                let found = backends::find(Backend::Host, false, topology)?;
+                Ok(Found { why_host: Some(why), ..found })
+            }
+            None => backends::find_and_tell(backend, is_named, topology, begins),
+        }))
     }
 
     fn untouched(&self, survey: &Survey) -> Result<Untouched, Fault> {

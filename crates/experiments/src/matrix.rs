@@ -16,6 +16,10 @@ use crate::options::{Matrix, Measuring};
 use crate::outline::Outline;
 
 impl Measurement for Matrix {
+    fn command(&self) -> &'static str {
+        "matrix"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }

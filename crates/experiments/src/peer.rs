@@ -17,6 +17,10 @@ use crate::peers::{self, Peers};
 use crate::reach::Reach;
 
 impl Measurement for Peer {
+    fn command(&self) -> &'static str {
+        "peer"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }
@@ -47,14 +51,9 @@ impl Peer {
         Peers::new(&Self { size, ..self.clone() }, &survey.topology, targets, available)
     }
 
-    /// The GPUs asked for, each once.
+    /// The GPUs asked for.
     fn gpus(&self, kind: PlatformKind, available: Vec<Target>) -> Result<Vec<Target>, Fault> {
-        let mut targets: Vec<Target> = Vec::new();
-        for target in chosen(self.measuring.gpus.as_ref(), available)? {
-            if !targets.iter().any(|other| other.id == target.id) {
-                targets.push(target);
-            }
-        }
+        let targets = chosen(self.measuring.gpus.as_ref(), available)?;
         if kind == PlatformKind::Host || targets.is_empty() {
             let what = "there is no GPU here; `numabench matrix` measures memory between NUMA nodes";
             return Err(Fault::new(Exit::Absent, what));

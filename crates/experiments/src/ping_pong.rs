@@ -14,12 +14,12 @@ use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::part::Local;
 use crate::document::{self, Facts, verdict};
-use crate::driver::{Session, chosen};
+use crate::driver::{Session, chosen_for_ranks};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::finding::{Finder, found};
 use crate::journal::{DocumentJournal, Ended};
 use crate::options::PingPong;
-use crate::watchdog::Watchdog;
 
 impl PingPong {
     /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though the run is complete.
@@ -27,11 +27,15 @@ impl PingPong {
     /// # Errors
     /// What was asked for cannot be measured here. A run that began ends without one.
     pub fn measure(&self, session: Session, fails: impl FnOnce(&report::Document) -> bool) -> Result<Ended, Fault> {
-        let Session { origin, sink, signals, observer, say } = session;
         let topology = read()?;
-        let opening = Watchdog::opening(self.measuring.timeout, say)?;
-        let found = backends::find(self.measuring.backend, self.measuring.gpus.is_some(), &topology)?;
-        drop(opening);
+        let (backend, is_named) = (self.measuring.backend, self.measuring.gpus.is_some());
+        let finder: Finder =
+            Box::new(move |topology, begins| backends::find_and_tell(backend, is_named, topology, begins));
+        let (found, session) = match found("pingpong", &self.measuring, &topology, finder, session)? {
+            Ok(found) => found,
+            Err(ended) => return Ok(ended),
+        };
+        let Session { origin, sink, signals, observer, say } = session;
         let plan = self.planned(&topology, backends::targets(&*found.platform))?;
         let config = config::checked(self, found.platform.facts().kind, plan.ranks.len())?;
         budget(&config, &plan, &topology, &found)?;
@@ -83,7 +87,7 @@ impl PingPong {
     /// The placement of the ranks, on these targets.
     fn planned(&self, topology: &Topology, available: Vec<Target>) -> Result<Plan, Fault> {
         let selection = self.measuring.gpus.as_ref();
-        let targets = selection.map(|gpus| chosen(Some(gpus), available.clone())).transpose()?;
+        let targets = selection.map(|gpus| chosen_for_ranks(Some(gpus), available.clone())).transpose()?;
         let request = Request { cpus: self.cpus.clone(), targets, available, membind: self.membind };
         placement::plan(topology, &request).map_err(Fault::usage)
     }

@@ -43,6 +43,10 @@ struct Parts {
 }
 
 impl Measurement for Suite {
+    fn command(&self) -> &'static str {
+        "suite"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }

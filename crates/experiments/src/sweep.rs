@@ -122,6 +122,10 @@ impl Sweep {
 }
 
 impl Measurement for Args {
+    fn command(&self) -> &'static str {
+        "sweep"
+    }
+
     fn measuring(&self) -> &Measuring {
         &self.measuring
     }

@@ -12,7 +12,7 @@ use crate::sync::{Arc, Mutex, PoisonError};
 
 /// What is said where a GPU does not open.
 pub const NOT_OPEN: [&str; 2] =
-    ["a GPU was not opened", "a call of its driver does not return (nvidia-smi or rocm-smi may show why)"];
+    ["a GPU was not opened", "a call of the driver does not return (nvidia-smi or rocm-smi may show why)"];
 
 /// How long opening GPUs may take where nobody has said so.
 pub(crate) const OPENS: Duration = Duration::from_secs(120);
@@ -67,7 +67,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// That this step of opening GPUs ("opening GPU 1") does not end.
+/// That this step of finding or opening GPUs ("opening GPU 1") does not end.
 pub(crate) fn not_opened(step: &str, limit: Duration) -> String {
     let (seconds, [_, why]) = (limit.as_secs_f64(), NOT_OPEN);
     format!("{step} took longer than {seconds:.0} s: {why}; --timeout changes the limit")

@@ -54,7 +54,8 @@ pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) 
         Some(Exit::Signal(number)) => (Status::Interrupted, Some(format!("signal {number}"))),
         Some(Exit::TimedOut) => (Status::TimedOut, Some(timed_out(state))),
         Some(Exit::DataCorrupt) => (Status::DataCorrupt, trouble()),
-        Some(Exit::NoResult) => (Status::Failed, trouble()),
+        // Of devices that are not here there is nothing, not even a part.
+        Some(Exit::NoResult | Exit::Absent | Exit::Usage) => (Status::Failed, trouble()),
         Some(_) => (Status::Partial, trouble()),
     }
 }

@@ -198,7 +198,7 @@ fn the_plan_and_what_cannot_be_grouped_are_said_before_anything_is_measured() ->
     let more = ["topo", "--measure", "--backend", "host"];
     if run(&["latency", "--between", "cores", "--dry-run"]).code == Some(0) {
         let plan = run(&[&more[..], &["--dry-run", "--within", "50s"]].concat()).well().out;
-        assert!(plan.contains("the time of a handover between ") && plan.contains("after 34 s"), "{plan}");
+        assert!(plan.contains("core-to-core latency between ") && plan.contains("after 34 s"), "{plan}");
     }
     run(&["topo", "--measure=gpus", "--backend", "host"]).refused(77, &["two", "--measure=cores"]);
     run(&["topo", "--measure=nodes"]).refused(2, &["gpus", "cores"]);

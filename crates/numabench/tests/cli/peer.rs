@@ -329,6 +329,27 @@ fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_with_a_docume
 }
 
 #[test]
+fn a_driver_that_hangs_before_it_names_its_gpus_has_a_document_that_names_the_driver() -> Done {
+    for kind in kinds::all() {
+        let driver = kind.name.to_uppercase();
+        let wanted = format!("asking the {driver} driver for its GPUs took longer than 1 s");
+        for command in OPENING {
+            let mut run = hanging(&kind, command)?;
+            run.env("FAKE_FAULTS", format!("stall {} 1;exit waits", kind.init));
+            let ended = Ended::of(&run.args(["--timeout", "1s", "--json", "-"]).output()?);
+            assert_eq!(ended.code, Some(124), "{}", ended.err);
+            let document: Value = serde_json::from_str(&ended.out)?;
+            assert_eq!((text(&document, "/status"), &document["exit_code"]), ("timed-out", &Value::from(124)));
+            assert_eq!(text(&document, "/command"), command[0]);
+            assert!(text(&document, "/status_reason").starts_with(&wanted), "{}", document["status_reason"]);
+            assert!(sentences(&document)[0].contains(&wanted) && ended.err.contains(&wanted), "{}", ended.err);
+            proof::follows(&document, "result-v1.json")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_kernel_copies_too_where_the_gpus_reach_each_other_and_elsewhere_that_is_said() -> Done {
     for kind in kinds::all() {
         let ended = described(&kind, REACH, "", &["--reps", "20", "--engine", "sm"])?;

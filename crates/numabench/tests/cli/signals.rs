@@ -91,12 +91,14 @@ fn a_dropped_ssh_session_and_a_limit_of_cpu_time_end_a_run_as_sigterm_does() -> 
 }
 
 #[test]
-fn the_document_is_there_while_gpus_are_opened_and_a_signal_ends_the_wait_for_them() -> Done {
+fn the_document_is_there_while_gpus_are_found_and_opened_and_a_signal_ends_the_wait_for_them() -> Done {
     let kind = kinds::all().into_iter().next().ok_or("there is no stand-in driver")?;
-    for command in peer::OPENING {
+    let found = format!("stall {} 1;exit waits", kind.init);
+    for (command, fault) in peer::OPENING.into_iter().flat_map(|command| [(command, "hang 1"), (command, &found[..])]) {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("result.json");
         let mut run = peer::hanging(&kind, command)?;
+        run.env("FAKE_FAULTS", fault);
         run.args(["--timeout", "60s", "--json"]).arg(&path);
         let child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         wait_until("the first document", || path.exists())?;

@@ -39,8 +39,7 @@ fn a_driver_that_never_answers_while_gpus_are_found_or_opened_is_left_at_the_lim
     ] {
         let ended = stalled(command, fault)?;
         assert_eq!(ended.code, Some(124), "{command}: {fault}: {}{}", ended.out, ended.err);
-        // `peer` opens GPUs beside the one that measures, and says which it was at.
-        let told = ["a GPU was not opened within 1 s", "opening GPU 0 took longer than 1 s"];
+        let told = ["asking the CUDA driver for its GPUs took longer than 1 s", "opening GPU 0 took longer than 1 s"];
         assert!(told.iter().any(|words| ended.err.contains(words)), "{fault}: {}", ended.err);
     }
     Ok(())
