@@ -94,6 +94,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             Some(code) if !matches!(code, 0 | 5 | 6) && ended.err.trim().is_empty() => {
                 Some(format!("code {code} without a word"))
             }
+            Some(0) if said.trim().is_empty() && !command.ends_with("-- true") => {
+                Some("it ended well and printed nothing".to_owned())
+            }
             _ if said.chars().any(steers) => Some(format!("a terminal would obey it: {said:?}")),
             _ if ended.err.len() > LONG => Some(format!("a message of {} bytes", ended.err.len())),
             _ => None,

@@ -41,6 +41,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let latest = if random.below(10) == 0 { 12_000 } else { 1500 };
         std::thread::sleep(Duration::from_millis(random.below(latest) as u64));
+        let by_itself = child.try_wait()?;
         child.kill()?;
         let ran = began.elapsed().as_secs_f64();
         child.wait()?;
@@ -59,6 +60,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             between += usize::from(beside.iter().all(|name| name == "result.json"));
         }
         let wrong = match fs::read(&path) {
+            _ if by_itself.is_some() => Some(format!("it ended by itself: {by_itself:?}")),
             // Killed before its first pass was over.
             Err(_) if beside.is_empty() => None,
             Err(_) => Some(format!("no document, but {beside:?}")),
@@ -76,6 +78,8 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         let disk = if is_slow { "slow" } else { "fast" };
         tally.count(&format!("a run that is killed after {ran:.2} s, with a {disk} disk"), wrong);
     }
+    let kept = losses.iter().map(Vec::len).sum::<usize>();
+    tally.count("documents of killed runs", (kept == 0).then(|| "no run left one".to_owned()));
     if between > 0 {
         tally.note(format!("{between} left a hidden file, which the next run with the same file removed"));
     }

@@ -81,7 +81,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             _ if ended.err.contains("panicked") => Some(ended.err),
             _ if of_memory => None,
             None => Some(format!("ended by signal {:?}: {}", ended.signal, ended.err)),
-            Some(0 | 5 | 6) => None,
+            Some(0 | 5 | 6) => not_written(&folder, command),
             Some(_) if told => None,
             Some(code) => Some(format!("code {code} without a message: {}{}", ended.out, ended.err)),
         };
@@ -97,6 +97,13 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
 /// Whether another user reaches it.
 fn may_be_started(binary: &Path) -> bool {
     binary.ancestors().skip(1).all(|folder| fs::metadata(folder).is_ok_and(|found| found.permissions().mode() & 1 == 1))
+}
+
+/// The file or folder that a command names, where it is not there or empty.
+fn not_written(folder: &Path, command: &str) -> Option<String> {
+    let name = command.split(' ').find(|word| word.starts_with("written"))?;
+    let found = fs::metadata(folder.join(name)).is_ok_and(|found| found.is_dir() || found.len() > 0);
+    (!found).then(|| format!("it ended well, and there is no {name}"))
 }
 
 /// Leaves the one document.

@@ -1,5 +1,6 @@
-//! Command lines that cannot be followed.
+//! Command lines that cannot be followed, and every option of every command with a value longer than any screen.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
@@ -90,5 +91,50 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         tally.count(&format!("{args:?}"), wrong);
     }
     tally.note(format!("the slowest took {:.2} s", slowest.as_secs_f64()));
+    echoes(field, random, tally)
+}
+
+/// What no option may bring back whole.
+const LONG: usize = 20_000;
+
+/// No line that is shown has more characters; `trial`'s line to paste stands apart, and is not had with one run of `true`.
+const LONGEST_SHOWN: usize = 1600;
+
+/// Every option of every command, as their help lists them, with a long value.
+fn echoes(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
+    let help = |args: &[&str]| -> Result<String> {
+        Ok(run(Command::new(field.binary).args(args).arg("--help"), &field.folder)?.out)
+    };
+    let commands = help(&[])?;
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split("  ").next());
+    let mut all = Vec::new();
+    for command in names.filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())) {
+        let words = help(&[command])?;
+        let options = words.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
+        let named = options.map(|word| word.trim_matches(|c: char| c != '-' && !c.is_ascii_lowercase()));
+        let names: BTreeSet<String> = named.map(str::to_owned).collect();
+        all.extend(names.into_iter().map(|option| (command.to_owned(), option)));
+    }
+    for (command, option) in all.iter().skip(random.below(field.extent.single)).step_by(field.extent.single) {
+        for value in ["a".repeat(LONG), format!("A={}", "b".repeat(LONG)), format!("{}=1", "c".repeat(LONG))] {
+            let mut child = Command::new(field.binary);
+            child.args([command, &format!("{option}={value}")]).current_dir(&field.folder);
+            // Nothing is measured: what is missing, or the plan, is the answer.
+            match &command[..] {
+                "trial" => drop(child.args(["--max-runs", "6", "--", "true"])),
+                "check" | "place" | "exec" | "topo" | "doctor" => {}
+                _ => drop(child.arg("--dry-run")),
+            }
+            let ended = run(&mut child, &field.folder)?;
+            let longest = ended.out.lines().chain(ended.err.lines()).map(|line| line.chars().count()).max();
+            let wrong = match ended.code {
+                None => Some(format!("ended by signal {:?}", ended.signal)),
+                _ if ended.err.contains("panicked") => Some(ended.err),
+                _ if longest > Some(LONGEST_SHOWN) => Some(format!("a line of {longest:?} characters")),
+                _ => None,
+            };
+            tally.count(&format!("{command} {option}={}…", &value[..1]), wrong);
+        }
+    }
     Ok(())
 }

@@ -38,9 +38,21 @@ const AT_MOST: Duration = Duration::from_secs(15);
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     let all: Vec<_> =
         COMMANDS.iter().flat_map(|command| SIGNALS.iter().map(move |signal| (*command, signal))).collect();
+    // Started with nohup(1), SIGHUP is ignored by all that is started from here.
+    let is_ignored = |signal: Signal| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
+    };
+    let mut ignored = 0;
     for (command, (name, signal, writes)) in
         all.iter().skip(random.below(field.extent.single_signal)).step_by(field.extent.single_signal)
     {
+        if is_ignored(*signal) {
+            ignored += 1;
+            continue;
+        }
         let folder = field.folder.join("signals");
         drop(fs::remove_dir_all(&folder));
         fs::create_dir_all(&folder)?;
@@ -77,6 +89,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         let wrong = (code != wanted).then(|| format!("code {code:?}, not {wanted:?}"));
         let wrong = wrong.or_else(|| is_whole(&path, *writes)).or_else(|| left(&folder, after));
         tally.count(&format!("{name}: {command}"), wrong);
+    }
+    if ignored > 0 {
+        tally.note(format!("{ignored} signals are ignored by who started this (nohup): not tried"));
     }
     Ok(())
 }
