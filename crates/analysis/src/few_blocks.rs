@@ -1,6 +1,7 @@
 //! Figures of fewer blocks than an interval needs: a run can be complete and know its figures badly, which its last line says.
 
 use report::Document;
+use report::case::CaseStatus;
 use report::result::Outcome;
 use stats::flag::Flag;
 use stats::units::counted;
@@ -11,8 +12,8 @@ pub fn said<B>(document: &Document<B>) -> Option<String> {
         Outcome::Measured { flags, .. } => Some(flags.contains(&Flag::FewBlocks)),
         _ => None,
     };
-    let all: Vec<bool> =
-        document.cases.iter().flat_map(|case| &case.ranks).filter_map(|one| flags(&one.outcome)).collect();
+    let valid = document.cases.iter().filter(|case| case.status != CaseStatus::Invalid);
+    let all: Vec<bool> = valid.flat_map(|case| &case.ranks).filter_map(|one| flags(&one.outcome)).collect();
     let few = all.iter().filter(|is_few| **is_few).count();
     let verb = if few == 1 { "has" } else { "have" };
     (few > 0)

@@ -13,6 +13,7 @@ use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::compare::{Verdict, compare_among};
 use stats::interval::median;
+use stats::units::carried;
 
 /// A loss below this is none that a user would look for.
 const FADED: f64 = 0.01;
@@ -221,9 +222,22 @@ pub fn verdict(document: &Document) -> Vec<String> {
         }
     }
     if pairs.is_empty() && document.kernels.iter().any(|kernel| !kernel.places.is_empty()) {
-        return vec!["One NUMA node: no near/far comparison; the rates are in the table.".to_owned()];
+        return vec![format!("{}. One NUMA node: no near/far comparison.", rates(document))];
     }
     pairs.into_iter().map(|pair| said(document, pair)).collect()
+}
+
+/// `Rates: triad 18.2 GB/s, sgemm 71.2 to 73.5 GFLOP/s`: of all places of each kernel, with transfers where there are some.
+fn rates(document: &Document) -> String {
+    let rate = |kernel: &KernelFigures| {
+        let all = || kernel.places.iter().map(|place| place.per_s / 1e9);
+        let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let (least, most) = (carried(least, None, 3), carried(most, None, 3));
+        let range = if least == most { most } else { format!("{least} to {most}") };
+        format!("{} {range} {}", kernel.name, kernel.unit.giga())
+    };
+    let measured = document.kernels.iter().filter(|kernel| !kernel.places.is_empty());
+    format!("Rates: {}", measured.map(rate).collect::<Vec<_>>().join(", "))
 }
 
 fn said(document: &Document, [of, far, near]: [&str; 3]) -> String {

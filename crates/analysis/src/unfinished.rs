@@ -1,6 +1,7 @@
 //! What the first lines say of a run that did not end as it should: why there is no figure, or that it ended early.
 
 use report::Document;
+use report::case::CaseStatus;
 use report::document::Status;
 
 use crate::words;
@@ -10,7 +11,8 @@ use crate::words;
 pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
     let status = words::status(document.status);
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-    let has_figure = document.cases.iter().flat_map(|case| &case.ranks).any(|result| result.summary().is_some());
+    let valid = document.cases.iter().filter(|case| case.status != CaseStatus::Invalid);
+    let has_figure = valid.flat_map(|case| &case.ranks).any(|result| result.summary().is_some());
     if !has_figure {
         return match document.status {
             Status::Complete | Status::Running => said,

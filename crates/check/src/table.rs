@@ -162,8 +162,8 @@ fn openmp(text: &mut String, shown: &Shown<'_>) {
             [first, ..] => format!("{} ranks ({first}, …) have", names.len()),
             [] => continue,
         };
-        let pus = format!("{pus} {}", if pus == 1 { "PU" } else { "PUs" });
-        line(text, &format!("note: {who} OMP_NUM_THREADS={threads} and {pus}: threads take turns"));
+        let (pus, are) = if pus == 1 { ("1 PU".to_owned(), "is") } else { (format!("{pus} PUs"), "are") };
+        line(text, &format!("note: {who} OMP_NUM_THREADS={threads} and {pus}, which {are} oversubscribed"));
     }
 }
 

@@ -189,7 +189,7 @@ fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
         "\nrank 0: 3 threads: 2 on one PU each (5-6), 1 on 4-7 (a.out)\n",
         "note: UCX_NET_DEVICES=mlx5_3:1 of rank 0 names another adapter than the one near its GPU, mlx5_0\n",
         "note: rank 0 cannot open GPU 0000:04:00.0: /dev/kfd is of user 0\n",
-        "note: rank 0 has OMP_NUM_THREADS=8 and 4 PUs: threads take turns\n",
+        "note: rank 0 has OMP_NUM_THREADS=8 and 4 PUs, which are oversubscribed\n",
         "note: NVML is not here\n",
         "well placed: 1 of 1 rank\n",
     ] {

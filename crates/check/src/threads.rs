@@ -32,9 +32,9 @@ pub fn rows(threads: &Threads) -> Vec<[String; 4]> {
     own.chain(threads.children.iter().map(|group| row("process", group))).collect()
 }
 
-/// Several on one PU take turns.
+/// Several on one PU.
 fn one_each(group: &ThreadGroup) -> String {
-    if group.pus.len() == 1 && group.count > 1 { "take turns on it".to_owned() } else { String::new() }
+    if group.pus.len() == 1 && group.count > 1 { "the PU is oversubscribed".to_owned() } else { String::new() }
 }
 
 /// Those of one PU each together, then the others by their PUs.
@@ -90,6 +90,6 @@ mod tests {
     fn several_threads_on_one_pu_are_told_from_one_each() {
         let crowd = Threads { own: vec![group("a", "0", 3), group("a", "1-2", 1)], children: Vec::new() };
         assert_eq!(folded(&crowd).as_deref(), Some("4 threads: 3 bound to single PUs (0), 1 on 1-2 (a)"));
-        assert_eq!(rows(&crowd)[0][3], "take turns on it");
+        assert_eq!(rows(&crowd)[0][3], "the PU is oversubscribed");
     }
 }

@@ -61,7 +61,7 @@ pub struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show which CPUs, memory and GPUs belong together, and what this process may use of them
+    /// Show which CPUs, memory and GPUs belong together, and which of them this process may use
     Topo(Box<topo::Topo>),
     /// Say which settings of this node cost placement or bandwidth, why, and how to change them: exit code 0 none, 5 some, 6 not all can be known
     #[command(after_help = exit::TABLE)]
@@ -84,19 +84,19 @@ pub enum Command {
     /// Measure bandwidth and time against size; give the latency and the peak rate that fit them
     #[command(after_help = exit::TABLE)]
     Sweep(Box<sweep::Sweep>),
-    /// Measure what ranks lose when they copy at once: GPUs that share a link, ranks that share a GPU
+    /// Measure the bandwidth that ranks lose when they copy at once: GPUs that share a link, ranks that share a GPU
     #[command(after_help = exit::TABLE)]
     Contend(Box<contend::Contend>),
-    /// Measure kernels that compute, from every NUMA node to every GPU: with transfers and alone, and what a far node costs each
+    /// Measure kernels that compute, from every NUMA node to every GPU: with transfers and alone, and the cost of a far node for each
     #[command(after_help = exit::TABLE)]
     Kernels(Box<kernels::Kernels>),
     /// Measure Jacobi's iteration over the ranks of a launch, its halos by cores alone, staged through the host, or by GPU-aware MPI
     #[command(after_help = exit::TABLE)]
     Laplace(Box<laplace::Laplace>),
-    /// Measure this node within a given time, as one document: its memory, its GPUs, and what these lose when they copy at once
+    /// Measure this node within a given time, as one document: its memory, its GPUs, and their loss when they copy at once
     #[command(after_help = exit::TABLE)]
     Suite(Box<suite::Suite>),
-    /// Recommend cores, memory and a GPU for each rank, with the line for srun, mpirun, numactl or others; or measure what is fastest
+    /// Recommend cores, memory and a GPU for each rank, with the line for srun, mpirun, numactl or others; or measure which placement is fastest
     #[command(after_help = exit::TABLE)]
     Place(Box<place::Place>),
     /// Start a program in its rank's place: bound to its cores and its memory, with its GPU
@@ -111,19 +111,19 @@ pub enum Command {
     /// Say whether runs got worse than earlier ones: exit code 0 no, 5 yes, 6 the data do not decide
     #[command(after_help = exit::TABLE)]
     Compare(Box<compare::Compare>),
-    /// Learn from result documents of your own nodes what is normal for a class of hardware, for check --bandwidth
+    /// Learn the normal figures of a class of hardware from result documents of your own nodes, for check --bandwidth
     #[command(after_help = exit::TABLE)]
     Baseline(baseline::Baseline),
     /// List figures that others published for GPUs and their links, with their sources: to tell whether a measured one is normal
     #[command(after_help = exit::TABLE)]
     Reference(reference::Reference),
-    /// Say when figures changed over many runs, and what else changed then: exit code 0 no change, 5 changes
+    /// Find when figures changed over many runs, and what changed with them: exit code 0 no change, 5 changes
     #[command(after_help = exit::TABLE)]
     History(history::History),
     /// Convert a result document for dashboards and pipelines: CSV, Bencher, GitHub, Prometheus, JUnit, InfluxDB
     #[command(after_help = exit::TABLE)]
     Export(export::Export),
-    /// Read what nvbandwidth, TransferBench or the OSU micro-benchmarks printed, as a document to compare, export and report
+    /// Read the output of nvbandwidth, TransferBench or the OSU micro-benchmarks, as a document to compare, export and report
     #[command(after_help = exit::TABLE)]
     Import(import::Import),
     /// Show nodes side by side, or write a report of one run or several as one HTML file
@@ -203,7 +203,7 @@ pub struct Pingpong {
     /// Seed of the payload and of the order of blocks
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
-    /// Do not compare the bytes that arrived with those sent
+    /// Do not compare the received bytes with the sent ones
     #[arg(long, help_heading = "How it is measured")]
     pub no_verify: bool,
 
@@ -220,7 +220,7 @@ pub struct Pingpong {
     /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub reference: Option<PathBuf>,
-    /// Only the numbers and what is wrong
+    /// Only the figures and the warnings
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Whether the table is coloured
@@ -231,7 +231,7 @@ pub struct Pingpong {
 /// Findings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// A GPU that copies much slower than those of its node that are like it
+    /// A GPU that copies much slower than equal GPUs of its node
     SlowerTwin,
 }
 

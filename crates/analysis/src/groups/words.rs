@@ -5,6 +5,7 @@ use report::matrix::{Compares, Matrix};
 use report::measured_groups::{GroupedBy, MeasuredGroups};
 use stats::IdSet;
 use stats::grouping::{Finding, LEAST_BLOCKS, LEAST_ITEMS};
+use stats::units::carried;
 
 use super::Table;
 use crate::matrix_figures::MatrixFigures;
@@ -217,7 +218,7 @@ fn of_cores(document: &Document) -> Vec<String> {
         .flat_map(|i| (0..i).map(move |j| (i, j)))
         .filter_map(|(i, j)| Some(((i, j), table.cell(i, j)?.median)))
         .collect();
-    let ns = |value: f64| format!("{value:.1}");
+    let ns = |value: f64| carried(value, None, 1);
     let medians = || cells.iter().map(|(_, median)| *median);
     let Some(all) = between(medians(), ns) else { return vec!["Cores: no figure was measured.".to_owned()] };
     let found = document.groups.iter().find(|found| found.by == GroupedBy::Handovers);

@@ -43,7 +43,7 @@ pub(super) fn link(facts: &Facts<'_>) -> Option<Check> {
         return match names[..] {
             [] => None,
             _ if !over_pcie => None,
-            _ => LINK.open(format!("the kernel shows no link of {}", listed(&names)), super::HOST),
+            _ => LINK.open(format!("PCIe link of {} unknown: not in sysfs", listed(&names)), super::HOST),
         };
     }
     let slow: Vec<String> = linked.iter().filter_map(|device| slower(device)).collect();

@@ -88,11 +88,11 @@ pub(super) fn gpu_locality(facts: &Facts<'_>) -> Option<Check> {
     let unknown: Vec<String> = topology.gpus.iter().filter(unknown).map(|gpu| format!("GPU {}", gpu.index)).collect();
     match (&unknown[..], topology.gpus.len()) {
         (_, 0) => None,
-        ([], gpus) => LOCALITY.ok(format!("the platform says what is near to {}", counted(gpus, "GPU"))),
+        ([], gpus) => LOCALITY.ok(format!("the platform reports the locality of {}", counted(gpus, "GPU"))),
         (unknown, _) => {
             let who = if facts.is_virtual() { HOST } else { "the firmware's maker" };
             LOCALITY.open(
-                format!("nobody says what is near to {}; `numabench topo --measure` measures it", listed(unknown)),
+                format!("locality of {} not reported: `numabench topo --measure` measures it", listed(unknown)),
                 who,
             )
         }

@@ -58,7 +58,7 @@ pub const PATHS: &[Case] = &[
         node.survey.topology.gpus[0].link.as_mut().expect("a link").width = Some(8);
         node.file(&format!("{}/max_link_width", folders(0).0), "8\n")
     }),
-    ("pcie.link", Is::Open, "no link", |node| {
+    ("pcie.link", Is::Open, "not in sysfs", |node| {
         node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.link = None);
         node.survey.nics[0].link = None;
         Ok(())

@@ -31,7 +31,7 @@ pub struct Check {
     /// Look at these running processes instead of this one and the ranks started with it
     #[arg(long, value_name = "PID[,PID...]", value_parser = whole::<u32>(1..=MOST_PID), value_delimiter = ',', conflicts_with = "program")]
     pub pid: Vec<u32>,
-    /// Look at every process here that uses a GPU: those of the drivers' lists (NVML's, amdkfd's), else those that have a GPU's device file
+    /// Look at every process here that uses a GPU: the processes of the drivers' lists (NVML's, amdkfd's), else those with a GPU's device file
     /// open
     #[arg(long, conflicts_with_all = ["pid", "program", "input", "rank", "ranks"])]
     pub all: bool,
@@ -39,7 +39,7 @@ pub struct Check {
     /// are not bound alike
     #[arg(long, conflicts_with_all = ["launch", "bandwidth"])]
     pub threads: bool,
-    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) whether what is seen here would be right there
+    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) whether the placement seen here would be right there
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
@@ -55,7 +55,7 @@ pub struct Check {
     /// With an srun line: the site's gres.conf, whose Cores= say which GPUs Slurm takes for near to a task
     #[arg(long, value_name = "FILE", requires = "launch")]
     pub gres_conf: Option<PathBuf>,
-    /// Measure instead whether this node's GPUs copy as fast as those like them: against each other, and against a baseline. Takes
+    /// Measure instead whether this node's GPUs copy as fast as equal GPUs: against each other, and against a baseline. Takes
     /// seconds; as a prologue run it once a node, while nothing else runs
     #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]
     pub bandwidth: bool,
@@ -76,7 +76,7 @@ pub struct Check {
     /// With a program: start it only if all ranks of the node are well placed
     #[arg(long, requires = "program")]
     pub strict: bool,
-    /// Print what was seen and found as JSON, or write it to FILE; with --bandwidth also into a folder (DIR/), under the node's name: of a
+    /// Print the observed placement and the verdict as JSON, or write it to FILE; with --bandwidth also into a folder (DIR/), under the node's name: of a
     /// launch with one task a node the first one then shows all nodes
     #[arg(long, value_name = "FILE|-|DIR/", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,

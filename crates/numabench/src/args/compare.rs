@@ -37,7 +37,7 @@ pub struct Compare {
     /// Write the comparison document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
-    /// Only what changed, is missing or undecided
+    /// Only cases that changed, are missing or undecided
     #[arg(short, long)]
     pub quiet: bool,
     /// Whether the table is coloured

@@ -15,7 +15,7 @@ pub struct Doctor {
     /// with one task a node the first one then shows all nodes
     #[arg(long, value_name = "FILE|-|DIR/")]
     pub json: Option<PathBuf>,
-    /// Only what to look at and what cannot be known, without the reasons
+    /// Only the findings and the unknown settings, without the reasons
     #[arg(short, long)]
     pub quiet: bool,
     /// Whether the table is coloured

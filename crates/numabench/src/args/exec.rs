@@ -19,7 +19,7 @@ pub struct Exec {
     /// near the rank's GPU, for frameworks that want to see all of them and choose by the local rank (torch.cuda.set_device(LOCAL_RANK))
     #[arg(long, value_enum, value_name = "own|near", default_value_t = Sees::Own, help_heading = "Placement")]
     pub gpu: Sees,
-    /// Cores for each rank [default: those near the GPU, shared out evenly among all GPUs and ranks there]
+    /// Cores for each rank [default: the cores near the GPU, shared out evenly among all GPUs and ranks there]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "Placement")]
     pub cores_per_rank: Option<usize>,
     /// All hardware threads of a core instead of one
@@ -54,10 +54,10 @@ pub struct Exec {
     #[arg(long, value_name = "M", value_parser = whole::<u64>(1..=MOST), help_heading = "Rank")]
     pub ranks: Option<u64>,
 
-    /// Say on standard error what was done, in one line a rank
+    /// Report the placement on standard error, in one line a rank
     #[arg(long, help_heading = "Output")]
     pub report: bool,
-    /// Start nothing: print what would be set, as shell assignments
+    /// Start nothing: print the settings, as shell assignments
     #[arg(long, conflicts_with_all = ["report", "program"], help_heading = "Output")]
     pub print: bool,
     /// The program, looked for in PATH, and its arguments, which are not touched; a -- before it is not needed

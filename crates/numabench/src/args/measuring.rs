@@ -33,7 +33,7 @@ pub struct Measuring {
     /// Seed of the payload and of the order of blocks
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
-    /// Do not verify what was copied and read
+    /// Do not verify the bytes that were copied and read
     #[arg(long, help_heading = "How it is measured")]
     pub no_verify: bool,
 
@@ -47,7 +47,7 @@ pub struct Measuring {
     /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub reference: Option<PathBuf>,
-    /// Only the verdict, the numbers and what is wrong
+    /// Only the verdict, the figures and the warnings
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Whether the table is coloured

@@ -61,7 +61,7 @@ pub struct Place {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, requires = "measure", help_heading = "Measuring")]
     pub seed: u64,
 
-    /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the one that this process or job is under]
+    /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the launcher of this process or job]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub launcher: Option<Starter>,
     /// Print only the lines of one launcher or tool, to be pasted; or gres-conf, the lines that Slurm's gres.conf should have for this node

@@ -13,7 +13,7 @@ pub struct Reference {
     /// Also the figures of this file, in the form of `--lines`: your site's own
     #[arg(long, value_name = "FILE")]
     pub reference: Option<PathBuf>,
-    /// Print the file of the figures itself, with what each part of a line means
+    /// Print the file of the figures itself, with the meaning of each part of a line
     #[arg(long, conflicts_with_all = ["gpu", "reference"])]
     pub lines: bool,
     /// Whether the table is coloured

@@ -18,7 +18,7 @@ pub struct Sweep {
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
-    /// The clock of every size: host is what an application sees of a blocking copy; auto changes to the device's at 1 MiB
+    /// The clock of every size: host is the time that an application sees of a blocking copy; auto changes to the device's at 1 MiB
     #[arg(long, value_enum, default_value_t = Timing::Host, help_heading = "What is measured")]
     pub timing: Timing,
     /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)

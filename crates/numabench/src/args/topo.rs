@@ -26,7 +26,7 @@ pub struct Topo {
     /// without a view
     #[arg(long, value_name = "FILE.svg|-")]
     pub svg: Option<PathBuf>,
-    /// Draw what a result document measured on this node's links instead: of matrix, contend, peer, pingpong, latency or suite
+    /// Draw the rates that a result document has of this node's links instead: of matrix, contend, peer, pingpong, latency or suite
     #[arg(long, value_name = "RESULT.json", requires = "svg", conflicts_with_all = ["input", "save"])]
     pub with: Option<PathBuf>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
@@ -35,11 +35,11 @@ pub struct Topo {
     /// Show the machine as a tree, as lstopo does: packages, NUMA nodes, L3s, cores, and devices under what is local to them
     #[arg(long, conflicts_with_all = ["json", "numa"])]
     pub tree: bool,
-    /// Show what is between every two GPUs and fast network adapters, as nvidia-smi topo -m does: NVLinks, xGMI, PCIe bridges,
+    /// Show the connection between every two GPUs and fast network adapters, as nvidia-smi topo -m does: NVLinks, xGMI, PCIe bridges,
     /// NUMA nodes. Asks NVIDIA's management library, where there is one
     #[arg(long, conflicts_with_all = ["json", "numa", "tree"])]
     pub matrix: bool,
-    /// Show what each GPU is called: PCI address, UUID, the index that CUDA or HIP would give it here (predicted from the
+    /// Show the names of each GPU: PCI address, UUID, the index that CUDA or HIP would give it here (predicted from the
     /// visible-devices variables; neither is started), nvidia-smi's index, device files
     #[arg(long, conflicts_with_all = ["json", "numa", "tree", "matrix"])]
     pub identity: bool,
@@ -47,7 +47,7 @@ pub struct Topo {
     #[arg(long)]
     pub json: bool,
 
-    /// Measure which GPUs and which cores belong together: GPUs by what they lose when they copy at once, cores by their
+    /// Measure which GPUs and which cores belong together: GPUs by the bandwidth that they lose when they copy at once, cores by their
     /// core-to-core latency; =gpus or =cores measures one of the two
     #[arg(
         long,
@@ -79,7 +79,7 @@ pub struct Topo {
     /// Seed of the payload and of the order of blocks [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), requires = "measure", help_heading = "Measuring")]
     pub seed: Option<u64>,
-    /// Print what would be measured, and touch no GPU
+    /// Print the plan of the measurement, and touch no GPU
     #[arg(long, requires = "measure", conflicts_with = "json", help_heading = "Measuring")]
     pub dry_run: bool,
 }
@@ -87,7 +87,7 @@ pub struct Topo {
 /// What `numabench topo --measure` groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Measured {
-    /// GPUs, by what they lose when they copy at once
+    /// GPUs, by the bandwidth that they lose when they copy at once
     Gpus,
     /// Cores, by their core-to-core latency
     Cores,
@@ -96,7 +96,7 @@ pub enum Measured {
 /// What `numabench topo` does besides showing.
 #[derive(Debug, Subcommand)]
 pub enum TopoAction {
-    /// Say what differs between two saved files, of two machines or of one on two days: exit code 0 the same, 5 different
+    /// Show the differences between two saved files, of two machines or of one on two days: exit code 0 the same, 5 different
     #[command(after_help = exit::TABLE)]
     Diff {
         /// The earlier file (of `topo --save`, or `lstopo FILE.xml`)

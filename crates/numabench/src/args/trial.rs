@@ -14,7 +14,7 @@ use super::{ColorChoice, duration, whole};
 #[derive(Debug, clap::Args)]
 pub struct Trial {
     /// Placements to try against the program as it is started without help: close, spread, compact, worst
-    /// [default: close,spread,compact, unless --launch or --vary say what to try]
+    /// [default: close,spread,compact, unless --launch or --vary name the variants]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What is tried")]
     pub placements: Vec<Strategy>,
     /// A line that starts the program: {app} stands for the program, {bind} for the launcher's options that leave binding to numabench;
@@ -33,7 +33,7 @@ pub struct Trial {
           conflicts_with_all = ["placements", "vary", "expect", "json", "resume"], help_heading = "What is tried")]
     pub aa: Option<u32>,
 
-    /// A number in the program's output: what the ( ) of this regular expression matches, the last time. The first metric decides;
+    /// A number in the program's output: the text that the ( ) of this regular expression matches, the last time. The first metric decides;
     /// the wall time is always kept beside it [default: the wall time]
     #[arg(long, value_name = "REGEX", help_heading = "What is compared")]
     pub metric: Vec<String>,
@@ -75,7 +75,7 @@ pub struct Trial {
     /// Write the trial document to FILE (rewritten after every run), or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Take up a trial that was ended or killed: all options are those in its document, and finished runs are not repeated
+    /// Continue a trial that was ended or killed, with the options in its document; finished runs are not repeated
     #[arg(long, value_name = "FILE", exclusive = true, help_heading = "Output")]
     pub resume: Option<PathBuf>,
     /// The folder for the output of runs that do not count; made when there is one

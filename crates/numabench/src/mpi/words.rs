@@ -191,3 +191,25 @@ fn advice(memory: &MpiDeviceMemory, document: &MpiDocument) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_ranks_on_one_gpu_are_told_that_it_changes_between_their_processes() -> Result<(), Box<dyn std::error::Error>> {
+        let kept = include_bytes!("../../../render/tests/results/documents/mpi-1.0-aware.json");
+        let mut document = MpiDocument::from_json(kept)?;
+        let is_said = |document: &MpiDocument| {
+            verdict(document).iter().any(|line| line.contains("Both ranks use GPU") && line.contains("NVIDIA MPS"))
+        };
+        assert!(!is_said(&document), "each rank has a GPU of its own");
+        let (host, gpu) = (document.ranks[0].host.clone(), document.ranks[0].gpu.clone());
+        (document.ranks[1].host, document.ranks[1].gpu) = (host, gpu);
+        assert!(is_said(&document), "{:?}", verdict(&document));
+        // GPUs of one address on two nodes are two.
+        document.ranks[1].host = "another".to_owned();
+        assert!(!is_said(&document));
+        Ok(())
+    }
+}

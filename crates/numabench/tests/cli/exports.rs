@@ -31,6 +31,12 @@ const DESCRIBED: [(&str, &[&str]); 5] = [
 const PLAIN: [(&str, &[&str]); 2] =
     [("suite", &["--within", "6s", "--gpus", "0,1"]), ("latency", &["--gpus", "0,1", "--max-time", "2s"])];
 
+/// Commands on this machine's cores and memory.
+const ON_CORES: [&[&str]; 2] = [
+    &["kernels", "--backend", "host", "--kernels", "triad", "--class", "1", "--threads", "1", "--reps", "6"],
+    &["laplace", "--backend", "host", "--grid", "64x64", "--max-time", "1s"],
+];
+
 /// The documents of all kinds, each under the name of what wrote it.
 fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     let mut all = Vec::new();
@@ -44,6 +50,11 @@ fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
         let ended = end(&mut measuring, [""; 0]);
         assert!(file.exists(), "{command}, code {:?}: {}{}", ended.code, ended.out, ended.err);
         all.push((command.to_owned(), file));
+    }
+    for args in ON_CORES {
+        let file = folder.join(format!("{}.json", args[0]));
+        run(&[args, &["--quiet", "--json", &file.display().to_string()]].concat()).well();
+        all.push((args[0].to_owned(), file));
     }
     let on_host = folder.join("host.json");
     host(&["--size", "1MiB", "--reps", "6", "--quiet", "--json", &on_host.display().to_string()]).well();

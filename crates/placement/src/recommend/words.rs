@@ -146,7 +146,9 @@ pub(super) fn notes(
     let shared = of(assignments, |assignment| assignment.shared);
     say(!shared.is_empty(), &|| {
         let pus = pool.cores.iter().map(|core| core.pus.len()).sum::<usize>();
-        format!("{count} ranks and {}: ranks {shared} share a PU with another and take turns on it", counted(pus, "PU"))
+        let whose = if shared.len() == 1 { "the PU of rank" } else { "the PUs of ranks" };
+        let are = if shared.len() == 1 { "is" } else { "are" };
+        format!("{count} ranks and {}: {whose} {shared} {are} oversubscribed", counted(pus, "PU"))
     });
     let unknown = |place: &&Place| is_gpu(place) && matches!(place.rung, None | Some(Rung::Unknown));
     let lost = ranks(places.iter().filter(unknown).map(|place| place.rank));

@@ -124,7 +124,7 @@ pub(super) fn penalties(document: &Document, page: &mut Page) {
             from_zero: true,
             ..Rows::default()
         };
-        let title = format!("What running at once costs: {}", largest.map_or(String::new(), size));
+        let title = format!("Contention penalty: {}", largest.map_or(String::new(), size));
         let described: Vec<String> = rows.rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
         page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
     }

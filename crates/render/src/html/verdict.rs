@@ -1,4 +1,4 @@
-//! What a run comes to, before any picture: its sentences, in the colour of what they say, and what is to be known beside.
+//! The answer of a run, before any picture: its sentences, in the colour of their standing, and warnings and missing ranks below.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     page.answer(tone, &said);
     let mut also: Vec<String> = Vec::new();
     if document.platform.kind == PlatformKind::Host && document.cases.iter().all(|case| case.range_bytes.is_none()) {
-        also.push("No GPU took part: the memory of a NUMA node stands in for the device.".to_owned());
+        also.push("No GPU in this measurement: host memory was measured instead.".to_owned());
     }
     if let Some(simulated) = &document.platform.simulated {
         also.push(format!("The devices are simulated: {simulated}. The figures say nothing about real hardware."));
@@ -45,7 +45,7 @@ fn slower(document: &Document) -> Vec<String> {
         let name = names::rank(document, slower.rank);
         let case = document.cases.iter().find(|case| case.id == slower.case);
         format!(
-            "{name} ({}) is slow: it copies at {:.1} GB/s where its twins reach {:.1} ({}); {}.",
+            "{name} ({}) is slow: {:.1} GB/s against {:.1} GB/s of its twins ({}); {}.",
             slower.device,
             slower.bytes_per_s / 1e9,
             slower.twins_bytes_per_s / 1e9,

@@ -30,6 +30,7 @@ mod numbers;
 pub mod page;
 mod picked;
 mod place;
+mod place_answer;
 mod placement;
 mod places;
 mod plane;

@@ -1,6 +1,6 @@
-//! What a terminal shows of a placement document: the places, what was measured of the ways to place, the one line to paste.
+//! A placement document on a terminal: the answer, the places, the figures of the candidates, the one line to paste.
 
-use report::place::{Candidate, Line, Measured, MeasuredFinding, Place, PlaceDocument, PlacedGpu, Turn};
+use report::place::{Candidate, Line, Measured, Place, PlaceDocument, PlacedGpu, Turn};
 use stats::IdSet;
 use stats::compare::Verdict;
 use stats::interval::median;
@@ -10,11 +10,14 @@ use super::grid::Grid;
 use super::numbers::RateDecimals;
 use super::page::{Page, Tone};
 use super::table::Style;
-use super::{title, words};
+use super::{place_answer, title, words};
 
 /// The document as text for a terminal. Quiet leaves out the lines to paste.
 pub fn place(document: &PlaceDocument, style: &Style) -> String {
     let mut page = Page::new(style.width);
+    let (tone, answer) = place_answer::answer(document);
+    page.words(tone, "", &answer);
+    page.blank();
     head(document, &mut page);
     for note in &document.notes {
         page.words(Tone::Plain, "note: ", note);
@@ -40,11 +43,10 @@ fn head(document: &PlaceDocument, page: &mut Page) {
     let host = machine.hostname.as_deref().unwrap_or("a machine without a name");
     let file = machine.file.as_ref().map_or(String::new(), |file| format!(" (read from {file})"));
     let tool = &document.tool;
-    page.line(Tone::Title, format!("{} {} place on {host}{file}, {}", tool.name, tool.version, document.started_at));
+    page.line(Tone::Faint, format!("{} {} place on {host}{file}, {}", tool.name, tool.version, document.started_at));
     if let Some(measured) = &document.measured {
         title::devices(&measured.platform, page);
     }
-    page.blank();
     let some = |set: &IdSet| if set.is_empty() { "none".to_owned() } else { set.to_string() };
     page.key(Tone::Plain, "PUs", &format!("{} can be used", some(&machine.allowed_pus)));
     if let Some(recommended) = document.candidates.first() {
@@ -190,8 +192,6 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
     }
     grid.draw(page);
     page.blank();
-    let (tone, verdict) = verdict(document, measured);
-    page.words(tone, "Verdict: ", &verdict);
     if let Some(why) = &measured.ended_early {
         page.words(Tone::Warning, "warning: ", why);
     }
@@ -202,45 +202,11 @@ fn sum(rates: &[f64]) -> f64 {
     rates.iter().sum()
 }
 
-/// The finding in words.
-fn verdict(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
-    let Some(leader) = &measured.leader else { return (Tone::Bad, "nothing was measured".to_owned()) };
-    let others: Vec<&Candidate> = document.candidates.iter().filter(|other| other.name != *leader).collect();
-    let with = |wanted: &[Verdict]| {
-        let names =
-            others.iter().filter(|other| other.against_leader.as_ref().is_some_and(|f| wanted.contains(&f.verdict)));
-        names.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    match measured.finding {
-        MeasuredFinding::Best if others.is_empty() => {
-            (Tone::Plain, format!("all strategies give the same placement ({leader}): nothing to compare"))
-        }
-        MeasuredFinding::Best => (Tone::Plain, format!("{leader} is the fastest")),
-        MeasuredFinding::NoMeasurableDifference => {
-            let same = with(&[Verdict::NoMeasurableDifference, Verdict::Undecided]);
-            let slower = with(&[Verdict::Lower]);
-            let rest = if slower.is_empty() { String::new() } else { format!("; slower: {slower}") };
-            (Tone::Plain, format!("no measurable difference between {leader} and {same}{rest}"))
-        }
-        MeasuredFinding::Undecided => {
-            let open = others.iter().filter(|other| {
-                let verdict = other.against_leader.as_ref().map(|found| found.verdict);
-                !matches!(verdict, Some(Verdict::Lower | Verdict::NoMeasurableDifference))
-            });
-            let open: Vec<&str> = open.map(|other| other.name.as_str()).collect();
-            let text = format!("undecided: {leader} leads, but its lead over {} is not significant", open.join(", "));
-            (Tone::Warning, text)
-        }
-        MeasuredFinding::Newer => (Tone::Warning, words::NEWER.to_owned()),
-    }
-}
-
 /// The one line to paste, and what other words there are.
 fn paste(document: &PlaceDocument, page: &mut Page) {
     if let Some(command) = &document.command {
         page.line(Tone::Title, "Start it with");
-        // As it is, never broken: it is to be pasted.
-        page.line(Tone::Plain, format!("  {}", command.text));
+        page.paste(&format!("  {}", command.text));
         command.remarks.iter().for_each(|remark| page.words(Tone::Faint, "  # ", remark));
         page.blank();
     }

@@ -74,7 +74,7 @@ fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
     assert_eq!(found.groups, [IdSet::from_iter(0..4), IdSet::from_iter(4..8)]);
     let said = &document.verdict;
     let want =
-        "Cores form 2 groups, PUs 0-3 | 4-7: core-to-core latency 28.0 ns within one, 110.0 ns to another (one way).";
+        "Cores form 2 groups, PUs 0-3 | 4-7: core-to-core latency 28.0 ns within one, 110 ns to another (one way).";
     assert_eq!(said[0], want);
     assert!(
         said[1].starts_with("How sure: ") && said[1].contains("takes 29") && said[1].ends_with("within one."),
@@ -119,7 +119,7 @@ fn a_finding_that_only_a_newer_version_knows_is_read_and_said_to_be_one() -> Res
     let read = Document::from_json(&serde_json::to_vec(&written)?)?;
     assert_eq!(
         verdict(&read),
-        ["Core-to-core latency 28.0 to 110.0 ns (one way); the finding on groups is of a newer numabench."]
+        ["Core-to-core latency 28.0 to 110 ns (one way); the finding on groups is of a newer numabench."]
     );
     Ok(())
 }

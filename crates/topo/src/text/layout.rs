@@ -28,7 +28,11 @@ pub(super) fn grouped(entries: impl Iterator<Item = (u32, String)>, width: usize
             None => groups.push((text, [index].into_iter().collect())),
         }
     }
-    let lines = |(text, indices): &(String, IdSet)| wrapped(&format!("  {}: ", gpu_label(indices)), text, width);
+    let lines = |(text, indices): &(String, IdSet)| {
+        // A reason is written for one GPU.
+        let each = if indices.len() > 1 { text.replace("attaches it to", "attaches each to") } else { text.clone() };
+        wrapped(&format!("  {}: ", gpu_label(indices)), &each, width)
+    };
     groups.iter().flat_map(lines).collect()
 }
 

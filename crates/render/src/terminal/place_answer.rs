@@ -1,0 +1,90 @@
+//! The first sentence of a placement: which one is the fastest where the candidates were measured, else how many ranks are near their GPU.
+
+use report::place::{Candidate, Measured, MeasuredFinding, Place, PlaceDocument};
+use report::rank::Locality;
+use stats::compare::Verdict;
+use stats::units::counted;
+
+use super::page::Tone;
+use super::words;
+
+/// The answer of a document.
+pub(super) fn answer(document: &PlaceDocument) -> (Tone, String) {
+    match (&document.measured, document.candidates.first()) {
+        (Some(measured), _) => finding(document, measured),
+        (None, Some(candidate)) => planned(candidate),
+        (None, None) => (Tone::Bad, "No placement.".to_owned()),
+    }
+}
+
+/// `8 ranks of 7 cores, each near its GPU (close).`
+fn planned(candidate: &Candidate) -> (Tone, String) {
+    let places = &candidate.places;
+    let most = places.iter().map(|place| place.cores).max().unwrap_or(0);
+    let least = places.iter().map(|place| place.cores).min().unwrap_or(0);
+    let cores = counted(most as usize, "core");
+    let cores = if least < most { format!("{least} to {cores}") } else { cores };
+    let ranks = format!("{} of {cores}", counted(places.len(), "rank"));
+    let with_gpu = places.iter().filter(|place| place.gpu.is_some()).count();
+    let count = |wanted: &[Locality]| {
+        let is_wanted = |place: &&Place| place.gpu.is_some() && place.locality.is_some_and(|at| wanted.contains(&at));
+        places.iter().filter(is_wanted).count()
+    };
+    let near = count(&[Locality::L3Local, Locality::NumaLocal]);
+    let far = count(&[Locality::SamePackage, Locality::Remote]);
+    let unknown = with_gpu - near - far;
+    let name = &candidate.name;
+    let one = with_gpu == 1;
+    let parts = [
+        (near, "near their GPU", "near its GPU"),
+        (far, "far from their GPU", "far from its GPU"),
+        (unknown, "with a GPU whose locality is not reported", "with a GPU whose locality is not reported"),
+    ];
+    let mut told = parts.iter().filter(|(count, ..)| *count > 0);
+    let gpus = match (told.next(), told.next()) {
+        (None, _) => "no GPU takes part".to_owned(),
+        (Some((count, _, its)), None) if *count == places.len() && one => (*its).to_owned(),
+        (Some((count, _, its)), None) if *count == places.len() => format!("each {its}"),
+        _ => {
+            let some = parts.iter().filter(|(count, ..)| *count > 0);
+            some.map(|(count, their, its)| format!("{count} {}", if *count == 1 { its } else { their }))
+                .collect::<Vec<_>>()
+                .join(", ")
+        }
+    };
+    let tone = if far + unknown > 0 { Tone::Warning } else { Tone::Title };
+    (tone, format!("{ranks}, {gpus} (placement {name})."))
+}
+
+/// The finding of a measurement.
+fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
+    let Some(leader) = &measured.leader else { return (Tone::Bad, "Nothing was measured.".to_owned()) };
+    let others: Vec<&Candidate> = document.candidates.iter().filter(|other| other.name != *leader).collect();
+    let with = |wanted: &[Verdict]| {
+        let names =
+            others.iter().filter(|other| other.against_leader.as_ref().is_some_and(|f| wanted.contains(&f.verdict)));
+        names.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    match measured.finding {
+        MeasuredFinding::Best if others.is_empty() => {
+            (Tone::Title, format!("All strategies give the same placement ({leader}): nothing to compare."))
+        }
+        MeasuredFinding::Best => (Tone::Title, format!("The fastest placement here is {leader}.")),
+        MeasuredFinding::NoMeasurableDifference => {
+            let same = with(&[Verdict::NoMeasurableDifference, Verdict::Undecided]);
+            let slower = with(&[Verdict::Lower]);
+            let rest = if slower.is_empty() { String::new() } else { format!("; slower: {slower}") };
+            (Tone::Title, format!("No measurable difference between the placements {leader} and {same}{rest}."))
+        }
+        MeasuredFinding::Undecided => {
+            let open = others.iter().filter(|other| {
+                let verdict = other.against_leader.as_ref().map(|found| found.verdict);
+                !matches!(verdict, Some(Verdict::Lower | Verdict::NoMeasurableDifference))
+            });
+            let open: Vec<&str> = open.map(|other| other.name.as_str()).collect();
+            let text = format!("Undecided: {leader} leads, but its lead over {} is not significant.", open.join(", "));
+            (Tone::Warning, text)
+        }
+        MeasuredFinding::Newer => (Tone::Warning, words::NEWER.to_owned()),
+    }
+}
