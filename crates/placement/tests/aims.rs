@@ -2,7 +2,8 @@
 //! share a GPU. Held on every machine of the project and every capture there is, and on small random machines against a search of all plans. And
 //! `judge` calls none of these plans wrong.
 //!
-//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks up to three times a machine's PUs, not some of them.
+//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks up to three times a machine's PUs, not some of them; `NUMABENCH_SEEDS=100` tries random machines
+//! of a hundred seeds.
 
 mod machines;
 mod random;
@@ -14,7 +15,7 @@ use std::path::Path;
 use placement::judge::{Observed, Placed, Pool, judge};
 use placement::{Ask, Closeness, NodePlaces, Target, TargetId, recommend, verdict};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use proptest::test_runner::{RngSeed, TestRunner};
 use random::{build, seed};
 use stats::IdSet;
 use topo::Topology;
@@ -192,11 +193,45 @@ fn ranks_of_gpus_with_the_same_cores_near_have_as_many_cores_each() -> Result<()
     Ok(())
 }
 
+/// Ranks near each GPU and away from it, and the fewest and the most on a PU.
+fn sums(machine: &Machine, made: &NodePlaces) -> (Vec<(usize, usize)>, usize, usize) {
+    let on_pu = |pu: u32| made.places.iter().filter(|place| place.pus.contains(pu)).count();
+    let on_pus: Vec<usize> = machine.cores.iter().flat_map(IdSet::iter).map(on_pu).collect();
+    let of_gpu = |gpu: Target| {
+        let its_own = |place: &&placement::Place| place.target.as_ref().is_some_and(|target| target.id == gpu.id);
+        let away = |place: &&placement::Place| machine.is_away(gpu.id, place.first);
+        let (away, near): (Vec<_>, Vec<_>) = made.places.iter().filter(its_own).partition(away);
+        (near.len(), away.len())
+    };
+    let of_gpus = Target::gpus_of(&machine.topology).into_iter().map(of_gpu).collect();
+    (of_gpus, on_pus.iter().min().copied().unwrap_or(0), on_pus.iter().max().copied().unwrap_or(0))
+}
+
+#[test]
+fn equal_gpus_have_as_many_ranks_near_and_away_and_every_pu_as_many_ranks() -> Result<(), Box<dyn Error>> {
+    for (name, ranks, of_gpu, gpus, on_pu) in [
+        ("leonardo", 64, (8, 8), 4, (2, 2)),
+        ("leonardo", 128, (16, 16), 4, (4, 4)),
+        ("dgx-a100", 256, (16, 16), 8, (1, 1)),
+        ("pascal", 36, (9, 9), 2, (0, 1)),
+        ("pascal", 72, (18, 18), 2, (1, 1)),
+        ("pascal", 144, (36, 36), 2, (2, 2)),
+        ("ring-of-24", 192, (8, 88), 2, (2, 2)),
+    ] {
+        let machine = own(name)?;
+        let made = machine.planned(ranks)?;
+        assert_eq!(sums(&machine, &made), (vec![of_gpu; gpus], on_pu.0, on_pu.1), "{name} -n {ranks}");
+    }
+    Ok(())
+}
+
 fn machines_of_all() -> Result<Vec<(String, Topology)>, Box<dyn Error>> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures")];
-    folders.extend(captures("every capture's aims"));
+    if let Some(folder) = captures("every capture's aims") {
+        folders.extend([folder.with_file_name("xml-more"), folder]);
+    }
     let mut found = Vec::new();
-    for folder in folders {
+    for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "xml")
@@ -278,18 +313,33 @@ fn subsets(of: usize, some: usize) -> Vec<Vec<usize>> {
     all.map(|bits| (0..of).filter(|at| bits >> at & 1 == 1).collect()).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+/// The seeds of the random machines: four, or as many as `NUMABENCH_SEEDS` says.
+fn seeds() -> Result<u64, Box<dyn Error>> {
+    Ok(std::env::var("NUMABENCH_SEEDS").map_or(Ok(4), |count| count.parse())?)
+}
 
-    #[test]
-    fn no_plan_of_all_has_fewer_ranks_away(seed in seed(), ranks in 1..9_usize) {
-        let topology = build(&seed);
-        let pus: IdSet = topology.allowed.pus.minus(&topology.allowed.offline_pus).iter().take(6).collect();
-        let machine = Machine::of(topology.restricted_to(&pus));
-        prop_assume!(!machine.cores.is_empty() && (1..=5).contains(&machine.closeness.len()) && machine.topology.slow.is_none());
-        let made = machine.planned(ranks).map_err(TestCaseError::fail)?;
-        prop_assert_eq!(counted(&machine, ranks, &made), Ok(()));
-        prop_assert_eq!(judged(&machine, &made), Ok(()));
-        prop_assert_eq!(machine.away(&made), fewest_away(&machine, ranks), "{:#?}", made);
+#[test]
+fn no_plan_of_all_has_fewer_ranks_away_on_small_random_machines_of_several_seeds() -> Result<(), Box<dyn Error>> {
+    for rng_seed in 1..=seeds()? {
+        let config = ProptestConfig {
+            cases: 100,
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(rng_seed),
+            ..ProptestConfig::default()
+        };
+        let tried = TestRunner::new(config).run(&(seed(), 1..9_usize), |(seed, ranks)| {
+            let topology = build(&seed);
+            let pus: IdSet = topology.allowed.pus.minus(&topology.allowed.offline_pus).iter().take(6).collect();
+            let machine = Machine::of(topology.restricted_to(&pus));
+            let is_small = !machine.cores.is_empty() && (1..=5).contains(&machine.closeness.len());
+            prop_assume!(is_small && machine.topology.slow.is_none());
+            let made = machine.planned(ranks).map_err(TestCaseError::fail)?;
+            prop_assert_eq!(counted(&machine, ranks, &made), Ok(()));
+            prop_assert_eq!(judged(&machine, &made), Ok(()));
+            prop_assert_eq!(machine.away(&made), fewest_away(&machine, ranks), "{:#?}", made);
+            Ok(())
+        });
+        tried.map_err(|error| format!("seed {rng_seed}: {error}"))?;
     }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! How far a core is from what a rank needs, as one number.
 //!
-//! A number, because placements of whole nodes are compared: by their ranks that are not near, then by those on another package, then by those away from
-//! the GPU's local PUs, then rung by rung, then by the firmware's distances. Each of these has a field that no sum over a node's ranks
-//! ([`super::MOST_RANKS`]) overflows, so that sums compare as the list of them would.
+//! A number, because placements of whole nodes are compared: by their ranks that are not near, then by those on another package, then closeness by
+//! closeness; and of plans that are equal in these, by the ranks away from the GPU's local PUs, then by the firmware's distances. Each of these has a field
+//! that no sum over a node's ranks ([`super::MOST_RANKS`]) overflows, so that sums compare as the list of them would.
 
 use super::domain::distance_to;
 use super::pool::Pool;
@@ -14,6 +14,9 @@ pub(super) type Cost = i128;
 
 /// Above every sum of costs: what must be used is used first.
 pub(super) const MUST: Cost = 1 << 112;
+
+/// What a closeness further costs; all that tells cores of one closeness apart is less.
+const RUNG: Cost = 1 << 44;
 
 /// A distance above this is as good as this.
 const FARTHEST: u64 = 0xffff;
@@ -32,6 +35,11 @@ pub(super) fn costs(pool: &Pool<'_>, target: TargetId) -> Vec<Cost> {
         .collect()
 }
 
+/// The cost without what tells cores of one closeness apart.
+pub(super) fn by_closeness(cost: Cost) -> Cost {
+    cost / RUNG * RUNG
+}
+
 fn cost(pool: &Pool<'_>, target: TargetId, core: usize) -> Cost {
     let (is_outside, closeness, distance) = distance_to(pool, target, core);
     if closeness == Closeness::Unknown {
@@ -41,7 +49,7 @@ fn cost(pool: &Pool<'_>, target: TargetId, core: usize) -> Cost {
     let is_remote = closeness == Closeness::Remote;
     Cost::from(is_away) << 96
         | Cost::from(is_remote) << 80
-        | Cost::from(is_outside) << 64
-        | (closeness as Cost) << 44
+        | (closeness as Cost) * RUNG
+        | Cost::from(is_outside) << 30
         | Cost::from(distance.min(FARTHEST))
 }

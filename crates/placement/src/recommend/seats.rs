@@ -3,16 +3,18 @@
 //! The order of what is wanted:
 //!
 //! 1. one rank a core while cores are free; then one a PU while PUs are free; then as many ranks on each PU as on any other, or one more;
-//! 2. within that as many ranks near their GPU as there can be, by all that [`cost`](super::cost) tells apart;
-//! 3. GPUs that have the same cores near have as many ranks near, and as many far, as each other, or one more.
+//! 2. within that as many ranks near their GPU as there can be, closeness by closeness;
+//! 3. GPUs that are as close to every core have as many ranks near, and as many far, as each other, or one more;
+//! 4. within that the cores that [`cost`](super::cost) calls nearest of those of one closeness.
 //!
 //! The first is a matter of counting: every core has a first seat, then every core that has one its second hardware thread, and when all PUs
 //! have a rank all of that again. Of the *rows* of seats that come about, all but the last are full. The second is solved exactly
-//! (`transport`), over kinds of ranks and classes of cores, and the third by dealing what equal GPUs have together out in turn.
+//! (`transport`), over kinds of ranks and classes of cores, the third by dealing what equal GPUs have together out in turn, and the fourth as the
+//! second, for the ranks of each closeness.
 
 use std::collections::BTreeMap;
 
-use super::cost::Cost;
+use super::cost::{Cost, by_closeness};
 use super::pool::Pool;
 use super::transport::{Bounds, cheapest};
 use super::wish::Wish;
@@ -84,11 +86,9 @@ struct Owner<'w> {
 /// The seat of each rank.
 pub(super) fn seats(pool: &Pool<'_>, wishes: &[Wish]) -> Vec<Seat> {
     let owners = owners(wishes);
-    let mut kinds: Vec<&[Cost]> = owners.iter().map(|owner| owner.costs).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let classes = Classes::of(pool, wishes.len(), &kinds);
-    let counts = counts(wishes.len(), &owners, &kinds, &classes);
+    let rows: Vec<&[Cost]> = owners.iter().map(|owner| owner.costs).collect();
+    let classes = Classes::of(pool, wishes.len(), &kinds(&rows).0);
+    let counts = counts(pool, &owners, &classes);
     let taken = taken(pool, wishes.len());
     let mut whose: Vec<Option<usize>> = vec![None; pool.cores.len()];
     for (at, owner) in owners.iter().enumerate() {
@@ -146,24 +146,92 @@ fn owners(wishes: &[Wish]) -> Vec<Owner<'_>> {
 }
 
 /// How many ranks of each owner sit in each class.
-fn counts(ranks: usize, owners: &[Owner<'_>], kinds: &[&[Cost]], classes: &Classes) -> Vec<Vec<usize>> {
-    let of_kind = |kind: &[Cost]| -> Vec<usize> {
-        // Those with the most ranks first, so that who has one more gets the one that is over.
-        let mut equal: Vec<usize> = (0..owners.len()).filter(|owner| owners[*owner].costs == kind).collect();
-        equal.sort_by_key(|owner| std::cmp::Reverse(owners[*owner].ranks.len()));
-        equal
-    };
-    let equals: Vec<Vec<usize>> = kinds.iter().map(|kind| of_kind(kind)).collect();
-    let demands: Vec<Bounds> = equals
-        .iter()
-        .map(|equal| Bounds::exactly(equal.iter().map(|owner| owners[*owner].ranks.len()).sum()))
+///
+/// First how many at each closeness, where GPUs of the same closeness to every core are dealt the same; then, with that given, which cores of
+/// that closeness.
+fn counts(pool: &Pool<'_>, owners: &[Owner<'_>], classes: &Classes) -> Vec<Vec<usize>> {
+    let coarse: Vec<Vec<Cost>> =
+        owners.iter().map(|owner| owner.costs.iter().map(|cost| by_closeness(*cost)).collect()).collect();
+    let ranks: Vec<usize> = owners.iter().map(|owner| owner.ranks.len()).collect();
+    let total = ranks.iter().sum();
+    let rows: Vec<&[Cost]> = coarse.iter().map(Vec::as_slice).collect();
+    let (kinds, equals) = kinds(&rows);
+    let wide = Classes::of(pool, total, &kinds);
+    let wants: Vec<Want> = (0..owners.len())
+        .map(|owner| Want { owner, closeness: None, costs: rows[owner], ranks: ranks[owner] })
         .collect();
-    let seating = cheapest(ranks, &demands, &classes.bounds, |kind, class| kinds[kind][classes.cores[class][0]]);
+    let mut of_closeness: BTreeMap<(usize, Cost), usize> = BTreeMap::new();
+    for (owner, of_class) in dealt(total, &wants, &equals, &wide).into_iter().enumerate() {
+        for (class, count) in of_class.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            *of_closeness.entry((owner, rows[owner][wide.cores[class][0]])).or_default() += count;
+        }
+    }
+    let wants: Vec<Want> = of_closeness
+        .into_iter()
+        .map(|((owner, closeness), ranks)| Want {
+            owner,
+            closeness: Some(closeness),
+            costs: owners[owner].costs,
+            ranks,
+        })
+        .collect();
+    let mut equals: BTreeMap<(Cost, &[Cost]), Vec<usize>> = BTreeMap::new();
+    for (at, want) in wants.iter().enumerate() {
+        equals.entry((want.closeness.unwrap_or_default(), want.costs)).or_default().push(at);
+    }
     let mut counts = vec![vec![0; classes.cores.len()]; owners.len()];
+    let equals: Vec<Vec<usize>> = equals.into_values().collect();
+    for (want, of_class) in wants.iter().zip(dealt(total, &wants, &equals, classes)) {
+        counts[want.owner].iter_mut().zip(of_class).for_each(|(sum, count)| *sum += count);
+    }
+    counts
+}
+
+/// Different rows of costs, and who has each.
+fn kinds<'c>(rows: &[&'c [Cost]]) -> (Vec<&'c [Cost]>, Vec<Vec<usize>>) {
+    let mut kinds: BTreeMap<&'c [Cost], Vec<usize>> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        kinds.entry(row).or_default().push(at);
+    }
+    kinds.into_iter().unzip()
+}
+
+/// Ranks of an owner that are to sit somewhere: at a closeness, or at any.
+struct Want<'w> {
+    owner: usize,
+    closeness: Option<Cost>,
+    costs: &'w [Cost],
+    ranks: usize,
+}
+
+impl Want<'_> {
+    fn cost(&self, core: usize) -> Cost {
+        let cost = self.costs[core];
+        match self.closeness {
+            Some(closeness) if closeness != by_closeness(cost) => ELSEWHERE,
+            Some(closeness) => cost - closeness,
+            None => cost,
+        }
+    }
+}
+
+/// Above every sum of what tells cores of one closeness apart.
+const ELSEWHERE: Cost = 1 << 80;
+
+/// How many ranks of each want sit in each class: the cheapest of all ways, where what equal wants have together is dealt out in turn, the nearest first.
+fn dealt(total: usize, wants: &[Want<'_>], equals: &[Vec<usize>], classes: &Classes) -> Vec<Vec<usize>> {
+    let of = |equal: &Vec<usize>| Bounds::exactly(equal.iter().map(|want| wants[*want].ranks).sum());
+    let demands: Vec<Bounds> = equals.iter().map(of).collect();
+    let cost = |kind: usize, class: usize| wants[equals[kind][0]].cost(classes.cores[class][0]);
+    let seating = cheapest(total, &demands, &classes.bounds, cost);
+    let mut counts = vec![vec![0; classes.cores.len()]; wants.len()];
     for (kind, equal) in equals.iter().enumerate() {
         let mut nearest_first: Vec<usize> = (0..classes.cores.len()).collect();
-        nearest_first.sort_by_key(|class| kinds[kind][classes.cores[*class][0]]);
-        let mut left: Vec<usize> = equal.iter().map(|owner| owners[*owner].ranks.len()).collect();
+        nearest_first.sort_by_key(|class| cost(kind, *class));
+        // Those with the most ranks first, so that who has one more gets the one that is over.
+        let mut equal = equal.clone();
+        equal.sort_by_key(|want| std::cmp::Reverse(wants[*want].ranks));
+        let mut left: Vec<usize> = equal.iter().map(|want| wants[*want].ranks).collect();
         let mut turn = (0..equal.len()).cycle();
         for class in nearest_first {
             for _ in 0..seating.seated[kind][class] {
