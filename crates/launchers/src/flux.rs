@@ -92,7 +92,7 @@ pub(crate) fn read<'l>(words: &'l [&'l str], topology: &Topology) -> Result<Opti
                 }
             }
             "o" | "setopt" => match value.split_once('=') {
-                Some(("cpu-affinity", how)) => cpu = how.to_owned(),
+                Some(("cpu-affinity", how)) => cpu = affinity(how).to_owned(),
                 Some(("gpu-affinity", how)) => gpu = how.to_owned(),
                 // mpibind binds instead of the shell.
                 Some(("mpibind", how)) if how != "off" => cpu = "mpibind".to_owned(),
@@ -172,6 +172,16 @@ pub(crate) fn read<'l>(words: &'l [&'l str], topology: &Topology) -> Result<Opti
         environment,
         notes: Vec::new(),
     })
+}
+
+/// What binds tasks, of what flux-shell-options(7) lets one write before it.
+fn affinity(how: &str) -> &str {
+    match how.split_once(',').unwrap_or((how, "on")) {
+        ("verbose", how) => how,
+        // What would be bound is shown, and nothing is.
+        ("dry-run", _) => "off",
+        _ => how,
+    }
 }
 
 /// The line that puts each rank in its place.

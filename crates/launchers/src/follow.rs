@@ -28,7 +28,10 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
     let Some((program, rest)) = words.split_first() else { return Ok(vec![process]) };
     let path = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
     let name = path.unwrap_or_default();
+    let owned: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let behind = match name.as_str() {
+        // What shows a binding is the program there: `srun numactl --show`.
+        "taskset" | "numactl" if process.launch.is_none() && sh::is_neutral(&name, &owned) => return Ok(vec![process]),
         "taskset" => taskset::apply(&mut process, rest)?,
         "numactl" => numactl::apply(&mut process, rest)?,
         "env" => prefix::env(&mut process, rest)?,
@@ -46,12 +49,21 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
             return Ok(vec![process]);
         }
         launcher if launcher_of(launcher).is_some() => {
+            if process.launch.as_ref().is_some_and(Vec::is_empty) {
+                process.launch = Some(words.iter().map(|word| (*word).to_owned()).collect());
+                return Ok(vec![process]);
+            }
             return Err(LineError::NotSaid(format!(
                 "{launcher} stands behind another launcher: write the line that starts the ranks of one node"
             )));
         }
+        "hwloc-bind" => {
+            process.lose("hwloc-bind binds by places that are not read here: put numabench check into the launch");
+            return Ok(vec![process]);
+        }
         _ => match prefix::behind(&name, rest) {
             Some(program) => program,
+            None if prefix::is_tool(&name) => return Ok(vec![process]),
             None => return file(process, program, &name, rest),
         },
     };

@@ -34,6 +34,7 @@ mod numactl;
 mod objects;
 mod open_mpi;
 mod pals;
+mod pasted;
 mod prefix;
 mod process;
 mod rankfile;

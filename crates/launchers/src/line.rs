@@ -1,8 +1,8 @@
 //! A launch line as it was pasted, as the ranks it would start: what `check --launch` judges, without a launch.
 //!
 //! ```text
-//! words ─► a launcher's options ─► layouts of one node ─► each rank's process, followed to its program ─► ranks
-//!          srun, open_mpi, …       one for each way        process, sh, numactl, taskset
+//! text ─► words ─► a launcher's options ─► layouts of one node ─► each rank's process, followed to its program ─► ranks
+//! pasted           srun, open_mpi, …       one for each way        process, sh, numactl, taskset
 //! ```
 //!
 //! What a launcher decides by itself is not guessed: there is a reading for each way that it may, or the rank's PUs are unknown with the reason. A
@@ -20,6 +20,7 @@ pub use crate::error::LineError;
 use crate::follow::follow;
 use crate::gres_conf::GresConf;
 use crate::layout::{Layout, Options, Start, TELLING, Tells, launcher_of, not_told};
+use crate::pasted::{known, launch_of, pasted};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
 use crate::unknown::UNKNOWN;
 use crate::{flux, gpus, jsrun, mpirun, srun, torchrun};
@@ -61,7 +62,7 @@ pub struct Launched {
     pub binds_behind: bool,
 }
 
-/// Reads the line; files that it names (a rankfile, a wrapper) are read too. Several lines that start a process each (`numactl … ./app &`) are the
+/// Reads the line, with lines before it that set its variables; files that it names (a rankfile, a wrapper) are read too. Several lines that start a process each (`numactl … ./app &`) are the
 /// ranks of one node.
 ///
 /// # Errors
@@ -118,39 +119,37 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
 
 /// Reads one line.
 fn one(line: &str, topology: &Topology, site: Option<&GresConf>) -> Result<Launched, LineError> {
-    let words = shell_words::split(line).map_err(|_| LineError::Quote(line.to_owned()))?;
+    let started = pasted(line, process(topology, Launcher::Nobody, &BTreeMap::new()))?;
+    let Some(launch) = launch_of(&started)? else { return alone(started) };
+    let (outer, words) = launch;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut outer = process(topology, Launcher::Nobody, &BTreeMap::new());
-    let mut command = outer.assignments(&words);
-    if let Some(("env", rest)) = command.split_first().map(|(first, rest)| (*first, rest))
-        && rest.iter().any(|word| launcher_of(base(word)).is_some())
-    {
-        command = outer.assignments(rest);
+    let (name, rest) = (base(words[0]), &words[1..]);
+    if !outer.is_free || outer.policy != Ok((PolicyMode::Default, IdSet::default())) {
+        let name = launcher_of(name).map_or_else(|| name.to_owned(), |launcher| launcher.name().to_owned());
+        let what = format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
+        return Err(LineError::NotSaid(what));
     }
-    let Some((program, rest)) = command.split_first() else {
-        let what = "there is no command in the line: write it as it is run, e.g. 'srun -n8 --cpu-bind=map_cpu:… ./app'";
-        return Err(LineError::Wrong(what.to_owned()));
-    };
     let variables: BTreeMap<String, String> =
         outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
-    let name = base(program);
     let options = match launcher_of(name) {
-        None => return alone(outer, command),
-        Some(Launcher::Srun) => srun::read(rest, &variables, topology, site)?,
-        Some(Launcher::Jsrun) => jsrun::read(rest, topology)?,
+        Some(Launcher::Srun) => srun::read(rest, &variables, topology, site),
+        Some(Launcher::Jsrun) => jsrun::read(rest, topology),
         Some(Launcher::Flux) => match rest.split_first() {
             Some((&("run" | "submit" | "mini"), rest)) => {
-                flux::read(rest.strip_prefix(&["run"]).unwrap_or(rest), topology)?
+                flux::read(rest.strip_prefix(&["run"]).unwrap_or(rest), topology)
             }
-            _ => return Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
+            _ => Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
         },
-        Some(_) => mpirun::read(name, rest, &variables, topology)?,
+        _ => mpirun::read(name, rest, &variables, topology),
     };
+    let read_to = options.as_ref().map_or(words.len(), |options| words.len() - options.program.len());
+    known(line, outer, &words, read_to, options.is_err())?;
+    let options = options?;
     if options.program.contains(&":") {
         let what = "the line starts several programs (\":\"): write the line of one of them";
         return Err(LineError::NotSaid(what.to_owned()));
     }
-    launched(&outer, options)
+    launched(outer, options)
 }
 
 /// The name of a program without its folders.
@@ -176,20 +175,15 @@ pub(crate) fn process<'t>(
         doubt: None,
         through_exec: false,
         workers: None,
+        launch: None,
         depth: 0,
         notes: Vec::new(),
     }
 }
 
 /// A line without a launcher: one process, or torchrun's workers.
-fn alone(outer: Process<'_>, command: &[&str]) -> Result<Launched, LineError> {
-    let launcher = command.iter().find_map(|word| launcher_of(base(word)));
-    if let (Some(launcher), "numactl" | "taskset") = (launcher, base(command[0])) {
-        let name = launcher.name();
-        let what = format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
-        return Err(LineError::NotSaid(what));
-    }
-    let process = ended(follow(outer, command)?)?;
+fn alone(started: Vec<Process<'_>>) -> Result<Launched, LineError> {
+    let process = ended(started)?;
     let mut notes = process.notes.clone();
     let (ranks, launcher, of) = match &process.workers {
         Some(workers) => {
@@ -311,7 +305,7 @@ fn workers_of(
 fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
     let mut all = processes.into_iter();
     let Some(mut first) = all.next() else {
-        return Err(LineError::NotSaid("the script ends before it starts a program for some rank".to_owned()));
+        return Err(LineError::NotSaid("the line starts no program".to_owned()));
     };
     for other in all {
         first.through_exec |= other.through_exec;

@@ -75,6 +75,7 @@ const NOTHING: &[&str] = &[
     "no-abort-on-failure",
     "no-app-prefix",
     "no-transfer",
+    "no-vni",
     "nolocal",
     "nooversubscribe",
     "noprefix",

@@ -2,6 +2,7 @@
 
 use crate::error::LineError;
 use crate::grammar::{Grammar, Style};
+use crate::layout::launcher_of;
 use crate::process::{Process, text_of};
 use crate::sh::{self, Follow};
 
@@ -38,6 +39,16 @@ const TOOLS: &[&str] = &[
     "timeout",
     "setsid",
     "nsys",
+    "nvprof",
+    "nv-nsight-cu-cli",
+    "rocprof-sys-run",
+    "rocprof-sys-instrument",
+    "omnitrace-run",
+    "omnitrace-instrument",
+    "iprof",
+    "unitrace",
+    "aps",
+    "gdb-oneapi",
     "ncu",
     "rocprof",
     "rocprofv2",
@@ -74,7 +85,12 @@ const TOOLS: &[&str] = &[
     "advixe-cl",
 ];
 
-/// What a tool starts, where something in it may bind: the words from numactl, taskset, a shell or torchrun on.
+/// Whether the program runs another one and places nothing itself.
+pub(crate) fn is_tool(name: &str) -> bool {
+    TOOLS.contains(&name)
+}
+
+/// What a tool starts, where something in it may bind: the words from numactl, taskset, a shell, torchrun or a launcher on.
 pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'w str]> {
     if !TOOLS.contains(&tool) {
         return None;
@@ -83,6 +99,7 @@ pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'
         let name = word.rsplit('/').next().unwrap_or_default();
         matches!(name, "numactl" | "taskset" | "sh" | "bash" | "env" | "torchrun" | "numabench")
             || name.ends_with(".sh")
+            || launcher_of(name).is_some()
     };
     let at = words.iter().position(binds)?;
     words.get(at..)
@@ -95,6 +112,10 @@ pub(crate) fn is_called_like_a_wrapper(name: &str, arguments: &[&str]) -> bool {
     let parts = [
         "wrap",
         "select_gpu",
+        "assign_gpu",
+        "bind_gpu",
+        "bind-gpu",
+        "gpubind",
         "select-gpu",
         "gpu_bind",
         "gpu-bind",

@@ -63,6 +63,8 @@ pub(crate) struct Process<'t> {
     pub through_exec: bool,
     /// The workers that its program starts: torchrun's.
     pub workers: Option<Workers>,
+    /// In what was pasted, a launcher's own words; empty where none was met. `None` behind a launcher, where no other may stand.
+    pub launch: Option<Vec<String>>,
     /// How many programs stand in each other.
     pub depth: usize,
     /// What is to be known beside it.
@@ -76,6 +78,7 @@ impl PartialEq for Process<'_> {
             && self.policy == other.policy
             && self.through_exec == other.through_exec
             && self.workers == other.workers
+            && self.launch == other.launch
             && self.doubt == other.doubt
             && gpus(self) == gpus(other)
     }

@@ -20,7 +20,12 @@ mod run;
 mod tests;
 mod word;
 
-pub(crate) use run::{Follow, run};
+pub(crate) use run::{Follow, is_neutral, run, started};
+
+/// Whether the text can be read as commands of a shell.
+pub(crate) fn reads(text: &str) -> bool {
+    parse::script(text).is_ok()
+}
 
 /// What the reader has not got.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -149,6 +149,7 @@ const SRUN: Grammar = Grammar {
         "slurmd-debug",
         "sockets-per-node",
         "switches",
+        "tasks-per-node",
         "task-epilog",
         "task-prolog",
         "thread-spec",
@@ -285,7 +286,7 @@ impl<'l> Said<'l> {
         match one.name {
             "n" | "ntasks" => self.count.ranks = Some(count(&option, value)?),
             "N" | "nodes" => self.count.nodes = Some(nodes(&option, value)?),
-            "ntasks-per-node" => self.count.of_a_node = Some(count(&option, value)?),
+            "ntasks-per-node" | "tasks-per-node" => self.count.of_a_node = Some(count(&option, value)?),
             "c" | "cpus-per-task" => self.cpus_per_task = Some(count(&option, value)?),
             "cpus-per-gpu" => self.cpus_per_gpu = Some(count(&option, value)?),
             "cpu-bind" | "cpu_bind" => self.cpu_bind = Some(value),

@@ -318,3 +318,39 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
     }
     Ok(())
 }
+
+#[test]
+fn what_was_pasted_is_expanded_as_the_shell_does_before_the_launcher_sees_it() {
+    let two = placed(&[("4", &[0]), ("0", &[1])]);
+    for text in [
+        "CPU_BIND=\"map_cpu:4,0\"\nsrun -n2 --cpu-bind=${CPU_BIND} --gpus-per-task=1 ./a.out",
+        "export RANKS=1 NODES=1\nmodule load rocm\nsrun -N $NODES -n $((2 * RANKS)) --cpu-bind=map_cpu:4,0 --gpus-per-task=1 -A $PROJECT ./a.out $INPUT > out.$SLURM_JOB_ID",
+        "time srun --nodes 1 --tasks-per-node 2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out | sort",
+        "# as documented\nsrun -n2 --cpu-bind=map_cpu:4,0 bash -c \"CUDA_VISIBLE_DEVICES=\\$SLURM_LOCALID ./a.out\" &\nwait",
+        "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 bash -c 'echo $SLURM_PROCID; taskset -cp $$' | sort",
+        "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 numactl --show",
+    ] {
+        assert_eq!(launched(text), two, "{text}");
+    }
+}
+
+#[test]
+fn a_variable_that_nothing_sets_is_named_and_one_that_places_nothing_is_passed_over() {
+    for (text, said) in [
+        ("mpiexec -n ${RANKS} --ppn ${PPN} --cpu-bind depth ./a.out", "does not say what RANKS, PPN are"),
+        ("srun --cpu-bind=$CPU_BIND ./a.out", "does not say what CPU_BIND is"),
+        ("srun -n2 $OPTIONS ./a.out", "does not say what OPTIONS is"),
+        ("SLURM_CPU_BIND=$BIND srun -n $N ./a.out", "does not say what BIND, N are"),
+        ("srun -n $(nproc) ./a.out", "what $(…) gives is not known"),
+        ("srun -n2 ./a.out\nsrun -n2 --cpu-bind=cores ./b.out", "several launches"),
+        ("#SBATCH -n 2\nsrun --cpu-bind=cores ./a.out", "#SBATCH lines are not read"),
+        ("srun -n2 --cpu-bind=none hwloc-bind core:0 -- ./a.out", "hwloc-bind"),
+        ("numactl -N 0 srun -n2 --cpu-bind=map_cpu:4,0 ./a.out", "binds it and not its ranks"),
+    ] {
+        let error = launched(text).map_or_else(|error| error, |placed| format!("{placed:?}"));
+        assert!(error.contains(said), "{text}: {error}");
+    }
+    // In double quotes the shell before the launcher expands it, and nobody knows to what.
+    let early = launched("srun -n2 --cpu-bind=map_cpu:4,0 bash -c \"CUDA_VISIBLE_DEVICES=$SLURM_LOCALID ./a.out\"");
+    assert_eq!(early, placed(&[("4", &[]), ("0", &[])]));
+}

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::Unread;
 use super::condition::holds;
 use super::parse::{Node, script};
 use super::pattern::{Pattern, fits};
@@ -27,10 +26,10 @@ const MOST_STARS: usize = 4;
 /// What follows a program that the script starts.
 pub(crate) type Follow = for<'t> fn(Process<'t>, &[&str]) -> Result<Vec<Process<'t>>, LineError>;
 
-/// Follows a script, `name` by its file's or `sh`, for this process; the programs that the process may become.
+/// Follows a script, `name` by its file's or `sh`, for this process; the programs that the process may become: the shell itself where it starts none.
 ///
 /// # Errors
-/// [`LineError`]: a command of it that is wrong in itself.
+/// [`LineError`]: a command of it that is wrong in itself, or it gives up.
 pub(crate) fn run<'t>(
     text: &str,
     name: &str,
@@ -38,15 +37,34 @@ pub(crate) fn run<'t>(
     process: Process<'t>,
     follow: Follow,
 ) -> Result<Vec<Process<'t>>, LineError> {
-    let unread = |mut process: Process<'t>, unread: Unread| {
-        let what = format!("the script {name} is not read to its end: {}", unread.what);
-        process.lose(&what);
-        Ok(vec![process])
-    };
-    let node = match script(text) {
-        Ok(node) => node,
-        Err(error) => return unread(process, error),
-    };
+    let shell = followed(text, name, arguments, process, follow)?;
+    if shell.started.is_empty() && shell.flow == Flow::Ended && shell.status == Some(false) {
+        return Err(LineError::NotSaid(format!("the script {name} ends before it starts a program for some rank")));
+    }
+    Ok(if shell.started.is_empty() { vec![shell.process] } else { shell.started })
+}
+
+/// The programs that these commands start.
+///
+/// # Errors
+/// [`LineError`]: a command that is wrong in itself.
+pub(crate) fn started<'t>(
+    text: &str,
+    name: &str,
+    process: Process<'t>,
+    follow: Follow,
+) -> Result<Vec<Process<'t>>, LineError> {
+    Ok(followed(text, name, Vec::new(), process, follow)?.started)
+}
+
+/// The shell at the end of the script.
+fn followed<'t>(
+    text: &str,
+    name: &str,
+    arguments: Vec<String>,
+    process: Process<'t>,
+    follow: Follow,
+) -> Result<Shell<'t>, LineError> {
     let mut shell = Shell {
         name: name.to_owned(),
         arguments,
@@ -60,11 +78,20 @@ pub(crate) fn run<'t>(
         process,
         follow,
     };
-    match shell.node(&node) {
-        Ok(()) if shell.steps >= MOST_STEPS => unread(shell.process, Unread::new("it takes too many steps")),
-        Ok(()) => Ok(shell.started),
-        Err(error) => Err(error),
+    let unread = |shell: &mut Shell<'t>, what: &str| {
+        shell.process.lose(&format!("the script {name} is not read to its end: {what}"));
+        shell.started = vec![shell.process.clone()];
+    };
+    match script(text) {
+        Ok(node) => {
+            shell.node(&node)?;
+            if shell.steps >= MOST_STEPS {
+                unread(&mut shell, "it takes too many steps");
+            }
+        }
+        Err(error) => unread(&mut shell, &error.what),
     }
+    Ok(shell)
 }
 
 /// Where a command leaves the script.
@@ -433,7 +460,10 @@ impl<'t> Shell<'t> {
             "break" => self.flow = Flow::Break,
             "continue" => self.flow = Flow::Continue,
             "return" => self.flow = Flow::Return,
-            "exit" => self.flow = Flow::Ended,
+            "exit" => {
+                self.status = rest.first().map_or(self.status, |code| Some(code == "0"));
+                self.flow = Flow::Ended;
+            }
             "exec" if rest.is_empty() => {}
             "exec" => {
                 self.program(rest)?;
@@ -527,7 +557,7 @@ fn shown(path: &str) -> String {
 }
 
 /// Programs that look and tell: they are not what the rank is for.
-fn is_neutral(name: &str, words: &[String]) -> bool {
+pub(crate) fn is_neutral(name: &str, words: &[String]) -> bool {
     let is = |option: &str| words.iter().any(|word| word == option);
     match name {
         "numactl" => ["-s", "--show", "-H", "--hardware", "-v", "--version"].iter().any(|option| is(option)),
@@ -563,7 +593,6 @@ fn is_neutral(name: &str, words: &[String]) -> bool {
         | "lstopo"
         | "lstopo-no-graphics"
         | "hwloc-ls"
-        | "hwloc-bind"
         | "nvidia-smi"
         | "rocm-smi"
         | "amd-smi"

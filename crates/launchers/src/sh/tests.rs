@@ -83,7 +83,10 @@ fn what_does_not_follow_from_the_script_is_not_known() {
         followed("[ -x ./a ] && exec numactl -N 0 ./app\nexec numactl -N 1 ./app", &[]).map(|all| all.len()),
         Ok(2)
     );
-    assert_eq!(followed("echo nothing; exit 1", &[]), Ok(Vec::new()));
+    let nothing = followed("echo nothing; exit 1", &[]);
+    assert!(nothing.as_ref().is_err_and(|error| error.contains("ends before it starts a program")), "{nothing:?}");
+    // What it shows is its own binding.
+    assert_eq!(followed("echo $SLURM_PROCID; taskset -cp $$", &[]).map(|all| all.len()), Ok(1));
 }
 
 #[test]

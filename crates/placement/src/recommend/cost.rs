@@ -47,9 +47,9 @@ fn cost(pool: &Pool<'_>, target: TargetId, core: usize) -> Cost {
     }
     let is_away = closeness > Closeness::NumaLocal;
     let is_remote = closeness == Closeness::Remote;
-    Cost::from(is_away) << 96
-        | Cost::from(is_remote) << 80
-        | (closeness as Cost) * RUNG
-        | Cost::from(is_outside) << 30
+    (Cost::from(is_away) << 96)
+        | (Cost::from(is_remote) << 80)
+        | ((closeness as Cost) * RUNG)
+        | (Cost::from(is_outside) << 30)
         | Cost::from(distance.min(FARTHEST))
 }
