@@ -22,6 +22,9 @@ use crate::watchdog::no_thread;
 /// How often a signal is looked for meanwhile.
 const LOOKS: Duration = Duration::from_millis(50);
 
+/// How long giving all of them back may take before the process ends without it.
+const GIVES_BACK: Duration = Duration::from_secs(1);
+
 /// What is to be asked.
 pub struct Reach {
     /// The GPUs, each once.
@@ -37,7 +40,26 @@ pub struct Reach {
 pub struct Reached {
     /// The pairs between which the driver stages copies, by position of the source and of the other one.
     pub staged: BTreeSet<(usize, usize)>,
-    _open: Option<Sender<()>>,
+    _open: Option<Open>,
+}
+
+/// The thread that keeps the GPUs open.
+struct Open {
+    until: Option<Sender<()>>,
+    answered: Receiver<Answer>,
+}
+
+/// The pairs between which the driver stages copies.
+type Answer = BTreeSet<(usize, usize)>;
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.until = None;
+        // It ends once it has given the GPUs back, and its end of the channel with it.
+        if self.answered.recv_timeout(GIVES_BACK) != Err(RecvTimeoutError::Disconnected) {
+            engine::abandon();
+        }
+    }
 }
 
 /// Why there is no answer.
@@ -64,7 +86,7 @@ impl Reach {
         let end = Instant::now() + limit;
         loop {
             match answered.recv_timeout(LOOKS.min(end.saturating_duration_since(Instant::now()))) {
-                Ok(staged) => return Ok(Ok(Reached { staged, _open: Some(open) })),
+                Ok(staged) => return Ok(Ok(Reached { staged, _open: Some(Open { until: Some(open), answered }) })),
                 Err(_) if signal.load(Ordering::Relaxed) => {
                     engine::abandon();
                     return Ok(Err(NoAnswer::Signal));
@@ -82,13 +104,7 @@ impl Reach {
         }
     }
 
-    fn look(
-        &self,
-        platform: &dyn Platform,
-        step: &Mutex<String>,
-        answer: &Sender<BTreeSet<(usize, usize)>>,
-        until: &Receiver<()>,
-    ) {
+    fn look(&self, platform: &dyn Platform, step: &Mutex<String>, answer: &Sender<Answer>, until: &Receiver<()>) {
         let begins = |what: String| *step.lock().unwrap_or_else(PoisonError::into_inner) = what;
         let open = |target: &Target| -> Option<Box<dyn Device>> {
             begins(format!("opening {}", name_of(target)));
