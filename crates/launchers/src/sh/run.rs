@@ -1,6 +1,6 @@
 //! Commands one after another: what they set, and what they would start.
 //!
-//! 590 lines because a shell's commands change one state, and each is short.
+//! 620 lines because a shell's commands change one state, and each is short.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

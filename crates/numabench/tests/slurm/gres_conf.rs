@@ -1,4 +1,5 @@
-//! A gres.conf that gives both GPUs the cores of one package: `doctor` finds it, `place --emit gres-conf` mends it, and Slurm itself agrees.
+//! A gres.conf that gives both GPUs the cores of one package: `doctor` finds it, `check --launch --gres-conf` goes by it, `place --emit gres-conf` mends
+//! it, and Slurm itself agrees.
 //!
 //! slurmd is told that it has the sockets of a saved machine whose PUs are numbered in turns over two packages, so that a line in PUs instead of cores is
 //! wrong too. A changed gres.conf counts from slurmd's next start, so each file has a lab of its own.
@@ -38,6 +39,15 @@ fn check(lab: &Lab) -> Result<(Option<i32>, String, String), Box<dyn Error>> {
     Ok((ended.status.code(), text("state"), text("seen")))
 }
 
+/// What `check` says of a line that has Slurm give each rank the GPU nearest to it, by this gres.conf.
+fn line(lab: &Lab, gres: &Path) -> Result<(Option<i32>, String), Box<dyn Error>> {
+    let launch = "srun -N1 -n2 --exclusive --cpu-bind=map_cpu:0,1 --gpu-bind=closest ./app";
+    let mut check = lab.command(BINARY);
+    check.args(["check", "--input", MACHINE, "--launch", launch, "--gres-conf"]).arg(gres);
+    let ended = check.output()?;
+    Ok((ended.status.code(), String::from_utf8(ended.stdout)?))
+}
+
 #[test]
 fn a_wrong_gres_conf_is_found_and_mended_by_the_emitted_lines_and_slurm_agrees() -> Done {
     let folder = tempfile::tempdir()?;
@@ -48,6 +58,9 @@ fn a_wrong_gres_conf_is_found_and_mended_by_the_emitted_lines_and_slurm_agrees()
     let (code, state, seen) = check(&wrong)?;
     assert_eq!((code, state.as_str()), (Some(5), "look"), "{seen}");
     assert!(seen.starts_with("GPU 1: Cores=0-5") && seen.contains("6-11"), "{seen}");
+    let (code, said) = line(&wrong, &gres)?;
+    assert_eq!(code, Some(6), "by this file no GPU is near to the second rank: {said}");
+    assert!(said.contains("rank 1 sees 2 GPUs"), "{said}");
 
     let emitted = wrong.command(BINARY).args(["place", "--input", MACHINE, "--emit", "gres-conf"]).output()?;
     assert_eq!(emitted.status.code(), Some(0));
@@ -57,5 +70,7 @@ fn a_wrong_gres_conf_is_found_and_mended_by_the_emitted_lines_and_slurm_agrees()
     assert_eq!(sockets(&right)?, "gpu:2(S:0-1)");
     let (_, state, seen) = check(&right)?;
     assert_eq!(state, "ok", "{seen}");
+    let (code, said) = line(&right, &gres)?;
+    assert_eq!(code, Some(0), "{said}");
     Ok(())
 }
