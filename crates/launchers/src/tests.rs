@@ -49,6 +49,12 @@ fn other_launchers_and_tools_are_read_by_their_own_words() {
     assert_eq!(launched("CUDA_VISIBLE_DEVICES=2 taskset -c 4-5 ./a.out"), placed(&[("4-5", &[2])]));
     let numactl = "env -u HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES=1 numactl --physcpubind=0-1 --membind=1 -- ./a.out";
     assert_eq!(launched(numactl), placed(&[("0-1", &[1])]));
+    assert_eq!(
+        launched("srun -n2 --cpu-bind=none taskset --cpu-list 4-5 ./a.out"),
+        placed(&[("4-5", &[0, 1, 2, 3]), ("4-5", &[0, 1, 2, 3])])
+    );
+    let script = "srun -n1 --cpu-bind=none bash -c 'CUDA_VISIBLE_DEVICES=2 exec taskset --cpu-list 4-5 ./a.out'";
+    assert_eq!(launched(script), placed(&[("4-5", &[2])]));
     let unbound = launched("mpirun -np 1 --bind-to none --mca btl self ./a.out");
     assert_eq!(unbound, placed(&[("0-15", &[0, 1, 2, 3])]));
 }

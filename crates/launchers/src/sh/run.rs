@@ -561,7 +561,12 @@ pub(crate) fn is_neutral(name: &str, words: &[String]) -> bool {
     let is = |option: &str| words.iter().any(|word| word == option);
     match name {
         "numactl" => ["-s", "--show", "-H", "--hardware", "-v", "--version"].iter().any(|option| is(option)),
-        "taskset" => words.get(1).is_some_and(|word| word.starts_with('-') && word.contains('p')),
+        // -p or --pid, alone or among other letters: not the p of --cpu-list.
+        "taskset" => words
+            .iter()
+            .skip(1)
+            .take_while(|word| word.starts_with('-'))
+            .any(|word| word.starts_with("--pid") || (!word.starts_with("--") && word.contains('p'))),
         "tee"
         | "grep"
         | "sed"
