@@ -40,5 +40,9 @@ pub const COMMANDS: &[Command] = &[
         "tests under Miri and the sanitizers [--only miri|address|thread] [--target-dir FOLDER]",
         sanitize::run,
     ),
-    ("dist", "release archives, .deb, .rpm and wheels in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]", dist::run),
+    (
+        "dist",
+        "release archives, .deb, .rpm and wheels in target/dist [--arch A, --hwloc SOURCE, --no-plugins, --prove]",
+        dist::run,
+    ),
 ];

@@ -67,8 +67,7 @@ pub fn found<'s>(
     let probed = topo::environment::probe();
     let timer = engine::clock::measure();
     let (plan, hosts) = (Plan { ranks: Vec::new(), notes: Vec::new() }, [topology.host()]);
-    let local =
-        Local { topology, found: &unanswered, machine: &probed, timer, plan: &plan, node: 0, hosts: &hosts };
+    let local = Local { topology, found: &unanswered, machine: &probed, timer, plan: &plan, node: 0, hosts: &hosts };
     let (platform, environment) = (local.platform(), local.environment());
     let experiment = not_known(command, args);
     let facts = Facts {

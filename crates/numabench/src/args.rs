@@ -220,7 +220,7 @@ pub struct Pingpong {
     /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub reference: Option<PathBuf>,
-    /// Only the figures and the warnings
+    /// Only the figures and the problems
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Whether the table is coloured

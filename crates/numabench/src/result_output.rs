@@ -20,7 +20,7 @@ use crate::terminal;
 pub struct Output<'a> {
     /// The file of the document; `-` is standard output, in place of the table.
     pub json: Option<&'a Path>,
-    /// Only the figures and the warnings.
+    /// Only the figures and the problems.
     pub quiet: bool,
     /// Whether the table is coloured.
     pub color: ColorChoice,

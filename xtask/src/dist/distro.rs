@@ -32,7 +32,16 @@ pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<()> {
     step::run(deb.arg(&folders.dist).current_dir(&folders.root))?;
     let mut rpm = tools.cargo("cargo-generate-rpm")?;
     // `builtin`: read from the files by itself, because find-requires is Red Hat's.
-    rpm.args(["generate-rpm", "--package", "crates/numabench", "--arch", arch.name(), "--auto-req", "builtin", "--output"]);
+    rpm.args([
+        "generate-rpm",
+        "--package",
+        "crates/numabench",
+        "--arch",
+        arch.name(),
+        "--auto-req",
+        "builtin",
+        "--output",
+    ]);
     step::run(rpm.arg(&folders.dist).current_dir(&folders.root))?;
     for file in [deb_name(arch), rpm_name(arch)] {
         let path = folders.dist.join(&file);

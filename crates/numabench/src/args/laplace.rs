@@ -53,7 +53,7 @@ pub struct Laplace {
     /// Write the result document to FILE (rewritten between passes), or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Only the verdict, the figures and the warnings
+    /// Only the verdict, the figures and the problems
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Whether the table is coloured

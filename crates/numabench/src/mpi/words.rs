@@ -197,7 +197,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_ranks_on_one_gpu_are_told_that_it_changes_between_their_processes() -> Result<(), Box<dyn std::error::Error>> {
+    fn two_ranks_on_one_gpu_are_told_that_it_changes_between_their_processes() -> Result<(), Box<dyn std::error::Error>>
+    {
         let kept = include_bytes!("../../../render/tests/results/documents/mpi-1.0-aware.json");
         let mut document = MpiDocument::from_json(kept)?;
         let is_said = |document: &MpiDocument| {

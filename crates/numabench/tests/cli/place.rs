@@ -37,7 +37,8 @@ fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -
     for part in ["0000:03:00.0", "0000:83:00.0", "numabench exec -- PROGRAM", "--emit X", "numactl", "taskset"] {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
-    let first = "3 ranks of 1 to 4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported (placement close).";
+    let first =
+        "3 ranks of 1 to 4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported (placement close).";
     assert_eq!(table.lines().take(2).collect::<Vec<_>>().join(" "), first, "{table}");
     let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
     assert_eq!(places(&document).len(), 3, "a rank for each GPU");

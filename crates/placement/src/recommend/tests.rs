@@ -69,7 +69,11 @@ fn a_core_near_comes_before_one_far_away_that_before_a_hardware_thread_and_a_fre
     why(&all.places[18], &["shared with another rank"]);
     assert_eq!(pus(&all)[18], "0", "near");
     assert_eq!(all.places.iter().filter(|place| place.why.contains("shared with")).count(), 1);
-    assert!(all.notes.iter().any(|note| note.contains("19 ranks and 18 PUs: the PU of rank 18 is oversubscribed")), "{:?}", all.notes);
+    assert!(
+        all.notes.iter().any(|note| note.contains("19 ranks and 18 PUs: the PU of rank 18 is oversubscribed")),
+        "{:?}",
+        all.notes
+    );
     assert!(all.notes.iter().any(|note| note.contains("19 ranks share 1 GPU:")), "{:?}", all.notes);
 }
 

@@ -29,9 +29,8 @@ fn the_answer_names_the_slow_gpu_the_picture_shows_it_and_tables_are_folded() ->
     let mut slow = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
     slow.slower_twins = analysis::slower_twins::slower_twins(&slow);
     let text = html(&runs(vec![slow]));
-    let verdict = text.find(
-        "<p class=\"verdict finding\">GPU 1 (0000:c6:00.0) is slow: 12.3 GB/s against 24.3 GB/s of its twins",
-    );
+    let verdict = text
+        .find("<p class=\"verdict finding\">GPU 1 (0000:c6:00.0) is slow: 12.3 GB/s against 24.3 GB/s of its twins");
     let picture = text.find("<svg").ok_or("a picture")?;
     assert!(verdict.ok_or("a verdict")? < picture && picture < text.find("<details").ok_or("folded tables")?);
     assert!(!text[..picture].contains("<table"), "no table before the picture");
