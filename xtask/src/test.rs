@@ -157,11 +157,18 @@ fn at_once(cpus: usize) -> usize {
 }
 
 fn cargo_has(subcommand: &str) -> bool {
-    step::succeeds(Command::new("cargo").args([subcommand, "--version"]))
+    step::succeeds(plain_cargo().args([subcommand, "--version"]))
+}
+
+/// cargo as a user calls it: in what `cargo run` sets of a package, cargo-machete sees itself run by `cargo run`, and takes its name for a folder.
+fn plain_cargo() -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.env_remove("CARGO_PKG_NAME");
+    cargo
 }
 
 fn cargo(root: &Path, args: &[&str]) -> Result<()> {
-    step::run(Command::new("cargo").args(args).current_dir(root))
+    step::run(plain_cargo().args(args).current_dir(root))
 }
 
 #[cfg(test)]

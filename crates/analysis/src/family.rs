@@ -28,7 +28,7 @@ const FEW: usize = 3;
 /// Nor do cases that have fewer differences between blocks than this together: four of three blocks say of two modes what is chance.
 const FEW_DIFFERENCES: usize = 16;
 /// Fewer cases do not show how much the blocks of a kind hang together: all kinds of so few do.
-const SEVERAL: usize = 8;
+const SEVERAL: usize = 7;
 /// The number of all kinds of so few.
 const OF_FEW: usize = usize::MAX;
 

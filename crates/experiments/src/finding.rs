@@ -58,7 +58,7 @@ pub fn found<'s>(
     thread::Builder::new().name("finds GPUs".to_owned()).spawn(ask).map_err(|error| no_thread(&error))?;
     let began = Instant::now();
     match answered.recv_timeout(AT_ONCE.min(limit)) {
-        Ok(found) => return found.map(|found| Ok((found, session))),
+        Ok(found) => return Ok(Ok((found?, session))),
         Err(RecvTimeoutError::Timeout) => {}
         Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
     }

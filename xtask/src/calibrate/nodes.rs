@@ -64,6 +64,8 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             for &deviation in length.of(&[0.03][..], &[0.01, 0.03, 0.1]) {
                 let limit = match noise {
                     Noise::HeavyTails => Limit::Told("one that is hit by 5 times the noise is unlike the others"),
+                    Noise::Bimodal => Limit::Told("one in the other of two modes is 10 % from the others in this run"),
+                    Noise::Ties => Limit::Told("steps as wide as the noise: equal nodes show less of it than there is"),
                     Noise::SharedByAllocation | Noise::Autocorrelated => {
                         Limit::Told("nodes that are alike in rows: nodes have no order")
                     }

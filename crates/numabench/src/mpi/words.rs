@@ -205,7 +205,7 @@ mod tests {
             verdict(document).iter().any(|line| line.contains("Both ranks use GPU") && line.contains("NVIDIA MPS"))
         };
         assert!(!is_said(&document), "each rank has a GPU of its own");
-        let (host, gpu) = (document.ranks[0].host.clone(), document.ranks[0].gpu.clone());
+        let (host, gpu) = (document.ranks[0].host.clone(), document.ranks[0].gpu);
         (document.ranks[1].host, document.ranks[1].gpu) = (host, gpu);
         assert!(is_said(&document), "{:?}", verdict(&document));
         // GPUs of one address on two nodes are two.

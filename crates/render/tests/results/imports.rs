@@ -6,7 +6,7 @@ use analysis::judge::Verdict;
 use analysis::kept::Kept;
 use render::export::Form;
 use report::document::{Status, Tool};
-use report::imported::{ImportedStatus, ImportedUnit, NOT_VERIFIED};
+use report::imported::{ImportedStatus, ImportedUnit};
 use report::{ImportedDocument, json};
 
 use crate::made::Done;
