@@ -2,7 +2,7 @@
 //!
 //! The rule is the generalized extreme studentized deviate test (Rosner, "Percentage points for a generalized ESD many-outlier procedure", Technometrics 25, 1983): the value
 //! furthest from the mean is taken away again and again, up to just under half of them, and as many are outliers as the last one that was too far says, for as many values as there
-//! were. One outlier does not hide another one so, and of values that are alike one is named in at most one case of twenty, whatever their spread and number; the modified z-score
+//! were; of logarithms, because rates that scatter widely have a long tail above. One outlier does not hide another one so, and of values that are alike one is named in at most one case of twenty, whatever their spread and number; the modified z-score
 //! beyond 3.5 (Iglewicz and Hoaglin 1993), which is told with each, alone would name one in ten. Significant is not yet worth an administrator's walk, so a value must be more than
 //! 5 % away as well. Unlike `outlier`, which counts rounds far out in thousands, this names single values of a few.
 
@@ -68,7 +68,8 @@ pub fn peer_outliers(values: &[f64], sets: usize) -> Result<Judged, NotJudged> {
     let middle = median(values).filter(|_| values.len() >= LEAST_VALUES).ok_or(too_few)?;
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let spread = (median(&distances).ok_or(too_few)? / MAD_OF_NORMAL).max(LEAST_SPREAD * middle);
-    let mut outliers = furthest(values, LEAST_SPREAD * middle, ALPHA / sets.max(1) as f64);
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let mut outliers = furthest(&logs, LEAST_SPREAD, ALPHA / sets.max(1) as f64);
     outliers.retain(|at| distances[*at] > LEAST_DISTANCE * middle);
     outliers.sort_unstable();
     let scored = |index: usize| PeerOutlier { index, score: (values[index] - middle) / spread };
@@ -114,9 +115,9 @@ mod tests {
 
     #[test]
     fn the_score_is_that_of_the_book() -> Result<(), NotJudged> {
-        // Median 3, absolute deviations 2 1 0 1 47: MAD 1. 0.6745 · 47 / 1 = 31.7015.
-        let judged = peer_outliers(&[1.0, 2.0, 3.0, 4.0, 50.0], 1)?;
-        assert_eq!((judged.median, judged.outliers.len(), judged.outliers[0].index), (3.0, 1, 4));
+        // Median 103, absolute deviations 2 1 0 1 47: MAD 1. 0.6745 · 47 / 1 = 31.7015.
+        let judged = peer_outliers(&[101.0, 102.0, 103.0, 104.0, 150.0], 1)?;
+        assert_eq!((judged.median, judged.outliers.len(), judged.outliers[0].index), (103.0, 1, 4));
         assert!((judged.outliers[0].score - 31.7015).abs() < 1e-9);
         Ok(())
     }
