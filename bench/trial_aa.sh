@@ -2,13 +2,14 @@
 # How often `numabench trial` claims a difference between a program and itself: trials of a baseline against `close` where close is all that the trial may use, so both
 # run on the same cores and differ by how they are started alone. At most 5 of 100 may claim one.
 #
-# usage: bench/trial_aa.sh NUMABENCH SECONDS TRIALS [LANES]
+# usage: bench/trial_aa.sh NUMABENCH SECONDS TRIALS [LANES [ARGUMENTS OF trial…]]
 #   e.g.  bench/trial_aa.sh target/release/numabench 3 100 16
 #
 # Each lane is pinned to a core of its own (of this process' affinity, every second PU where there are twice as many PUs as lanes), and makes its trials one
 # after the other. The program is a loop of awk that takes about SECONDS on this machine: it is calibrated first, alone.
 set -euo pipefail
 numabench=$(realpath "$1") seconds=$2 trials=$3 lanes=${4:-1}
+shift $(($# < 4 ? $# : 4))
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -29,16 +30,17 @@ echo "program: awk, $rounds rounds, about $seconds s; $trials trials in $lanes l
 
 lane() {
     local at=$1 pu=$2 seed
+    shift 2
     for ((seed = at + 1; seed <= trials; seed += lanes)); do
         # 0 decided, 6 undecided; anything else is a fault and must be seen.
         local code=0
-        taskset -c "$pu" "$numabench" trial --quiet --placements close --seed "$seed" --json "$folder/$seed.json" \
+        taskset -c "$pu" "$numabench" trial --quiet --placements close "$@" --seed "$seed" --json "$folder/$seed.json" \
             -- awk -v n="$rounds" 'BEGIN { for (i = 0; i < n; i++) x += i }' >/dev/null 2>"$folder/$seed.err" || code=$?
         [ "$code" = 0 ] || [ "$code" = 6 ] || echo "seed $seed: exit code $code: $(cat "$folder/$seed.err")" >&2
     done
 }
 for ((at = 0; at < lanes; at++)); do
-    lane "$at" "${pus[$((at * step))]}" &
+    lane "$at" "${pus[$((at * step))]}" "$@" &
 done
 wait
 

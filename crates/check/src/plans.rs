@@ -4,11 +4,12 @@
 //! and judged with the pool that it has. Left out: `--strategy worst`, which is wrong on purpose, and GPUs that the user names while others
 //! are idle.
 //!
-//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks and every line, not some of them.
+//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks and every line, not some of them, on all the cores that there are; `=7` every seventh number.
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use launchers::line::LineError;
 use launchers::{Dialect, Situation, Starter, command, say};
@@ -50,8 +51,13 @@ fn files() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(all)
 }
 
+/// The step from one number of ranks to the next in the long form.
+fn every_count() -> Option<usize> {
+    std::env::var("NUMABENCH_EVERY_COUNT").ok()?.parse().ok().filter(|step| *step > 0)
+}
+
 fn is_every_count() -> bool {
-    std::env::var_os("NUMABENCH_EVERY_COUNT").is_some()
+    every_count().is_some()
 }
 
 /// The numbers of ranks that are tried: a few, and those around where GPUs, cores and PUs run out.
@@ -60,8 +66,8 @@ fn numbers(machine: &Machine) -> Vec<usize> {
     let usable = topology.allowed.pus.minus(&topology.allowed.offline_pus);
     let cores = topology.cores.iter().filter(|core| !core.pus.and(&usable).is_empty()).count();
     let (pus, gpus) = (usable.len(), topology.gpus.len());
-    if is_every_count() {
-        return (1..=3 * pus).collect();
+    if let Some(step) = every_count() {
+        return (1..=3 * pus).step_by(step).collect();
     }
     let edges = [1, gpus, gpus + 1, cores + 1, pus + pus / 3, 3 * pus - 1];
     let some = edges.into_iter().filter(|ranks| (1..=3 * pus).contains(ranks) && *ranks <= MANY);
@@ -121,31 +127,73 @@ fn verdict(machine: &Machine, line: &str) -> Result<(Placed, String), CheckError
     Ok((placed, judgement.findings.first().map(|finding| finding.text.clone()).unwrap_or_default()))
 }
 
-#[test]
-fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_ranks_a_pu() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let (mut tried, mut well, mut failed) = (0, 0, Vec::new());
-    for file in files()? {
-        // A file that no hwloc 2 reads has no places.
-        let Ok(machine) = Machine::read(Some(&file)) else { continue };
-        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        for ranks in numbers(&machine) {
-            let Ok(places) = recommend(machine.judged_by(), &Ask { ranks: Some(ranks), ..Ask::default() }) else {
-                continue;
-            };
-            for line in lines(&machine, &places, folder.path())? {
-                tried += 1;
-                match verdict(&machine, &line) {
-                    Ok((Placed::Misplaced, why)) => failed.push(format!("{name} -n {ranks}: {why}: {line:.160}")),
-                    Ok((Placed::Well, _)) => well += 1,
-                    Ok((Placed::Unknown, _)) => {}
-                    Err(error) => failed.push(format!("{name} -n {ranks}: {error}: {line:.160}")),
-                }
-            }
+/// Lines tried, those well placed, and what is wrong with any.
+#[derive(Default)]
+struct Tried {
+    lines: usize,
+    well: usize,
+    failed: Vec<String>,
+}
+
+/// Every line for so many ranks of a machine.
+fn tried(name: &str, machine: &Machine, ranks: usize, folder: &Path) -> Result<Tried, Box<dyn Error>> {
+    let mut of = Tried::default();
+    let Ok(places) = recommend(machine.judged_by(), &Ask { ranks: Some(ranks), ..Ask::default() }) else {
+        return Ok(of);
+    };
+    for line in lines(machine, &places, folder)? {
+        of.lines += 1;
+        match verdict(machine, &line) {
+            Ok((Placed::Misplaced, why)) => of.failed.push(format!("{name} -n {ranks}: {why}: {line:.160}")),
+            Ok((Placed::Well, _)) => of.well += 1,
+            Ok((Placed::Unknown, _)) => {}
+            Err(error) => of.failed.push(format!("{name} -n {ranks}: {error}: {line:.160}")),
         }
     }
-    let shown = failed.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
-    assert!(failed.is_empty(), "{} of {tried} lines\n{shown}", failed.len());
-    assert!(tried > 1000 && well * 10 > tried, "{tried} lines, {well} of them well placed");
+    Ok(of)
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "the long form takes an hour of a core: it says how far it is")]
+fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_ranks_a_pu() -> Outcome {
+    // A file that no hwloc 2 reads has no places.
+    let machines: Vec<(String, Machine)> = files()?
+        .into_iter()
+        .filter_map(|file| {
+            let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            Some((name, Machine::read(Some(&file)).ok()?))
+        })
+        .collect();
+    let jobs: Vec<(&(String, Machine), usize)> =
+        machines.iter().flat_map(|of| numbers(&of.1).into_iter().map(move |ranks| (of, ranks))).collect();
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Tried, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut sum = Tried::default();
+        while let Some(((name, machine), ranks)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let of = tried(name, machine, *ranks, folder.path()).map_err(|error| format!("{name} -n {ranks}: {error}"))?;
+            of.failed.iter().for_each(|failure| eprintln!("{failure}"));
+            sum.lines += of.lines;
+            sum.well += of.well;
+            sum.failed.extend(of.failed);
+        }
+        Ok(sum)
+    };
+    let threads = std::thread::available_parallelism()?.get();
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        started.into_iter().map(|thread| thread.join()).collect()
+    });
+    let mut sum = Tried::default();
+    for of in ended {
+        let of = of.map_err(|_| "a thread panicked")??;
+        sum.lines += of.lines;
+        sum.well += of.well;
+        sum.failed.extend(of.failed);
+    }
+    let shown = sum.failed.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
+    assert!(sum.failed.is_empty(), "{} of {} lines\n{shown}", sum.failed.len(), sum.lines);
+    assert!(sum.lines > 1000 && sum.well * 10 > sum.lines, "{} lines, {} of them well placed", sum.lines, sum.well);
+    eprintln!("{} lines of {} plans of {} machines, {} well placed", sum.lines, jobs.len(), machines.len(), sum.well);
     Ok(())
 }

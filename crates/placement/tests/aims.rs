@@ -2,7 +2,7 @@
 //! share a GPU. Held on every machine of the project and every capture there is, and on small random machines against a search of all plans. And
 //! `judge` calls none of these plans wrong.
 //!
-//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks up to three times a machine's PUs, not some of them; `NUMABENCH_SEEDS=100` tries random machines
+//! `NUMABENCH_EVERY_COUNT=1` tries every number of ranks up to three times a machine's PUs, not some of them (`=7`: every seventh); `NUMABENCH_SEEDS=100` tries random machines
 //! of a hundred seeds.
 
 mod machines;
@@ -11,6 +11,7 @@ mod random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use placement::judge::{Observed, Placed, Pool, judge};
 use placement::{Ask, Closeness, NodePlaces, Target, TargetId, recommend, verdict};
@@ -148,8 +149,9 @@ fn counted(machine: &Machine, ranks: usize, made: &NodePlaces) -> Result<(), Str
 /// The numbers of ranks that are tried.
 fn numbers(machine: &Machine) -> Vec<usize> {
     let (cores, pus, gpus) = (machine.cores.len(), machine.pus(), machine.closeness.len());
-    if std::env::var_os("NUMABENCH_EVERY_COUNT").is_some() {
-        return (1..=3 * pus).collect();
+    let step = std::env::var("NUMABENCH_EVERY_COUNT").ok().and_then(|step| step.parse().ok());
+    if let Some(step) = step.filter(|step| *step > 0) {
+        return (1..=3 * pus).step_by(step).collect();
     }
     // A few, and those around where GPUs, cores and PUs run out.
     let edges = [gpus + 1, cores, cores + 1, pus, pus + pus / 3, 2 * pus, 3 * pus - 1];
@@ -247,16 +249,30 @@ fn machines_of_all() -> Result<Vec<(String, Topology)>, Box<dyn Error>> {
 #[test]
 fn every_machines_plans_keep_the_aims_and_are_not_judged_wrong_for_up_to_three_ranks_a_pu() -> Result<(), Box<dyn Error>>
 {
-    let (mut plans, mut failed) = (0, Vec::new());
-    for (name, topology) in machines_of_all()? {
-        let machine = Machine::of(topology);
-        for ranks in numbers(&machine) {
-            let made = machine.planned(ranks)?;
-            plans += 1;
-            if let Err(error) = counted(&machine, ranks, &made).and_then(|()| judged(&machine, &made)) {
-                failed.push(format!("{name} -n {ranks}: {error}"));
-            }
+    let machines: Vec<(String, Machine)> =
+        machines_of_all()?.into_iter().map(|(name, topology)| (name, Machine::of(topology))).collect();
+    let jobs: Vec<(&(String, Machine), usize)> =
+        machines.iter().flat_map(|of| numbers(&of.1).into_iter().map(move |ranks| (of, ranks))).collect();
+    let (plans, next) = (jobs.len(), AtomicUsize::new(0));
+    let work = || {
+        let mut failed = Vec::new();
+        while let Some(((name, machine), ranks)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let held = machine.planned(*ranks).and_then(|made| {
+                counted(machine, *ranks, &made)?;
+                judged(machine, &made)
+            });
+            failed.extend(held.err().map(|error| format!("{name} -n {ranks}: {error}")));
         }
+        failed
+    };
+    let threads = std::thread::available_parallelism()?.get();
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        started.into_iter().map(|thread| thread.join()).collect()
+    });
+    let mut failed = Vec::new();
+    for of in ended {
+        failed.extend(of.map_err(|_| "a thread panicked")?);
     }
     assert!(failed.is_empty(), "{} of {plans}\n{}", failed.len(), failed[..failed.len().min(60)].join("\n"));
     assert!(plans > 200, "{plans}");

@@ -1,10 +1,12 @@
 //! Commands one after another: what they set, and what they would start.
 //!
-//! 620 lines because a shell's commands change one state, and each is short.
+//! 640 lines because a shell's commands change one state, and each is short.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::Unread;
 use super::condition::holds;
 use super::parse::{Node, script};
 use super::pattern::{Pattern, fits};
@@ -57,6 +59,22 @@ pub(crate) fn started<'t>(
     Ok(followed(text, name, Vec::new(), process, follow)?.started)
 }
 
+thread_local! {
+    /// The script that was read last: every rank of a launch runs the same one, and with hundreds of ranks it has hundreds of lines.
+    static LAST: RefCell<Option<(String, Rc<Node>)>> = const { RefCell::new(None) };
+}
+
+/// The script's commands.
+fn read(text: &str) -> Result<Rc<Node>, Unread> {
+    let last = LAST.with_borrow(|last| last.as_ref().filter(|last| last.0 == text).map(|last| Rc::clone(&last.1)));
+    if let Some(node) = last {
+        return Ok(node);
+    }
+    let node = Rc::new(script(text)?);
+    LAST.set(Some((text.to_owned(), Rc::clone(&node))));
+    Ok(node)
+}
+
 /// The shell at the end of the script.
 fn followed<'t>(
     text: &str,
@@ -82,7 +100,7 @@ fn followed<'t>(
         shell.process.lose(&format!("the script {name} is not read to its end: {what}"));
         shell.started = vec![shell.process.clone()];
     };
-    match script(text) {
+    match read(text) {
         Ok(node) => {
             shell.node(&node)?;
             if shell.steps >= MOST_STEPS {
