@@ -193,7 +193,9 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
     }
     let shown = sum.failed.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
     assert!(sum.failed.is_empty(), "{} of {} lines\n{shown}", sum.failed.len(), sum.lines);
-    assert!(sum.lines > 1000 && sum.well * 10 > sum.lines, "{} lines, {} of them well placed", sum.lines, sum.well);
+    // Most lines of the long form are places of OpenMP, a line a rank, which alone say nothing of the GPUs.
+    let enough = if is_every_count() { 1000 } else { sum.lines / 10 };
+    assert!(sum.lines > 1000 && sum.well > enough, "{} lines, {} of them well placed", sum.lines, sum.well);
     eprintln!("{} lines of {} plans of {} machines, {} well placed", sum.lines, jobs.len(), machines.len(), sum.well);
     Ok(())
 }
