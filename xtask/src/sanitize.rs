@@ -15,7 +15,8 @@ use anyhow::{Context, Result, bail};
 use crate::step::{self, succeeds};
 
 /// Crates whose tests run under the sanitizers; those of the backends run over the stand-in driver.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
+    "numabench-sys",
     "numabench-engine",
     "numabench-exchange",
     "numabench-ranks",
@@ -28,8 +29,9 @@ const CRATES: [&str; 7] = [
 const BESIDE: [&str; 2] = ["load", "second_work"];
 /// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out. Left out are simulations: thousands of runs on drawn figures, some of
 /// which take half a minute at the processor's own speed.
-const PURE: [(&str, bool, &[&str]); 3] = [
-    ("numabench-device", true, &["host_memory", "pattern"]),
+const PURE: [(&str, bool, &[&str]); 4] = [
+    ("numabench-device", true, &["pattern"]),
+    ("numabench-sys", true, &["host_memory"]),
     ("numabench-ranks", true, &["threads", "local_world", "library", "launch", "naps", "round"]),
     ("numabench-stats", false, &SIMULATED),
 ];

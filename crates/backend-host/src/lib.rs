@@ -5,6 +5,8 @@
 //! is memory bound strictly to the node and proven to lie there (`node_memory`); copies are plain memory copies by the
 //! calling thread (`copier`). So there is nothing to pin, to queue or to hold: the capabilities say that.
 
+#![forbid(unsafe_code)]
+
 mod copier;
 mod free;
 mod node_memory;

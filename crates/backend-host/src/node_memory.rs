@@ -1,29 +1,19 @@
 //! Memory on one node: mapped, bound strictly, touched, and proven to lie there.
 //!
-//! The order is METHOD's for host buffers: map, huge pages, bind, first touch, look. The system calls are made directly
-//! (libnuma would be one more library to find at run time). Where mbind is refused (containers often do), a machine with
+//! The order is METHOD's for host buffers: map, huge pages, bind, first touch, look. Where mbind is refused (containers often do), a machine with
 //! one node goes on, because there memory cannot lie elsewhere; on any other it is an error.
 
+use std::hint::black_box;
 use std::io;
-use std::ptr::{self, NonNull};
 
 use device::DeviceError;
-use libc::{c_int, c_long, c_ulong, c_void};
+use sys::mapping::{Mapping, Reserve};
 
-/// The alignment at which the kernel can use a huge page, on x86-64 and on arm64 with 4 KiB pages.
-const HUGE_PAGE: usize = 2 << 20;
-/// linux/mempolicy.h: pages that are there and lie elsewhere are an error.
-const MPOL_MF_STRICT: c_long = 1;
 /// How many pages, evenly spread, are looked at for the proof.
 const LOOKED_AT: usize = 4096;
 
 /// A zeroed range on one node.
-pub(crate) struct NodeMemory {
-    mapping: NonNull<c_void>,
-    mapped: usize,
-    start: NonNull<u8>,
-    len: usize,
-}
+pub(crate) struct NodeMemory(Mapping);
 
 fn impossible(node: u32, reason: String) -> DeviceError {
     let what = "placing the device's side on its node";
@@ -36,23 +26,11 @@ impl NodeMemory {
     /// # Errors
     /// [`DeviceError::Unsupported`] with the system call that failed, or with where the pages lie instead.
     pub(crate) fn new(node: u32, only_node: bool, len: usize) -> Result<Self, DeviceError> {
-        let mapped = len
-            .checked_next_multiple_of(HUGE_PAGE)
-            .and_then(|rounded| rounded.checked_add(HUGE_PAGE))
-            .ok_or_else(|| impossible(node, format!("{len} bytes are more than an address space")))?;
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that exists.
-        let mapping = unsafe { libc::mmap(ptr::null_mut(), mapped, access, kind, -1, 0) };
-        let mapping = NonNull::new(mapping)
-            .filter(|mapping| mapping.as_ptr() != libc::MAP_FAILED)
-            .ok_or_else(|| impossible(node, format!("mmap of {mapped} bytes: {}", io::Error::last_os_error())))?;
-        let begin = mapping.cast::<u8>();
-        // SAFETY: the next huge page boundary is less than a huge page away, which the mapping is longer than `len` by.
-        let start = unsafe { begin.add(begin.align_offset(HUGE_PAGE)) };
-        let memory = Self { mapping, mapped, start, len };
-        // SAFETY: the range is the mapping's own. Huge pages are a wish: a kernel without them refuses, and that is all.
-        unsafe { libc::madvise(start.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
-        if let Err(error) = memory.bind(node)
+        let mapping = Mapping::new(len, Reserve::Now);
+        let mapping = mapping.map_err(|error| impossible(node, format!("mmap of {len} bytes: {error}")))?;
+        // Huge pages are a wish: a kernel without them refuses, and that is all.
+        let _ = mapping.advise_huge_pages(true);
+        if let Err(error) = mapping.bind(node)
             && !(only_node && matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)))
         {
             return Err(impossible(
@@ -62,8 +40,9 @@ impl NodeMemory {
                 ),
             ));
         }
-        // SAFETY: the whole range is mapped, and nobody else knows it. This is the first touch.
-        unsafe { start.write_bytes(0, len) };
+        let mut memory = Self(mapping);
+        // The first touch, which the compiler may not drop.
+        black_box(memory.bytes_mut()).fill(0);
         match memory.elsewhere(node) {
             Ok(None) => Ok(memory),
             Ok(Some(seen)) => Err(impossible(node, format!("its pages lie on node {seen}, in spite of mbind"))),
@@ -72,63 +51,22 @@ impl NodeMemory {
         }
     }
 
-    fn bind(&self, node: u32) -> io::Result<()> {
-        let bits = c_ulong::BITS;
-        let mut mask: Vec<c_ulong> = vec![0; (node / bits) as usize + 1];
-        if let Some(word) = mask.last_mut() {
-            *word = 1 << (node % bits);
-        }
-        // The kernel takes one off the count of bits before it uses it (mm/mempolicy.c, get_nodes).
-        let max_node = mask.len() as c_ulong * c_ulong::from(bits) + 1;
-        let (mode, flags) = (c_long::from(libc::MPOL_BIND), MPOL_MF_STRICT);
-        // SAFETY: the range is a mapping of this value's own, page-aligned at its start; the mask has `max_node` - 1 bits.
-        let answer = unsafe {
-            libc::syscall(
-                libc::SYS_mbind,
-                self.start.as_ptr(),
-                self.len as c_ulong,
-                mode,
-                mask.as_ptr(),
-                max_node,
-                flags,
-            )
-        };
-        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-
     /// A node that some page looked at lies on, if it is not `node`.
-    fn elsewhere(&self, node: u32) -> io::Result<Option<c_int>> {
-        // SAFETY: asks for a constant of the system.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-        let step = self.len.div_ceil(page).div_ceil(LOOKED_AT) * page;
-        let pages: Vec<*mut u8> = (0..self.len).step_by(step).map(|at| self.start.as_ptr().wrapping_add(at)).collect();
-        let mut nodes: Vec<c_int> = vec![0; pages.len()];
+    fn elsewhere(&self, node: u32) -> io::Result<Option<i32>> {
+        let bytes = self.bytes();
+        let page = rustix::param::page_size();
+        let step = bytes.len().div_ceil(page).div_ceil(LOOKED_AT) * page;
+        let pages: Vec<*const u8> = bytes.iter().step_by(step).map(std::ptr::from_ref).collect();
+        let mut nodes = sys::policy::page_nodes(&pages)?;
         // With numa_balancing on, a query can answer -EFAULT for a page that is there: touch it, and ask again.
-        for _ in 0..3 {
-            let (count, no_target) = (pages.len() as c_ulong, ptr::null::<c_int>());
-            let (this_process, no_flags): (c_long, c_long) = (0, 0);
-            // SAFETY: `pages` and `nodes` have `count` entries; without target nodes the call only asks.
-            let answer: c_long = unsafe {
-                libc::syscall(
-                    libc::SYS_move_pages,
-                    this_process,
-                    count,
-                    pages.as_ptr(),
-                    no_target,
-                    nodes.as_mut_ptr(),
-                    no_flags,
-                )
-            };
-            if answer != 0 {
-                return Err(io::Error::last_os_error());
-            }
+        for _ in 0..2 {
             if !nodes.contains(&-libc::EFAULT) {
                 break;
             }
-            for page in &pages {
-                // SAFETY: every page is inside the range, which is initialised.
-                unsafe { page.read_volatile() };
-            }
+            bytes.iter().step_by(step).for_each(|byte| {
+                black_box(*byte);
+            });
+            nodes = sys::policy::page_nodes(&pages)?;
         }
         if let Some(error) = nodes.iter().find(|node| **node < 0) {
             return Err(io::Error::from_raw_os_error(-error));
@@ -138,21 +76,12 @@ impl NodeMemory {
 
     /// The range.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped and initialised until drop, and this value's alone.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+        self.0.bytes()
     }
 
     /// The range, to write.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and `&mut self` makes the borrow exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl Drop for NodeMemory {
-    fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length, unmapped once; no borrow outlives the value.
-        unsafe { libc::munmap(self.mapping.as_ptr(), self.mapped) };
+        self.0.bytes_mut()
     }
 }
 
@@ -166,7 +95,7 @@ mod tests {
         for len in [1, 4096, (4 << 20) + 3] {
             let mut memory = NodeMemory::new(0, true, len)?;
             assert_eq!(memory.bytes().len(), len);
-            assert_eq!(memory.bytes().as_ptr().align_offset(HUGE_PAGE), 0);
+            assert_eq!(memory.bytes().as_ptr().align_offset(sys::mapping::HUGE_PAGE_BYTES), 0);
             assert!(memory.bytes().iter().all(|byte| *byte == 0));
             memory.bytes_mut().fill(1);
         }

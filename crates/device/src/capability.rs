@@ -1,34 +1,6 @@
 //! What a device can and cannot do, each "cannot" with its reason, so that a plan never asks for it.
 
-use std::fmt;
-
-/// The kinds of host memory a copy can start from or end in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MemoryKind {
-    /// Placed by numabench, then registered with the driver (cuMemHostRegister / hipHostRegister).
-    Pinned,
-    /// Allocated pinned by the driver (cuMemHostAlloc / hipHostMalloc): what most applications do.
-    PinnedDriver,
-    /// Ordinary memory; the driver stages it.
-    Pageable,
-}
-
-impl MemoryKind {
-    /// As users type it and as documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pinned => "pinned",
-            Self::PinnedDriver => "pinned-driver",
-            Self::Pageable => "pageable",
-        }
-    }
-}
-
-impl fmt::Display for MemoryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::MemoryKind;
 
 /// How queued copies are held back until the whole queue is there.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -13,6 +13,8 @@
 //! A trait here holds only what every implementor truly does. What some cannot do is in [`Capabilities`] with its
 //! reason, and the plan consults it before anything runs.
 
+#![cfg_attr(not(test), forbid(unsafe_code))]
+
 pub mod answerer;
 pub mod buffer;
 pub mod capability;
@@ -21,7 +23,6 @@ pub mod computer;
 pub mod conformance;
 pub mod copier;
 pub mod error;
-pub mod host_memory;
 pub mod host_pair;
 pub mod pattern;
 pub mod peer;
@@ -29,13 +30,13 @@ pub mod platform;
 
 pub use answerer::Answerer;
 pub use buffer::Buffer;
-pub use capability::{Capabilities, Latch, MemoryKind};
+pub use capability::{Capabilities, Latch};
 pub use chase::Chaser;
 pub use computer::{Argument, Computer, MOST_ARGUMENTS, Program, Step};
 pub use copier::{Area, Copier, CopyBy, Direction, MAX_ROUNDS, Marks};
 pub use error::{CallError, DeviceError};
-pub use host_memory::{HeapMemory, HostMemory};
 pub use host_pair::HostPair;
 pub use pattern::{Difference, Pattern};
 pub use peer::{PeerCopier, PeerEnd, PeerPath};
 pub use platform::{Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind};
+pub use sys::{HeapMemory, HostMemory, MemoryKind};

@@ -8,7 +8,6 @@ use std::marker::PhantomData;
 use stats::IdSet;
 
 use crate::failure::{Failure, Stage};
-use crate::sys;
 
 /// The calling thread, bound to one PU.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ impl Bound {
     pub fn to(pu: u32) -> Result<Self, Failure> {
         let remedy = "the PU may have gone offline or out of this process's cpuset since the plan was made";
         let failure = |error| Failure::system(Stage::Bind, "sched_setaffinity", &error, remedy);
-        sys::set_affinity(&IdSet::from_iter([pu])).map_err(failure)?;
+        sys::affinity::set(&IdSet::from_iter([pu])).map_err(failure)?;
         Ok(Self { not_send: PhantomData })
     }
 }

@@ -7,14 +7,12 @@ use std::hint;
 
 use stats::flag::TimerFacts;
 
-use crate::sys;
-
 /// The clock's name, for documents.
 pub const NAME: &str = "CLOCK_MONOTONIC_RAW";
 
 /// Nanoseconds now.
 pub fn now_ns() -> u64 {
-    sys::monotonic_raw_ns()
+    sys::clock::monotonic_raw_ns()
 }
 
 /// Spins until the clock shows `deadline_ns`: a common start that does not depend on how fast threads wake up.

@@ -15,10 +15,11 @@
 //!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `seen` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `timing` how it is timed; `window` what of it counts; `time_spent` where the time went;
-//! * `sys` the kernel's calls; `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
-//! * `sys` the kernel's calls, `placing_calls` whether a container lets them; `clock` the node's clock.
+//! * `placing_calls` whether a container lets the kernel's calls (crate `sys`); `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
 //!
 //! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
+
+#![forbid(unsafe_code)]
 
 mod abandoned;
 mod block;
@@ -44,7 +45,6 @@ mod seen;
 #[cfg(test)]
 mod simulation;
 mod state;
-mod sys;
 mod time_spent;
 mod timing;
 mod window;

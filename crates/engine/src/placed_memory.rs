@@ -7,18 +7,15 @@
 //! core four times as long as it takes four.
 
 use std::io;
-use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use stats::IdSet;
+use sys::mapping::{HUGE_PAGE_BYTES, Mapping, Reserve};
 
 use crate::bound::Bound;
 use crate::failure::{Failure, Stage};
-use crate::sys;
 
-/// Huge pages are 2 MiB (x86-64, and arm64 with 4 KiB pages), and the kernel uses one only where a whole one fits.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Each thread that helps has at least so much to touch: less takes no longer than starting a thread.
 const HELPED_BYTES: usize = 16 << 20;
 /// More threads than these are not faster: the kernel's zeroing is then at the memory's own bandwidth.
@@ -26,16 +23,7 @@ const MOST_HELPERS: usize = 8;
 
 /// A mapping of its own on one node.
 #[derive(Debug)]
-pub struct PlacedMemory {
-    map: NonNull<u8>,
-    map_len: usize,
-    // Where the bytes handed out begin: a huge-page boundary inside the mapping.
-    start: NonNull<u8>,
-    len: usize,
-}
-
-// SAFETY: the mapping belongs to this value alone; whoever holds the value may use it from any thread.
-unsafe impl Send for PlacedMemory {}
+pub struct PlacedMemory(Mapping);
 
 /// The PUs whose threads help to touch large ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,13 +33,6 @@ impl Helpers {
     /// How many threads help to touch this many bytes.
     fn threads(&self, len: usize) -> usize {
         self.0.iter().count().min(MOST_HELPERS).min(len / HELPED_BYTES).max(1)
-    }
-}
-
-impl Drop for PlacedMemory {
-    fn drop(&mut self) {
-        // SAFETY: these are the mapping's own address and length, and `&mut self` in drop means nobody uses it.
-        unsafe { sys::unmap(self.map, self.map_len) };
     }
 }
 
@@ -70,49 +51,46 @@ impl PlacedMemory {
         helpers: &Helpers,
     ) -> Result<Self, Failure> {
         let small = "ask for a smaller --size or for fewer ranks";
-        let map_len = mapped(len).ok_or_else(|| {
-            let error = io::Error::from_raw_os_error(libc::ENOMEM);
-            Failure::system(Stage::Allocate, "mmap", &error, small)
-        })?;
-        let map = sys::map(map_len).map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
-        let skip = map.as_ptr().align_offset(HUGE_PAGE_BYTES);
-        // SAFETY: the mapping is longer than `len` by one huge page, so a start less than one huge page in leaves `len` bytes.
-        let start = unsafe { map.add(skip) };
-        let mut memory = Self { map, map_len, start, len };
+        let mapping = Mapping::new(len, Reserve::Never);
+        let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
         // A kernel built without huge pages answers EINVAL; then there are none, on or off.
-        match sys::advise_huge_pages(map, map_len, huge_pages) {
+        match mapping.advise_huge_pages(huge_pages) {
             Err(e) if e.raw_os_error() != Some(libc::EINVAL) => {
                 return Err(Failure::system(Stage::Allocate, "madvise", &e, "try --huge-pages off"));
             }
             _ => {}
         }
-        match sys::bind_memory(map, map_len, node) {
+        match mapping.bind(node) {
             Err(error) if !(one_node && refused(&error)) => {
                 return Err(Failure::system(Stage::Allocate, "mbind", &error, &remedy(node, &error)));
             }
             _ => {}
         }
+        let mut memory = Self(mapping);
         memory.touch(helpers);
         Ok(memory)
     }
 
     /// The whole range.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` and `len` lie inside the live mapping, whose pages are zero or were written before; only this value hands out
-        // references to it, following the borrow of itself.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+        self.0.bytes()
     }
 
     /// The whole range, to write. Its address and length are the same for the whole life of the value.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above; `&mut self` makes it exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+        self.0.bytes_mut()
+    }
+
+    /// The memory itself, for who takes it over: as a device does, or threads that share its words.
+    pub fn into_mapping(self) -> Mapping {
+        self.0
     }
 
     /// Writes to every page. The kernel kills a process that cannot get a page on the node it is bound to (there is no error
     /// to return from a touch), which is why the plan compares sizes with the node's memory beforehand.
     fn touch(&mut self, helpers: &Helpers) {
-        let part = self.len.div_ceil(helpers.threads(self.len)).next_multiple_of(HUGE_PAGE_BYTES);
+        let len = self.bytes().len();
+        let part = len.div_ceil(helpers.threads(len)).next_multiple_of(HUGE_PAGE_BYTES);
         let parts: Vec<&mut [u8]> = self.bytes_mut().chunks_mut(part).collect();
         let (helping, left) = (parts.len().saturating_sub(1), Mutex::new(parts.into_iter()));
         let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -122,7 +100,7 @@ impl PlacedMemory {
                 // Where no thread can be started (a limit of processes), those that are there touch its part.
                 let started = thread::Builder::new().spawn_scoped(scope, || {
                     // A helper that may not move there touches its part all the same: the binding holds for any thread.
-                    let _ = sys::set_affinity(&helpers.0);
+                    let _ = sys::affinity::set(&helpers.0);
                     touch_all();
                 });
                 if started.is_err() {
@@ -134,15 +112,8 @@ impl PlacedMemory {
     }
 }
 
-/// The length of a mapping that has so many bytes from a huge-page boundary on; `None` where no address space has it.
-fn mapped(len: usize) -> Option<usize> {
-    len.checked_next_multiple_of(sys::page_bytes())?
-        .checked_add(HUGE_PAGE_BYTES)
-        .filter(|len| isize::try_from(*len).is_ok())
-}
-
 fn touch(part: &mut [u8]) {
-    part.iter_mut().step_by(sys::page_bytes()).for_each(|byte| *byte = 0);
+    part.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| *byte = 0);
     if let Some(last) = part.last_mut() {
         *last = 0;
     }
@@ -160,14 +131,14 @@ pub fn with_memory_policy<T>(
     one_node: bool,
     allocate: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    if let Err(error) = sys::set_memory_policy(Some(node)) {
+    if let Err(error) = sys::policy::set(Some(&IdSet::from_iter([node]))) {
         if !(one_node && refused(&error)) {
             return Err(Failure::system(Stage::Allocate, "set_mempolicy", &error, &remedy(node, &error)));
         }
         return allocate();
     }
     let result = allocate();
-    let lifted = sys::set_memory_policy(None);
+    let lifted = sys::policy::set(None);
     lifted.map_err(|e| {
         Failure::system(Stage::Allocate, "set_mempolicy", &e, "the thread's memory policy could not be lifted")
     })?;
@@ -192,7 +163,7 @@ mod tests {
 
     #[test]
     fn placed_memory_is_as_long_as_asked_and_writable_to_its_last_byte() -> Result<(), Failure> {
-        let pu = sys::current_pu().map_err(|e| Failure::system(Stage::Bind, "getcpu", &e, ""))?;
+        let pu = sys::affinity::current_pu().map_err(|e| Failure::system(Stage::Bind, "getcpu", &e, ""))?;
         thread::spawn(move || {
             let bound = Bound::to(pu)?;
             for len in [1, 4096, (2 << 20) + 3, 3 * HELPED_BYTES + 5] {
@@ -205,13 +176,5 @@ mod tests {
         })
         .join()
         .unwrap_or_else(|_| Err(Failure::new(Stage::Allocate, "the thread panicked")))
-    }
-
-    #[test]
-    fn more_than_an_address_space_has_is_an_error_and_no_overflow() {
-        assert_eq!(mapped(1), Some(sys::page_bytes() + HUGE_PAGE_BYTES));
-        for len in [usize::MAX, usize::MAX - HUGE_PAGE_BYTES, isize::MAX as usize] {
-            assert_eq!(mapped(len), None);
-        }
     }
 }

@@ -3,8 +3,6 @@
 //! They are asked in a thread of their own that ends at once, for what it has already: its own affinity, the default policy, where a page of its own stack
 //! lies. So nothing that lives longer is bound or moved.
 
-use crate::sys;
-
 /// What the calls answered; the kernel's word where one was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacingCalls {
@@ -21,9 +19,9 @@ pub fn placing_calls() -> PlacingCalls {
     let asked = std::thread::Builder::new().spawn(|| {
         let page = 0_u8;
         PlacingCalls {
-            affinity: sys::affinity().and_then(|own| sys::set_affinity(&own)).map_err(|error| error.to_string()),
-            memory_policy: sys::set_memory_policy(None).map_err(|error| error.to_string()),
-            page_nodes: sys::page_nodes(&[&raw const page]).map(drop).map_err(|error| error.to_string()),
+            affinity: sys::affinity::get().and_then(|own| sys::affinity::set(&own)).map_err(|error| error.to_string()),
+            memory_policy: sys::policy::set(None).map_err(|error| error.to_string()),
+            page_nodes: sys::policy::page_nodes(&[&raw const page]).map(drop).map_err(|error| error.to_string()),
         }
     });
     let not_asked = |why: &str| {
@@ -43,9 +41,9 @@ mod tests {
 
     #[test]
     fn asking_leaves_the_asking_thread_as_it_is() -> std::io::Result<()> {
-        let before = sys::affinity()?;
+        let before = sys::affinity::get()?;
         let answers = placing_calls();
-        assert_eq!(sys::affinity()?, before);
+        assert_eq!(sys::affinity::get()?, before);
         assert_eq!(answers.affinity, Ok(()), "what a thread has already is refused nowhere but in a container");
         Ok(())
     }

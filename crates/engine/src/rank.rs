@@ -20,12 +20,12 @@ use crate::failure::Failure;
 use crate::measured::{History, PassBlock};
 use crate::message::{Decision, Report};
 use crate::sample::Trouble;
+use crate::schedule;
 use crate::seen::{Look, Seen};
 use crate::time_spent::TimeSpent;
 use crate::window::Timeline;
 use crate::work::{Site, Suite};
 use crate::worker::{Group, Worker};
-use crate::{schedule, sys};
 
 /// Everything a rank needs.
 pub(crate) struct Rank {
@@ -95,7 +95,8 @@ impl Rank {
         let mut history = History::new(self.cases.len(), self.timer);
         let mut ready = self.start();
         let latch = ready.as_ref().ok().and_then(|ready| ready.site.latch());
-        let started = Report::Started { rank, thread_id: sys::thread_id(), latch };
+        let started =
+            Report::Started { rank, thread_id: rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(), latch };
         if self.reports.send(started).is_err() {
             return;
         }

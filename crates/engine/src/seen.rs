@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use stats::IdSet;
 
 use crate::failure::{Failure, Stage};
-use crate::sys;
 
 /// Pages are looked up this many at a time: 512 KiB of addresses.
 const BATCH: usize = 65_536;
@@ -76,8 +75,8 @@ impl Seen {
                 Failure::system(Stage::Prove, call, &error, "the placement cannot be proven here")
             }
         };
-        let pu = sys::current_pu().map_err(failure("getcpu"))?;
-        let affinity = sys::affinity().map_err(failure("sched_getaffinity"))?;
+        let pu = sys::affinity::current_pu().map_err(failure("getcpu"))?;
+        let affinity = sys::affinity::get().map_err(failure("sched_getaffinity"))?;
         Ok(Self { pu, affinity, pages: Pages::default(), device_pages: None })
     }
 
@@ -100,17 +99,22 @@ impl Seen {
 impl Pages {
     /// Where the pages of one range lie. `movable`: the kernel may move them, so that all are looked at each time.
     pub fn of(range: &[u8], look: Look, movable: bool) -> Self {
-        let one_in = if look == Look::First || movable { 1 } else { sampled(sys::page_bytes()) };
-        let mut pages = Self { one_in: one_in as u64, ..Self::default() };
         let start = range.as_ptr().addr();
-        pages.count(start..start + range.len(), one_in);
+        Self::at(start..start + range.len(), look, movable)
+    }
+
+    /// As [`Pages::of`], for memory that others may write meanwhile: its addresses are never read.
+    pub fn at(addresses: Range<usize>, look: Look, movable: bool) -> Self {
+        let one_in = if look == Look::First || movable { 1 } else { sampled(rustix::param::page_size()) };
+        let mut pages = Self { one_in: one_in as u64, ..Self::default() };
+        pages.count(addresses, one_in);
         pages
     }
 
     /// Where the pages of a device's areas lie, a few of them. On a coherent machine the kernel may know; of a GPU's own memory it knows
     /// nothing (EFAULT, ENOENT), and then these pages are unknown.
     pub fn of_device(areas: &[Range<usize>]) -> Self {
-        let one_in = sampled(sys::page_bytes());
+        let one_in = sampled(rustix::param::page_size());
         let mut pages = Self { one_in: one_in as u64, ..Self::default() };
         areas.iter().for_each(|area| pages.count(area.clone(), one_in));
         pages
@@ -137,12 +141,12 @@ impl Pages {
         if range.is_empty() {
             return;
         }
-        let size = sys::page_bytes();
+        let size = rustix::param::page_size();
         let first = range.start / size * size;
         let addresses: Vec<*const u8> =
             (first..range.end).step_by(size * one_in).map(|address| address as *const u8).collect();
         for batch in addresses.chunks(BATCH) {
-            match sys::page_nodes(batch) {
+            match sys::policy::page_nodes(batch) {
                 Ok(nodes) => self.add(batch, &nodes),
                 Err(error) => {
                     self.unknown += batch.len() as u64;
@@ -157,7 +161,7 @@ impl Pages {
             // With NUMA balancing on, a resident page that is marked for a hint fault answers -EFAULT or -ENOENT: looking
             // again settles it once the page was touched, and a placement is never called wrong for it.
             let node = if *node < 0 {
-                sys::page_nodes(&[*address]).ok().and_then(|n| n.first().copied()).unwrap_or(*node)
+                sys::policy::page_nodes(&[*address]).ok().and_then(|n| n.first().copied()).unwrap_or(*node)
             } else {
                 *node
             };

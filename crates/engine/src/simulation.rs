@@ -25,7 +25,6 @@ use crate::lead::{Journal, lead};
 use crate::message::{self, Decision, Report};
 use crate::sample::{Outcome, Sample, SoFar};
 use crate::state::{RunEnd, RunState};
-use crate::sys;
 use crate::time_spent::TimeSpent;
 use crate::timing::Timing;
 use crate::work::{Site, Suite};
@@ -132,7 +131,7 @@ fn simulate(ranks: usize) -> (Duration, RunState) {
     let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
     let workers = Workers {
         nodes: (0..ranks).map(|rank| rank / RANKS_PER_NODE).collect(),
-        ..Workers::threads(vec![Worker { rank: 0, pu: sys::current_pu().unwrap_or(0) }], timer)
+        ..Workers::threads(vec![Worker { rank: 0, pu: sys::affinity::current_pu().unwrap_or(0) }], timer)
     };
     let (config, suite) = (config(), Arc::new(Nothing) as Arc<dyn Suite>);
     let interrupted = Arc::new(AtomicBool::new(false));

@@ -1,27 +1,13 @@
 //! One rank's memory: a range of the host on its node, and where it has a device, an area there beside pinned host memory. Each has two halves, what is sent and
 //! what is received.
 
-use device::{Buffer, Device, HostMemory, MemoryKind, PeerCopier};
+use device::{Buffer, Device, MemoryKind, PeerCopier};
 use engine::{Bound, Helpers, Look, Pages, PlacedMemory, Seen};
 
 use crate::fault::ExchangeFault;
 
 /// Halves are apart by whole huge pages.
 const ALIGN: usize = 2 << 20;
-
-/// Placed memory as a device takes it.
-struct OnNode(PlacedMemory);
-
-// SAFETY: the mapping stays where it is as long as the value lives, is initialised, and only this value reaches it (`PlacedMemory`).
-unsafe impl HostMemory for OnNode {
-    fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.bytes_mut()
-    }
-}
 
 /// The memory of one rank.
 pub struct Memory {
@@ -52,7 +38,7 @@ impl Memory {
         let host = place()?;
         let device = match device {
             None => None,
-            Some(device) => Some(device.buffer(device.adopt(MemoryKind::Pinned, Box::new(OnNode(place()?)))?)?),
+            Some(device) => Some(device.buffer(device.adopt(MemoryKind::Pinned, Box::new(place()?.into_mapping()))?)?),
         };
         Ok(Self { host, device, peer: None, half, node, pu })
     }

@@ -18,6 +18,8 @@
 //! All but `kernel` is pure. No GPU runtime and no MPI is opened: both would start threads and take longer than all of this. Left out:
 //! arguments, the terminal, exit codes.
 
+#![forbid(unsafe_code)]
+
 mod assign;
 mod error;
 mod kernel;
@@ -183,7 +185,7 @@ pub fn become_program(setup: &RankSetup, program: &[OsString]) -> StartError {
 
 /// Becomes a program with this environment, in the place that this process is in; comes back only with why it could not.
 pub fn become_other(program: &[OsString], environment: BTreeMap<OsString, OsString>) -> StartError {
-    let source = kernel::become_program(program, environment);
+    let source = sys::program::become_program(program, environment);
     let name = program.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     StartError { name, source }
 }

@@ -11,6 +11,8 @@
 //!
 //! Left out: non-temporal stores (a copy is the C library's, as a program's own would be), and everything that the engine does.
 
+#![forbid(unsafe_code)]
+
 mod case;
 mod chase;
 mod core_pairs;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use device::{Computer, Device, DeviceError, HostMemory, MemoryKind, Step};
+use device::{Computer, Device, DeviceError, MemoryKind, Step};
 use engine::{Bound, Helpers, PlacedMemory, clock};
 use kernels::jacobi::{Cell, Field, Precision, launch, program};
 
@@ -28,20 +28,6 @@ const ALIGNED: usize = 256;
 const STARTS: usize = 192;
 /// Iterations without halos that are queued at once.
 const AT_ONCE: u32 = 32;
-
-/// Placed memory as a device takes it.
-struct OnNode(PlacedMemory);
-
-// SAFETY: the mapping stays where it is as long as the value lives, is initialised, and only this value reaches it (`PlacedMemory`).
-unsafe impl HostMemory for OnNode {
-    fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.bytes_mut()
-    }
-}
 
 /// Where things lie, by offset of the area; up to `window` the host has the same.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +102,7 @@ impl GpuFields {
     ) -> Result<Self, LaplaceFault> {
         let layout = Layout::new(share.field);
         let memory = PlacedMemory::new(bound, layout.window, node, true, one_node, &Helpers::default())?;
-        let memory = device.adopt(MemoryKind::Pinned, Box::new(OnNode(memory)))?;
+        let memory = device.adopt(MemoryKind::Pinned, Box::new(memory.into_mapping()))?;
         let computer = device.computer(program(), memory, layout.bytes())?;
         Ok(Self { computer, layout, share, second: false, word: 0, starts: 0, iterations: 0 })
     }

@@ -4,7 +4,6 @@
 //! `cmd/<command>.rs`, what an exit code means in `experiments::exit`.
 
 mod args;
-mod closed_output;
 mod cmd;
 mod documents;
 mod examples;

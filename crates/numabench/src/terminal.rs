@@ -6,7 +6,6 @@ use report::sink::rescue_bytes;
 use stats::printable;
 
 use crate::args::ColorChoice;
-use crate::closed_output;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::version;
@@ -16,7 +15,7 @@ const WIDTH: usize = 100;
 
 /// Writes to standard output. A reader that closed the pipe (`| head -1`) has what it wanted: that is no error.
 pub fn print(bytes: &[u8]) -> Result<(), Fault> {
-    if closed_output::was_closed() {
+    if sys::begun::output_was_closed() {
         let text = "cannot write to standard output: it is closed; name a file (>FILE, --json FILE)";
         return Err(Fault::new(Exit::NoResult, text));
     }
@@ -76,7 +75,7 @@ pub fn usage(error: &clap::Error) -> Exit {
         }
         return Exit::Usage;
     }
-    if closed_output::was_closed() {
+    if sys::begun::output_was_closed() {
         return Exit::NoResult;
     }
     match error.print().and_then(|()| io::stdout().flush()) {

@@ -20,20 +20,6 @@ pub struct Want {
     pub one_node: bool,
 }
 
-/// Placed memory as a device takes it.
-struct Placed(PlacedMemory);
-
-// SAFETY: the mapping stays where it is until drop, is readable and writable, and only this value reaches it.
-unsafe impl HostMemory for Placed {
-    fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.bytes_mut()
-    }
-}
-
 /// Allocates, places and pins one range.
 ///
 /// # Errors
@@ -62,5 +48,5 @@ pub fn allocate(
         |spent| &mut spent.allocate_ns,
         || PlacedMemory::new(bound, want.len, want.node, want.huge_pages, want.one_node, helpers),
     )?;
-    spent.on(|spent| &mut spent.pin_ns, || device.adopt(want.kind, Box::new(Placed(placed))).map_err(refused))
+    spent.on(|spent| &mut spent.pin_ns, || device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(refused))
 }

@@ -14,6 +14,8 @@
 //!
 //! Left out: binding, proving, timing, deciding when it is enough (engine), statistics (stats), where ranks go (placement), words for users.
 
+#![forbid(unsafe_code)]
+
 mod answers;
 mod budget;
 mod case;

@@ -9,26 +9,29 @@
 //! The child runs with its own small limits and without output. Fork in a process with threads copies the locks that they hold:
 //! glibc takes care of its allocator's, and of hwloc's the caller, who must be alone in it (`load::alone`).
 
+use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, setrlimit, waitpid};
+use rustix::stdio::{dup2_stderr, dup2_stdout};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sys::child::PANICKED;
 
 use crate::load::Alone;
 
 /// CPU seconds for the child; the largest capture takes well under one.
-const CPU_SECONDS: libc::rlim_t = 20;
+const CPU_SECONDS: u64 = 20;
 /// Seconds on the wall for the child.
-const WALL_SECONDS: libc::c_uint = 60;
+const WALL_SECONDS: u32 = 60;
 /// Memory that the child may have, bytes: a damaged number of one PU makes a bitmap of half a GiB. The largest capture takes 12 MiB.
-const DATA_BYTES: libc::rlim_t = 1 << 30;
+const DATA_BYTES: u64 = 1 << 30;
 /// The most that is taken from the child, bytes; a machine of 300 PUs is told in some 30 KiB.
 const ANSWER_BYTES: u64 = 256 << 20;
 
-const TOLD: libc::c_int = 0;
-const UNTOLD: libc::c_int = 1;
-const PANICKED: libc::c_int = 2;
+const TOLD: i32 = 0;
+const UNTOLD: i32 = 1;
 
 /// How a child ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,33 +48,21 @@ pub(crate) enum Ending<T> {
 /// The child could not be started or waited for.
 pub(crate) fn run<T: Serialize + DeserializeOwned>(_: &Alone, act: impl FnOnce() -> T) -> io::Result<Ending<T>> {
     let (reader, writer) = io::pipe()?;
-    // SAFETY: fork has no preconditions. The child calls `act`, which allocates and calls hwloc: glibc makes its allocator
-    // usable after a fork, `Alone` keeps this process's other threads out of hwloc, and the child leaves by `_exit`
-    // without running the parent's exit handlers or destructors.
-    let child = unsafe { libc::fork() };
-    match child {
-        -1 => Err(io::Error::last_os_error()),
-        0 => {
-            drop(reader);
-            confine();
-            let code = catch_unwind(AssertUnwindSafe(|| tell(&act(), writer))).unwrap_or(PANICKED);
-            // SAFETY: _exit ends the child and has no preconditions.
-            unsafe { libc::_exit(code) }
-        }
-        child => {
-            drop(writer);
-            let answer = hear(reader);
-            let how = wait(child)?;
-            Ok(match how {
-                None => answer?.map_or_else(|| Ending::Crashed("an answer without sense".to_owned()), Ending::Returned),
-                Some(how) => Ending::Crashed(how),
-            })
-        }
-    }
+    // The child allocates and calls hwloc: `Alone` keeps this process's other threads out of that.
+    let (reader, child) = sys::child::start(reader, || {
+        confine();
+        tell(&act(), writer)
+    })?;
+    let answer = hear(reader);
+    let how = wait(child)?;
+    Ok(match how {
+        None => answer?.map_or_else(|| Ending::Crashed("an answer without sense".to_owned()), Ending::Returned),
+        Some(how) => Ending::Crashed(how),
+    })
 }
 
 /// Writes what the act returned into the pipe; the code to exit with.
-fn tell<T: Serialize>(value: &T, mut writer: PipeWriter) -> libc::c_int {
+fn tell<T: Serialize>(value: &T, mut writer: PipeWriter) -> i32 {
     let told = serde_json::to_vec(value).is_ok_and(|bytes| writer.write_all(&bytes).is_ok());
     if told { TOLD } else { UNTOLD }
 }
@@ -86,62 +77,55 @@ fn hear<T: DeserializeOwned>(reader: PipeReader) -> io::Result<Option<T>> {
 /// Limits the child and silences it.
 fn confine() {
     let limit = |resource, most| {
-        let limits = libc::rlimit { rlim_cur: most, rlim_max: most };
-        // SAFETY: `limits` outlives the call. A refusal leaves the parent's limit, which is no worse than before.
-        unsafe { libc::setrlimit(resource, &raw const limits) };
+        // A refusal leaves the parent's limit, which is no worse than before.
+        let _ = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
     };
-    limit(libc::RLIMIT_CORE, 0);
-    limit(libc::RLIMIT_CPU, CPU_SECONDS);
-    limit(libc::RLIMIT_DATA, DATA_BYTES);
+    limit(Resource::Core, 0);
+    limit(Resource::Cpu, CPU_SECONDS);
+    limit(Resource::Data, DATA_BYTES);
     // A handler of the parent's (a crash reporter's, a fuzzer's) must neither swallow the end nor take it for the parent's.
-    for signal in [libc::SIGALRM, libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGFPE, libc::SIGILL, libc::SIGXCPU]
-    {
-        // SAFETY: the call takes plain values.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
-    // SAFETY: the call takes a plain value.
-    unsafe { libc::alarm(WALL_SECONDS) };
-    // SAFETY: the path is a NUL-terminated literal; descriptors 1 and 2 are the child's own copies.
-    unsafe {
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
-        if null >= 0 {
-            libc::dup2(null, libc::STDOUT_FILENO);
-            libc::dup2(null, libc::STDERR_FILENO);
-        }
+    sys::signals::default(&[
+        Signal::ALARM,
+        Signal::SEGV,
+        Signal::BUS,
+        Signal::ABORT,
+        Signal::FPE,
+        Signal::ILL,
+        Signal::XCPU,
+    ]);
+    sys::signals::alarm(WALL_SECONDS);
+    if let Ok(null) = File::options().write(true).open("/dev/null") {
+        let _ = (dup2_stdout(&null), dup2_stderr(&null));
     }
 }
 
 /// How the child ended, in words, unless it told all and ended well.
-fn wait(child: libc::pid_t) -> io::Result<Option<String>> {
-    let mut status: libc::c_int = 0;
-    loop {
-        // SAFETY: `child` is a child of this process that nobody else waits for, and `status` outlives the call.
-        if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
-            break;
+fn wait(child: Pid) -> io::Result<Option<String>> {
+    let status = loop {
+        match waitpid(Some(child), WaitOptions::empty()) {
+            Err(Errno::INTR) | Ok(None) => {}
+            Ok(Some((_, status))) => break status,
+            Err(error) => return Err(error.into()),
         }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
+    };
+    if let Some(number) = status.terminating_signal() {
+        return Ok(Some(signal(number)));
     }
-    if libc::WIFSIGNALED(status) {
-        return Ok(Some(signal(libc::WTERMSIG(status))));
-    }
-    Ok(match libc::WEXITSTATUS(status) {
-        TOLD => None,
-        UNTOLD => Some("an answer that could not be written".to_owned()),
-        PANICKED => Some("a panic".to_owned()),
-        code => Some(format!("exit code {code}")),
+    Ok(match status.exit_status() {
+        Some(TOLD) => None,
+        Some(UNTOLD) => Some("an answer that could not be written".to_owned()),
+        Some(PANICKED) => Some("a panic".to_owned()),
+        code => Some(format!("exit code {}", code.unwrap_or_default())),
     })
 }
 
-fn signal(number: libc::c_int) -> String {
-    match number {
-        libc::SIGSEGV => "SIGSEGV (a segmentation fault)".to_owned(),
-        libc::SIGABRT => "SIGABRT (a failed assertion, or no memory left)".to_owned(),
-        libc::SIGXCPU => format!("SIGXCPU (more than {CPU_SECONDS} s of CPU time)"),
-        libc::SIGALRM => format!("SIGALRM (more than {WALL_SECONDS} s)"),
-        number => format!("signal {number}"),
+fn signal(number: i32) -> String {
+    match Signal::from_named_raw(number) {
+        Some(Signal::SEGV) => "SIGSEGV (a segmentation fault)".to_owned(),
+        Some(Signal::ABORT) => "SIGABRT (a failed assertion, or no memory left)".to_owned(),
+        Some(Signal::XCPU) => format!("SIGXCPU (more than {CPU_SECONDS} s of CPU time)"),
+        Some(Signal::ALARM) => format!("SIGALRM (more than {WALL_SECONDS} s)"),
+        _ => format!("signal {number}"),
     }
 }
 
@@ -170,8 +154,7 @@ mod tests {
 
     #[test]
     fn a_child_that_ends_before_it_has_told_all_has_told_nothing() -> io::Result<()> {
-        // SAFETY: _exit ends the child, which is the point.
-        let ending = run(&alone(), || -> u8 { unsafe { libc::_exit(TOLD) } })?;
+        let ending = run(&alone(), || -> u8 { sys::child::leave(TOLD) })?;
         assert!(matches!(&ending, Ending::Crashed(how) if how.contains("without sense")), "{ending:?}");
         Ok(())
     }

@@ -23,6 +23,8 @@
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
 
+#![forbid(unsafe_code)]
+
 pub mod ancestor;
 pub mod coherence;
 pub mod difference;

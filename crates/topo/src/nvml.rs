@@ -8,7 +8,6 @@
 
 mod condition;
 mod facts;
-mod fields;
 mod health;
 mod link_bytes;
 #[cfg(test)]
@@ -177,7 +176,7 @@ fn link(device: &Device<'_>, number: u32) -> Option<Option<Link>> {
         return Some(None);
     }
     let pci = link.remote_pci_info().ok().and_then(|pci| pci.bus_id.parse::<PciAddress>().ok());
-    let remote = match (remote_kind(device, number), pci) {
+    let remote = match (sys::nvml::remote_kind(device, number), pci) {
         (Some(REMOTE_SWITCH), _) => Remote::Switch,
         (Some(REMOTE_CPU), _) => Remote::Cpu,
         // Older drivers do not tell the kind: then the address does, where it is a GPU's.
@@ -190,17 +189,6 @@ fn link(device: &Device<'_>, number: u32) -> Option<Option<Link>> {
 /// `NVML_NVLINK_DEVICE_TYPE_IBMNPU` and `_SWITCH`.
 const REMOTE_CPU: u32 = 1;
 const REMOTE_SWITCH: u32 = 2;
-
-/// The kind of device at the other end of a link; `None` where the driver does not say. nvml-wrapper 0.13's own call for it writes the
-/// answer into a temporary and always says "unknown".
-fn remote_kind(device: &Device<'_>, number: u32) -> Option<u32> {
-    let ask = device.nvml().lib().nvmlDeviceGetNvLinkRemoteDeviceType.as_ref().ok()?;
-    let mut kind = u32::MAX;
-    // SAFETY: the function comes from the library that made the handle, and both are kept by `device` during the call; `kind` is an
-    // unsigned int that outlives it. Any other link number is an error code.
-    let code = unsafe { ask(device.handle(), number, &raw mut kind) };
-    (code == 0).then_some(kind)
-}
 
 fn level(level: TopologyLevel) -> PciLevel {
     match level {

@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -49,26 +48,14 @@ impl Guardian {
     pub fn set(mark: &str, folder: &Path) -> io::Result<Self> {
         let (reader, words) = io::pipe()?;
         let guarded = Guarded { mark: mark.to_owned(), folder: folder.to_path_buf(), groups: BTreeSet::new() };
-        // SAFETY: fork has no preconditions. The child allocates and reads files: glibc makes its allocator usable after a fork, and the child takes no lock that another
-        // thread of the trial could have held. It leaves by `_exit`, without the trial's exit handlers and destructors.
-        match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
-            0 => {
-                drop(words);
-                // Its own signals are of no use to anybody: it ends with the trial.
-                for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGXCPU] {
-                    // SAFETY: the call takes plain values.
-                    unsafe { libc::signal(signal, libc::SIG_IGN) };
-                }
-                let _panicked = catch_unwind(AssertUnwindSafe(|| guarded.watch(reader)));
-                // SAFETY: _exit ends the child and has no preconditions.
-                unsafe { libc::_exit(0) }
-            }
-            child => match Pid::from_raw(child) {
-                Some(process) => Ok(Self { words, process }),
-                None => Err(io::Error::from_raw_os_error(libc::ECHILD)),
-            },
-        }
+        // The child allocates and reads files, and takes no lock that another thread of the trial could have held.
+        let (words, process) = sys::child::start(words, || {
+            // Its own signals are of no use to anybody: it ends with the trial.
+            sys::signals::ignore(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::XCPU]);
+            guarded.watch(reader);
+            0
+        })?;
+        Ok(Self { words, process })
     }
 
     /// A program runs, which leads this process group.

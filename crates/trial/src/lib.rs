@@ -14,6 +14,8 @@
 //!
 //! What a variant is in words of placements and launchers is the caller's to say: here it is a command, an environment and a way to bind.
 
+#![forbid(unsafe_code)]
+
 pub mod answer;
 pub mod conduct;
 pub mod decide;

@@ -12,7 +12,6 @@ use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 use stats::PciAddress;
 
-use super::fields::values;
 use super::{LIBRARY, opened};
 use crate::counted::Counted;
 
@@ -49,7 +48,7 @@ impl Counter {
         let processes = device.running_compute_processes().ok();
         let pids = |listed: Vec<ProcessInfo>| listed.iter().map(|one| one.pid).collect::<BTreeSet<u32>>().len() as u32;
         Counted {
-            held_ns: values(&device, HELD.map(|field| (field, 0))),
+            held_ns: sys::nvml::values(&device, HELD.map(|field| (field, 0))),
             sm_mhz: device.clock_info(Clock::SM).ok(),
             memory_mhz: device.clock_info(Clock::Memory).ok(),
             replays: device.pcie_replay_counter().ok(),

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use nvml_wrapper::Device;
-use nvml_wrapper::Nvml as Library;
 use nvml_wrapper::enum_wrappers::device::{ComputeMode, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus};
-use nvml_wrapper_sys::bindings::{nvmlConfComputeSystemState_t, nvmlGpuFabricInfo_t};
 use stats::PciAddress;
 
 use super::{LIBRARY, opened};
@@ -38,14 +36,14 @@ pub(super) fn of(library: &OsStr) -> Result<GpuHealth, String> {
     }
     Ok(GpuHealth {
         driver: nvml.sys_driver_version().unwrap_or_else(|_| "unknown".to_owned()),
-        confidential: confidential(&nvml),
+        confidential: sys::nvml::confidential(&nvml),
         gpus: devices.iter().map(|(pci, device)| gpu(*pci, device)).collect(),
         peers,
     })
 }
 
 fn gpu(pci: PciAddress, device: &Device<'_>) -> OneGpu {
-    let rows = remapped_rows(device);
+    let rows = sys::nvml::remapped_rows(device);
     let pages = device.are_pages_pending_retired().ok();
     let power = device.enforced_power_limit().ok().zip(device.power_management_limit_default().ok());
     let processes = device.running_compute_processes().ok();
@@ -72,37 +70,11 @@ fn refused(status: &P2pStatus) -> Option<String> {
     }
 }
 
-/// Whether a row waits for the next reset, and whether one could not be replaced. nvml-wrapper 0.13 has no call for it.
-fn remapped_rows(device: &Device<'_>) -> Option<(bool, bool)> {
-    let ask = device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref().ok()?;
-    let (mut corrected, mut uncorrected, mut pending, mut failed) = (0, 0, 0, 0);
-    // SAFETY: the function comes from the library that made the handle, and both are kept by `device` during the call, which writes four
-    // unsigned ints that outlive it.
-    let code =
-        unsafe { ask(device.handle(), &raw mut corrected, &raw mut uncorrected, &raw mut pending, &raw mut failed) };
-    (code == 0).then_some((pending != 0, failed != 0))
-}
-
 /// Where the GPU is in joining its fabric; `None` where it has none (state 0) or the driver has no word for it.
 fn fabric(device: &Device<'_>) -> Option<FabricState> {
-    let ask = device.nvml().lib().nvmlDeviceGetGpuFabricInfo.as_ref().ok()?;
-    // SAFETY: a structure of bytes and integers, for which zeros are values.
-    let mut info: nvmlGpuFabricInfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the function comes from the library that made the handle, and both are kept by `device` during the call, which writes one
-    // structure of this type.
-    let code = unsafe { ask(device.handle(), &raw mut info) };
-    match (code, info.state) {
-        (0, FABRIC_ENDED) => Some(FabricState::Ended(info.status)),
-        (0, 1 | 2) => Some(FabricState::NotJoined),
+    match sys::nvml::fabric(device)? {
+        (FABRIC_ENDED, status) => Some(FabricState::Ended(status)),
+        (1 | 2, _) => Some(FabricState::NotJoined),
         _ => None,
     }
-}
-
-fn confidential(nvml: &Library) -> Option<bool> {
-    let ask = nvml.lib().nvmlSystemGetConfComputeState.as_ref().ok()?;
-    // SAFETY: a structure of integers, for which zeros are values.
-    let mut state: nvmlConfComputeSystemState_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the function comes from the library, which `nvml` keeps during the call, and writes one structure of this type.
-    let code = unsafe { ask(&raw mut state) };
-    (code == 0).then_some(state.ccFeature != 0)
 }

@@ -7,7 +7,6 @@ use nvml_wrapper::Nvml as Library;
 use stats::PciAddress;
 
 use super::LIBRARY;
-use super::fields::values;
 
 /// `NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX` and `_RX`: KiB over the links of the scope.
 const NVLINK_KIB: [u32; 2] = [138, 139];
@@ -49,7 +48,7 @@ impl LinkCounters {
         };
         // PCIe's counters have no scope.
         let fields = [(NVLINK_KIB[0], ALL_LINKS), (NVLINK_KIB[1], ALL_LINKS), (PCIE_BYTES[0], 0), (PCIE_BYTES[1], 0)];
-        let [nvlink_out, nvlink_in, pcie_out, pcie_in] = values(&device, fields);
+        let [nvlink_out, nvlink_in, pcie_out, pcie_in] = sys::nvml::values(&device, fields);
         let both = |out: Option<u64>, into: Option<u64>| out.zip(into).map(|(out, into)| [out, into]);
         let nvlink = both(nvlink_out, nvlink_in).map(|kib| kib.map(|kib| kib.saturating_mul(1024)));
         LinkBytes { nvlink, pcie: both(pcie_out, pcie_in) }

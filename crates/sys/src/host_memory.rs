@@ -4,9 +4,39 @@
 //! undoing right: a pinned memory owns the memory it pinned, unregisters first and unmaps after.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::fmt;
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::MemoryKind;
+use crate::Mapping;
+
+/// The kinds of host memory a copy can start from or end in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryKind {
+    /// Placed by numabench, then registered with the driver (cuMemHostRegister / hipHostRegister).
+    Pinned,
+    /// Allocated pinned by the driver (cuMemHostAlloc / hipHostMalloc): what most applications do.
+    PinnedDriver,
+    /// Ordinary memory; the driver stages it.
+    Pageable,
+}
+
+impl MemoryKind {
+    /// As users type it and as documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::PinnedDriver => "pinned-driver",
+            Self::Pageable => "pageable",
+        }
+    }
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// A range of host memory that a copier may own.
 ///
@@ -87,6 +117,57 @@ impl Drop for HeapMemory {
     }
 }
 
+// SAFETY: the mapping is owned by this value alone, stays where it is until drop, and is zeroed.
+unsafe impl HostMemory for Mapping {
+    fn bytes(&self) -> &[u8] {
+        Self::bytes(self)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        Self::bytes_mut(self)
+    }
+}
+
+/// Memory that outlives its lending: it comes back when who borrowed it lets go.
+pub struct Lender(Arc<Mutex<Option<HeapMemory>>>);
+
+/// Memory that is lent.
+struct Lent {
+    // There until drop.
+    memory: Option<HeapMemory>,
+    home: Arc<Mutex<Option<HeapMemory>>>,
+}
+
+impl Lender {
+    /// Lends this memory.
+    pub fn new(memory: HeapMemory) -> Self {
+        Self(Arc::new(Mutex::new(Some(memory))))
+    }
+
+    /// The memory; `None` where it has not come back from the last time.
+    pub fn lend(&self) -> Option<Box<dyn HostMemory>> {
+        let memory = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Box::new(Lent { memory: Some(memory), home: Arc::clone(&self.0) }))
+    }
+}
+
+// SAFETY: the memory is a `HeapMemory`'s, which stays where it is until drop, and of which this is the owner while it is lent.
+unsafe impl HostMemory for Lent {
+    fn bytes(&self) -> &[u8] {
+        self.memory.as_ref().map_or(&[], HeapMemory::bytes)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.memory.as_mut().map_or(&mut [], HeapMemory::bytes_mut)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        *self.home.lock().unwrap_or_else(PoisonError::into_inner) = self.memory.take();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +188,15 @@ mod tests {
     fn a_length_beyond_the_address_space_is_none() {
         assert!(HeapMemory::try_new(usize::MAX).is_none());
         assert!(HeapMemory::try_new(usize::MAX / 2).is_none());
+    }
+
+    #[test]
+    fn memory_that_is_lent_comes_back_with_what_was_written_and_is_lent_to_one_at_a_time() {
+        let lender = Lender::new(HeapMemory::new(8));
+        let mut lent = lender.lend().expect("there");
+        assert!(lender.lend().is_none(), "lent twice");
+        lent.bytes_mut().fill(3);
+        drop(lent);
+        assert_eq!(lender.lend().expect("back").bytes(), [3; 8]);
     }
 }
