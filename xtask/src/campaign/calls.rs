@@ -3,7 +3,8 @@
 //! Which calls a command makes, and how often one of its threads makes each, is seen in a run without a fault; so is what it writes. With a fault it ends by itself within its
 //! limit, with a result or a message, and what lies where it writes is the whole of what it should be, or what was there before.
 //!
-//! Left out are calls that fail only for arguments that are none (`NEVER`), and what the loader does before the program begins: some of that it does not survive.
+//! Left out are calls that fail only for arguments that are none (`NEVER`), what the loader does before the program begins (some of that it does not survive), and what the
+//! programs do that a command starts: strace lets go of a process that becomes another program, whose loader and whose errors are not numabench's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,18 +39,29 @@ const COMMANDS: &[(&str, Option<&str>)] = &[
 /// Which of a thread's calls of a name fail, where it makes as many; counted from the loader's last.
 const WHICH: &[usize] = &[1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144];
 
-/// Calls that are not failed: those that end or begin, those that cannot fail for a caller that asks for what there is, and those whose error the C library itself does not survive
-/// (the futex, and the heap's end).
+/// Calls that are not failed:
+/// * those that end or begin;
+/// * those that cannot fail for a caller that asks for what there is: of some the manual says so ("these functions are always successful", getuid(2), getpid(2), alarm(2), umask(2));
+/// * those whose error the C library itself does not survive (the futex, and the heap's end);
+/// * close: Linux has let go of the file before it reports an error (close(2)), and strace answers in its place, so that the file stays open. A pipe whose writer has closed it then never
+///   ends, which no kernel does to its reader.
 const NEVER: &[&str] = &[
+    "alarm",
     "arch_prctl",
     "brk",
     "clock_nanosleep",
+    "close",
     "execve",
     "exit",
     "exit_group",
     "futex",
+    "getegid",
+    "geteuid",
+    "getgid",
     "getpid",
+    "getppid",
     "gettid",
+    "getuid",
     "nanosleep",
     "restart_syscall",
     "rseq",
@@ -58,6 +70,7 @@ const NEVER: &[&str] = &[
     "sched_yield",
     "set_robust_list",
     "set_tid_address",
+    "umask",
     "uname",
 ];
 
@@ -83,8 +96,8 @@ const ERRORS: &[(&str, &[&str])] = &[
             "symlink",
         ],
     ),
-    ("EIO", &["read", "pread64", "readlink", "readlinkat", "getdents64", "fsync", "fdatasync", "close", "lseek"]),
-    ("ENOMEM", &["mmap", "mremap", "mprotect", "munmap", "madvise", "brk", "poll", "ppoll", "sigaltstack"]),
+    ("EIO", &["read", "pread64", "readlink", "readlinkat", "getdents64", "fsync", "fdatasync", "lseek"]),
+    ("ENOMEM", &["mmap", "mremap", "mprotect", "munmap", "madvise", "poll", "ppoll", "sigaltstack"]),
     ("EAGAIN", &["clone", "clone3", "fork", "vfork"]),
     ("ENOLCK", &["fcntl", "flock"]),
     ("ECHILD", &["wait4", "waitid"]),
@@ -163,7 +176,11 @@ struct Here<'h> {
 impl Here<'_> {
     fn traced(&self, options: &[&str], command: &str) -> Result<Ended> {
         let mut strace = Command::new("strace");
-        strace.args(["-f", "-qq", "-o", "../trace"]).args(options).arg(self.field.binary).args(command.split(' '));
+        strace
+            .args(["-f", "--detach-on=execve", "-qq", "-o", "../trace"])
+            .args(options)
+            .arg(self.field.binary)
+            .args(command.split(' '));
         strace.current_dir(self.folder).env("LD_LIBRARY_PATH", self.libraries).env("TMPDIR", self.folder);
         strace.env("FAKE_DEVICES", "device 0000:10:00.0; memory 64MiB;device 0000:11:00.0; memory 64MiB");
         run(&mut strace, &self.field.folder)
