@@ -165,11 +165,20 @@ run_small() {
 
 # --- whole
 
-seconds() { # COMMAND...: the wall time of one run
-    local start=$EPOCHREALTIME
-    "$@" >"$out/whole.out" 2>&1 || { tail -n 3 "$out/whole.out" >&2; return 1; }
+seconds() { # COMMAND...: the wall time of one run; exit codes 5 and 6 are verdicts
+    local start=$EPOCHREALTIME code=0
+    "$@" >"$out/whole.out" 2>&1 || code=$?
+    case $code in 0 | 5 | 6) ;; *) tail -n 3 "$out/whole.out" >&2; return 1 ;; esac
     awk -v start="$start" -v end="$EPOCHREALTIME" 'BEGIN { print end - start }'
 }
+
+# The cells of nvbandwidth's tests of one GPU: copies by both engines, three ways, within its memory, and loads.
+eight_kinds() {
+    "$numabench" matrix --gpus 0 --size 512MiB --engine ce,sm --direction h2d,d2h,bidir --latency -q && "$numabench" peer --gpus 0 --size 512MiB -q
+}
+ten_tests=(host_to_device_memcpy_ce device_to_host_memcpy_ce host_to_device_bidirectional_memcpy_ce device_to_host_bidirectional_memcpy_ce
+    host_to_device_memcpy_sm device_to_host_memcpy_sm host_to_device_bidirectional_memcpy_sm device_to_host_bidirectional_memcpy_sm
+    device_local_copy host_device_latency_sm)
 
 run_whole() {
     local turn gpus
@@ -183,6 +192,16 @@ run_whole() {
                 "$(CUDA_VISIBLE_DEVICES=0 seconds "$nvbandwidth" -b 512 -t host_to_device_memcpy_ce)"
         fi
         row "default pingpong, one GPU / 1.5 s" s - 1.00 "$(seconds "$numabench" pingpong --gpus 0)" 1.5
+        if have "$nvbandwidth"; then
+            row "matrix of both engines, three ways, with loads, and peer / nvbandwidth's ten tests" s - 0.20 "$(seconds eight_kinds)" \
+                "$(CUDA_VISIBLE_DEVICES=0 seconds "$nvbandwidth" -b 512 -t "${ten_tests[@]}")"
+        fi
+        row "sweep / 5 s" s - 1.00 "$(seconds "$numabench" sweep --gpus 0)" 5
+        row "suite / 10 s" s - 1.00 "$(seconds "$numabench" suite)" 10
+        row "contend --ranks-per-gpu 4 / 4 s" s - 1.00 "$(seconds "$numabench" contend --gpus 0 --ranks-per-gpu 4)" 4
+        row "contend --beside read / 10 s" s - 1.00 "$(seconds "$numabench" contend --gpus 0 --beside read)" 10
+        row "latency --loaded / 10 s" s - 1.00 "$(seconds "$numabench" latency --loaded)" 10
+        row "topo --measure / 8 s" s - 1.00 "$(seconds "$numabench" topo --measure)" 8
         [ "$gpus" -ge 2 ] || continue
         row "two GPUs, 3 directions, both orders, 256 MiB / 8 s" s - 1.00 \
             "$(seconds "$numabench" pingpong --gpus 0,1 --size 256MiB --direction h2d,d2h,roundtrip --order both)" 8
