@@ -171,7 +171,8 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut sum = Tried::default();
         while let Some(((name, machine), ranks)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let of = tried(name, machine, *ranks, folder.path()).map_err(|error| format!("{name} -n {ranks}: {error}"))?;
+            let of =
+                tried(name, machine, *ranks, folder.path()).map_err(|error| format!("{name} -n {ranks}: {error}"))?;
             of.failed.iter().for_each(|failure| eprintln!("{failure}"));
             sum.lines += of.lines;
             sum.well += of.well;

@@ -2,7 +2,7 @@
 //!
 //! Each table has a line a row: verdict, machine (of `topo/tests/fixtures`), source, line. `quoted.tsv` has lines as they stand in the documentation of
 //! centres and launchers, at the line of the file that its source names; `lines.tsv` has lines made after a page or a manual for a case that
-//! it describes. A line of the form `NAME.sh` in `scripts/` beside it is a wrapper that the line starts. `-cpus` behind a machine's name is that machine
+//! it describes. `SCRIPTS/NAME` is a file of `scripts/` beside it: a wrapper or a rankfile, as its page has it. `-cpus` behind a machine's name is that machine
 //! without its GPUs, for programs that use none. Verdicts were worked out by hand from the source and the machine. A verdict that is decided and not
 //! the table's is a wrong one, and there may be none; too many that are not decided where the table has a verdict are a failure too.
 

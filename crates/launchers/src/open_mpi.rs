@@ -29,7 +29,9 @@ struct Mapping {
     cores: Option<usize>,
     /// `--bind-to`: `Some(None)` is none.
     bind_to: Option<Option<Part>>,
-    /// `--rank-by` anything that may reorder ranks.
+    /// `--rank-by span`, which 5.0 has: one rank an object, round and round.
+    spanning: bool,
+    /// `--rank-by` anything else that may reorder ranks.
     reordered: Option<String>,
     /// Hardware threads count as CPUs.
     by_threads: bool,
@@ -81,6 +83,7 @@ pub(crate) fn read<'l>(
             "bind-to" => mapping.bind_to(&option, value)?,
             "bind-to-core" => mapping.bind_to = Some(Some(Part::Core)),
             "bind-to-socket" => mapping.bind_to = Some(Some(Part::Package)),
+            "rank-by" if value.eq_ignore_ascii_case("span") => mapping.spanning = true,
             "rank-by" if value != "slot" => mapping.reordered = Some(format!("--rank-by {value}")),
             "use-hwthread-cpus" => mapping.by_threads = true,
             "cpu-list" | "cpu-set" => mapping.cpu_list = Some(ids(&option, value)?),
@@ -208,13 +211,15 @@ impl Mapping {
             let by = self.by.unwrap_or(By::Part(Part::Numa));
             return self.ordered(topology, pool, self.wide(topology, pool, by, ranks, cpu, cores), ranks);
         }
-        let default_by = if ranks <= 2 { By::Part(Part::Core) } else { By::Part(Part::Numa) };
+        // 5.0 maps more than two ranks by package, and has `--rank-by span` alone.
+        let many = if self.spanning { Part::Package } else { Part::Numa };
+        let default_by = if ranks <= 2 { By::Part(Part::Core) } else { By::Part(many) };
         let by = self.by.unwrap_or(default_by);
         let bound = |by: By, to: Part| bound(topology, pool, by, self.per_object, to, ranks);
         let layouts = match (self.by, self.bind_to) {
             (_, Some(Some(part))) => match self.by {
                 // 5.0 maps by package where nothing is said.
-                None if ranks > 2 => two(bound(by, part), bound(By::Part(Part::Package), part)),
+                None if ranks > 2 && !self.spanning => two(bound(by, part), bound(By::Part(Part::Package), part)),
                 _ => one(bound(by, part)),
             },
             // Where ranks go round the objects, they are bound to those.
