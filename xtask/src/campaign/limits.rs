@@ -72,7 +72,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             child.args(["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps", "-all"]);
         }
         let ended = run(child.arg(field.binary).args(command.split(' ')).current_dir(&folder), &field.folder)?;
-        let told = ended.err.contains("error: ") || ended.err.contains("warning: ");
+        // A measurement that got so far says in its answer what failed.
+        let answered = ended.out.contains("Status: FAILED: ") || ended.out.contains("Status: PARTIAL: ");
+        let told = answered || ended.err.contains("error: ") || ended.err.contains("warning: ");
         // Where the allocator has nothing left it says so itself, and ends the process (SIGABRT); the loader may not get so far.
         let of_memory =
             limit.starts_with("--data") && (ended.err.contains("memory") || ended.err.contains("loading shared"));
