@@ -11,7 +11,7 @@ use std::sync::Arc;
 use device::{Argument, CallError, Computer, DeviceError, HostMemory, MOST_ARGUMENTS, MemoryKind, Program, Step};
 
 use crate::areas::unsupported;
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::copier::Tools;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
@@ -204,6 +204,10 @@ impl<D: Driver> Computer for GpuComputer<D> {
 
     fn host_address(&self) -> usize {
         self.host_start.expose_provenance()
+    }
+
+    fn shared_thread(&mut self) {
+        context::forget_current();
     }
 
     fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError> {

@@ -77,6 +77,10 @@ pub trait Computer {
     /// The address of the host range's first byte.
     fn host_address(&self) -> usize;
 
+    /// Another library that knows the device was called by this thread since: it may have made another device the thread's, so the next call makes sure that
+    /// it is this one.
+    fn shared_thread(&mut self) {}
+
     /// Queues these steps behind those that were started before, and does not wait.
     ///
     /// # Errors

@@ -271,12 +271,15 @@ impl GpuFields {
     }
 
     /// Messages from window to window.
-    fn messages(&self, halos: &Halos) -> Result<(), LaplaceFault> {
+    fn messages(&mut self, halos: &Halos) -> Result<(), LaplaceFault> {
         let start = self.computer.host_address();
         let neighbours = halos.neighbours(|side, _, sent| start + self.layout.halo_of(side, sent).start);
         // SAFETY: each halo lies in the window, where nothing that is queued reads or writes it: what is sent has come, and what is received is queued behind.
-        unsafe { halos.begin(&neighbours) }?;
-        halos.end()
+        let begun = unsafe { halos.begin(&neighbours) };
+        let ended = begun.and_then(|()| halos.end());
+        // An MPI that knows the GPU may have made another one the thread's.
+        self.computer.shared_thread();
+        ended
     }
 
     fn staged(&mut self, halos: &Halos) -> Result<u64, LaplaceFault> {
@@ -310,12 +313,15 @@ impl GpuFields {
     }
 
     /// Messages from field to field.
-    fn device_messages(&self, halos: &Halos) -> Result<(), LaplaceFault> {
+    fn device_messages(&mut self, halos: &Halos) -> Result<(), LaplaceFault> {
         let start = self.computer.address() + self.layout.field_at(!self.second);
         let neighbours = halos.neighbours(|_, row, _| start + self.layout.field.row_at(row));
         // SAFETY: the rows lie in the newer field, are computed, and no kernel under way reads or writes them: the inner rows are others.
-        unsafe { halos.begin(&neighbours) }?;
-        halos.end()
+        let begun = unsafe { halos.begin(&neighbours) };
+        let ended = begun.and_then(|()| halos.end());
+        // An MPI that knows the GPU may have made another one the thread's.
+        self.computer.shared_thread();
+        ended
     }
 
     fn aware(&mut self, halos: &Halos) -> Result<u64, LaplaceFault> {

@@ -12,6 +12,7 @@ use device::{Device, DeviceId};
 use engine::{Bound, Helpers};
 use experiments::backends::{self, Found};
 use experiments::document::part::{Local, Part};
+use experiments::ending;
 use experiments::launched::{CODES, said_once, start};
 use experiments::read;
 use placement::{Plan, RankPlan, TargetId};
@@ -80,19 +81,26 @@ impl Rank<'_> {
         drop(watchdog);
         if self.launch.is_alone() {
             let world = Single::default();
-            return told(self.all(&bound, device.as_deref(), None, &mut Communicator::new(&world), interrupted));
+            let comm = &mut Communicator::new(&world);
+            return told(self.all(&bound, device.as_deref(), None, comm, &mut None, interrupted));
         }
         let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
         let started = start(self.launch, args.timeout, None, terminal::say, starting);
         let (mpi, library) = started.map_err(|fault| said_once(fault, self.launch))?;
+        // The memory that halos lie in stays until MPI is left.
+        let mut kept = None;
         let ended = {
             let mut comm = Communicator::new(&mpi);
-            told(self.all(&bound, device.as_deref(), Some((&mpi, &library)), &mut comm, interrupted))
+            told(self.all(&bound, device.as_deref(), Some((&mpi, &library)), &mut comm, &mut kept, interrupted))
         };
         if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
             Box::new(mpi).leave();
         }
-        ended
+        match ended {
+            Ok(()) => Ok(drop(kept)),
+            // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.
+            Err(fault) => ending::at_once(fault.exit),
+        }
     }
 
     /// From the first word to the last.
@@ -102,6 +110,7 @@ impl Rank<'_> {
         device: Option<&dyn Device>,
         mpi: Option<(&Mpi, &str)>,
         comm: &mut Communicator,
+        kept: &mut Option<Memory>,
         interrupted: &AtomicBool,
     ) -> Result<(), Fault> {
         let args = self.args;
@@ -122,7 +131,7 @@ impl Rank<'_> {
             parts = all;
             Ok::<_, Stopped>(vec![(); parts.len()])
         })?;
-        let (mut memory, _) = own?;
+        let memory = kept.insert(own?.0);
         let local_machine = topo::environment::probe();
         let hosts = hosts(&ranks);
         let plan = Plan { ranks: vec![self.plan.clone()], notes: Vec::new() };
@@ -143,7 +152,7 @@ impl Rank<'_> {
             max_time: args.max_time,
             seed: args.seed,
         };
-        let mut here = Here { memory: &mut memory, mpi: mpi.map(|(mpi, _)| -> &dyn Exchange { mpi }) };
+        let mut here = Here { memory, mpi: mpi.map(|(mpi, _)| -> &dyn Exchange { mpi }) };
         let found = run.run(&mut here, agreement.comm(), interrupted, &mut Telling).map_err(no_result)?;
         if place.rank == 0 {
             Teller.tell(&Told::Found(found));

@@ -79,6 +79,16 @@ fn an_mpi_that_dies_or_hangs_with_device_memory_leaves_the_other_ways_and_says_s
 }
 
 #[test]
+fn an_mpi_that_changes_the_threads_device_changes_nothing_of_what_is_found() -> Done {
+    for mpi in all() {
+        let document = with_gpus(&mpi, "steals isend", &["--ways", "gpu-aware"])?;
+        let measured = measured(&document).contains(&"gpu-aware".to_owned());
+        assert_eq!((document["status"].as_str(), measured), (Some("complete"), true), "{document:#}");
+    }
+    Ok(())
+}
+
+#[test]
 fn zeros_in_place_of_a_neighbours_row_are_a_wrong_result() -> Done {
     for mpi in all().iter().take(1) {
         let document = with_gpus(mpi, "zeros isend", &["--ways", "gpu-aware"])?;
