@@ -35,6 +35,9 @@ const WHICH: &[usize] = &[1, 2, 5, 20, 100];
 /// The limit of the start, that of a step, two seconds, and what a loaded machine takes to start two ranks and to end them.
 const LATEST: Duration = Duration::from_secs(45);
 
+/// Open MPI's words for a rank that ended without MPI_Finalize.
+const NOT_FINALIZED: &str = "exited without calling \"finalize\"";
+
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     let libraries = field.folder.join("driver");
@@ -118,6 +121,11 @@ impl Launch<'_> {
             _ if ended.took > LATEST => Some(format!("it took {:.0} s: {said}", ended.took.as_secs_f64())),
             _ if said.contains("panicked") => Some(said),
             None => Some(format!("ended by signal {:?}: {said}", ended.signal)),
+            // Of a rank that could not finalize Open MPI's launcher says so and makes the code, after the rank has ended with its own: then the result is whole.
+            Some(_) if fault.starts_with("MPI_Finalize") && said.contains(NOT_FINALIZED) => match document {
+                Some(bytes) => is_wrong(&bytes, command, 0),
+                None => Some(format!("no document: {said}")),
+            },
             Some(code)
                 if code != 0
                     && !["error: ", "Status: ", "The run ended early: "].iter().any(|word| said.contains(word)) =>
