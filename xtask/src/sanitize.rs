@@ -146,14 +146,15 @@ fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command
             // Not for threads: the driver's library is built without a standard library of its own.
             cargo.env("STAND_IN_FLAGS", "-Zsanitizer=address");
         }
-        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={name}"));
+        // The stand-in's library finds the sanitizer's functions in the program that opens it.
+        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={name} -Clink-arg=-rdynamic"));
         // Those of the host's own configuration would come before RUSTFLAGS.
         cargo.env_remove(format!("CARGO_TARGET_{}_RUSTFLAGS", host.to_uppercase().replace('-', "_")));
         cargo.env("ASAN_OPTIONS", "detect_leaks=0").env("TSAN_OPTIONS", "halt_on_error=1");
         cargo
     };
     // The backends' tests run their crates' examples.
-    let mut tests = vec!["test", "--lib"];
+    let mut tests = vec!["test", "--no-fail-fast", "--lib"];
     tests.extend(BESIDE.iter().flat_map(|name| ["--test", *name]));
     Ok(Ok(vec![sanitized(&["build", "--examples"]), sanitized(&tests)]))
 }

@@ -162,8 +162,7 @@ impl<D: Driver> Chaser for GpuChaser<D> {
 
     fn round(&mut self, steps: u64) -> Result<(), DeviceError> {
         let chase = self.steps(steps);
-        // SAFETY: see `steps`.
-        unsafe { self.queue.round(chase) }
+        self.queue.round(chase)
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
@@ -172,8 +171,7 @@ impl<D: Driver> Chaser for GpuChaser<D> {
 
     fn enqueue(&mut self, steps: u64, rounds: u32) -> Result<(), DeviceError> {
         let chase = self.steps(steps);
-        // SAFETY: see `steps`.
-        unsafe { self.queue.enqueue(rounds, chase) }
+        self.queue.enqueue(rounds, chase)
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {

@@ -243,8 +243,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
         self.check(steps)?;
         self.wait_for_all()?;
         let act = self.queue_steps(steps)?;
-        // SAFETY: see `queue_steps`.
-        unsafe { self.queue.round(act) }
+        self.queue.round(act)
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
@@ -254,8 +253,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
     fn enqueue(&mut self, steps: &[Step], rounds: u32) -> Result<(), DeviceError> {
         self.check(steps)?;
         let act = self.queue_steps(steps)?;
-        // SAFETY: see `queue_steps`.
-        unsafe { self.queue.enqueue(rounds, act) }
+        self.queue.enqueue(rounds, act)
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {

@@ -145,7 +145,7 @@ impl<D: Driver> GpuCopier<D> {
             let both_ways = *leg == Direction::Bidirectional;
             // SAFETY: `bytes` fits the ranges and areas; they are this copier's and pinned, and every way to reach or free them waits
             // for the queue first, or leaks them.
-            unsafe { queue.round(both_ways, |writes, reads| legs.queue(writes, reads)) }?;
+            queue.round(both_ways, |writes, reads| unsafe { legs.queue(writes, reads) })?;
         }
         Ok(())
     }
@@ -290,7 +290,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
         let queued = legs.and_then(|mut legs| {
             legs.kernel = kernel(&self.tools, self.by_kernel);
             // SAFETY: as in `round_on_own_stream`.
-            unsafe { queue.enqueue(both_ways, copies, |writes, reads| legs.queue(writes, reads)) }
+            queue.enqueue(both_ways, copies, |writes, reads| unsafe { legs.queue(writes, reads) })
         });
         if queued.is_err() {
             queue.open();

@@ -28,7 +28,7 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     const NOT_LOCKABLE: &'static [i64];
 
     /// A device, before it is opened.
-    type Device: Copy;
+    type Device: Copy + Send + Sync;
     /// A device's context.
     type Context: Copy;
     /// A stream.

@@ -57,16 +57,9 @@ impl<D: Driver> OwnQueue<D> {
     ///
     /// # Errors
     /// The call that failed.
-    ///
-    /// # Safety
-    /// What `act` queues stays valid until the queue has been waited for.
-    pub(crate) unsafe fn round(
-        &mut self,
-        act: impl Fn(&Stream<D>) -> Result<(), CallError>,
-    ) -> Result<(), DeviceError> {
+    pub(crate) fn round(&mut self, act: impl Fn(&Stream<D>) -> Result<(), CallError>) -> Result<(), DeviceError> {
         self.settle()?;
-        // SAFETY: the caller's word.
-        Ok(unsafe { self.need()?.round(false, |stream, _| act(stream)) }?)
+        Ok(self.need()?.round(false, |stream, _| act(stream))?)
     }
 
     /// Closes the latch.
@@ -85,17 +78,13 @@ impl<D: Driver> OwnQueue<D> {
     ///
     /// # Errors
     /// No batch was begun, or a call failed.
-    ///
-    /// # Safety
-    /// As for [`OwnQueue::round`].
-    pub(crate) unsafe fn enqueue(
+    pub(crate) fn enqueue(
         &mut self,
         rounds: u32,
         act: impl Fn(&Stream<D>) -> Result<(), CallError>,
     ) -> Result<(), DeviceError> {
         let Some(queue) = &mut self.queue else { return Err(no_batch(self.what)) };
-        // SAFETY: the caller's word.
-        let queued = unsafe { queue.enqueue(false, rounds, |stream, _| act(stream)) };
+        let queued = queue.enqueue(false, rounds, |stream, _| act(stream));
         if queued.is_err() {
             queue.open();
         }

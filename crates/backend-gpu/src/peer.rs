@@ -210,8 +210,7 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
 
     fn round(&mut self, bytes: usize) -> Result<(), DeviceError> {
         let copy = self.copy(bytes)?;
-        // SAFETY: see `copy`.
-        unsafe { self.queue.round(copy) }
+        self.queue.round(copy)
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
@@ -220,8 +219,7 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
 
     fn enqueue(&mut self, bytes: usize, copies: u32) -> Result<(), DeviceError> {
         let copy = self.copy(bytes).inspect_err(|_| self.queue.release());
-        // SAFETY: see `copy`.
-        unsafe { self.queue.enqueue(copies, copy?) }
+        self.queue.enqueue(copies, copy?)
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {

@@ -19,11 +19,6 @@ pub struct GpuPlatform<D: Driver> {
     latch: LatchChoice,
 }
 
-// SAFETY: the handles are tokens for the driver, whose functions may be called by any thread (see `Driver`).
-unsafe impl<D: Driver> Send for GpuPlatform<D> {}
-// SAFETY: as above.
-unsafe impl<D: Driver> Sync for GpuPlatform<D> {}
-
 impl<D: Driver> GpuPlatform<D> {
     /// Lists the driver's devices; makes no context. What `latch` does not choose is not tried.
     ///

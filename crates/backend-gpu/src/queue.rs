@@ -127,9 +127,9 @@ impl<D: Driver> Queue<D> {
     /// # Errors
     /// [`DeviceError::Unsupported`] without a batch or for a round that does not fit it, or the call that failed.
     ///
-    /// # Safety
-    /// All memory that `queue` names to the driver lives, pinned and lent to nobody, until [`Queue::settle`] has succeeded.
-    pub(crate) unsafe fn enqueue(
+    /// What `queue` calls asks that all memory which it names to the driver lives, pinned and lent to nobody, until the streams have been waited for: until [`Queue::settle`] has
+    /// succeeded.
+    pub(crate) fn enqueue(
         &mut self,
         both_ways: bool,
         times: u32,
@@ -165,10 +165,7 @@ impl<D: Driver> Queue<D> {
     ///
     /// # Errors
     /// The call that failed.
-    ///
-    /// # Safety
-    /// As [`Queue::enqueue`].
-    pub(crate) unsafe fn round(
+    pub(crate) fn round(
         &mut self,
         both_ways: bool,
         queue: impl Fn(&Stream<D>, &Stream<D>) -> Result<(), CallError>,
