@@ -7,7 +7,7 @@
 //! every ratio of spreads (Mickey and Brown, "Bounds on the distribution functions of the Behrens-Fisher statistic", 1966). From eight values on an eighth of
 //! them is trimmed at each end (Yuen, "The two-sample trimmed t for unequal population variances", 1974), so that one disturbed run hides no change. One value
 //! against several: Student's pooled t, which then is Crawford and Howell's test of a single case ("Comparing an individual's test score against norms derived
-//! from small samples", 1998): the spread of the several is taken for that of the one. Runs as the unit: Kalibera and Jones, "Rigorous benchmarking in
+//! from small samples", 1998): the spread of the several, untrimmed, is taken for that of the one. Runs as the unit: Kalibera and Jones, "Rigorous benchmarking in
 //! reasonable time", 2013.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -58,7 +58,8 @@ pub struct Distance {
 
 /// Compares `b` with `a`. `None` with too few values (two a side, or one against three), or one that is not positive and finite.
 pub fn t_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<Ratio> {
-    let distance = Distance::between(&Logs::of(a)?, &Logs::of(b)?)?;
+    let [a, b] = Logs::of_sides(a, b)?;
+    let distance = Distance::between(&a, &b)?;
     let (difference, reach) = (distance.difference, distance.reach(1.0 - confidence)?);
     let interval = Interval { low: (difference - reach).exp(), high: (difference + reach).exp(), confidence };
     Some(Ratio { ratio: difference.exp(), interval, p_value: distance.p_value()? })
@@ -67,11 +68,23 @@ pub fn t_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<Ratio> {
 impl Logs {
     /// The logarithms of these values. `None` without any, or with one that is not positive and finite.
     pub fn of(values: &[f64]) -> Option<Self> {
+        Self::trimmed(values, values.len() / TRIMMED_OF)
+    }
+
+    /// Those of two sides. Where one is a single value nothing is trimmed: it may be such a value as would be.
+    pub fn of_sides(a: &[f64], b: &[f64]) -> Option<[Self; 2]> {
+        if a.len() == 1 || b.len() == 1 {
+            return Some([Self::trimmed(a, 0)?, Self::trimmed(b, 0)?]);
+        }
+        Some([Self::of(a)?, Self::of(b)?])
+    }
+
+    fn trimmed(values: &[f64], cut: usize) -> Option<Self> {
         if values.is_empty() || !values.iter().all(|value| value.is_finite() && *value > 0.0) {
             return None;
         }
         let logs = sorted(&values.iter().map(|value| value.ln()).collect::<Vec<_>>());
-        let (count, cut) = (logs.len(), logs.len() / TRIMMED_OF);
+        let count = logs.len();
         let kept = &logs[cut..count - cut];
         let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         // Winsorized: what was cut counts as the last value that was kept.

@@ -79,8 +79,8 @@ fn trials(length: Length, cases: usize, values: usize) -> usize {
 }
 
 fn nothing_changed(length: Length) -> Vec<Experiment> {
-    let counts =
-        length.of(&[(3, 3), (2, 10)][..], &[(1, 5), (2, 2), (3, 3), (2, 10), (4, 4), (5, 5), (10, 10), (50, 50)]);
+    let counts = length
+        .of(&[(3, 3), (2, 10)][..], &[(1, 5), (2, 2), (3, 3), (2, 10), (4, 4), (5, 5), (10, 10), (50, 50), (1, 20)]);
     let families = length.of(&[40][..], &[1, 8, 40, 1000]);
     let mut all = Vec::new();
     for noise in noise::ALL {
@@ -140,6 +140,14 @@ fn half_the_rate(length: Length) -> Vec<Experiment> {
                 }
             }
         }
+    }
+    for &cases in length.of(&[39][..], &[8, 280, 1000]) {
+        let trial = move |random: &mut SplitMix64| {
+            let (base, new) = Noise::Independent.sides(random, cases, (5, 1), 0.02);
+            found(&pairs(&base, &new, 0.03, |_| 0.5), cases)
+        };
+        let setting = format!("every case at half, independent 0.02, 5 runs against 1, cases: {cases}");
+        all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 6) / 2, trial));
     }
     all
 }
