@@ -20,8 +20,8 @@ use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
 
-/// More pairs than these have short blocks: ten milliseconds each would take half an hour on a large node.
-const MANY_PAIRS: usize = 500;
+/// More pairs than these (12 cores have 66) have short blocks: those of ten milliseconds took a minute for 16 cores and would take half an hour on a large node.
+const MANY_PAIRS: usize = 50;
 /// The rounds of each of them, over ten blocks of about a millisecond.
 const SHORT: Amount = Amount::Fixed { reps: 50, warmup: 2 };
 
