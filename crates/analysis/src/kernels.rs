@@ -1,7 +1,8 @@
 //! Kernels that compute: their figures in each place, what a far place costs, what the bandwidths of the same run predict of that, and from how many iterations on it fades.
 //!
 //! The rows and columns are the document's matrix; the figures are the cases'. A loss is the ratio of times of two places of one kernel, judged as every comparison is, with
-//! one alpha over all of a document. What is predicted is the near time with its copies at the far place's rates: the share of transfers times the loss of bandwidth.
+//! one alpha over all of a document. What is predicted is the share of transfers in the near time, times how much longer the same copies take
+//! at the far place's rates.
 
 use report::Document;
 use report::case::{Case, CaseStatus};
@@ -180,7 +181,7 @@ fn loss(
         of: of.clone(),
         comparison,
         loss: longer / at_near.median,
-        predicted_loss: copies_longer(document, matrix, kernel, (*near, *far)).map(|ns| ns / at_near.median),
+        predicted_loss: predicted(document, matrix, kernel, (*near, *far)),
         below_one_percent_from_iterations: fades,
     })
 }
@@ -191,22 +192,18 @@ fn fades_from(iterations: u32, near_ns: f64, longer_ns: f64, run_ns: f64) -> u64
     u64::from(iterations) + more.max(0.0) as u64
 }
 
-/// How much longer the kernel's transfers take from the far place at the rates of the copies, ns.
-fn copies_longer(
-    document: &Document,
-    matrix: &Matrix,
-    kernel: &KernelFigures,
-    (near, far): (Place, Place),
-) -> Option<f64> {
-    let ns_a_byte = |place: Place, direction: Direction| {
-        let is = |case: &Case| case.direction == direction && case.group.as_deref() == Some(COPIES);
-        let bytes = document.cases.iter().find(|case| is(case))?.bytes;
-        Some(times_where(document, matrix, place, is)?.median / bytes as f64)
+/// The share of transfers in the near time, times how much longer the kernel's copies take from the far place at the rates that were measured beside it.
+fn predicted(document: &Document, matrix: &Matrix, kernel: &KernelFigures, (near, far): (Place, Place)) -> Option<f64> {
+    let copies_ns = |place: Place| {
+        let of = |direction: Direction, bytes: u64| {
+            let is = |case: &Case| case.direction == direction && case.group.as_deref() == Some(COPIES);
+            let copied = document.cases.iter().find(|case| is(case))?.bytes;
+            Some(times_where(document, matrix, place, is)?.median / copied as f64 * bytes as f64)
+        };
+        Some(of(Direction::H2d, kernel.input_bytes)? + of(Direction::D2h, kernel.output_bytes)?)
     };
-    let more = |direction: Direction, bytes: u64| {
-        Some((ns_a_byte(far, direction)? - ns_a_byte(near, direction)?) * bytes as f64)
-    };
-    Some(more(Direction::H2d, kernel.input_bytes)? + more(Direction::D2h, kernel.output_bytes)?)
+    let share = figure(document, matrix, kernel, near)?.transfer_share?;
+    Some(share * (copies_ns(far)? / copies_ns(near)? - 1.0))
 }
 
 /// What the losses say, the answer first: a sentence for each two places.

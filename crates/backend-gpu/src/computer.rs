@@ -16,6 +16,7 @@ use crate::copier::Tools;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
 use crate::kernel::Grid;
+use crate::overlap::Overlap;
 use crate::own_queue::OwnQueue;
 use crate::programs::{Loaded, Programs};
 use crate::stream::{Event, Stream};
@@ -46,6 +47,8 @@ pub(crate) struct GpuComputer<D: Driver> {
     /// At the end of each start since all had ended, and more that wait to be used.
     ends: Vec<Event<D>>,
     starts: usize,
+    /// What overlapped steps are queued on; made when they first are.
+    lanes: Option<Rc<Overlap<D>>>,
 }
 
 impl<D: Driver> GpuComputer<D> {
@@ -88,6 +91,7 @@ impl<D: Driver> GpuComputer<D> {
             started: None,
             ends: Vec::new(),
             starts: 0,
+            lanes: None,
         })
     }
 
@@ -98,7 +102,7 @@ impl<D: Driver> GpuComputer<D> {
             self.started.as_ref().map_or(Ok(()), Stream::synchronize)?;
             self.starts = 0;
         }
-        Ok(())
+        self.lanes.as_ref().map_or(Ok(()), |lanes| lanes.settle())
     }
 
     /// Whether every step has its bytes and its kernel.
@@ -107,6 +111,13 @@ impl<D: Driver> GpuComputer<D> {
         let lies = |bytes: usize, at: usize| at.checked_add(bytes).is_some_and(|end| end <= self.area_len);
         for step in steps {
             let refused = match step {
+                Step::Overlapped(inner) => match inner.iter().find(|step| matches!(step, Step::Overlapped(_))) {
+                    Some(_) => "overlapped steps in overlapped steps".to_owned(),
+                    None => {
+                        self.check(inner)?;
+                        continue;
+                    }
+                },
                 Step::ToDeviceAt(range, at) | Step::ToHostFrom(range, at)
                     if !fits(range) || !lies(range.len(), *at) =>
                 {
@@ -138,16 +149,20 @@ impl<D: Driver> GpuComputer<D> {
 
     /// Queues the steps, which were checked, on a stream.
     fn queue_steps(
-        &self,
+        &mut self,
         steps: &[Step],
     ) -> Result<impl Fn(&Stream<D>) -> Result<(), CallError> + use<D>, DeviceError> {
         let memory =
             self.memory.as_ref().ok_or_else(|| unsupported(WHAT, "its memory was given up after a failure"))?;
+        if steps.iter().any(|step| matches!(step, Step::Overlapped(_))) && self.lanes.is_none() {
+            self.lanes = Some(Rc::new(Overlap::new(&self.context)?));
+        }
+        let lanes = self.lanes.clone();
         let (context, area, program) = (Arc::clone(&self.context), memory.area.address(), Rc::clone(&memory.program));
         let (host, steps) = (self.host_start, steps.to_vec());
         Ok(move |stream: &Stream<D>| {
             let driver = context.enter()?;
-            let to_device = |driver: &D, range: &Range<usize>, at: usize| {
+            let to_device = |driver: &D, stream: &Stream<D>, range: &Range<usize>, at: usize| {
                 // SAFETY: the range was checked to lie in both; they are the computer's, which waits for the queue before it lends or frees them, or leaks
                 // them.
                 unsafe {
@@ -155,18 +170,18 @@ impl<D: Driver> GpuComputer<D> {
                     driver.copy_h2d_async(D::offset(area, at), from, range.len(), stream.handle())
                 }
             };
-            let to_host = |driver: &D, range: &Range<usize>, at: usize| {
+            let to_host = |driver: &D, stream: &Stream<D>, range: &Range<usize>, at: usize| {
                 // SAFETY: as above.
                 unsafe {
                     let to = host.add(range.start).cast();
                     driver.copy_d2h_async(to, D::offset(area, at), range.len(), stream.handle())
                 }
             };
-            steps.iter().try_for_each(|step| match step {
-                Step::ToDevice(range) => to_device(driver, range, range.start),
-                Step::ToDeviceAt(range, at) => to_device(driver, range, *at),
-                Step::ToHost(range) => to_host(driver, range, range.start),
-                Step::ToHostFrom(range, at) => to_host(driver, range, *at),
+            let queue = |step: &Step, stream: &Stream<D>| match step {
+                Step::ToDevice(range) => to_device(driver, stream, range, range.start),
+                Step::ToDeviceAt(range, at) => to_device(driver, stream, range, *at),
+                Step::ToHost(range) => to_host(driver, stream, range, range.start),
+                Step::ToHostFrom(range, at) => to_host(driver, stream, range, *at),
                 Step::Launch { kernel, blocks, threads, arguments } => {
                     let mut words = [0; MOST_ARGUMENTS];
                     for (word, argument) in words.iter_mut().zip(arguments) {
@@ -179,6 +194,12 @@ impl<D: Driver> GpuComputer<D> {
                     // SAFETY: the area lives as above; that the kernel keeps to it is its program's word.
                     unsafe { program.launch(*kernel, grid, stream, &mut words) }
                 }
+                // `check` lets none through.
+                Step::Overlapped(_) => Ok(()),
+            };
+            steps.iter().try_for_each(|step| match (step, &lanes) {
+                (Step::Overlapped(steps), Some(lanes)) => lanes.queue(stream, steps, queue),
+                _ => queue(step, stream),
             })
         })
     }
@@ -275,6 +296,7 @@ impl<D: Driver> Drop for GpuComputer<D> {
         if self.wait_for_all().is_err() {
             mem::forget(self.memory.take());
             mem::forget(self.started.take());
+            mem::forget(self.lanes.take());
             self.queue.leak();
         }
     }

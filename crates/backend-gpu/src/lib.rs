@@ -5,7 +5,7 @@
 //! time ([`library`]); [`GpuPlatform`] makes the device contract of it. From the outside in: the platform (`platform`,
 //! `enumerate`) opens devices (`device`), each in its context (`context`); a device pins host memory (`host_memory`) and makes
 //! copiers (`copier`, between two devices `peer`), which own device memory (`device_memory`, `areas`), fill and compare it (`pattern_kernels`), queue
-//! copies (`queue`) on lanes (`lane`, `stream`) and hold them back with a latch (`latch`); a `chaser` queues loads, a `computer` the kernels of someone else's `programs`. `kernels` are a device's own. [`trial`] is what the backends' `conformance` programs do.
+//! copies (`queue`) on lanes (`lane`, `stream`) and hold them back with a latch (`latch`); a `chaser` queues loads, a `computer` the kernels of someone else's `programs`, and lets steps go on at once by `overlap`. `kernels` are a device's own. [`trial`] is what the backends' `conformance` programs do.
 //!
 //! Left out: every function and constant of a driver, and all that only one of them has.
 
@@ -28,6 +28,7 @@ mod kernels;
 mod lane;
 mod latch;
 pub mod library;
+mod overlap;
 mod own_queue;
 mod pattern_kernels;
 mod peer;

@@ -30,7 +30,7 @@ pub enum Argument {
     Number(u64),
 }
 
-/// A part of a round. Each begins when the one before it has ended.
+/// A part of a round. Each begins when the one before it has ended; only those of [`Step::Overlapped`] go on at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Copies these bytes of the host range to the area.
@@ -52,6 +52,19 @@ pub enum Step {
         /// Its arguments, [`MOST_ARGUMENTS`] at most.
         arguments: Vec<Argument>,
     },
+    /// Steps that go on at once as far as they can: a launch waits for the copies to the device that stand before it, a copy to the host for the launches before it, copies of one
+    /// direction for each other. The launches must not need one another. What follows waits for all of them. None of the steps is overlapped itself.
+    Overlapped(Vec<Self>),
+}
+
+impl Step {
+    /// How many operations are queued for it, with those that hold overlapped steps together.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Overlapped(steps) => 2 * steps.len(),
+            _ => 1,
+        }
+    }
 }
 
 /// The most arguments that a step can give a kernel.

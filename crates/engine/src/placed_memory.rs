@@ -25,7 +25,7 @@ const MOST_HELPERS: usize = 8;
 #[derive(Debug)]
 pub struct PlacedMemory(Mapping);
 
-/// The PUs whose threads help to touch large ranges.
+/// The PUs whose threads help to write large ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Helpers(pub IdSet);
 
@@ -33,6 +33,29 @@ impl Helpers {
     /// How many threads help to touch this many bytes.
     fn threads(&self, len: usize) -> usize {
         self.0.iter().count().min(MOST_HELPERS).min(len / HELPED_BYTES).max(1)
+    }
+
+    /// Has every byte of a large range written: by threads on these PUs and the calling one, each of which is given parts with their offsets, multiples of `grain`.
+    pub fn share(&self, bytes: &mut [u8], grain: usize, write: impl Fn(usize, &mut [u8]) + Sync) {
+        let part = bytes.len().div_ceil(self.threads(bytes.len())).next_multiple_of(grain.max(1)).max(1);
+        let parts: Vec<(usize, &mut [u8])> = (0..).step_by(part).zip(bytes.chunks_mut(part)).collect();
+        let (helping, left) = (parts.len().saturating_sub(1), Mutex::new(parts.into_iter()));
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let write_all = || std::iter::from_fn(next).for_each(|(at, part)| write(at, part));
+        thread::scope(|scope| {
+            for _ in 0..helping {
+                // Where no thread can be started (a limit of processes), those that are there do its part.
+                let started = thread::Builder::new().spawn_scoped(scope, || {
+                    // A helper that may not move there does its part all the same: the memory's binding holds for any thread.
+                    let _ = sys::affinity::set(&self.0);
+                    write_all();
+                });
+                if started.is_err() {
+                    break;
+                }
+            }
+            write_all();
+        });
     }
 }
 
@@ -89,26 +112,7 @@ impl PlacedMemory {
     /// Writes to every page. The kernel kills a process that cannot get a page on the node it is bound to (there is no error
     /// to return from a touch), which is why the plan compares sizes with the node's memory beforehand.
     fn touch(&mut self, helpers: &Helpers) {
-        let len = self.bytes().len();
-        let part = len.div_ceil(helpers.threads(len)).next_multiple_of(HUGE_PAGE_BYTES);
-        let parts: Vec<&mut [u8]> = self.bytes_mut().chunks_mut(part).collect();
-        let (helping, left) = (parts.len().saturating_sub(1), Mutex::new(parts.into_iter()));
-        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let touch_all = || std::iter::from_fn(next).for_each(touch);
-        thread::scope(|scope| {
-            for _ in 0..helping {
-                // Where no thread can be started (a limit of processes), those that are there touch its part.
-                let started = thread::Builder::new().spawn_scoped(scope, || {
-                    // A helper that may not move there touches its part all the same: the binding holds for any thread.
-                    let _ = sys::affinity::set(&helpers.0);
-                    touch_all();
-                });
-                if started.is_err() {
-                    break;
-                }
-            }
-            touch_all();
-        });
+        helpers.share(self.bytes_mut(), HUGE_PAGE_BYTES, |_, part| touch(part));
     }
 }
 

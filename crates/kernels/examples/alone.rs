@@ -43,7 +43,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let memory = HeapMemory::try_new(layout.host_bytes()).ok_or("too little host memory")?;
         let mut memory = device.adopt(MemoryKind::Pinned, Box::new(memory) as Box<dyn HostMemory>)?;
         let began = Instant::now();
-        problem.fill(&mut memory.bytes_mut()[..layout.input]);
+        problem.fill(0, &mut memory.bytes_mut()[..layout.input]);
         let fill_ms = began.elapsed().as_secs_f64() * 1e3;
         let began = Instant::now();
         let mut computer = device.computer(problem.program(), memory, layout.device_bytes())?;

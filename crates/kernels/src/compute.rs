@@ -10,7 +10,8 @@ use engine::{Failure, Mismatch, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
 use crate::case::What;
-use crate::problem::Problem;
+use crate::problem::{Part, Problem};
+use crate::proven::Proven;
 
 /// The copies that losses are predicted by have this size: large beside what a copy takes to begin.
 pub const COPY_BYTES: usize = 64 << 20;
@@ -24,6 +25,8 @@ pub(crate) struct Compute<'a> {
     computer: &'a mut dyn Computer,
     what: What,
     problem: Option<Arc<dyn Problem>>,
+    /// Which of its results were found to be right before.
+    proven: Arc<Proven>,
     timing: Timing,
     steps: Vec<Step>,
     /// What a copy moves.
@@ -34,14 +37,16 @@ impl<'a> Compute<'a> {
     pub(crate) fn new(
         computer: &'a mut dyn Computer,
         what: What,
-        problem: Option<Arc<dyn Problem>>,
+        problem: Option<(Arc<dyn Problem>, Arc<Proven>)>,
         (timing, pass): (Timing, u64),
     ) -> Self {
+        let (problem, proven) = problem.unzip();
+        let proven = proven.unwrap_or_default();
         let steps = steps(what, problem.as_deref());
         // Behind a latch a longer queue may fill the driver's, which then blocks. Rounds so long lose nothing by the host's clock.
-        let timing = if steps.len() > QUEUED_STEPS { Timing::Host } else { timing };
+        let timing = if count(&steps) > QUEUED_STEPS { Timing::Host } else { timing };
         let pattern = Pattern::new(stats::random::mix(pass + 1));
-        Self { computer, what, problem, timing, steps, pattern }
+        Self { computer, what, problem, proven, timing, steps, pattern }
     }
 
     /// Makes what the rounds will write wrong: the result on both sides, or what a copy moves where it goes.
@@ -62,20 +67,47 @@ impl<'a> Compute<'a> {
     }
 }
 
+/// How many operations are queued for them.
+fn count(steps: &[Step]) -> usize {
+    steps.iter().map(Step::count).sum()
+}
+
 /// What one round does.
 fn steps(what: What, problem: Option<&dyn Problem>) -> Vec<Step> {
     match (what, problem) {
-        (What::WithTransfers { iterations, .. }, Some(problem)) => {
-            let layout = problem.layout();
-            let mut steps = vec![Step::ToDevice(0..layout.input)];
-            (0..iterations).for_each(|_| steps.extend(problem.launches()));
-            steps.push(Step::ToHost(layout.output_at..layout.output_at + layout.output));
-            steps
-        }
+        (What::WithTransfers { iterations, .. }, Some(problem)) => with_transfers(problem, iterations),
         (What::Resident { .. }, Some(problem)) => problem.launches(),
         (What::ToHost, _) => vec![Step::ToHost(0..COPY_BYTES)],
         _ => vec![Step::ToDevice(0..COPY_BYTES)],
     }
+}
+
+/// The input to the device, so many runs, the result back. Where the problem has parts the first run goes along with the input and the last one with the result.
+fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<Step> {
+    let (layout, parts) = (problem.layout(), problem.parts());
+    let again = |runs: u32| (0..runs).flat_map(|_| problem.launches());
+    if parts.is_empty() {
+        let mut steps = vec![Step::ToDevice(0..layout.input)];
+        steps.extend(again(iterations));
+        steps.push(Step::ToHost(layout.output_at..layout.output_at + layout.output));
+        return steps;
+    }
+    let [mut first, mut last] = [Vec::new(), Vec::new()];
+    for Part { input, launch, output } in parts {
+        first.extend(input.into_iter().map(Step::ToDevice));
+        if iterations == 1 {
+            first.extend([launch, Step::ToHost(output)]);
+        } else {
+            first.push(launch.clone());
+            last.extend([launch, Step::ToHost(output)]);
+        }
+    }
+    let mut steps = vec![Step::Overlapped(first)];
+    if iterations > 1 {
+        steps.extend(again(iterations - 2));
+        steps.push(Step::Overlapped(last));
+    }
+    steps
 }
 
 /// The host range, which a computer lends unless waiting for it failed.
@@ -101,7 +133,7 @@ impl Work for Compute<'_> {
     }
 
     fn operations_a_round(&self) -> u32 {
-        self.steps.len() as u32
+        count(&self.steps) as u32
     }
 
     fn lay_out(&mut self) -> Result<(), Failure> {
@@ -154,7 +186,7 @@ impl Work for Compute<'_> {
         }
         let (input, output) =
             lent(self.computer.host(), layout.host_bytes()).map_err(fault)?.split_at(layout.output_at);
-        let checked = problem.check(&input[..layout.input], &output[..layout.output]);
+        let checked = self.proven.check(&**problem, &input[..layout.input], &output[..layout.output]);
         checked.map(|()| layout.output as u64).map_err(|wrong| Trouble::Wrong(wrong.to_string()))
     }
 }

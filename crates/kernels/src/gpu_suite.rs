@@ -19,6 +19,7 @@ use crate::case::{GpuCase, What};
 use crate::compute::{COPY_BYTES, Compute};
 use crate::kernel::{By, Kernel};
 use crate::problem::Problem;
+use crate::proven::Proven;
 
 /// One rank's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub struct GpuSuite {
     cases: Vec<GpuCase>,
     places: Vec<RankPlace>,
     problems: BTreeMap<Kernel, Arc<dyn Problem>>,
+    proven: BTreeMap<Kernel, Arc<Proven>>,
     platform: Arc<dyn Platform>,
     helpers: Helpers,
     one_node: bool,
@@ -52,8 +54,9 @@ impl GpuSuite {
         (helpers, one_node, huge_pages): (Helpers, bool, bool),
     ) -> Self {
         let kernels = cases.iter().filter_map(|case| case.what.kernel());
-        let problems = kernels.map(|kernel| (kernel, kernel.problem(By::Gpu, class))).collect();
-        Self { cases, places, problems, platform: Arc::clone(platform), helpers, one_node, huge_pages }
+        let problems: BTreeMap<_, _> = kernels.map(|kernel| (kernel, kernel.problem(By::Gpu, class))).collect();
+        let proven = problems.keys().map(|kernel| (*kernel, Arc::default())).collect();
+        Self { cases, places, problems, proven, platform: Arc::clone(platform), helpers, one_node, huge_pages }
     }
 
     /// A problem that is measured.
@@ -108,6 +111,11 @@ impl Suite for GpuSuite {
         }
         Ok(Box::new(GpuSite { held: None, memory: None, devices, place, first, suite: self }))
     }
+}
+
+/// Writes all of a problem's input.
+pub(crate) fn fill(problem: &dyn Problem, input: &mut [u8], helpers: &Helpers) {
+    helpers.share(input, problem.fill_grain(), |at, part| problem.fill(at, part));
 }
 
 /// Host memory that waits for its next computer.
@@ -193,7 +201,7 @@ impl Site for GpuSite {
         let (Idle { mut memory, mut holds, .. }, fresh) = self.need(bound, target, allocation, spent)?;
         if let Some(problem) = problem.as_ref().filter(|_| holds != what.kernel()) {
             let input = &mut memory.bytes_mut()[..problem.layout().input];
-            spent.on(|spent| &mut spent.lay_out_ns, || problem.fill(input));
+            spent.on(|spent| &mut spent.lay_out_ns, || fill(&**problem, input, &self.suite.helpers));
             holds = what.kernel();
         }
         // A copy leaves its own bytes there.
@@ -237,7 +245,8 @@ impl Site for GpuSite {
             Some(Latch { reason: None, .. }) => Timing::Device,
             _ => Timing::Host,
         };
-        let problem = what.kernel().and_then(|kernel| self.suite.problem(kernel)).cloned();
+        let of = |kernel| Some((self.suite.problem(kernel).cloned()?, self.suite.proven.get(&kernel).cloned()?));
+        let problem = what.kernel().and_then(of);
         Ok(Box::new(Compute::new(&mut *held.computer, what, problem, (timing, pass))))
     }
 }

@@ -144,7 +144,7 @@ mod tests {
         let layout = problem.layout();
         let words = |bytes: usize| vec![0_u64; bytes.div_ceil(8)];
         let (mut input, mut output, mut scratch) = (words(layout.input), words(layout.output), words(layout.scratch));
-        problem.fill(&mut bytemuck::cast_slice_mut(&mut input)[..layout.input]);
+        problem.fill(0, &mut bytemuck::cast_slice_mut(&mut input)[..layout.input]);
         let to = &mut bytemuck::cast_slice_mut(&mut output)[..layout.output];
         problem.compute(bytes(&input, layout.input), to, &mut bytemuck::cast_slice_mut(&mut scratch)[..layout.scratch]);
         (problem, input, output)

@@ -5,6 +5,7 @@
 //! ```
 //!
 //! * `kernel` names them and sizes their problems; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
+//! * `proven` knows a result again that was found to be right;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
 //! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
@@ -20,11 +21,12 @@ mod numbers;
 mod problem;
 mod problems;
 mod program;
+mod proven;
 mod thread_suite;
 
 pub use case::{GpuCase, ThreadCase, What};
 pub use compute::COPY_BYTES;
 pub use gpu_suite::{GpuSuite, RankPlace};
 pub use kernel::{By, Kernel, LARGEST_CLASS};
-pub use problem::{Layout, Problem, Unit, Wrong};
+pub use problem::{Layout, Part, Problem, Unit, Wrong};
 pub use thread_suite::ThreadSuite;

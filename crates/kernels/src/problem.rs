@@ -4,6 +4,7 @@
 //! says what the order of additions may change.
 
 use std::fmt;
+use std::ops::Range;
 
 use device::{Program, Step};
 
@@ -95,6 +96,29 @@ impl Wrong {
     }
 }
 
+/// A part of a problem, which can be computed while others are copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it needs of the input beside what parts before it need, by offset.
+    pub input: Vec<Range<usize>>,
+    /// What is launched.
+    pub launch: Step,
+    /// What it makes of the result, by offset.
+    pub output: Range<usize>,
+}
+
+/// A part moves at least so many bytes: a copy of fewer takes little longer than it does to begin.
+const LEAST_PART_BYTES: usize = 2 << 20;
+/// The most parts of a problem.
+const MOST_PARTS: usize = 16;
+
+/// `whole` in even shares for the parts of a problem that moves so many bytes, the last one smaller where it does not divide. Shares are multiples of `grain`.
+pub(crate) fn shares(whole: usize, grain: usize, bytes: usize) -> Vec<Range<usize>> {
+    let parts = (bytes / LEAST_PART_BYTES).clamp(1, MOST_PARTS);
+    let share = whole.div_ceil(parts).next_multiple_of(grain);
+    (0..whole).step_by(share).map(|from| from..(from + share).min(whole)).collect()
+}
+
 /// A problem of one size.
 pub trait Problem: Send + Sync {
     /// Where its parts lie.
@@ -106,14 +130,24 @@ pub trait Problem: Send + Sync {
     /// What that is counted in.
     fn unit(&self) -> Unit;
 
-    /// Writes the input: the same at every call.
-    fn fill(&self, input: &mut [u8]);
+    /// Writes a part of the input, which begins at this offset: the same at every call.
+    fn fill(&self, at: usize, part: &mut [u8]);
+
+    /// What parts of the input begin at multiples of, where several threads write it; as much as all of it where one has to.
+    fn fill_grain(&self) -> usize {
+        1 << 20
+    }
 
     /// The GPU's kernels.
     fn program(&self) -> &'static Program;
 
     /// One run on a GPU.
     fn launches(&self) -> Vec<Step>;
+
+    /// The same run by parts whose transfers and launches go on at once; none where the problem does not divide, and one step follows the other.
+    fn parts(&self) -> Vec<Part> {
+        Vec::new()
+    }
 
     /// One run on the calling thread. `scratch` has [`Layout::scratch`] bytes.
     fn compute(&self, input: &[u8], output: &mut [u8], scratch: &mut [u8]);
@@ -134,6 +168,13 @@ mod tests {
         let layout = Layout::new(100, 300, 5);
         assert_eq!((layout.output_at, layout.scratch_at), (256, 768));
         assert_eq!((layout.host_bytes(), layout.device_bytes()), (556, 773));
+    }
+
+    #[test]
+    fn shares_are_even_and_of_whole_grains_and_small_problems_are_one() {
+        assert_eq!(shares(1000, 8, 1 << 20).first(), Some(&(0..1000)));
+        assert_eq!(shares(1000, 100, 8 << 20), [0..300, 300..600, 600..900, 900..1000]);
+        assert_eq!(shares(4096, 128, 192 << 20).len(), MOST_PARTS);
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Site for ThreadSite {
             && held.holds != Some(kernel)
         {
             let input = &mut held.memory.bytes_mut()[..problem.layout().input];
-            spent.on(|spent| &mut spent.lay_out_ns, || problem.fill(input));
+            spent.on(|spent| &mut spent.lay_out_ns, || problem.fill(0, input));
             held.holds = Some(kernel);
         }
         Ok(fresh)

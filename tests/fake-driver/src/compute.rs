@@ -69,7 +69,7 @@ impl Launch {
             let middle = unsafe { &mut *((result.0 + result.1 / 2 / 4 * 4) as *mut u32) };
             *middle ^= 0x4100_0000;
         }
-        traffic::compute(self.device, name);
+        traffic::compute(self.device, name, self.blocks);
     }
 
     /// So many numbers from the address in this parameter on.
@@ -180,14 +180,16 @@ impl Launch {
 
     fn gemm<T: Real>(&self) -> (usize, usize) {
         let n = self.number(3);
-        let (a, b, c) = (self.slice::<T>(0, n * n), self.slice::<T>(1, n * n), self.slice::<T>(2, n * n));
+        // A block has a tile of C of 128 by 128.
+        let rows = self.blocks * 128 / n * 128;
+        let (a, b, c) = (self.slice::<T>(0, rows * n), self.slice::<T>(1, n * n), self.slice::<T>(2, rows * n));
         c.fill(T::of(0.0));
         for (a, c) in a.chunks(n).zip(c.chunks_mut(n)) {
             for (a, b) in a.iter().zip(b.chunks(n)) {
                 c.iter_mut().zip(b).for_each(|(c, b)| *c = T::of(c.value() + a.value() * b.value()));
             }
         }
-        (self.number(2), size_of::<T>() * n * n)
+        (self.number(2), size_of::<T>() * rows * n)
     }
 
     /// Transforms by halves, of which one has the even points and one the odd.

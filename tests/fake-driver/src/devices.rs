@@ -19,7 +19,7 @@
 //! peer RATE LATENCY         copies to and from other devices that it makes [as fast as this machine copies]
 //! within RATE LATENCY       copies from its own memory to the same [as fast as this machine copies]
 //! loads LATENCY LATENCY     one load of host memory on its own node, and of memory on another [no time]
-//! kernel NAME TIME          one launch of a kernel that computes, as `kernel numabench_triad 50us` [no time]
+//! kernel NAME TIME          a block of a kernel that computes, as `kernel numabench_triad 50ns` [no time]
 //! peer-loads LATENCY        one load of another device's memory [no time]
 //! throttled LIMIT PERCENT   how much of the time NVML says that its clocks were held down by `power` or `thermal` [0]
 //! others NUMBER             the processes on it that NVML lists beside this one [0]
@@ -76,7 +76,7 @@ pub struct Device {
     pub loads_ns: Option<(f64, f64)>,
     /// One load of another device's memory, nanoseconds.
     pub peer_loads_ns: Option<f64>,
-    /// One launch of a kernel that computes, by its name, nanoseconds.
+    /// One block of a kernel that computes, by its name, nanoseconds.
     pub kernels_ns: Vec<(String, f64)>,
     pub over: Vec<Over>,
     pub peers: Vec<usize>,

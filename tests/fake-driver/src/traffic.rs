@@ -31,10 +31,10 @@ pub fn peer_load(device: usize, steps: u64) {
 }
 
 /// Returns when a launch of a kernel that computes has taken its time.
-pub fn compute(device: usize, name: &str) {
+pub fn compute(device: usize, name: &str, blocks: usize) {
     let described = &devices::all().devices[device].kernels_ns;
     let Some((_, ns)) = described.iter().find(|(known, _)| known == name) else { return };
-    pass_along(device, Direction::Within, *ns, 0.0);
+    pass_along(device, Direction::Within, *ns * blocks as f64, 0.0);
 }
 
 /// Whether the calling thread's memory is on another node than the device.

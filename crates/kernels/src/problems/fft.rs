@@ -5,13 +5,14 @@
 
 use std::f64::consts::PI;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, Program, Step};
 
 use super::real::Real;
 use crate::numbers::signed;
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
 use crate::program::FFT;
 
 const POINTS: usize = 512;
@@ -46,6 +47,22 @@ impl<T: Real> Fft<T> {
         }
     }
 
+    /// The bytes of one transform.
+    const BYTES: usize = size_of::<Complex<T>>() * POINTS;
+
+    fn areas(&self) -> Layout {
+        Layout::new(Self::BYTES * self.transforms, Self::BYTES * self.transforms, 0)
+    }
+
+    /// The kernel over these transforms, whole blocks.
+    fn launch(&self, transforms: Range<usize>) -> Step {
+        let layout = self.areas();
+        let from = Self::BYTES * transforms.start;
+        let arguments = vec![Argument::Area(from), Argument::Area(layout.output_at + from)];
+        let blocks = (transforms.len() / A_BLOCK) as u32;
+        Step::Launch { kernel: T::KERNEL, blocks, threads: 64 * A_BLOCK as u32, arguments }
+    }
+
     /// The transform by its definition.
     fn defined(&self, of: &[Complex<f64>]) -> Vec<Complex<f64>> {
         let point = |k: usize| {
@@ -76,8 +93,7 @@ where
     Complex<T>: bytemuck::Pod,
 {
     fn layout(&self) -> Layout {
-        let bytes = size_of::<Complex<T>>() * POINTS * self.transforms;
-        Layout::new(bytes, bytes, 0)
+        self.areas()
     }
 
     fn amount(&self) -> f64 {
@@ -88,11 +104,9 @@ where
         Unit::Flop
     }
 
-    fn fill(&self, input: &mut [u8]) {
-        cast_slice_mut(input)
-            .iter_mut()
-            .enumerate()
-            .for_each(|(at, number): (usize, &mut T)| *number = T::near(signed(0, at)));
+    fn fill(&self, at: usize, part: &mut [u8]) {
+        let fill = |(at, number): (usize, &mut T)| *number = T::near(signed(0, at));
+        (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
     fn program(&self) -> &'static Program {
@@ -100,9 +114,20 @@ where
     }
 
     fn launches(&self) -> Vec<Step> {
-        let arguments = vec![Argument::Area(0), Argument::Area(self.layout().output_at)];
-        let blocks = (self.transforms / A_BLOCK) as u32;
-        vec![Step::Launch { kernel: T::KERNEL, blocks, threads: 64 * A_BLOCK as u32, arguments }]
+        vec![self.launch(0..self.transforms)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let layout = self.layout();
+        let part = |transforms: Range<usize>| {
+            let bytes = Self::BYTES * transforms.start..Self::BYTES * transforms.end;
+            Part {
+                input: vec![bytes.clone()],
+                output: layout.output_at + bytes.start..layout.output_at + bytes.end,
+                launch: self.launch(transforms),
+            }
+        };
+        shares(self.transforms, A_BLOCK, layout.input + layout.output).into_iter().map(part).collect()
     }
 
     fn compute(&self, input: &[u8], output: &mut [u8], _scratch: &mut [u8]) {

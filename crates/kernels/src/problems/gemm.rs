@@ -3,6 +3,7 @@
 //! The result is checked by Freivalds' way: C x must be A (B x) for a vector x, which looks at every number of C for a thousandth of the work.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -10,7 +11,7 @@ use device::{Argument, Program, Step};
 
 use super::real::Real;
 use crate::numbers::signed;
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
 use crate::program::GEMM;
 
 /// Rows of B that stay in a core's cache while all rows of A go by, and the tile of C of a GPU's block.
@@ -32,6 +33,19 @@ impl<T: Real> Gemm<T> {
 
     fn bytes(&self) -> usize {
         size_of::<T>() * self.edge * self.edge
+    }
+
+    /// The kernel over these rows of A and C, whole tiles.
+    fn launch(&self, rows: Range<usize>) -> Step {
+        let from = size_of::<T>() * self.edge * rows.start;
+        let arguments = vec![
+            Argument::Area(from),
+            Argument::Area(self.bytes()),
+            Argument::Area(self.layout().output_at + from),
+            Argument::Number(self.edge as u64),
+        ];
+        let tiles = (rows.len() / TILE * (self.edge / TILE)) as u32;
+        Step::Launch { kernel: T::KERNEL, blocks: tiles, threads: 256, arguments }
     }
 
     /// A matrix times a vector.
@@ -69,11 +83,9 @@ impl<T: Real> Problem for Gemm<T> {
         Unit::Flop
     }
 
-    fn fill(&self, input: &mut [u8]) {
-        cast_slice_mut(input)
-            .iter_mut()
-            .enumerate()
-            .for_each(|(at, number): (usize, &mut T)| *number = T::near(signed(0, at)));
+    fn fill(&self, at: usize, part: &mut [u8]) {
+        let fill = |(at, number): (usize, &mut T)| *number = T::near(signed(0, at));
+        (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
     fn program(&self) -> &'static Program {
@@ -81,15 +93,24 @@ impl<T: Real> Problem for Gemm<T> {
     }
 
     fn launches(&self) -> Vec<Step> {
+        vec![self.launch(0..self.edge)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
         let layout = self.layout();
-        let arguments = vec![
-            Argument::Area(0),
-            Argument::Area(self.bytes()),
-            Argument::Area(layout.output_at),
-            Argument::Number(self.edge as u64),
-        ];
-        let tiles = (self.edge / TILE) as u32;
-        vec![Step::Launch { kernel: T::KERNEL, blocks: tiles * tiles, threads: 256, arguments }]
+        let part = |rows: Range<usize>| {
+            let bytes = size_of::<T>() * self.edge * rows.start..size_of::<T>() * self.edge * rows.end;
+            // Every row of C needs all of B.
+            let b = (rows.start == 0).then_some(self.bytes()..layout.input);
+            Part {
+                input: b.into_iter().chain([bytes.clone()]).collect(),
+                output: layout.output_at + bytes.start..layout.output_at + bytes.end,
+                launch: self.launch(rows),
+            }
+        };
+        // Fewer than eight launches leave a device idle at the end, more are too small to fill it.
+        let grain = TILE.max((self.edge / 8).next_multiple_of(TILE));
+        shares(self.edge, grain, layout.input + layout.output).into_iter().map(part).collect()
     }
 
     fn compute(&self, input: &[u8], output: &mut [u8], _scratch: &mut [u8]) {

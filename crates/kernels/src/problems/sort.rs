@@ -51,10 +51,11 @@ impl Problem for Sort {
         Unit::Key
     }
 
-    fn fill(&self, input: &mut [u8]) {
-        let (keys, values) = cast_slice_mut::<u8, u32>(input).split_at_mut(self.keys());
-        keys.iter_mut().enumerate().for_each(|(at, key)| *key = bits(0, at) as u32);
-        values.iter_mut().enumerate().for_each(|(at, value)| *value = at as u32);
+    fn fill(&self, at: usize, part: &mut [u8]) {
+        let (first, words) = (at / 4, cast_slice_mut::<u8, u32>(part));
+        let (keys, values) = words.split_at_mut(self.keys().saturating_sub(first).min(words.len()));
+        (first..).zip(keys).for_each(|(at, key)| *key = bits(0, at) as u32);
+        (first.max(self.keys()) - self.keys()..).zip(values).for_each(|(at, value)| *value = at as u32);
     }
 
     fn program(&self) -> &'static Program {

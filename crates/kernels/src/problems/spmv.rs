@@ -65,7 +65,7 @@ impl Problem for Spmv {
         Unit::Flop
     }
 
-    fn fill(&self, input: &mut [u8]) {
+    fn fill(&self, _at: usize, input: &mut [u8]) {
         let [columns, starts, vector, end] = self.offsets();
         let len = 4 * self.numbers();
         let numbers = |part: u64| move |(at, number): (usize, &mut f32)| *number = signed(part, at) as f32;
@@ -82,6 +82,10 @@ impl Problem for Spmv {
         }
         cast_slice_mut(&mut input[starts..starts + 4 * self.starts.len()]).copy_from_slice(&self.starts);
         cast_slice_mut(&mut input[vector..end]).iter_mut().enumerate().for_each(numbers(3));
+    }
+
+    fn fill_grain(&self) -> usize {
+        self.layout().input
     }
 
     fn program(&self) -> &'static Program {

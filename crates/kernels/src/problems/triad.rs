@@ -2,11 +2,13 @@
 //!
 //! The numbers are small multiples of powers of two, so that every way to the result gives the same one.
 
+use std::ops::Range;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, Program, Step};
 
 use crate::numbers::{bits, blocks};
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
 use crate::program::{STREAM, TRIAD};
 
 const SCALAR: f32 = 1.75;
@@ -19,6 +21,18 @@ impl Triad {
     /// Arrays of so many numbers.
     pub(crate) fn new(numbers: usize) -> Self {
         Self { numbers: numbers.next_multiple_of(4) }
+    }
+
+    /// The kernel over these numbers, whole fours.
+    fn launch(&self, numbers: Range<usize>) -> Step {
+        let fours = numbers.len() / 4;
+        let arguments = vec![
+            Argument::Area(4 * numbers.start),
+            Argument::Area(4 * (self.numbers + numbers.start)),
+            Argument::Area(self.layout().output_at + 4 * numbers.start),
+            Argument::Number(fours as u64),
+        ];
+        Step::Launch { kernel: TRIAD, blocks: blocks(fours), threads: 256, arguments }
     }
 }
 
@@ -35,9 +49,9 @@ impl Problem for Triad {
         Unit::Byte
     }
 
-    fn fill(&self, input: &mut [u8]) {
+    fn fill(&self, at: usize, part: &mut [u8]) {
         let fill = |(at, number): (usize, &mut f32)| *number = (bits(0, at) & 0xfff) as f32 / 16.0;
-        cast_slice_mut(input).iter_mut().enumerate().for_each(fill);
+        (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
     fn program(&self) -> &'static Program {
@@ -45,15 +59,21 @@ impl Problem for Triad {
     }
 
     fn launches(&self) -> Vec<Step> {
-        let layout = self.layout();
-        let fours = self.numbers / 4;
-        let arguments = vec![
-            Argument::Area(0),
-            Argument::Area(4 * self.numbers),
-            Argument::Area(layout.output_at),
-            Argument::Number(fours as u64),
-        ];
-        vec![Step::Launch { kernel: TRIAD, blocks: blocks(fours), threads: 256, arguments }]
+        vec![self.launch(0..self.numbers)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let output_at = self.layout().output_at;
+        let part = |numbers: Range<usize>| {
+            let bytes = 4 * numbers.start..4 * numbers.end;
+            let behind = |at: usize| at + bytes.start..at + bytes.end;
+            Part {
+                input: vec![bytes.clone(), behind(4 * self.numbers)],
+                output: behind(output_at),
+                launch: self.launch(numbers),
+            }
+        };
+        shares(self.numbers, 4, 12 * self.numbers).into_iter().map(part).collect()
     }
 
     fn compute(&self, input: &[u8], output: &mut [u8], _scratch: &mut [u8]) {

@@ -52,6 +52,23 @@ fn kernels_compute_on_a_gpu_with_transfers_and_alone_and_every_result_is_checked
 }
 
 #[test]
+fn transfers_both_ways_and_launches_go_on_at_once_where_a_problem_has_parts() -> Done {
+    for kind in kinds::all() {
+        // In virtual time: one after the other the three arrays of the triad would be moved at the rate of either direction.
+        let devices = "device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; kernel numabench_triad 10ns";
+        let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &kind.library()?[..])];
+        for (iterations, rates) in [("1", 13.0..15.0), ("2", 18.0..30.0)] {
+            let args = ["--kernels", "triad", "--iterations", iterations, "--json", "-"];
+            let document = proof::document(&simulated(&kind, &told, &args)?)?;
+            let place = &kernel(&document, "triad")?["places"][0];
+            let rate = place["per_s"].as_f64().unwrap_or(0.0) / 1e9;
+            assert!(rates.contains(&rate), "{}: {iterations} iterations: {place}", kind.name);
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_wrong_result_ends_the_run_with_4_and_says_what_is_wrong() -> Done {
     for kind in kinds::all() {
         for (name, function) in
