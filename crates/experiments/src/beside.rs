@@ -54,7 +54,6 @@ impl Beside {
     ) -> Result<Self, Fault> {
         let rank = plan.ranks.first().cloned().ok_or_else(|| Fault::usage("there is no device"))?;
         let mut config = config::measuring(&args.measuring);
-        config.amount = config::of_a_curve(&args.measuring);
         config.sizes = vec![usize::try_from(args.size).map_err(Fault::usage)?];
         config.memory = config::memory_kinds(args.memory.as_slice(), kind);
         config.directions = config::unique(&args.directions);

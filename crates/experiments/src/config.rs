@@ -109,17 +109,6 @@ pub fn measuring(args: &Measuring) -> RunConfig {
     }
 }
 
-/// The half-width that the points of a curve need: they are held against each other, and what load changes is more than this.
-const OF_A_CURVE: f64 = 0.03;
-
-/// How often the points of a curve under load are repeated: until ± 3 %.
-pub fn of_a_curve(args: &Measuring) -> Amount {
-    match args.reps {
-        Some(reps) => Amount::Fixed { reps, warmup: WARMUP },
-        None => Amount::Adaptive(Rule { target_half_width: OF_A_CURVE, ..Rule::default() }),
-    }
-}
-
 /// Kinds of host memory as asked, each once; the platform's own where none was.
 pub fn memory_kinds(asked: &[MemoryKind], platform: PlatformKind) -> Vec<MemoryKind> {
     let kinds = unique(asked);

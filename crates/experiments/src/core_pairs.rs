@@ -25,6 +25,10 @@ const MANY_PAIRS: usize = 50;
 /// The rounds of each of them, over ten blocks of about a millisecond.
 const SHORT: Amount = Amount::Fixed { reps: 50, warmup: 2 };
 
+/// What a block takes with all that belongs to it, for the estimate: 120 pairs of ten short ones took 1.3 s.
+const BLOCK: Duration = Duration::from_millis(12);
+const SHORT_BLOCK: Duration = Duration::from_millis(1);
+
 /// A core: the PU that takes part, and the node of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Core {
@@ -80,6 +84,11 @@ impl CorePairs {
     /// How long measuring goes on at most.
     pub fn max_time(&self) -> Duration {
         self.engine.max_time
+    }
+
+    /// What a block takes with all that belongs to it.
+    pub fn block(&self) -> Duration {
+        if self.engine.amount == SHORT { SHORT_BLOCK } else { BLOCK }
     }
 
     /// How many pairs.

@@ -41,9 +41,8 @@ const FIRST: f64 = 0.85;
 const SIZE: u64 = 64 << 20;
 /// Of more cores so many take part, evenly spread: 276 pairs are measured in seconds.
 const MOST_CORES: usize = 24;
-/// What a block takes with all that belongs to it, of GPUs and of cores, and how many there are at least: for the estimate.
+/// What a block of GPUs takes with all that belongs to it, and how many there are at least: for the estimate.
 const GPU_BLOCK: Duration = Duration::from_millis(60);
-const CORE_BLOCK: Duration = Duration::from_millis(12);
 const BLOCKS: u32 = 10;
 
 /// What takes part; a machine may have too few of either.
@@ -176,7 +175,10 @@ impl Parts {
     fn least(&self) -> Duration {
         let of = |cases: Option<usize>, block: Duration| block * cases.unwrap_or(0) as u32 * BLOCKS;
         of(self.gpus.as_ref().map(GpuGroups::cases), GPU_BLOCK)
-            + of(self.cores.as_ref().map(CorePairs::pairs), CORE_BLOCK)
+            + of(
+                self.cores.as_ref().map(CorePairs::pairs),
+                self.cores.as_ref().map_or(Duration::ZERO, CorePairs::block),
+            )
     }
 
     fn first(&self, topology: &Topology, found: &Found) -> Result<Experiment, Fault> {

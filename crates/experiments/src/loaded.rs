@@ -86,8 +86,7 @@ impl Loaded {
             );
             return Err(Fault::usage(text));
         }
-        let mut measuring = config::measuring(&args.measuring);
-        measuring.amount = config::of_a_curve(&args.measuring);
+        let measuring = config::measuring(&args.measuring);
         let fewest = curves.iter().map(|curve| curve.traffic.len()).min().unwrap_or(1);
         let chased = args.range.unwrap_or_else(|| memory_range::chased(topology, curves.len()));
         let all = curves.iter().map(|curve| curve.traffic.len()).sum();

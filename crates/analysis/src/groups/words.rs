@@ -258,7 +258,7 @@ fn of_cores(document: &Document) -> Vec<String> {
             "Core-to-core latency {all} ns (one way); cores differ but form no groups: no set is nearer to itself than to all others by a quarter."
         )],
         Finding::Undecided => vec![format!(
-            "Cores: undecided: core-to-core latency {all} ns (one way), but the blocks scatter too much to tell groups. Give it more time."
+            "Cores: undecided: core-to-core latency {all} ns (one way), but the blocks scatter too much to tell groups. Give it more rounds (--reps) or more time (--within)."
         )],
         Finding::Newer => {
             vec![format!("Core-to-core latency {all} ns (one way); the finding on groups is of a newer numabench.")]

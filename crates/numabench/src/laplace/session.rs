@@ -97,7 +97,10 @@ impl Rank<'_> {
             Box::new(mpi).leave();
         }
         match ended {
-            Ok(()) => Ok(drop(kept)),
+            Ok(()) => {
+                drop(kept);
+                Ok(())
+            }
             // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.
             Err(fault) => ending::at_once(fault.exit),
         }
