@@ -1,4 +1,4 @@
-//! Whether one case got worse: the decision, on numbers alone. over 400 lines because its tests hold all four ways of deciding on the same runs.
+//! Whether one case got worse: the decision, on numbers alone. 459 lines because its tests hold all four ways of deciding on the same runs.
 //!
 //! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation, and runs differ by more than
 //! blocks do. What is compared depends on how many runs there are, because no method serves two runs and twenty:

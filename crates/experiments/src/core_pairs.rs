@@ -86,6 +86,12 @@ impl CorePairs {
         self.engine.max_time
     }
 
+    /// The same in one run with GPUs, all of whose cases have blocks alike.
+    pub fn beside_gpus(mut self, args: &Measuring) -> Self {
+        self.engine.amount = config::measuring(args).amount;
+        self
+    }
+
     /// What a block takes with all that belongs to it.
     pub fn block(&self) -> Duration {
         if self.engine.amount == SHORT { SHORT_BLOCK } else { BLOCK }
@@ -227,5 +233,24 @@ mod tests {
         assert_eq!(pus(5), [0, 20, 40, 60, 80]);
         assert_eq!(pus(usize::MAX).len(), 100);
         assert!(spread(&[], 5).is_empty());
+    }
+
+    #[test]
+    fn blocks_of_many_pairs_are_short_and_said_to_be_unless_gpus_are_measured_with_them() -> Result<(), Fault> {
+        let topology = topo::from_xml("../topo/tests/fixtures/cpu-only.xml".as_ref()).map_err(Fault::usage)?;
+        let args = Measuring::default();
+        let of = |cores| CorePairs::new(&args, &topology, None, Some(cores));
+        let (few, many) = (of(10)?, of(16)?);
+        assert_eq!((few.said().as_str(), few.block()), ("core-to-core latency between 10 cores, 45 pairs", BLOCK));
+        assert_eq!(
+            (many.said().as_str(), many.block()),
+            ("core-to-core latency between 16 cores, 120 pairs, ten short blocks each", SHORT_BLOCK)
+        );
+        let beside = many.beside_gpus(&args);
+        assert_eq!(
+            (beside.said().as_str(), beside.block()),
+            ("core-to-core latency between 16 cores, 120 pairs", BLOCK)
+        );
+        Ok(())
     }
 }

@@ -160,6 +160,7 @@ impl Parts {
         }
         let cores = match CorePairs::new(measuring, topology, None, Some(MOST_CORES)) {
             Err(why) if gpus.is_none() => return Err(why),
+            Ok(cores) if gpus.is_some() => Some(cores.beside_gpus(measuring)),
             cores => cores.ok(),
         };
         Ok(Self { gpus, cores, time })
@@ -175,10 +176,7 @@ impl Parts {
     fn least(&self) -> Duration {
         let of = |cases: Option<usize>, block: Duration| block * cases.unwrap_or(0) as u32 * BLOCKS;
         of(self.gpus.as_ref().map(GpuGroups::cases), GPU_BLOCK)
-            + of(
-                self.cores.as_ref().map(CorePairs::pairs),
-                self.cores.as_ref().map_or(Duration::ZERO, CorePairs::block),
-            )
+            + self.cores.as_ref().map_or(Duration::ZERO, |cores| of(Some(cores.pairs()), cores.block()))
     }
 
     fn first(&self, topology: &Topology, found: &Found) -> Result<Experiment, Fault> {
