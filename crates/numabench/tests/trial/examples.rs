@@ -43,7 +43,9 @@ fn the_stencil_diffuses_what_its_first_column_gives_and_is_tried() -> Done {
     let path = program.to_str().ok_or("a path that is no text")?;
     let options =
         ["trial", "--vary", "OMP_NUM_THREADS=1", "--metric", "rate ([0-9.]+)", "--better", "higher", "--max-runs", "6"];
-    let ended = end(numabench().envs(PATIENT), [&options[..], &["--json", "-", "--", path, "256", "20"]].concat());
+    let mut command = numabench();
+    command.current_dir(folder.path()).envs(PATIENT);
+    let ended = end(&mut command, [&options[..], &["--json", "-", "--", path, "256", "20"]].concat());
     let document = ended.json()?;
     assert_eq!(runs(&document).len(), 12, "{}", ended.err);
     assert!(runs(&document).iter().all(|run| run["outcome"] == "counted"), "{document}");
@@ -63,8 +65,10 @@ fn under_mpirun_every_rank_is_placed_by_exec_and_looked_at() -> Done {
     let launch = "mpirun --allow-run-as-root --oversubscribe -n 2 {bind} {app}";
     let options =
         ["trial", "--launch", launch, "--placements", "compact", "--metric", "rate ([0-9.]+)", "--better", "higher"];
-    let ended =
-        end(numabench().envs(PATIENT), [&options[..], &["--max-runs", "6", "--json", "-", "--", path, "150"]].concat());
+    // Outputs of runs that do not count are kept where the trial runs.
+    let mut command = numabench();
+    command.current_dir(folder.path()).envs(PATIENT);
+    let ended = end(&mut command, [&options[..], &["--max-runs", "6", "--json", "-", "--", path, "150"]].concat());
     let document = ended.json().map_err(|error| format!("{error}: {}", ended.err))?;
     let line = document["variants"][1]["line"].as_str().unwrap_or_default();
     assert!(line.contains("--bind-to none numabench exec --strategy compact -- "), "{line}");
