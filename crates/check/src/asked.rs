@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use launchers::gres_conf::GresConf;
+use launchers::site::Site;
 use ranks::Launch;
 
 /// Whom to look at, and how.
@@ -24,8 +24,8 @@ pub struct Asked {
 pub enum Whom {
     /// This process, and the ranks that were launched with it on this node.
     Launch(Launch),
-    /// The ranks that this line would start; it is not run. The site's gres.conf where it is given.
-    Line(String, Option<GresConf>),
+    /// The ranks that this line would start; it is not run. With what is known of the site.
+    Line(String, Site),
     /// The running processes of these numbers.
     Processes(Vec<u32>),
     /// All processes here that use a GPU.

@@ -63,7 +63,7 @@ pub enum Looked {
 pub fn look(asked: &Asked) -> Result<Looked, CheckError> {
     let machine = Machine::read(asked.input.as_deref())?;
     let met = match &asked.whom {
-        Whom::Line(line, site) => Met::alone(Group::of_line(line, site.as_ref(), &machine)?),
+        Whom::Line(line, site) => Met::alone(Group::of_line(line, site, &machine)?),
         Whom::Processes(pids) => Met::alone(Group::of_processes(pids, &machine)?),
         Whom::GpuUsers => Met::alone(Group::of_gpu_users(&machine)),
         Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,

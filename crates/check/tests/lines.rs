@@ -2,7 +2,7 @@
 //!
 //! Each table has a line a row: verdict, machine (of `topo/tests/fixtures`), source, line. `quoted.tsv` has lines as they stand in the documentation of
 //! centres and launchers, at the line of the file that its source names; `lines.tsv` has lines made after a page or a manual for a case that
-//! it describes. `SCRIPTS/NAME` is a file of `scripts/` beside it: a wrapper or a rankfile, as its page has it. `-cpus` behind a machine's name is that machine
+//! it describes. A fifth column names a file of `sites/`: what the page's own outputs show of the site's Slurm. `SCRIPTS/NAME` is a file of `scripts/` beside it: a wrapper or a rankfile, as its page has it. `-cpus` behind a machine's name is that machine
 //! without its GPUs, for programs that use none. Verdicts were worked out by hand from the source and the machine. A verdict that is decided and not
 //! the table's is a wrong one, and there may be none; too many that are not decided where the table has a verdict are a failure too.
 
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use check::{Asked, CheckError, Looked, Whom, look};
 use launchers::line::LineError;
+use launchers::site::Site;
 use placement::judge::Placed;
 
 /// Of the lines of the table at least so many of a hundred are to be decided.
@@ -23,6 +24,7 @@ struct Row {
     machine: String,
     source: String,
     line: String,
+    site: Site,
 }
 
 fn here() -> PathBuf {
@@ -54,8 +56,12 @@ fn rows(table: &str) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let columns: Vec<&str> = line.split('\t').collect();
-        let [wanted, machine, source, line] = columns.as_slice() else {
-            return Err(format!("not four columns: {line}").into());
+        let (columns, site) = match columns.split_last_chunk() {
+            Some((columns, [site])) if columns.len() == 4 => (columns, site_of(site)?),
+            _ => (columns.as_slice(), Site::default()),
+        };
+        let [wanted, machine, source, line] = columns else {
+            return Err(format!("not four columns or five: {line}").into());
         };
         let scripts = here().join("scripts").display().to_string();
         rows.push(Row {
@@ -63,14 +69,20 @@ fn rows(table: &str) -> Result<Vec<Row>, Box<dyn Error>> {
             machine: (*machine).to_owned(),
             source: (*source).to_owned(),
             line: line.replace("SCRIPTS", &scripts),
+            site,
         });
     }
     Ok(rows)
 }
 
+fn site_of(name: &str) -> Result<Site, Box<dyn Error>> {
+    let text = fs::read_to_string(here().join("sites").join(name))?;
+    Ok(Site { gres: None, nodes: Some(text.parse()?) })
+}
+
 /// What the check says of the line: the verdict's name, what stands with it, and the fix.
-fn judged(line: &str, machine: &Path) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
-    let whom = Whom::Line(line.to_owned(), None);
+fn judged(line: &str, machine: &Path, site: &Site) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
+    let whom = Whom::Line(line.to_owned(), site.clone());
     let asked = Asked { whom, input: Some(machine.to_owned()), wait: Duration::from_secs(1), driver_gpus: None };
     Ok(match look(&asked) {
         Ok(Looked::Judged(node)) => {
@@ -97,7 +109,7 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
     let (mut wrong, mut open, mut fixes) = (Vec::new(), Vec::new(), 0);
     for row in &rows {
         let machine = machine_of(&row.machine, folder.path())?;
-        let (verdict, said, fix) = judged(&row.line, &machine)?;
+        let (verdict, said, fix) = judged(&row.line, &machine, &row.site)?;
         let what =
             || format!("{verdict} and not {}: {} on {} ({})\n{said}", row.wanted, row.line, row.machine, row.source);
         match (verdict, row.wanted.as_str()) {
@@ -107,7 +119,7 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
         }
         for fix in fix.iter().filter(|fix| fix.starts_with("srun --")) {
             let line = mended(&row.line, fix);
-            let (after, said, _) = judged(&line, &machine)?;
+            let (after, said, _) = judged(&line, &machine, &row.site)?;
             fixes += 1;
             if after != "well" {
                 wrong.push(format!("the fix {fix} of {} makes it {after}:\n{said}", row.line));
@@ -117,8 +129,11 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
     assert!(wrong.is_empty(), "{} verdicts or fixes are wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(open.is_empty(), "{} lines are not decided that should be:\n{}", open.len(), open.join("\n"));
     assert!(fixes >= 10, "{fixes} fixes were tried");
-    let decided = rows.iter().filter(|row| row.wanted != "unknown").count();
-    assert!(decided * 100 >= rows.len() * DECIDED, "{decided} of {} lines are decided", rows.len());
+    let decided = |rows: &[Row]| rows.iter().filter(|row| row.wanted != "unknown").count();
+    for table in [&quoted, &made] {
+        let (decided, of) = (decided(table), table.len());
+        assert!(decided * 100 >= of * DECIDED, "{decided} of {of} lines are decided");
+    }
     Ok(())
 }
 
@@ -171,7 +186,7 @@ fn every_launch_line_of_the_readme_and_the_pages_is_read_and_none_is_wrong() -> 
     let mut read = 0;
     for page in pages {
         for line in lines_of(&fs::read_to_string(&page)?) {
-            let (verdict, said, _) = judged(&line, &machine("lumi-g"))?;
+            let (verdict, said, _) = judged(&line, &machine("lumi-g"), &Site::default())?;
             assert!(matches!(verdict, "well" | "unknown"), "{}: {line}: {verdict}: {said}", page.display());
             read += 1;
         }

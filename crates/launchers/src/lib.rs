@@ -6,7 +6,7 @@
 //! * `numactl`, `taskset`, `prefix` what stands before a program, `sh` a wrapper's script, `follow` one rank's `process` through them, `gpus` those that it sees, `unknown` what is
 //!   not known in a value;
 //! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in launchers' order, `rankfile` Open MPI's file;
-//! * `gres_conf` which cores the site says each GPU is near to, `host_list` its lists of names, `node_gres` the file that a node's topology asks for;
+//! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a CPU (`site` has both), `host_list` its lists of names, `node_gres` the file that a node's topology asks for;
 //! * `grammar` options as each command's own parser takes them, `value` what they are given, `error` why a line cannot be judged.
 //!
 //! Writing one: `dialect`, the places of a node in the words of srun, mpirun, numactl and others; `binding` a launcher's own option for them, read back.
@@ -39,6 +39,8 @@ mod prefix;
 mod process;
 mod rankfile;
 mod sh;
+pub mod site;
+pub mod slurm_node;
 mod srun;
 mod taskset;
 #[cfg(test)]

@@ -17,9 +17,10 @@ use topo::Topology;
 use crate::count::Count;
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
-use crate::gres_conf::GresConf;
 use crate::layout::{Layout, Options, Start};
 use crate::objects::{Part, of_node};
+use crate::site::Site;
+use crate::slurm_node::Units;
 use crate::value::{count, repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
 
@@ -214,6 +215,8 @@ struct Said<'l> {
     distribution: Option<&'l str>,
     /// `--hint`, or what `--threads-per-core` says in its words.
     one_thread: Option<bool>,
+    tasks_per_core: Option<usize>,
+    tasks_per_socket: Option<usize>,
     gpus: gpus::Said<'l>,
     mem_bind: Option<&'l str>,
 }
@@ -226,9 +229,9 @@ pub(crate) fn read<'l>(
     words: &'l [&'l str],
     variables: &'l BTreeMap<String, String>,
     topology: &Topology,
-    site: Option<&GresConf>,
+    site: &Site,
 ) -> Result<Options<'l>, LineError> {
-    let site = site.map(|site| site.of_machine(topology)).transpose()?;
+    let gres = site.gres.as_ref().map(|gres| gres.of_machine(topology)).transpose()?;
     let (given, program) = SRUN.read(words)?;
     let mut said = Said::default();
     for (variable, option) in VARIABLES {
@@ -240,6 +243,7 @@ pub(crate) fn read<'l>(
         said.option(one)?;
     }
     let pool = pool(topology);
+    let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(topology, &pool)).transpose()?;
     let mut notes = Vec::new();
     let binding = said.binding(topology, &pool)?;
     let lists = binding.as_ref().map_or(1, |binding| if let Binding::Lists(lists) = binding { lists.len() } else { 1 });
@@ -247,17 +251,20 @@ pub(crate) fn read<'l>(
     let lists = if lists > 1 { lists } else { gpus_told };
     let of_gpus = said.gpus.ranks(topology);
     let ranks = said.count.here(of_gpus.unwrap_or(lists))?;
-    let mut layouts = said.layouts(topology, &pool, binding.as_ref(), ranks);
+    let mut layouts = said.layouts(topology, &pool, units, binding.as_ref(), ranks);
     for layout in &mut layouts {
         memory::bind(said.mem_bind, topology, &pool, &mut layout.starts)?;
     }
-    let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, site.as_ref(), &mut notes));
+    let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, gres.as_ref(), &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
     if matches!(binding, Some(Binding::Distributed(_))) {
         notes.push(
             "the step is taken to have the whole node (--exclusive): CPUs are as Slurm distributes them there"
                 .to_owned(),
         );
+        if units.is_none() && layouts.iter().any(|layout| !layout.assumes.is_empty()) {
+            notes.push("what a socket and a CPU of Slurm are here, --slurm-conf FILE says: slurm.conf, or what `scontrol show node` prints".to_owned());
+        }
     }
     notes.dedup();
     Ok(Options { launcher: Launcher::Srun, count: said.count, layouts, program, environment: BTreeMap::new(), notes })
@@ -293,6 +300,8 @@ impl<'l> Said<'l> {
             "mem-bind" | "mem_bind" => self.mem_bind = Some(value),
             "m" | "distribution" => self.distribution = Some(value),
             "hint" => self.one_thread = self.one_thread.or(hint(value)),
+            "ntasks-per-core" => self.tasks_per_core = Some(count(&option, value)?),
+            "ntasks-per-socket" => self.tasks_per_socket = Some(count(&option, value)?),
             "threads-per-core" => self.one_thread = Some(count(&option, value)? == 1),
             _ => self.gpus.option(one)?,
         }
@@ -352,11 +361,26 @@ impl<'l> Said<'l> {
         Ok(binding)
     }
 
-    fn layouts(&self, topology: &Topology, pool: &IdSet, binding: Option<&Binding>, ranks: usize) -> Vec<Layout> {
+    fn layouts(
+        &self,
+        topology: &Topology,
+        pool: &IdSet,
+        units: Option<Units>,
+        binding: Option<&Binding>,
+        ranks: usize,
+    ) -> Vec<Layout> {
         let cpus = self.cpus_per_task.or(self.cpus_per_gpu.map(|each| each * self.gpus.per_task().unwrap_or(1)));
         let distributed = |part| {
-            let step =
-                distribution::Step { topology, pool, ranks, cpus: cpus.unwrap_or(1), one_thread: self.one_thread };
+            let step = distribution::Step {
+                topology,
+                pool,
+                ranks,
+                cpus: cpus.unwrap_or(1),
+                one_thread: self.one_thread,
+                units,
+                tasks_per_core: self.tasks_per_core,
+                tasks_per_socket: self.tasks_per_socket,
+            };
             step.layouts(self.distribution, part)
         };
         match binding {

@@ -2,7 +2,9 @@
 
 use stats::IdSet;
 
+use crate::gres_conf::GresConfError;
 use crate::line::{LineError, LineRank, read};
+use crate::site::Site;
 use crate::written_machine::{address, machine};
 
 type Placed = Vec<(String, Vec<u8>)>;
@@ -284,9 +286,28 @@ fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<()
 }
 
 #[test]
+fn tasks_bound_to_cores_share_none_while_cores_are_free() {
+    // Slurm's src/plugins/task/affinity/dist_tasks.c: "Binding to cores, skip remaining of the threads".
+    let of = |line: &str| -> Vec<String> {
+        launched(line).map_or_else(|error| vec![error], |placed| placed.into_iter().map(|(pus, _)| pus).collect())
+    };
+    let cores = "srun -N1 -n4 -c1 --hint=multithread --cpu-bind=cores --distribution=block:cyclic ./a.out";
+    assert_eq!(of(cores), ["0,8", "4,12", "1,9", "5,13"]);
+    assert_eq!(of(&cores.replace("=cores", "=threads")), ["0", "4", "8", "12"]);
+    assert_eq!(of(&cores.replace("block:cyclic", "block:block")), ["0,8", "1,9", "2,10", "3,11"]);
+    let threads = "srun -N1 -n4 -c1 --hint=multithread --cpu-bind=threads --ntasks-per-core=1 -m block:block ./a.out";
+    assert_eq!(of(threads), ["0", "1", "2", "3"]);
+    // Nine tasks on eight cores: the ninth begins again.
+    assert_eq!(of("srun -n9 -c1 --hint=multithread --cpu-bind=cores -m block:block ./a.out")[8], "0,8");
+    let of_socket = "srun -n3 -c1 --hint=multithread --cpu-bind=threads --ntasks-per-socket=1 -m block:block ./a.out";
+    assert_eq!(of(of_socket), ["0", "4", "0"]);
+}
+
+#[test]
 fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std::error::Error>> {
+    let at = |conf: &str| Ok::<_, GresConfError>(Site { gres: Some(conf.parse()?), nodes: None });
     let given = |conf: &str, line: &str| -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
-        let launched = crate::line::read_at(line, &machine(), Some(&conf.parse()?))?;
+        let launched = crate::line::read_at(line, &machine(), &at(conf)?)?;
         let buses = |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();
         assert_eq!(launched.readings.len(), 1, "{line}: {:?}", launched.readings);
         Ok(launched.readings[0].ranks.iter().map(buses).collect())
@@ -318,8 +339,7 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
             "gres.conf names Cores=8-63, and the machine that is judged by has 8 cores",
         ),
     ] {
-        let refused =
-            crate::line::read_at(closest, &machine(), Some(&conf.parse()?)).err().map(|error| error.to_string());
+        let refused = crate::line::read_at(closest, &machine(), &at(conf)?).err().map(|error| error.to_string());
         assert_eq!(refused, Some(format!("--launch: {says}")));
     }
     Ok(())

@@ -55,6 +55,9 @@ pub struct Check {
     /// With an srun line: the site's gres.conf, whose Cores= say which GPUs Slurm takes for near to a task
     #[arg(long, value_name = "FILE", requires = "launch")]
     pub gres_conf: Option<PathBuf>,
+    /// With an srun line: the site's slurm.conf, or what `scontrol show node NAME` prints: which parts of the node are Slurm's sockets and CPUs
+    #[arg(long, value_name = "FILE", requires = "launch")]
+    pub slurm_conf: Option<PathBuf>,
     /// Measure instead whether this node's GPUs copy as fast as equal GPUs: against each other, and against a baseline. Takes
     /// seconds; as a prologue run it once a node, while nothing else runs
     #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]

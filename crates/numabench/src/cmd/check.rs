@@ -4,14 +4,18 @@
 //! one piece. Nothing is started and nothing is changed, so it can stand before any program: without `--strict` nothing that goes wrong here
 //! keeps the program from starting, since a prologue must never cost the job.
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::str::FromStr;
 
 use ::check::machine::MachineError;
 use ::check::{Asked, CheckError, Looked, Node, Whom};
-use launchers::gres_conf::{GresConf, GresConfError};
+use launchers::gres_conf::GresConf;
 use launchers::line::LineError;
+use launchers::site::Site;
+use launchers::slurm_node::SlurmNodes;
 use placement::judge::Placed;
 use ranks::Launch;
 
@@ -24,7 +28,7 @@ use crate::{output_file, terminal};
 use experiments::backends;
 
 /// Of a gres.conf: a line a GPU and node group has some hundred bytes.
-const MOST_GRES_CONF: u64 = 1 << 20;
+const MOST_SITE_FILE: u64 = 1 << 20;
 
 /// Runs the command.
 pub fn run(args: &Check) -> Result<Exit, Fault> {
@@ -65,7 +69,7 @@ fn look(args: &Check) -> Result<Exit, Fault> {
 fn asked(args: &Check) -> Result<Asked, Fault> {
     let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let whom = match &args.launch {
-        Some(line) => Whom::Line(line.clone(), args.gres_conf.as_deref().map(gres_conf).transpose()?),
+        Some(line) => Whom::Line(line.clone(), site(args)?),
         None if args.all => Whom::GpuUsers,
         None if args.pid.is_empty() => Whom::Launch(launch),
         None => Whom::Processes(args.pid.clone()),
@@ -76,12 +80,18 @@ fn asked(args: &Check) -> Result<Asked, Fault> {
     Ok(Asked { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
 }
 
-/// The site's gres.conf.
-fn gres_conf(path: &Path) -> Result<GresConf, Fault> {
-    let unread =
-        |error: &dyn std::fmt::Display| Fault::new(Exit::Usage, format!("--gres-conf {}: {error}", path.display()));
-    let bytes = topo::read_input(path, MOST_GRES_CONF).map_err(|error| unread(&error))?;
-    String::from_utf8_lossy(&bytes).parse().map_err(|error: GresConfError| unread(&error))
+/// What the site's files say.
+fn site(args: &Check) -> Result<Site, Fault> {
+    let gres = args.gres_conf.as_deref().map(|path| site_file::<GresConf>("--gres-conf", path)).transpose()?;
+    let nodes = args.slurm_conf.as_deref().map(|path| site_file::<SlurmNodes>("--slurm-conf", path)).transpose()?;
+    Ok(Site { gres, nodes })
+}
+
+/// A file of the site, by its option.
+fn site_file<T: FromStr<Err: Display>>(option: &str, path: &Path) -> Result<T, Fault> {
+    let unread = |error: &dyn Display| Fault::new(Exit::Usage, format!("{option} {}: {error}", path.display()));
+    let bytes = topo::read_input(path, MOST_SITE_FILE).map_err(|error| unread(&error))?;
+    String::from_utf8_lossy(&bytes).parse().map_err(|error: T::Err| unread(&error))
 }
 
 /// What cannot be looked at, with its exit code.

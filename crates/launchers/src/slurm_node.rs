@@ -1,0 +1,184 @@
+//! What a site's Slurm takes for a socket and for a CPU of a node: slurm.conf's line of it, or what `scontrol show node` prints.
+//!
+//! slurm.conf(5), NODE CONFIGURATION: `Sockets=` (or `Boards=` × `SocketsPerBoard=`), `CoresPerSocket=`, `ThreadsPerCore=`, `CPUs=` (`CPUTot=` of scontrol). A socket
+//! is whatever part of the machine there are as many of: a package, or a NUMA node or an L3 where SlurmdParameters says so. A CPU is a core where `CPUs=` is the
+//! number of cores, else a hardware thread.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use topo::Topology;
+
+use crate::error::LineError;
+use crate::objects::{Part, has_threads};
+
+/// The nodes of a file, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlurmNodes(Vec<SlurmNode>);
+
+/// A node's numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SlurmNode {
+    sockets: usize,
+    cores: usize,
+    threads_per_core: usize,
+    cpus: usize,
+    /// Cores that Slurm keeps from jobs (`CoreSpecCount=`).
+    kept: usize,
+}
+
+/// The text has no node's line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SlurmNodesError {
+    /// None at all.
+    #[error(
+        "no NodeName= with Sockets= and CoresPerSocket=: give slurm.conf, its line of the node, or what `scontrol show node NAME` prints"
+    )]
+    None,
+    /// A value that is no number.
+    #[error("{key}={value} is not a number from 1 to 1048576")]
+    Number {
+        /// The key.
+        key: String,
+        /// Its value.
+        value: String,
+    },
+}
+
+/// A socket and a CPU of Slurm on one machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// What a socket is.
+    pub socket: Part,
+    /// What a CPU is: a core or a hardware thread.
+    pub cpu: Part,
+}
+
+const KEYS: [&str; 8] =
+    ["sockets", "boards", "socketsperboard", "corespersocket", "threadspercore", "cpus", "cputot", "corespeccount"];
+
+impl FromStr for SlurmNodes {
+    type Err = SlurmNodesError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words = text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
+        let mut nodes: Vec<BTreeMap<String, usize>> = Vec::new();
+        for (key, value) in words.filter_map(|word| word.split_once('=')) {
+            let key = key.to_ascii_lowercase();
+            if key == "nodename" {
+                nodes.push(BTreeMap::new());
+            } else if let (true, Some(node)) = (KEYS.contains(&key.as_str()), nodes.last_mut()) {
+                let is_count = |count: &usize| (1..=1 << 20).contains(count) || key == "corespeccount" && *count == 0;
+                let count = value.parse().ok().filter(is_count);
+                let count = count.ok_or_else(|| SlurmNodesError::Number {
+                    key: key.clone(),
+                    value: stats::printable::name(value),
+                })?;
+                node.insert(key, count);
+            }
+        }
+        let nodes: Vec<SlurmNode> = nodes.iter().filter_map(of_keys).collect();
+        if nodes.is_empty() { Err(SlurmNodesError::None) } else { Ok(Self(nodes)) }
+    }
+}
+
+/// `None` where the line leaves its sockets or cores to another (`NodeName=DEFAULT`) or to slurmd.
+fn of_keys(keys: &BTreeMap<String, usize>) -> Option<SlurmNode> {
+    let key = |name: &str| keys.get(name).copied();
+    let per_board = key("socketsperboard").and_then(|sockets| sockets.checked_mul(key("boards").unwrap_or(1)));
+    let sockets = key("sockets").or(per_board)?;
+    let cores = sockets.checked_mul(key("corespersocket")?)?;
+    let threads_per_core = key("threadspercore").unwrap_or(1);
+    let cpus = key("cpus").or(key("cputot")).or(cores.checked_mul(threads_per_core))?;
+    Some(SlurmNode { sockets, cores, threads_per_core, cpus, kept: key("corespeccount").unwrap_or(0) })
+}
+
+impl SlurmNodes {
+    /// What Slurm counts on this machine.
+    ///
+    /// # Errors
+    /// [`LineError::Wrong`]: no node of the file has the machine's cores, or those that have them count differently; [`LineError::NotSaid`]: Slurm keeps cores
+    /// for itself, and the machine's description does not show which.
+    pub(crate) fn of_machine(&self, topology: &Topology, pool: &stats::IdSet) -> Result<Units, LineError> {
+        let cores = topology.cores.len();
+        let mut fitting: Vec<&SlurmNode> = self.0.iter().filter(|node| node.cores == cores).collect();
+        fitting.dedup();
+        let node = match fitting.as_slice() {
+            [node] => *node,
+            [] => {
+                return Err(LineError::Wrong(format!(
+                    "--slurm-conf has no node of {cores} cores (Sockets × CoresPerSocket), which the machine that is judged by has"
+                )));
+            }
+            _ => {
+                return Err(LineError::Wrong(format!(
+                    "--slurm-conf has nodes of {cores} cores that differ: keep the line of one"
+                )));
+            }
+        };
+        let usable = Part::Core.all(topology, pool).len();
+        if usable > node.cores.saturating_sub(node.kept) {
+            return Err(LineError::NotSaid(format!(
+                "Slurm keeps {} cores of the node from jobs (CoreSpecCount), and the machine that is judged by shows all as usable: save it within a job (numabench topo --save)",
+                node.kept
+            )));
+        }
+        let whole = topology.cores.iter().fold(stats::IdSet::default(), |all, core| all.or(&core.pus));
+        let parts = [Part::Package, Part::Numa, Part::L3];
+        let socket = parts.into_iter().find(|part| part.all(topology, &whole).len() == node.sockets);
+        let socket = socket.ok_or_else(|| {
+            let [packages, nodes, l3s] = parts.map(|part| part.all(topology, &whole).len());
+            LineError::Wrong(format!(
+                "--slurm-conf has {} sockets, and the machine that is judged by {packages} packages, {nodes} NUMA nodes and {l3s} L3 caches",
+                node.sockets
+            ))
+        })?;
+        let counts_threads = node.threads_per_core > 1 && node.cpus > node.cores && has_threads(topology, &whole);
+        Ok(Units { socket, cpu: if counts_threads { Part::Thread } else { Part::Core } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SlurmNodes, Units};
+    use crate::objects::Part;
+    use crate::written_machine::machine;
+
+    fn units(text: &str) -> Result<Units, String> {
+        let nodes: SlurmNodes = text.parse().map_err(|error: super::SlurmNodesError| error.to_string())?;
+        nodes.of_machine(&machine(), &machine().allowed.pus).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_socket_and_a_cpu_of_slurm_are_told_by_their_numbers_in_either_form() {
+        let threads = Ok(Units { socket: Part::Package, cpu: Part::Thread });
+        assert_eq!(units("NodeName=n[1-4] CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2"), threads);
+        assert_eq!(
+            units(
+                "ClusterName=x\nNodeName=DEFAULT CPUs=4\nNodeName=n1 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 # a"
+            ),
+            threads
+        );
+        let printed = "NodeName=n1 Arch=x86_64 CoresPerSocket=4 \n   CPUAlloc=0 CPUEfctv=8 CPUTot=8 CPULoad=0.08\n   \
+                       RealMemory=500000 AllocMem=0 FreeMem=49 Sockets=2 Boards=1\n   ThreadsPerCore=1 TmpDisk=0\n";
+        assert_eq!(units(printed), Ok(Units { socket: Part::Package, cpu: Part::Core }));
+    }
+
+    #[test]
+    fn a_file_of_other_machines_is_refused_with_what_differs() {
+        for (text, said) in [
+            ("ClusterName=x\n", "no NodeName= with Sockets="),
+            ("NodeName=n Sockets=x CoresPerSocket=4", "sockets=x is not a number"),
+            ("NodeName=n Sockets=2 CoresPerSocket=64", "no node of 8 cores"),
+            ("NodeName=n Sockets=8 CoresPerSocket=1", "8 sockets, and the machine that is judged by 2 packages"),
+            (
+                "NodeName=a Sockets=2 CoresPerSocket=4\nNodeName=b Sockets=2 CoresPerSocket=4 ThreadsPerCore=2",
+                "keep the line of one",
+            ),
+            ("NodeName=n Sockets=2 CoresPerSocket=4 CoreSpecCount=1", "keeps 1 cores"),
+        ] {
+            let error = units(text).err().unwrap_or_default();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}
