@@ -101,7 +101,7 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
         Fault::silent(fault.exit)
     });
     if all_well {
-        Box::new(world).leave();
+        launch::leave(world, say);
     } else if world.place().rank == 0 {
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
         // Those who can have heard their code have left by now; whoever hangs is ended. MPI_Abort may end this process by `exit`, and so wait for a thread that hangs.

@@ -24,5 +24,5 @@ pub mod witness;
 pub use agreement::{Agreement, Codes, Refusal, Stopped, host};
 pub use handshake::{Handshake, Introduced, LaunchLayout, Otherwise, layouts};
 pub use patience::Patience;
-pub use start::{StartError, start};
+pub use start::{StartError, leave, start};
 pub use witness::Witness;

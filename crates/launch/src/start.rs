@@ -53,8 +53,17 @@ pub fn start<G>(
     drop(kept);
     if let Err(refusal) = launch.agrees(&library, mpi.place().size) {
         // Each is a world of its own here, and leaves it as such.
-        Box::new(mpi).leave();
+        leave(mpi, say);
         return Err(StartError::Refused(refusal));
     }
     Ok((mpi, library.to_string()))
+}
+
+/// Leaves MPI in good order, collectively; where that fails, says so: the launcher ends with a code of its own then, whatever was measured.
+pub fn leave(mpi: Mpi, say: impl Fn(&str)) {
+    if let Err(error) = Box::new(mpi).leave() {
+        say(&format!(
+            "warning: MPI could not be left in order: {error}. What was measured before is whole; the launcher may end with a code of its own"
+        ));
+    }
 }

@@ -94,7 +94,9 @@ impl World for LocalWorld {
     }
 
     /// Waits for nobody: there is nothing here that would be lost.
-    fn leave(self: Box<Self>) {}
+    fn leave(self: Box<Self>) -> Result<(), WorldError> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -163,9 +163,10 @@ impl World for Mpi {
         unsafe { (self.table.abort)(code.into()) }
     }
 
-    fn leave(self: Box<Self>) {
-        // SAFETY: `leave` has no preconditions. There is nobody left to be told that it failed; the launcher says so by itself.
-        let _ = unsafe { (self.table.leave)() };
+    fn leave(self: Box<Self>) -> Result<(), WorldError> {
+        // SAFETY: `leave` has no preconditions.
+        let code = unsafe { (self.table.leave)() };
+        check(self.table, code)
     }
 }
 

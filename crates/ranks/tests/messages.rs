@@ -238,7 +238,9 @@ impl World for Silence {
 
     fn abort(&self, _: u8) {}
 
-    fn leave(self: Box<Self>) {}
+    fn leave(self: Box<Self>) -> Result<(), WorldError> {
+        Ok(())
+    }
 }
 
 #[test]

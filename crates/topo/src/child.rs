@@ -113,7 +113,7 @@ fn wait(child: Pid) -> io::Result<Option<String>> {
     }
     Ok(match status.exit_status() {
         Some(TOLD) => None,
-        Some(UNTOLD) => Some("an answer that could not be written".to_owned()),
+        Some(UNTOLD) => return Err(io::Error::other("what it found could not be written to its pipe")),
         Some(PANICKED) => Some("a panic".to_owned()),
         code => Some(format!("exit code {}", code.unwrap_or_default())),
     })

@@ -84,7 +84,7 @@ pub enum TopoError {
         how: String,
     },
     /// The process that reads a file could not be run.
-    #[error("cannot start the process that reads {}: {source}; the limit on processes (ulimit -u) may be reached", path.display())]
+    #[error("no process of its own could read {}: {source}; the limit on processes (ulimit -u) may be reached, or memory be short", path.display())]
     NoChild {
         /// The path as given.
         path: PathBuf,

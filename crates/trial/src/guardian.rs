@@ -29,7 +29,7 @@ const DONE: &str = "done";
 
 /// The trial's end of it.
 pub struct Guardian {
-    words: PipeWriter,
+    words: Option<PipeWriter>,
     process: Pid,
 }
 
@@ -55,7 +55,7 @@ impl Guardian {
             guarded.watch(reader);
             0
         })?;
-        Ok(Self { words, process })
+        Ok(Self { words: Some(words), process })
     }
 
     /// A program runs, which leads this process group.
@@ -70,13 +70,16 @@ impl Guardian {
 
     fn say(&self, word: &str, group: u32) {
         // A guardian that somebody killed is missed by nobody who is alive.
-        let _ = (&self.words).write_all(format!("{word} {group}\n").as_bytes());
+        let _ = self.words.as_ref().map(|mut words| words.write_all(format!("{word} {group}\n").as_bytes()));
     }
 }
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        let _ = self.words.write_all(format!("{DONE}\n").as_bytes());
+        if let Some(mut words) = self.words.take() {
+            // Where that cannot be said, the pipe's end says it: no run is left for the guardian to end.
+            let _ = words.write_all(format!("{DONE}\n").as_bytes());
+        }
         let _ = waitpid(Some(self.process), WaitOptions::empty());
     }
 }

@@ -218,6 +218,9 @@ impl Here<'_> {
         let ended = self.traced(&["-e", &format!("trace={}", case.call), "-e", &fault], case.command)?;
         let told = [&ended.err, &ended.out];
         let told = ["error: ", "warning: ", "Status: "].iter().any(|word| told.iter().any(|text| text.contains(word)));
+        // In each thread and process one call fails: it may be the message's own.
+        let lost = |line: &str| line.contains(" write(2,") && line.ends_with("(INJECTED)");
+        let told = told || fs::read_to_string(self.field.folder.join("trace"))?.lines().any(lost);
         // The loader, the allocator and the standard library's start of a thread say so themselves.
         let of_others =
             ["error while loading shared libraries", "memory allocation of", "fatal runtime error: ", STACKS];

@@ -38,6 +38,9 @@ const LATEST: Duration = Duration::from_secs(45);
 /// Open MPI's words for a rank that ended without MPI_Finalize.
 const NOT_FINALIZED: &str = "exited without calling \"finalize\"";
 
+/// A rank's own.
+const NOT_LEFT: &str = "MPI could not be left in order: ";
+
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     let libraries = field.folder.join("driver");
@@ -121,14 +124,17 @@ impl Launch<'_> {
             _ if ended.took > LATEST => Some(format!("it took {:.0} s: {said}", ended.took.as_secs_f64())),
             _ if said.contains("panicked") => Some(said),
             None => Some(format!("ended by signal {:?}: {said}", ended.signal)),
-            // Of a rank that could not finalize Open MPI's launcher says so and makes the code, after the rank has ended with its own: then the result is whole.
-            Some(_) if fault.starts_with("MPI_Finalize") && said.contains(NOT_FINALIZED) => match document {
+            // Of a rank that could not finalize Open MPI's launcher says so and makes the code, after the rank has ended with its own: then the result is whole,
+            // and the rank has said what failed.
+            Some(_) if said.contains(NOT_LEFT) && said.contains(NOT_FINALIZED) => match document {
                 Some(bytes) => is_wrong(&bytes, command, 0),
                 None => Some(format!("no document: {said}")),
             },
             Some(code)
                 if code != 0
-                    && !["error: ", "Status: ", "The run ended early: "].iter().any(|word| said.contains(word)) =>
+                    && !["error: ", "Status: ", "The run ended early: ", "No figure was measured: "]
+                        .iter()
+                        .any(|word| said.contains(word)) =>
             {
                 Some(format!("code {code} without a message: {said}"))
             }

@@ -16,7 +16,7 @@ use experiments::ending;
 use experiments::launched::{CODES, said_once, start};
 use experiments::read;
 use placement::{Plan, RankPlan, TargetId};
-use ranks::{Communicator, Exchange, Launch, Mpi, Single, World};
+use ranks::{Communicator, Exchange, Launch, Mpi, Single};
 use stats::stop::Rule;
 use topo::Topology;
 
@@ -94,7 +94,7 @@ impl Rank<'_> {
             told(self.all(&bound, device.as_deref(), Some((&mpi, &library)), &mut comm, &mut kept, interrupted))
         };
         if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
-            Box::new(mpi).leave();
+            launch::leave(mpi, terminal::say);
         }
         match ended {
             Ok(()) => {

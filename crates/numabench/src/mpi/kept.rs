@@ -98,7 +98,8 @@ impl<'a> Kept<'a> {
     /// It cannot be written.
     pub fn conclude(self, met: &Met, found: &Found, ending: &Ending) -> Result<Exit, Fault> {
         let (status, exit) = ended(self.args, met.pairs.len(), found, ending);
-        let state = State { status, reason: ending.why.clone(), exit: Some(exit) };
+        let failed = || (status == Status::Failed).then(|| first_trouble(found)).flatten();
+        let state = State { status, reason: ending.why.clone().or_else(failed), exit: Some(exit) };
         let document = self.document(met, found, state);
         let bytes = json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
         let (saved_to, kept) =
@@ -121,6 +122,11 @@ impl<'a> Kept<'a> {
 
 fn json(document: &MpiDocument) -> anyhow::Result<Vec<u8>> {
     Ok(report::json::json_value(document)?)
+}
+
+/// Why the first case that has no figure has none.
+fn first_trouble(found: &Found) -> Option<String> {
+    found.pairs.iter().flat_map(|pair| &pair.cases).find_map(|case| case.trouble.clone())
 }
 
 /// How the run of so many pairs stands at its end.

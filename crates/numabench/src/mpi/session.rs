@@ -14,7 +14,7 @@ use exchange::{
     follow,
 };
 use placement::{RankPlan, TargetId};
-use ranks::{Communicator, Exchange, Identity, Launch, Mpi, ThreadLevel, World};
+use ranks::{Communicator, Exchange, Identity, Launch, Mpi, ThreadLevel};
 use stats::PciAddress;
 use stats::stop::Rule;
 use topo::Topology;
@@ -154,7 +154,7 @@ fn bound<'scope>(
         Teller.tell(&Told::Over);
     }
     if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
-        Box::new(mpi).leave();
+        launch::leave(mpi, terminal::say);
     }
     match ended {
         Ok(()) => {

@@ -10,6 +10,9 @@ const LARGE: u64 = 1 << 20;
 /// The answer, the first line first.
 pub fn verdict(document: &MpiDocument) -> Vec<String> {
     let mut lines = Vec::new();
+    if let (Status::Failed, Some(why)) = (document.status, &document.status_reason) {
+        return vec![format!("No figure was measured: {why}.")];
+    }
     if let Some(matrix) = document.matrix.as_ref().filter(|_| !document.pairs.is_empty()) {
         lines.extend(analysis::mpi_matrix::verdict(document, matrix));
         // The same of most pairs: each sentence once.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::driver;
-use crate::launch::{all, verdict};
-use crate::run::{Done, no_driver};
+use crate::launch::{Mpi, all, verdict};
+use crate::run::{Done, Ended, no_driver};
 
 #[test]
 fn every_pattern_and_size_has_a_figure_that_was_verified_and_placed() -> Done {
@@ -120,4 +120,46 @@ fn under_matrix_every_place_has_a_rank_of_its_own_and_figures_stand_by_place() -
         assert!(ended.out.contains("host memory, 64 KiB, one message at a time"), "{}", ended.out);
     }
     Ok(())
+}
+
+#[test]
+fn where_every_message_fails_the_first_line_says_that_nothing_was_measured_and_why() -> Done {
+    for mpi in all() {
+        let ended = faulty(&mpi, "MPI_Recv@0 2")?;
+        assert!(ended.code.is_some_and(|code| code != 0), "{}: {}", mpi.name, ended.out);
+        let first = ended.out.lines().next().unwrap_or_default();
+        assert!(first.starts_with("No figure was measured: MPI_Recv failed: "), "{}: {}", mpi.name, ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rank_that_cannot_leave_mpi_says_so_and_that_what_was_measured_is_whole() -> Done {
+    for mpi in all() {
+        let ended = faulty(&mpi, "MPI_Ibarrier@1 1")?;
+        assert!(ended.out.starts_with("Host to host "), "{}: {}", mpi.name, ended.out);
+        assert!(ended.err.contains("MPI could not be left in order: MPI_Ibarrier"), "{}: {}", mpi.name, ended.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_mpi_that_does_not_start_is_told_by_its_code_and_asked_for_no_words() -> Done {
+    for mpi in all() {
+        let ended = faulty(&mpi, "MPI_Init_thread@0 1")?;
+        assert!(ended.err.contains("MPI_Init_thread failed: error code "), "{}: {}", mpi.name, ended.err);
+        assert!(!ended.err.contains("MPI_Error_string"), "{}: {}", mpi.name, ended.err);
+    }
+    Ok(())
+}
+
+/// Two ranks of which one call of MPI fails.
+fn faulty(mpi: &Mpi, fault: &str) -> Result<Ended, Box<dyn std::error::Error>> {
+    let told = [("FAKE_MPI_FAILS", fault.to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
+    Ok(mpi.run(
+        &no_driver(),
+        2,
+        &told,
+        &["--size", "8B", "--pattern", "ping-pong", "--max-time", "300ms", "--timeout", "12s"],
+    ))
 }
