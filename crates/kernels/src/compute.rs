@@ -3,20 +3,22 @@
 //! Before the rounds that count, the result is made wrong on both sides: a round that does nothing is seen. After them the result is fetched, where the rounds left it on the
 //! device, and checked. The bytes of a copy are a pattern, sent over the inverted one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use device::{Computer, DeviceError, Difference, Pattern, Step};
-use engine::{Failure, Mismatch, Stage, Timing, Trouble, Work};
+use engine::{Failure, Helpers, Mismatch, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
 use crate::case::What;
+use crate::made::Made;
 use crate::problem::{Part, Problem};
-use crate::proven::Proven;
 
 /// The copies that losses are predicted by have this size: large beside what a copy takes to begin.
 pub const COPY_BYTES: usize = 64 << 20;
 /// What a queue takes without blocking while its latch holds.
 const QUEUED_STEPS: usize = 128;
+/// Parts that helpers write or look at begin at multiples of this: whole pages of a pattern.
+const SHARED_GRAIN: usize = 1 << 20;
 /// What results are made of that were not computed: no number in either precision, and no key in order.
 const WRONG: u8 = 0xff;
 
@@ -24,9 +26,9 @@ const WRONG: u8 = 0xff;
 pub(crate) struct Compute<'a> {
     computer: &'a mut dyn Computer,
     what: What,
-    problem: Option<Arc<dyn Problem>>,
-    /// Which of its results were found to be right before.
-    proven: Arc<Proven>,
+    made: Option<Arc<Made>>,
+    /// Who helps to write and to look at results.
+    helpers: Helpers,
     timing: Timing,
     steps: Vec<Step>,
     /// What a copy moves.
@@ -37,33 +39,51 @@ impl<'a> Compute<'a> {
     pub(crate) fn new(
         computer: &'a mut dyn Computer,
         what: What,
-        problem: Option<(Arc<dyn Problem>, Arc<Proven>)>,
+        (made, helpers): (Option<Arc<Made>>, &Helpers),
         (timing, pass): (Timing, u64),
     ) -> Self {
-        let (problem, proven) = problem.unzip();
-        let proven = proven.unwrap_or_default();
-        let steps = steps(what, problem.as_deref());
+        let steps = steps(what, made.as_deref().map(|made| &*made.problem));
         // Behind a latch a longer queue may fill the driver's, which then blocks. Rounds so long lose nothing by the host's clock.
         let timing = if count(&steps) > QUEUED_STEPS { Timing::Host } else { timing };
         let pattern = Pattern::new(stats::random::mix(pass + 1));
-        Self { computer, what, problem, proven, timing, steps, pattern }
+        Self { computer, what, made, helpers: helpers.clone(), timing, steps, pattern }
     }
 
     /// Makes what the rounds will write wrong: the result on both sides, or what a copy moves where it goes.
     fn spoil(&mut self) -> Result<(), DeviceError> {
-        let Some(problem) = &self.problem else {
+        let Some(made) = &self.made else {
             let sent = self.what == What::ToHost;
             let [first, second] =
                 if sent { [self.pattern, self.pattern.inverted()] } else { [self.pattern.inverted(), self.pattern] };
-            first.fill(0, lent(self.computer.host(), COPY_BYTES)?);
+            self.write_pattern(first)?;
             self.computer.round(&[Step::ToDevice(0..COPY_BYTES)])?;
-            second.fill(0, lent(self.computer.host(), COPY_BYTES)?);
-            return Ok(());
+            return self.write_pattern(second);
         };
-        let layout = problem.layout();
+        let layout = made.problem.layout();
         let result = layout.output_at..layout.output_at + layout.output;
-        lent(self.computer.host(), layout.host_bytes())?[result.clone()].fill(WRONG);
+        let host = lent(self.computer.host(), layout.host_bytes())?;
+        self.helpers.share(&mut host[result.clone()], SHARED_GRAIN, |_, part| part.fill(WRONG));
         self.computer.round(&[Step::ToDevice(result)])
+    }
+}
+
+impl Compute<'_> {
+    fn write_pattern(&mut self, pattern: Pattern) -> Result<(), DeviceError> {
+        let to = lent(self.computer.host(), COPY_BYTES)?;
+        self.helpers.share(to, SHARED_GRAIN, |at, part| pattern.fill(at as u64, part));
+        Ok(())
+    }
+
+    /// The first byte that is not the pattern's, of those that one of the helpers looked at.
+    fn compare_pattern(&mut self) -> Result<Result<(), Difference>, DeviceError> {
+        let (pattern, found) = (self.pattern, Mutex::new(Ok(())));
+        let arrived = lent(self.computer.host(), COPY_BYTES)?;
+        self.helpers.share(arrived, SHARED_GRAIN, |at, part| {
+            if let Err(difference) = pattern.compare(at as u64, part) {
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = Err(difference);
+            }
+        });
+        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -128,8 +148,8 @@ impl Work for Compute<'_> {
     }
 
     fn bytes_a_round(&self) -> f64 {
-        let of = |problem: &Arc<dyn Problem>| problem.layout().input + problem.layout().output;
-        self.problem.as_ref().map_or(COPY_BYTES, of) as f64
+        let of = |made: &Arc<Made>| made.problem.layout().input + made.problem.layout().output;
+        self.made.as_ref().map_or(COPY_BYTES, of) as f64
     }
 
     fn operations_a_round(&self) -> u32 {
@@ -170,23 +190,22 @@ impl Work for Compute<'_> {
 
     fn verify(&mut self) -> Result<u64, Trouble> {
         let fault = |error: DeviceError| Trouble::from(failure(Stage::Verify, &error));
-        let Some(problem) = &self.problem else {
+        let Some(made) = self.made.clone() else {
             if self.what == What::ToDevice {
-                self.pattern.inverted().fill(0, lent(self.computer.host(), COPY_BYTES).map_err(fault)?);
+                self.write_pattern(self.pattern.inverted()).map_err(fault)?;
                 self.computer.round(&[Step::ToHost(0..COPY_BYTES)]).map_err(fault)?;
             }
-            let arrived = lent(self.computer.host(), COPY_BYTES).map_err(fault)?;
             let corrupt = |Difference { offset, expected, got }| Trouble::Corrupt(Mismatch { offset, expected, got });
-            return self.pattern.compare(0, arrived).map(|()| COPY_BYTES as u64).map_err(corrupt);
+            return self.compare_pattern().map_err(fault)?.map(|()| COPY_BYTES as u64).map_err(corrupt);
         };
-        let layout = problem.layout();
+        let layout = made.problem.layout();
         if matches!(self.what, What::Resident { .. }) {
             let result = layout.output_at..layout.output_at + layout.output;
             self.computer.round(&[Step::ToHost(result)]).map_err(fault)?;
         }
         let (input, output) =
-            lent(self.computer.host(), layout.host_bytes()).map_err(fault)?.split_at(layout.output_at);
-        let checked = self.proven.check(&**problem, &input[..layout.input], &output[..layout.output]);
+            lent(self.computer.host(), layout.host_bytes()).map_err(fault)?.split_at_mut(layout.output_at);
+        let checked = made.check(&input[..layout.input], &mut output[..layout.output], &self.helpers);
         checked.map(|()| layout.output as u64).map_err(|wrong| Trouble::Wrong(wrong.to_string()))
     }
 }

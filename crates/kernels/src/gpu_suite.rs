@@ -18,8 +18,8 @@ use topo::gpu_condition::GpuConditions;
 use crate::case::{GpuCase, What};
 use crate::compute::{COPY_BYTES, Compute};
 use crate::kernel::{By, Kernel};
-use crate::problem::Problem;
-use crate::proven::Proven;
+use crate::made::{self, Made, Shelf};
+use crate::problem::{Layout, Problem};
 
 /// One rank's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,10 @@ pub struct RankPlace {
 pub struct GpuSuite {
     cases: Vec<GpuCase>,
     places: Vec<RankPlace>,
-    problems: BTreeMap<Kernel, Arc<dyn Problem>>,
-    proven: BTreeMap<Kernel, Arc<Proven>>,
+    made: BTreeMap<Kernel, Arc<Made>>,
+    /// Where inputs are kept, if they are, and their bytes.
+    shelf: Option<Shelf>,
+    kept_bytes: usize,
     platform: Arc<dyn Platform>,
     helpers: Helpers,
     one_node: bool,
@@ -54,35 +56,44 @@ impl GpuSuite {
         (helpers, one_node, huge_pages): (Helpers, bool, bool),
     ) -> Self {
         let kernels = cases.iter().filter_map(|case| case.what.kernel());
-        let problems: BTreeMap<_, _> = kernels.map(|kernel| (kernel, kernel.problem(By::Gpu, class))).collect();
-        let proven = problems.keys().map(|kernel| (*kernel, Arc::default())).collect();
-        Self { cases, places, problems, proven, platform: Arc::clone(platform), helpers, one_node, huge_pages }
+        let made = |kernel: Kernel| (kernel, Arc::new(Made::new(kernel.problem(By::Gpu, class))));
+        let made: BTreeMap<_, _> = kernels.map(made).collect();
+        let kept_bytes = made::kept_bytes(made.values().map(|made| &made.problem));
+        let first = places.first().filter(|_| kept_bytes > 0);
+        let shelf = first.map(|place| Shelf { node: place.node, one_node, huge_pages });
+        Self { cases, places, made, shelf, kept_bytes, platform: Arc::clone(platform), helpers, one_node, huge_pages }
     }
 
     /// A problem that is measured.
     pub fn problem(&self, kernel: Kernel) -> Option<&Arc<dyn Problem>> {
-        self.problems.get(&kernel)
+        self.made.get(&kernel).map(|made| &made.problem)
+    }
+
+    fn layouts(&self) -> impl Iterator<Item = Layout> {
+        self.made.values().map(|made| made.problem.layout())
     }
 
     /// The host memory of one rank, bytes.
     pub fn host_bytes(&self) -> usize {
-        self.problems.values().map(|problem| problem.layout().host_bytes()).fold(COPY_BYTES, usize::max)
+        self.layouts().map(|layout| layout.host_bytes()).fold(COPY_BYTES, usize::max)
     }
 
     /// The most that a device must have at one time, bytes: each rank keeps its area while others measure.
     pub fn device_bytes(&self) -> u64 {
-        let largest = self.problems.values().map(|problem| problem.layout().device_bytes()).max().unwrap_or(0);
+        let largest = self.layouts().map(|layout| layout.device_bytes()).max().unwrap_or(0);
         largest.max(self.host_bytes()) as u64 * self.places.len() as u64
     }
 
     /// The host memory that a node must have, bytes.
     pub fn bytes_on(&self, node: u32) -> u64 {
-        self.places.iter().filter(|place| place.node == node).count() as u64 * self.host_bytes() as u64
+        let kept = self.shelf.filter(|shelf| shelf.node == node).map_or(0, |_| self.kept_bytes);
+        (self.places.iter().filter(|place| place.node == node).count() * self.host_bytes() + kept) as u64
     }
 
     fn program(&self, what: What) -> Result<&'static Program, Failure> {
         // A copy needs no kernel, and is made by whichever program is there.
-        let own = what.kernel().and_then(|kernel| self.problem(kernel)).or_else(|| self.problems.values().next());
+        let own = what.kernel().and_then(|kernel| self.problem(kernel));
+        let own = own.or_else(|| self.made.values().next().map(|made| &made.problem));
         let missing = || Failure::new(Stage::Allocate, "no kernel is to be measured");
         own.map(|problem| problem.program()).ok_or_else(missing)
     }
@@ -111,11 +122,6 @@ impl Suite for GpuSuite {
         }
         Ok(Box::new(GpuSite { held: None, memory: None, devices, place, first, suite: self }))
     }
-}
-
-/// Writes all of a problem's input.
-pub(crate) fn fill(problem: &dyn Problem, input: &mut [u8], helpers: &Helpers) {
-    helpers.share(input, problem.fill_grain(), |at, part| problem.fill(at, part));
 }
 
 /// Host memory that waits for its next computer.
@@ -197,16 +203,17 @@ impl Site for GpuSite {
         let GpuCase { what, target, .. } = self.suite.cases[setup];
         let can = self.devices.open(target)?.capabilities();
         can.memory(MemoryKind::Pinned).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
-        let problem = what.kernel().and_then(|kernel| self.suite.problem(kernel)).cloned();
+        let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();
+        let problem = made.as_ref().map(|made| &made.problem);
         let (Idle { mut memory, mut holds, .. }, fresh) = self.need(bound, target, allocation, spent)?;
-        if let Some(problem) = problem.as_ref().filter(|_| holds != what.kernel()) {
-            let input = &mut memory.bytes_mut()[..problem.layout().input];
-            spent.on(|spent| &mut spent.lay_out_ns, || fill(&**problem, input, &self.suite.helpers));
+        if let Some(made) = made.as_ref().filter(|_| holds != what.kernel()) {
+            let input = &mut memory.bytes_mut()[..made.problem.layout().input];
+            made.lay_out(bound, input, self.suite.shelf, &self.suite.helpers, spent)?;
             holds = what.kernel();
         }
         // A copy leaves its own bytes there.
         holds = holds.filter(|_| problem.is_some());
-        let bytes = problem.as_ref().map_or(0, |problem| problem.layout().device_bytes()).max(memory.bytes().len());
+        let bytes = problem.map_or(0, |problem| problem.layout().device_bytes()).max(memory.bytes().len());
         let program = self.suite.program(what)?;
         let device = self.devices.open(target)?;
         let made = spent.on(|spent| &mut spent.allocate_ns, || device.computer(program, memory, bytes));
@@ -245,8 +252,8 @@ impl Site for GpuSite {
             Some(Latch { reason: None, .. }) => Timing::Device,
             _ => Timing::Host,
         };
-        let of = |kernel| Some((self.suite.problem(kernel).cloned()?, self.suite.proven.get(&kernel).cloned()?));
-        let problem = what.kernel().and_then(of);
-        Ok(Box::new(Compute::new(&mut *held.computer, what, problem, (timing, pass))))
+        let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();
+        let made = (made, &self.suite.helpers);
+        Ok(Box::new(Compute::new(&mut *held.computer, what, made, (timing, pass))))
     }
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! * `kernel` names them and sizes their problems; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
-//! * `proven` knows a result again that was found to be right;
+//! * `made` keeps what is made for a problem once in a run, its input; `proven` knows a result again that was found to be right;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
 //! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
@@ -17,6 +17,7 @@ mod compute;
 mod gpu_suite;
 pub mod jacobi;
 mod kernel;
+mod made;
 mod numbers;
 mod problem;
 mod problems;

@@ -5,8 +5,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::cast;
+use engine::Helpers;
+use stats::random::mix;
 
 use crate::problem::{Problem, Wrong};
+
+/// Bytes that one number stands for, before those numbers are joined.
+const CHUNK: usize = 1 << 20;
 
 /// What stands for the last result of one problem that was found to be right; 0 before there is one.
 #[derive(Debug, Default)]
@@ -17,8 +22,14 @@ impl Proven {
     ///
     /// # Errors
     /// The first number that is wrong.
-    pub(crate) fn check(&self, problem: &dyn Problem, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
-        let hash = hash(output);
+    pub(crate) fn check(
+        &self,
+        problem: &dyn Problem,
+        input: &[u8],
+        output: &mut [u8],
+        helpers: &Helpers,
+    ) -> Result<(), Wrong> {
+        let hash = hash(output, helpers);
         if self.0.load(Ordering::Relaxed) != hash {
             problem.check(input, output)?;
             self.0.store(hash, Ordering::Relaxed);
@@ -28,7 +39,18 @@ impl Proven {
 }
 
 /// A number for all bytes in their order, never 0. Where one word of 64 bits differs so does the number; of other results one in 2^64 has the same.
-fn hash(bytes: &[u8]) -> u64 {
+fn hash(bytes: &mut [u8], helpers: &Helpers) -> u64 {
+    let all = AtomicU64::new(mix(bytes.len() as u64));
+    helpers.share(bytes, CHUNK, |at, part| {
+        let numbered = (at / CHUNK..).zip(part.chunks(CHUNK));
+        let sum =
+            numbered.map(|(number, chunk)| mix(hash_chunk(chunk) ^ mix(number as u64))).fold(0, u64::wrapping_add);
+        all.fetch_add(sum, Ordering::Relaxed);
+    });
+    all.into_inner().max(1)
+}
+
+fn hash_chunk(bytes: &[u8]) -> u64 {
     let mut lanes = [1_u64, 2, 3, 4];
     let (lines, rest) = bytes.as_chunks::<32>();
     let mut last = [0_u8; 32];
@@ -38,7 +60,7 @@ fn hash(bytes: &[u8]) -> u64 {
             *lane = (lane.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
     }
-    lanes.into_iter().fold(bytes.len() as u64, |all, lane| stats::random::mix(all ^ lane)).max(1)
+    lanes.into_iter().fold(0, |all, lane| mix(all ^ lane))
 }
 
 #[cfg(test)]
@@ -47,16 +69,20 @@ mod tests {
     use crate::kernel::{By, Kernel};
 
     #[test]
-    fn a_bit_that_differs_gives_another_number_wherever_it_is() {
-        let mut bytes: Vec<u8> = (0..99).collect();
-        let before = hash(&bytes);
-        for at in 0..bytes.len() {
+    fn a_bit_that_differs_gives_another_number_wherever_it_is_and_so_do_chunks_in_another_order() {
+        let helpers = Helpers::default();
+        let mut bytes: Vec<u8> = (0..2 * CHUNK + 99).map(|at| (at % 251) as u8).collect();
+        let before = hash(&mut bytes, &helpers);
+        for at in [0, 31, 32, CHUNK - 1, CHUNK, 2 * CHUNK - 1].into_iter().chain(2 * CHUNK..2 * CHUNK + 99) {
             bytes[at] ^= 0x10;
-            assert_ne!(hash(&bytes), before, "{at}");
+            assert_ne!(hash(&mut bytes, &helpers), before, "{at}");
             bytes[at] ^= 0x10;
         }
-        assert_eq!(hash(&bytes), before);
-        assert_ne!(hash(&[0; 8]), hash(&[0; 9]));
+        assert_eq!(hash(&mut bytes, &helpers), before);
+        let (one, other) = bytes.split_at_mut(CHUNK);
+        one.swap_with_slice(&mut other[..CHUNK]);
+        assert_ne!(hash(&mut bytes, &helpers), before);
+        assert_ne!(hash(&mut [0; 8], &helpers), hash(&mut [0; 9], &helpers));
     }
 
     #[test]
@@ -66,13 +92,14 @@ mod tests {
         let (mut input, mut output) = (vec![0_u32; layout.input / 4], vec![0_u32; layout.output / 4]);
         problem.fill(0, bytemuck::cast_slice_mut(&mut input));
         problem.compute(bytemuck::cast_slice(&input), bytemuck::cast_slice_mut(&mut output), &mut []);
-        let proven = Proven::default();
-        let check =
-            |output: &[u32]| proven.check(&*problem, bytemuck::cast_slice(&input), bytemuck::cast_slice(output));
-        assert!(check(&output).is_ok() && check(&output).is_ok());
+        let (proven, helpers) = (Proven::default(), Helpers::default());
+        let check = |output: &mut [u32]| {
+            proven.check(&*problem, bytemuck::cast_slice(&input), bytemuck::cast_slice_mut(output), &helpers)
+        };
+        assert!(check(&mut output).is_ok() && check(&mut output).is_ok());
         output[7] ^= 0x4100_0000;
-        assert!(check(&output).is_err() && check(&output).is_err(), "a wrong result is not remembered");
+        assert!(check(&mut output).is_err() && check(&mut output).is_err(), "a wrong result is not remembered");
         output[7] ^= 0x4100_0000;
-        assert!(check(&output).is_ok());
+        assert!(check(&mut output).is_ok());
     }
 }

@@ -114,8 +114,18 @@ where
             *position = [along(0), along(1), along(2), T::near(0.0)];
         }
         let side = self.side as isize;
+        let numbered = |[x, y, z]: [isize; 3]| x + side * (y + side * z);
+        // Where no neighbour goes on at the other side, all are as far off in the list as the lattice has them.
+        let reach = self.offsets.iter().flatten().copied().max().unwrap_or(0);
+        let steps: Vec<u32> = self.offsets.iter().map(|offset| numbered(*offset) as u32).collect();
         for (atom, list) in cast_slice_mut::<u8, u32>(neighbours).chunks_exact_mut(NEIGHBOURS).enumerate() {
             let place = self.place(atom).map(|along| along as isize);
+            if place.iter().all(|along| (reach..side - reach).contains(along)) {
+                list.iter_mut()
+                    .zip(&steps)
+                    .for_each(|(neighbour, step)| *neighbour = (atom as u32).wrapping_add(*step));
+                continue;
+            }
             for (neighbour, offset) in list.iter_mut().zip(&self.offsets) {
                 // No remainder: millions of divisions take longer than all the rest.
                 let along = |axis: usize| match place[axis] + offset[axis] {
@@ -123,7 +133,7 @@ where
                     beyond if beyond >= side => beyond - side,
                     inside => inside,
                 };
-                *neighbour = (along(0) + side * (along(1) + side * along(2))) as u32;
+                *neighbour = numbered([along(0), along(1), along(2)]) as u32;
             }
         }
     }
@@ -171,5 +181,27 @@ where
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_atoms_far_from_the_border_are_those_of_the_lattice_that_goes_on() {
+        let md = Md::<f32>::new(12);
+        let mut input = vec![0_u32; md.layout().input / 4];
+        md.fill(0, cast_slice_mut(&mut input));
+        let (_, neighbours) = md.parts(cast_slice(&input));
+        for atom in [0, 5, 12 * 12 * 6 + 12 * 6 + 6, 12 * 12 * 12 - 1] {
+            let place = md.place(atom);
+            let expected = md.offsets.iter().map(|offset| {
+                let along = |axis: usize| (place[axis] as isize + offset[axis]).rem_euclid(12) as u32;
+                along(0) + 12 * (along(1) + 12 * along(2))
+            });
+            let found = &neighbours[NEIGHBOURS * atom..NEIGHBOURS * (atom + 1)];
+            assert!(expected.eq(found.iter().copied()), "{atom}");
+        }
     }
 }
