@@ -52,6 +52,26 @@ pub fn each_run(paths: &[PathBuf]) -> Result<Vec<(Run, Vec<NodeRun>)>, Fault> {
     })
 }
 
+/// What a report shows of a document.
+pub enum Shown {
+    /// The document itself.
+    Kept(Kept),
+    /// What a check or `doctor` says of nodes.
+    Nodes(Vec<NodeRun>),
+}
+
+/// Each document of these files and folders for a report, with its name: documents with figures, and what `check --bandwidth --json` and `doctor --json` wrote.
+pub fn each_shown(paths: &[PathBuf]) -> Result<Vec<(String, Shown)>, Fault> {
+    let read = |bytes: &[u8]| match schema_of(bytes).as_deref() {
+        Some(gate::SCHEMA) => Checked::from_json(bytes).map(|checked| Shown::Nodes(node_run::of_check(&checked))),
+        Some(doctor::SCHEMA) => {
+            DoctorDocument::from_json(bytes).map(|doctor| Shown::Nodes(vec![node_run::of_doctor(doctor)]))
+        }
+        _ => Kept::from_json(bytes).map(Shown::Kept),
+    };
+    each_as(paths, read, |name, document| Ok((name.to_owned(), document)))
+}
+
 /// Reads each document of these files and folders by `read`, and keeps of it what `take` makes of it.
 fn each_as<D, T>(
     paths: &[PathBuf],

@@ -7,10 +7,10 @@ use super::ColorChoice;
 /// `numabench report`.
 #[derive(Debug, clap::Args)]
 pub struct Report {
-    /// Result documents, or folders of them; of several the report shows differences and history too
+    /// Result documents, or folders of them; of several runs the report shows differences and history too, of several nodes a row each
     #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
-    /// The HTML file to write; without it nodes are shown side by side in a table
+    /// The HTML file to write: one page of one run, of several, or of many nodes; without it nodes are shown side by side in a table
     #[arg(short, long, value_name = "FILE.html")]
     pub output: Option<PathBuf>,
     /// Write the nodes side by side as JSON to FILE, or to standard output instead of the table (-)

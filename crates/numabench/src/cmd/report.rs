@@ -1,14 +1,16 @@
-//! `numabench report`: read documents, write one HTML file, or show nodes side by side.
+//! `numabench report`: read documents, write one HTML file (of several nodes a row each), or show nodes side by side.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use analysis::kept::Kept;
+use analysis::kept::{Kept, Kind};
+use analysis::node_run::of_document;
 use analysis::nodes::nodes;
 use anyhow::anyhow;
 use render::html;
 
 use crate::args::report::Report;
-use crate::documents;
+use crate::documents::{self, Shown};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};
@@ -18,18 +20,28 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
     let Some(output) = &args.output else { return side_by_side(args) };
     let sink = output_file::open(output)?;
     let (mut results, mut trials, mut mpi, mut imported) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut kinds = Vec::new();
-    documents::each(&args.results, |name, kept| {
-        let name = name.to_owned();
-        kinds.push(kept.kind());
-        match kept {
-            Kept::Result(document) => results.push((name, *document)),
-            Kept::Trial(trial) => trials.push((name, *trial)),
-            Kept::Mpi(document) => mpi.push((name, *document)),
-            Kept::Imported(document) => imported.push((name, *document)),
-        }
-        Ok(())
-    })?;
+    let (mut kinds, mut of_nodes) = (Vec::new(), Vec::new());
+    for (name, shown) in documents::each_shown(&args.results)? {
+        kinds.push(match shown {
+            Shown::Nodes(runs) => {
+                of_nodes.extend(runs);
+                Kind::Result
+            }
+            Shown::Kept(kept) => {
+                let kind = kept.kind();
+                match kept {
+                    Kept::Result(document) => {
+                        of_nodes.extend(of_document(&document));
+                        results.push((name, *document));
+                    }
+                    Kept::Trial(trial) => trials.push((name, *trial)),
+                    Kept::Mpi(document) => mpi.push((name, *document)),
+                    Kept::Imported(document) => imported.push((name, *document)),
+                }
+                kind
+            }
+        });
+    }
     kinds.sort_unstable();
     kinds.dedup();
     if kinds.len() > 1 {
@@ -43,7 +55,13 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
         (false, ..) => html::trials(&trials),
         (_, false, _) => html::mpi(&mpi),
         (.., false) => html::imported(&imported),
-        _ => html::html(&results),
+        _ => {
+            let hosts: BTreeSet<&str> = of_nodes.iter().map(|run| &run.host[..]).collect();
+            match hosts.len() > 1 || results.is_empty() {
+                true => html::nodes(&nodes(crate::version::tool(), of_nodes, Vec::new()), &results),
+                false => html::html(&results),
+            }
+        }
     };
     sink.write(html.as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
     Ok(Exit::Ok)

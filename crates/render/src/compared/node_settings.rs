@@ -39,7 +39,8 @@ fn is_costly(setting: &NodeSetting) -> bool {
 }
 
 /// How nodes have each setting that costs or differs.
-pub(super) fn settings(nodes: &Nodes, page: &mut Page) {
+pub(super) fn settings(nodes: &Nodes) -> Vec<(Tone, String, String)> {
+    let mut all = Vec::new();
     for setting in &nodes.settings {
         let tone = if is_costly(setting) { Tone::Warning } else { Tone::Plain };
         // The nodes that have it otherwise are what is looked for.
@@ -49,12 +50,11 @@ pub(super) fn settings(nodes: &Nodes, page: &mut Page) {
         if ways.len() > MOST_WAYS {
             said.push(format!("and {} more ways", ways.len() - MOST_WAYS));
         }
-        page.words(tone, &format!("  {}: ", setting.name), &said.join("; "));
+        all.push((tone, format!("{}: ", setting.name), said.join("; ")));
         let change = ways.iter().find(|way| way.is_costly()).and_then(|way| way.change.as_ref());
-        if let Some(change) = change {
-            page.words(Tone::Faint, "      do   ", change);
-        }
+        all.extend(change.map(|change| (Tone::Faint, "    do   ".to_owned(), change.clone())));
     }
+    all
 }
 
 fn said(way: &SettingWay) -> String {

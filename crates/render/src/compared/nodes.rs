@@ -1,4 +1,5 @@
-//! Several nodes for a terminal: which are slow, which are set up unlike most, which did not answer, then a row a node; nodes that are alike are folded into one row.
+//! Several nodes: which are slow, which are set up unlike most, which did not answer, in sentences for a terminal and for the HTML report; for a terminal also a row a node, those
+//! that are alike folded into one row.
 
 use analysis::figure::Unit;
 use analysis::nodes::{BelowLimit, Mark, NodeCell, NodeRow, Nodes};
@@ -17,45 +18,45 @@ const MOST_PLACES: usize = 3;
 /// The nodes as text so many columns wide.
 pub fn nodes(nodes: &Nodes, width: usize, color: bool) -> String {
     let mut page = Page::new(width);
-    verdict(nodes, &mut page);
-    for row in &nodes.rows {
-        row.below.iter().take(MOST_PLACES).for_each(|below| {
-            page.words(tone(below.mark), "  ", &format!("{}: {}", row.host, below_limit(below)));
-        });
-        if row.below.len() > MOST_PLACES {
-            page.words(
-                tone(row.mark),
-                "  ",
-                &format!("{}: and {} more places", row.host, row.below.len() - MOST_PLACES),
-            );
-        }
+    if let Some(simulated) = &nodes.simulated {
+        page.words(Tone::Warning, "THE DEVICES ARE SIMULATED: ", simulated);
     }
-    node_settings::settings(nodes, &mut page);
-    for missing in &nodes.missing {
-        page.words(Tone::Bad, "  no answer: ", &format!("{}: {}", missing.host, missing.reason));
-    }
-    for row in nodes.rows.iter().filter(|row| !row.trouble.is_empty()) {
-        page.words(Tone::Warning, "  ", &format!("{}: {}", row.host, row.trouble.join("; ")));
-    }
-    for why in &nodes.not_judged {
-        page.words(Tone::Faint, "  not judged: ", why);
-    }
-    if nodes.marked(Mark::Suspect) > 0 {
-        let text =
-            "one run shows a suspect and drains nobody: measure suspects again (three runs in one folder decide)";
-        page.words(Tone::Plain, "  ", text);
-    }
+    let (tone, answer) = answer(nodes);
+    page.words(tone, "", &answer);
+    explained(nodes).iter().for_each(|(tone, what, text)| page.words(*tone, &format!("  {what}"), text));
     page.blank();
     table(nodes, &mut page);
     node_settings::table(nodes, &mut page);
     page.finish(color)
 }
 
-/// What was found, in a sentence.
-fn verdict(nodes: &Nodes, page: &mut Page) {
-    if let Some(simulated) = &nodes.simulated {
-        page.words(Tone::Warning, "THE DEVICES ARE SIMULATED: ", simulated);
+/// Why the answer is as it is, sentence by sentence: of what each speaks, and what it says.
+pub(crate) fn explained(nodes: &Nodes) -> Vec<(Tone, String, String)> {
+    let mut said = Vec::new();
+    for row in &nodes.rows {
+        let places = row.below.iter().take(MOST_PLACES);
+        said.extend(places.map(|below| (tone(below.mark), format!("{}: ", row.host), below_limit(below))));
+        if row.below.len() > MOST_PLACES {
+            let more = format!("and {} more places", row.below.len() - MOST_PLACES);
+            said.push((tone(row.mark), format!("{}: ", row.host), more));
+        }
     }
+    said.extend(node_settings::settings(nodes));
+    let missing = nodes.missing.iter();
+    said.extend(missing.map(|one| (Tone::Bad, "no answer: ".to_owned(), format!("{}: {}", one.host, one.reason))));
+    let troubled = nodes.rows.iter().filter(|row| !row.trouble.is_empty());
+    said.extend(troubled.map(|row| (Tone::Warning, format!("{}: ", row.host), row.trouble.join("; "))));
+    said.extend(nodes.not_judged.iter().map(|why| (Tone::Faint, "not judged: ".to_owned(), why.clone())));
+    if nodes.marked(Mark::Suspect) > 0 {
+        let text =
+            "one run shows a suspect and drains nobody: measure suspects again (three runs in one folder decide)";
+        said.push((Tone::Plain, String::new(), text.to_owned()));
+    }
+    said
+}
+
+/// What was found, in a sentence.
+pub(crate) fn answer(nodes: &Nodes) -> (Tone, String) {
     let named = |mark: Mark, words: &str| {
         let of: Vec<&str> = nodes.rows.iter().filter(|row| row.mark == mark).map(|row| &row.host[..]).collect();
         (!of.is_empty()).then(|| format!("{} {words}: {}", of.len(), names(&of)))
@@ -81,7 +82,7 @@ fn verdict(nodes: &Nodes, page: &mut Page) {
         () if nodes.marked(Mark::Suspect) > 0 || nodes.rows.iter().any(NodeRow::is_unlike_most) => Tone::Warning,
         () => Tone::Title,
     };
-    page.words(tone, "", &format!("{}.", parts.join("; ")));
+    (tone, format!("{}.", parts.join("; ")))
 }
 
 fn tone(mark: Mark) -> Tone {
@@ -107,7 +108,7 @@ fn below_limit(below: &BelowLimit) -> String {
     )
 }
 
-fn figure(unit: Unit, value: f64) -> String {
+pub(crate) fn figure(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerS => format!("{:.2} GB/s", value / 1e9),
         Unit::Ns => duration_ns(value),

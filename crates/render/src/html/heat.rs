@@ -42,6 +42,8 @@ pub(super) struct Table {
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
 
+/// More columns than this have numbers of three digits in small, and no words above.
+const CROWDED: usize = 10;
 /// So many colours a picture without numbers has.
 const LEVELS: usize = 24;
 
@@ -75,15 +77,23 @@ impl Table {
 
     fn number(&self, value: f64, half_width: Option<f64>) -> String {
         let scale = if self.unit == Unit::Rate { 1e9 } else { 1.0 };
+        let half_width = half_width.filter(|_| self.columns.len() <= CROWDED);
         digits::shown(value / scale, half_width.map(|half| half / scale))
     }
 
     /// The table with its values.
     pub(super) fn written(&self, title: &str, page: &mut Page) {
-        let head: String = std::iter::once("<td></td>".to_owned())
-            .chain(self.columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escaped(name))))
-            .collect();
-        page.scrolled(title, " class=\"heat\"", &head, |html| {
+        // Among many the number says which GPU.
+        let short = |name: &String| name.strip_prefix("to ").unwrap_or(name).strip_prefix("GPU ").map(str::to_owned);
+        let numbers: Option<Vec<String>> = self.columns.iter().map(short).collect();
+        let (corner, names) = match numbers.filter(|_| self.columns.len() > CROWDED) {
+            Some(numbers) => ("GPU", numbers),
+            None => ("", self.columns.clone()),
+        };
+        let names = names.iter().map(|name| format!("<th scope=\"col\">{}</th>", escaped(name)));
+        let head: String = std::iter::once(format!("<td>{corner}</td>")).chain(names).collect();
+        let class = if self.columns.len() > CROWDED { " class=\"heat dense\"" } else { " class=\"heat\"" };
+        page.scrolled(title, class, &head, |html| {
             for (name, cells) in &self.rows {
                 html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escaped(name)));
                 for cell in cells {

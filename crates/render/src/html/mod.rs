@@ -7,6 +7,7 @@
 //! * `verdict` what the runs come to;
 //! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`, `contention` and `loaded` what was measured;
 //! * `tables` figures, placement, blocks and environment, folded;
+//! * `nodes` many nodes on one page, a row each;
 //! * `several` differences and history of more than one document; `trial` the same of trials, `mpi` of MPI runs, `imported` of other programs' figures;
 //! * `write` elements, escaped.
 
@@ -17,6 +18,7 @@ mod imported;
 mod loaded;
 mod matrices;
 mod mpi;
+mod nodes;
 mod ranks;
 mod several;
 mod tables;
@@ -28,6 +30,7 @@ use analysis::figure::Key;
 use analysis::run::Run;
 pub use imported::imported;
 pub use mpi::mpi;
+pub use nodes::nodes;
 use report::Document;
 pub use trial::{trial_pictures, trials};
 use write::Page;

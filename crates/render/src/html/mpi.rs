@@ -222,7 +222,6 @@ fn tried(document: &MpiDocument, page: &mut Page) {
     if tried().next().is_none() {
         return;
     }
-    page.heading(0, "Device memory");
     let rows = tried().take(ROWS).map(|(pair, tried)| {
         vec![
             tried.operation.clone(),
@@ -232,7 +231,7 @@ fn tried(document: &MpiDocument, page: &mut Page) {
             tried.detail.clone().unwrap_or_default(),
         ]
     });
-    page.table(
+    page.folded_table(
         "Operations that device memory was given to",
         &["operation", "bytes ", "ranks", "outcome", "detail"],
         rows,

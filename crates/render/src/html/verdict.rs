@@ -10,6 +10,9 @@ use stats::units::counted;
 use super::write::{Page, Tone};
 use crate::names;
 
+/// So many sentences stand open.
+const SENTENCES: usize = 8;
+
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let (tone, state) = state(document);
     let own = || if document.matrices.is_empty() { analysis::answer::answer(document) } else { Vec::new() };
@@ -22,7 +25,11 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         _ if said.is_empty() => said.push(state.clone()),
         _ => {}
     }
+    let more = said.split_off(said.len().min(SENTENCES));
     page.answer(tone, &said);
+    if !more.is_empty() {
+        page.folded(&format!("{} more sentences", more.len()), |page| page.list(&more));
+    }
     let mut also: Vec<String> = Vec::new();
     if document.platform.kind == PlatformKind::Host && document.cases.iter().all(|case| case.range_bytes.is_none()) {
         also.push("No GPU in this measurement: host memory was measured instead.".to_owned());
@@ -33,7 +40,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let grave = document.messages.iter().filter(|message| message.level != Level::Info);
     also.extend(grave.map(|message| message.text.clone()));
     also.extend(document.missing.iter().map(|lost| format!("Rank {} is missing: {}.", lost.rank, lost.why)));
-    if !said.contains(&state) {
+    if !said.contains(&state) && !more.contains(&state) {
         also.push(state);
     }
     page.list(&also);

@@ -109,7 +109,7 @@ impl Card {
         else {
             return;
         };
-        let paint = format!("fill=\"{}\"", colours.paint(measured.value).0);
+        let paint = format!("fill=\"{}\"", colours.paint(chip.link.is_time, measured.value).0);
         let value = format!("{place} to {}: {}", self.name, chip.value());
         match row {
             0 => picture.rect((left + CARD / 2.0 - 4.0, from), (8.0, top - from), &paint, &value),
@@ -136,7 +136,7 @@ impl Card {
             let side = (CARD - 12.0) / self.from_nodes.len() as f64;
             for (at, (node, link)) in self.from_nodes.iter().enumerate() {
                 let Some(measured) = link.alone.or(link.at_once) else { continue };
-                let (fill, ink) = colours.paint(measured.value);
+                let (fill, ink) = colours.paint(link.is_time, measured.value);
                 let left = x + 6.0 + side * at as f64;
                 let chip = Chip { link: link.clone(), name: format!("{name} from node {node} to {}:", self.name) };
                 picture.rect((left, top + 18.0), (side - 1.0, 16.0), &format!("fill=\"{fill}\""), &chip.value());
@@ -159,16 +159,15 @@ impl Chip {
         let shown: Vec<_> = parts.into_iter().flatten().collect();
         let Some(first) = shown.first() else { return };
         let value = format!("{place}: {}", self.value());
-        let coloured = self.link.is_time == colours.of_times;
-        let (fill, ink) = if coloured { colours.paint(first.value) } else { ("none".to_owned(), "currentColor") };
-        let paint = format!("fill=\"{fill}\" pointer-events=\"all\" rx=\"3\"");
+        let (fill, ink) = colours.paint(self.link.is_time, first.value);
+        let paint = format!("fill=\"{fill}\" rx=\"3\"");
         // What all at once get has a colour of its own.
         let part = wide / shown.len() as f64;
         picture.rect((x, y), (part - 1.0, LINE - 2.0), &paint, &value);
         let text = format!("{} {}", self.name, short(self.link.is_time, first));
         picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &cut(&text, part - 7.0));
         if let Some(second) = shown.get(1) {
-            let (fill, ink) = colours.paint(second.value);
+            let (fill, ink) = colours.paint(self.link.is_time, second.value);
             picture.rect((x + part, y), (part, LINE - 2.0), &format!("fill=\"{fill}\" rx=\"3\""), &value);
             let text = format!("all {}", short(self.link.is_time, second));
             picture.text_on(x + part + 5.0, y + 13.0, Anchor::Start, ink, &cut(&text, part - 7.0));

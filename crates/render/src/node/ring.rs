@@ -59,7 +59,7 @@ impl Ring {
             }
             let noun =
                 if ends.iter().any(|end| matches!(end, End::Device(_))) { "GPU to GPU" } else { "from node to node" };
-            let unit = if is_time { "" } else { ", GB/s" };
+            let unit = if is_time { ", time" } else { ", GB/s" };
             Self {
                 title: format!("{} {noun}{unit}", direction(way)),
                 names: ends.iter().map(|end| name(document, end)).map(|name| within(name, ends.len())).collect(),
@@ -127,8 +127,7 @@ impl Ring {
         lines.sort_by(|a, b| if is_time { worst(a).total_cmp(&worst(b)) } else { worst(b).total_cmp(&worst(a)) });
         for line in lines {
             let (from, to) = (place(line.0), place(line.1));
-            let (fill, _) =
-                if is_time == colours.of_times { colours.paint(worst(line)) } else { ("currentColor".to_owned(), "") };
+            let (fill, _) = colours.paint(is_time, worst(line));
             let figures: Vec<String> = line.2.iter().filter_map(|link| self.said(link, line)).collect();
             let d = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
             // The lightest colours would be lost on white without an edge.

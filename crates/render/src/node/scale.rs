@@ -1,4 +1,4 @@
-//! The one scale of a picture: from no rate to the highest; where rates differ by more than ten times, in even ratios.
+//! The one scale of a picture's rates, from none to the highest (where they differ by more than ten times, in even ratios), and the one of its times.
 
 use analysis::measured_links::{Measured, MeasuredLink};
 
@@ -10,57 +10,77 @@ use crate::svg::write::{Anchor, Picture};
 /// From this ratio on even steps would leave the slower ones no colour.
 const APART: f64 = 10.0;
 
-/// The colours of a picture's rates, or of its times where it has no rate.
+/// The colours of a picture's rates and of its times: each kind on one scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Colours {
+    rates: Option<Range>,
+    times: Option<Range>,
+}
+
+/// From the lowest figure of a kind to its highest.
+#[derive(Clone, Copy, Debug)]
+struct Range {
     low: f64,
     high: f64,
-    pub(super) of_times: bool,
+}
+
+impl Range {
+    fn of(links: &[MeasuredLink], is_time: bool) -> Option<Self> {
+        let counted = links.iter().filter(|link| link.is_time == is_time);
+        let values = counted.flat_map(|link| [link.alone, link.at_once]).flatten().map(|measured| measured.value);
+        values.fold(None, |range: Option<Self>, value| {
+            let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
+            Some(Self { low: low.min(value), high: high.max(value) })
+        })
+    }
+
+    fn is_apart(self) -> bool {
+        self.high / self.low > APART
+    }
 }
 
 impl Colours {
     pub(super) fn of(links: &[MeasuredLink]) -> Self {
-        let of_times = links.iter().all(|link| link.is_time);
-        let counted = links.iter().filter(|link| link.is_time == of_times);
-        let values = counted.flat_map(|link| [link.alone, link.at_once]).flatten().map(|measured| measured.value);
-        let (low, high) = values.fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-        Self { low, high, of_times }
-    }
-
-    /// 0 to 1: the faster, the more.
-    fn part(&self, value: f64) -> f64 {
-        match (self.of_times, self.high / self.low > APART) {
-            (true, _) => self.low / value,
-            (false, false) => value / self.high,
-            (false, true) => 0.1 + 0.9 * (value / self.low).ln() / (self.high / self.low).ln(),
-        }
+        Self { rates: Range::of(links, false), times: Range::of(links, true) }
     }
 
     /// The colour of a figure, and of text on it.
-    pub(super) fn paint(&self, value: f64) -> (String, &'static str) {
-        let part = self.part(value);
+    pub(super) fn paint(&self, is_time: bool, value: f64) -> (String, &'static str) {
+        // 0 to 1: the faster, the more.
+        let part = match (if is_time { self.times } else { self.rates }, is_time) {
+            (None, _) => 1.0,
+            (Some(times), true) => times.low / value,
+            (Some(rates), false) if rates.is_apart() => {
+                0.1 + 0.9 * (value / rates.low).ln() / (rates.high / rates.low).ln()
+            }
+            (Some(rates), false) => value / rates.high,
+        };
         (of_part(part), text_on(part))
     }
 
-    /// What the colours are, from `y` on; where that ends.
-    pub(super) fn key(&self, picture: &mut Picture, y: f64) -> f64 {
-        let values: Vec<f64> = match (self.of_times, self.high / self.low > APART) {
-            (true, _) => [4.0, 2.0, 4.0 / 3.0, 1.0].iter().map(|times| self.low * times).collect(),
-            (false, false) => [0.25, 0.5, 0.75, 1.0].iter().map(|part| self.high * part).collect(),
-            (false, true) => (0..=3).map(|at| self.low * (self.high / self.low).powf(f64::from(at) / 3.0)).collect(),
-        };
-        let (mut x, mut y) = (4.0, y);
-        for value in values {
-            let said = said(self.of_times, &Measured { value, interval: None });
-            let wide = 40.0 + width(&said);
-            if x + wide > picture.width {
-                (x, y) = (4.0, y + 18.0);
+    /// What the colours are, from `y` on, a line a kind; where that ends.
+    pub(super) fn key(&self, picture: &mut Picture, mut y: f64) -> f64 {
+        let of_rates = self.rates.map(|rates| match rates.is_apart() {
+            true => [0.0, 1.0, 2.0, 3.0].map(|at| rates.low * (rates.high / rates.low).powf(at / 3.0)),
+            false => [0.25, 0.5, 0.75, 1.0].map(|part| rates.high * part),
+        });
+        let of_times = self.times.map(|times| [4.0, 2.0, 4.0 / 3.0, 1.0].map(|longer| times.low * longer));
+        for (is_time, values) in [(false, of_rates), (true, of_times)] {
+            let Some(values) = values else { continue };
+            let mut x = 4.0;
+            for value in values {
+                let said = said(is_time, &Measured { value, interval: None });
+                let wide = 40.0 + width(&said);
+                if x + wide > picture.width {
+                    (x, y) = (4.0, y + 18.0);
+                }
+                picture.rect((x, y), (22.0, 12.0), &format!("fill=\"{}\"", self.paint(is_time, value).0), "");
+                picture.text(x + 26.0, y + 10.0, Anchor::Start, &said);
+                x += wide;
             }
-            picture.rect((x, y), (22.0, 12.0), &format!("fill=\"{}\"", self.paint(value).0), "");
-            picture.text(x + 26.0, y + 10.0, Anchor::Start, &said);
-            x += wide;
+            y += 20.0;
         }
-        y + 22.0
+        y + 2.0
     }
 }
 

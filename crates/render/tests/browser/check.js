@@ -54,7 +54,10 @@ addEventListener('load', () => {
     for (const cell of found) {
       const [ink, paper] = [bright(cell.style.color), bright(cell.style.backgroundColor)];
       if ((Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05) < 4) faults.push(`${cell.textContent} does not stand out`);
-      if (!cell.title.includes(cell.textContent.slice(0, 2)) ) faults.push(`nothing under the pointer at ${cell.textContent}`);
+      // The same figure, in whatever unit it is said.
+      const figure = parseFloat(cell.textContent), said = [...cell.title.matchAll(/[\d.]+/g)].map((found) => parseFloat(found[0]));
+      const same = said.some((number) => [1, 1e3, 1e6, 1e-3].some((unit) => Math.abs(number * unit / figure - 1) < 0.01));
+      if (!same) faults.push(`nothing under the pointer at ${cell.textContent}`);
     }
   }
   const style = getComputedStyle(document.body);

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use render::html::{html, mpi, trials};
+use analysis::node_run::of_document;
+use analysis::nodes::nodes;
+use render::html::{self, html, mpi, trials};
 use report::case::{Case, Order};
 use report::contention::Penalty;
 use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
@@ -47,10 +49,28 @@ pub fn all() -> Result<Vec<Page>, Box<dyn Error>> {
         ("nodes8", one(node(8, 4)?)),
         ("loaded", one(loaded()?)),
         ("several", html(&days?)),
+        ("fleet", fleet()?),
         ("trial", trials(&[("trial.json".to_owned(), trial)])),
         ("mpi", mpi(&[("mpi.json".to_owned(), aware)])),
     ];
     Ok(pages.into_iter().map(|(name, page)| (name.to_owned(), page)).collect())
+}
+
+/// Eight nodes in three runs each; one GPU of the sixth is slow in all of them.
+fn fleet() -> Result<String, Box<dyn Error>> {
+    let mut runs: Vec<(String, Document)> = Vec::new();
+    for (at, run) in (0..8_u32).flat_map(|at| (0..3_u32).map(move |run| (at, run))) {
+        let slow = if at == 5 { 12.3e9 } else { 24.3e9 };
+        let mut document = document(&[24.3e9, slow], &BOTH, u64::from(at * 3 + run))?;
+        document.environment.hostname = format!("nid{at:06}");
+        document.started_at = format!("2026-02-01T0{run}:00:00.000Z");
+        document.ranks.iter_mut().for_each(|rank| rank.host = format!("nid{at:06}"));
+        document.nodes.iter_mut().for_each(|node| node.host = format!("nid{at:06}"));
+        document.rows = rows(&document);
+        runs.push((format!("nid{at:06}-{run}.json"), document));
+    }
+    let of_nodes = runs.iter().flat_map(|(_, document)| of_document(document)).collect();
+    Ok(html::nodes(&nodes(runs[0].1.tool.clone(), of_nodes, Vec::new()), &runs))
 }
 
 fn penalties() -> Vec<Penalty> {

@@ -1,6 +1,8 @@
 //! The HTML report: the answer before the picture before the tables, nothing of a document becomes markup, and it stays small and quick. How it looks in a browser is tested
 //! in `browser`.
 
+use analysis::node_run::of_document;
+use analysis::nodes::nodes;
 use render::html::html;
 use report::Document;
 use report::case::Order;
@@ -88,6 +90,41 @@ fn several_documents_show_what_got_worse_beside_what_does_not_matter_and_when() 
     assert!(changes.find("−49 %").ok_or("the loss")? < changes.find("SAME").ok_or("and those that are the same")?);
     assert!(text.contains("<li>2026-02-07T03:00:00.000Z: "), "when it changed");
     assert!(text.contains("changed 2026-02-07"), "and a line there");
+    Ok(())
+}
+
+#[test]
+fn many_nodes_are_one_page_that_names_the_slow_one_marks_its_cells_and_keeps_runs_folded() -> Done {
+    let of = |at: u64, run: u64| -> Result<Document, Box<dyn std::error::Error>> {
+        let mut document = document(&[24.3e9, if at == 5 { 12.3e9 } else { 24.3e9 }], &BOTH, at * 3 + run)?;
+        document.environment.hostname = format!("nid{at:06}");
+        document.ranks.iter_mut().for_each(|rank| rank.host = format!("nid{at:06}"));
+        document.nodes.iter_mut().for_each(|node| node.host = format!("nid{at:06}"));
+        document.started_at = format!("2026-02-01T0{run}:00:00.000Z");
+        document.rows = report::rows::rows(&document);
+        Ok(document)
+    };
+    let all: Result<Vec<Document>, _> = (0..8).flat_map(|at| (0..3).map(move |run| of(at, run))).collect();
+    let runs = runs(all?);
+    let of_nodes = || runs.iter().flat_map(|(_, document)| of_document(document)).collect();
+    let tool = runs[0].1.tool.clone();
+    let text = render::html::nodes(&nodes(tool.clone(), of_nodes(), Vec::new()), &runs);
+    let verdict = text.find("<p class=\"verdict finding\">1 SLOW: nid000005; 7 nodes alike.").ok_or("a verdict")?;
+    let picture = figure(&text, "Every node&#39;s figures")?;
+    assert!(picture.contains("nid000005, H2D 128 MiB: ") && picture.contains(", slow</title>"), "{picture}");
+    assert!(verdict < text.find("<svg").ok_or("a picture")?);
+    let cells: Vec<&str> = text.split("<td class=\"off\"").skip(1).collect();
+    assert_eq!(cells.len(), 2, "each direction of the slow node, and no other");
+    assert!(cells[0].contains("GB/s is normal"), "and under the pointer what is normal: {}", &cells[0][..200]);
+    let first = text.find("<th scope=\"row\">nid0").ok_or("rows")?;
+    assert!(text[first..].starts_with("<th scope=\"row\">nid000005</th>"), "the slow node comes first");
+    let folded = text.find("<summary>nid000005: ").ok_or("its runs")?;
+    assert!(folded < text.find("<summary>nid000000: ").ok_or("others")?, "and so do its runs");
+    assert!(text.contains("12 more runs"), "of 24 runs a dozen are whole");
+    assert!(text.len() < 1_000_000, "{} bytes", text.len());
+    // What a check or doctor says needs no result document.
+    let alone = render::html::nodes(&nodes(tool, of_nodes(), Vec::new()), &[]);
+    assert!(alone.contains("1 SLOW: nid000005") && !alone.contains("<summary>nid"));
     Ok(())
 }
 
