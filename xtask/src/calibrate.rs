@@ -1,8 +1,9 @@
-//! `cargo xtask calibrate [VERDICT]… [--short]`: how often each verdict of the program is wrong, by simulation of its own public functions.
+//! `cargo xtask calibrate [VERDICT]… [--short] [--seed=WORD]`: how often each verdict of the program is wrong, by simulation of its own public functions.
 //!
 //! A verdict is an experiment on made-up figures whose truth is known: nothing changed, or so much did. Three things are counted: documents with a
 //! false claim, planted changes that are found, and 95 % intervals that hold the truth. The long form prints the table of docs/measurements/calibration.md. The short
-//! form has fewer and smaller documents, fixed seeds, and fails when a figure leaves its limit; the tests run it.
+//! form has fewer and smaller documents and fails when a figure leaves its limit; the tests run it. Seeds are made of the rows' own names, and of WORD: rules whose constants
+//! were chosen on one set of seeds are counted on another.
 //!
 //! One file a verdict, and [`noise`] makes the figures. A new verdict is a file with a function that lists its [`Experiment`]s, and a line in [`VERDICTS`].
 
@@ -41,11 +42,14 @@ const VERDICTS: &[Verdict] = &[
 /// Runs the command.
 pub fn run(_: &Path, args: &[String]) -> Result<()> {
     let (options, names): (Vec<&String>, Vec<&String>) = args.iter().partition(|word| word.starts_with("--"));
-    let length = match &options[..] {
-        [] => Length::Long,
-        [word] if *word == "--short" => Length::Short,
-        _ => bail!("takes names of verdicts and --short, but was given {:?}", args.join(" ")),
-    };
+    let (mut length, mut seed) = (Length::Long, "");
+    for option in options {
+        match option.strip_prefix("--seed=") {
+            Some(word) => seed = word,
+            None if option == "--short" => length = Length::Short,
+            None => bail!("takes names of verdicts, --short and --seed=WORD, but was given {:?}", args.join(" ")),
+        }
+    }
     if let Some(unknown) = names.iter().find(|name| !VERDICTS.iter().any(|(known, _)| *known == name.as_str())) {
         let known: Vec<&str> = VERDICTS.iter().map(|(name, _)| *name).collect();
         bail!("no verdict is called {unknown:?}; there are {}", known.join(", "));
@@ -55,7 +59,7 @@ pub fn run(_: &Path, args: &[String]) -> Result<()> {
     let mut beyond = Vec::new();
     for (name, experiments) in chosen {
         print!("{}", table::head(name));
-        for counted in experiment::conduct(name, experiments(length)) {
+        for counted in experiment::conduct(&format!("{name}{seed}"), experiments(length)) {
             print!("{}", table::row(&counted));
             beyond.extend((!counted.keeps()).then(|| format!("{name}: {}", counted.says())));
         }

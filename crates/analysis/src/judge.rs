@@ -1,4 +1,4 @@
-//! Whether one case got worse: the decision, on numbers alone. 459 lines because its tests hold all four ways of deciding on the same runs.
+//! Whether one case got worse: the decision, on numbers alone. 510 lines because its tests hold all four ways of deciding on the same runs.
 //!
 //! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation, and runs differ by more than
 //! blocks do. What is compared depends on how many runs there are, because no method serves two runs and twenty:
@@ -9,6 +9,7 @@
 //! | 2 and more each | a run's median | geometric means, Student's t | the same |
 //! | 1 against 3 and more | a run's median | geometric means, pooled t (Crawford and Howell 1998) | the same |
 //! | 1 against 1 or 2 | blocks | medians, bootstrap | as runs differ by assumption |
+//! | 5 and fewer, not decided so | blocks of all runs | the same | the same |
 //!
 //! All cases are one family (`stats::family`): a case changed where its own values say so at Holm's step, by Student's t and by ranks, or where the change is beyond
 //! what the spreads of all cases make. REGRESSED and IMPROVED need an adjusted p below 5 %, an interval that leaves 1 out, and a change of the
@@ -129,12 +130,34 @@ pub struct Evidence {
 
 /// Judges all cases of a comparison, which are one family.
 pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
+    let all: Vec<(&Pair, Basis)> = pairs.iter().map(|pair| (pair, pair.basis())).collect();
+    let mut judged = judged(&all);
+    // Few runs show their own spread badly, and are held to a wide one. What their blocks show as those of single runs would is not lost by having more of them.
+    let few: Vec<usize> = (0..pairs.len()).filter(|at| pairs[*at].has_few_runs()).collect();
+    let by_blocks: Vec<(&Pair, Basis)> = few.iter().map(|at| (&pairs[*at], Basis::Blocks)).collect();
+    for (at, by_blocks) in few.into_iter().zip(self::judged(&by_blocks)) {
+        let case = &mut judged[at];
+        if case.verdict == Verdict::Inconclusive && matches!(by_blocks.verdict, Verdict::Regressed | Verdict::Improved)
+        {
+            *case = by_blocks;
+            continue;
+        }
+        let less =
+            |one: Option<f64>, other: Option<f64>| one.zip(other).map_or(one, |(one, other)| Some(one.min(other)));
+        case.detectable = less(case.detectable, by_blocks.detectable);
+        case.found_from = less(case.found_from, by_blocks.found_from);
+    }
+    judged
+}
+
+/// Judges cases, each by such values, as one family.
+fn judged(pairs: &[(&Pair, Basis)]) -> Vec<Judged> {
     let (mut judged, tests): (Vec<Judged>, Vec<Option<Test>>) = weighed(pairs).into_iter().unzip();
     let tested: Vec<usize> = (0..judged.len()).filter(|at| tests[*at].is_some()).collect();
     let tests: Vec<Test> = tests.into_iter().flatten().collect();
     let family = Family::of(&tests);
     for (member, (at, adjusted)) in tested.into_iter().zip(family.adjusted()).enumerate() {
-        let (pair, case) = (&pairs[at], &mut judged[at]);
+        let (pair, case) = (pairs[at].0, &mut judged[at]);
         let Some(evidence) = &mut case.evidence else { continue };
         (evidence.p_value, evidence.p_adjusted) = (family.p_value(member), adjusted);
         evidence.interval = stretched(evidence, family.stretch(member));
@@ -167,12 +190,12 @@ fn stretched(evidence: &Evidence, stretch: f64) -> Interval {
 
 /// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a comparison takes. Each case is
 /// weighed by itself, so the result does not depend on how they are shared out.
-fn weighed(pairs: &[Pair]) -> Vec<(Judged, Option<Test>)> {
+fn weighed(pairs: &[(&Pair, Basis)]) -> Vec<(Judged, Option<Test>)> {
     let family = Singles::of(pairs);
     let family = &family;
-    let of = move |pairs: &[Pair]| -> Vec<(Judged, Option<Test>)> {
+    let of = move |pairs: &[(&Pair, Basis)]| -> Vec<(Judged, Option<Test>)> {
         let mut laws = BTreeMap::new();
-        pairs.iter().map(|pair| weigh(pair, family, &mut laws)).collect()
+        pairs.iter().map(|(pair, basis)| weigh(pair, *basis, family, &mut laws)).collect()
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(pairs.len() / LEAST_A_THREAD);
     if threads < 2 {
@@ -194,8 +217,7 @@ fn weighed(pairs: &[Pair]) -> Vec<(Judged, Option<Test>)> {
 }
 
 /// The ratio, its evidence and its test, before the tests of all cases are taken together.
-fn weigh(pair: &Pair, family: &Singles, laws: &mut BTreeMap<usize, MedianLaw>) -> (Judged, Option<Test>) {
-    let basis = pair.basis();
+fn weigh(pair: &Pair, basis: Basis, family: &Singles, laws: &mut BTreeMap<usize, MedianLaw>) -> (Judged, Option<Test>) {
     let values = |side: &[(f64, Vec<f64>)]| -> Vec<f64> {
         match basis {
             Basis::Runs => side.iter().map(|(median, _)| *median).collect(),
@@ -253,9 +275,9 @@ struct Singles {
 }
 
 impl Singles {
-    fn of(pairs: &[Pair]) -> Self {
+    fn of(pairs: &[(&Pair, Basis)]) -> Self {
         let mut of_unit: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
-        for pair in pairs.iter().filter(|pair| pair.basis() == Basis::Blocks) {
+        for (pair, _) in pairs.iter().filter(|(_, basis)| *basis == Basis::Blocks) {
             let sides = [&pair.base, &pair.new].into_iter();
             of_unit.entry(pair.unit).or_default().extend(sides.filter_map(|side| scatter(&blocks(side))));
         }
@@ -286,6 +308,13 @@ impl Pair {
     fn basis(&self) -> Basis {
         let (fewer, more) = (self.base.len().min(self.new.len()), self.base.len().max(self.new.len()));
         if fewer >= 2 || more >= 3 { Basis::Runs } else { Basis::Blocks }
+    }
+}
+
+impl Pair {
+    /// Whether runs are the unit, and a side has too few to show how they differ.
+    fn has_few_runs(&self) -> bool {
+        self.basis() == Basis::Runs && self.base.len().min(self.new.len()) < FOR_MEDIANS
     }
 }
 
@@ -450,6 +479,25 @@ mod tests {
             (judged[0].basis, judged[0].base_values, judged[0].verdict),
             (Basis::Runs, 3, Verdict::Inconclusive)
         );
+    }
+
+    #[test]
+    fn more_runs_find_no_less_than_single_ones() {
+        let of = |runs| found(50, runs, 0.003, 0.93, &[Verdict::Regressed]);
+        let single = of((1, 1));
+        for runs in [(2, 2), (3, 3), (4, 4)] {
+            assert!(of(runs) >= single, "{runs:?} runs: {} of {FAMILIES}, single ones {single}", of(runs));
+        }
+    }
+
+    #[test]
+    fn few_noisy_runs_whose_blocks_are_still_are_not_called_different() {
+        for (at, runs) in [(2, 2), (3, 3)].into_iter().enumerate() {
+            for (between, within) in [(0.02, 0.002), (0.05, 0.005)] {
+                let alarms = found_within(within, 60 + at as u64, runs, between, 1.0, &CHANGED);
+                assert!(alarms <= FEW, "{runs:?} runs by {between}, blocks by {within}: {alarms} of {FAMILIES}");
+            }
+        }
     }
 
     #[test]

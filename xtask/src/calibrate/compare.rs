@@ -26,11 +26,11 @@ fn pairs(base: &Field, new: &Field, threshold: f64, change: impl Fn(usize) -> f6
     base.iter().zip(new).enumerate().map(pair).collect()
 }
 
-/// Single runs of so many cases: each has a level of its own, and twelve blocks.
-fn single_runs(
+/// So many runs a side of so many cases: each has a level of its own, and twelve blocks.
+fn runs_with_blocks(
     random: &mut SplitMix64,
     noise: Noise,
-    cases: usize,
+    (runs, cases): (usize, usize),
     of_blocks: f64,
     of_runs: f64,
     change: impl Fn(usize) -> f64,
@@ -46,8 +46,17 @@ fn single_runs(
         };
         blocks.into_iter().enumerate().map(&mut of_case).collect()
     };
-    let (base, new) = (run(&|_| 1.0), run(&change));
-    let pair = |(base, new)| Pair { unit: Unit::BytesPerS, base: vec![base], new: vec![new], threshold: 0.03 };
+    let mut side = |change: &dyn Fn(usize) -> f64| -> Vec<Vec<(f64, Vec<f64>)>> {
+        let mut of_case = vec![Vec::with_capacity(runs); cases];
+        for _ in 0..runs {
+            for (case, run) in of_case.iter_mut().zip(run(change)) {
+                case.push(run);
+            }
+        }
+        of_case
+    };
+    let (base, new) = (side(&|_| 1.0), side(&change));
+    let pair = |(base, new)| Pair { unit: Unit::BytesPerS, base, new, threshold: 0.03 };
     base.into_iter().zip(new).map(pair).collect()
 }
 
@@ -69,6 +78,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     all.extend(as_large_as_said(length));
     all.extend(intervals(length));
     all.extend(single(length));
+    all.extend(few_with_blocks(length));
     all
 }
 
@@ -246,7 +256,7 @@ fn single(length: Length) -> Vec<Experiment> {
                     noise.name()
                 );
                 let trial = move |random: &mut SplitMix64| {
-                    claimed(&single_runs(random, noise, cases, of_blocks, of_runs, |_| 1.0))
+                    claimed(&runs_with_blocks(random, noise, (1, cases), of_blocks, of_runs, |_| 1.0))
                 };
                 all.push(Experiment::new((FALSE, FALSE_CLAIMS), setting, trials(length, cases, 24), trial));
             }
@@ -255,9 +265,41 @@ fn single(length: Length) -> Vec<Experiment> {
     for &cases in length.of(&[8, 280][..], &[1, 8, 39, 280, 1000]) {
         let setting = format!("every case at half, single runs, blocks by 0.02, cases: {cases}");
         let trial = move |random: &mut SplitMix64| {
-            found(&single_runs(random, Noise::Independent, cases, 0.02, 0.01, |_| 0.5), cases)
+            found(&runs_with_blocks(random, Noise::Independent, (1, cases), 0.02, 0.01, |_| 0.5), cases)
         };
         all.push(Experiment::new(("found", FOUND), setting, trials(length, cases, 24) / 2, trial));
+    }
+    all
+}
+
+/// Few runs, whose blocks speak too where the runs do not.
+fn few_with_blocks(length: Length) -> Vec<Experiment> {
+    let mut all = Vec::new();
+    let counts = length.of(&[3][..], &[2, 3, 5]);
+    for noise in [Noise::Independent, Noise::SharedByPass, Noise::HeavyTails, Noise::Bimodal] {
+        for &cases in length.of(&[8][..], &[1, 8, 40, 280]) {
+            for (of_blocks, of_runs) in [(0.005, 0.005), (0.002, 0.01), (0.005, 0.05), (0.04, 0.028)] {
+                for &runs in counts {
+                    let setting = format!(
+                        "{}, {runs} runs a side that differ by {of_runs}, blocks by {of_blocks}, cases: {cases}",
+                        noise.name()
+                    );
+                    let trial = move |random: &mut SplitMix64| {
+                        claimed(&runs_with_blocks(random, noise, (runs, cases), of_blocks, of_runs, |_| 1.0))
+                    };
+                    let trials = trials(length, cases, 24 * runs);
+                    all.push(Experiment::new((FALSE, FALSE_CLAIMS), setting, trials, trial));
+                }
+            }
+        }
+    }
+    for &runs in counts {
+        let setting =
+            format!("every case 7 % down, {runs} runs a side that differ by 0.003, blocks by 0.005, cases: 8");
+        let trial = move |random: &mut SplitMix64| {
+            found(&runs_with_blocks(random, Noise::Independent, (runs, 8), 0.005, 0.003, |_| 0.93), 8)
+        };
+        all.push(Experiment::new(("found", FOUND), setting, trials(length, 8, 24 * runs), trial));
     }
     all
 }

@@ -118,7 +118,7 @@ impl Counted {
 }
 
 /// Conducts the experiments of a verdict, one after the other.
-pub fn conduct(verdict: &str, experiments: Vec<Experiment>) -> impl Iterator<Item = Counted> {
+pub fn conduct(verdict: &str, experiments: Vec<Experiment>) -> impl Iterator<Item = Counted> + use<'_> {
     experiments.into_iter().map(move |experiment| counted(verdict, &experiment))
 }
 
