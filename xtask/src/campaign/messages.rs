@@ -124,15 +124,16 @@ impl Launch<'_> {
             _ if ended.took > LATEST => Some(format!("it took {:.0} s: {said}", ended.took.as_secs_f64())),
             _ if said.contains("panicked") => Some(said),
             None => Some(format!("ended by signal {:?}: {said}", ended.signal)),
-            // Of a rank that could not finalize Open MPI's launcher says so and makes the code, after the rank has ended with its own: then the result is whole,
-            // and the rank has said what failed.
-            Some(_) if said.contains(NOT_LEFT) && said.contains(NOT_FINALIZED) => match document {
-                Some(bytes) => is_wrong(&bytes, command, 0),
+            // Of a rank that could not finalize Open MPI's launcher says so and makes the code, after the rank has ended with its own and has said what failed. All that was
+            // measured before the call that leaves is whole.
+            Some(_) if fault.starts_with("MPI_Finalize") && said.contains(NOT_FINALIZED) => match document {
+                Some(bytes) if said.contains(NOT_LEFT) => is_wrong(&bytes, command, 0),
+                Some(_) => Some(format!("it does not say that MPI was not left: {said}")),
                 None => Some(format!("no document: {said}")),
             },
             Some(code)
                 if code != 0
-                    && !["error: ", "Status: ", "The run ended early: ", "No figure was measured: "]
+                    && !["error: ", "Status: ", "The run ended early: ", "No figure was measured: ", NOT_LEFT]
                         .iter()
                         .any(|word| said.contains(word)) =>
             {
