@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use launchers::line::LineError;
+use launchers::site::Site;
 use launchers::{Dialect, Situation, Starter, command, say};
 use placement::judge::Placed;
 use placement::{Ask, NodePlaces, recommend};
@@ -117,7 +118,7 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
 
 /// What `check --launch` says of the line; `Err` where its code is another than 0, 5 or 6.
 fn verdict(machine: &Machine, line: &str) -> Result<(Placed, String), CheckError> {
-    let mut group = match Group::of_line(line, None, machine) {
+    let mut group = match Group::of_line(line, &Site::default(), machine) {
         Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((Placed::Unknown, why)),
         group => group?,
     };
