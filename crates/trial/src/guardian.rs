@@ -162,9 +162,31 @@ mod tests {
     fn killed(guardian: Guardian) {
         let process = guardian.process;
         let mut guardian = std::mem::ManuallyDrop::new(guardian);
-        let (_, nobody) = io::pipe().expect("a pipe");
-        drop(std::mem::replace(&mut guardian.words, nobody));
+        drop(guardian.words.take());
         let _ = waitpid(Some(process), WaitOptions::empty());
+    }
+
+    #[test]
+    fn a_guardian_that_cannot_be_told_that_all_is_over_is_not_waited_for_without_end() -> Done {
+        let folder = tempfile::tempdir()?;
+        let mark = format!("{}-", folder.path().display());
+        let guardian = Guardian::set(&mark, folder.path())?;
+        let process = guardian.process;
+        // It reads nothing, and its pipe is full.
+        kill_process(process, Signal::STOP)?;
+        let mut words = guardian.words.as_ref().ok_or("words")?;
+        rustix::fs::fcntl_setfl(words, rustix::fs::OFlags::NONBLOCK)?;
+        while words.write(&[b'\n'; 512]).is_ok() {}
+        while words.write(b"\n").is_ok() {}
+        let (over, seen) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            drop(guardian);
+            over.send(())
+        });
+        std::thread::sleep(Duration::from_millis(200));
+        kill_process(process, Signal::CONT)?;
+        seen.recv_timeout(Duration::from_secs(20))?;
+        Ok(())
     }
 
     #[test]
