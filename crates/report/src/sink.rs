@@ -2,9 +2,9 @@
 //!
 //! Opening proves, before anything is measured, that a file can be made beside the target and that there is room for one; the target itself is not
 //! touched until the first write. A write goes to a file without a name (`O_TMPFILE`) in the same folder, is flushed to the disk, and takes the target's
-//! name, so that a run killed at any moment leaves the last whole document and nothing else. Two cases leave a hidden file beside it, which is removed
-//! when the target is opened next: a file system that knows no files without a name (NFS, Lustre), and a kill in the moment in which the new file has a
-//! name of its own, because only a rename replaces another file in one step.
+//! name, so that a run killed at any moment leaves the last whole document. Two cases leave one hidden file beside it, which is removed when the target is opened
+//! next: a file system that knows no files without a name (NFS, Lustre), and a kill in the moment in which a new document that replaces an old one has a name of its
+//! own, because only a rename replaces another file in one step.
 //!
 //! The room for the next document is reserved while the run goes on, where the file system can. A document that its file cannot take all the same goes
 //! beside it or to the temporary folder ([`Sink::keep_or_rescue`]). Standard output is not a sink's business.

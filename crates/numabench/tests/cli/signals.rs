@@ -2,6 +2,7 @@
 //! killed leaves the last whole document, which lacks no more than docs/results.md says.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -33,6 +34,11 @@ fn wait_until(what: &str, there: impl Fn() -> bool) -> Done {
         thread::sleep(Duration::from_millis(10));
     }
     Ok(())
+}
+
+/// What lies in a folder.
+fn names_in(folder: &Path) -> Result<Vec<OsString>, Box<dyn Error>> {
+    Ok(std::fs::read_dir(folder)?.flatten().map(|entry| entry.file_name()).collect())
 }
 
 /// Sends a signal by its name.
@@ -153,7 +159,7 @@ fn a_run_that_timeout_ends_keeps_its_document_and_its_table() -> Done {
 }
 
 #[test]
-fn a_killed_run_loses_no_more_than_is_promised_and_leaves_no_other_file() -> Done {
+fn a_killed_run_loses_no_more_than_is_promised_and_leaves_no_more_than_the_next_one_removes() -> Done {
     // What docs/results.md promises, and the time a busy machine may take to start and to end a process.
     let (promised, slack) = (5.0, 2.0);
     let mut lost = Vec::new();
@@ -169,8 +175,10 @@ fn a_killed_run_loses_no_more_than_is_promised_and_leaves_no_other_file() -> Don
         child.wait()?;
         let kept = proof::file(&path)?["elapsed_s"].as_f64().ok_or("no elapsed_s")?;
         lost.push(ran - kept);
-        let names: Vec<_> = std::fs::read_dir(folder.path())?.flatten().map(|entry| entry.file_name()).collect();
-        assert_eq!(names, ["result.json"]);
+        // A kill between the two names of a file leaves one, which opening the document again removes.
+        assert!(names_in(folder.path())?.len() <= 2, "{:?}", names_in(folder.path())?);
+        report::sink::Sink::open(&path)?;
+        assert_eq!(names_in(folder.path())?, ["result.json"]);
     }
     lost.sort_by(f64::total_cmp);
     let (median, worst) = (lost[lost.len() / 2], lost[lost.len() - 1]);

@@ -1,7 +1,8 @@
 //! A file that is on its way to a name: one without a name where the file system has such files, else one with a name of its own.
 //!
-//! A file without a name is gone when its process is, and a name is given to it in two steps, because a name that is taken cannot be
-//! given: first one of its own, then the target's over the old file. Only a process killed between the two leaves a file.
+//! A file without a name is gone when its process is. Where nothing has the target's name it is given in one step. A name that is taken cannot be given (linkat(2)), only
+//! renamed to: then the file gets a name of its own first, and the target's over the old file. A process killed between these two steps leaves a file: no call of the
+//! kernel does both, and SIGKILL cannot be put off. The next run with this target sweeps it.
 //!
 //! A process number says nothing of who a file belongs to: in two containers it is the same. So a draft's name ends with random characters, no draft ever
 //! takes a name that is taken, and whoever writes one holds a lock on it: abandoned is a file of this node that nobody holds.
@@ -157,6 +158,11 @@ impl Draft {
 
     /// Gives it the target's name, in place of what has it.
     pub fn rename(self, target: &Path, folder: &Path, names: &Names) -> io::Result<()> {
+        if let Self::Nameless(file) = &self
+            && link(file, target).is_ok()
+        {
+            return Ok(());
+        }
         // The file stays open, and so held, until it has the target's name.
         let (own, _file) = match self {
             Self::Nameless(file) => (give(&file, folder, names)?, file),
@@ -174,9 +180,13 @@ impl Draft {
 fn give(file: &File, folder: &Path, names: &Names) -> io::Result<TempPath> {
     // Before it has a name, or a sweep could find it unheld.
     let _ = flock(file, FlockOperation::NonBlockingLockShared);
+    Ok(names.make(folder, |path| link(file, path))?.into_temp_path())
+}
+
+/// Gives a file without a name one that nobody has; [`io::ErrorKind::AlreadyExists`] for one that is taken, by a link too.
+fn link(file: &File, path: &Path) -> io::Result<()> {
     let from = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let own = names.make(folder, |path| Ok(linkat(CWD, &from, CWD, path, AtFlags::SYMLINK_FOLLOW)?))?;
-    Ok(own.into_temp_path())
+    Ok(linkat(CWD, &from, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 #[cfg(test)]
@@ -199,6 +209,44 @@ mod tests {
         let held = held.into_temp_path();
         names.sweep(folder.path());
         assert!(!held.exists(), "its holder has closed it");
+        Ok(())
+    }
+
+    #[test]
+    fn a_draft_whose_run_was_killed_between_its_two_names_is_swept_and_its_target_is_whole() -> Done {
+        let folder = tempfile::tempdir()?;
+        let (target, names) = (folder.path().join("result.json"), Names::of("result.json".as_ref()));
+        let files = || fs::read_dir(folder.path()).map(|entries| entries.count());
+        for (text, many) in [("first", 1), ("second", 2)] {
+            let Draft::Nameless(mut file) = Draft::new(folder.path(), &names)? else { return Ok(()) };
+            file.write_all(text.as_bytes())?;
+            // What the kernel does with the process at its next call after this one.
+            if link(&file, &target).is_err() {
+                std::mem::forget(give(&file, folder.path(), &names)?);
+            }
+            drop(file);
+            assert_eq!((files()?, fs::read_to_string(&target)?.as_str()), (many, "first"));
+        }
+        names.sweep(folder.path());
+        assert_eq!((files()?, fs::read_to_string(&target)?.as_str()), (1, "first"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_first_document_never_has_another_name() -> Done {
+        let folder = tempfile::tempdir()?;
+        let (target, names) = (folder.path().join("result.json"), Names::of("result.json".as_ref()));
+        let draft = Draft::new(folder.path(), &names)?;
+        // No name of its own can be made in a folder that is not there: the target's is the one that is given.
+        draft.rename(&target, &folder.path().join("gone"), &names)?;
+        assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+        // What takes the target's name meanwhile is replaced, a link as well, and not followed.
+        for _ in 0..2 {
+            fs::remove_file(&target)?;
+            std::os::unix::fs::symlink("/dev/null", &target)?;
+            Draft::new(folder.path(), &names)?.rename(&target, folder.path(), &names)?;
+            assert!(fs::symlink_metadata(&target)?.is_file());
+        }
         Ok(())
     }
 
