@@ -35,26 +35,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = CString::new(source)?;
     // SAFETY: the caller's library, which is NVRTC.
     let library = unsafe { Library::new(library) }?;
-    // SAFETY: the signatures are those of nvrtc.h.
-    unsafe {
-        let create: Symbol<Create> = library.get("nvrtcCreateProgram")?;
-        let compile: Symbol<Compile> = library.get("nvrtcCompileProgram")?;
-        let (mut major, mut minor) = (0, 0);
-        let version: Symbol<Version> = library.get("nvrtcVersion")?;
-        check("nvrtcVersion", version(&raw mut major, &raw mut minor))?;
-        let mut program: Program = ptr::null_mut();
-        let created = create(&raw mut program, source.as_ptr(), c"kernels.cu".as_ptr(), 0, ptr::null(), ptr::null());
-        check("nvrtcCreateProgram", created)?;
-        let options: [*const c_char; 2] = [architecture.as_ptr(), c"--std=c++14".as_ptr()];
-        let compiled = compile(program, options.len() as c_int, options.as_ptr());
-        let log = text(&library, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
-        if !log.trim().is_empty() {
-            writeln!(std::io::stderr(), "{log}")?;
-        }
-        check("nvrtcCompileProgram", compiled)?;
-        let ptx = text(&library, program, "nvrtcGetPTXSize", "nvrtcGetPTX")?;
-        writeln!(std::io::stdout(), "// NVRTC {major}.{minor}\n{}", ptx.trim())?;
+    // SAFETY: the signature is that of nvrtc.h.
+    let version: Symbol<Version> = unsafe { library.get("nvrtcVersion") }?;
+    // SAFETY: as above.
+    let create: Symbol<Create> = unsafe { library.get("nvrtcCreateProgram") }?;
+    // SAFETY: as above.
+    let compile: Symbol<Compile> = unsafe { library.get("nvrtcCompileProgram") }?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both are valid to write.
+    check("nvrtcVersion", unsafe { version(&raw mut major, &raw mut minor) })?;
+    let (mut program, text_of, name): (Program, _, _) = (ptr::null_mut(), source.as_ptr(), c"kernels.cu".as_ptr());
+    // SAFETY: texts that end with NUL, no headers, and a program to write to.
+    let created = unsafe { create(&raw mut program, text_of, name, 0, ptr::null(), ptr::null()) };
+    check("nvrtcCreateProgram", created)?;
+    let options: [*const c_char; 2] = [architecture.as_ptr(), c"--std=c++14".as_ptr()];
+    // SAFETY: the program is live, and so many options end with NUL.
+    let compiled = unsafe { compile(program, options.len() as c_int, options.as_ptr()) };
+    let log = text(&library, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
+    if !log.trim().is_empty() {
+        writeln!(std::io::stderr(), "{log}")?;
     }
+    check("nvrtcCompileProgram", compiled)?;
+    let ptx = text(&library, program, "nvrtcGetPTXSize", "nvrtcGetPTX")?;
+    writeln!(std::io::stdout(), "// NVRTC {major}.{minor}\n{}", ptx.trim())?;
     Ok(())
 }
 
@@ -62,16 +65,17 @@ fn check(call: &str, code: c_int) -> Result<(), String> {
     if code == 0 { Ok(()) } else { Err(format!("{call} failed with code {code}")) }
 }
 
-/// A text of which one function tells the size and another gives all.
-///
-/// # Safety
-/// The program is live, and the two functions are of that kind.
-unsafe fn text(library: &Library, program: Program, size_of: &str, get: &str) -> Result<String, Box<dyn Error>> {
+/// A text of this live program, of which one function tells the size and another gives all.
+fn text(library: &Library, program: Program, size_of: &str, get: &str) -> Result<String, Box<dyn Error>> {
     let mut size = 0;
-    // SAFETY: the signatures are those of nvrtc.h; the size is valid to write.
-    check(size_of, unsafe { library.get::<SizeOf>(size_of)?(program, &raw mut size) })?;
+    // SAFETY: the signature is that of nvrtc.h.
+    let tell: Symbol<SizeOf> = unsafe { library.get(size_of) }?;
+    // SAFETY: the size is valid to write.
+    check(size_of, unsafe { tell(program, &raw mut size) })?;
     let mut bytes = vec![0_u8; size];
+    // SAFETY: the signature is that of nvrtc.h.
+    let give: Symbol<Get> = unsafe { library.get(get) }?;
     // SAFETY: as many bytes are valid to write as it said.
-    check(get, unsafe { library.get::<Get>(get)?(program, bytes.as_mut_ptr().cast()) })?;
+    check(get, unsafe { give(program, bytes.as_mut_ptr().cast()) })?;
     Ok(CStr::from_bytes_until_nul(&bytes)?.to_string_lossy().into_owned())
 }

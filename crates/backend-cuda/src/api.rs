@@ -5,7 +5,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use backend_gpu::{call_error, driver_functions, optional, required, simulation, uuid_text};
+use backend_gpu::{call_error, driver_functions, given, optional, required, simulation, uuid_text};
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream, CUuuid};
 use device::{CallError, DeviceError};
 use libloading::Library;
@@ -14,6 +14,9 @@ use crate::library::LIBRARY;
 
 /// `CUDA_ERROR_STUB_LIBRARY`: the answer of the toolkit's link-time stub.
 const STUB_LIBRARY: c_int = 34;
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
+const CAPABILITY_MAJOR: c_int = 75;
+const CAPABILITY_MINOR: c_int = 76;
 
 type TextOf = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 type WaitValue32 = unsafe extern "C" fn(CUstream, CUdeviceptr, u32, c_uint) -> c_int;
@@ -109,9 +112,8 @@ impl Api {
     /// [`DeviceError::StubDriver`], [`DeviceError::MissingSymbol`], or what cuInit answered.
     pub(crate) fn load(library: &'static Library) -> Result<Self, DeviceError> {
         // SAFETY: cuda.h: CUresult cuGetErrorName(CUresult error, const char **pStr), and cuGetErrorString alike.
-        let texts = unsafe {
-            Texts { name: optional(library, "cuGetErrorName"), description: optional(library, "cuGetErrorString") }
-        };
+        let text = |name| unsafe { optional::<TextOf>(library, name) };
+        let texts = Texts { name: text("cuGetErrorName"), description: text("cuGetErrorString") };
         // SAFETY: cuda.h: CUresult cuInit(unsigned int Flags).
         let init: unsafe extern "C" fn(c_uint) -> c_int = unsafe { required(library, "cuInit", "CUDA 2.0") }?;
         // SAFETY: cuInit may be called by any thread and more than once; the flags must be 0.
@@ -121,19 +123,28 @@ impl Api {
             code => return Err(texts.error("cuInit", code).into()),
         }
         let table = Table::load(library)?;
-        // SAFETY: cuda.h: CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned int), _v2 alike; CUresult
-        // cuDeviceGetUuid(CUuuid *, CUdevice), _v2 alike.
-        unsafe {
-            Ok(Self {
-                table,
-                texts,
-                wait_value32: optional(library, "cuStreamWaitValue32_v2")
-                    .or_else(|| optional(library, "cuStreamWaitValue32")),
-                uuid: optional(library, "cuDeviceGetUuid"),
-                uuid_v2: optional(library, "cuDeviceGetUuid_v2"),
-                simulation: simulation(library),
-            })
-        }
+        // SAFETY: cuda.h: CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned int), _v2 alike.
+        let wait = |name| unsafe { optional::<WaitValue32>(library, name) };
+        // SAFETY: cuda.h: CUresult cuDeviceGetUuid(CUuuid *, CUdevice), _v2 alike.
+        let uuid = |name| unsafe { optional::<Uuid>(library, name) };
+        Ok(Self {
+            table,
+            texts,
+            wait_value32: wait("cuStreamWaitValue32_v2").or_else(|| wait("cuStreamWaitValue32")),
+            uuid: uuid("cuDeviceGetUuid"),
+            uuid_v2: uuid("cuDeviceGetUuid_v2"),
+            simulation: simulation(library),
+        })
+    }
+
+    /// The device's compute capability, as ten times its major number and the minor one.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn compute_capability(&self, device: CUdevice) -> Result<u32, CallError> {
+        // SAFETY: the out-parameter is valid to write.
+        let attribute = |what| given(0, |value| unsafe { self.device_get_attribute(value, what, device) });
+        Ok((attribute(CAPABILITY_MAJOR)? * 10 + attribute(CAPABILITY_MINOR)?).unsigned_abs())
     }
 
     /// The driver's words for a failure.

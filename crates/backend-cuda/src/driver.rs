@@ -1,18 +1,16 @@
 //! CUDA's functions as the shared files call them: flags, out-parameters, contexts.
 
 use std::env;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Grid, Kernel, given, parameters};
+use backend_gpu::{Driver, Grid, Kernel, given, parameters, text};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
 use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 
 use crate::api::Api;
-use crate::kernels::{self, Kernels};
+use crate::kernels;
 use crate::module::Module;
-use crate::program;
-use crate::spin_kernel::{self, SpinKernel};
 
 /// `CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`, since CUDA 12.2; older drivers refuse it.
 const HOST_NUMA_ID: c_int = 134;
@@ -31,6 +29,7 @@ const NON_BLOCKING: u32 = 1;
 const EVENT_DEFAULT: u32 = 0;
 /// `CU_STREAM_WAIT_VALUE_GEQ`: until (int32)(*address - value) >= 0.
 const GREATER_OR_EQUAL: u32 = 0;
+const ONE_THREAD: Grid = Grid { blocks: 1, threads: 1 };
 
 // SAFETY: CUDA's handles may be passed to its functions by any thread (CUDA C++ Programming Guide, "Driver API"); each method is
 // the function of its name.
@@ -46,8 +45,8 @@ unsafe impl Driver for Api {
     type Stream = CUstream;
     type Event = CUevent;
     type Address = CUdeviceptr;
-    type SpinKernel = SpinKernel;
-    type Kernels = Kernels;
+    type SpinKernel = Module;
+    type Kernels = Module;
     type Program = Module;
 
     fn version(&self) -> Result<String, CallError> {
@@ -82,14 +81,14 @@ unsafe impl Driver for Api {
         given(0, |device| unsafe { self.device_get(device, ordinal) })
     }
 
-    unsafe fn device_name(&self, text: *mut c_char, len: c_int, device: CUdevice) -> Result<(), CallError> {
-        // SAFETY: the caller's buffer.
-        unsafe { self.device_get_name(text, len, device) }
+    fn device_name(&self, device: CUdevice) -> Result<String, CallError> {
+        // SAFETY: the buffer is valid to write for the length that goes with it.
+        text(|buffer, len| unsafe { self.device_get_name(buffer, len, device) })
     }
 
-    unsafe fn device_pci_address(&self, text: *mut c_char, len: c_int, device: CUdevice) -> Result<(), CallError> {
-        // SAFETY: the caller's buffer.
-        unsafe { self.device_get_pci_bus_id(text, len, device) }
+    fn device_pci_address(&self, device: CUdevice) -> Result<String, CallError> {
+        // SAFETY: as above.
+        text(|buffer, len| unsafe { self.device_get_pci_bus_id(buffer, len, device) })
     }
 
     fn device_total_bytes(&self, device: CUdevice) -> Result<usize, CallError> {
@@ -290,23 +289,24 @@ unsafe impl Driver for Api {
         unsafe { self.stream_wait_value32(stream, words, value, GREATER_OR_EQUAL) }
     }
 
-    fn spin_kernel_load(&self) -> Result<SpinKernel, DeviceError> {
-        Ok(spin_kernel::load(self)?)
+    fn spin_kernel_load(&self) -> Result<Module, DeviceError> {
+        Ok(kernels::spin(self)?)
     }
 
     unsafe fn spin_kernel_launch(
         &self,
-        kernel: &SpinKernel,
+        kernel: &Module,
         stream: CUstream,
-        words: CUdeviceptr,
-        value: u32,
-        limit_ns: u64,
+        mut words: CUdeviceptr,
+        mut value: u32,
+        mut limit_ns: u64,
     ) -> Result<(), CallError> {
-        // SAFETY: the caller's stream and words.
-        unsafe { spin_kernel::launch(self, kernel, stream, words, value, limit_ns) }
+        let parameters = [(&raw mut words).cast(), (&raw mut value).cast(), (&raw mut limit_ns).cast()];
+        // SAFETY: the kernel takes a u64, a u32 and a u64, in this order; the stream and the words are the caller's.
+        unsafe { kernel.launch(self, 0, ONE_THREAD, stream, parameters) }
     }
 
-    unsafe fn spin_kernel_unload(&self, kernel: &SpinKernel) -> Result<(), CallError> {
+    unsafe fn spin_kernel_unload(&self, kernel: &Module) -> Result<(), CallError> {
         // SAFETY: the caller's word.
         unsafe { kernel.unload(self) }
     }
@@ -338,40 +338,39 @@ unsafe impl Driver for Api {
         len: usize,
         stream: CUstream,
     ) -> Result<(), CallError> {
-        // SAFETY: the caller's areas and stream.
-        unsafe {
-            if to.1 == from.1 {
-                // Within one device's memory: the manual has the other for copies from one context to another.
-                self.memcpy_d2d_async(to.0, from.0, len, stream)
-            } else {
-                self.memcpy_peer_async(to.0, to.1, from.0, from.1, len, stream)
-            }
+        // Within one device's memory: the manual has the other for copies from one context to another.
+        if to.1 == from.1 {
+            // SAFETY: the caller's areas and stream.
+            return unsafe { self.memcpy_d2d_async(to.0, from.0, len, stream) };
         }
+        // SAFETY: as above.
+        unsafe { self.memcpy_peer_async(to.0, to.1, from.0, from.1, len, stream) }
     }
 
-    fn kernels_load(&self) -> Result<Kernels, DeviceError> {
-        Ok(kernels::load(self)?)
+    fn kernels_load(&self) -> Result<Module, DeviceError> {
+        Ok(kernels::own(self)?)
     }
 
     unsafe fn kernel_launch(
         &self,
-        kernels: &Kernels,
+        kernels: &Module,
         kernel: Kernel,
         threads: u64,
         stream: Option<CUstream>,
-        parameters: &mut [u64],
+        words: &mut [u64],
     ) -> Result<(), CallError> {
-        // SAFETY: the caller's word.
-        unsafe { kernels::launch(self, kernels, kernel, threads, stream, parameters) }
+        let stream = stream.unwrap_or(ptr::null_mut());
+        // SAFETY: each kernel takes words only, as many as the caller gives; the rest is the caller's word.
+        unsafe { kernels.launch(self, kernel as usize, kernel.grid(threads), stream, parameters(words)) }
     }
 
-    unsafe fn kernels_unload(&self, kernels: &Kernels) -> Result<(), CallError> {
+    unsafe fn kernels_unload(&self, kernels: &Module) -> Result<(), CallError> {
         // SAFETY: the caller's word.
         unsafe { kernels.unload(self) }
     }
 
     fn program_load(&self, device: CUdevice, program: &Program) -> Result<Module, DeviceError> {
-        program::load(self, device, program)
+        kernels::of_program(self, device, program)
     }
 
     unsafe fn program_launch(

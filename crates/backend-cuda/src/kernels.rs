@@ -1,44 +1,50 @@
-//! The kernels (`kernels.ptx`): patterns in device memory, copies, chains of loads, answers over flags. The driver compiles the text for whatever the device is.
+//! Which PTX texts are loaded: numabench's own kernels (`kernels.ptx`: patterns, copies, chains of loads, answers over flags), the kernel that spins as the latch's fallback
+//! (`spin_kernel.ptx`), and a program's for the device that it runs on. The driver compiles a text for whatever the device is, and keeps what it compiled.
 
 use std::ffi::CStr;
-use std::ptr;
 
-use backend_gpu::{Kernel, parameters};
-use cudarc::driver::sys::CUstream;
-use device::CallError;
+use backend_gpu::Kernel;
+use cudarc::driver::sys::CUdevice;
+use device::{CallError, DeviceError, Program};
 
 use crate::api::Api;
-use crate::module::{self, Module};
+use crate::module::{Module, text};
 
-const PTX: &CStr = module::text(concat!(include_str!("kernels.ptx"), "\0"));
+const OWN: &CStr = text(concat!(include_str!("kernels.ptx"), "\0"));
+const SPIN: &CStr = text(concat!(include_str!("spin_kernel.ptx"), "\0"));
 
-/// The loaded kernels, in the order of [`Kernel`].
-pub(crate) type Kernels = Module;
-
-/// Loads them in the current context.
+/// Loads numabench's own in the current context, in the order of [`Kernel`].
 ///
 /// # Errors
 /// The call that failed.
-pub(crate) fn load(api: &Api) -> Result<Kernels, CallError> {
-    Module::load(api, PTX, &Kernel::ALL.map(Kernel::name))
+pub(crate) fn own(api: &Api) -> Result<Module, CallError> {
+    Module::load(api, OWN, &Kernel::ALL.map(Kernel::name))
 }
 
-/// Queues one on a stream, or on the default one.
+/// Loads the one that spins.
 ///
 /// # Errors
 /// The call that failed.
+pub(crate) fn spin(api: &Api) -> Result<Module, CallError> {
+    Module::load(api, SPIN, &[c"numabench_hold"])
+}
+
+/// Loads a program's in the current context, which is of this device: the text for the highest compute capability that the device has.
 ///
-/// # Safety
-/// As [`backend_gpu::Driver::kernel_launch`].
-pub(crate) unsafe fn launch(
-    api: &Api,
-    kernels: &Kernels,
-    kernel: Kernel,
-    threads: u64,
-    stream: Option<CUstream>,
-    words: &mut [u64],
-) -> Result<(), CallError> {
-    let stream = stream.unwrap_or(ptr::null_mut());
-    // SAFETY: each kernel takes words only, as many as the caller gives; the rest is the caller's word.
-    unsafe { kernels.launch(api, kernel as usize, kernel.grid(threads), stream, parameters(words)) }
+/// # Errors
+/// [`DeviceError::Unsupported`] for a device older than every text, or the call that failed.
+pub(crate) fn of_program(api: &Api, device: CUdevice, program: &Program) -> Result<Module, DeviceError> {
+    let capability = api.compute_capability(device)?;
+    let text = program.ptx.iter().rev().find(|(least, _)| *least <= capability);
+    let (_, text) = text.ok_or_else(|| DeviceError::Unsupported {
+        what: "running a kernel",
+        reason: format!(
+            "its compute capability is {}.{}, and the kernels of {} are for {} and above",
+            capability / 10,
+            capability % 10,
+            program.name,
+            program.ptx.first().map_or(0.0, |(least, _)| f64::from(*least) / 10.0)
+        ),
+    })?;
+    Ok(Module::load(api, text, program.kernels)?)
 }

@@ -1,8 +1,8 @@
 //! NVIDIA GPUs through the CUDA driver API, which is opened at run time: one binary runs with and without a GPU.
 //!
 //! [`load`] gives the platform; all that it does is `backend-gpu`'s, and is the same for HIP. Here is what is CUDA's own: `library` (how the
-//! driver is found), `api` (its functions), `driver` (how the shared files call them), `module` (kernels as PTX text): `spin_kernel` (the latch's
-//! fallback), `kernels` (patterns, copies, chains of loads).
+//! driver is found), `api` (its functions), `driver` (how the shared files call them), `module` (kernels loaded from PTX text), `kernels`
+//! (which texts).
 //!
 //! cudarc gives the driver's types and constants. Its functions are not used: they panic when the library or a symbol is
 //! missing, and return result codes as a Rust enum, for which a code newer than the bindings is undefined behaviour. Here a
@@ -15,9 +15,6 @@ mod driver;
 mod kernels;
 mod library;
 mod module;
-mod program;
-
-mod spin_kernel;
 
 use backend_gpu::{Driver, GpuPlatform};
 use device::DeviceError;

@@ -52,11 +52,9 @@ impl Module {
         mut parameters: [*mut c_void; P],
     ) -> Result<(), CallError> {
         let (function, Grid { blocks, threads }) = (self.functions[kernel], grid);
+        let (parameters, extra) = (parameters.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the caller's word for all of it; the driver copies the parameters before it returns.
-        unsafe {
-            let (parameters, extra) = (parameters.as_mut_ptr(), ptr::null_mut());
-            api.launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, extra)
-        }
+        unsafe { api.launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, extra) }
     }
 
     /// Unloads it.

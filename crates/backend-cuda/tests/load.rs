@@ -306,6 +306,27 @@ fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() 
 }
 
 #[test]
+fn kernels_that_may_still_run_are_not_unloaded_and_the_failure_says_so() {
+    for (faults, keeps) in [("", false), ("fail cuStreamSynchronize * 999", true)] {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
+        let calls = folder.path().join("calls");
+        let told = [("FAKE_CALLS", calls.to_str().expect("a name of letters")), ("FAKE_FAULTS", faults), ONE_DEVICE];
+        let asked = ["stream-wait", "check=a kernel copies", "check=a chain of loads"];
+        let output = run("conformance", &asked, &fake(), &told);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let counted = fs::read_to_string(calls).expect("what was called");
+        let count = |call: &str| {
+            let number = counted.lines().find_map(|line| line.strip_prefix(call)?.trim().parse::<u32>().ok());
+            number.unwrap_or(0)
+        };
+        let (loaded, unloaded) = (count("cuModuleLoadData "), count("cuModuleUnload "));
+        assert!(loaded > 0 && (unloaded < loaded) == keeps, "{unloaded} of {loaded}: {text}");
+        let said = "what was queued may still run, so its memory and kernels are kept until this process ends";
+        assert_eq!(text.contains(said), keeps, "{text}");
+    }
+}
+
+#[test]
 fn a_stream_wait_that_never_lets_go_is_found_out() {
     let output = run("conformance", &["stream-wait", "check=latch"], &fake(), &[("FAKE_FAULTS", "wait never-ends")]);
     let text = String::from_utf8_lossy(&output.stdout);

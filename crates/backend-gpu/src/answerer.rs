@@ -3,22 +3,22 @@
 //! The kernel ends at the last question, and by itself after some ten million looks without a new one (10 s and more over PCIe), so that a process that
 //! is killed leaves no GPU that looks for ever. Dropping stops it and waits; what could not be waited for is leaked.
 
-use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use device::answerer::{ANSWER_BEHIND, QUESTION_BYTES};
-use device::{Answerer, DeviceError, HostMemory, MemoryKind};
+use device::{Answerer, DeviceError, HostMemory};
 
-use crate::areas::unsupported;
 use crate::context::Context;
 use crate::copier::Tools;
 use crate::driver::Driver;
+use crate::host_range::HostRange;
 use crate::kernel::Kernel;
-use crate::kernels::Kernels;
+use crate::modules::{Kernels, Parameter};
 use crate::stream::Stream;
+use crate::unsupported::unsupported;
 
 const WHAT: &str = "answers of a device";
 /// The last question. No count gets there.
@@ -33,11 +33,10 @@ const LOOKS_A_READING: u32 = 1 << 14;
 
 /// The flags, and the GPU that answers over them.
 pub(crate) struct GpuAnswerer<D: Driver> {
-    context: Arc<Context<D>>,
     kernels: Rc<Kernels<D>>,
-    // None once they were leaked or given back.
-    memory: Option<Box<dyn HostMemory>>,
-    stream: Option<Stream<D>>,
+    stream: Stream<D>,
+    // None once it was given back.
+    memory: Option<HostRange>,
     /// Where the question is, while the kernel runs, and the last one asked.
     asking: Option<(usize, u64)>,
 }
@@ -53,41 +52,29 @@ impl<D: Driver> GpuAnswerer<D> {
         memory: Box<dyn HostMemory>,
     ) -> Result<Self, DeviceError> {
         let kernels = tools.kernels.as_ref().map_err(|reason| unsupported(WHAT, reason.clone()))?;
-        if memory.kind() == MemoryKind::Pageable {
-            return Err(unsupported(WHAT, "the memory is pageable, and a device reaches pinned memory only"));
-        }
-        let stream = Some(Stream::new(context)?);
-        let kernels = Rc::clone(kernels);
-        Ok(Self { context: Arc::clone(context), kernels, memory: Some(memory), stream, asking: None })
+        let memory = HostRange::new(memory);
+        memory.reach(WHAT, context)?;
+        let stream = Stream::new(context)?;
+        Ok(Self { kernels: Rc::clone(kernels), stream, memory: Some(memory), asking: None })
     }
 
-    /// The address of the question at `offset`, which has room for an answer behind it.
-    fn address(&mut self, offset: usize) -> Result<*mut u8, DeviceError> {
-        let gone = || unsupported(WHAT, "its memory was given up after a failure");
-        let bytes = self.memory.as_mut().ok_or_else(gone)?.bytes_mut();
-        let is_in = offset.is_multiple_of(align_of::<AtomicU64>())
-            && offset.checked_add(QUESTION_BYTES).is_some_and(|end| end <= bytes.len());
-        match bytes.get_mut(offset..).filter(|_| is_in) {
-            Some(words) => Ok(words.as_mut_ptr()),
-            None => Err(unsupported(WHAT, format!("offset {offset} has no room for a question and its answer"))),
-        }
+    fn range(&self) -> Result<&HostRange, DeviceError> {
+        self.memory.as_ref().ok_or_else(|| unsupported(WHAT, "its memory was given back"))
     }
 
     /// The question and the answer at `offset`.
-    fn words(&mut self, offset: usize) -> Result<[&AtomicU64; 2], DeviceError> {
-        let question: *mut AtomicU64 = self.address(offset)?.cast();
-        // SAFETY: both words are in the range, which this value owns and lends to nobody meanwhile, and aligned (`address`); the kernel reads and writes
-        // them as whole words, as another thread would.
-        Ok(unsafe { [&*question, &*question.byte_add(ANSWER_BEHIND)] })
+    fn words(&self, offset: usize) -> Result<[&AtomicU64; 2], DeviceError> {
+        let memory = self.range()?;
+        let is_in = offset.checked_add(QUESTION_BYTES).is_some_and(|end| end <= memory.len());
+        let answer = offset.checked_add(ANSWER_BEHIND).and_then(|offset| memory.word(offset));
+        match (memory.word(offset), answer) {
+            (Some(question), Some(answer)) if is_in => Ok([question, answer]),
+            _ => Err(unsupported(WHAT, format!("offset {offset} has no room for a question and its answer"))),
+        }
     }
 
     fn not_asking() -> DeviceError {
         unsupported(WHAT, "the device was not started")
-    }
-
-    /// Waits for the kernel.
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        self.stream.as_ref().map_or(Ok(()), |stream| Ok(stream.synchronize()?))
     }
 }
 
@@ -122,7 +109,7 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
 
     fn into_host(mut self: Box<Self>) -> Option<Box<dyn HostMemory>> {
         self.stop().ok()?;
-        self.memory.take()
+        self.memory.as_mut()?.take()
     }
 
     fn start(&mut self, offset: usize) -> Result<(), DeviceError> {
@@ -132,13 +119,10 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
         for word in self.words(offset)? {
             word.store(0, Ordering::Release);
         }
-        let address = self.address(offset)?;
-        // SAFETY: the range is pinned for every device, and this value owns it.
-        let question = D::word(unsafe { self.context.enter()?.host_on_device(address.cast()) }?);
-        let stream = self.stream.as_ref().ok_or_else(Self::not_asking)?;
-        let parameters = [question, question + ANSWER_BEHIND as u64, LOOKS];
-        // SAFETY: both words live until the stream has been waited for, or are leaked; the CPU touches them as atomic words only.
-        unsafe { self.kernels.launch(Kernel::Answer, 1, Some(stream), parameters) }?;
+        let memory = self.range()?;
+        let [question, answer] = [0, ANSWER_BEHIND].map(|behind| Parameter::Host(memory, offset + behind));
+        // The CPU touches both as atomic words only, until the kernel has ended.
+        self.kernels.launch(Kernel::Answer, 1, &self.stream, [question, answer, Parameter::Number(LOOKS)])?;
         self.asking = Some((offset, 0));
         Ok(())
     }
@@ -166,7 +150,7 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
     fn stop(&mut self) -> Result<u64, DeviceError> {
         let Some((offset, _)) = self.asking else { return Ok(0) };
         self.words(offset)?[0].store(STOP, Ordering::Release);
-        self.wait()?;
+        self.stream.synchronize()?;
         self.asking = None;
         Ok(self.words(offset)?[1].load(Ordering::Acquire))
     }
@@ -174,9 +158,7 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
 
 impl<D: Driver> Drop for GpuAnswerer<D> {
     fn drop(&mut self) {
-        if self.stop().is_err() {
-            // The kernel too: it may still run, and the last one who has it would unload it.
-            mem::forget((self.memory.take(), self.stream.take(), Rc::clone(&self.kernels)));
-        }
+        // What could not be waited for is kept (`in_flight`).
+        let _ = self.stop();
     }
 }

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
-use device::{Area, CallError, DeviceError, Direction, HostPair};
+use device::{Area, CallError, DeviceError, Direction};
 
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
+use crate::host_range::HostRange;
 use crate::kernel::Kernel;
-use crate::kernels::Kernels;
+use crate::modules::{Kernels, Parameter};
 use crate::stream::Stream;
+use crate::unsupported::unsupported;
 
 /// The most threads of a kernel that copies while another one copies the other way: a kernel as wide as the device has the other wait for its end (an
 /// H200 then moves 59.5 GB/s both ways together, and 71.7 with these). Each has 64 bytes in flight, 2 MiB in all, many times what a link holds.
@@ -22,20 +24,21 @@ pub(crate) struct Areas<D: Driver> {
     pub(crate) len: usize,
 }
 
+/// The host's side: what copies to the device read, and what copies from it write.
+pub(crate) struct Ranges {
+    pub(crate) source: Option<HostRange>,
+    pub(crate) destination: Option<HostRange>,
+}
+
 /// The copies of one round: from the host to an area, and from an area to the host.
 pub(crate) struct Legs<'a, D: Driver> {
-    write: Option<(&'a DeviceMemory<D>, *const u8)>,
-    read: Option<(&'a DeviceMemory<D>, *mut u8)>,
+    write: Option<(&'a DeviceMemory<D>, &'a HostRange)>,
+    read: Option<(&'a DeviceMemory<D>, &'a HostRange)>,
     bytes: usize,
     /// Whether the two are at once.
     at_once: bool,
-    /// A kernel that copies in place of the copy engines, with the host ranges' addresses on the device.
-    pub(crate) kernel: Option<(&'a Kernels<D>, [Option<u64>; 2])>,
-}
-
-/// What cannot be done here, and why.
-pub(crate) fn unsupported(what: &'static str, reason: impl Into<String>) -> DeviceError {
-    DeviceError::Unsupported { what, reason: reason.into() }
+    /// Kernels that copy in place of the copy engines.
+    pub(crate) kernels: Option<&'a Kernels<D>>,
 }
 
 impl<D: Driver> Areas<D> {
@@ -87,19 +90,22 @@ impl<D: Driver> Areas<D> {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] without the host range or area that it needs.
-    pub(crate) fn legs(
-        &self,
-        host: &mut HostPair,
+    pub(crate) fn legs<'a>(
+        &'a self,
+        host: &'a Ranges,
         direction: Direction,
         bytes: usize,
-    ) -> Result<Legs<'_, D>, DeviceError> {
-        let from = if direction == Direction::D2h { None } else { Some(source(host)?.as_ptr()) };
-        let to = if direction == Direction::H2d { None } else { Some(destination(host)?.as_mut_ptr()) };
+    ) -> Result<Legs<'a, D>, DeviceError> {
+        let from = if direction == Direction::D2h { None } else { Some(host.source.as_ref().ok_or_else(no_source)?) };
+        let to = match direction {
+            Direction::H2d => None,
+            _ => Some(host.destination.as_ref().ok_or_else(no_destination)?),
+        };
         let read = if direction == Direction::Bidirectional { Area::B } else { Area::A };
         let (written, read) = (self.get(Area::A)?, self.get(read)?);
         let (write, read) = (from.map(|from| (written, from)), to.map(|to| (read, to)));
         let at_once = direction == Direction::Bidirectional;
-        Ok(Legs { write, read, bytes, at_once, kernel: None })
+        Ok(Legs { write, read, bytes, at_once, kernels: None })
     }
 }
 
@@ -108,28 +114,25 @@ impl<D: Driver> Legs<'_, D> {
     ///
     /// # Errors
     /// The call that failed.
-    ///
-    /// # Safety
-    /// The areas and ranges have so many bytes, the ranges are pinned, and all live, lent to nobody, until both streams have been waited for.
-    pub(crate) unsafe fn queue(&self, writes: &Stream<D>, reads: &Stream<D>) -> Result<(), CallError> {
+    pub(crate) fn queue(&self, writes: &Stream<D>, reads: &Stream<D>) -> Result<(), CallError> {
         let bytes = self.bytes as u64;
         let threads = if self.at_once { copy_threads_at_once(bytes) } else { copy_threads(bytes) };
         if let Some((area, from)) = self.write {
-            if let Some((kernels, [Some(from), _])) = self.kernel {
-                // SAFETY: the caller's word; `from` is the source's address on the device.
-                unsafe { kernels.launch(Kernel::Copy, threads, Some(writes), [D::word(area.address()), from, bytes]) }?;
-            } else {
-                // SAFETY: the caller's word.
-                unsafe { area.queue_write(from, self.bytes, writes) }?;
+            match self.kernels {
+                Some(kernels) => {
+                    let parameters = [Parameter::Area(area, 0), Parameter::Host(from, 0), Parameter::Number(bytes)];
+                    kernels.launch(Kernel::Copy, threads, writes, parameters)?;
+                }
+                None => area.queue_write(0, (from, 0..self.bytes), writes)?,
             }
         }
         if let Some((area, to)) = self.read {
-            if let Some((kernels, [_, Some(to)])) = self.kernel {
-                // SAFETY: the caller's word; `to` is the destination's address on the device.
-                unsafe { kernels.launch(Kernel::Copy, threads, Some(reads), [to, D::word(area.address()), bytes]) }?;
-            } else {
-                // SAFETY: the caller's word.
-                unsafe { area.queue_read(to, self.bytes, reads) }?;
+            match self.kernels {
+                Some(kernels) => {
+                    let parameters = [Parameter::Host(to, 0), Parameter::Area(area, 0), Parameter::Number(bytes)];
+                    kernels.launch(Kernel::Copy, threads, reads, parameters)?;
+                }
+                None => area.queue_read(0, (to, 0..self.bytes), reads)?,
             }
         }
         Ok(())
@@ -146,22 +149,14 @@ fn copy_threads_at_once(bytes: u64) -> u64 {
     copy_threads(bytes).min(AT_ONCE_THREADS)
 }
 
-/// The host range that copies to the device read.
-///
-/// # Errors
-/// [`DeviceError::Unsupported`] where there is none.
-pub(crate) fn source(host: &mut HostPair) -> Result<&mut [u8], DeviceError> {
-    let missing = || unsupported("a copy to the device", "this copier was made without a source");
-    Ok(host.source.as_mut().ok_or_else(missing)?.bytes_mut())
+/// There is no range that copies to the device read.
+pub(crate) fn no_source() -> DeviceError {
+    unsupported("a copy to the device", "this copier was made without a source")
 }
 
-/// The host range that copies from the device write.
-///
-/// # Errors
-/// [`DeviceError::Unsupported`] where there is none.
-pub(crate) fn destination(host: &mut HostPair) -> Result<&mut [u8], DeviceError> {
-    let missing = || unsupported("a copy from the device", "this copier was made without a destination");
-    Ok(host.destination.as_mut().ok_or_else(missing)?.bytes_mut())
+/// There is none that copies from it write.
+pub(crate) fn no_destination() -> DeviceError {
+    unsupported("a copy from the device", "this copier was made without a destination")
 }
 
 #[cfg(test)]

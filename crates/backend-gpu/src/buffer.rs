@@ -3,32 +3,24 @@
 //! The context is the primary one, as the runtimes' programs have it: a library that is handed the address finds it current. Dropping waits; what could not be
 //! waited for is leaked.
 
-use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use device::{Buffer, CallError, DeviceError, HostMemory};
+use device::{Buffer, DeviceError, HostMemory};
 
-use crate::areas::unsupported;
 use crate::context::{self, Context};
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
+use crate::host_range::HostRange;
 use crate::stream::{Event, Stream};
-
-/// What a copy reads and writes.
-struct Memory<D: Driver> {
-    device: DeviceMemory<D>,
-    host: Box<dyn HostMemory>,
-    stream: Stream<D>,
-}
+use crate::unsupported::unsupported;
 
 /// See [`device::Buffer`].
 pub(crate) struct GpuBuffer<D: Driver> {
     context: Arc<Context<D>>,
-    // None once it was leaked.
-    memory: Option<Memory<D>>,
-    len: usize,
-    host_address: usize,
+    device: DeviceMemory<D>,
+    host: HostRange,
+    stream: Stream<D>,
     address: usize,
     /// At the end of each copy queued since all had ended, and more that wait to be used.
     ends: Vec<Event<D>>,
@@ -40,60 +32,32 @@ impl<D: Driver> GpuBuffer<D> {
     ///
     /// # Errors
     /// See [`device::Device::buffer`].
-    pub(crate) fn new(context: &Arc<Context<D>>, mut host: Box<dyn HostMemory>) -> Result<Self, DeviceError> {
-        let range = host.bytes_mut();
-        let (len, host_address) = (range.len(), range.as_mut_ptr().expose_provenance());
-        if host.kind() == device::MemoryKind::Pageable {
+    pub(crate) fn new(context: &Arc<Context<D>>, host: Box<dyn HostMemory>) -> Result<Self, DeviceError> {
+        let host = HostRange::new(host);
+        if !host.is_pinned() {
             return Err(unsupported("a buffer beside pageable memory", "a queued copy needs it pinned"));
         }
-        let device = DeviceMemory::new(context, len)?;
-        let address = D::word(device.address()) as usize;
-        let memory = Memory { device, host, stream: Stream::new(context)? };
-        Ok(Self {
-            context: Arc::clone(context),
-            memory: Some(memory),
-            len,
-            host_address,
-            address,
-            ends: Vec::new(),
-            queued: 0,
-        })
-    }
-
-    fn memory(&mut self) -> Result<&mut Memory<D>, DeviceError> {
-        self.memory.as_mut().ok_or_else(|| unsupported("this copy", "its memory was given up after a failure"))
+        let device = DeviceMemory::new(context, host.len())?;
+        let (address, stream) = (D::word(device.address()) as usize, Stream::new(context)?);
+        Ok(Self { context: Arc::clone(context), device, host, stream, address, ends: Vec::new(), queued: 0 })
     }
 
     fn queue(&mut self, range: &Range<usize>, to_host: bool) -> Result<(), DeviceError> {
-        if range.start > range.end || range.end > self.len {
-            let reason = format!("bytes {} to {} were asked for of {}", range.start, range.end, self.len);
+        if range.start > range.end || range.end > self.host.len() {
+            let reason = format!("bytes {} to {} were asked for of {}", range.start, range.end, self.host.len());
             return Err(unsupported("this copy", reason));
         }
         if self.ends.len() == self.queued {
             self.ends.push(Event::new(&self.context)?);
         }
-        let (context, at) = (Arc::clone(&self.context), self.queued);
-        let memory = self.memory()?;
-        let address = D::offset(memory.device.address(), range.start);
-        let part = memory.host.bytes_mut()[range.clone()].as_mut_ptr().cast();
-        let stream = memory.stream.handle();
-        // SAFETY: the range is inside both; they and the stream live until the stream has been waited for, or are leaked, and nobody looks at
-        // the host's meanwhile: `host` waits first.
-        unsafe {
-            let driver = context.enter()?;
-            match to_host {
-                true => driver.copy_d2h_async(part, address, range.len(), stream),
-                false => driver.copy_h2d_async(address, part.cast_const(), range.len(), stream),
-            }?;
-        }
+        let (end, part) = (&self.ends[self.queued], (&self.host, range.clone()));
+        // From here on something may be under way, whatever the calls answer.
         self.queued += 1;
-        let end = &self.ends[at];
-        let memory = self.memory.as_ref().ok_or_else(|| unsupported("this copy", "its memory was given up"))?;
-        Ok(end.record(&memory.stream)?)
-    }
-
-    fn synchronize(&mut self) -> Result<(), CallError> {
-        self.memory.as_ref().map_or(Ok(()), |memory| memory.stream.synchronize())
+        match to_host {
+            true => self.device.queue_read(range.start, part, &self.stream),
+            false => self.device.queue_write(range.start, part, &self.stream),
+        }?;
+        Ok(end.record(&self.stream)?)
     }
 }
 
@@ -103,11 +67,11 @@ impl<D: Driver> Buffer for GpuBuffer<D> {
     }
 
     fn host_address(&self) -> usize {
-        self.host_address
+        self.host.address()
     }
 
     fn len(&self) -> usize {
-        self.len
+        self.host.len()
     }
 
     fn shared_thread(&mut self) {
@@ -116,7 +80,7 @@ impl<D: Driver> Buffer for GpuBuffer<D> {
 
     fn host(&mut self) -> Result<&mut [u8], DeviceError> {
         self.settle()?;
-        Ok(self.memory()?.host.bytes_mut())
+        Ok(self.host.bytes_mut())
     }
 
     fn queue_to_host(&mut self, range: Range<usize>) -> Result<(), DeviceError> {
@@ -130,7 +94,7 @@ impl<D: Driver> Buffer for GpuBuffer<D> {
     fn wait_for(&mut self, copies: usize) -> Result<(), DeviceError> {
         let Some(last) = copies.min(self.queued).checked_sub(1) else { return Ok(()) };
         if copies >= self.queued {
-            return Ok(self.synchronize()?);
+            return Ok(self.stream.synchronize()?);
         }
         while !self.ends[last].is_reached()? {
             std::hint::spin_loop();
@@ -140,7 +104,7 @@ impl<D: Driver> Buffer for GpuBuffer<D> {
 
     fn settle(&mut self) -> Result<(), DeviceError> {
         if self.queued > 0 {
-            self.synchronize()?;
+            self.stream.synchronize()?;
             self.queued = 0;
         }
         Ok(())
@@ -149,8 +113,7 @@ impl<D: Driver> Buffer for GpuBuffer<D> {
 
 impl<D: Driver> Drop for GpuBuffer<D> {
     fn drop(&mut self) {
-        if self.queued > 0 && self.synchronize().is_err() {
-            mem::forget(self.memory.take());
-        }
+        // What could not be waited for is kept (`in_flight`).
+        let _ = self.settle();
     }
 }

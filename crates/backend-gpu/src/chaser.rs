@@ -3,41 +3,37 @@
 //! Where the chase has come to is a word in device memory, which each launch goes on from. Dropping opens the latch and waits; what could not
 //! be waited for is leaked.
 
-use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{CallError, Chaser, DeviceError, HostMemory, MemoryKind};
+use device::{CallError, Chaser, DeviceError, HostMemory};
 
-use crate::areas::unsupported;
 use crate::context::Context;
 use crate::copier::Tools;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
+use crate::host_range::HostRange;
 use crate::kernel::Kernel;
-use crate::kernels::Kernels;
+use crate::modules::{Kernels, Parameter};
 use crate::own_queue::OwnQueue;
 use crate::stream::Stream;
+use crate::unsupported::unsupported;
 
 /// The memory that a chain is in.
 enum Chain<D: Driver> {
-    Host(Box<dyn HostMemory>),
+    Host(HostRange),
     /// Another device's.
-    Peer {
-        _lives: DeviceMemory<D>,
-    },
+    Peer(DeviceMemory<D>),
 }
 
 /// A chain, and the device that follows it.
 pub(crate) struct GpuChaser<D: Driver> {
     kernels: Rc<Kernels<D>>,
-    // None once they were leaked or given back.
-    chain: Option<Chain<D>>,
-    state: Option<DeviceMemory<D>>,
-    /// The chain's and the state's addresses on the device.
-    base: u64,
-    at: u64,
     queue: OwnQueue<D>,
+    // None once it was given back.
+    chain: Option<Chain<D>>,
+    /// The word that says where the chase is.
+    state: DeviceMemory<D>,
 }
 
 impl<D: Driver> GpuChaser<D> {
@@ -48,16 +44,13 @@ impl<D: Driver> GpuChaser<D> {
     pub(crate) fn over_host(
         context: &Arc<Context<D>>,
         tools: &Tools<D>,
-        mut memory: Box<dyn HostMemory>,
+        memory: Box<dyn HostMemory>,
     ) -> Result<Self, DeviceError> {
         const WHAT: &str = "the latency of a device's loads";
         check(WHAT, tools, memory.bytes())?;
-        if memory.kind() == MemoryKind::Pageable {
-            return Err(unsupported(WHAT, "the memory is pageable, and a device reaches pinned memory only"));
-        }
-        // SAFETY: the range is pinned for every device, and this value owns it.
-        let base = unsafe { context.enter()?.host_on_device(memory.bytes_mut().as_mut_ptr().cast()) }?;
-        Self::new(context, tools, WHAT, base, Chain::Host(memory))
+        let memory = HostRange::new(memory);
+        memory.reach(WHAT, context)?;
+        Self::new(context, tools, WHAT, Chain::Host(memory))
     }
 
     /// Writes a chain to memory of another device; queues nothing.
@@ -79,44 +72,44 @@ impl<D: Driver> GpuChaser<D> {
         memory.write(0, chain)?;
         // A driver may return when the bytes are staged; reading waits for all of them.
         memory.read(chain.len() - 1, &mut [0])?;
-        Self::new(context, tools, WHAT, memory.address(), Chain::Peer { _lives: memory })
+        Self::new(context, tools, WHAT, Chain::Peer(memory))
     }
 
     fn new(
         context: &Arc<Context<D>>,
         tools: &Tools<D>,
         what: &'static str,
-        base: D::Address,
         chain: Chain<D>,
     ) -> Result<Self, DeviceError> {
         let kernels = tools.kernels.as_ref().map_err(|reason| unsupported(what, reason.clone()))?;
         let state = DeviceMemory::new(context, 8)?;
         let mut chaser = Self {
             kernels: Rc::clone(kernels),
-            chain: Some(chain),
-            base: D::word(base),
-            at: D::word(state.address()),
-            state: Some(state),
             queue: OwnQueue::new(context, tools, "queueing loads"),
+            chain: Some(chain),
+            state,
         };
         chaser.start_at(0)?;
         Ok(chaser)
     }
+}
 
-    /// The word that says where the chase is.
-    fn state(&self) -> Result<&DeviceMemory<D>, DeviceError> {
-        self.state.as_ref().ok_or_else(|| unsupported("this chase", "its memory was given up after a failure"))
-    }
-
-    /// Queues so many steps on a stream.
-    fn steps(&self, steps: u64) -> impl Fn(&Stream<D>) -> Result<(), CallError> + use<D> {
-        let (kernels, parameters) = (Rc::clone(&self.kernels), [self.base, steps, self.at]);
-        move |stream| {
-            // SAFETY: memory and state are this chaser's, which waits for the queue before it lends or frees them, or leaks them. The chain
-            // is the caller's word.
-            unsafe { kernels.launch(Kernel::Chase, 1, Some(stream), parameters) }
-        }
-    }
+/// What queues so many steps on a stream.
+fn steps<'a, D: Driver>(
+    kernels: &'a Kernels<D>,
+    chain: Option<&'a Chain<D>>,
+    state: &'a DeviceMemory<D>,
+    steps: u64,
+) -> Result<impl Fn(&Stream<D>) -> Result<(), CallError> + use<'a, D>, DeviceError> {
+    let chain = chain.ok_or_else(|| unsupported("this chase", "its memory was given back"))?;
+    Ok(move |stream: &Stream<D>| {
+        let base = match chain {
+            Chain::Host(memory) => Parameter::Host(memory, 0),
+            Chain::Peer(memory) => Parameter::Area(memory, 0),
+        };
+        // Where the chain leads is the caller's word.
+        kernels.launch(Kernel::Chase, 1, stream, [base, Parameter::Number(steps), Parameter::Area(state, 0)])
+    })
 }
 
 /// Whether there is a kernel that follows chains, and room for one.
@@ -139,39 +132,36 @@ impl<D: Driver> Chaser for GpuChaser<D> {
     fn into_host(mut self: Box<Self>) -> Option<Box<dyn HostMemory>> {
         // What could not be waited for is leaked on drop.
         self.queue.settle().ok()?;
-        match self.chain.take()? {
-            Chain::Host(memory) => Some(memory),
-            Chain::Peer { .. } => None,
+        match self.chain.as_mut()? {
+            Chain::Host(memory) => memory.take(),
+            Chain::Peer(_) => None,
         }
     }
 
     fn at(&mut self) -> Result<u64, DeviceError> {
         self.queue.settle()?;
         let mut at = [0; 8];
-        self.state()?.read(0, &mut at)?;
+        self.state.read(0, &mut at)?;
         Ok(u64::from_le_bytes(at))
     }
 
     fn start_at(&mut self, offset: u64) -> Result<(), DeviceError> {
         self.queue.settle()?;
-        let state = self.state()?;
-        state.write(0, &offset.to_le_bytes())?;
+        self.state.write(0, &offset.to_le_bytes())?;
         // As above: a kernel that is queued later must see it.
-        Ok(state.read(7, &mut [0])?)
+        Ok(self.state.read(7, &mut [0])?)
     }
 
-    fn round(&mut self, steps: u64) -> Result<(), DeviceError> {
-        let chase = self.steps(steps);
-        self.queue.round(chase)
+    fn round(&mut self, count: u64) -> Result<(), DeviceError> {
+        self.queue.round(steps(&self.kernels, self.chain.as_ref(), &self.state, count)?)
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
         self.queue.hold()
     }
 
-    fn enqueue(&mut self, steps: u64, rounds: u32) -> Result<(), DeviceError> {
-        let chase = self.steps(steps);
-        self.queue.enqueue(rounds, chase)
+    fn enqueue(&mut self, count: u64, rounds: u32) -> Result<(), DeviceError> {
+        self.queue.enqueue(rounds, steps(&self.kernels, self.chain.as_ref(), &self.state, count)?)
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {
@@ -190,10 +180,7 @@ impl<D: Driver> Chaser for GpuChaser<D> {
 
 impl<D: Driver> Drop for GpuChaser<D> {
     fn drop(&mut self) {
-        if self.queue.settle().is_err() {
-            // The kernel too: it may still run, and the last one who has it would unload it.
-            mem::forget((self.chain.take(), self.state.take(), Rc::clone(&self.kernels)));
-            self.queue.leak();
-        }
+        // What could not be waited for is kept (`in_flight`).
+        let _ = self.queue.settle();
     }
 }

@@ -3,29 +3,29 @@
 //! Whether the copies of a step lie inside the memory is checked when they are queued; where a kernel reads and writes is its program's word. Dropping opens
 //! the latch and waits; what could not be waited for is leaked.
 
-use std::mem;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{Argument, CallError, Computer, DeviceError, HostMemory, MOST_ARGUMENTS, MemoryKind, Program, Step};
+use device::{Argument, CallError, Computer, DeviceError, HostMemory, MOST_ARGUMENTS, Program, Step};
 
-use crate::areas::unsupported;
 use crate::context::{self, Context};
 use crate::copier::Tools;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
+use crate::host_range::HostRange;
 use crate::kernel::Grid;
+use crate::modules::{Loaded, Parameter, Programs};
 use crate::overlap::Overlap;
 use crate::own_queue::OwnQueue;
-use crate::programs::{Loaded, Programs};
 use crate::stream::{Event, Stream};
+use crate::unsupported::unsupported;
 
 const WHAT: &str = "a computation on the device";
 
 /// What the steps use.
 struct Memory<D: Driver> {
-    host: Box<dyn HostMemory>,
+    host: HostRange,
     area: DeviceMemory<D>,
     program: Rc<Loaded<D>>,
 }
@@ -33,22 +33,18 @@ struct Memory<D: Driver> {
 /// See [`device::Computer`].
 pub(crate) struct GpuComputer<D: Driver> {
     context: Arc<Context<D>>,
-    // None once it was leaked or given back.
-    memory: Option<Memory<D>>,
-    /// The start of the host range, which the area's is beside, and the lengths of both.
-    host_start: *mut u8,
-    host_len: usize,
+    queue: OwnQueue<D>,
+    memory: Memory<D>,
     area_len: usize,
     kernels: usize,
     address: usize,
-    queue: OwnQueue<D>,
     /// What is started and not timed by the device; made when it is first needed.
     started: Option<Stream<D>>,
     /// At the end of each start since all had ended, and more that wait to be used.
     ends: Vec<Event<D>>,
     starts: usize,
     /// What overlapped steps are queued on; made when they first are.
-    lanes: Option<Rc<Overlap<D>>>,
+    lanes: Option<Overlap<D>>,
 }
 
 impl<D: Driver> GpuComputer<D> {
@@ -60,16 +56,16 @@ impl<D: Driver> GpuComputer<D> {
         context: &Arc<Context<D>>,
         (tools, programs): (&Tools<D>, &Programs<D>),
         program: &Program,
-        mut host: Box<dyn HostMemory>,
+        host: Box<dyn HostMemory>,
         bytes: usize,
     ) -> Result<Self, DeviceError> {
-        if host.kind() == MemoryKind::Pageable {
+        let host = HostRange::new(host);
+        if !host.is_pinned() {
             return Err(unsupported(WHAT, "a queued copy needs pinned memory, and this is pageable"));
         }
-        let range = host.bytes_mut();
-        let (host_start, host_len) = (range.as_mut_ptr(), range.len());
-        if bytes < host_len {
-            return Err(unsupported(WHAT, format!("{bytes} bytes on the device are fewer than the host's {host_len}")));
+        if bytes < host.len() {
+            let reason = format!("{bytes} bytes on the device are fewer than the host's {}", host.len());
+            return Err(unsupported(WHAT, reason));
         }
         if bytes as u64 > context.memory()?.free_bytes {
             return Err(out_of_memory(context, bytes as u64)?);
@@ -81,13 +77,11 @@ impl<D: Driver> GpuComputer<D> {
         let (context, address) = (Arc::clone(context), D::word(memory.area.address()) as usize);
         Ok(Self {
             context,
-            memory: Some(memory),
-            host_start,
-            host_len,
+            queue,
+            memory,
             area_len: bytes,
             kernels,
             address,
-            queue,
             started: None,
             ends: Vec::new(),
             starts: 0,
@@ -107,7 +101,8 @@ impl<D: Driver> GpuComputer<D> {
 
     /// Whether every step has its bytes and its kernel.
     fn check(&self, steps: &[Step]) -> Result<(), DeviceError> {
-        let fits = |range: &Range<usize>| range.start <= range.end && range.end <= self.host_len;
+        let host_len = self.memory.host.len();
+        let fits = |range: &Range<usize>| range.start <= range.end && range.end <= host_len;
         let lies = |bytes: usize, at: usize| at.checked_add(bytes).is_some_and(|end| end <= self.area_len);
         for step in steps {
             let refused = match step {
@@ -123,11 +118,11 @@ impl<D: Driver> GpuComputer<D> {
                 {
                     format!(
                         "bytes {} to {} at {at} were asked for of {} and {}",
-                        range.start, range.end, self.host_len, self.area_len
+                        range.start, range.end, host_len, self.area_len
                     )
                 }
                 Step::ToDevice(range) | Step::ToHost(range) if !fits(range) => {
-                    format!("bytes {} to {} were asked for of {}", range.start, range.end, self.host_len)
+                    format!("bytes {} to {} were asked for of {host_len}", range.start, range.end)
                 }
                 Step::Launch { kernel, .. } if *kernel >= self.kernels => format!("the program has no kernel {kernel}"),
                 Step::Launch { arguments, .. } if arguments.len() > MOST_ARGUMENTS => {
@@ -147,76 +142,56 @@ impl<D: Driver> GpuComputer<D> {
         Ok(())
     }
 
-    /// Queues the steps, which were checked, on a stream.
-    fn queue_steps(
-        &mut self,
-        steps: &[Step],
-    ) -> Result<impl Fn(&Stream<D>) -> Result<(), CallError> + use<D>, DeviceError> {
-        let memory =
-            self.memory.as_ref().ok_or_else(|| unsupported(WHAT, "its memory was given up after a failure"))?;
+    /// The streams of overlapped steps, where there are such steps.
+    fn need_lanes(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
         if steps.iter().any(|step| matches!(step, Step::Overlapped(_))) && self.lanes.is_none() {
-            self.lanes = Some(Rc::new(Overlap::new(&self.context)?));
+            self.lanes = Some(Overlap::new(&self.context)?);
         }
-        let lanes = self.lanes.clone();
-        let (context, area, program) = (Arc::clone(&self.context), memory.area.address(), Rc::clone(&memory.program));
-        let (host, steps) = (self.host_start, steps.to_vec());
-        Ok(move |stream: &Stream<D>| {
-            let driver = context.enter()?;
-            let to_device = |driver: &D, stream: &Stream<D>, range: &Range<usize>, at: usize| {
-                // SAFETY: the range was checked to lie in both; they are the computer's, which waits for the queue before it lends or frees them, or leaks
-                // them.
-                unsafe {
-                    let from = host.add(range.start).cast_const().cast();
-                    driver.copy_h2d_async(D::offset(area, at), from, range.len(), stream.handle())
-                }
-            };
-            let to_host = |driver: &D, stream: &Stream<D>, range: &Range<usize>, at: usize| {
-                // SAFETY: as above.
-                unsafe {
-                    let to = host.add(range.start).cast();
-                    driver.copy_d2h_async(to, D::offset(area, at), range.len(), stream.handle())
-                }
-            };
-            let queue = |step: &Step, stream: &Stream<D>| match step {
-                Step::ToDevice(range) => to_device(driver, stream, range, range.start),
-                Step::ToDeviceAt(range, at) => to_device(driver, stream, range, *at),
-                Step::ToHost(range) => to_host(driver, stream, range, range.start),
-                Step::ToHostFrom(range, at) => to_host(driver, stream, range, *at),
-                Step::Launch { kernel, blocks, threads, arguments } => {
-                    let mut words = [0; MOST_ARGUMENTS];
-                    for (word, argument) in words.iter_mut().zip(arguments) {
-                        *word = match argument {
-                            Argument::Area(at) => D::word(D::offset(area, *at)),
-                            Argument::Number(number) => *number,
-                        };
-                    }
-                    let grid = Grid { blocks: *blocks, threads: *threads };
-                    // SAFETY: the area lives as above; that the kernel keeps to it is its program's word.
-                    unsafe { program.launch(*kernel, grid, stream, &mut words) }
-                }
-                // `check` lets none through.
-                Step::Overlapped(_) => Ok(()),
-            };
-            steps.iter().try_for_each(|step| match (step, &lanes) {
-                (Step::Overlapped(steps), Some(lanes)) => lanes.queue(stream, steps, queue),
-                _ => queue(step, stream),
-            })
+        Ok(())
+    }
+}
+
+/// What queues the steps, which were checked, on a stream.
+fn queued<'a, D: Driver>(
+    memory: &'a Memory<D>,
+    lanes: Option<&'a Overlap<D>>,
+    steps: &'a [Step],
+) -> impl Fn(&Stream<D>) -> Result<(), CallError> + use<'a, D> {
+    let Memory { host, area, program } = memory;
+    move |stream: &Stream<D>| {
+        let queue = |step: &Step, stream: &Stream<D>| match step {
+            Step::ToDevice(range) => area.queue_write(range.start, (host, range.clone()), stream),
+            Step::ToDeviceAt(range, at) => area.queue_write(*at, (host, range.clone()), stream),
+            Step::ToHost(range) => area.queue_read(range.start, (host, range.clone()), stream),
+            Step::ToHostFrom(range, at) => area.queue_read(*at, (host, range.clone()), stream),
+            Step::Launch { kernel, blocks, threads, arguments } => {
+                let parameters = arguments.iter().map(|argument| match argument {
+                    Argument::Area(at) => Parameter::Area(area, *at),
+                    Argument::Number(number) => Parameter::Number(*number),
+                });
+                program.launch(*kernel, Grid { blocks: *blocks, threads: *threads }, stream, parameters)
+            }
+            // `check` lets none through.
+            Step::Overlapped(_) => Ok(()),
+        };
+        steps.iter().try_for_each(|step| match (step, lanes) {
+            (Step::Overlapped(steps), Some(lanes)) => lanes.queue(stream, steps, queue),
+            _ => queue(step, stream),
         })
     }
 }
 
 impl<D: Driver> Computer for GpuComputer<D> {
     fn host(&mut self) -> &mut [u8] {
-        match (self.wait_for_all(), &mut self.memory) {
-            (Ok(()), Some(memory)) => memory.host.bytes_mut(),
-            _ => &mut [],
-        }
+        // None where waiting failed.
+        let _ = self.wait_for_all();
+        self.memory.host.bytes_mut()
     }
 
     fn into_host(mut self: Box<Self>) -> Option<Box<dyn HostMemory>> {
-        // What could not be waited for is leaked on drop.
-        self.wait_for_all().ok()?;
-        self.memory.take().map(|memory| memory.host)
+        // What could not be waited for is kept (`in_flight`).
+        let _ = self.wait_for_all();
+        self.memory.host.take()
     }
 
     fn address(&self) -> usize {
@@ -224,7 +199,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
     }
 
     fn host_address(&self) -> usize {
-        self.host_start.expose_provenance()
+        self.memory.host.address()
     }
 
     fn shared_thread(&mut self) {
@@ -233,7 +208,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
 
     fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
         self.check(steps)?;
-        let act = self.queue_steps(steps)?;
+        self.need_lanes(steps)?;
         if self.ends.len() == self.starts {
             self.ends.push(Event::new(&self.context)?);
         }
@@ -244,7 +219,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
         // From here on something may be under way, whatever the calls answer.
         let end = self.starts;
         self.starts += 1;
-        act(stream)?;
+        queued(&self.memory, self.lanes.as_ref(), steps)(stream)?;
         Ok(self.ends[end].record(stream)?)
     }
 
@@ -263,8 +238,8 @@ impl<D: Driver> Computer for GpuComputer<D> {
     fn round(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
         self.check(steps)?;
         self.wait_for_all()?;
-        let act = self.queue_steps(steps)?;
-        self.queue.round(act)
+        self.need_lanes(steps)?;
+        self.queue.round(queued(&self.memory, self.lanes.as_ref(), steps))
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
@@ -273,8 +248,8 @@ impl<D: Driver> Computer for GpuComputer<D> {
 
     fn enqueue(&mut self, steps: &[Step], rounds: u32) -> Result<(), DeviceError> {
         self.check(steps)?;
-        let act = self.queue_steps(steps)?;
-        self.queue.enqueue(rounds, act)
+        self.need_lanes(steps)?;
+        self.queue.enqueue(rounds, queued(&self.memory, self.lanes.as_ref(), steps))
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {
@@ -293,11 +268,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
 
 impl<D: Driver> Drop for GpuComputer<D> {
     fn drop(&mut self) {
-        if self.wait_for_all().is_err() {
-            mem::forget(self.memory.take());
-            mem::forget(self.started.take());
-            mem::forget(self.lanes.take());
-            self.queue.leak();
-        }
+        // What could not be waited for is kept (`in_flight`).
+        let _ = self.wait_for_all();
     }
 }

@@ -5,39 +5,37 @@
 //! the copier's alone from the first of them on, and goes to the device's next copier (`idle_queues`). Patterns are written and compared by kernels (`pattern_kernels`).
 //!
 //! Dropping opens the latch, waits, and then frees. Where waiting failed, a driver may still read and write what is queued: the areas, the
-//! host ranges and the latch's words are then leaked, because nothing tells when they could be freed.
+//! host ranges, the latch's words and the kernels are then kept, because nothing tells when they could be freed (`in_flight`).
 
-use std::mem;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{
-    Area, CallError, Copier, CopyBy, DeviceError, Direction, HostMemory, HostPair, Marks, MemoryKind, Pattern,
-};
+use device::{Area, CallError, Copier, CopyBy, DeviceError, Direction, HostPair, Marks, Pattern};
 
-use crate::areas::{Areas, destination, source, unsupported};
+use crate::areas::{Areas, Ranges, no_destination, no_source};
 use crate::context::Context;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::Driver;
+use crate::host_range::HostRange;
 use crate::idle_queues::IdleQueues;
-use crate::kernels::Kernels;
 use crate::latch::Mechanism;
+use crate::modules::Kernels;
 use crate::pattern_kernels::PatternKernels;
 use crate::queue::{Queue, no_batch};
+use crate::unsupported::unsupported;
 
 /// One rank's copier.
 pub(crate) struct GpuCopier<D: Driver> {
     context: Arc<Context<D>>,
     areas: Areas<D>,
-    host: HostPair,
+    host: Ranges,
     tools: Tools<D>,
     /// Taken when something is first queued.
     queue: Option<Queue<D>>,
     /// Blocking rounds wait on the own stream, not in the driver's blocking copy.
     takes_turns: bool,
-    /// The addresses of the source and the destination on the device, where a kernel copies.
-    by_kernel: Option<[Option<u64>; 2]>,
+    by: CopyBy,
 }
 
 /// What a device found out once for all its copiers.
@@ -60,14 +58,14 @@ impl<D: Driver> Clone for Tools<D> {
     }
 }
 
-/// The kernel that copies, where one is to.
-fn kernel<D: Driver>(tools: &Tools<D>, by_kernel: Option<[Option<u64>; 2]>) -> Option<(&Kernels<D>, [Option<u64>; 2])> {
-    Some((&**tools.kernels.as_ref().ok()?, by_kernel?))
+/// The kernels that copy, where they are to.
+fn kernels<D: Driver>(tools: &Tools<D>, by: CopyBy) -> Option<&Kernels<D>> {
+    tools.kernels.as_deref().ok().filter(|_| by == CopyBy::Kernel)
 }
 
 /// Whether a driver can reach all ranges by itself.
-fn is_pinned(host: &HostPair) -> bool {
-    host.ranges().all(|range| range.kind() != MemoryKind::Pageable)
+fn is_pinned(host: &Ranges) -> bool {
+    [&host.source, &host.destination].into_iter().flatten().all(HostRange::is_pinned)
 }
 
 /// Writes bytes that every later copy sees: the driver may return when they are staged, and queues do not wait for that; reading does.
@@ -97,6 +95,8 @@ impl<D: Driver> GpuCopier<D> {
             let reason = "it needs a source and a destination, and one of them is missing";
             return Err(unsupported("moving both directions at once", reason));
         }
+        let HostPair { source, destination } = host;
+        let host = Ranges { source: source.map(HostRange::new), destination: destination.map(HostRange::new) };
         if bidirectional && !is_pinned(&host) {
             let reason = "the driver stages pageable memory, one direction after the other; use pinned memory";
             return Err(unsupported("moving both directions at once", reason));
@@ -104,7 +104,7 @@ impl<D: Driver> GpuCopier<D> {
         let a = Some(DeviceMemory::new(context, len)?);
         let b = bidirectional.then(|| DeviceMemory::new(context, len)).transpose()?;
         let (context, areas) = (Arc::clone(context), Areas { a, b, len });
-        Ok(Self { context, areas, host, tools, queue: None, takes_turns: false, by_kernel: None })
+        Ok(Self { context, areas, host, tools, queue: None, takes_turns: false, by: CopyBy::Engine })
     }
 
     /// Opens the latch and waits for what is queued.
@@ -132,7 +132,7 @@ impl<D: Driver> GpuCopier<D> {
     /// One round that waits on this copier's own stream; only for pinned memory.
     fn round_on_own_stream(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
         // What is refused makes no stream.
-        self.areas.legs(&mut self.host, direction, bytes)?;
+        self.areas.legs(&self.host, direction, bytes)?;
         self.need_queue()?;
         let Some(queue) = &mut self.queue else { return Ok(()) };
         let legs: &[Direction] = match &direction {
@@ -140,12 +140,9 @@ impl<D: Driver> GpuCopier<D> {
             one => std::slice::from_ref(one),
         };
         for leg in legs {
-            let mut legs = self.areas.legs(&mut self.host, *leg, bytes)?;
-            legs.kernel = kernel(&self.tools, self.by_kernel);
-            let both_ways = *leg == Direction::Bidirectional;
-            // SAFETY: `bytes` fits the ranges and areas; they are this copier's and pinned, and every way to reach or free them waits
-            // for the queue first, or leaks them.
-            queue.round(both_ways, |writes, reads| unsafe { legs.queue(writes, reads) })?;
+            let mut legs = self.areas.legs(&self.host, *leg, bytes)?;
+            legs.kernels = kernels(&self.tools, self.by);
+            queue.round(*leg == Direction::Bidirectional, |writes, reads| legs.queue(writes, reads))?;
         }
         Ok(())
     }
@@ -184,7 +181,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
     fn copy_by(&mut self, by: CopyBy) -> Result<(), DeviceError> {
         const WHAT: &str = "copies by a kernel";
         self.settle()?;
-        self.by_kernel = None;
+        self.by = CopyBy::Engine;
         if by == CopyBy::Engine {
             return Ok(());
         }
@@ -194,14 +191,10 @@ impl<D: Driver> Copier for GpuCopier<D> {
         if !is_pinned(&self.host) {
             return Err(unsupported(WHAT, "a device reaches pinned memory only, and this is pageable"));
         }
-        let driver = self.context.enter()?;
-        let on_device = |range: &mut Option<Box<dyn HostMemory>>| {
-            let address = range.as_mut().map(|range| range.bytes_mut().as_mut_ptr().cast());
-            // SAFETY: the range is pinned, and this copier's.
-            address.map(|address| unsafe { driver.host_on_device(address) }).transpose()
-        };
-        let source = on_device(&mut self.host.source)?.map(D::word);
-        self.by_kernel = Some([source, on_device(&mut self.host.destination)?.map(D::word)]);
+        for range in [&self.host.source, &self.host.destination].into_iter().flatten() {
+            range.reach(WHAT, &self.context)?;
+        }
+        self.by = by;
         Ok(())
     }
 
@@ -219,13 +212,15 @@ impl<D: Driver> Copier for GpuCopier<D> {
     fn pull(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
-        Ok(self.areas.get(area)?.read(0, &mut source(&mut self.host)?[..bytes])?)
+        let source = self.host.source.as_mut().ok_or_else(no_source)?;
+        Ok(self.areas.get(area)?.read(0, &mut source.bytes_mut()[..bytes])?)
     }
 
     fn push(&mut self, area: Area, bytes: usize) -> Result<(), DeviceError> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
-        Ok(land(self.areas.get(area)?, 0, &destination(&mut self.host)?[..bytes])?)
+        let destination = self.host.destination.as_mut().ok_or_else(no_destination)?;
+        Ok(land(self.areas.get(area)?, 0, &destination.bytes_mut()[..bytes])?)
     }
 
     fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
@@ -249,27 +244,28 @@ impl<D: Driver> Copier for GpuCopier<D> {
     }
 
     fn into_host(mut self: Box<Self>) -> HostPair {
-        match self.settle() {
-            Ok(()) => mem::take(&mut self.host),
-            // Dropping leaks them.
-            Err(_) => HostPair::default(),
-        }
+        // What could not be waited for is kept (`in_flight`).
+        let _ = self.settle();
+        let memory = |range: &mut Option<HostRange>| range.as_mut().and_then(HostRange::take);
+        HostPair { source: memory(&mut self.host.source), destination: memory(&mut self.host.destination) }
     }
 
     fn round(&mut self, direction: Direction, bytes: usize) -> Result<(), DeviceError> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
         if direction == Direction::Bidirectional
-            || self.by_kernel.is_some()
+            || self.by == CopyBy::Kernel
             || (self.takes_turns && is_pinned(&self.host))
         {
             return self.round_on_own_stream(direction, bytes);
         }
         if direction != Direction::D2h {
-            self.areas.get(Area::A)?.write(0, &source(&mut self.host)?[..bytes])?;
+            let source = self.host.source.as_mut().ok_or_else(no_source)?;
+            self.areas.get(Area::A)?.write(0, &source.bytes_mut()[..bytes])?;
         }
         if direction != Direction::H2d {
-            self.areas.get(Area::A)?.read(0, &mut destination(&mut self.host)?[..bytes])?;
+            let destination = self.host.destination.as_mut().ok_or_else(no_destination)?;
+            self.areas.get(Area::A)?.read(0, &mut destination.bytes_mut()[..bytes])?;
         }
         Ok(())
     }
@@ -285,12 +281,11 @@ impl<D: Driver> Copier for GpuCopier<D> {
         self.check_latch()?;
         let Some(queue) = &mut self.queue else { return Err(no_batch("queueing copies")) };
         let checked = self.areas.check_bytes(bytes);
-        let legs = checked.and_then(|()| self.areas.legs(&mut self.host, direction, bytes));
+        let legs = checked.and_then(|()| self.areas.legs(&self.host, direction, bytes));
         let both_ways = direction == Direction::Bidirectional;
         let queued = legs.and_then(|mut legs| {
-            legs.kernel = kernel(&self.tools, self.by_kernel);
-            // SAFETY: as in `round_on_own_stream`.
-            queue.enqueue(both_ways, copies, |writes, reads| unsafe { legs.queue(writes, reads) })
+            legs.kernels = kernels(&self.tools, self.by);
+            queue.enqueue(both_ways, copies, |writes, reads| legs.queue(writes, reads))
         });
         if queued.is_err() {
             queue.open();
@@ -318,11 +313,9 @@ impl<D: Driver> Copier for GpuCopier<D> {
 
 impl<D: Driver> Drop for GpuCopier<D> {
     fn drop(&mut self) {
-        if self.settle().is_err() {
-            mem::forget((self.areas.a.take(), self.areas.b.take(), mem::take(&mut self.host), self.queue.take()));
-            // The kernels too: one may still run, and the last one who has them would unload them.
-            mem::forget(self.tools.clone());
+        // What could not be waited for is kept (`in_flight`), and no other copier is given such a queue.
+        if self.settle().is_ok() {
+            self.queue.take().into_iter().for_each(|queue| self.tools.queues.keep(queue));
         }
-        self.queue.take().into_iter().for_each(|queue| self.tools.queues.keep(queue));
     }
 }

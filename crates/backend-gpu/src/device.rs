@@ -18,11 +18,10 @@ use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
 use crate::host_memory::{Allocated, Registered};
 use crate::idle_queues::IdleQueues;
-use crate::kernels::Kernels;
 use crate::latch::{LatchChoice, Mechanism};
+use crate::modules::{Kernels, Programs};
 use crate::pattern_kernels::PatternKernels;
 use crate::peer::GpuPeerCopier;
-use crate::programs::Programs;
 
 /// A GPU, opened by one thread.
 pub(crate) struct GpuDevice<D: Driver> {

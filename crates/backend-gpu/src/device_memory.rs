@@ -1,18 +1,22 @@
 //! An area of device memory.
 
-use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::Arc;
 
 use device::{CallError, DeviceError};
 
 use crate::context::Context;
 use crate::driver::Driver;
+use crate::host_range::HostRange;
+use crate::in_flight::{InFlight, Moment};
 use crate::stream::Stream;
 
-/// Bytes on the device, freed on drop. Whoever queues copies waits for them before dropping it.
+/// Bytes on the device, freed on drop unless they are in flight.
 pub(crate) struct DeviceMemory<D: Driver> {
     context: Arc<Context<D>>,
     address: D::Address,
+    len: usize,
+    in_flight: InFlight,
 }
 
 /// An error for `asked_bytes` that do not fit the device now.
@@ -33,15 +37,21 @@ impl<D: Driver> DeviceMemory<D> {
     /// [`DeviceError::OutOfMemory`], or the call that failed.
     pub(crate) fn new(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
         match context.enter()?.mem_alloc(len) {
-            Ok(address) => Ok(Self { context: Arc::clone(context), address }),
+            Ok(address) => Ok(Self { context: Arc::clone(context), address, len, in_flight: InFlight::default() }),
             Err(error) if error.code == D::OUT_OF_MEMORY => Err(out_of_memory(context, len as u64)?),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The address of its first byte.
+    /// The address of its first byte, which says where it is and is nothing to copy by.
     pub(crate) fn address(&self) -> D::Address {
         self.address
+    }
+
+    /// The address of the byte at `offset`, as a call takes it that is queued now.
+    pub(crate) fn queued(&self, offset: usize, moment: Moment) -> D::Address {
+        self.in_flight.is_used(moment);
+        D::offset(self.address, offset)
     }
 
     /// Copies the range into the area from `offset` on, blocking as the driver defines it. A range beyond the area's end is a driver's
@@ -50,9 +60,9 @@ impl<D: Driver> DeviceMemory<D> {
     /// # Errors
     /// The call that failed.
     pub(crate) fn write(&self, offset: usize, from: &[u8]) -> Result<(), CallError> {
-        let to = D::offset(self.address, offset);
+        let (driver, to) = (self.context.enter()?, D::offset(self.address, offset));
         // SAFETY: `from` is valid to read and has been read on return; the driver checks its own side.
-        unsafe { self.context.enter()?.copy_h2d(to, from.as_ptr().cast(), from.len()) }
+        unsafe { driver.copy_h2d(to, from.as_ptr().cast(), from.len()) }
     }
 
     /// Copies the area's bytes from `offset` on into the range, blocking. A range beyond the area's end is a driver's error.
@@ -60,41 +70,86 @@ impl<D: Driver> DeviceMemory<D> {
     /// # Errors
     /// The call that failed.
     pub(crate) fn read(&self, offset: usize, to: &mut [u8]) -> Result<(), CallError> {
-        let from = D::offset(self.address, offset);
+        let (driver, from) = (self.context.enter()?, D::offset(self.address, offset));
         // SAFETY: `to` is valid to write and has been written on return; the driver checks its own side.
-        unsafe { self.context.enter()?.copy_d2h(to.as_mut_ptr().cast(), from, to.len()) }
+        unsafe { driver.copy_d2h(to.as_mut_ptr().cast(), from, to.len()) }
     }
 
-    /// Queues a copy of the range to the start of the area.
+    /// Refuses a part that is not of this area.
+    fn check(&self, at: usize, len: usize) {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "{len} bytes at {at} of {}", self.len);
+    }
+
+    /// Queues a copy of a part of pinned host memory to `at`.
     ///
     /// # Errors
     /// The call that failed.
     ///
-    /// # Safety
-    /// The range must be at most as long as the area, and must live, pinned and unwritten, until the stream has been waited
-    /// for; so must the area.
-    pub(crate) unsafe fn queue_write(&self, from: *const u8, len: usize, stream: &Stream<D>) -> Result<(), CallError> {
-        // SAFETY: the caller keeps the range and the area.
-        unsafe { self.context.enter()?.copy_h2d_async(self.address, from.cast::<c_void>(), len, stream.handle()) }
+    /// # Panics
+    /// The part does not lie in both, or the host memory is pageable.
+    pub(crate) fn queue_write(
+        &self,
+        at: usize,
+        (from, part): (&HostRange, Range<usize>),
+        stream: &Stream<D>,
+    ) -> Result<(), CallError> {
+        self.check(at, part.len());
+        let (driver, moment, len) = (self.context.enter()?, stream.queues(), part.len());
+        let (to, from) = (self.queued(at, moment.clone()), from.queued(part, moment));
+        // SAFETY: both have so many bytes, and are neither lent nor freed before the stream was waited for (`in_flight`); the stream lives.
+        unsafe { driver.copy_h2d_async(to, from, len, stream.handle()) }
     }
 
-    /// Queues a copy of the start of the area to the range.
+    /// Queues a copy of the bytes from `at` on to a part of pinned host memory.
     ///
     /// # Errors
     /// The call that failed.
     ///
-    /// # Safety
-    /// As [`DeviceMemory::queue_write`], and nobody reads the range before the stream has been waited for.
-    pub(crate) unsafe fn queue_read(&self, to: *mut u8, len: usize, stream: &Stream<D>) -> Result<(), CallError> {
-        // SAFETY: the caller keeps the range and the area.
-        unsafe { self.context.enter()?.copy_d2h_async(to.cast::<c_void>(), self.address, len, stream.handle()) }
+    /// # Panics
+    /// As [`DeviceMemory::queue_write`].
+    pub(crate) fn queue_read(
+        &self,
+        at: usize,
+        (to, part): (&HostRange, Range<usize>),
+        stream: &Stream<D>,
+    ) -> Result<(), CallError> {
+        self.check(at, part.len());
+        let (driver, moment, len) = (self.context.enter()?, stream.queues(), part.len());
+        let (from, to) = (self.queued(at, moment.clone()), to.queued(part, moment));
+        // SAFETY: as in `queue_write`.
+        unsafe { driver.copy_d2h_async(to, from, len, stream.handle()) }
+    }
+
+    /// Queues a copy of the first `len` bytes to another device's area, or another one of this device, on a stream of the context that copies.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Panics
+    /// One of them has fewer bytes.
+    pub(crate) fn queue_copy(
+        &self,
+        to: &Self,
+        len: usize,
+        (context, stream): (&Context<D>, &Stream<D>),
+    ) -> Result<(), CallError> {
+        self.check(0, len);
+        to.check(0, len);
+        let (driver, moment) = (context.enter()?, stream.queues());
+        let from = (self.queued(0, moment.clone()), self.context.handle());
+        let to = (to.queued(0, moment), to.context.handle());
+        // SAFETY: both areas have so many bytes and are not freed before the stream was waited for (`in_flight`); the stream lives.
+        unsafe { driver.copy_peer_async(to, from, len, stream.handle()) }
     }
 }
 
 impl<D: Driver> Drop for DeviceMemory<D> {
     fn drop(&mut self) {
-        if let Ok(driver) = self.context.enter() {
-            // SAFETY: allocated in `new`, freed once. A failure leaves a leak that ends with the process.
+        if !self.in_flight.has_ended() {
+            // A device may still read and write it, in a context that therefore stays.
+            std::mem::forget(Arc::clone(&self.context));
+        } else if let Ok(driver) = self.context.enter() {
+            // SAFETY: allocated in `new`, freed once, and nothing that is queued uses it. A failure leaves a leak that ends with the process.
             let _ = unsafe { driver.mem_free(self.address) };
         }
     }

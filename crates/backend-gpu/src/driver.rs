@@ -5,7 +5,7 @@
 //!
 //! Over 400 lines because a trait is one item, and most of them are the conditions under which a function may be called.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 use stats::PciAddress;
@@ -68,23 +68,17 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The call that failed.
     fn device(&self, ordinal: c_int) -> Result<Self::Device, CallError>;
 
-    /// Writes the device's marketing name.
+    /// The device's marketing name.
     ///
     /// # Errors
     /// The call that failed.
-    ///
-    /// # Safety
-    /// `text` must be valid to write for `len` bytes.
-    unsafe fn device_name(&self, text: *mut c_char, len: c_int, device: Self::Device) -> Result<(), CallError>;
+    fn device_name(&self, device: Self::Device) -> Result<String, CallError>;
 
-    /// Writes the device's PCI address.
+    /// The device's PCI address.
     ///
     /// # Errors
     /// The call that failed.
-    ///
-    /// # Safety
-    /// As [`Driver::device_name`].
-    unsafe fn device_pci_address(&self, text: *mut c_char, len: c_int, device: Self::Device) -> Result<(), CallError>;
+    fn device_pci_address(&self, device: Self::Device) -> Result<String, CallError>;
 
     /// Bytes of memory in all.
     ///

@@ -1,6 +1,6 @@
 //! Which devices the driver shows: identities by PCI address, without making a context on any of them.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 
 use device::{CallError, DeviceError, DeviceFacts, DeviceId};
 use stats::PciAddress;
@@ -35,8 +35,7 @@ pub(crate) fn devices<D: Driver>(driver: &D) -> Result<Vec<Listed<D>>, DeviceErr
 }
 
 fn address<D: Driver>(driver: &D, handle: D::Device) -> Result<PciAddress, DeviceError> {
-    // SAFETY: the buffer is valid for the length that goes with it.
-    let address = text(|buffer, len| unsafe { driver.device_pci_address(buffer, len, handle) })?;
+    let address = driver.device_pci_address(handle)?;
     address.parse().map_err(|error: stats::pci_address::PciAddressError| DeviceError::Unsupported {
         what: "identifying a device",
         reason: format!("the driver's address: {error}"),
@@ -44,24 +43,13 @@ fn address<D: Driver>(driver: &D, handle: D::Device) -> Result<PciAddress, Devic
 }
 
 fn facts<D: Driver>(driver: &D, ordinal: c_int, handle: D::Device, pci: PciAddress) -> Result<DeviceFacts, CallError> {
-    // SAFETY: the buffer is valid for the length that goes with it.
-    let name = text(|buffer, len| unsafe { driver.device_name(buffer, len, handle) })?;
     Ok(DeviceFacts {
         id: DeviceId::Pci(pci),
-        name,
+        name: driver.device_name(handle)?,
         uuid: driver.device_uuid(handle),
         runtime_index: u32::try_from(ordinal).ok(),
         total_bytes: driver.device_total_bytes(handle)? as u64,
         host_node: driver.device_host_node(handle),
         memory_home: driver.device_memory_home(handle),
     })
-}
-
-/// A text that the driver writes into a buffer.
-fn text(write: impl FnOnce(*mut c_char, c_int) -> Result<(), CallError>) -> Result<String, CallError> {
-    // A zero byte more than the driver is told of, so that a text that fills the buffer still ends.
-    let mut buffer = [0_u8; 257];
-    write(buffer.as_mut_ptr().cast::<c_char>(), 256)?;
-    let text = CStr::from_bytes_until_nul(&buffer).unwrap_or_default();
-    Ok(text.to_string_lossy().trim().to_owned())
 }

@@ -7,6 +7,7 @@
 //! attributes and versions have been wrong on both sides.
 
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::thread;
@@ -16,7 +17,8 @@ use device::DeviceError;
 
 use crate::context::Context;
 use crate::driver::Driver;
-use crate::spin_kernel::SpinKernel;
+use crate::in_flight::InFlight;
+use crate::modules::SpinKernel;
 use crate::stream::Stream;
 use crate::tickets::Tickets;
 
@@ -40,7 +42,7 @@ pub enum LatchChoice {
 /// How a stream is made to wait.
 pub(crate) enum Mechanism<D: Driver> {
     StreamWait,
-    SpinKernel(Arc<SpinKernel<D>>),
+    SpinKernel(Rc<SpinKernel<D>>),
 }
 
 // Derived, it would ask a driver to be Clone.
@@ -48,7 +50,7 @@ impl<D: Driver> Clone for Mechanism<D> {
     fn clone(&self) -> Self {
         match self {
             Self::StreamWait => Self::StreamWait,
-            Self::SpinKernel(kernel) => Self::SpinKernel(Arc::clone(kernel)),
+            Self::SpinKernel(kernel) => Self::SpinKernel(Rc::clone(kernel)),
         }
     }
 }
@@ -65,7 +67,7 @@ impl<D: Driver> Mechanism<D> {
         let spin_kernel = || {
             let kernel = SpinKernel::load(context).map_err(|error| error.to_string());
             kernel
-                .and_then(|kernel| works(context, Self::SpinKernel(Arc::new(kernel))))
+                .and_then(|kernel| works(context, Self::SpinKernel(Rc::new(kernel))))
                 .map_err(|why| format!("the spin kernel: {why}"))
         };
         match choice {
@@ -96,10 +98,6 @@ fn works<D: Driver>(context: &Arc<Context<D>>, mechanism: Mechanism<D>) -> Resul
             ended => break ended,
         }
     };
-    if !matches!(ended, Ok(true)) {
-        // The device may still read the words and run the wait: nothing of them may be freed, ever.
-        std::mem::forget((stream, latch));
-    }
     match (held.map_err(text)?, ended) {
         (_, Ok(false)) => Err(format!("it did not let go within {} ms", TRIAL_LIMIT.as_millis())),
         (_, Err(error)) => Err(error.to_string()),
@@ -108,7 +106,7 @@ fn works<D: Driver>(context: &Arc<Context<D>>, mechanism: Mechanism<D>) -> Resul
     }
 }
 
-/// The words of one copier and how its stream waits for them. The stream must have been waited for before this is dropped.
+/// The words of one copier and how its stream waits for them.
 pub(crate) struct Latch<D: Driver> {
     context: Arc<Context<D>>,
     mechanism: Mechanism<D>,
@@ -116,6 +114,7 @@ pub(crate) struct Latch<D: Driver> {
     words: NonNull<u32>,
     on_device: D::Address,
     tickets: Tickets,
+    in_flight: InFlight,
 }
 
 impl<D: Driver> Latch<D> {
@@ -132,18 +131,24 @@ impl<D: Driver> Latch<D> {
             });
         };
         // From here on dropping frees the words.
-        let latch = Self { context: Arc::clone(context), mechanism, words, on_device, tickets: Tickets::default() };
+        let latch = Self {
+            context: Arc::clone(context),
+            mechanism,
+            words,
+            on_device,
+            tickets: Tickets::default(),
+            in_flight: InFlight::default(),
+        };
         // SAFETY: both words are inside the allocation, aligned, and not yet known to the device.
-        unsafe { words.write(0) };
-        // SAFETY: as above.
-        unsafe { words.add(1).write(0) };
+        unsafe { words.cast::<[u32; 2]>().write([0; 2]) };
         Ok(latch)
     }
 
     fn word(&self, at: usize) -> &AtomicU32 {
+        let word = self.words.as_ptr().wrapping_add(at);
         // SAFETY: `at` is 0 or 1; both words are aligned, live as long as `self`, and are only accessed as atomics from
         // `new` on. The device's accesses are single aligned words as well.
-        unsafe { AtomicU32::from_ptr(self.words.add(at).as_ptr()) }
+        unsafe { AtomicU32::from_ptr(word) }
     }
 
     /// Holds what is queued on the stream from here on.
@@ -151,15 +156,16 @@ impl<D: Driver> Latch<D> {
     /// # Errors
     /// The call that failed; then nothing is held.
     pub(crate) fn close(&mut self, stream: &Stream<D>) -> Result<(), DeviceError> {
-        let ticket = self.tickets.close();
+        let (ticket, moment) = (self.tickets.close(), stream.queues());
+        self.in_flight.is_used(moment.clone());
         let queued = match &self.mechanism {
             Mechanism::StreamWait => self.context.enter().map_err(DeviceError::from).and_then(|driver| {
-                // SAFETY: the stream lives, and the words outlive the wait (see the type).
+                // SAFETY: the stream lives, and the words are not freed before it was waited for (`in_flight`).
                 unsafe { driver.stream_wait_word(stream.handle(), self.on_device, ticket) }
             }),
             Mechanism::SpinKernel(kernel) => {
-                // SAFETY: the words outlive the kernel's run (see the type).
-                unsafe { kernel.launch(stream, self.on_device, ticket) }.map_err(DeviceError::from)
+                // SAFETY: as above.
+                unsafe { kernel.launch((stream, moment), self.on_device, ticket) }.map_err(DeviceError::from)
             }
         };
         if queued.is_err() {
@@ -181,8 +187,11 @@ impl<D: Driver> Latch<D> {
 
 impl<D: Driver> Drop for Latch<D> {
     fn drop(&mut self) {
-        if let Ok(driver) = self.context.enter() {
-            // SAFETY: allocated in `new`, freed once, and no stream waits for the words any more (see the type).
+        if !self.in_flight.has_ended() {
+            // The device may still read the words, in a context that therefore stays.
+            std::mem::forget(Arc::clone(&self.context));
+        } else if let Ok(driver) = self.context.enter() {
+            // SAFETY: allocated in `new`, freed once, and no stream waits for the words any more.
             let _ = unsafe { driver.words_free(self.words.as_ptr().cast()) };
         }
     }

@@ -5,7 +5,7 @@
 //! time ([`library`]); [`GpuPlatform`] makes the device contract of it. From the outside in: the platform (`platform`,
 //! `enumerate`) opens devices (`device`), each in its context (`context`); a device pins host memory (`host_memory`) and makes
 //! copiers (`copier`, between two devices `peer`), which own device memory (`device_memory`, `areas`), fill and compare it (`pattern_kernels`), queue
-//! copies (`queue`) on lanes (`lane`, `stream`) and hold them back with a latch (`latch`); a `chaser` queues loads, a `computer` the kernels of someone else's `programs`, and lets steps go on at once by `overlap`. `kernels` are a device's own. [`trial`] is what the backends' `conformance` programs do.
+//! copies (`queue`) on lanes (`lane`, `stream`) and hold them back with a latch (`latch`); a `chaser` queues loads, a `computer` the kernels of someone else's programs, and lets steps go on at once by `overlap`. `modules` are the kernels. What a call that is queued uses is neither lent nor freed before it was waited for (`in_flight`, `host_range`). [`trial`] is what the backends' `conformance` programs do.
 //!
 //! Left out: every function and constant of a driver, and all that only one of them has.
 
@@ -20,31 +20,31 @@ mod device;
 mod device_memory;
 mod driver;
 mod enumerate;
-mod functions;
 mod host_memory;
+mod host_range;
 mod idle_queues;
+mod in_flight;
 mod kernel;
-mod kernels;
 mod lane;
 mod latch;
 pub mod library;
+mod modules;
 mod overlap;
 mod own_queue;
 mod pattern_kernels;
 mod peer;
 mod platform;
-mod programs;
 mod queue;
-mod spin_kernel;
 mod stream;
 mod sync;
 mod tickets;
 pub mod trial;
+mod unsupported;
 
 pub use driver::Driver;
-pub use functions::{call_error, given, optional, required, simulation, uuid_text};
 pub use kernel::{Grid, Kernel, parameters};
 pub use latch::LatchChoice;
+pub use library::{call_error, given, optional, required, simulation, text, uuid_text};
 pub use platform::GpuPlatform;
 
 /// What [`driver_functions`] names; not for use by hand.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use device::{CallError, DeviceError, Marks};
 
-use crate::areas::unsupported;
 use crate::context::Context;
 use crate::copier::Tools;
 use crate::driver::Driver;
@@ -16,6 +15,7 @@ use crate::idle_queues::IdleQueues;
 use crate::latch::Mechanism;
 use crate::queue::{Queue, no_batch};
 use crate::stream::Stream;
+use crate::unsupported::unsupported;
 
 /// A queue, or what it takes to have one.
 pub(crate) struct OwnQueue<D: Driver> {
@@ -116,16 +116,15 @@ impl<D: Driver> OwnQueue<D> {
         *ends_ns = marks.first_ns;
         finished
     }
-
-    /// What could not be waited for is never freed.
-    pub(crate) fn leak(&mut self) {
-        mem::forget(self.queue.take());
-    }
 }
 
 impl<D: Driver> Drop for OwnQueue<D> {
     fn drop(&mut self) {
-        // Whoever owns the memory has waited, or leaked this.
-        self.queue.take().into_iter().for_each(|queue| self.idle.keep(queue));
+        // Only one that was waited for goes to the next user.
+        if let Some(mut queue) = self.queue.take()
+            && queue.settle().is_ok()
+        {
+            self.idle.keep(queue);
+        }
     }
 }

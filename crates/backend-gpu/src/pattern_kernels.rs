@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::kernel::Kernel;
-use crate::kernels::Kernels;
+use crate::modules::{Kernels, Parameter};
 
 /// What the trial fills and compares: two pages.
 const TRIED_BYTES: usize = 8192;
@@ -67,10 +67,9 @@ impl<D: Driver> PatternKernels<D> {
             return Ok(());
         }
         let Pattern { key, page_key, invert } = pattern;
-        let parameters = [D::word(area.address()), words, key, page_key, invert];
-        // SAFETY: the caller's area has so many words, and the read below waits for the kernel.
-        unsafe { self.kernels.launch(Kernel::Fill, words, None, parameters) }?;
-        self.scratch.read(TRIED_BYTES, &mut [0; 8])
+        let [count, key, page_key, invert] = [words, key, page_key, invert].map(Parameter::Number);
+        let parameters = [Parameter::Area(area, 0), count, key, page_key, invert];
+        self.kernels.run(Kernel::Fill, words, parameters, (&self.scratch, TRIED_BYTES)).map(drop)
     }
 
     /// The index of the first of the area's `words` first words, which it must have, that is not the pattern's.
@@ -88,12 +87,10 @@ impl<D: Driver> PatternKernels<D> {
         }
         self.scratch.write(TRIED_BYTES, &u64::MAX.to_le_bytes())?;
         let Pattern { key, page_key, invert } = pattern;
-        let lowest = D::word(D::offset(self.scratch.address(), TRIED_BYTES));
-        let parameters = [D::word(area.address()), words, key, page_key, invert, lowest];
-        // SAFETY: the caller's area has so many words, `lowest` is the scratch's last one, and the read below waits for the kernel.
-        unsafe { self.kernels.launch(Kernel::Compare, words, None, parameters) }?;
-        let mut found = [0; 8];
-        self.scratch.read(TRIED_BYTES, &mut found)?;
-        Ok(Some(u64::from_le_bytes(found)).filter(|index| *index < words))
+        let [count, key, page_key, invert] = [words, key, page_key, invert].map(Parameter::Number);
+        let lowest = Parameter::Area(&self.scratch, TRIED_BYTES);
+        let parameters = [Parameter::Area(area, 0), count, key, page_key, invert, lowest];
+        let found = self.kernels.run(Kernel::Compare, words, parameters, (&self.scratch, TRIED_BYTES))?;
+        Ok(Some(found).filter(|index| *index < words))
     }
 }

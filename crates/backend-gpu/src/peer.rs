@@ -3,38 +3,36 @@
 //! Where that one can reach the other's memory, access is enabled first; elsewhere the driver stages the same call through host memory.
 //! Dropping opens the latch and waits; what could not be waited for is leaked.
 
-use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use device::{CallError, CopyBy, DeviceError, Difference, Pattern, PeerCopier, PeerEnd, PeerPath};
 
-use crate::areas::{copy_threads, unsupported};
+use crate::areas::copy_threads;
 use crate::context::Context;
 use crate::copier::Tools;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::kernel::Kernel;
-use crate::kernels::Kernels;
+use crate::modules::{Kernels, Parameter};
 use crate::own_queue::OwnQueue;
 use crate::pattern_kernels::PatternKernels;
 use crate::stream::Stream;
+use crate::unsupported::unsupported;
 
 /// How many bytes cross at once where the host fills or compares: whole pages.
 const PIECE: usize = 1 << 20;
 
 /// An area on one of the two devices.
 struct Area<D: Driver> {
-    context: Arc<Context<D>>,
     memory: DeviceMemory<D>,
     patterns: Result<Rc<PatternKernels<D>>, String>,
 }
 
 /// Areas on two devices, and the queue of the one that copies.
 pub(crate) struct GpuPeerCopier<D: Driver> {
-    // None once they were leaked.
-    source: Option<Area<D>>,
-    destination: Option<Area<D>>,
+    source: Area<D>,
+    destination: Area<D>,
     len: usize,
     path: PeerPath,
     /// Of the device that copies.
@@ -47,7 +45,7 @@ pub(crate) struct GpuPeerCopier<D: Driver> {
 impl<D: Driver> Area<D> {
     fn new(context: &Arc<Context<D>>, tools: &Tools<D>, len: usize) -> Result<Self, DeviceError> {
         let memory = DeviceMemory::new(context, len)?;
-        Ok(Self { context: Arc::clone(context), memory, patterns: tools.patterns.clone() })
+        Ok(Self { memory, patterns: tools.patterns.clone() })
     }
 
     fn fill(&self, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
@@ -133,8 +131,8 @@ impl<D: Driver> GpuPeerCopier<D> {
         };
         let path = if context.reach(other)? { PeerPath::Direct } else { PeerPath::Staged };
         Ok(Self {
-            source: Some(Area::new(source, from_tools, len)?),
-            destination: Some(Area::new(destination, to_tools, len)?),
+            source: Area::new(source, from_tools, len)?,
+            destination: Area::new(destination, to_tools, len)?,
             len,
             path,
             queue: OwnQueue::new(context, tools, "queueing copies"),
@@ -151,28 +149,25 @@ impl<D: Driver> GpuPeerCopier<D> {
         Ok(())
     }
 
-    fn area(&self, end: PeerEnd) -> Result<&Area<D>, DeviceError> {
-        let area = if end == PeerEnd::Source { &self.source } else { &self.destination };
-        area.as_ref().ok_or_else(|| unsupported("this copy", "its memory was given up after a failure"))
+    fn area(&self, end: PeerEnd) -> &Area<D> {
+        if end == PeerEnd::Source { &self.source } else { &self.destination }
     }
+}
 
-    /// What queues one copy on a stream.
-    fn copy(&self, bytes: usize) -> Result<impl Fn(&Stream<D>) -> Result<(), CallError> + use<D>, DeviceError> {
-        self.check(bytes)?;
-        let end = |end| self.area(end).map(|area| (area.memory.address(), Arc::clone(&area.context)));
-        let (from, to) = (end(PeerEnd::Source)?, end(PeerEnd::Destination)?);
-        let context = Arc::clone(self.queue.context());
-        let kernels = self.kernels.as_ref().ok().filter(|_| self.by == CopyBy::Kernel).cloned();
-        Ok(move |stream: &Stream<D>| {
-            if let Some(kernels) = &kernels {
-                let parameters = [D::word(to.0), D::word(from.0), bytes as u64];
-                // SAFETY: both areas have so many bytes, which the copying device reaches; they live as below.
-                return unsafe { kernels.launch(Kernel::Copy, copy_threads(bytes as u64), Some(stream), parameters) };
-            }
-            let (to, from) = ((to.0, to.1.handle()), (from.0, from.1.handle()));
-            // SAFETY: both areas have so many bytes; they and the stream live until the queue has been waited for, or are leaked.
-            unsafe { context.enter()?.copy_peer_async(to, from, bytes, stream.handle()) }
-        })
+/// What queues one copy of so many bytes on a stream: by these kernels, or by the copy engine.
+fn copy<'a, D: Driver>(
+    (from, to): (&'a Area<D>, &'a Area<D>),
+    kernels: Option<&'a Kernels<D>>,
+    context: Arc<Context<D>>,
+    bytes: usize,
+) -> impl Fn(&Stream<D>) -> Result<(), CallError> + use<'a, D> {
+    let (from, to) = (&from.memory, &to.memory);
+    move |stream: &Stream<D>| match kernels {
+        Some(kernels) => {
+            let parameters = [Parameter::Area(to, 0), Parameter::Area(from, 0), Parameter::Number(bytes as u64)];
+            kernels.launch(Kernel::Copy, copy_threads(bytes as u64), stream, parameters)
+        }
+        None => from.queue_copy(to, bytes, (&context, stream)),
     }
 }
 
@@ -199,18 +194,20 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
     fn fill(&mut self, end: PeerEnd, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
         self.check(bytes)?;
         self.queue.settle()?;
-        self.area(end)?.fill(pattern, bytes)
+        self.area(end).fill(pattern, bytes)
     }
 
     fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
         self.check(bytes)?;
         self.queue.settle()?;
-        self.area(PeerEnd::Destination)?.compare(pattern, bytes)
+        self.destination.compare(pattern, bytes)
     }
 
     fn round(&mut self, bytes: usize) -> Result<(), DeviceError> {
-        let copy = self.copy(bytes)?;
-        self.queue.round(copy)
+        self.check(bytes)?;
+        let context = Arc::clone(self.queue.context());
+        let kernels = self.kernels.as_deref().ok().filter(|_| self.by == CopyBy::Kernel);
+        self.queue.round(copy((&self.source, &self.destination), kernels, context, bytes))
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
@@ -218,8 +215,10 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
     }
 
     fn enqueue(&mut self, bytes: usize, copies: u32) -> Result<(), DeviceError> {
-        let copy = self.copy(bytes).inspect_err(|_| self.queue.release());
-        self.queue.enqueue(copies, copy?)
+        self.check(bytes).inspect_err(|_| self.queue.release())?;
+        let context = Arc::clone(self.queue.context());
+        let kernels = self.kernels.as_deref().ok().filter(|_| self.by == CopyBy::Kernel);
+        self.queue.enqueue(copies, copy((&self.source, &self.destination), kernels, context, bytes))
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {
@@ -238,10 +237,7 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
 
 impl<D: Driver> Drop for GpuPeerCopier<D> {
     fn drop(&mut self) {
-        if self.queue.settle().is_err() {
-            // The kernels too: one may still run, and the last one who has them would unload them.
-            mem::forget((self.source.take(), self.destination.take(), self.kernels.clone()));
-            self.queue.leak();
-        }
+        // Before the areas go. What could not be waited for is kept (`in_flight`).
+        let _ = self.queue.settle();
     }
 }

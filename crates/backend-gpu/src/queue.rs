@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use device::{CallError, DeviceError, MAX_ROUNDS, Marks};
 
-use crate::areas::unsupported;
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::lane::Lane;
 use crate::latch::{Latch, Mechanism};
-use crate::spin_kernel::SPIN_LIMIT;
+use crate::modules::SPIN_LIMIT;
 use crate::stream::{Event, Stream};
+use crate::unsupported::unsupported;
 
 /// The queue of one copier.
 pub(crate) struct Queue<D: Driver> {
@@ -127,8 +127,6 @@ impl<D: Driver> Queue<D> {
     /// # Errors
     /// [`DeviceError::Unsupported`] without a batch or for a round that does not fit it, or the call that failed.
     ///
-    /// What `queue` calls asks that all memory which it names to the driver lives, pinned and lent to nobody, until the streams have been waited for: until [`Queue::settle`] has
-    /// succeeded.
     pub(crate) fn enqueue(
         &mut self,
         both_ways: bool,

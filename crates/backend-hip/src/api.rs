@@ -116,9 +116,8 @@ impl Api {
     /// [`DeviceError::MissingSymbol`], or what hipInit answered.
     pub(crate) fn load(library: &'static Library) -> Result<Self, DeviceError> {
         // SAFETY: these are the header's signatures (see above).
-        let texts = unsafe {
-            Texts { name: optional(library, "hipGetErrorName"), description: optional(library, "hipGetErrorString") }
-        };
+        let text = |name| unsafe { optional::<TextOf>(library, name) };
+        let texts = Texts { name: text("hipGetErrorName"), description: text("hipGetErrorString") };
         // SAFETY: as above.
         let init: unsafe extern "C" fn(c_uint) -> hipError_t = unsafe { required(library, "hipInit", "ROCm 4.2") }?;
         // SAFETY: hipInit may be called by any thread and more than once; the flags must be 0.
@@ -127,18 +126,18 @@ impl Api {
             return Err(texts.error("hipInit", code).into());
         }
         let table = Table::load(library)?;
-        // SAFETY: these are the header's signatures (see above).
-        unsafe {
-            Ok(Self {
-                table,
-                texts,
-                wait_value32: optional(library, "hipStreamWaitValue32"),
-                ext_malloc: optional(library, "hipExtMallocWithFlags"),
-                uuid: optional(library, "hipDeviceGetUuid"),
-                library,
-                simulation: simulation(library),
-            })
-        }
+        Ok(Self {
+            table,
+            texts,
+            // SAFETY: these are the header's signatures (see above).
+            wait_value32: unsafe { optional(library, "hipStreamWaitValue32") },
+            // SAFETY: as above.
+            ext_malloc: unsafe { optional(library, "hipExtMallocWithFlags") },
+            // SAFETY: as above.
+            uuid: unsafe { optional(library, "hipDeviceGetUuid") },
+            library,
+            simulation: simulation(library),
+        })
     }
 
     /// The driver's words for a failure.

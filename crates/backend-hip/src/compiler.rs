@@ -64,18 +64,23 @@ impl Compiler {
 
     fn of(library: &Library) -> Option<Self> {
         // SAFETY: these are the header's signatures (see above).
-        unsafe {
-            Some(Self {
-                create: optional(library, "hiprtcCreateProgram")?,
-                compile: optional(library, "hiprtcCompileProgram")?,
-                code_size: optional(library, "hiprtcGetCodeSize")?,
-                code: optional(library, "hiprtcGetCode")?,
-                log_size: optional(library, "hiprtcGetProgramLogSize")?,
-                log: optional(library, "hiprtcGetProgramLog")?,
-                destroy: optional(library, "hiprtcDestroyProgram")?,
-                text: optional(library, "hiprtcGetErrorString")?,
-            })
-        }
+        let size_of = |name| unsafe { optional::<SizeOf>(library, name) };
+        // SAFETY: as above.
+        let get = |name| unsafe { optional::<Get>(library, name) };
+        Some(Self {
+            // SAFETY: as above.
+            create: unsafe { optional(library, "hiprtcCreateProgram") }?,
+            // SAFETY: as above.
+            compile: unsafe { optional(library, "hiprtcCompileProgram") }?,
+            code_size: size_of("hiprtcGetCodeSize")?,
+            code: get("hiprtcGetCode")?,
+            log_size: size_of("hiprtcGetProgramLogSize")?,
+            log: get("hiprtcGetProgramLog")?,
+            // SAFETY: as above.
+            destroy: unsafe { optional(library, "hiprtcDestroyProgram") }?,
+            // SAFETY: as above.
+            text: unsafe { optional(library, "hiprtcGetErrorString") }?,
+        })
     }
 
     /// Code of a source text, as hipModuleLoadData takes it.

@@ -4,10 +4,10 @@
 //! it means.
 
 use std::convert::Infallible;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Grid, Kernel, given};
+use backend_gpu::{Driver, Grid, Kernel, given, text};
 use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 use stats::PciAddress;
 
@@ -75,14 +75,14 @@ unsafe impl Driver for Api {
         given(0, |device| unsafe { self.device_get(device, ordinal) })
     }
 
-    unsafe fn device_name(&self, text: *mut c_char, len: c_int, device: hipDevice_t) -> Result<(), CallError> {
-        // SAFETY: the caller's buffer.
-        unsafe { self.device_get_name(text, len, device) }
+    fn device_name(&self, device: hipDevice_t) -> Result<String, CallError> {
+        // SAFETY: the buffer is valid to write for the length that goes with it.
+        text(|buffer, len| unsafe { self.device_get_name(buffer, len, device) })
     }
 
-    unsafe fn device_pci_address(&self, text: *mut c_char, len: c_int, device: hipDevice_t) -> Result<(), CallError> {
-        // SAFETY: the caller's buffer.
-        unsafe { self.device_get_pci_bus_id(text, len, device) }
+    fn device_pci_address(&self, device: hipDevice_t) -> Result<String, CallError> {
+        // SAFETY: as above.
+        text(|buffer, len| unsafe { self.device_get_pci_bus_id(buffer, len, device) })
     }
 
     fn device_total_bytes(&self, device: hipDevice_t) -> Result<usize, CallError> {

@@ -1,10 +1,10 @@
 //! The kernels (`kernels.hip`): compiled for a kind of device when the first of that kind is opened, loaded for each.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::CStr;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use backend_gpu::{Grid, Kernel, given, parameters};
+use backend_gpu::{Driver, Grid, Kernel, given, parameters};
 use device::{CallError, DeviceError};
 
 use crate::api::Api;
@@ -88,11 +88,9 @@ impl Kernels {
         words: &mut [u64],
     ) -> Result<(), CallError> {
         let (function, mut given) = (self.functions[kernel], parameters(words));
+        let (given, extra) = (given.as_mut_ptr(), ptr::null_mut());
         // SAFETY: each kernel takes words only, as many as the caller gives; the driver copies them before it returns. The rest is the caller's word.
-        unsafe {
-            let (given, extra) = (given.as_mut_ptr(), ptr::null_mut());
-            api.module_launch_kernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, given, extra)
-        }
+        unsafe { api.module_launch_kernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, given, extra) }
     }
 
     /// Unloads them.
@@ -110,12 +108,7 @@ impl Kernels {
 
 /// The name of the calling thread's device.
 fn current_name(api: &Api) -> Result<String, CallError> {
-    let mut text = [0; 256];
-    // SAFETY: the out-parameters are valid to write, the second for as many bytes as are said.
-    unsafe {
-        let device = given(0, |device| api.get_device(device))?;
-        api.device_get_name(text.as_mut_ptr(), text.len() as c_int, device)?;
-    }
-    let bytes = text.map(c_char::cast_unsigned);
-    Ok(CStr::from_bytes_until_nul(&bytes).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
+    // SAFETY: the out-parameter is valid to write.
+    let device = given(0, |device| unsafe { api.get_device(device) })?;
+    api.device_name(device)
 }
