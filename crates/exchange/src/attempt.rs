@@ -3,6 +3,7 @@
 
 use device::{Difference, Pattern as Bytes};
 
+use crate::calls::Halves;
 use crate::case::Path;
 use crate::end::End;
 use crate::fault::ExchangeFault;
@@ -42,25 +43,17 @@ impl End<'_> {
         if operation == Operation::Allreduce {
             self.prepare_sums(bytes)?;
         }
-        let half = self.memory.half();
-        let out = self.memory.device()?.address();
-        let into = out + half;
+        let halves = Halves::of(self.memory, Path::GpuAware)?;
         self.meet()?;
-        let together = |end: &mut Self, operation| {
-            // SAFETY: the device's memory has so many bytes in each half, and nobody uses them meanwhile.
-            unsafe { end.mpi.operate(operation, end.with, out, into, bytes) }
-        };
+        let together = |end: &mut Self, operation| end.calls.operate(operation, halves, bytes);
         use ranks::Operation as Mpi;
         match operation {
-            Operation::Send => self.there_and_back(bytes, out, into)?,
+            Operation::Send => self.there_and_back(bytes, halves)?,
             Operation::Isend => {
-                // SAFETY: as above, until `wait_all`.
                 // The send first: one that is refused leaves no receive behind that a later message would meet.
-                unsafe {
-                    self.mpi.start_send(self.with, out, bytes)?;
-                    self.mpi.start_receive(self.with, into, bytes)?;
-                }
-                self.mpi.wait_all()?;
+                self.calls.start_send_at(halves, 0, bytes)?;
+                self.calls.start_receive(halves, bytes)?;
+                self.calls.wait_all()?;
             }
             Operation::Sendrecv => together(self, Mpi::Sendrecv)?,
             Operation::Bcast => together(self, Mpi::Broadcast)?,
@@ -98,15 +91,12 @@ impl End<'_> {
         })
     }
 
-    fn there_and_back(&mut self, bytes: usize, out: usize, into: usize) -> Result<(), ExchangeFault> {
+    fn there_and_back(&mut self, bytes: usize, halves: Halves) -> Result<(), ExchangeFault> {
         for sends in [self.is_lower, !self.is_lower] {
-            // SAFETY: as in `attempt`.
-            unsafe {
-                if sends {
-                    self.mpi.send(self.with, out, bytes)?;
-                } else {
-                    self.mpi.receive(self.with, into, bytes)?;
-                }
+            if sends {
+                self.calls.send_from(halves, bytes)?;
+            } else {
+                self.calls.receive_at(halves, 0, bytes)?;
             }
         }
         Ok(())

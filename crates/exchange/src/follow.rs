@@ -122,7 +122,7 @@ fn count(
     bytes: usize,
     messages: u32,
 ) -> Result<Option<Counted>, ExchangeFault> {
-    let with = end.with;
+    let with = end.calls.with();
     let read = || traffic.map(|traffic| traffic.read(with)).unwrap_or_default();
     let less = |after: [LinkBytes; 2], before: [LinkBytes; 2]| [after[0].since(before[0]), after[1].since(before[1])];
     // Once that does not count: its time is how long the links are looked at while nothing is sent.

@@ -20,6 +20,7 @@
 //! Left out: where ranks go (placement), the document and its words (report), reading links' counters (topo).
 
 mod attempt;
+mod calls;
 mod case;
 mod end;
 mod fault;

@@ -71,6 +71,8 @@ pub struct Desk<'a> {
 /// # Errors
 /// The launch cannot become one run, or this process hears of no other one any more.
 pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> {
+    // Before there is another thread: it may change the environment.
+    ranks::gtl::bring_in();
     let limit = args.measuring.timeout.unwrap_or(STARTING);
     let say = desk.say;
     let (mut witness, mut patience) = (None, None);

@@ -11,7 +11,7 @@ use kernels::jacobi::{Cell, Field, Precision, launch, program};
 
 use crate::fault::LaplaceFault;
 use crate::grid::{Share, Solution};
-use crate::halos::Halos;
+use crate::halos::{Halos, Reached};
 use crate::host_fields::Spent;
 use crate::rows;
 use crate::way::Way;
@@ -272,11 +272,9 @@ impl GpuFields {
 
     /// Messages from window to window.
     fn messages(&mut self, halos: &Halos) -> Result<(), LaplaceFault> {
-        let start = self.computer.host_address();
-        let neighbours = halos.neighbours(|side, _, sent| start + self.layout.halo_of(side, sent).start);
-        // SAFETY: each halo lies in the window, where nothing that is queued reads or writes it: what is sent has come, and what is received is queued behind.
-        let begun = unsafe { halos.begin(&neighbours) };
-        let ended = begun.and_then(|()| halos.end());
+        let window = Reached { start: self.computer.host_address(), len: self.layout.window };
+        // Nothing that is queued reads or writes the halos in it: what is sent has come, and what is received is queued behind.
+        let ended = halos.exchange(window, |side, _, sent| self.layout.halo_of(side, sent).start, || {});
         // An MPI that knows the GPU may have made another one the thread's.
         self.computer.shared_thread();
         ended
@@ -315,10 +313,9 @@ impl GpuFields {
     /// Messages from field to field.
     fn device_messages(&mut self, halos: &Halos) -> Result<(), LaplaceFault> {
         let start = self.computer.address() + self.layout.field_at(!self.second);
-        let neighbours = halos.neighbours(|_, row, _| start + self.layout.field.row_at(row));
-        // SAFETY: the rows lie in the newer field, are computed, and no kernel under way reads or writes them: the inner rows are others.
-        let begun = unsafe { halos.begin(&neighbours) };
-        let ended = begun.and_then(|()| halos.end());
+        let newer = Reached { start, len: self.layout.field.bytes() };
+        // The rows are computed, and no kernel under way reads or writes them: the inner rows are others.
+        let ended = halos.exchange(newer, |_, row, _| self.layout.field.row_at(row), || {});
         // An MPI that knows the GPU may have made another one the thread's.
         self.computer.shared_thread();
         ended

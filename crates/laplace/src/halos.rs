@@ -7,12 +7,13 @@ use ranks::Exchange;
 use crate::fault::LaplaceFault;
 use crate::grid::Share;
 
-/// A neighbour: its number, where what is sent to it begins and where what comes from it goes.
+/// Memory that messages go from and to, of the host or of the device whose context is current: of fields that are kept until MPI is left.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Neighbour {
-    pub(crate) rank: usize,
-    pub(crate) sent: usize,
-    pub(crate) received: usize,
+pub(crate) struct Reached {
+    /// The address of its first byte.
+    pub(crate) start: usize,
+    /// How many bytes it has.
+    pub(crate) len: usize,
 }
 
 /// A rank's messages.
@@ -36,41 +37,42 @@ impl<'m> Halos<'m> {
         (edges, 2..rows.max(2))
     }
 
-    /// The neighbours above (side 0) and below (side 1); `at` says where the cells of a side's row begin, of that which is sent and of that which is received.
-    pub(crate) fn neighbours(&self, at: impl Fn(usize, usize, bool) -> usize) -> Vec<Neighbour> {
-        let rows = self.share.field.rows;
-        let above = self.share.above.map(|rank| Neighbour { rank, sent: at(0, 1, true), received: at(0, 0, false) });
-        let below =
-            self.share.below.map(|rank| Neighbour { rank, sent: at(1, rows, true), received: at(1, rows + 1, false) });
-        above.into_iter().chain(below).collect()
-    }
-
-    /// Starts all messages.
+    /// Exchanges rows with the neighbours above (side 0) and below (side 1) while `beside` runs; `at` says where the cells of a side's row begin in the memory, of that which
+    /// is sent and of that which is received. `beside` writes none of the rows that are sent and looks at none that are received. Messages that a failure leaves
+    /// under way are the reason why the memory stays until MPI is left.
     ///
     /// # Errors
     /// What MPI says.
     ///
-    /// # Safety
-    /// A row of cells lies at each address, of the host or of the device whose context is current, until [`Halos::end`]; nobody writes what is sent or looks at what is received.
-    pub(crate) unsafe fn begin(&self, neighbours: &[Neighbour]) -> Result<(), LaplaceFault> {
-        let Some(mpi) = self.mpi else { return Ok(()) };
-        let bytes = self.share.field.row_bytes();
-        for neighbour in neighbours {
-            // SAFETY: the caller's word.
-            unsafe { mpi.start_receive(neighbour.rank, neighbour.received, bytes) }?;
+    /// # Panics
+    /// A row does not lie in the memory.
+    pub(crate) fn exchange(
+        &self,
+        memory: Reached,
+        at: impl Fn(usize, usize, bool) -> usize,
+        beside: impl FnOnce(),
+    ) -> Result<(), LaplaceFault> {
+        let Some(mpi) = self.mpi else {
+            beside();
+            return Ok(());
+        };
+        let (rows, bytes) = (self.share.field.rows, self.share.field.row_bytes());
+        let place = |side, row, sent| {
+            let at = at(side, row, sent);
+            assert!(at.checked_add(bytes).is_some_and(|end| end <= memory.len), "a row at byte {at} of {}", memory.len);
+            memory.start + at
+        };
+        let neighbours = [(self.share.above, 0, [0, 1]), (self.share.below, 1, [rows + 1, rows])];
+        let neighbours = neighbours.iter().filter_map(|(rank, side, rows)| Some(((*rank)?, *side, *rows)));
+        for (rank, side, [received, _]) in neighbours.clone() {
+            // SAFETY: the row lies in the memory, as was asserted, and nobody looks at it before `wait_all`.
+            unsafe { mpi.start_receive(rank, place(side, received, false), bytes) }?;
         }
-        for neighbour in neighbours {
-            // SAFETY: the caller's word.
-            unsafe { mpi.start_send(neighbour.rank, neighbour.sent, bytes) }?;
+        for (rank, side, [_, sent]) in neighbours {
+            // SAFETY: as above, and nobody writes it.
+            unsafe { mpi.start_send(rank, place(side, sent, true), bytes) }?;
         }
-        Ok(())
-    }
-
-    /// Waits for all messages.
-    ///
-    /// # Errors
-    /// What MPI says.
-    pub(crate) fn end(&self) -> Result<(), LaplaceFault> {
-        Ok(self.mpi.map_or(Ok(()), Exchange::wait_all)?)
+        beside();
+        Ok(mpi.wait_all()?)
     }
 }

@@ -5,7 +5,7 @@ use kernels::jacobi::{Cell, Precision, step};
 
 use crate::fault::LaplaceFault;
 use crate::grid::{Share, Solution};
-use crate::halos::Halos;
+use crate::halos::{Halos, Reached};
 use crate::rows;
 
 /// What iterations came to.
@@ -102,8 +102,7 @@ impl HostFields {
         for _ in 0..iterations {
             let (one, other) = bytemuck::cast_slice_mut::<u8, T>(self.memory.bytes_mut()).split_at_mut(field.numbers());
             let (from, to) = if self.second { (&*other, one) } else { (&*one, other) };
-            let start = to.as_mut_ptr().expose_provenance();
-            let neighbours = halos.neighbours(|_, row, _| start + field.row_at(row));
+            let newer = Reached { start: to.as_mut_ptr().expose_provenance(), len: size_of_val(to) };
             let mut largest = T::of(0.0);
             let mut over = |rows| {
                 let of_rows = step(field, from, to, rows);
@@ -111,16 +110,12 @@ impl HostFields {
             };
             if overlap {
                 edges.iter().cloned().for_each(&mut over);
-                // SAFETY: the rows lie in the newer field; the inner ones, which are written meanwhile, are others.
-                unsafe { halos.begin(&neighbours) }?;
-                over(inner.clone());
-                halos.end()?;
+                // The inner rows, which are written meanwhile, are not those of the messages.
+                halos.exchange(newer, |_, row, _| field.row_at(row), || over(inner.clone()))?;
             } else {
                 over(1..field.rows + 1);
                 let began = clock::now_ns();
-                // SAFETY: as above, and nothing is written meanwhile.
-                unsafe { halos.begin(&neighbours) }?;
-                halos.end()?;
+                halos.exchange(newer, |_, row, _| field.row_at(row), || {})?;
                 spent.halo_ns += clock::now_ns() - began;
             }
             self.second = !self.second;

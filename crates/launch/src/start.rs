@@ -38,10 +38,16 @@ pub fn start<G>(
             return Err(StartError::NoPlugin(error));
         }
     };
-    if let (Gtl::Absent(tried), true) = (plugin.gtl(), launch.speaks()) {
+    if let (Gtl::Absent { tried, is_off }, true) = (plugin.gtl(), launch.speaks()) {
+        let then = match is_off {
+            true => "set to 0 here, so that MPI is given no device memory",
+            false => {
+                "not set to 0 here, because this process has threads already: start it with MPICH_GPU_SUPPORT_ENABLED=0"
+            }
+        };
         let text = format!(
-            "warning: MPICH_GPU_SUPPORT_ENABLED is set, and Cray's library for it is not found, without which its MPI ends every process: set to 0 here, so that \
-             MPI is given no device memory ({}); load the site's module for the GPU, or let NUMABENCH_GTL name libmpi_gtl_cuda.so or libmpi_gtl_hsa.so",
+            "warning: MPICH_GPU_SUPPORT_ENABLED is set, and Cray's library for it is not found, without which its MPI ends every process: {then} ({}); \
+             load the site's module for the GPU, or let NUMABENCH_GTL name libmpi_gtl_cuda.so or libmpi_gtl_hsa.so",
             tried.join("; ")
         );
         say(&text);

@@ -12,12 +12,13 @@ use mpi_sys::{
     MPI_Allreduce, MPI_Alltoall, MPI_Bcast, MPI_Cancel, MPI_Comm, MPI_Comm_create_group, MPI_Comm_group, MPI_Get,
     MPI_Group, MPI_Group_free, MPI_Group_incl, MPI_Irecv, MPI_Isend, MPI_Put, MPI_Recv, MPI_Request, MPI_Send,
     MPI_Sendrecv, MPI_Waitall, MPI_Win, MPI_Win_create, MPI_Win_fence, MPI_Win_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD,
-    RSMPI_FLOAT, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE, RSMPI_STATUSES_IGNORE,
-    RSMPI_SUM, RSMPI_UINT8_T, RSMPI_WIN_NULL,
+    RSMPI_FLOAT, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_STATUS_IGNORE, RSMPI_STATUSES_IGNORE, RSMPI_SUM,
+    RSMPI_UINT8_T, RSMPI_WIN_NULL,
 };
-use ranks::abi::Operation;
+use plugin::Operation;
 
-use crate::call::{Trouble, check};
+use crate::mail::no_request;
+use crate::words::{Trouble, check};
 
 /// The tag of what is measured.
 const TAG: c_int = 1;
@@ -32,8 +33,7 @@ thread_local! {
 /// A call of nonblocking messages failed: those that are under way are cancelled where MPI can, and where some were, nothing more is sent.
 fn give_up(trouble: Trouble) -> Trouble {
     STARTED.with_borrow_mut(|started| {
-        // SAFETY: reading a constant of the MPI library.
-        started.retain(|request| *request != unsafe { RSMPI_REQUEST_NULL });
+        started.retain(|request| *request != no_request());
         for request in started.iter_mut() {
             // SAFETY: a live request of ours. What it answers does not matter: the memory stays until the process ends.
             let _ = unsafe { MPI_Cancel(request) };
@@ -79,8 +79,7 @@ pub(crate) unsafe fn receive(from: u32, address: usize, bytes: usize) -> Result<
 /// MPI is started, and there are so many bytes at the address, unchanged until `wait_all`.
 pub(crate) unsafe fn start_send(to: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
     let (to, count) = (number("MPI_Isend", to)?, count("MPI_Isend", bytes)?);
-    // SAFETY: reading a constant of the MPI library.
-    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    let mut request = no_request();
     // SAFETY: the caller's word; the request is kept until it is complete.
     let code = unsafe { MPI_Isend(at(address), count, RSMPI_UINT8_T, to, TAG, RSMPI_COMM_WORLD, &raw mut request) };
     check("MPI_Isend", code).map_err(give_up)?;
@@ -92,8 +91,7 @@ pub(crate) unsafe fn start_send(to: u32, address: usize, bytes: usize) -> Result
 /// MPI is started, and there is room for so many bytes at the address; nobody looks at them before `wait_all`.
 pub(crate) unsafe fn start_receive(from: u32, address: usize, bytes: usize) -> Result<(), Trouble> {
     let (from, count) = (number("MPI_Irecv", from)?, count("MPI_Irecv", bytes)?);
-    // SAFETY: reading a constant of the MPI library.
-    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    let mut request = no_request();
     // SAFETY: the caller's word; the request is kept until it is complete.
     let code = unsafe { MPI_Irecv(at(address), count, RSMPI_UINT8_T, from, TAG, RSMPI_COMM_WORLD, &raw mut request) };
     check("MPI_Irecv", code).map_err(give_up)?;
@@ -149,45 +147,52 @@ impl Pairs {
         let is_lower = self.rank < with;
         let other = c_int::from(is_lower);
         let (out, into) = (at(out), at(into));
-        // SAFETY: for all of these the caller's word, a communicator of the pair, and MPI's own constants.
-        unsafe {
-            match operation {
-                Operation::Sendrecv => {
-                    let count = count("MPI_Sendrecv", bytes)?;
-                    let byte = RSMPI_UINT8_T;
+        // SAFETY: reading a constant of the MPI library.
+        let byte = unsafe { RSMPI_UINT8_T };
+        // What is given to MPI in each of these: the caller's memory, a communicator of the pair, and MPI's own constants.
+        match operation {
+            Operation::Sendrecv => {
+                let (count, tag) = (count("MPI_Sendrecv", bytes)?, TAG);
+                // SAFETY: see above.
+                let code = unsafe {
                     let ignored = RSMPI_STATUS_IGNORE;
-                    let code = MPI_Sendrecv(out, count, byte, other, TAG, into, count, byte, other, TAG, pair, ignored);
-                    check("MPI_Sendrecv", code)
+                    MPI_Sendrecv(out, count, byte, other, tag, into, count, byte, other, tag, pair, ignored)
+                };
+                check("MPI_Sendrecv", code)
+            }
+            Operation::Broadcast => {
+                let (buffer, count) = (if is_lower { out } else { into }, count("MPI_Bcast", bytes)?);
+                // SAFETY: see above.
+                check("MPI_Bcast", unsafe { MPI_Bcast(buffer, count, byte, 0, pair) })
+            }
+            Operation::Allreduce => {
+                let count = count("MPI_Allreduce", bytes / size_of::<f32>())?;
+                // SAFETY: see above.
+                let code = unsafe { MPI_Allreduce(out, into, count, RSMPI_FLOAT, RSMPI_SUM, pair) };
+                check("MPI_Allreduce", code)
+            }
+            Operation::Alltoall => {
+                let half = count("MPI_Alltoall", bytes / 2)?;
+                // SAFETY: see above.
+                check("MPI_Alltoall", unsafe { MPI_Alltoall(out, half, byte, into, half, byte, pair) })
+            }
+            Operation::Put => {
+                let window = Window::over(into, bytes, pair)?;
+                if is_lower {
+                    let count = count("MPI_Put", bytes)?;
+                    // SAFETY: see above; the other's window has as many bytes.
+                    check("MPI_Put", unsafe { MPI_Put(out, count, byte, 1, 0, count, byte, window.0) })?;
                 }
-                Operation::Broadcast => {
-                    let buffer = if is_lower { out } else { into };
-                    check("MPI_Bcast", MPI_Bcast(buffer, count("MPI_Bcast", bytes)?, RSMPI_UINT8_T, 0, pair))
+                window.close()
+            }
+            Operation::Get => {
+                let window = Window::over(out, bytes, pair)?;
+                if is_lower {
+                    let count = count("MPI_Get", bytes)?;
+                    // SAFETY: as for MPI_Put.
+                    check("MPI_Get", unsafe { MPI_Get(into, count, byte, 1, 0, count, byte, window.0) })?;
                 }
-                Operation::Allreduce => {
-                    let count = count("MPI_Allreduce", bytes / size_of::<f32>())?;
-                    check("MPI_Allreduce", MPI_Allreduce(out, into, count, RSMPI_FLOAT, RSMPI_SUM, pair))
-                }
-                Operation::Alltoall => {
-                    let half = count("MPI_Alltoall", bytes / 2)?;
-                    let byte = RSMPI_UINT8_T;
-                    check("MPI_Alltoall", MPI_Alltoall(out, half, byte, into, half, byte, pair))
-                }
-                Operation::Put => {
-                    let window = Window::over(into, bytes, pair)?;
-                    if is_lower {
-                        let (count, byte) = (count("MPI_Put", bytes)?, RSMPI_UINT8_T);
-                        check("MPI_Put", MPI_Put(out, count, byte, 1, 0, count, byte, window.0))?;
-                    }
-                    window.close()
-                }
-                Operation::Get => {
-                    let window = Window::over(out, bytes, pair)?;
-                    if is_lower {
-                        let (count, byte) = (count("MPI_Get", bytes)?, RSMPI_UINT8_T);
-                        check("MPI_Get", MPI_Get(into, count, byte, 1, 0, count, byte, window.0))?;
-                    }
-                    window.close()
-                }
+                window.close()
             }
         }
     }
@@ -198,18 +203,19 @@ impl Pairs {
             return Ok(*pair);
         }
         let ranks = [self.rank.min(with), self.rank.max(with)].map(u32::cast_signed);
-        // SAFETY: handles to write to, constants of MPI, and two ranks of the world; both ranks come here.
-        let pair = unsafe {
-            let (mut world, mut two): (MPI_Group, MPI_Group) = (RSMPI_GROUP_NULL, RSMPI_GROUP_NULL);
-            check("MPI_Comm_group", MPI_Comm_group(RSMPI_COMM_WORLD, &raw mut world))?;
-            check("MPI_Group_incl", MPI_Group_incl(world, 2, ranks.as_ptr(), &raw mut two))?;
-            let mut pair = RSMPI_COMM_NULL;
-            let code = MPI_Comm_create_group(RSMPI_COMM_WORLD, two, TAG, &raw mut pair);
-            check("MPI_Comm_create_group", code)?;
-            check("MPI_Group_free", MPI_Group_free(&raw mut two))?;
-            check("MPI_Group_free", MPI_Group_free(&raw mut world))?;
-            pair
-        };
+        // SAFETY: reading constants of the MPI library.
+        let (all, none, mut pair) = unsafe { (RSMPI_COMM_WORLD, RSMPI_GROUP_NULL, RSMPI_COMM_NULL) };
+        let (mut world, mut two): (MPI_Group, MPI_Group) = (none, none);
+        // SAFETY: a handle to write to.
+        check("MPI_Comm_group", unsafe { MPI_Comm_group(all, &raw mut world) })?;
+        // SAFETY: two ranks of the world to read, and a handle to write to.
+        check("MPI_Group_incl", unsafe { MPI_Group_incl(world, 2, ranks.as_ptr(), &raw mut two) })?;
+        // SAFETY: a handle to write to; both ranks come here.
+        check("MPI_Comm_create_group", unsafe { MPI_Comm_create_group(all, two, TAG, &raw mut pair) })?;
+        for mut group in [two, world] {
+            // SAFETY: a group of ours that nobody uses any more.
+            check("MPI_Group_free", unsafe { MPI_Group_free(&raw mut group) })?;
+        }
         self.pairs.insert(with, pair);
         Ok(pair)
     }
@@ -222,22 +228,26 @@ impl Window {
     /// Collective over the pair.
     fn over(address: *mut c_void, bytes: usize, pair: MPI_Comm) -> Result<Self, Trouble> {
         let size = isize::try_from(bytes).map_err(|_| Trouble::new("MPI_Win_create", "more bytes than can be"))?;
-        // SAFETY: a handle to write to, and constants of MPI; the memory outlives the window, which `close` frees.
-        unsafe {
-            let mut window = RSMPI_WIN_NULL;
-            let code = MPI_Win_create(address, size as mpi_sys::MPI_Aint, 1, RSMPI_INFO_NULL, pair, &raw mut window);
-            check("MPI_Win_create", code)?;
-            check("MPI_Win_fence", MPI_Win_fence(0, window))?;
-            Ok(Self(window))
-        }
+        // SAFETY: reading constants of the MPI library.
+        let (mut window, no_info) = unsafe { (RSMPI_WIN_NULL, RSMPI_INFO_NULL) };
+        let size = size as mpi_sys::MPI_Aint;
+        // SAFETY: a handle to write to; the memory outlives the window, which `close` frees.
+        check("MPI_Win_create", unsafe { MPI_Win_create(address, size, 1, no_info, pair, &raw mut window) })?;
+        let window = Self(window);
+        window.fence()?;
+        Ok(window)
+    }
+
+    /// Collective over the pair.
+    fn fence(&self) -> Result<(), Trouble> {
+        // SAFETY: the window is live.
+        check("MPI_Win_fence", unsafe { MPI_Win_fence(0, self.0) })
     }
 
     /// Collective over the pair: what was begun in it is done.
     fn close(mut self) -> Result<(), Trouble> {
+        self.fence()?;
         // SAFETY: the window is live, and freed once.
-        unsafe {
-            check("MPI_Win_fence", MPI_Win_fence(0, self.0))?;
-            check("MPI_Win_free", MPI_Win_free(&raw mut self.0))
-        }
+        check("MPI_Win_free", unsafe { MPI_Win_free(&raw mut self.0) })
     }
 }

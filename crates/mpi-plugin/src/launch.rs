@@ -16,16 +16,15 @@ use mpi_sys::{
     MPI_Abort, MPI_Comm, MPI_Comm_free, MPI_Comm_group, MPI_Comm_idup, MPI_Comm_rank, MPI_Comm_set_errhandler,
     MPI_Comm_size, MPI_Comm_split_type, MPI_Finalize, MPI_Group, MPI_Group_free, MPI_Group_translate_ranks,
     MPI_Iallgather, MPI_Ibarrier, MPI_Init_thread, MPI_Request, RSMPI_COMM_NULL, RSMPI_COMM_TYPE_SHARED,
-    RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_REQUEST_NULL,
-    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT64_T,
+    RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_THREAD_FUNNELED,
+    RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT64_T,
 };
-use ranks::abi::RawPlace;
+use plugin::RawPlace;
 use ranks::{Naps, machine};
 
-use crate::call::{Trouble, check};
 use crate::exchange::Pairs;
-use crate::inbox::Inbox;
-use crate::outbox::{Outbox, is_complete};
+use crate::mail::{Inbox, Outbox, is_complete, no_request};
+use crate::words::{Trouble, check};
 
 /// Leaving takes milliseconds when all are well.
 const LEAVE_WITHIN: Duration = Duration::from_secs(10);
@@ -114,8 +113,7 @@ impl Launch {
             self.progress()?;
             thread::sleep(naps.next());
         }
-        // SAFETY: reading a constant of the MPI library.
-        let mut request = unsafe { RSMPI_REQUEST_NULL };
+        let mut request = no_request();
         // SAFETY: a communicator of ours, and a request to write to that lives until it is complete or the process ends.
         check("MPI_Ibarrier", unsafe { MPI_Ibarrier(self.comm, &raw mut request) })?;
         while !is_complete(&mut request)? {
@@ -139,8 +137,7 @@ impl Launch {
 fn duplicate(world: MPI_Comm) -> Result<MPI_Comm, Trouble> {
     let (_, size) = rank_and_size(world)?;
     let mut comm = null_comm();
-    // SAFETY: reading a constant of the MPI library.
-    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    let mut request = no_request();
     // SAFETY: MPI is started; a handle and a request to write to, which stay where they are until the request is complete.
     check("MPI_Comm_idup", unsafe { MPI_Comm_idup(world, &raw mut comm, &raw mut request) })?;
     complete(&mut request, count(size))?;
@@ -199,8 +196,7 @@ fn everybodys(mine: [u64; 2], comm: MPI_Comm, size: usize) -> Result<Vec<[u64; 2
     // On the heap and kept should waiting fail: MPI may then still read the one and write the other.
     let (mine, mut all) = (Box::new(mine), vec![[0_u64; 2]; size]);
     let (from, to) = ((&raw const *mine).cast(), all.as_mut_ptr().cast());
-    // SAFETY: reading a constant of the MPI library.
-    let mut request = unsafe { RSMPI_REQUEST_NULL };
+    let mut request = no_request();
     // SAFETY: two integers to read from, room for two of each member, and a communicator of ours. Both stay where they are until the request is complete.
     let code = unsafe { MPI_Iallgather(from, 2, RSMPI_UINT64_T, to, 2, RSMPI_UINT64_T, comm, &raw mut request) };
     let ended = check("MPI_Iallgather", code).and_then(|()| complete(&mut request, size));

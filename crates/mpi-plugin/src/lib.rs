@@ -1,4 +1,4 @@
-//! The MPI plug-in: messages between the processes of a launch, behind the C interface of `ranks::abi`.
+//! The MPI plug-in: messages between the processes of a launch, behind the C interface of `plugin::abi`.
 //!
 //! It is a library that is linked with the site's MPI and opened by numabench at run time, so that one binary runs without MPI and under any. It
 //! calls MPI's C functions through rsmpi's raw layer: errors come back as values, and nothing here waits for another process, except in
@@ -7,12 +7,10 @@
 //! This file is the exported table. Each function catches panics, which must not cross the interface, and finds the launch
 //! in its own thread: the one thread that MPI is called from.
 
-mod call;
 mod exchange;
-mod inbox;
 mod launch;
-mod outbox;
-mod said;
+mod mail;
+mod words;
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
@@ -20,10 +18,10 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
-use ranks::abi::{DONE, FAILED, NOTHING, RawPlace, Table, VERSION};
+use plugin::abi::{DONE, FAILED, NOTHING, RawPlace, Table, VERSION};
 
-use crate::call::Trouble;
 use crate::launch::Launch;
+use crate::words::Trouble;
 
 thread_local! {
     // Never dropped: MPI may still write to a message's buffer while the process ends.
@@ -84,7 +82,7 @@ unsafe fn give(text: &str, buffer: *mut u8, capacity: usize) -> usize {
 }
 
 unsafe extern "C" fn library(buffer: *mut u8, capacity: usize) -> usize {
-    let version = catch_unwind(call::library_version).unwrap_or_default();
+    let version = catch_unwind(words::library_version).unwrap_or_default();
     // SAFETY: the interface asks for such a buffer.
     unsafe { give(&version, buffer, capacity) }
 }
@@ -121,11 +119,10 @@ unsafe extern "C" fn post(to: u32, bytes: *const u8, length: usize) -> c_int {
 unsafe extern "C" fn collect(from: *mut u32, length: *mut usize) -> c_int {
     guarded(|| {
         let Some((sender, bytes)) = launched(Launch::collect)? else { return Ok(NOTHING) };
-        // SAFETY: the interface asks for two places to be written to.
-        unsafe {
-            from.write(sender);
-            length.write(bytes);
-        }
+        // SAFETY: the interface asks for a place to be written to.
+        unsafe { from.write(sender) };
+        // SAFETY: as above.
+        unsafe { length.write(bytes) };
         Ok(DONE)
     })
 }
@@ -204,7 +201,7 @@ unsafe extern "C" fn operate(operation: u32, with: u32, out: usize, into: usize,
 }
 
 unsafe extern "C" fn said(buffer: *mut u8, capacity: usize) -> usize {
-    let lines = catch_unwind(|| said::lines().join("\n")).unwrap_or_default();
+    let lines = catch_unwind(|| words::of_gpus().join("\n")).unwrap_or_default();
     // SAFETY: the interface asks for such a buffer.
     unsafe { give(&lines, buffer, capacity) }
 }

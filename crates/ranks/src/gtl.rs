@@ -2,12 +2,12 @@
 //!
 //! With `MPICH_GPU_SUPPORT_ENABLED=1`, as the job templates of LUMI, Perlmutter and Alps have it, Cray MPICH ends every process in MPI_Init ("GTL library is not linked") unless
 //! `libmpi_gtl_cuda.so` or `libmpi_gtl_hsa.so` is there. A compiler wrapper links it into programs; a plug-in that is opened at run time has it brought in, as
-//! MPI.jl does it. Where it is not to be had the variable is set to 0 for this process: what passes no device memory to MPI runs as well without.
+//! MPI.jl does it. Where it is not to be had the variable is set to 0 for this process: what passes no device memory to MPI runs as well without. MPI reads it by
+//! getenv(3), which another thread's setenv(3) may not meet: so this is done once, before the process has other threads, and not at all where it has some.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use std::sync::OnceLock;
 
 use crate::trust;
 
@@ -25,12 +25,23 @@ pub enum Gtl {
     NotAsked,
     /// It was opened from here.
     Opened(PathBuf),
-    /// It is not to be had, and so the variable was set to 0: what was tried, and why it was not that.
-    Absent(Vec<String>),
+    /// It is not to be had.
+    Absent {
+        /// What was tried, and why it was not that.
+        tried: Vec<String>,
+        /// The variable was set to 0; it was not where the process had other threads already.
+        is_off: bool,
+    },
 }
 
-/// Brings it in where `variables` ask for it. Called before any MPI is opened, and while no other thread reads the environment.
-pub fn bring_in(variables: &[(OsString, OsString)]) -> Gtl {
+static BROUGHT_IN: OnceLock<Gtl> = OnceLock::new();
+
+/// Brings it in where the environment asks for it. A process that may open an MPI calls this before it starts a thread; from then on this says what was done.
+pub fn bring_in() -> &'static Gtl {
+    BROUGHT_IN.get_or_init(|| bring(&std::env::vars_os().collect::<Vec<_>>()))
+}
+
+fn bring(variables: &[(OsString, OsString)]) -> Gtl {
     let asks = |(name, value): &(OsString, OsString)| name == ASKS && value != "0" && !value.is_empty();
     if !variables.iter().any(asks) {
         return Gtl::NotAsked;
@@ -42,9 +53,7 @@ pub fn bring_in(variables: &[(OsString, OsString)]) -> Gtl {
             Err(why) => tried.push(format!("{}: {why}", path.display())),
         }
     }
-    // SAFETY: the caller's word: nobody reads the environment meanwhile.
-    unsafe { std::env::set_var(ASKS, "0") };
-    Gtl::Absent(tried)
+    Gtl::Absent { tried, is_off: sys::environment::set_alone(ASKS.as_ref(), "0".as_ref()) }
 }
 
 /// Where it may be: the file that is named; where Cray's modules say (`PE_MPICH_GTL_DIR_…` is `-L` and a folder); beside their MPI; where the dynamic linker looks.
@@ -73,20 +82,8 @@ fn open(path: &Path) -> Result<(), String> {
     if path.components().count() > 1 {
         trust::may_open(path).map_err(|why| why.to_string())?;
     }
-    // SAFETY: opening a library runs its initialisers: those of a library that the site's own MPI wants in every program that uses a GPU, from a place where nobody
-    // else can have put it.
-    let opened = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
-    match opened {
-        Ok(library) => {
-            // MPI looks for its functions as long as the process lives.
-            std::mem::forget(library);
-            Ok(())
-        }
-        Err(error) => {
-            let linkers = std::error::Error::source(&error).map(ToString::to_string);
-            Err(linkers.unwrap_or_else(|| error.to_string()))
-        }
-    }
+    // MPI looks for its functions as long as the process lives.
+    plugin::keep_open(path)
 }
 
 #[cfg(test)]
@@ -99,8 +96,17 @@ mod tests {
 
     #[test]
     fn nothing_is_opened_where_nobody_asks() {
-        assert_eq!(bring_in(&variables(&[("PATH", "/bin")])), Gtl::NotAsked);
-        assert_eq!(bring_in(&variables(&[(ASKS, "0")])), Gtl::NotAsked);
+        assert_eq!(bring(&variables(&[("PATH", "/bin")])), Gtl::NotAsked);
+        assert_eq!(bring(&variables(&[(ASKS, "0")])), Gtl::NotAsked);
+    }
+
+    #[test]
+    fn the_environment_of_a_process_that_has_other_threads_is_left_as_it_is() {
+        let asked = variables(&[(ASKS, "1"), (NAMES, "/nowhere/gtl.so")]);
+        // Beside the thread of this test.
+        let brought = std::thread::scope(|scope| scope.spawn(|| bring(&asked)).join()).expect("the other thread");
+        let Gtl::Absent { tried, is_off } = brought else { panic!("{brought:?}") };
+        assert_eq!((tried.len(), is_off, std::env::var_os(ASKS)), (1, false, None));
     }
 
     #[test]

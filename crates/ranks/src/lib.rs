@@ -9,10 +9,8 @@
 //! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
 //! ends with [`Aborted`]; waiting for messages ends with the caller's [`Deadline`].
 
-pub mod abi;
 mod communicator;
 mod deadline;
-mod exchange;
 pub mod gtl;
 mod launch;
 pub mod left;
@@ -35,9 +33,9 @@ pub mod trust;
 pub mod wire;
 mod world;
 
+pub use ::plugin::{Exchange, Operation, abi};
 pub use communicator::{Communicator, ExchangeError};
 pub use deadline::Deadline;
-pub use exchange::{Exchange, Operation};
 pub use launch::{Interface, Launch, Launcher, NoSuchRank, Refusal, Size};
 pub use library::{Flavour, Library};
 pub use liveness::{Identity, Liveness};

@@ -1,12 +1,7 @@
-//! The processes of an MPI launch, through the plug-in's table.
-//!
-//! Everything here is a call and the reading of its answer; what MPI is asked to do is in the plug-in.
+//! The processes of an MPI launch, through the plug-in's calls.
 
-use std::ffi::c_int;
-use std::marker::PhantomData;
+use plugin::{Calls, Exchange, Opened, RawPlace};
 
-use crate::abi::{self, RawPlace, Table};
-use crate::exchange::{Exchange, Operation};
 use crate::world::{Message, Place, World, WorldError};
 
 /// How many threads MPI lets live beside the one that calls it. numabench calls it from one.
@@ -25,19 +20,15 @@ pub enum ThreadLevel {
 /// A started MPI. Not `Send`: all calls come from the thread that started it.
 #[derive(Debug)]
 pub struct Mpi {
-    table: &'static Table,
+    calls: Calls,
     place: Place,
     thread_level: ThreadLevel,
-    here: PhantomData<*const ()>,
 }
 
 impl Mpi {
-    pub(crate) fn start(table: &'static Table, wanted: Option<ThreadLevel>) -> Result<Self, WorldError> {
+    pub(crate) fn start(opened: Opened, wanted: Option<ThreadLevel>) -> Result<Self, WorldError> {
         let thread_level = wanted.map_or(0, |level| level as u32 + 1);
-        let mut raw = RawPlace { thread_level, ..RawPlace::default() };
-        // SAFETY: `start` fills in the place, which is ours alone meanwhile.
-        let code = unsafe { (table.start)(&raw mut raw) };
-        check(table, code)?;
+        let (calls, raw) = opened.start(RawPlace { thread_level, ..RawPlace::default() })?;
         let place = Place {
             rank: raw.rank as usize,
             size: raw.size as usize,
@@ -57,62 +48,17 @@ impl Mpi {
                 return Err(WorldError { call: "MPI_Init_thread".into(), message: message.into() });
             }
         };
-        Ok(Self { table, place, thread_level, here: PhantomData })
+        Ok(Self { calls, place, thread_level })
     }
 
     /// The thread level MPI gave.
     pub fn thread_level(&self) -> ThreadLevel {
         self.thread_level
     }
-}
 
-/// A rank as the interface takes it; a number beyond it is MPI's to refuse.
-fn number(rank: usize) -> u32 {
-    u32::try_from(rank).unwrap_or(u32::MAX)
-}
-
-impl Exchange for Mpi {
-    unsafe fn send(&self, to: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
-        // SAFETY: the caller's word.
-        check(self.table, unsafe { (self.table.send)(number(to), address, bytes) })
-    }
-
-    unsafe fn receive(&self, from: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
-        // SAFETY: the caller's word.
-        check(self.table, unsafe { (self.table.receive)(number(from), address, bytes) })
-    }
-
-    unsafe fn start_send(&self, to: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
-        // SAFETY: the caller's word.
-        check(self.table, unsafe { (self.table.start_send)(number(to), address, bytes) })
-    }
-
-    unsafe fn start_receive(&self, from: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
-        // SAFETY: the caller's word.
-        check(self.table, unsafe { (self.table.start_receive)(number(from), address, bytes) })
-    }
-
-    fn wait_all(&self) -> Result<(), WorldError> {
-        // SAFETY: it takes no argument.
-        check(self.table, unsafe { (self.table.wait_all)() })
-    }
-
-    unsafe fn operate(
-        &self,
-        operation: Operation,
-        with: usize,
-        out: usize,
-        into: usize,
-        bytes: usize,
-    ) -> Result<(), WorldError> {
-        // SAFETY: the caller's word.
-        check(self.table, unsafe { (self.table.operate)(operation as u32, number(with), out, into, bytes) })
-    }
-
-    fn said(&self) -> Vec<String> {
-        // SAFETY: `said` writes at most `capacity` bytes to `buffer`; that is its interface.
-        let text = text(|buffer, capacity| unsafe { (self.table.said)(buffer, capacity) });
-        text.lines().map(str::to_owned).collect()
+    /// What two ranks send each other to be measured.
+    pub fn exchange(&self) -> &dyn Exchange {
+        &self.calls
     }
 }
 
@@ -138,53 +84,18 @@ impl World for Mpi {
             let message = format!("there is no rank {to} of {}", self.place.size);
             return Err(WorldError { call: "post".into(), message });
         };
-        // SAFETY: `post` reads `length` bytes and copies them before it returns.
-        let code = unsafe { (self.table.post)(to, bytes.as_ptr(), bytes.len()) };
-        check(self.table, code)
+        self.calls.post(to, bytes)
     }
 
     fn collect(&self) -> Result<Option<Message>, WorldError> {
-        let (mut from, mut length) = (0, 0);
-        // SAFETY: `collect` writes to its two arguments and keeps neither.
-        let code = unsafe { (self.table.collect)(&raw mut from, &raw mut length) };
-        if code == abi::NOTHING {
-            return Ok(None);
-        }
-        check(self.table, code)?;
-        let mut bytes = vec![0; length];
-        // SAFETY: `take` writes the message at hand, `length` bytes long, and the buffer has as many.
-        let code = unsafe { (self.table.take)(bytes.as_mut_ptr(), bytes.len()) };
-        check(self.table, code)?;
-        Ok(Some(Message { from: from as usize, bytes }))
+        Ok(self.calls.collect()?.map(|(from, bytes)| Message { from: from as usize, bytes }))
     }
 
     fn abort(&self, code: u8) {
-        // SAFETY: `abort` has no preconditions.
-        unsafe { (self.table.abort)(code.into()) }
+        self.calls.abort(code);
     }
 
     fn leave(self: Box<Self>) -> Result<(), WorldError> {
-        // SAFETY: `leave` has no preconditions.
-        let code = unsafe { (self.table.leave)() };
-        check(self.table, code)
+        self.calls.leave()
     }
-}
-
-fn check(table: &Table, code: c_int) -> Result<(), WorldError> {
-    if code == abi::DONE {
-        return Ok(());
-    }
-    // SAFETY: `trouble` writes at most `capacity` bytes to `buffer`; that is its interface.
-    let said = text(|buffer, capacity| unsafe { (table.trouble)(buffer, capacity) });
-    let (call, message) = said.split_once('\n').unwrap_or(("the MPI plug-in", &said));
-    Err(WorldError { call: call.into(), message: message.into() })
-}
-
-/// Text of the plug-in, from a function that writes it to a buffer of some capacity and returns its full length.
-pub(crate) fn text(write: impl Fn(*mut u8, usize) -> usize) -> String {
-    // Longer than any MPI's version text (MPICH's names its configure options) or error.
-    let mut buffer = vec![0_u8; 16 << 10];
-    let length = write(buffer.as_mut_ptr(), buffer.len());
-    buffer.truncate(length);
-    String::from_utf8_lossy(&buffer).into_owned()
 }

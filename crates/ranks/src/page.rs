@@ -4,19 +4,17 @@
 //! error here and not a SIGBUS later. The others open it by name, and refuse one that is not theirs. Once all have it mapped nobody
 //! needs the name, so it is removed; until then every member removes it when it is dropped. Where all are killed before, the next launch removes it ([`left`]).
 //!
-//! Everything in it is atomic, so that a shared reference is all that anybody ever holds. What the fields mean is said
+//! Everything in it is atomic words (`sys::shared`). What they mean is said
 //! by `processes`; nothing here waits. A process that dies leaves no lock behind because there is none.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::ptr::{self, NonNull};
-use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::fs::OFlags;
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use sys::shared::Shared;
 
 use crate::left;
 
@@ -60,53 +58,37 @@ pub enum PageError {
     },
 }
 
-/// Alone on its cache line. Some processors fetch lines in pairs, hence twice the usual 64 bytes.
-#[repr(C, align(128))]
-#[derive(Debug, Default)]
-pub(crate) struct Line<T>(pub T);
-
-/// What the members share.
-#[repr(C)]
-#[derive(Debug, Default)]
-pub(crate) struct Head {
-    mark: AtomicU64,
-    size: AtomicU64,
-    /// The round, how many wait in it, and whether anybody gave up.
-    pub state: Line<AtomicU32>,
-    /// The largest value so far of the present round, and the result of the one before.
-    pub largest: Line<[AtomicU64; 2]>,
-    /// Arrivals over all phases.
-    pub arrivals: Line<AtomicU64>,
-}
+/// Where the head's words lie: what is written at once lies on lines of its own. Some processors fetch lines in pairs, hence twice the usual 64 bytes.
+const MARK_AT: usize = 0;
+const SIZE_AT: usize = 8;
+const STATE_AT: usize = 128;
+const LARGEST_AT: usize = 256;
+const ARRIVALS_AT: usize = 384;
+const CARDS_AT: usize = 512;
+/// The words of a card: two of 32 bits and two of 64.
+const CARD_BYTES: usize = 24;
 
 /// What the members know of one of them. All zero until it has joined.
-#[repr(C)]
-#[derive(Debug, Default)]
-pub(crate) struct Card {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Card<'p> {
     /// 0 free, 1 being filled in, 2 filled in.
-    pub taken: AtomicU32,
+    pub taken: &'p AtomicU32,
     /// Its process id, as it sees it.
-    pub pid: AtomicU32,
+    pub pid: &'p AtomicU32,
     /// When it started, in clock ticks after the boot.
-    pub start: AtomicU64,
+    pub start: &'p AtomicU64,
     /// Its pid namespace's inode.
-    pub namespace: AtomicU64,
+    pub namespace: &'p AtomicU64,
 }
 
 /// The mapping.
 #[derive(Debug)]
 pub(crate) struct Page {
-    address: NonNull<Head>,
-    bytes: usize,
+    words: Shared,
     size: usize,
     // At its maker: it says that the file is in use.
     held: Option<File>,
 }
-
-// SAFETY: the mapping belongs to no thread, and all that is ever lent of it are shared references to atomics.
-unsafe impl Send for Page {}
-// SAFETY: as above.
-unsafe impl Sync for Page {}
 
 impl Page {
     /// Makes the file for `size` members, and maps it.
@@ -136,8 +118,8 @@ impl Page {
         file.write_all(&vec![0; bytes])?;
         left::hold(file.as_file());
         let mut page = Self::map(file.as_file(), bytes, size)?;
-        page.head().size.store(size as u64, Ordering::Relaxed);
-        page.head().mark.store(MARK, Ordering::Release);
+        page.words.word(SIZE_AT).store(size as u64, Ordering::Relaxed);
+        page.words.word(MARK_AT).store(MARK, Ordering::Release);
         let (file, path) = file.keep()?;
         page.held = Some(file);
         Ok((path, page))
@@ -160,10 +142,10 @@ impl Page {
             return Err(foreign(format!("{bytes} bytes long")));
         }
         let mut page = Self::map(&file, bytes, 0).map_err(refuse)?;
-        if page.head().mark.load(Ordering::Acquire) != MARK {
+        if page.words.word(MARK_AT).load(Ordering::Acquire) != MARK {
             return Err(foreign("it has another layout: run one numabench on all ranks".into()));
         }
-        let size = usize::try_from(page.head().size.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        let size = usize::try_from(page.words.word(SIZE_AT).load(Ordering::Relaxed)).unwrap_or(usize::MAX);
         if size > MOST_MEMBERS || bytes_for(size) != bytes {
             return Err(foreign(format!("{bytes} bytes for {size} members")));
         }
@@ -172,11 +154,8 @@ impl Page {
     }
 
     fn map(file: &File, bytes: usize, size: usize) -> io::Result<Self> {
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours; it outlives the descriptor.
-        let address =
-            unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)? };
-        let address = NonNull::new(address.cast()).ok_or_else(|| io::Error::other("mmap gave address 0"))?;
-        Ok(Self { address, bytes, size, held: None })
+        // Nobody shortens the file: only this user may write to it, and only this module knows it.
+        Ok(Self { words: Shared::map(file, bytes)?, size, held: None })
     }
 
     /// How many members it is for.
@@ -184,31 +163,31 @@ impl Page {
         self.size
     }
 
-    pub fn head(&self) -> &Head {
-        // SAFETY: the mapping starts on a page boundary, which fits any alignment here; both ways of making it have checked that it is at
-        // least as long as a Head; and every bit pattern is a valid atomic integer. It lives as long as self. Nobody shortens the file:
-        // only this user may write to it, and only this module knows it.
-        unsafe { self.address.as_ref() }
+    /// The round, how many wait in it, and whether anybody gave up.
+    pub fn state(&self) -> &AtomicU32 {
+        self.words.half_word(STATE_AT)
     }
 
-    /// One card for each member.
-    pub fn cards(&self) -> &[Card] {
-        // SAFETY: as for the head: `bytes_for(size)` has room for `size` cards behind it, and a Head's size is a multiple of
-        // its alignment, which is larger than a Card's.
-        unsafe { slice::from_raw_parts(self.address.add(1).cast::<Card>().as_ptr(), self.size) }
+    /// The largest value so far of the present round, and the result of the one before.
+    pub fn largest(&self) -> [&AtomicU64; 2] {
+        [self.words.word(LARGEST_AT), self.words.word(LARGEST_AT + 8)]
     }
-}
 
-impl Drop for Page {
-    fn drop(&mut self) {
-        // SAFETY: address and length are those mmap was called with, and the references lent ended with self.
-        // An error could only mean that they are not; there is nothing to do about it.
-        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.bytes) };
+    /// Arrivals over all phases.
+    pub fn arrivals(&self) -> &AtomicU64 {
+        self.words.word(ARRIVALS_AT)
+    }
+
+    /// A member's card.
+    pub fn card(&self, member: usize) -> Option<Card<'_>> {
+        let at = CARDS_AT + CARD_BYTES * (member < self.size).then_some(member)?;
+        let (taken, pid) = (self.words.half_word(at), self.words.half_word(at + 4));
+        Some(Card { taken, pid, start: self.words.word(at + 8), namespace: self.words.word(at + 16) })
     }
 }
 
 const fn bytes_for(size: usize) -> usize {
-    (size_of::<Head>() + size * size_of::<Card>()).next_multiple_of(4096)
+    (CARDS_AT + size * CARD_BYTES).next_multiple_of(4096)
 }
 
 #[cfg(test)]
@@ -223,11 +202,14 @@ mod tests {
         let (path, page) = Page::create(200).expect("made");
         let other = Page::open(&path).expect("opened");
         fs::remove_file(&path).expect("removed");
-        assert_eq!((page.size(), other.size(), other.cards().len()), (200, 200, 200));
-        page.cards()[199].start.store(7, Ordering::Relaxed);
-        page.head().arrivals.0.store(9, Ordering::Relaxed);
-        assert_eq!(other.cards()[199].start.load(Ordering::Relaxed), 7);
-        assert_eq!(other.head().arrivals.0.load(Ordering::Relaxed), 9);
+        assert_eq!(
+            (page.size(), other.size(), other.card(199).is_some(), other.card(200).is_some()),
+            (200, 200, true, false)
+        );
+        page.card(199).expect("the last").start.store(7, Ordering::Relaxed);
+        page.arrivals().store(9, Ordering::Relaxed);
+        assert_eq!(other.card(199).expect("the last").start.load(Ordering::Relaxed), 7);
+        assert_eq!(other.arrivals().load(Ordering::Relaxed), 9);
     }
 
     #[test]
@@ -261,9 +243,9 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
         assert!(why().contains("mode 644"), "{}", why());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
-        page.head().size.store(5000, Ordering::Relaxed);
+        page.words.word(SIZE_AT).store(5000, Ordering::Relaxed);
         assert!(why().contains("4096 bytes for 5000 members"), "{}", why());
-        page.head().mark.store(MARK + 1, Ordering::Relaxed);
+        page.words.word(MARK_AT).store(MARK + 1, Ordering::Relaxed);
         assert!(why().contains("another layout"), "{}", why());
         OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(100)).expect("shortened");
         assert!(why().contains("100 bytes long"), "{}", why());

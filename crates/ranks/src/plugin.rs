@@ -1,9 +1,7 @@
 //! Finding and opening the MPI plug-in.
 //!
 //! It is a file named by `NUMABENCH_MPI`, or lies beside the executable, or in ../lib as an installation has it. It runs as the user, so it is opened
-//! only from where nobody else can have put it (`trust`), whichever of the three named it. It is opened with all
-//! its symbols bound (a wrong MPI is found now and not in the middle of a run) and globally visible: Open MPI opens its components
-//! at run time, and they expect to find libmpi's symbols there. It is never closed, which no MPI expects.
+//! only from where nobody else can have put it (`trust`), whichever of the three named it.
 //!
 //! Opening it calls nothing of MPI but its version text; [`Plugin::start`] is what needs a launcher.
 
@@ -11,13 +9,13 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use plugin::{NotOpened, Opened, abi};
 
 use crate::gtl::{self, Gtl};
-use crate::mpi::{Mpi, ThreadLevel, text};
+use crate::library;
+use crate::mpi::{Mpi, ThreadLevel};
 use crate::trust::{self, Untrusted};
 use crate::world::WorldError;
-use crate::{abi, library};
 
 /// Why a file is not the plug-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,24 +93,23 @@ impl std::error::Error for PluginError {}
 /// An opened plug-in.
 #[derive(Clone, Debug)]
 pub struct Plugin {
-    table: &'static abi::Table,
+    opened: Opened,
     path: PathBuf,
     library: library::Library,
-    gtl: Gtl,
+    gtl: &'static Gtl,
 }
 
 impl Plugin {
     /// Opens the file that `variable` (the value of `NUMABENCH_MPI`) names, and nothing else if it names one; or else the one beside
-    /// `executable` or in ../lib of its folder. Before that what Cray MPICH wants for GPUs is brought in, which may change the environment: nobody else reads
-    /// it meanwhile.
+    /// `executable` or in ../lib of its folder. Before that what Cray MPICH wants for GPUs is brought in, unless it was ([`gtl::bring_in`]).
     ///
     /// # Errors
     /// [`PluginError`] with every path tried.
     pub fn find(variable: Option<&OsStr>, executable: &Path) -> Result<Self, PluginError> {
         let mut tried = Vec::new();
-        let gtl = gtl::bring_in(&std::env::vars_os().collect::<Vec<_>>());
+        let gtl = gtl::bring_in();
         for path in candidates(variable, executable) {
-            match Self::open(&path, &gtl) {
+            match Self::open(&path, gtl) {
                 Ok(plugin) => return Ok(plugin),
                 Err(why) => tried.push(Tried { path, why }),
             }
@@ -120,46 +117,17 @@ impl Plugin {
         Err(PluginError { tried })
     }
 
-    fn open(path: &Path, gtl: &Gtl) -> Result<Self, Why> {
+    fn open(path: &Path, gtl: &'static Gtl) -> Result<Self, Why> {
         if !path.exists() {
             return Err(Why::Absent);
         }
         trust::may_open(path).map_err(Why::Untrusted)?;
-        // The error says only which call failed; the linker's own words, which name the library that is missing, are its source.
-        let cannot = |error: libloading::Error| {
-            let linkers = std::error::Error::source(&error).map(ToString::to_string);
-            Why::CannotOpen(linkers.unwrap_or_else(|| error.to_string()))
-        };
-        // SAFETY: opening a library runs its initialisers. The file is one the user or the installation named for this, and nobody else
-        // can have put it there; those of an MPI library run before main in every MPI program.
-        let opened = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(cannot)?;
-        // SAFETY: the symbol's name belongs to this interface and holds its version, so what bears it has this type.
-        let entry = unsafe { opened.get::<abi::Entry>(abi::SYMBOL.to_bytes_with_nul()) };
-        let Ok(entry) = entry.map(|entry| *entry) else {
-            let symbol = abi::SYMBOL.to_string_lossy();
-            return Err(Why::Foreign(format!("it has no `{symbol}`, so it is not a plug-in for this numabench")));
-        };
-        // SAFETY: the entry has no preconditions.
-        let table = unsafe { entry() };
-        // SAFETY: it gives the address of a table that lives as long as the library is open, or null. The first two fields are in every
-        // version, and nothing else is looked at before they have said that the rest is there.
-        let (version, bytes) = match unsafe { table.as_ref() } {
-            Some(table) => (table.version, table.bytes as usize),
-            None => (0, 0),
-        };
-        if version != abi::VERSION || bytes < size_of::<abi::Table>() {
-            let (wanted, size) = (abi::VERSION, size_of::<abi::Table>());
-            return Err(Why::Foreign(format!(
-                "interface version {version} of {bytes} bytes, where {wanted} of {size} bytes is needed"
-            )));
-        }
-        // The table and MPI itself live from now on to the end of the process. (What was refused above is closed again.)
-        std::mem::forget(opened);
-        // SAFETY: as above, and it is as long as ours.
-        let table: &'static abi::Table = unsafe { &*table };
-        // SAFETY: `library` writes at most `capacity` bytes to `buffer`; that is its interface.
-        let version = text(|buffer, capacity| unsafe { (table.library)(buffer, capacity) });
-        Ok(Self { table, path: path.into(), library: library::Library::from_version(&version), gtl: gtl.clone() })
+        let opened = Opened::open(path).map_err(|why| match why {
+            NotOpened::ByLinker(words) => Why::CannotOpen(words),
+            NotOpened::Foreign(what) => Why::Foreign(what),
+        })?;
+        let library = library::Library::from_version(&opened.version());
+        Ok(Self { opened, path: path.into(), library, gtl })
     }
 
     /// The file it was opened from.
@@ -169,7 +137,7 @@ impl Plugin {
 
     /// What was done about the library that Cray MPICH wants for GPUs.
     pub fn gtl(&self) -> &Gtl {
-        &self.gtl
+        self.gtl
     }
 
     /// The MPI it was linked with. Known without a launcher.
@@ -184,7 +152,7 @@ impl Plugin {
     /// # Errors
     /// [`WorldError`] if MPI cannot be started. Some MPIs end the process instead.
     pub fn start(self, wanted: Option<ThreadLevel>) -> Result<Mpi, WorldError> {
-        Mpi::start(self.table, wanted)
+        Mpi::start(self.opened, wanted)
     }
 }
 

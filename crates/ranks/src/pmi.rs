@@ -4,7 +4,7 @@
 //! (`pmip_cb.c` of MPICH). Where MPI ran in a child that it ended, the parent holds the same socket and says it in the child's place.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,11 +18,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 /// Nobody else may speak on that socket any more: the process that ran MPI has ended.
 pub fn finalize() -> bool {
     let named = std::env::var("PMI_FD").ok().and_then(|text| text.parse().ok());
-    named.filter(|fd: &RawFd| *fd > 2).is_some_and(|fd| {
-        // SAFETY: the launcher opened it for the life of this process, and nothing here closes it. If the number is not that of an open socket, the calls below say so.
-        let socket = unsafe { BorrowedFd::borrow_raw(fd) };
-        finalized(socket, ANSWERS_WITHIN)
-    })
+    let socket = named.filter(|fd: &RawFd| *fd > 2).and_then(|fd| sys::begun::descriptor(fd).ok());
+    // If the number is not that of a socket, the calls below say so.
+    socket.is_some_and(|socket| finalized(socket.as_fd(), ANSWERS_WITHIN))
 }
 
 fn finalized(socket: BorrowedFd<'_>, within: Duration) -> bool {
@@ -53,7 +51,6 @@ fn finalized(socket: BorrowedFd<'_>, within: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
     use std::thread;
 

@@ -86,7 +86,7 @@ impl Processes {
 
     fn attach(path: PathBuf, page: Page, number: usize) -> Result<Self, JoinError> {
         let size = page.size();
-        let card = page.cards().get(number).ok_or(JoinError::NoSuchMember { member: number, size })?;
+        let card = page.card(number).ok_or(JoinError::NoSuchMember { member: number, size })?;
         if card.taken.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
             return Err(JoinError::Twice(number));
         }
@@ -107,7 +107,9 @@ impl Processes {
 
     /// Whether every member has joined.
     pub fn all_joined(&self) -> bool {
-        self.member.page.cards().iter().all(|card| card.taken.load(Ordering::Acquire) == 2)
+        (0..self.size())
+            .filter_map(|member| self.member.page.card(member))
+            .all(|card| card.taken.load(Ordering::Acquire) == 2)
     }
 
     /// Removes the page's name; the page stays as long as a member has it. For when all have joined, or nobody else will. Any member may, and
@@ -118,7 +120,7 @@ impl Processes {
 
     /// What is known of a member's process. None without such a member.
     pub fn liveness(&self, member: usize) -> Option<Liveness> {
-        let card = self.member.page.cards().get(member)?;
+        let card = self.member.page.card(member)?;
         if member == self.member.number {
             return Some(Liveness::Alive);
         }
@@ -167,11 +169,11 @@ impl Processes {
     }
 
     fn round(&self) -> Round<'_> {
-        Round { state: self.state(), largest: &self.member.page.head().largest.0, size: self.member.page.size() }
+        Round { state: self.state(), largest: self.member.page.largest(), size: self.member.page.size() }
     }
 
     fn state(&self) -> &AtomicU32 {
-        &self.member.page.head().state.0
+        self.member.page.state()
     }
 }
 
@@ -212,12 +214,12 @@ impl Ranks for Processes {
 
     fn arrive(&self) {
         self.member.phase.fetch_add(1, Ordering::Relaxed);
-        self.member.page.head().arrivals.0.fetch_add(1, Ordering::AcqRel);
+        self.member.page.arrivals().fetch_add(1, Ordering::AcqRel);
     }
 
     fn all_arrived(&self) -> bool {
         let complete = self.member.phase.load(Ordering::Relaxed) * self.size() as u64;
-        self.member.page.head().arrivals.0.load(Ordering::Acquire) >= complete
+        self.member.page.arrivals().load(Ordering::Acquire) >= complete
     }
 
     fn abort(&self) {

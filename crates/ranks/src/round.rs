@@ -28,7 +28,7 @@ pub(crate) struct Round<'w> {
     /// The round, how many wait in it, and whether anybody gave up.
     pub state: &'w AtomicU32,
     /// The largest value so far of the present round, and the result of the one before.
-    pub largest: &'w [AtomicU64; 2],
+    pub largest: [&'w AtomicU64; 2],
     /// How many members there are.
     pub size: usize,
 }
@@ -51,7 +51,7 @@ impl Round<'_> {
         let mut state = self.state.load(Ordering::Acquire);
         // It cannot move on without this member.
         let round = round_of(state);
-        let (this, other) = (&self.largest[round as usize % 2], &self.largest[(round as usize + 1) % 2]);
+        let (this, other) = (self.largest[round as usize % 2], self.largest[(round as usize + 1) % 2]);
         this.fetch_max(value, Ordering::AcqRel);
         loop {
             if state & ABORTED != 0 {

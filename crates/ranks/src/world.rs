@@ -5,6 +5,8 @@
 //! (starting together, knowing that all have their rounds) is between the ranks of one node and goes through
 //! [`Ranks`](crate::Ranks), never through messages.
 
+pub use plugin::WorldError;
+
 /// Where a process stands in its launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -34,16 +36,6 @@ pub struct Message {
     pub from: usize,
     /// What it says.
     pub bytes: Vec<u8>,
-}
-
-/// The transport between processes failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{call} failed: {message}")]
-pub struct WorldError {
-    /// The call, as its manual spells it.
-    pub call: String,
-    /// What it said.
-    pub message: String,
 }
 
 /// The processes of one launch. All calls come from the thread that made it.

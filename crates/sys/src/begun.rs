@@ -4,7 +4,9 @@
 //! nobody can have would count as printed. And it ignores SIGPIPE, which a program that this process becomes is to find as its launcher left it. So it is looked before, by an
 //! initialiser of the program, which only asks the kernel and keeps two bits.
 
+use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +27,20 @@ extern "C" fn look() {
         let was = unsafe { was.assume_init() };
         SIGPIPE_WAS_IGNORED.store(was.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
     }
+}
+
+/// Another descriptor of what somebody opened for this process under that number.
+///
+/// # Errors
+/// Nothing is open under it.
+pub fn descriptor(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes plain numbers, and makes a descriptor that is nobody else's.
+    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it was just made, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
 /// Whether standard output was closed.

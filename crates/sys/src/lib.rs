@@ -7,13 +7,14 @@ pub mod affinity;
 pub mod begun;
 pub mod child;
 pub mod clock;
+pub mod environment;
 pub mod host_memory;
 pub mod mapping;
 pub mod nvml;
 pub mod policy;
 pub mod program;
+pub mod shared;
 pub mod signals;
-pub mod usage;
 
 mod mask;
 

@@ -133,8 +133,9 @@ impl Words {
     #[inline]
     pub fn at(&self, byte: usize) -> &AtomicU64 {
         assert!(byte.is_multiple_of(8) && byte < self.0.len && self.0.len - byte >= 8, "no word at byte {byte}");
+        let word = self.0.start.as_ptr().wrapping_add(byte).cast();
         // SAFETY: the word lies inside the range, as was just asserted, whose start is aligned to a page; while `self` is shared it is reached as an atomic only.
-        unsafe { AtomicU64::from_ptr(self.0.start.add(byte).as_ptr().cast()) }
+        unsafe { AtomicU64::from_ptr(word) }
     }
 
     /// Where they lie.

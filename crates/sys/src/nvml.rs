@@ -5,7 +5,13 @@
 use std::mem::zeroed;
 
 use nvml_wrapper::{Device, Nvml};
-use nvml_wrapper_sys::bindings::{nvmlConfComputeSystemState_t, nvmlFieldValue_t, nvmlGpuFabricInfo_t};
+use nvml_wrapper_sys::bindings::{nvmlConfComputeSystemState_t, nvmlDevice_t, nvmlFieldValue_t, nvmlGpuFabricInfo_t};
+
+/// The library's own name for the device.
+fn handle(device: &Device<'_>) -> nvmlDevice_t {
+    // SAFETY: it is only given back to the library that made it, while `device` is borrowed.
+    unsafe { device.handle() }
+}
 
 /// The values of these fields in these scopes; `None` for one that the device does not have. nvml-wrapper's own call asks for scope 0 alone.
 pub fn values<const N: usize>(device: &Device<'_>, fields: [(u32, u32); N]) -> [Option<u64>; N] {
@@ -16,7 +22,7 @@ pub fn values<const N: usize>(device: &Device<'_>, fields: [(u32, u32); N]) -> [
         (value.fieldId, value.scopeId) = (field, scope);
     }
     // SAFETY: see the top; it writes N values.
-    let code = unsafe { ask(device.handle(), N as i32, asked.as_mut_ptr()) };
+    let code = unsafe { ask(handle(device), N as i32, asked.as_mut_ptr()) };
     asked.map(|value| {
         let number = match value.valueType {
             // SAFETY: the type says which member was written; each is inside the union, which began as zeros.
@@ -35,7 +41,7 @@ pub fn remote_kind(device: &Device<'_>, link: u32) -> Option<u32> {
     let ask = device.nvml().lib().nvmlDeviceGetNvLinkRemoteDeviceType.as_ref().ok()?;
     let mut kind = u32::MAX;
     // SAFETY: see the top; `kind` is an unsigned int that outlives the call. A link that is none is an error code.
-    let code = unsafe { ask(device.handle(), link, &raw mut kind) };
+    let code = unsafe { ask(handle(device), link, &raw mut kind) };
     (code == 0).then_some(kind)
 }
 
@@ -45,7 +51,7 @@ pub fn remapped_rows(device: &Device<'_>) -> Option<(bool, bool)> {
     let (mut corrected, mut uncorrected, mut pending, mut failed) = (0, 0, 0, 0);
     // SAFETY: see the top; it writes four unsigned ints that outlive the call.
     let code =
-        unsafe { ask(device.handle(), &raw mut corrected, &raw mut uncorrected, &raw mut pending, &raw mut failed) };
+        unsafe { ask(handle(device), &raw mut corrected, &raw mut uncorrected, &raw mut pending, &raw mut failed) };
     (code == 0).then_some((pending != 0, failed != 0))
 }
 
@@ -55,7 +61,7 @@ pub fn fabric(device: &Device<'_>) -> Option<(u8, u32)> {
     // SAFETY: a structure of bytes and integers, for which zeros are values.
     let mut info: nvmlGpuFabricInfo_t = unsafe { zeroed() };
     // SAFETY: see the top; it writes one structure of this type.
-    let code = unsafe { ask(device.handle(), &raw mut info) };
+    let code = unsafe { ask(handle(device), &raw mut info) };
     (code == 0).then_some((info.state, info.status))
 }
 

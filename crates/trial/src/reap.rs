@@ -44,7 +44,7 @@ impl Leader {
             while matches!(waitid(WaitId::Pid(pid), ended), Err(Errno::INTR)) {}
         }
         let mut leader = self.lock();
-        let ended = sys::usage::reap(pid);
+        let ended = sys::child::reap(pid);
         *leader = None;
         drop(leader);
         ended.map(|(status, usage)| (status, used(usage)))
@@ -55,7 +55,7 @@ impl Leader {
     }
 }
 
-fn used(usage: sys::usage::Usage) -> Used {
+fn used(usage: sys::child::Usage) -> Used {
     Used {
         user_s: usage.user_s,
         system_s: usage.system_s,

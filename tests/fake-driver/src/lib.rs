@@ -24,6 +24,7 @@
     non_snake_case,
     clippy::missing_safety_doc,
     clippy::undocumented_unsafe_blocks,
+    clippy::multiple_unsafe_ops_per_block,
     clippy::print_stderr,
     clippy::not_unsafe_ptr_arg_deref,
     reason = "a C library's names, conditions and place to complain: every pointer is its caller's word"

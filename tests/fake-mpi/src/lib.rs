@@ -3,7 +3,8 @@
 //!
 //! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV, as of a library that reads a device's address; `hang` never
 //! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
-//! ends the process unless its library for the GPU (`GTL`) is there. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
+//! ends the process unless its library for the GPU (`GTL`) is there. `watches` says in MPI_Finalize how many ranges of host memory of a page or more were given to nonblocking calls, and of how many the
+//! pages are gone: an MPI may use what it was given until it is left. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
 //!
 //! `FAKE_MPI_FAILS` says which call answers an error in place of being done: `MPI_Isend 3`, the third of a process; `MPI_Isend@1 3`, at rank 1 alone. `FAKE_MPI_CALLS` names the
 //! beginning of a file's name to which each process adds its number and writes how often it made each call.
@@ -15,6 +16,7 @@
     non_snake_case,
     clippy::missing_safety_doc,
     clippy::undocumented_unsafe_blocks,
+    clippy::multiple_unsafe_ops_per_block,
     clippy::print_stderr,
     clippy::too_many_arguments,
     reason = "a C library's names, conditions and place to complain"
@@ -32,8 +34,11 @@ unsafe extern "C" {
     fn abort() -> !;
     fn close(file: c_int) -> c_int;
     fn atexit(act: extern "C" fn()) -> c_int;
+    fn mincore(address: *mut c_void, bytes: usize, resident: *mut u8) -> c_int;
 }
 
+/// The page size of most machines; on others a range is longer than it must be.
+const PAGE: usize = 4096;
 const RTLD_LAZY: c_int = 1;
 const RTLD_NOLOAD: c_int = 4;
 /// `MPI_ERR_OTHER` of both families is small and not 0.
@@ -79,6 +84,31 @@ fn fails(call: &'static str) -> bool {
         let _ = std::fs::write(format!("{file}{}", std::process::id()), lines);
     }
     fails
+}
+
+/// The ranges that are watched.
+static WATCHED: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+
+/// Watches a range of bytes that a nonblocking call was given.
+fn watch(address: Word, count: Word) {
+    let count = count & 0xffff_ffff;
+    if count >= PAGE && std::env::var("FAKE_MPI").is_ok_and(|told| told == "watches") && !is_device(address) {
+        WATCHED.lock().unwrap_or_else(PoisonError::into_inner).insert(address, count);
+    }
+}
+
+/// Says what has become of them.
+fn say_what_is_gone() {
+    let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_gone = |(address, count): &(&usize, &usize)| {
+        let start = **address / PAGE * PAGE;
+        let mut resident = vec![0; (**address - start + **count).div_ceil(PAGE)];
+        unsafe { mincore(std::ptr::with_exposed_provenance_mut(start), **count, resident.as_mut_ptr()) != 0 }
+    };
+    if !watched.is_empty() {
+        let gone = watched.iter().filter(is_gone).count();
+        eprintln!("fake MPI: {} ranges were given to it, of {gone} the pages are gone", watched.len());
+    }
 }
 
 /// Whether the launcher gave this process that number.
@@ -142,13 +172,14 @@ fn zeros() -> Word {
 
 /// A function that passes its arguments on to the real one unless it was told to do wrong; `$sent` is the argument that zeros replace.
 macro_rules! pass_on {
-    ($name:ident, $real:literal, $operation:literal, [$($argument:ident),*], [$($address:ident),*], $sent:ident) => {
+    ($name:ident, $real:literal, $operation:literal, [$($argument:ident),*], [$($address:ident),*], $sent:ident $(, $before:expr)?) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: Word),*) -> c_int {
             let real = symbol($real);
             if real.is_null() {
                 return ERROR;
             }
+            $($before;)?
             let real: unsafe extern "C" fn($(pass_on!(@word $argument)),*) -> c_int = unsafe { std::mem::transmute(real) };
             if fails(stringify!($name)) {
                 return ERROR;
@@ -167,7 +198,15 @@ macro_rules! pass_on {
 }
 
 pass_on!(MPI_Send, c"PMPI_Send", "send", [buffer, count, kind, to, tag, comm], [buffer], buffer);
-pass_on!(MPI_Isend, c"PMPI_Isend", "isend", [buffer, count, kind, to, tag, comm, request], [buffer], buffer);
+pass_on!(
+    MPI_Isend,
+    c"PMPI_Isend",
+    "isend",
+    [buffer, count, kind, to, tag, comm, request],
+    [buffer],
+    buffer,
+    watch(buffer, count)
+);
 pass_on!(
     MPI_Sendrecv,
     c"PMPI_Sendrecv",
@@ -182,9 +221,10 @@ pass_on!(MPI_Allreduce, c"PMPI_Allreduce", "allreduce", [out, into, count, kind,
 
 /// A function that passes its arguments on, unless this is the call that fails.
 macro_rules! counted {
-    ($($name:ident $real:literal ($($argument:ident),*);)*) => {$(
+    ($($name:ident $real:literal ($($argument:ident),*) $({$before:expr})?;)*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: Word),*) -> c_int {
+            $($before;)?
             let real = symbol($real);
             if real.is_null() || fails(stringify!($name)) {
                 return ERROR;
@@ -207,7 +247,7 @@ counted! {
     MPI_Comm_set_errhandler c"PMPI_Comm_set_errhandler" (comm, handler);
     MPI_Comm_size c"PMPI_Comm_size" (comm, size);
     MPI_Comm_split_type c"PMPI_Comm_split_type" (comm, kind, key, info, made);
-    MPI_Finalize c"PMPI_Finalize" ();
+    MPI_Finalize c"PMPI_Finalize" () { say_what_is_gone() };
     MPI_Get c"PMPI_Get" (into, count, kind, from, at, from_count, from_kind, window);
     MPI_Get_count c"PMPI_Get_count" (status, kind, count);
     MPI_Group_free c"PMPI_Group_free" (group);
@@ -217,7 +257,7 @@ counted! {
     MPI_Ibarrier c"PMPI_Ibarrier" (comm, request);
     MPI_Improbe c"PMPI_Improbe" (from, tag, comm, flag, message, status);
     MPI_Imrecv c"PMPI_Imrecv" (buffer, count, kind, message, request);
-    MPI_Irecv c"PMPI_Irecv" (buffer, count, kind, from, tag, comm, request);
+    MPI_Irecv c"PMPI_Irecv" (buffer, count, kind, from, tag, comm, request) { watch(buffer, count) };
     MPI_Recv c"PMPI_Recv" (buffer, count, kind, from, tag, comm, status);
     MPI_Test c"PMPI_Test" (request, flag, status);
     MPI_Waitall c"PMPI_Waitall" (count, requests, statuses);

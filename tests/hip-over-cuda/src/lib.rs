@@ -15,6 +15,7 @@
     non_snake_case,
     clippy::missing_safety_doc,
     clippy::undocumented_unsafe_blocks,
+    clippy::multiple_unsafe_ops_per_block,
     clippy::not_unsafe_ptr_arg_deref,
     reason = "a C library's names and conditions: every pointer is its caller's word"
 )]

@@ -93,7 +93,7 @@ impl Page {
     }
 
     fn round(&self) -> Round<'_> {
-        Round { state: &self.state, largest: &self.largest, size: SIZE }
+        Round { state: &self.state, largest: self.largest.each_ref(), size: SIZE }
     }
 }
 

@@ -16,7 +16,7 @@ use experiments::ending;
 use experiments::launched::{CODES, said_once, start};
 use experiments::read;
 use placement::{Plan, RankPlan, TargetId};
-use ranks::{Communicator, Exchange, Launch, Mpi, Single};
+use ranks::{Communicator, Launch, Mpi, Single};
 use stats::stop::Rule;
 use topo::Topology;
 
@@ -35,6 +35,8 @@ pub const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width:
 
 /// Runs the session of this rank; what it finds goes to the supervisor.
 pub fn run(args: &Laplace, launch: &Launch) -> Result<Exit, Fault> {
+    // Before there is another thread, of ours or of a driver: it may change the environment.
+    ranks::gtl::bring_in();
     // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
     let topology = read()?;
@@ -155,7 +157,7 @@ impl Rank<'_> {
             max_time: args.max_time,
             seed: args.seed,
         };
-        let mut here = Here { memory, mpi: mpi.map(|(mpi, _)| -> &dyn Exchange { mpi }) };
+        let mut here = Here { memory, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
         let found = run.run(&mut here, agreement.comm(), interrupted, &mut Telling).map_err(no_result)?;
         if place.rank == 0 {
             Teller.tell(&Told::Found(found));

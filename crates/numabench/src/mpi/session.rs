@@ -14,7 +14,7 @@ use exchange::{
     follow,
 };
 use placement::{RankPlan, TargetId};
-use ranks::{Communicator, Exchange, Identity, Launch, Mpi, ThreadLevel};
+use ranks::{Communicator, Identity, Launch, Mpi, ThreadLevel};
 use stats::PciAddress;
 use stats::stop::Rule;
 use topo::Topology;
@@ -47,6 +47,8 @@ const IN_MATRIX: Rule = Rule { min_blocks: 14, ..RULE };
 
 /// Runs the session of this rank; what it finds goes to the supervisor.
 pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
+    // Before there is another thread, of ours or of a driver: it may change the environment.
+    ranks::gtl::bring_in();
     // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
     let (topology, nics) = match args.matrix {
@@ -205,7 +207,7 @@ impl Rank<'_> {
     fn meet(&self, own: Result<Own, Fault>, agreement: &mut Agreement) -> Result<(Met, Own), Fault> {
         let facts = own.as_ref().map(|_| self.facts(agreement.place().rank)).map_err(Refusal::from);
         let args = self.args;
-        let (library, says) = (self.library.to_owned(), self.mpi.said());
+        let (library, says) = (self.library.to_owned(), self.mpi.exchange().said());
         let thread_level = self.mpi.thread_level().name().to_owned();
         let met: Met = agreement.agree(facts, |ranks: Vec<RankFacts>| -> Result<_, Fault> {
             let mut pairs = pairs(args.pairs.as_ref(), ranks.len())?;
@@ -261,7 +263,7 @@ impl Rank<'_> {
         let reach = |with: usize| self.reach(gpus.get(with).copied().flatten(), len);
         let mut here = Here {
             rank: place.rank,
-            mpi: self.mpi,
+            mpi: self.mpi.exchange(),
             memory,
             reach: &reach,
             traffic: counters.as_ref().map(|counters| -> &dyn Traffic { counters }),

@@ -99,6 +99,27 @@ fn zeros_in_place_of_a_neighbours_row_are_a_wrong_result() -> Done {
 }
 
 #[test]
+fn the_memory_of_halos_stays_until_mpi_is_left() -> Done {
+    let preload = driver::fake_mpi()?.display().to_string();
+    for mpi in all() {
+        // Rows of 8 KiB, on the host and staged from the device.
+        let told =
+            [("FAKE_MPI", "watches".to_owned()), ("LD_PRELOAD", preload.clone()), ("FAKE_DEVICES", DEVICES.to_owned())];
+        let args = ["--grid", "24x1024", "--max-time", "1s", "--ways", "cpu,staged", "--quiet"];
+        let ended = mpi.of("laplace", &driver::fake()?, 2, &told, &args);
+        assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+        let said: Vec<&str> =
+            ended.err.lines().filter_map(|line| line.split_once("fake MPI: ")).map(|(_, said)| said).collect();
+        assert_eq!(said.len(), 2, "each rank says it: {}", ended.err);
+        assert!(
+            said.iter().all(|said| said.ends_with(" ranges were given to it, of 0 the pages are gone")),
+            "{said:?}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
 fn ranks_without_a_gpu_compute_with_their_cores() {
     for mpi in all() {
         let ended = mpi.of("laplace", &no_driver(), 2, &[], &[&QUICK[..], &["--quiet"]].concat());

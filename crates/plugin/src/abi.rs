@@ -29,7 +29,7 @@ pub const FAILED: c_int = -1;
 /// The exported function. The table it gives lives as long as the library is open.
 pub type Entry = unsafe extern "C" fn() -> *const Table;
 
-/// Where this process stands: [`Place`](crate::Place), and how MPI was started.
+/// Where this process stands in its launch, and how MPI was started.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RawPlace {
