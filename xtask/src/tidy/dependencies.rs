@@ -13,8 +13,9 @@ use super::finding::Finding;
 /// What each of our crates may depend on, among ours. `numabench` ties everything together and is not listed.
 const ARROWS: &[(&str, &[&str])] = &[
     ("stats", &[]),
-    ("ranks", &[]),
-    ("mpi-plugin", &["ranks"]),
+    ("plugin", &[]),
+    ("ranks", &["plugin", "sys"]),
+    ("mpi-plugin", &["plugin", "ranks"]),
     ("models", &[]),
     ("sys", &["stats"]),
     ("device", &["stats", "sys"]),

@@ -4,7 +4,7 @@
 //! The answers are those of `tests/fixtures/eight-gpus-nvswitch.xml`, and as to form those of driver 580 on H200s: no NUMA node of a
 //! GPU's own (code 3), link 18 is an invalid argument (code 2), the other end of a link is FFFFFFFF:FF:FF.0 and a switch.
 
-#![allow(non_snake_case, clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
+#![allow(non_snake_case, clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, clippy::multiple_unsafe_ops_per_block)]
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_ulonglong};
 
