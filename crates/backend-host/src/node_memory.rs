@@ -47,7 +47,10 @@ impl NodeMemory {
             Ok(None) => Ok(memory),
             Ok(Some(seen)) => Err(impossible(node, format!("its pages lie on node {seen}, in spite of mbind"))),
             Err(_) if only_node => Ok(memory),
-            Err(error) => Err(impossible(node, format!("where its pages lie cannot be proven: move_pages: {error}"))),
+            Err(error) => {
+                let call = sys::policy::PageLookup::here().name();
+                Err(impossible(node, format!("where its pages lie cannot be proven: {call}: {error}")))
+            }
         }
     }
 

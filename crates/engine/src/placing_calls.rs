@@ -3,6 +3,8 @@
 //! They are asked in a thread of their own that ends at once, for what it has already: its own affinity, the default policy, where a page of its own stack
 //! lies. So nothing that lives longer is bound or moved.
 
+use crate::seen::Pages;
+
 /// What the calls answered; the kernel's word where one was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacingCalls {
@@ -10,8 +12,8 @@ pub struct PlacingCalls {
     pub affinity: Result<(), String>,
     /// set_mempolicy(2).
     pub memory_policy: Result<(), String>,
-    /// move_pages(2), which only asks here.
-    pub page_nodes: Result<(), String>,
+    /// Where a page lies: the call that answered.
+    pub page_nodes: Result<&'static str, String>,
 }
 
 /// Asks.
@@ -21,12 +23,15 @@ pub fn placing_calls() -> PlacingCalls {
         PlacingCalls {
             affinity: sys::affinity::get().and_then(|own| sys::affinity::set(&own)).map_err(|error| error.to_string()),
             memory_policy: sys::policy::set(None).map_err(|error| error.to_string()),
-            page_nodes: sys::policy::page_nodes(&[&raw const page]).map(drop).map_err(|error| error.to_string()),
+            page_nodes: match sys::policy::page_nodes(&[&raw const page]) {
+                Ok(_) => Ok(Pages::source()),
+                Err(error) => Err(error.to_string()),
+            },
         }
     });
     let not_asked = |why: &str| {
         let refused = || Err(why.to_owned());
-        PlacingCalls { affinity: refused(), memory_policy: refused(), page_nodes: refused() }
+        PlacingCalls { affinity: refused(), memory_policy: refused(), page_nodes: Err(why.to_owned()) }
     };
     match asked.map(std::thread::JoinHandle::join) {
         Ok(Ok(answers)) => answers,

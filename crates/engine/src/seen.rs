@@ -128,6 +128,11 @@ impl Pages {
         self.unknown_reason = other.unknown_reason.or(self.unknown_reason.take());
     }
 
+    /// The system call that these counts are from.
+    pub fn source() -> &'static str {
+        sys::policy::PageLookup::here().name()
+    }
+
     /// What lies elsewhere than on `node`, in words.
     fn elsewhere(&self, node: u32) -> Option<String> {
         let others = self.per_node.iter().filter(|(other, _)| **other != node);
@@ -150,7 +155,7 @@ impl Pages {
                 Ok(nodes) => self.add(batch, &nodes),
                 Err(error) => {
                     self.unknown += batch.len() as u64;
-                    self.unknown_reason = Some(format!("move_pages: {error}"));
+                    self.unknown_reason = Some(reason(&error));
                 }
             }
         }
@@ -169,11 +174,15 @@ impl Pages {
                 Ok(node) => *self.per_node.entry(node).or_default() += 1,
                 Err(_) => {
                     self.unknown += 1;
-                    self.unknown_reason = Some(format!("move_pages: {}", std::io::Error::from_raw_os_error(-node)));
+                    self.unknown_reason = Some(reason(&std::io::Error::from_raw_os_error(-node)));
                 }
             }
         }
     }
+}
+
+fn reason(error: &std::io::Error) -> String {
+    format!("{}: {error}", Pages::source())
 }
 
 #[cfg(test)]
@@ -241,7 +250,7 @@ mod tests {
         // No process has a page there: x86-64 and arm64 keep the first page of an address space free.
         let nowhere = Pages::of_device(&[0..4096, 0..0]);
         assert_eq!((nowhere.per_node.len(), nowhere.unknown), (0, 1));
-        assert!(nowhere.unknown_reason.is_some_and(|reason| reason.starts_with("move_pages: ")));
+        assert!(nowhere.unknown_reason.is_some_and(|reason| reason.starts_with(Pages::source())));
     }
 
     #[test]

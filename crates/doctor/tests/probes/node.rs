@@ -143,7 +143,7 @@ impl Node {
                 gpus: gpus.map(health).into(),
                 peers: vec![Peers { one: pci(gpus[0]), other: pci(gpus[1]), refused: None }],
             })),
-            calls: PlacingCalls { affinity: Ok(()), memory_policy: Ok(()), page_nodes: Ok(()) },
+            calls: PlacingCalls { affinity: Ok(()), memory_policy: Ok(()), page_nodes: Ok("move_pages(2)") },
         };
         for (at, (switch, ..)) in DEVICES.iter().enumerate() {
             let (port, device) = folders(at);

@@ -5,7 +5,7 @@ use topo::model::{Core, NodeKind};
 use crate::node::{Node, node, set};
 use crate::{Case, Is, Outcome, tried};
 
-fn refused() -> Result<(), String> {
+fn refused<T>() -> Result<T, String> {
     Err("Operation not permitted (os error 1)".to_owned())
 }
 

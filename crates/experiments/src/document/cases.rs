@@ -246,7 +246,7 @@ fn verification(verify: bool, result: &RankCase) -> Verification {
 }
 
 fn placement_seen(seen: &Seen) -> PlacementSeen {
-    let source = "move_pages(2)";
+    let source = Pages::source();
     PlacementSeen {
         pu: Known::value(seen.pu, "getcpu(2)"),
         affinity: Known::value(seen.affinity.clone(), "sched_getaffinity(2)"),

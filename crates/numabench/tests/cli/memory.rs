@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use crate::driver;
-use crate::proof::{self, results, text};
-use crate::run::{BINARY, Done, Ended, end, host, variables, with_driver};
+use crate::proof::{self, list, results, text};
+use crate::run::{BINARY, Done, Ended, end, host, no_driver, skipped, spawnable, variables, with_driver};
 
 #[test]
 fn a_memory_node_that_does_not_exist_is_answered_with_those_that_have_memory() {
@@ -92,5 +92,32 @@ fn what_can_be_measured_without_pinning_still_is_and_the_run_is_partial() -> Don
     assert_eq!(ended.code, Some(3));
     let outcomes: Vec<&str> = results(&document).map(|result| text(result, "/outcome/status")).collect();
     assert_eq!(outcomes, ["failed", "measured"], "{:?}", proof::case_ids(&document));
+    Ok(())
+}
+
+#[test]
+fn where_a_containers_filter_forbids_move_pages_placement_is_proven_by_get_mempolicy() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("result.json");
+    let mut strace = std::process::Command::new("strace");
+    strace.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]);
+    strace.args(["-e", "trace=move_pages", "-e", "inject=move_pages:error=EPERM", BINARY]);
+    strace.args(["pingpong", "--backend", "host", "--size", "1MiB", "--reps", "2", "--order", "alone", "--json"]);
+    for (name, value) in spawnable(&no_driver()).get_envs() {
+        match value {
+            Some(value) => strace.env(name, value),
+            None => strace.env_remove(name),
+        };
+    }
+    let Ok(output) = strace.arg(&file).output() else {
+        skipped("pages where move_pages is refused: there is no strace");
+        return Ok(());
+    };
+    Ended::of(&output).well();
+    let seen = &proof::file(&file)?["cases"][0]["ranks"][0]["seen_after"]["host_pages"];
+    match list(seen, "/value") {
+        [_] => assert_eq!(text(seen, "/source"), "get_mempolicy(2)"),
+        _ => skipped(&format!("where pages lie is not told here: {seen}")),
+    }
     Ok(())
 }
