@@ -1,8 +1,7 @@
 //! `cargo xtask dist`: release archives, packages and wheels for clusters, one for each architecture, made on one Debian machine; nothing in them is newer than RHEL 8.
 //!
 //! ```text
-//! tools ─► hwloc (static) ─► binary, plug-ins ─► tree ─► every ELF held against glibc 2.28 ─► .tar.xz, .sha256, .deb, .rpm
-//!                       └──► wheel (maturin)
+//! tools ─► hwloc (static) ─► binary, plug-ins ─► tree ─► every ELF held against glibc 2.28 ─► .tar.xz, .deb, .rpm, wheel ─► SHA256SUMS
 //! ```
 //!
 //! The binary is linked with glibc at run time, never statically: a static program cannot open a GPU driver. zig has the symbols of every glibc,
@@ -91,6 +90,13 @@ impl Folders {
         format!("numabench-{}-{}-linux-gnu", env!("CARGO_PKG_VERSION"), arch.name())
     }
 
+    /// When the commit was made that is built, in seconds since 1970: what is packed has the same bytes, whoever packs it and when.
+    pub fn epoch(&self) -> String {
+        let epoch = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(&self.root).output();
+        let epoch = epoch.ok().map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
+        epoch.filter(|epoch| !epoch.is_empty()).unwrap_or_else(|| "0".into())
+    }
+
     /// The tree that becomes an archive.
     pub fn tree(&self, arch: Arch) -> PathBuf {
         self.dist.join("tree").join(Self::name(arch))
@@ -146,7 +152,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         check(&folders.tree(arch), arch)?;
         pack(&folders, arch)?;
         distro::built(&folders, &tools, arch)?;
-        wheel::built(&folders, &tools, &hwloc, arch)?;
+        wheel::built(&folders, &tools, arch)?;
         if options.prove {
             prove::run(&folders, arch)?;
             if arch.is_here() {
@@ -154,7 +160,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
             }
         }
     }
-    Ok(())
+    sums(&folders.dist)
 }
 
 /// Holds every ELF of the tree against what an archive promises, and prints what it found.
@@ -187,34 +193,46 @@ fn check(tree: &Path, arch: Arch) -> Result<()> {
     if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("; ")) }
 }
 
-/// The archive, its symbols' archive, and the sums of both.
+/// The archive and its symbols' archive.
 fn pack(folders: &Folders, arch: Arch) -> Result<()> {
     let name = Folders::name(arch);
-    let epoch = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(&folders.root).output();
-    let epoch = epoch.ok().map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
-    let epoch = epoch.filter(|epoch| !epoch.is_empty()).unwrap_or_else(|| "0".into());
     for (archive, of) in
         [(format!("{name}.tar.xz"), name.clone()), (format!("{name}-debug.tar.xz"), format!("{name}-debug"))]
     {
         let mut tar = Command::new("tar");
         // The same bytes for the same files, whoever makes it.
         tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw"]);
-        tar.arg(format!("--mtime=@{epoch}")).args(["-C", "tree", "-cJf"]).arg(&archive).arg(of);
+        tar.arg(format!("--mtime=@{}", folders.epoch())).args(["-C", "tree", "-cJf"]).arg(&archive).arg(of);
         step::run(tar.current_dir(&folders.dist))?;
-        let sum = Command::new("sha256sum")
-            .arg(&archive)
-            .current_dir(&folders.dist)
-            .output()
-            .context("cannot run sha256sum")?;
-        std::fs::write(folders.dist.join(format!("{archive}.sha256")), &sum.stdout)?;
         let bytes = folders.dist.join(&archive).metadata()?.len();
-        println!(
-            "target/dist/{archive}: {:.1} MB; {}",
-            bytes as f64 / 1e6,
-            String::from_utf8_lossy(&sum.stdout).trim()
-        );
+        println!("target/dist/{archive}: {:.1} MB", bytes as f64 / 1e6);
     }
     Ok(())
+}
+
+/// The sums of all that this version is given out as, in `SHA256SUMS`.
+fn sums(dist: &Path) -> Result<()> {
+    let entries = std::fs::read_dir(dist).with_context(|| format!("cannot list {}", dist.display()))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut given: Vec<String> = names.filter(|name| is_given_out(name)).collect();
+    given.sort();
+    let sums = Command::new("sha256sum").args(&given).current_dir(dist).output().context("cannot run sha256sum")?;
+    if !sums.status.success() {
+        bail!("sha256sum: {}", String::from_utf8_lossy(&sums.stderr));
+    }
+    print!("{}", String::from_utf8_lossy(&sums.stdout));
+    let file = dist.join("SHA256SUMS");
+    std::fs::write(&file, &sums.stdout).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// An archive, a package or a wheel of this version; what an earlier one left there is not.
+fn is_given_out(name: &str) -> bool {
+    let rest = name
+        .strip_prefix("numabench")
+        .and_then(|rest| rest[1.min(rest.len())..].strip_prefix(env!("CARGO_PKG_VERSION")));
+    rest.is_some_and(|rest| {
+        rest.starts_with('-') && [".tar.xz", ".deb", ".rpm", ".whl"].iter().any(|end| rest.ends_with(end))
+    })
 }
 
 #[cfg(test)]
@@ -239,6 +257,20 @@ mod tests {
             assert!(error.contains(named), "{error}");
         }
         Ok(())
+    }
+
+    #[test]
+    fn sums_are_made_of_what_this_version_is_given_out_as_and_of_nothing_else() {
+        let version = env!("CARGO_PKG_VERSION");
+        for end in ["-x86_64-linux-gnu.tar.xz", "-1_amd64.deb", "-1.x86_64.rpm", "-py3-none-manylinux_2_28_x86_64.whl"]
+        {
+            assert!(is_given_out(&format!("numabench-{version}{end}")), "{end}");
+        }
+        assert!(is_given_out(&format!("numabench_{version}-1_arm64.deb")));
+        for other in ["numabench-0.0.1-x86_64-linux-gnu.tar.xz", "SHA256SUMS", "tools", "numabench"] {
+            assert!(!is_given_out(other), "{other}");
+        }
+        assert!(!is_given_out(&format!("numabench-{version}-x86_64-linux-gnu.tar.xz.sha256")));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The .deb and the .rpm of an architecture: the archive's binary, pages and completions where a distribution has them, without the plug-ins.
+//! The .deb and the .rpm of an architecture: the archive's binary, pages, completions and licences where a distribution has them, without the plug-ins.
 //!
-//! cargo-deb and cargo-generate-rpm make them from the tables in the binary's manifest, which are also what `packaging/README.md` has a packager call. The
-//! binary has hwloc in it, so neither package asks for more than a glibc.
+//! cargo-deb and cargo-generate-rpm make them from the tables in the binary's manifest. The binary has hwloc in it, so neither package asks for more than a
+//! glibc.
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use super::tools::Tools;
+use super::tree::{files, put};
 use super::{Arch, Folders};
 use crate::step;
 
@@ -19,7 +20,8 @@ const FILES: [(&str, &str); 4] = [
     ("zsh", "share/zsh/site-functions/_numabench"),
     ("fish", "share/fish/vendor_completions.d/numabench.fish"),
 ];
-const PAGES: &str = "share/man/man1";
+/// Folders of files, the same way.
+const FOLDERS: [(&str, &str); 2] = [("man", "share/man/man1"), ("licences", "share/doc/numabench/licences")];
 
 /// Makes both from the tree of the architecture's archive.
 ///
@@ -65,15 +67,17 @@ fn rpm_name(arch: Arch) -> String {
 
 /// Puts the files where the manifest's tables look for them.
 fn staged(tree: &Path, packages: &Path) -> Result<()> {
-    let put = |from: &Path, to: &Path| -> Result<()> {
-        fs::create_dir_all(to.parent().unwrap_or(packages))?;
-        fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display())).map(drop)
-    };
+    // What an earlier version had, this one may not have.
+    if packages.exists() {
+        fs::remove_dir_all(packages).with_context(|| format!("cannot remove {}", packages.display()))?;
+    }
     for (name, lies) in FILES {
         put(&tree.join(lies), &packages.join(name))?;
     }
-    for page in super::tree::files(&tree.join(PAGES))? {
-        put(&page, &packages.join("man").join(page.file_name().unwrap_or_default()))?;
+    for (name, lies) in FOLDERS {
+        for file in files(&tree.join(lies))? {
+            put(&file, &packages.join(name).join(file.file_name().unwrap_or_default()))?;
+        }
     }
     Ok(())
 }
@@ -85,7 +89,8 @@ mod tests {
     #[test]
     fn every_file_that_the_manifest_takes_from_the_target_folder_is_staged() -> Result<()> {
         let tree = tempfile::tempdir()?;
-        for lies in FILES.map(|(_, lies)| lies.to_owned()).iter().chain(&[format!("{PAGES}/numabench.1")]) {
+        let in_folders = FOLDERS.map(|(_, lies)| format!("{lies}/numabench.1"));
+        for lies in FILES.map(|(_, lies)| lies.to_owned()).iter().chain(&in_folders) {
             let path = tree.path().join(lies);
             fs::create_dir_all(path.parent().unwrap_or(tree.path()))?;
             fs::write(path, "")?;
@@ -97,11 +102,11 @@ mod tests {
         let named = manifest.split('"').filter_map(|word| word.split_once("target/packages/").map(|(_, name)| name));
         let mut seen = 0;
         for name in named {
-            let at = packages.path().join(name.replace("*.1", "numabench.1"));
+            let at = packages.path().join(name.replace("*.1", "numabench.1").replace('*', "numabench.1"));
             assert!(at.is_file(), "{name}");
             seen += 1;
         }
-        assert_eq!(seen, 10, "five of the .deb and five of the .rpm");
+        assert_eq!(seen, 12, "six of the .deb and six of the .rpm");
         Ok(())
     }
 }

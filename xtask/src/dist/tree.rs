@@ -108,7 +108,7 @@ fn hwloc_version(source: &Path) -> Result<String> {
 }
 
 /// Copies a file and makes its folder.
-fn put(from: &Path, to: &Path) -> Result<()> {
+pub fn put(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to.parent().unwrap_or(to))?;
     fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())

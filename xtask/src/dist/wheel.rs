@@ -1,41 +1,69 @@
-//! The wheel of an architecture: the archive's binary as `pip install numabench` puts it into an environment, with hwloc in it.
+//! The wheel of an architecture: the archive's binary, file for file, as `pip install numabench` puts it into an environment.
 //!
-//! maturin makes it (`pyproject.toml`, `bindings = "bin"`) with the archive's own linker, glibc and hwloc, so cargo compiles nothing a second time that
-//! has the same flags. `--prove` installs it into a fresh virtual environment and runs it there. Left out: plug-ins, which are the archives' and the
-//! site's; a Python module, because the documents are JSON.
+//! maturin writes what describes it (from `pyproject.toml`, by which `pip install .` builds one too), and Python's `wheel` packs that with the archive's
+//! binary, its licences and its bill of materials. maturin's own build would compile everything a second time, with flags of its own. `--prove` installs
+//! it into a fresh virtual environment and runs it there. Left out: plug-ins, which are the archives' and the site's; a Python module, because the
+//! documents are JSON.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::tools::Tools;
-use super::{Arch, Folders, GLIBC};
+use super::{Arch, Folders, GLIBC, tree};
 use crate::step;
 
-/// The wheel's name: pip takes it where the glibc is as new as the tag says.
-pub fn file(folders: &Folders, arch: Arch) -> PathBuf {
-    let (version, machine) = (env!("CARGO_PKG_VERSION"), arch.name());
-    folders.dist.join(format!("numabench-{version}-py3-none-manylinux_{}_{}_{machine}.whl", GLIBC.0, GLIBC.1))
+/// The platform that pip compares with its own: it takes the wheel where the glibc is as new as this says.
+fn platform(arch: Arch) -> String {
+    format!("manylinux_{}_{}_{}", GLIBC.0, GLIBC.1, arch.name())
 }
 
-/// Makes the wheel, with hwloc from this pkg-config folder built in.
+/// The wheel's file.
+pub fn file(folders: &Folders, arch: Arch) -> PathBuf {
+    folders.dist.join(format!("numabench-{}-py3-none-{}.whl", env!("CARGO_PKG_VERSION"), platform(arch)))
+}
+
+/// Makes the wheel from the tree of the architecture's archive.
 ///
 /// # Errors
-/// maturin fails, or leaves a wheel of another name (a tag that promises another glibc).
-pub fn built(folders: &Folders, tools: &Tools, hwloc: &Path, arch: Arch) -> Result<()> {
-    let mut maturin = Command::new(tools.bin.join("maturin"));
-    maturin.args(["build", "--release", "--zig", "--locked", "--target", &arch.target()]);
-    maturin.args(["--compatibility", &format!("manylinux_{}_{}", GLIBC.0, GLIBC.1), "--out"]).arg(&folders.dist);
-    maturin.env("PATH", tools.path()?).env("PKG_CONFIG_ALLOW_CROSS", "1").env("PKG_CONFIG_LIBDIR", hwloc);
-    step::run(maturin.current_dir(&folders.root))?;
-    let wheel = file(folders, arch);
-    if !wheel.is_file() {
-        bail!("maturin left no {}", wheel.display());
+/// The tree is not there, one of the programs fails, or it leaves no wheel of the promised name.
+pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<()> {
+    let staged = folders.dist.join("wheel").join(arch.name());
+    if staged.exists() {
+        fs::remove_dir_all(&staged).with_context(|| format!("cannot remove {}", staged.display()))?;
     }
-    let bytes = wheel.metadata().with_context(|| format!("cannot read {}", wheel.display()))?.len();
-    println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
+    let mut maturin = Command::new(tools.bin.join("maturin"));
+    maturin.args(["pep517", "write-dist-info", "--locked", "--interpreter"]).arg(tools.bin.join("python3"));
+    maturin.arg("--metadata-directory").arg(&staged).env("PATH", tools.path()?);
+    step::run(maturin.current_dir(&folders.root))?;
+    filled(&staged, &folders.tree(arch), arch)?;
+    let mut pack = Command::new(tools.bin.join("python3"));
+    pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(&folders.dist).arg(&staged);
+    step::run(pack.env("SOURCE_DATE_EPOCH", folders.epoch()))?;
+    let wheel = file(folders, arch);
+    let Ok(meta) = wheel.metadata() else { bail!("there is no {}", wheel.display()) };
+    println!("{}: {:.1} MB", wheel.display(), meta.len() as f64 / 1e6);
     Ok(())
+}
+
+/// Puts beside what maturin wrote the binary where pip takes programs from, the licences of all that is in it, and the bill of materials; and says for which
+/// machines it is.
+fn filled(staged: &Path, tree: &Path, arch: Arch) -> Result<()> {
+    let name = concat!("numabench-", env!("CARGO_PKG_VERSION"));
+    let info = staged.join(format!("{name}.dist-info"));
+    tree::put(&tree.join("bin/numabench"), &staged.join(format!("{name}.data/scripts/numabench")))?;
+    let doc = tree.join("share/doc/numabench");
+    for licence in tree::files(&doc.join("licences"))? {
+        tree::put(&licence, &info.join("licenses/inside").join(licence.file_name().unwrap_or_default()))?;
+    }
+    tree::put(&doc.join("sbom.cdx.json"), &info.join("sboms/sbom.cdx.json"))?;
+    let tags = info.join("WHEEL");
+    let text = fs::read_to_string(&tags).with_context(|| format!("maturin left no {}", tags.display()))?;
+    let kept = text.lines().filter(|line| !line.starts_with("Tag: ") && !line.is_empty());
+    let text: String = kept.map(|line| format!("{line}\n")).collect();
+    fs::write(&tags, format!("{text}Tag: py3-none-{}\n", platform(arch))).context("cannot write the wheel's tags")
 }
 
 /// Installs the wheel into a fresh virtual environment, from the file alone, and runs it: its version, this machine and a short host ping-pong.
@@ -45,7 +73,7 @@ pub fn built(folders: &Folders, tools: &Tools, hwloc: &Path, arch: Arch) -> Resu
 pub fn prove(folders: &Folders, arch: Arch) -> Result<()> {
     let venv = folders.dist.join("wheel-proof");
     if venv.exists() {
-        std::fs::remove_dir_all(&venv).with_context(|| format!("cannot remove {}", venv.display()))?;
+        fs::remove_dir_all(&venv).with_context(|| format!("cannot remove {}", venv.display()))?;
     }
     step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     let mut pip = Command::new(venv.join("bin/pip"));
@@ -55,4 +83,30 @@ pub fn prove(folders: &Folders, arch: Arch) -> Result<()> {
         step::run(Command::new(venv.join("bin/numabench")).args(words).env_remove("LD_LIBRARY_PATH"))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wheel_has_the_archives_own_binary_its_licences_and_the_tag_of_its_architecture() -> Result<()> {
+        let (tree, staged) = (tempfile::tempdir()?, tempfile::tempdir()?);
+        for file in ["bin/numabench", "share/doc/numabench/sbom.cdx.json", "share/doc/numabench/licences/LICENCES"] {
+            let path = tree.path().join(file);
+            fs::create_dir_all(path.parent().unwrap_or(tree.path()))?;
+            fs::write(path, file)?;
+        }
+        let name = concat!("numabench-", env!("CARGO_PKG_VERSION"));
+        let info = staged.path().join(format!("{name}.dist-info"));
+        fs::create_dir_all(&info)?;
+        fs::write(info.join("WHEEL"), "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n")?;
+        filled(staged.path(), tree.path(), Arch::Arm)?;
+        let binary = fs::read_to_string(staged.path().join(format!("{name}.data/scripts/numabench")))?;
+        assert_eq!(binary, "bin/numabench");
+        assert!(info.join("licenses/inside/LICENCES").is_file() && info.join("sboms/sbom.cdx.json").is_file());
+        let tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-manylinux_2_28_aarch64\n";
+        assert_eq!(fs::read_to_string(info.join("WHEEL"))?, tags);
+        Ok(())
+    }
 }
