@@ -115,6 +115,24 @@ mod tests {
     }
 
     #[test]
+    fn every_page_that_names_a_file_of_a_release_or_cites_a_version_has_this_one() -> Result<()> {
+        let version = env!("CARGO_PKG_VERSION");
+        for page in ["README.md", "packaging/README.md", "CITATION.cff", "packaging/conda/meta.yaml"] {
+            let text = std::fs::read_to_string(root().join(page))?;
+            let named = ["numabench-", "numabench_", "\nversion: ", "set version = \""];
+            let versions = named.iter().flat_map(|before| text.split(before).skip(1)).filter_map(|after| {
+                let end = after.find(|of: char| !of.is_ascii_digit() && of != '.')?;
+                let named = after[..end].trim_end_matches('.');
+                named.contains('.').then(|| named.to_owned())
+            });
+            let versions: Vec<String> = versions.collect();
+            assert!(!versions.is_empty(), "{page} names none");
+            assert!(versions.iter().all(|of| of == version), "{page} has {versions:?}, this is {version}");
+        }
+        Ok(())
+    }
+
+    #[test]
     fn spacks_recipe_is_a_python_class_of_the_name_that_spack_looks_for() -> Result<()> {
         if !has("ast") {
             return Ok(());
@@ -148,6 +166,29 @@ mod tests {
         let said = python(program, &[&recipe(root())?, &plugin])?;
         assert!(said.contains(&format!("numabench {version} True []\n")), "{said}");
         assert!(said.contains(&format!("numabench-MPI {version} False []\n")), "{said}");
+        Ok(())
+    }
+
+    #[test]
+    fn pods_ask_for_whole_cpus_of_their_own_and_for_the_capability_that_placing_memory_needs() -> Result<()> {
+        if !has("yaml") {
+            return Ok(());
+        }
+        // Guaranteed, which the static CPU manager needs: requests equal limits, and CPUs are whole.
+        let program = "import sys, yaml\n\
+            for path in sys.argv[1:]:\n    \
+            made = yaml.safe_load(open(path))\n    \
+            pod = made['spec'].get('template', made)['spec']\n    \
+            for one in pod['containers']:\n        \
+            asked = one['resources']\n        \
+            volumes = {volume['name'] for volume in pod['volumes']}\n        \
+            print(made['kind'], asked['requests'] == asked['limits'], asked['limits']['cpu'].isdigit(),\n            \
+            one['securityContext']['capabilities']['add'], 'numabench check' in one['command'][-1],\n            \
+            {mount['name'] for mount in one['volumeMounts']} == volumes)\n";
+        let folder = root().join("packaging/container");
+        let said = python(program, &[&folder.join("pod.yaml"), &folder.join("job.yaml")])?;
+        let all = |kind| format!("{kind} True True ['SYS_NICE'] True True\n");
+        assert_eq!(said, all("Pod") + &all("Job"));
         Ok(())
     }
 
