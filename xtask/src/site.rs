@@ -1,7 +1,7 @@
 //! `cargo xtask site`: the pages of the repository as a site with a search, in `target/site/pages`.
 //!
 //! MkDocs makes it (`site.yml`), from a copy of what the pages link to, laid out as in the repository, so that links mean the same here, there and on a
-//! forge. A schema becomes a page of its own. A link or an anchor that leads nowhere is an error.
+//! forge. A schema becomes a page of its own. A link or an anchor that leads nowhere is an error, and so is a page that loads something from elsewhere.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -58,8 +58,35 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let mut mkdocs = Command::new(tools.join("bin/mkdocs"));
     mkdocs.args(["build", "--strict", "--config-file"]).arg(&settings).env("NO_MKDOCS_2_WARNING", "1");
     step::run(mkdocs.current_dir(root))?;
-    println!("wrote {}", root.join("target/site/pages/index.html").display());
+    let pages = root.join("target/site/pages");
+    let loading = loads_from_elsewhere(&pages)?;
+    if !loading.is_empty() {
+        bail!("these pages load something from elsewhere: {}", loading.join(", "));
+    }
+    println!("wrote {0}; with its search: python3 -m http.server --directory {0}", pages.display());
     Ok(())
+}
+
+/// The pages of a folder that do not read the same without a network: a script, a style or a picture of theirs is another server's.
+fn loads_from_elsewhere(folder: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(loads_from_elsewhere(&path)?);
+        } else if path.extension() == Some(OsStr::new("html")) {
+            let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let loads = |tag: &str| {
+                let from = tag.split_once("src=").or_else(|| tag.split_once("href=")).map_or("", |(_, from)| from);
+                let loaded = tag.starts_with("script") || tag.starts_with("img") || tag.contains("stylesheet");
+                loaded && from.trim_start_matches(['"', '\'']).starts_with("http")
+            };
+            if text.split('<').any(|tag| loads(tag.split('>').next().unwrap_or_default())) {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The site as the test command makes it: a note where the Python environment cannot be made.
@@ -161,6 +188,21 @@ mod tests {
         fs::write(tree.path().join("contrib/README.md"), "")?;
         let page = with_pages_of_folders("[a](jobs) [b](contrib/) [c](x.md#y) [d]( no end", tree.path());
         assert_eq!(page, "[a](jobs/index.md) [b](contrib/README.md) [c](x.md#y) [d]( no end");
+        Ok(())
+    }
+
+    #[test]
+    fn a_page_that_loads_a_script_of_another_server_is_found_and_one_that_links_there_is_not() -> Result<()> {
+        let tree = tempfile::tempdir()?;
+        fs::create_dir_all(tree.path().join("docs"))?;
+        fs::write(tree.path().join("index.html"), "<a href=\"https://x\">x</a><script src=\"assets/a.js\"></script>")?;
+        assert!(loads_from_elsewhere(tree.path())?.is_empty());
+        for tag in
+            ["<script src=\"https://x/y\">", "<link rel=\"stylesheet\" href=\"http://x\">", "<img src='https://x'>"]
+        {
+            fs::write(tree.path().join("docs/page.html"), tag)?;
+            assert_eq!(loads_from_elsewhere(tree.path())?.len(), 1, "{tag}");
+        }
         Ok(())
     }
 
