@@ -166,6 +166,33 @@ mod tests {
     }
 
     #[test]
+    fn every_crate_of_others_stands_in_the_architectures_table_and_is_used() -> anyhow::Result<()> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+        let manifest = std::fs::read_to_string(root.join("Cargo.toml"))?;
+        let listed = manifest.split("[workspace.dependencies]").nth(1).and_then(|rest| rest.split("\n[").next());
+        let others =
+            listed.unwrap_or_default().lines().filter(|line| !line.contains("path = ") && !line.starts_with('#'));
+        let others: Vec<&str> = others.filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+        assert!(others.len() > 20, "{others:?}");
+        let page = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+        let mut uses = std::fs::read_to_string(root.join("xtask/Cargo.toml"))?;
+        for folder in ["crates", "tests"] {
+            for member in std::fs::read_dir(root.join(folder))? {
+                uses += &std::fs::read_to_string(member?.path().join("Cargo.toml")).unwrap_or_default();
+            }
+        }
+        for other in others {
+            assert!(page.contains(&format!("`{other}`")), "{other}: for what, and why not by hand");
+            assert!(
+                uses.contains(&format!("\n{other}.workspace = true"))
+                    || uses.contains(&format!("\n{other} = {{ workspace")),
+                "{other}"
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
     fn an_arrow_of_the_design_is_allowed_and_its_reverse_is_not() {
         assert_eq!(found("pingpong", "device", true), [""; 0]);
         let wrong = found("device", "pingpong", true);
