@@ -14,6 +14,7 @@ use analysis::node_run::{self, NodeRun};
 use analysis::run::Run;
 use anyhow::{Context, anyhow};
 use report::block::{BlockTime, NoBlock};
+use report::place::PlaceDocument;
 use report::read::{OfBlock, ReadError};
 use report::{DoctorDocument, Document, doctor, schema_of};
 
@@ -58,6 +59,8 @@ pub enum Shown {
     Kept(Kept),
     /// What a check or `doctor` says of nodes.
     Nodes(Vec<NodeRun>),
+    /// Places of ranks.
+    Place(Box<PlaceDocument>),
 }
 
 /// Each document of these files and folders for a report, with its name: documents with figures, and what `check --bandwidth --json` and `doctor --json` wrote.
@@ -67,6 +70,7 @@ pub fn each_shown(paths: &[PathBuf]) -> Result<Vec<(String, Shown)>, Fault> {
         Some(doctor::SCHEMA) => {
             DoctorDocument::from_json(bytes).map(|doctor| Shown::Nodes(vec![node_run::of_doctor(doctor)]))
         }
+        Some(report::place::SCHEMA) => PlaceDocument::from_json(bytes).map(|document| Shown::Place(Box::new(document))),
         _ => Kept::from_json(bytes).map(Shown::Kept),
     };
     each_as(paths, read, |name, document| Ok((name.to_owned(), document)))

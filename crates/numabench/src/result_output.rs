@@ -5,7 +5,7 @@ use std::path::Path;
 use analysis::reference::Reference;
 use experiments::document::Origin;
 use experiments::journal::Ended;
-use render::terminal::{Style, table_beside};
+use render::terminal::{Style, brief, table_beside};
 use report::sink::Sink;
 
 use crate::args::ColorChoice;
@@ -22,10 +22,28 @@ pub struct Output<'a> {
     pub json: Option<&'a Path>,
     /// Only the figures and the problems.
     pub quiet: bool,
+    /// How much of it.
+    pub extent: Extent,
     /// Whether the table is coloured.
     pub color: ColorChoice,
     /// What others measured, to be held beside.
     pub reference: &'a [Reference],
+}
+
+/// How much is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything.
+    Full,
+    /// What a screen holds.
+    Screen,
+}
+
+impl Extent {
+    /// As told, else a screenful on a terminal and everything where none is: of a job nothing may be left but its log.
+    pub fn of(full: bool, brief: bool, quiet: bool) -> Self {
+        if brief || (!full && !quiet && terminal::is_terminal()) { Self::Screen } else { Self::Full }
+    }
 }
 
 /// What makes the documents of this process.
@@ -53,7 +71,11 @@ impl Output<'_> {
             let saved_to = saved_to.map(|path| path.display().to_string());
             let (width, color) = (terminal::width(), terminal::color(self.color));
             let style = Style { width, color, quiet: self.quiet, saved_to };
-            terminal::print(table_beside(&document, &style, self.reference).as_bytes())
+            let text = match self.extent {
+                Extent::Full => table_beside(&document, &style, self.reference),
+                Extent::Screen => brief(&document, &style, self.reference, terminal::has_letters()),
+            };
+            terminal::print(text.as_bytes())
         };
         fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
     }

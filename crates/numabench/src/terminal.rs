@@ -103,8 +103,15 @@ pub fn color(choice: ColorChoice) -> bool {
     }
 }
 
+/// Whether the terminal has letters beyond ASCII, by its locale.
+pub fn has_letters() -> bool {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
 /// Whether a person reads standard output. mpirun of Open MPI gives its ranks a terminal of its own, also where it writes to a file itself.
-fn is_terminal() -> bool {
+pub fn is_terminal() -> bool {
     io::stdout().is_terminal() && std::env::var_os("OMPI_COMM_WORLD_RANK").is_none()
 }
 

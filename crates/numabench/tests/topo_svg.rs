@@ -114,9 +114,15 @@ fn the_node_is_drawn_with_what_a_result_measured_on_its_links() -> Result<(), Bo
     let (result, trial) = (format!("{gallery}/contend.json"), format!("{gallery}/trial.json"));
     let drawn = topo(&["--svg", "-", "--with", &result])?;
     let svg = String::from_utf8(drawn.stdout)?;
-    assert!(svg.starts_with("<svg ") && svg.contains("NUMA node 0") && svg.contains("H2D 54.2"), "{svg}");
+    assert!(svg.contains("<svg ") && svg.contains("NUMA node 0") && svg.contains("H2D 54.2"), "{svg}");
     assert!(svg.contains("with all at once "), "and what all at once get, under the pointer: {svg}");
     assert_eq!(topo(&["--svg", "-", "--with", &trial])?.status.code(), Some(2));
+    let documents = concat!(env!("CARGO_MANIFEST_DIR"), "/../render/tests/results/documents");
+    for (name, words) in [("place-1.1.json", "place --measure"), ("mpi-1.0-aware.json", "mpi --matrix")] {
+        let refused = topo(&["--svg", "-", "--with", &format!("{documents}/{name}")])?;
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains(words), "{name}: {said}");
+    }
     assert_eq!(topo(&["--with", &result])?.status.code(), Some(2), "a picture needs a file");
     Ok(())
 }

@@ -3,8 +3,8 @@
 //!
 //! * `terminal` tables for a terminal, with the `page` and `grid` that they are made of; `compared` those of comparisons, histories and baselines;
 //! * `html` a report for people who were not there;
-//! * `node` the node with its measured rates; `svg` pictures and charts: the one writer of them;
-//! * `export` documents in the forms of dashboards and pipelines; `xml` the escape of markup;
+//! * `node` the node with its measured rates; `charts` curves, bars and dots, drawn with the crate `svg`;
+//! * `export` documents in the forms of dashboards and pipelines;
 //! * `names` what a person calls a case, a rank and a device; `digits` figures with the digits that their intervals carry.
 
 pub mod compared;
@@ -13,7 +13,6 @@ pub mod html;
 pub mod node;
 pub mod terminal;
 
+mod charts;
 mod digits;
 mod names;
-mod svg;
-mod xml;

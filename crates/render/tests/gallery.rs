@@ -8,7 +8,7 @@ use analysis::kept::Kept;
 use report::result::BlockSample;
 
 /// The pictures, each of a document, by the beginning of its title in that document's report.
-const PICTURES: [(&str, &str, &str); 9] = [
+const PICTURES: [(&str, &str, &str); 10] = [
     ("node", "contend", "The node"),
     ("contention", "contend", "H2D: GB/s of each"),
     ("ranks", "pingpong", "16 MiB of each rank"),
@@ -16,6 +16,7 @@ const PICTURES: [(&str, &str, &str); 9] = [
     ("time", "sweep", "Time over the size"),
     ("differences", "trial", "Difference from the baseline"),
     ("runs", "trial", "Every run"),
+    ("messages", "mpi", "Messages of 64 MiB"),
     ("eight-gpus", "eight-gpus", "The node"),
     ("eight-gpus-contention", "eight-gpus", "H2D: GB/s of each"),
 ];
@@ -28,7 +29,8 @@ fn the_gallery_is_what_this_build_draws_of_the_documents_beside_it() -> Result<(
         let all = match Kept::<BlockSample>::from_json(&bytes)? {
             Kept::Result(document) => render::html::pictures(&document),
             Kept::Trial(document) => render::html::trial_pictures(&document),
-            _ => Vec::new(),
+            Kept::Mpi(document) => render::html::mpi_pictures(&document),
+            Kept::Imported(_) => Vec::new(),
         };
         let titles: Vec<&String> = all.iter().map(|(title, _)| title).collect();
         let found = all.iter().find(|(found, _)| found.starts_with(title));

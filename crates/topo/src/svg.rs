@@ -5,7 +5,7 @@
 //! of stands apart and says so; what may not be used looks different, and a legend says how.
 //!
 //! A pure function of the survey, in three steps: `places` (what is in what), `picture` (every rectangle; `block`, `columns` and
-//! `arrange` compute, `pus`, `nodes`, `devices`, `links` and `legend` say what is in a box), `write` (SVG). Left out: distances, PCI
+//! `arrange` compute, `pus`, `nodes`, `devices`, `links` and `legend` say what is in a box), `write` (by the crate `svg`, which writes the report's pictures too). Left out: distances, PCI
 //! bridges, the L1 and L2 caches.
 
 mod arrange;

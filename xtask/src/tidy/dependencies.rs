@@ -19,7 +19,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("models", &[]),
     ("sys", &["stats"]),
     ("device", &["stats", "sys"]),
-    ("topo", &["stats", "sys"]),
+    ("svg", &["stats"]),
+    ("topo", &["stats", "svg", "sys"]),
     ("placement", &["stats", "topo"]),
     ("backend-gpu", &["device", "stats"]),
     ("backend-cuda", &["backend-gpu", "device"]),
@@ -39,7 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("place", &["device", "engine", "launchers", "pingpong", "placement", "ranks", "report", "stats", "topo"]),
     ("report", &["stats"]),
     ("analysis", &["report", "stats"]),
-    ("render", &["analysis", "report", "stats"]),
+    ("render", &["analysis", "report", "stats", "svg"]),
     (
         "experiments",
         &[

@@ -47,6 +47,12 @@ pub struct Measuring {
     /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub reference: Option<PathBuf>,
+    /// Print everything: each rank, the placement, the devices and the settings. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    #[arg(long, help_heading = "Output")]
+    pub full: bool,
+    /// Print what a screen holds, also where no terminal is
+    #[arg(long, conflicts_with = "full", help_heading = "Output")]
+    pub brief: bool,
     /// Only the verdict, the figures and the problems
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,

@@ -7,7 +7,7 @@ use super::ColorChoice;
 /// `numabench report`.
 #[derive(Debug, clap::Args)]
 pub struct Report {
-    /// Result documents, or folders of them; of several runs the report shows differences and history too, of several nodes a row each
+    /// Documents of one kind, or folders of them; of several runs the report shows differences and history too, of several nodes a row each
     #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
     /// The HTML file to write: one page of one run, of several, or of many nodes; without it nodes are shown side by side in a table

@@ -26,7 +26,7 @@ pub struct Topo {
     /// without a view
     #[arg(long, value_name = "FILE.svg|-")]
     pub svg: Option<PathBuf>,
-    /// Draw the rates that a result document has of this node's links instead: of matrix, contend, peer, pingpong, latency or suite
+    /// Draw the rates that a document has of this node's links instead: of matrix, contend, peer, pingpong, latency, suite, place --measure or mpi --matrix
     #[arg(long, value_name = "RESULT.json", requires = "svg", conflicts_with_all = ["input", "save"])]
     pub with: Option<PathBuf>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say

@@ -9,16 +9,17 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::fleet;
 use crate::progress::Progress;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 use crate::signals::Signals;
 use crate::terminal;
 
 /// Runs a command of the suite.
 pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Fault> {
     let reference = &references(args.reference.as_deref())?;
+    let extent = Extent::of(args.full, args.brief, args.quiet);
     if let Some(folder) = fleet::folder(args.json.as_deref()) {
         return fleet::run(folder, args.color, |file| {
-            let output = Output { json: Some(file), quiet: args.quiet, color: args.color, reference };
+            let output = Output { json: Some(file), quiet: args.quiet, extent, color: args.color, reference };
             let ended = measure(measurement, args, &output)?;
             // In a launch the table of all nodes stands in place of each node's own.
             if fleet::is_launched() { ended.fault.map_or(Ok(ended.exit), Err) } else { output.show(ended) }
@@ -29,7 +30,7 @@ pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Faul
         terminal::print(driver::outline(measurement)?.to_string().as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let output = Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, reference };
+    let output = Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
     output.show(measure(measurement, args, &output)?)
 }
 

@@ -12,7 +12,7 @@ use crate::cmd::reference::with as references;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 use crate::signals::Signals;
 use crate::terminal;
 
@@ -30,7 +30,8 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     }
     let origin = origin();
     let reference = &references(args.reference.as_deref())?;
-    let output = Output { json: args.json.as_deref(), quiet: args.quiet, color: args.color, reference };
+    let extent = Extent::of(args.full, args.brief, args.quiet);
+    let output = Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
     let fails = |document: &Document| args.fail_on.contains(&FailOn::SlowerTwin) && !document.slower_twins.is_empty();
     let mut progress = Progress::new(args.quiet);
     let (say, observer) = (terminal::say, &mut progress);

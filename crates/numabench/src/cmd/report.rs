@@ -20,15 +20,19 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
     let Some(output) = &args.output else { return side_by_side(args) };
     let sink = output_file::open(output)?;
     let (mut results, mut trials, mut mpi, mut imported) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut kinds, mut of_nodes) = (Vec::new(), Vec::new());
+    let (mut kinds, mut of_nodes, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (name, shown) in documents::each_shown(&args.results)? {
         kinds.push(match shown {
             Shown::Nodes(runs) => {
                 of_nodes.extend(runs);
-                Kind::Result
+                Some(Kind::Result)
+            }
+            Shown::Place(document) => {
+                places.push((name, *document));
+                None
             }
             Shown::Kept(kept) => {
-                let kind = kept.kind();
+                let kind = Some(kept.kind());
                 match kept {
                     Kept::Result(document) => {
                         of_nodes.extend(of_document(&document));
@@ -45,7 +49,7 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
     kinds.sort_unstable();
     kinds.dedup();
     if kinds.len() > 1 {
-        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        let names: Vec<&str> = kinds.into_iter().map(|kind| kind.map_or("placement", Kind::name)).collect();
         return Err(Fault::usage(anyhow!(
             "a report is of documents of one kind, and these are of {}: give each kind to a report of its own",
             names.join(", ")
@@ -55,6 +59,7 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
         (false, ..) => html::trials(&trials),
         (_, false, _) => html::mpi(&mpi),
         (.., false) => html::imported(&imported),
+        _ if !places.is_empty() => html::places(&places),
         _ => {
             let hosts: BTreeSet<&str> = of_nodes.iter().map(|run| &run.host[..]).collect();
             match hosts.len() > 1 || results.is_empty() {

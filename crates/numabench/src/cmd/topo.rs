@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use report::place::PlaceDocument;
 use report::sink::Sink;
 use serde::Serialize;
 
@@ -70,11 +71,22 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     Ok(Exit::Ok)
 }
 
-/// Draws the node of a result document, with what was measured on its links.
+/// Draws the node of a document, with what was measured on its links.
 fn measured(result: &Path, picture: &Path) -> Result<Exit, Fault> {
-    let document = documents::read(result)?;
-    let svg = render::node::svg(&document)
-        .map_err(|why| Fault::usage(anyhow::anyhow!("{} cannot be drawn: {why}", result.display())))?;
+    let bytes = documents::bytes(result)?;
+    let refused = |why: String| Fault::usage(anyhow::anyhow!("{} cannot be drawn: {why}", result.display()));
+    let svg = match report::schema_of(&bytes).as_deref() {
+        Some(report::place::SCHEMA) => {
+            let document = PlaceDocument::from_json(&bytes).map_err(|error| refused(error.to_string()))?;
+            render::node::svg_of_place(&document)
+        }
+        Some(report::mpi::SCHEMA) => {
+            let document = report::MpiDocument::from_json(&bytes).map_err(|error| refused(error.to_string()))?;
+            render::node::svg_of_mpi(&document)
+        }
+        _ => render::node::svg(&documents::read(result)?),
+    };
+    let svg = svg.map_err(refused)?;
     Output::open(picture)?.write(svg.as_bytes())?;
     Ok(Exit::Ok)
 }

@@ -18,7 +18,7 @@ use crate::args::laplace::Laplace;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::output_file;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 use crate::terminal;
 
 /// How the session ended.
@@ -94,7 +94,7 @@ impl<'a> Kept<'a> {
             self.sink.as_ref().map_or((None, Ok(())), |sink| settled(sink, sink.keep_or_rescue(&document), exit));
         let (json, quiet, color) = (self.args.json.as_deref(), self.args.quiet, self.args.color);
         // Nobody has published an iteration's time.
-        let output = Output { json, quiet, color, reference: &[] };
+        let output = Output { json, quiet, extent: Extent::Full, color, reference: &[] };
         output.show(Ended { document, exit, saved_to, fault: kept.err() })
     }
 

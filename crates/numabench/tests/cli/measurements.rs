@@ -212,6 +212,23 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
 }
 
 #[test]
+fn a_screenful_is_forty_lines_where_it_is_asked_for_and_a_log_has_everything() -> Done {
+    let kind = &kinds::all()[0];
+    let two =
+        "device 0000:01:00.0; h2d 20GB/s 8us; d2h 10GB/s 5us; device 0000:02:00.0; h2d 10GB/s 8us; d2h 10GB/s 5us";
+    let args = ["--size", "4B..4MiB", "--reps", "6", "--timing", "device", "--gpus", "0,1"];
+    let shown = |more: &str| described(kind, two, "pingpong", &[&args[..], &[more]].concat());
+    let (brief, full) = (shown("--brief")?.out, shown("--full")?.out);
+    assert!(brief.lines().count() <= 40 && brief.contains("GB/s of 8 of 21 sizes"), "{brief}");
+    assert!(brief.contains("--full shows the rest: ") && full.lines().count() > 80, "{full}");
+    assert!(described(kind, two, "pingpong", &args)?.out.lines().count() > 80, "what is no terminal has everything");
+    described(kind, two, "pingpong", &["--brief", "--full"])?.refused(2, &["--full"]);
+    let suite = described(kind, two, "suite", &["--within", "6s", "--gpus", "0,1", "--brief"])?.out;
+    assert!(suite.lines().count() <= 40, "{} lines: {suite}", suite.lines().count());
+    Ok(())
+}
+
+#[test]
 fn a_launch_of_several_tasks_is_refused() {
     for command in ["matrix", "sweep", "contend", "suite"] {
         let mut launched = crate::run::numabench();

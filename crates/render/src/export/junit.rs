@@ -6,7 +6,7 @@ use analysis::incomplete::Incomplete;
 use report::json::word;
 
 use super::points::{Outcome, Points, Test, Why};
-use crate::xml::escaped;
+use svg::escaped;
 
 pub(super) fn junit(points: &Points) -> String {
     let mut suites = String::new();

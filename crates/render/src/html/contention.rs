@@ -8,10 +8,10 @@ use report::matrix::Matrix;
 use stats::units::size;
 
 use super::write::Page;
-use crate::svg::colours::series;
-use crate::svg::plot::{Axis, Plot, Point, Reference, Series};
-use crate::svg::rows::{Mark, Row, Rows};
-use crate::svg::scale::Unit;
+use crate::charts::colours::series;
+use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
+use crate::charts::rows::{Mark, Row, Rows};
+use crate::charts::scale::Unit;
 use crate::{digits, names};
 
 /// Rows that a reader looks through.

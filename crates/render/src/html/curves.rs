@@ -13,9 +13,9 @@ use stats::interval::Interval;
 use stats::units::size;
 
 use super::write::Page;
-use crate::svg::colours::series;
-use crate::svg::plot::{Axis, Plot, Point, Reference, Series};
-use crate::svg::scale::Unit;
+use crate::charts::colours::series;
+use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
+use crate::charts::scale::Unit;
 use crate::{digits, names};
 
 /// From so many sizes on a line says more than a table.

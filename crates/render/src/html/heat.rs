@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::write::Page;
+use crate::charts::colours::{of_part, text_on};
 use crate::digits;
-use crate::svg::colours::{of_part, text_on};
-use crate::svg::text_metrics::width;
-use crate::svg::write::{Anchor, Picture};
-use crate::xml::escaped;
+use svg::escaped;
+use svg::text_metrics::width;
+use svg::{Anchor, Picture};
 
 /// What figures count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Table {
         }
         let every = (14.0 / side).ceil().max(1.0) as usize;
         for (down, (name, _)) in self.rows.iter().enumerate().step_by(every) {
-            let name = crate::svg::text_metrics::cut(name, names);
+            let name = svg::text_metrics::cut(name, names);
             picture.text(left - 6.0, top + side * (down as f64 + 0.5) + 4.0, Anchor::End, &name);
         }
         let ends = [self.columns.first(), self.columns.last()].map(|name| name.cloned().unwrap_or_default());

@@ -10,9 +10,9 @@ use stats::units::size;
 
 use super::write::{Page, Tone};
 use super::{begin, end, several};
+use crate::charts::colours::series;
+use crate::charts::rows::{Mark, Row, Rows};
 use crate::digits;
-use crate::svg::colours::series;
-use crate::svg::rows::{Mark, Row, Rows};
 
 /// Rows of a table at most; the rest is in the document.
 const ROWS: usize = 400;

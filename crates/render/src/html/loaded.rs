@@ -4,10 +4,10 @@ use report::Document;
 use report::loaded_latency::{LoadedLatency, LoadedPoint};
 
 use super::write::Page;
+use crate::charts::colours::series;
+use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
+use crate::charts::scale::Unit;
 use crate::digits;
-use crate::svg::colours::series;
-use crate::svg::plot::{Axis, Plot, Point, Reference, Series};
-use crate::svg::scale::Unit;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let curves: Vec<&LoadedLatency> = document.loaded_latency.iter().filter(|curve| curve.points.len() > 1).collect();

@@ -8,7 +8,7 @@
 //! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`, `contention` and `loaded` what was measured;
 //! * `tables` figures, placement, blocks and environment, folded;
 //! * `nodes` many nodes on one page, a row each;
-//! * `several` differences and history of more than one document; `trial` the same of trials, `mpi` of MPI runs, `imported` of other programs' figures;
+//! * `several` differences and history of more than one document; `trial` the same of trials, `place` placements, `mpi` of MPI runs, `imported` of other programs' figures;
 //! * `write` elements, escaped.
 
 mod contention;
@@ -19,6 +19,7 @@ mod loaded;
 mod matrices;
 mod mpi;
 mod nodes;
+mod place;
 mod ranks;
 mod several;
 mod tables;
@@ -29,14 +30,15 @@ mod write;
 use analysis::figure::Key;
 use analysis::run::Run;
 pub use imported::imported;
-pub use mpi::mpi;
+pub use mpi::{mpi, mpi_pictures};
 pub use nodes::nodes;
+pub use place::places;
 use report::Document;
 pub use trial::{trial_pictures, trials};
 use write::Page;
 
-use crate::xml::escaped;
 use crate::{names, node};
+use svg::escaped;
 
 /// The report of these runs, in the order given; `names` are their files.
 pub fn html(runs: &[(String, Document)]) -> String {

@@ -13,11 +13,11 @@ use stats::units::size;
 
 use super::write::Page;
 use super::{begin, end, heat, several};
-use crate::digits;
-use crate::svg::colours::series;
-use crate::svg::plot::{Axis, Plot, Point, Series};
-use crate::svg::rows::{Mark, Row, Rows};
-use crate::svg::scale::Unit;
+use crate::charts::colours::series;
+use crate::charts::plot::{Axis, Plot, Point, Series};
+use crate::charts::rows::{Mark, Row, Rows};
+use crate::charts::scale::Unit;
+use crate::{digits, node};
 
 /// Rows of a table at most; the rest is in the document.
 const ROWS: usize = 400;
@@ -41,6 +41,13 @@ pub fn mpi(documents: &[(String, MpiDocument)]) -> String {
         one(document, &mut page);
     }
     end(page)
+}
+
+/// The pictures of a run's report, each with its title, as SVG files of their own.
+pub fn mpi_pictures(document: &MpiDocument) -> Vec<(String, String)> {
+    let mut page = Page::keeping();
+    one(document, &mut page);
+    page.pictures()
 }
 
 fn one(document: &MpiDocument, page: &mut Page) {
@@ -71,8 +78,11 @@ fn in_words(key: &Key) -> String {
     format!("{}, {}", key.case, key.place())
 }
 
-/// Messages between places, a table for each size.
+/// Messages between places: the picture, and a table for each size.
 fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut Page) {
+    if let Some(draw) = node::messages(document) {
+        page.picture("Places, and what messages take between them", "every pair is in the tables", draw);
+    }
     for plane in matrix.planes(document) {
         let is_time = plane.pattern == "ping-pong";
         let unit = if is_time { "time of a message, ns" } else { "GB/s" };

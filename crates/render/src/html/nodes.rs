@@ -6,11 +6,11 @@ use report::Document;
 
 use super::write::{Page, Tone};
 use super::{begin, end, run};
+use crate::charts::colours::{of_part, series, text_on};
+use crate::charts::rows::{self, Rows};
 use crate::compared::{nodes_answer, nodes_explained, nodes_figure};
-use crate::svg::colours::{of_part, series, text_on};
-use crate::svg::rows::{self, Rows};
 use crate::terminal::page;
-use crate::xml::escaped;
+use svg::escaped;
 
 /// So many nodes that are alike stand in the open table; the others are folded.
 const OPEN: usize = 40;

@@ -8,8 +8,8 @@ use report::case::{Case, Order};
 use report::row::Row as Figure;
 
 use super::write::Page;
-use crate::svg::colours::series;
-use crate::svg::rows::{Mark, Row, Rows};
+use crate::charts::colours::series;
+use crate::charts::rows::{Mark, Row, Rows};
 use crate::{digits, names};
 
 /// Ranks that a reader looks through.

@@ -14,12 +14,12 @@ use report::document::Tool;
 use report::timestamp::unix_ns;
 
 use super::write::Page;
+use crate::charts::colours::series;
+use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
+use crate::charts::rows::{Mark, Row, Rows};
+use crate::charts::scale;
 use crate::compared::verdict;
 use crate::digits;
-use crate::svg::colours::series;
-use crate::svg::plot::{Axis, Plot, Point, Reference, Series};
-use crate::svg::rows::{Mark, Row, Rows};
-use crate::svg::scale;
 
 /// Cases drawn, and pictures.
 const CASES: usize = 60;

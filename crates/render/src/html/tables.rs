@@ -10,8 +10,8 @@ use stats::interval::Interval;
 use stats::units::counted;
 
 use super::write::Page;
-use crate::svg::colours::series;
-use crate::svg::rows::{Mark, Row, Rows};
+use crate::charts::colours::series;
+use crate::charts::rows::{Mark, Row, Rows};
 use crate::terminal::locality;
 use crate::{digits, names};
 

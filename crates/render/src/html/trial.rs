@@ -8,9 +8,9 @@ use stats::IdSet;
 
 use super::write::Page;
 use super::{begin, end};
+use crate::charts::colours::series;
+use crate::charts::rows::{Mark, Row, Rows};
 use crate::digits;
-use crate::svg::colours::series;
-use crate::svg::rows::{Mark, Row, Rows};
 use crate::terminal::trial_verdict;
 
 /// The report of these trials, in the order given; `names` are their files.

@@ -1,8 +1,8 @@
 //! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says becomes markup.
 
-use crate::svg::text_metrics::TEXT;
-use crate::svg::write::Picture;
-use crate::xml::escaped;
+use svg::Picture;
+use svg::escaped;
+use svg::text_metrics::TEXT;
 
 /// The widths that a picture is laid out for, px: of a page, and of a telephone or a narrow column.
 pub(super) const WIDE: f64 = 760.0;

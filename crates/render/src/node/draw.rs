@@ -5,8 +5,8 @@ use analysis::measured_links::Measured;
 use super::model::{Card, Chip, Node, Place};
 use super::ring;
 use super::scale::{Colours, short};
-use crate::svg::text_metrics::{cut, width};
-use crate::svg::write::{Anchor, Picture};
+use svg::text_metrics::{cut, width};
+use svg::{Anchor, Picture};
 
 const CARD: f64 = 150.0;
 const GAP: f64 = 14.0;

@@ -1,18 +1,21 @@
 //! The node with its measured rates as one picture: NUMA nodes, their GPUs, what is between them, and on each link what was measured, in the colours of one scale over the
 //! whole picture. A link below its kind, or a GPU below its twins, is marked.
 //!
+//! * `placed` what `place --measure` and `mpi --matrix` measured of a node;
 //! * `scale` the colours; `model` what stands where; `draw` the boxes and links between a node and its GPUs; `ring` links that go from each to each.
 
 mod draw;
 mod model;
+mod placed;
 mod ring;
 mod scale;
 
 use analysis::measured_links::measured_links;
-use report::Document;
+use report::place::PlaceDocument;
+use report::{Document, MpiDocument};
 
-use crate::svg::write::Picture;
 use model::Node;
+use svg::Picture;
 
 /// The picture of a document's first node; `None` where no link was measured.
 pub(crate) fn node(document: &Document) -> Option<impl Fn(f64) -> Picture> {
@@ -25,6 +28,37 @@ pub(crate) fn node(document: &Document) -> Option<impl Fn(f64) -> Picture> {
 pub(crate) fn described(document: &Document) -> String {
     let links = measured_links(document);
     Node::of(document, &links).map_or(String::new(), |node| node.described())
+}
+
+/// The picture of the recommended way of a placement document, with what it says in words; `None` where nothing was measured.
+pub(crate) fn placed(document: &PlaceDocument) -> Option<(String, impl Fn(f64) -> Picture)> {
+    let node = placed::of_place(document)?;
+    Some((node.described(), move |wide: f64| node.drawn(wide)))
+}
+
+/// The picture of a matrix of messages; `None` where the document has none.
+pub(crate) fn messages(document: &MpiDocument) -> Option<impl Fn(f64) -> Picture> {
+    let node = placed::of_mpi(document)?;
+    Some(move |wide: f64| node.drawn(wide))
+}
+
+/// The picture of a placement document as an SVG file of its own.
+///
+/// # Errors
+/// In words: nothing was measured.
+pub fn svg_of_place(document: &PlaceDocument) -> Result<String, String> {
+    let (_, draw) = placed(document).ok_or("nothing was measured for it: give one of place --measure")?;
+    let host = document.machine.hostname.clone().unwrap_or_default();
+    Ok(draw(FILE).file(&format!("numabench place --measure on {host}, {}", document.started_at)))
+}
+
+/// The picture of an MPI document as an SVG file of its own.
+///
+/// # Errors
+/// In words: it has no matrix.
+pub fn svg_of_mpi(document: &MpiDocument) -> Result<String, String> {
+    let draw = messages(document).ok_or("it has no messages between places: give one of mpi --matrix")?;
+    Ok(draw(FILE).file(&format!("numabench mpi --matrix, {}", document.started_at)))
 }
 
 /// The picture as an SVG file of its own.

@@ -10,8 +10,8 @@ use report::settings::Direction;
 
 use super::scale::{Colours, said};
 use crate::names;
-use crate::svg::text_metrics::width;
-use crate::svg::write::{Anchor, Picture};
+use svg::text_metrics::width;
+use svg::{Anchor, Picture};
 
 /// The room of a ring, px.
 const SIDE: f64 = 330.0;
@@ -23,10 +23,10 @@ const THICK: f64 = 6.0;
 /// A ring.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
-    title: String,
-    names: Vec<String>,
+    pub(super) title: String,
+    pub(super) names: Vec<String>,
     /// Between two of them, each way.
-    lines: Vec<(usize, usize, Vec<MeasuredLink>)>,
+    pub(super) lines: Vec<(usize, usize, Vec<MeasuredLink>)>,
 }
 
 impl Ring {

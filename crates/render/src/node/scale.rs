@@ -2,10 +2,10 @@
 
 use analysis::measured_links::{Measured, MeasuredLink};
 
+use crate::charts::colours::{of_part, text_on};
 use crate::digits;
-use crate::svg::colours::{of_part, text_on};
-use crate::svg::text_metrics::width;
-use crate::svg::write::{Anchor, Picture};
+use svg::text_metrics::width;
+use svg::{Anchor, Picture};
 
 /// From this ratio on even steps would leave the slower ones no colour.
 const APART: f64 = 10.0;

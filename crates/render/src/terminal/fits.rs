@@ -8,6 +8,7 @@ use stats::units;
 use super::grid::Grid;
 use super::page::{Page, Tone};
 use super::words;
+use crate::digits;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.fits.is_empty() {
@@ -25,11 +26,11 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             vec![
                 name,
                 words::memory(fit.memory).to_owned(),
-                units::duration_ns(fit.latency_ns),
+                digits::time(fit.latency_ns, Some(&fit.latency_interval_ns)),
                 part(&fit.latency_interval_ns, fit.latency_ns),
-                format!("{:.2}", fit.bytes_per_s / 1e9),
+                digits::rate_number(fit.bytes_per_s, Some(&fit.interval_bytes_per_s)),
                 part(&fit.interval_bytes_per_s, fit.bytes_per_s),
-                units::rounded_size(fit.half_rate_bytes as u64),
+                digits::size(fit.half_rate_bytes),
             ],
             [lines(fit), dips(fit)].concat(),
         );
@@ -51,8 +52,9 @@ fn of_rank(document: &Document, rank: u32) -> String {
 fn lines(fit: &SweepFit) -> Vec<(Tone, String)> {
     let [first, last] = &fit.lines[..] else { return Vec::new() };
     let from = units::size(last.from_bytes);
-    let line =
-        |line: &SweepLine| format!("{} + n / {:.2} GB/s", units::duration_ns(line.latency_ns), line.bytes_per_s / 1e9);
+    let line = |line: &SweepLine| {
+        format!("{} + n / {}", digits::time(line.latency_ns, None), digits::rate(line.bytes_per_s, None))
+    };
     vec![(Tone::Faint, format!("two lines: {} below {from}, {} from {from} on", line(first), line(last)))]
 }
 

@@ -22,12 +22,8 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
         notes(matrix, page);
         return;
     }
-    for plane in &planes {
-        if matrix.compares == Compares::Cores && matrix.rows.len() > bands::MOST {
-            bands::draw(document, matrix, plane, page);
-        } else {
-            table(document, matrix, plane, page);
-        }
+    for one in &planes {
+        plane(document, matrix, one, "", page);
         page.blank();
     }
     let cells = matrix.rows.len() * matrix.columns.len();
@@ -37,8 +33,17 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     notes(matrix, page);
 }
 
+/// One plane, with a beginning of its caption.
+pub(super) fn plane(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page: &mut Page) {
+    if matrix.compares == Compares::Cores && matrix.rows.len() > bands::MOST {
+        bands::draw(document, matrix, plane, page);
+    } else {
+        table(document, matrix, plane, before, page);
+    }
+}
+
 /// What is to be known of rows, and those that were not measured.
-fn notes(matrix: &Matrix, page: &mut Page) {
+pub(super) fn notes(matrix: &Matrix, page: &mut Page) {
     for row in &matrix.rows {
         if let Some(note) = &row.note {
             page.words(Tone::Faint, "    ", &format!("{}: {note}", row.name));
@@ -49,7 +54,7 @@ fn notes(matrix: &Matrix, page: &mut Page) {
 }
 
 /// The figures of one plane: rows and columns that have something to do with it.
-fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
+fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page: &mut Page) {
     let cells = |row: usize| -> Vec<Option<Result<Cell, String>>> {
         (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()
     };
@@ -82,7 +87,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
     let cells = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
-    grid.caption(caption(plane, matrix.engine(&document.settings)) + &interval(plane, cells));
+    grid.caption(format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, cells)));
     if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {
         grid.words(vec!["every cell".to_owned()], Tone::Bad, why);
         return grid.draw(page);

@@ -2,14 +2,16 @@
 //!
 //! * `page` and `grid`, the lines and aligned rows that they are made of, also for other documents;
 //! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI, `doctor` of a node's settings;
-//! * `table` what a terminal shows: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
+//! * `brief` what a terminal shows on a screen, with the `curve` of a sweep; `table` all that there is: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
 //!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
 
 mod alike;
 mod bands;
+mod brief;
 mod closing;
 mod contention;
+mod curve;
 mod devices;
 mod doctor;
 mod figures;
@@ -36,6 +38,7 @@ mod places;
 mod plane;
 mod rank;
 mod ranks;
+mod rates;
 mod reference;
 mod remarks;
 mod settings;
@@ -48,9 +51,12 @@ mod together;
 mod trial;
 mod words;
 
+pub use brief::brief;
+
 pub use self::doctor::doctor;
 pub use self::mpi::mpi;
 pub use place::place;
+pub(crate) use place_answer::answer as place_answer;
 pub(crate) use plane::caption as plane_caption;
 pub use reference::references;
 pub use table::{Style, table, table_beside};

@@ -56,6 +56,16 @@ impl Page {
         self.width
     }
 
+    /// How many lines there are.
+    pub fn height(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The lines of another page below.
+    pub fn append(&mut self, other: Self) {
+        self.lines.extend(other.lines);
+    }
+
     /// One line. What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced, and of a line longer than any screen the middle is left out, here and nowhere else.
     pub fn line(&mut self, tone: Tone, text: impl Into<String>) {
         let line = printable::lines(text.into().trim_end());

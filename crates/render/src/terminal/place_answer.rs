@@ -9,7 +9,7 @@ use super::page::Tone;
 use super::words;
 
 /// The answer of a document.
-pub(super) fn answer(document: &PlaceDocument) -> (Tone, String) {
+pub(crate) fn answer(document: &PlaceDocument) -> (Tone, String) {
     match (&document.measured, document.candidates.first()) {
         (Some(measured), _) => finding(document, measured),
         (None, Some(candidate)) => planned(candidate),

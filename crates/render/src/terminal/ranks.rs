@@ -117,7 +117,7 @@ fn rows<'a>(
     timed
 }
 
-fn all_flags(document: &Document) -> impl Iterator<Item = Flag> + '_ {
+pub(super) fn all_flags(document: &Document) -> impl Iterator<Item = Flag> + '_ {
     let shown =
         document.cases.iter().flat_map(|case| case.ranks.iter().map(|result| super::shown::of_result(case, result)));
     shown.flat_map(|shown| match shown {

@@ -6,6 +6,7 @@ use stats::units;
 
 use super::page::{Page, Tone};
 use super::{hosts, words};
+use crate::digits;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let settings = &document.settings;
@@ -22,7 +23,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     key("memory", &memory(settings));
     key("timing", words::timing_asked(settings.timing));
     let timer = &document.environment.timer;
-    let (resolution, cost) = (units::duration_ns(timer.resolution_ns), units::duration_ns(timer.cost_ns));
+    let (resolution, cost) = (digits::time(timer.resolution_ns, None), digits::time(timer.cost_ns, None));
     key("host timer", &format!("{}, resolution {resolution}, a reading costs {cost}", timer.clock));
     key("order", words::order_asked(settings.order));
     key("seed", &settings.seed.to_string());

@@ -33,7 +33,7 @@ pub fn table(document: &Document, style: &Style) -> String {
 /// The same, and what others measured on such hardware.
 pub fn table_beside(document: &Document, style: &Style, references: &[Reference]) -> String {
     let mut page = Page::new(style.width);
-    verdict(document, references, &mut page);
+    verdict(document, references, usize::MAX, &mut page);
     title::draw(document, &mut page);
     if !document.matrices.is_empty() {
         kernels::draw(document, &mut page);
@@ -86,14 +86,23 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
     page.finish(style.color)
 }
 
-/// What was found, before anything else.
-fn verdict(document: &Document, references: &[Reference], page: &mut Page) {
+/// What was found, before anything else, in so many lines at most; how many sentences had no room.
+pub(super) fn verdict(document: &Document, references: &[Reference], lines: usize, page: &mut Page) -> usize {
     // Documents of before 1.3 and ping-pongs that were not finished have no sentences of their own.
     let own = || if document.matrices.is_empty() { answer(document) } else { Vec::new() };
     let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
-    for (at, sentence) in said.iter().enumerate() {
-        page.words(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
+    let mut shown = 0;
+    for sentence in &said {
+        let (tone, lead) = if shown == 0 { (Tone::Title, "") } else { (Tone::Plain, "  ") };
+        let mut next = Page::new(page.width());
+        next.words(tone, lead, sentence);
+        if shown > 0 && page.height() + next.height() > lines {
+            break;
+        }
+        page.append(next);
+        shown += 1;
     }
     reference::draw(document, references, page);
     page.blank();
+    said.len() - shown
 }

@@ -9,6 +9,7 @@ use super::groups::{groups, is_sweep};
 use super::numbers::{self, RateDecimals};
 use super::page::{Page, Tone};
 use super::words;
+use crate::digits;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.ranks.len() > 1 && document.cases.iter().any(|case| case.order == Order::Simultaneous) {
@@ -58,7 +59,7 @@ fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals
     cells.push(decimals.show(aggregate.max_bytes_per_s));
     cells.push(numbers::percent(aggregate.imbalance));
     cells.push(case.overlap.map_or("–".into(), numbers::percent));
-    cells.push(case.start_skew_ns.map_or("–".into(), units::duration_ns));
+    cells.push(case.start_skew_ns.map_or("–".into(), |ns| digits::time(ns, None)));
     let mut notes = Vec::new();
     if (aggregate.ranks as usize) < all {
         notes.push((Tone::Warning, format!("{} of {all} ranks only", aggregate.ranks)));

@@ -119,12 +119,27 @@ fn what_is_wrong_with_a_page_is_found() -> Done {
         ("pale", "color: #1a1a1a; background: #fff", "color: #ddd; background: #fff", "stand out"),
         ("broken", "</main>", "<script>nothing.at.all()</script></main>", "script error"),
     ];
-    let pages: Vec<(String, String)> =
+    let mut pages: Vec<(String, String)> =
         cases.iter().map(|(name, old, new, _)| ((*name).to_owned(), good.replace(old, new))).collect();
+    let (_, matrix) = pages::all()?.into_iter().find(|(name, _)| name == "matrix").ok_or("no matrix")?;
+    let same: String = matrix
+        .split("background-color:#")
+        .enumerate()
+        .map(|(at, part)| match at {
+            0 => part.to_owned(),
+            _ => format!("background-color:#21908c{}", &part[6..]),
+        })
+        .collect();
+    pages.push(("same".to_owned(), same));
+    pages.push(("untold".to_owned(), matrix.replace(" title=\"", " lang=\"")));
+    pages.push(("mute".to_owned(), good.replace("<title>", "<desc>").replace("</title></", "</desc></")));
     let said = said(browser, &pages, false)?;
-    for (name, _, _, words) in cases {
+    let more = [("same", "have one colour"), ("untold", "nothing under the pointer")];
+    for (name, words) in cases.iter().map(|(name, .., words)| (*name, *words)).chain(more) {
         let of_page: Vec<&Value> = said.iter().filter(|page| page["page"] == name).collect();
         assert!(of_page.iter().any(|page| page["faults"].to_string().contains(words)), "{name}: {of_page:?}");
     }
+    let mut mute = said.iter().filter(|page| page["page"] == "mute");
+    assert!(mute.all(|page| page["values"] == 0), "marks without values are seen to have none: {said:?}");
     Ok(())
 }

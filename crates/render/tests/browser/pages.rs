@@ -9,11 +9,12 @@ use report::case::{Case, Order};
 use report::contention::Penalty;
 use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::place::{Candidate, Measured, MeasuredFinding, Place, PlaceDocument, PlacedGpu, Turn};
 use report::rows::rows;
 use report::settings::{Direction, MemoryKind};
 use report::{Document, Known, MpiDocument, TrialDocument};
-use stats::IdSet;
 use stats::interval::Interval;
+use stats::{IdSet, PciAddress};
 
 use crate::made::{between_gpus, document};
 
@@ -52,8 +53,49 @@ pub fn all() -> Result<Vec<Page>, Box<dyn Error>> {
         ("fleet", fleet()?),
         ("trial", trials(&[("trial.json".to_owned(), trial)])),
         ("mpi", mpi(&[("mpi.json".to_owned(), aware)])),
+        ("place", html::places(&[("place.json".to_owned(), placed()?)])),
     ];
     Ok(pages.into_iter().map(|(name, page)| (name.to_owned(), page)).collect())
+}
+
+/// Four GPUs of two nodes, of which each two ways were measured in ten turns.
+pub fn placed() -> Result<PlaceDocument, Box<dyn Error>> {
+    let mut document = PlaceDocument::from_json(&std::fs::read(format!("{FOLDER}/place-1.1.json"))?)?;
+    let (mut close, place) = (document.candidates[0].clone(), document.candidates[0].places[0].clone());
+    close.places = (0..4)
+        .map(|rank| Place {
+            rank,
+            memory_node: Some(rank / 2),
+            gpu: Some(PlacedGpu {
+                index: rank,
+                pci_address: PciAddress { domain: 0, bus: rank as u8, device: 0, function: 0 },
+                uuid: None,
+            }),
+            ..place.clone()
+        })
+        .collect();
+    let turns = |rate: f64| -> Vec<Turn> {
+        let of = |turn: u32| vec![rate * (1.0 + f64::from(turn) * 0.001); 4];
+        (0..10).map(|turn| Turn { h2d_bytes_per_s: of(turn), d2h_bytes_per_s: of(turn + 1) }).collect()
+    };
+    close.turns = turns(54e9);
+    let mut far = Candidate { name: "worst".to_owned(), turns: turns(36e9), ..close.clone() };
+    far.places.iter_mut().for_each(|place| place.memory_node = Some(1 - place.rank / 2));
+    document.candidates = vec![close, far];
+    document.measured = Some(Measured {
+        platform: document_of_a_run()?.platform,
+        size_bytes: 64 << 20,
+        memory: "pinned".to_owned(),
+        seed: 1,
+        finding: MeasuredFinding::Best,
+        leader: Some("close".to_owned()),
+        ended_early: None,
+    });
+    Ok(document)
+}
+
+fn document_of_a_run() -> Result<Document, Box<dyn Error>> {
+    document(&[24.3e9, 24.3e9], &BOTH, 1)
 }
 
 /// Eight nodes in three runs each; one GPU of the sixth is slow in all of them.

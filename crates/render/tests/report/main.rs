@@ -3,6 +3,7 @@
 //! * `samples` documents as runs would give them;
 //! * `answers` the first lines where not every rank has a figure;
 //! * `beside` what is said of copies beside traffic and of GPUs at once;
+//! * `brief` what a terminal shows on a screen;
 //! * `documents` they follow the committed schema, and read back as they were written;
 //! * `error_rates` how often a matrix claims what is not there, and finds what is;
 //! * `groups` what measured groups say and show;
@@ -18,6 +19,7 @@
 
 mod answers;
 mod beside;
+mod brief;
 mod coherent;
 mod documents;
 mod error_rates;

@@ -161,3 +161,20 @@ fn a_terminal_has_a_row_and_a_column_for_each_place_and_shades() {
     let lines: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("n0 node")).collect();
     assert_eq!(lines, ["    n0 node 0    1.00 µs █    1.10 µs ▓", "    n0 node 1    1.50 µs ▒    4.00 µs ░"]);
 }
+
+#[test]
+fn the_node_is_drawn_with_what_messages_take_between_its_places() -> Result<(), String> {
+    let (mut document, _) = document([(0, 2, 1000.0), (0, 3, 1100.0), (1, 2, 1500.0), (1, 3, 4000.0)], [false; 4]);
+    let svg = render::node::svg_of_mpi(&document)?;
+    for words in [
+        "messages between places",
+        ">host memory, 8 B, one message at a time<",
+        ">1.00 µs<",
+        "n0 node 1 to n1 node 1: 4.00 µs",
+    ] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    document.matrix = None;
+    assert!(render::node::svg_of_mpi(&document).is_err_and(|why| why.contains("mpi --matrix")));
+    Ok(())
+}

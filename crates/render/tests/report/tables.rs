@@ -32,7 +32,7 @@ fn set(document: &mut Document, case: usize, outcome: Outcome) -> &mut RankResul
 }
 
 /// Everything that can go wrong, in one run of four ranks, at once.
-fn troubled() -> Document {
+pub fn troubled() -> Document {
     let mut document = samples::eight_ranks();
     document.penalties.clear();
     document.devices.truncate(4);

@@ -6,6 +6,8 @@
 
 mod grid;
 
+use ::svg::Anchor;
+
 use super::columns::{Columns, Count, Levels};
 use super::lettering::Font;
 use super::look::Look;
@@ -81,14 +83,6 @@ impl Line {
             texts.push(Text { x: x + room, y, anchor: Anchor::End, font: Font::SMALL, words: right });
         }
     }
-}
-
-/// Which end of a text is at its x.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
-    Start,
-    Middle,
-    End,
 }
 
 /// A text where it is drawn.

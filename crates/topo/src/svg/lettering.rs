@@ -3,16 +3,6 @@
 //! The estimate is that of DejaVu Sans, among the widest fonts that `sans-serif` stands for (about an eighth wider than Arial and
 //! Helvetica, as wide as Verdana): what fits with it fits with the others. Left out: kerning, ligatures, right-to-left text.
 
-/// Advance widths of U+0020 to U+007E in DejaVu Sans 2.37, thousandths of the font's size.
-const ADVANCES: [i64; 95] = [
-    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
-    636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
-    748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635,
-    615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
-    337, 636, 838,
-];
-/// Of any other character: an em, which is what the widest alphabets and CJK take.
-const OTHER: i64 = 1000;
 /// DejaVu Sans Bold against the regular face, percent: 112 over words, 123 at most for one letter.
 const BOLD_PERCENT: i64 = 120;
 /// More than any sheet, px.
@@ -90,8 +80,7 @@ impl Font {
 }
 
 fn advance(letter: char) -> i64 {
-    let place = u32::from(letter).checked_sub(0x20).and_then(|place| usize::try_from(place).ok());
-    place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(OTHER)
+    i64::from(::svg::text_metrics::advance(letter))
 }
 
 #[cfg(test)]

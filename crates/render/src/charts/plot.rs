@@ -2,8 +2,8 @@
 //! titles and a legend.
 
 use super::scale::{Scale, Unit};
-use super::text_metrics::width;
-use super::write::{Anchor, GUIDE, MARK, Picture, Stroke};
+use svg::text_metrics::width;
+use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 
 /// An axis: what it says and how it is laid out.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! A line a name on one scale: bars from zero, intervals, dots; a zone that does not matter, and levels that are compared with.
 
 use super::scale::{Scale, Unit};
-use super::text_metrics::{cut, width};
-use super::write::{Anchor, GUIDE, MARK, Picture, Stroke};
+use svg::text_metrics::{cut, width};
+use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 
 /// A mark of a row.
 #[derive(Clone, Debug)]

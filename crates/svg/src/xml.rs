@@ -1,7 +1,7 @@
 //! Text as XML and HTML have it: the one escape of both.
 
 /// Text as HTML: markup and quotes escaped; control characters, which neither HTML nor XML has, are spaces.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -2,7 +2,7 @@
 //! `sans-serif` stands for: what fits with it fits with the others.
 
 /// The size of text, px.
-pub(crate) const TEXT: f64 = 12.0;
+pub const TEXT: f64 = 12.0;
 
 /// Advance widths of U+0020 to U+007E in DejaVu Sans 2.37, thousandths of the font's size.
 const ADVANCES: [u16; 95] = [
@@ -14,24 +14,28 @@ const ADVANCES: [u16; 95] = [
 ];
 
 /// The width of a text of the usual size, px.
-pub(crate) fn width(text: &str) -> f64 {
-    text.chars().map(advance).sum::<f64>() * TEXT
+pub fn width(text: &str) -> f64 {
+    text.chars().map(em).sum::<f64>() * TEXT
 }
 
-fn advance(letter: char) -> f64 {
+/// How far a letter goes, thousandths of the font's size. Of what the table lacks an em, which is what the widest alphabets and CJK take.
+pub fn advance(letter: char) -> u16 {
     let place = (letter as usize).checked_sub(0x20);
-    // Of any other character an em, which is what the widest alphabets take.
-    place.and_then(|place| ADVANCES.get(place)).map_or(1.0, |advance| f64::from(*advance) / 1000.0)
+    place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(1000)
+}
+
+fn em(letter: char) -> f64 {
+    f64::from(advance(letter)) / 1000.0
 }
 
 /// The text where it fits, else its beginning and an ellipsis.
-pub(crate) fn cut(text: &str, room: f64) -> String {
+pub fn cut(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
     let mut used = TEXT;
     let fits = |letter: &char| {
-        used += advance(*letter) * TEXT;
+        used += em(*letter) * TEXT;
         used <= room
     };
     let kept: String = text.chars().take_while(fits).collect();

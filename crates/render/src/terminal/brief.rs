@@ -1,0 +1,128 @@
+//! What a terminal shows by default, on a screen: the answer, a small curve of a sweep, what is wrong, and the tables that there is room for, the more telling ones first. What was left
+//! out is named in the last line with the way to it.
+//!
+//! Nothing that is wrong is left out for room: problems, warnings and how the run ended stand whatever their number. [`table`](super::table()) has all.
+
+use analysis::matrix_figures::MatrixFigures;
+use analysis::reference::Reference;
+use report::Document;
+use report::case::CaseStatus;
+use report::matrix::Compares;
+
+use super::page::{Page, Tone};
+use super::plane::{LEGEND, caption};
+use super::table::{Style, verdict};
+use super::{
+    closing, contention, curve, fits, groups, kernels, laplace, matrix, nodes, places, rates, remarks, title, together,
+};
+
+/// The lines of a screen.
+const SCREEN: usize = 40;
+/// So many lines the answer may take, and so many names of what was left out stand in the last line.
+const ANSWER: usize = 12;
+const NAMES: usize = 2;
+
+/// A part of the page: the lower its number, the sooner it gets room.
+struct Section {
+    name: String,
+    rank: usize,
+    page: Page,
+}
+
+/// The document on a screen of a terminal; a curve is drawn where the terminal has its letters.
+pub fn brief(document: &Document, style: &Style, references: &[Reference], has_letters: bool) -> String {
+    let new = || Page::new(style.width);
+    let mut page = new();
+    let sentences = verdict(document, references, ANSWER, &mut page);
+    title::draw(document, &mut page);
+    let mut end = new();
+    closing::draw(document, style.saved_to.as_deref(), true, &mut end);
+    let mut sections: Vec<Section> = Vec::new();
+    let mut add = |name: &str, rank: usize, draw: &dyn Fn(&mut Page)| {
+        let mut page = new();
+        draw(&mut page);
+        if page.height() > 0 {
+            sections.push(Section { name: name.to_owned(), rank, page });
+        }
+    };
+    let several = document.ranks.len() > 1;
+    if !document.matrices.is_empty() {
+        add("kernels", 1, &|page| kernels::draw(document, page));
+        add("fits", 1, &|page| fits::draw(document, page));
+        for found in &document.matrices {
+            let prefix = if document.matrices.len() > 1 { format!("{}: ", found.title) } else { String::new() };
+            if found.compares == Compares::Loaded {
+                add(&found.title, 2, &|page| matrix::draw(document, found, page));
+                continue;
+            }
+            for (at, plane) in found.planes(document).iter().enumerate() {
+                let name = format!("{prefix}{}", caption(plane, found.engine(&document.settings)));
+                // The first table of each matrix before the second one of any.
+                add(&name, 2 + at, &|page| matrix::plane(document, found, plane, &prefix, page));
+            }
+            add("remarks", 9, &|page| matrix::notes(found, page));
+        }
+    } else if document.laplace.is_some() {
+        add("figures", 1, &|page| laplace::draw(document, page));
+        add("placement", 2, &|page| places::draw(document, page));
+    } else {
+        // Where a figure is missing, why stands in its place.
+        let mut results = document.cases.iter().flat_map(|case| &case.ranks);
+        let is_whole = results.all(|result| result.summary().is_some())
+            && document.cases.iter().all(|case| case.status == CaseStatus::Measured);
+        if has_letters {
+            add("curve", 1, &|page| curve::draw(document, page));
+        }
+        add("fits", 3, &|page| fits::draw(document, page));
+        match &document.ranks[..] {
+            [] => {}
+            _ if groups::is_sweep(document) => {
+                add("some sizes", if is_whole { 2 } else { 0 }, &|page| curve::some_sizes(document, page))
+            }
+            _ => add("rates", if is_whole { 1 } else { 0 }, &|page| rates::draw(document, page)),
+        }
+        if several {
+            add("problems", 0, &|page| remarks::on_several(document, true, page));
+        } else if let [only] = &document.ranks[..] {
+            add("problems", 0, &|page| remarks::after_one(document, only, true, page));
+        }
+        add("nodes", 3, &|page| nodes::draw(document, true, page));
+        add("ranks together", 4, &|page| together::draw(document, page));
+        add("contention", 2, &|page| contention::draw(document, page));
+        add("placement", 5, &|page| places::draw(document, page));
+    }
+    // Two lines for what is left out, two for the legend of shades.
+    let mut room = SCREEN.saturating_sub(page.height() + end.height() + 4);
+    let mut order: Vec<usize> = (0..sections.len()).collect();
+    order.sort_by_key(|at| sections[*at].rank);
+    let mut is_shown = vec![false; sections.len()];
+    for at in order {
+        let height = sections[at].page.height() + 1;
+        is_shown[at] = sections[at].rank == 0 || height <= room;
+        room = room.saturating_sub(if is_shown[at] { height } else { 0 });
+    }
+    let has_shades = !document.matrices.is_empty() && is_shown.contains(&true);
+    let mut left_out: Vec<String> = Vec::new();
+    if sentences > 0 {
+        left_out.push(stats::units::counted(sentences, "more sentence"));
+    }
+    for (section, is_shown) in sections.into_iter().zip(is_shown) {
+        match is_shown {
+            true => {
+                page.append(section.page);
+                page.blank();
+            }
+            false => left_out.push(section.name),
+        }
+    }
+    if has_shades {
+        page.words(Tone::Faint, "    ", LEGEND);
+    }
+    page.blank();
+    page.append(end);
+    let more = left_out.len().saturating_sub(NAMES);
+    left_out.truncate(NAMES);
+    left_out.push(if more > 0 { format!("{more} more tables") } else { "devices".to_owned() });
+    page.words(Tone::Faint, "", &format!("--full shows the rest: {} and settings.", left_out.join("; ")));
+    page.finish(style.color)
+}
