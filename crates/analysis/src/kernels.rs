@@ -114,6 +114,8 @@ struct Times {
     median: f64,
     interval: Option<stats::interval::Interval>,
     threads: usize,
+    /// The same by the host's clock, where a device timed the blocks.
+    host_median: Option<f64>,
 }
 
 fn times_where(document: &Document, matrix: &Matrix, place: Place, is: impl Fn(&Case) -> bool) -> Option<Times> {
@@ -125,6 +127,7 @@ fn times_where(document: &Document, matrix: &Matrix, place: Place, is: impl Fn(&
         interval: block_interval(&values, CONFIDENCE),
         blocks,
         threads: results.len(),
+        host_median: results.first().and_then(|result| median(&result.host_round_ns)),
     })
 }
 
@@ -147,8 +150,10 @@ fn figure(document: &Document, matrix: &Matrix, kernel: &KernelFigures, place: P
         ranks: row.ranks.and(&column.ranks),
         median_ns: with.median,
         interval_ns: with.interval,
+        host_ns: with.host_median,
         per_s: a_second(runs * with.threads as f64, with.median),
         resident_ns: resident.as_ref().map(|times| times.median),
+        host_resident_ns: resident.as_ref().and_then(|times| times.host_median),
         resident_interval_ns: resident.as_ref().and_then(|times| times.interval),
         resident_per_s: resident.as_ref().map(|times| a_second(1.0, times.median)),
         transfer_share: resident.map(|times| (1.0 - runs * times.median / with.median).clamp(0.0, 1.0)),

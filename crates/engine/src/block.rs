@@ -191,7 +191,8 @@ impl<'a> Warming<'a> {
         let shared = shared || work.lanes() == Lanes::Two;
         let effort = Effort::new(work.timing(), estimate, shared, rank.fixed_rounds(pass));
         measure::make_room(timeline, &effort);
-        Ok(Turn { rank, work, timeline, spent, effort, queued: 0, allocation })
+        let host_round_ns = (work.tells_host_time() && effort.timing == Timing::Device).then_some(latest);
+        Ok(Turn { rank, work, timeline, spent, effort, queued: 0, allocation, host_round_ns })
     }
 }
 
@@ -209,6 +210,7 @@ struct Turn<'a> {
     /// Marks queued behind the latch.
     queued: usize,
     allocation: u32,
+    host_round_ns: Option<f64>,
 }
 
 impl Turn<'_> {
@@ -230,7 +232,7 @@ impl Turn<'_> {
 
     /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at once.
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
-        let Self { rank, mut work, timeline, spent, effort, allocation, .. } = self;
+        let Self { rank, mut work, timeline, spent, effort, allocation, host_round_ns, .. } = self;
         let verified_bytes =
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
         let rounds = effort.rounds * work.rounds_a_call().max(1);
@@ -243,6 +245,7 @@ impl Turn<'_> {
             overlap: together.map(Window::overlap),
             start_skew_ns: together.map(Window::skew_ns),
             verified_bytes,
+            host_round_ns,
         })
     }
 }

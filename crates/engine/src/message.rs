@@ -113,6 +113,7 @@ mod tests {
             overlap: Some(0.99),
             start_skew_ns: None,
             verified_bytes: Some(7),
+            host_round_ns: Some(12.5),
         });
         let seen = Seen {
             pu: 3,

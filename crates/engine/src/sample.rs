@@ -35,6 +35,8 @@ pub struct Sample {
     pub start_skew_ns: Option<f64>,
     /// Bytes compared after the block; `None` when that was not asked for.
     pub verified_bytes: Option<u64>,
+    /// The time of the round before the block by the host's clock, nanoseconds; `None` where the work does not tell it or the host times the block.
+    pub host_round_ns: Option<f64>,
 }
 
 /// Why there is no block.

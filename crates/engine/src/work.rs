@@ -103,6 +103,12 @@ pub trait Work {
         1
     }
 
+    /// Whether the time by the host's clock of the round before each block is kept, where a device times the block: what a program waits that starts a round and needs its
+    /// result.
+    fn tells_host_time(&self) -> bool {
+        false
+    }
+
     /// Puts in place what the block will use, and makes it wrong where it will end.
     ///
     /// # Errors

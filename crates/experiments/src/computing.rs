@@ -19,8 +19,13 @@ use crate::thread_kernels::ThreadKernels;
 
 impl Computing {
     /// The kernels that are measured, each once.
-    pub(crate) fn asked(&self) -> Vec<Kernel> {
-        if self.kernels.is_empty() { Kernel::ALL.to_vec() } else { unique(&self.kernels) }
+    ///
+    /// # Errors
+    /// One of them cannot have the size that is asked for.
+    pub(crate) fn asked(&self) -> Result<Vec<Kernel>, Fault> {
+        let asked = if self.kernels.is_empty() { Kernel::ALL.to_vec() } else { unique(&self.kernels) };
+        let refused = asked.iter().find_map(|kernel| kernel.admits(self.size).err());
+        refused.map_or(Ok(asked), |refused| Err(Fault::usage(refused.to_string())))
     }
 }
 
@@ -73,9 +78,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_are_measured_once_each_and_all_where_none_is_named() {
+    fn kernels_are_measured_once_each_and_all_where_none_is_named() -> Result<(), Fault> {
         let asked = |kernels: &[Kernel]| Computing { kernels: kernels.to_vec(), ..Computing::default() }.asked();
-        assert_eq!(asked(&[]).len(), Kernel::ALL.len());
-        assert_eq!(asked(&[Kernel::Md, Kernel::Fft, Kernel::Md]), [Kernel::Md, Kernel::Fft]);
+        assert_eq!(asked(&[])?.len(), Kernel::ALL.len());
+        assert_eq!(asked(&[Kernel::Md, Kernel::Fft, Kernel::Md])?, [Kernel::Md, Kernel::Fft]);
+        Ok(())
     }
 }

@@ -57,7 +57,7 @@ impl<'a> GpuKernels<'a> {
             let why = "no row can be measured: this process may use no memory, or there is no device";
             return Err(Fault::new(Exit::NoResult, why));
         }
-        Ok(Self { options, kernels: options.asked(), rows, targets, ranks, places })
+        Ok(Self { options, kernels: options.asked()?, rows, targets, ranks, places })
     }
 
     /// The cases of one place.
@@ -80,10 +80,10 @@ impl<'a> GpuKernels<'a> {
     /// The figures to be taken, in words.
     pub(crate) fn said(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
-        let Computing { class, iterations, .. } = self.options;
+        let Computing { size, iterations, .. } = self.options;
         let s = if *iterations == 1 { "" } else { "s" };
         let (names, figures) = (names.join(", "), self.figures());
-        format!("{names} of class {class}: {iterations} iteration{s} with transfers, and alone; {figures} figures")
+        format!("{names} of {size}: {iterations} iteration{s} with transfers, and alone; {figures} figures")
     }
 
     /// The experiment, on this platform.
@@ -98,7 +98,7 @@ impl<'a> GpuKernels<'a> {
     ) -> Result<Experiment, Fault> {
         let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
         let columns = self.targets.len();
-        let problem = |kernel: Kernel| kernel.problem(By::Gpu, self.options.class);
+        let problem = |kernel: Kernel| kernel.problem(By::Gpu, self.options.size);
         let kernels: Vec<_> =
             self.kernels.iter().map(|kernel| figures(*kernel, &*problem(*kernel), self.options.iterations)).collect();
         for what in self.whats() {
@@ -114,8 +114,8 @@ impl<'a> GpuKernels<'a> {
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
-        let suite = GpuSuite::new(list, self.ranks.clone(), self.options.class, &found.platform, memory);
-        let smaller = "ask for a smaller --class, or fewer --kernels";
+        let suite = GpuSuite::new(list, self.ranks.clone(), self.options.size, &found.platform, memory);
+        let smaller = "ask for a smaller --class or --size, or fewer --kernels";
         for rank in &self.ranks {
             let (node, needs) = (rank.node, suite.bytes_on(rank.node));
             fits(&format!("NUMA node {node}"), topology.memory_bytes(node), needs, smaller)?;

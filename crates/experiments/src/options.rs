@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind, PeerEnd};
 use hostmem::Access;
-use kernels::Kernel;
+use kernels::{Kernel, Size};
 use pingpong::TimingChoice;
 use placement::{Membind, RowsBy, Selection};
 use report::settings::OrderAsked;
@@ -161,8 +161,8 @@ pub enum Between {
 pub struct Computing {
     /// The kernels; all of them where none is named.
     pub kernels: Vec<Kernel>,
-    /// The size of their problems, from 1 to 4.
-    pub class: u8,
+    /// The size of their problems.
+    pub size: Size,
     /// Runs between the copy of the input to a GPU and that of the result back.
     pub iterations: u32,
     /// What a row is.
@@ -177,7 +177,7 @@ impl Default for Computing {
     fn default() -> Self {
         Self {
             kernels: Vec::new(),
-            class: kernels::LARGEST_CLASS,
+            size: Size::default(),
             iterations: 1,
             rows: RowsBy::Node,
             threads: None,

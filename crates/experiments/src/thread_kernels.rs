@@ -64,7 +64,7 @@ impl<'a> ThreadKernels<'a> {
                 places.push(place(topology, places.len(), worker.pu, *node, memory_of(*node)));
             }
         }
-        Ok(Self { options, kernels: options.asked(), rows, nodes, workers, places })
+        Ok(Self { options, kernels: options.asked()?, rows, nodes, workers, places })
     }
 
     fn figures(&self) -> usize {
@@ -79,7 +79,7 @@ impl<'a> ThreadKernels<'a> {
     /// The figures to be taken, in words.
     pub(crate) fn said(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
-        format!("{} of class {} by CPUs; {} figures", names.join(", "), self.options.class, self.figures())
+        format!("{} of {} by CPUs; {} figures", names.join(", "), self.options.size, self.figures())
     }
 
     /// The experiment.
@@ -95,7 +95,7 @@ impl<'a> ThreadKernels<'a> {
             .map(|(row, workers)| (&row.name[..], workers.iter().map(|worker| worker.rank).collect()))
             .collect();
         for kernel in &self.kernels {
-            let problem = kernel.problem(By::Thread, self.options.class);
+            let problem = kernel.problem(By::Thread, self.options.size);
             kernels.push(figures(*kernel, &*problem, 1));
             for (row, ranks) in &rows {
                 for (column, node) in self.nodes.iter().enumerate() {
@@ -117,9 +117,9 @@ impl<'a> ThreadKernels<'a> {
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
-        let suite = ThreadSuite::new(list, self.options.class, memory);
+        let suite = ThreadSuite::new(list, self.options.size, memory);
         for node in &self.nodes {
-            let smaller = "ask for a smaller --class, fewer --threads or fewer --kernels";
+            let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
             fits(&format!("NUMA node {node}"), topology.memory_bytes(*node), suite.bytes_on(*node), smaller)?;
         }
         let matrix = self.matrix();

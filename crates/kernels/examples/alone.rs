@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use device::{HeapMemory, HostMemory, MemoryKind, Platform, Step};
-use kernels::{By, Kernel, LARGEST_CLASS, Part};
+use kernels::{By, Kernel, LARGEST_CLASS, Part, Size};
 
 const RUNS: u32 = 10;
 const MARKS: usize = 10;
@@ -38,7 +38,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     )?;
     let mut right = true;
     for kernel in named {
-        let problem = kernel.problem(By::Gpu, class);
+        let problem = kernel.problem(By::Gpu, Size::Class(class));
         let layout = problem.layout();
         let memory = HeapMemory::try_new(layout.host_bytes()).ok_or("too little host memory")?;
         let mut memory = device.adopt(MemoryKind::Pinned, Box::new(memory) as Box<dyn HostMemory>)?;

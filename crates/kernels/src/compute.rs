@@ -156,6 +156,10 @@ impl Work for Compute<'_> {
         count(&self.steps) as u32
     }
 
+    fn tells_host_time(&self) -> bool {
+        self.made.is_some()
+    }
+
     fn lay_out(&mut self) -> Result<(), Failure> {
         Ok(())
     }

@@ -20,6 +20,7 @@ use crate::compute::{COPY_BYTES, Compute};
 use crate::kernel::{By, Kernel};
 use crate::made::{self, Made, Shelf};
 use crate::problem::{Layout, Problem};
+use crate::size::Size;
 
 /// One rank's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,16 +48,16 @@ pub struct GpuSuite {
 }
 
 impl GpuSuite {
-    /// These cases by these ranks, with problems of this class. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
+    /// These cases by these ranks, with problems of this size. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
     pub fn new(
         cases: Vec<GpuCase>,
         places: Vec<RankPlace>,
-        class: u8,
+        size: Size,
         platform: &Arc<dyn Platform>,
         (helpers, one_node, huge_pages): (Helpers, bool, bool),
     ) -> Self {
         let kernels = cases.iter().filter_map(|case| case.what.kernel());
-        let made = |kernel: Kernel| (kernel, Arc::new(Made::new(kernel.problem(By::Gpu, class))));
+        let made = |kernel: Kernel| (kernel, Arc::new(Made::new(kernel.problem(By::Gpu, size))));
         let made: BTreeMap<_, _> = kernels.map(made).collect();
         let kept_bytes = made::kept_bytes(made.values().map(|made| &made.problem));
         let first = places.first().filter(|_| kept_bytes > 0);

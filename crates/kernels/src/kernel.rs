@@ -1,7 +1,4 @@
-//! The kernels by name, and how large each one's problem is.
-//!
-//! A GPU's sizes are those at which its kernel runs at its rate (SHOC's own largest leave most of them at the time of a launch on today's GPUs); each class below has half
-//! of the data. A thread of a CPU has less: its arrays are a few times a core's share of the last cache.
+//! The kernels by name, and each one's problem of a size.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +6,7 @@ use std::sync::Arc;
 
 use crate::problem::Problem;
 use crate::problems::{Fft, Gemm, Md, Reduction, Scan, Sort, Spmv, Stencil, Triad};
+use crate::size::Size;
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,9 +46,6 @@ pub enum By {
     Thread,
 }
 
-/// The largest class, and the one that is measured where nobody asks for another.
-pub const LARGEST_CLASS: u8 = 4;
-
 impl Kernel {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 12] = [
@@ -86,36 +81,24 @@ impl Kernel {
         }
     }
 
-    /// Its problem of a class from 1 to [`LARGEST_CLASS`].
-    pub fn problem(self, by: By, class: u8) -> Arc<dyn Problem> {
-        let halvings = u32::from(LARGEST_CLASS.saturating_sub(class.clamp(1, LARGEST_CLASS)));
-        let gpu = by == By::Gpu;
-        let of = |for_gpu: usize, for_thread: usize| (if gpu { for_gpu } else { for_thread }) >> halvings;
-        // Edges of squares go down by a half for every two classes, so that all data is a quarter.
-        let edge = |for_gpu: usize, for_thread: usize| {
-            let whole = if gpu { for_gpu } else { for_thread };
-            ((whole as f64 / 2_f64.powf(f64::from(halvings) / 2.0)) as usize).next_multiple_of(128)
-        };
+    /// Its problem of this size, which [`Kernel::admits`].
+    pub fn problem(self, by: By, size: Size) -> Arc<dyn Problem> {
+        let shape = self.shape(by, size);
         match self {
-            Self::Triad => Arc::new(Triad::new(of(1 << 24, 1 << 22))),
-            Self::Reduction => Arc::new(Reduction::new(of(1 << 26, 1 << 23))),
-            Self::Scan => Arc::new(Scan::new(of(1 << 25, 1 << 22))),
-            Self::Sort => Arc::new(Sort::new(of(1 << 24, 1 << 19))),
-            Self::Stencil => Arc::new(Stencil::new(edge(4096, 2048))),
-            Self::Sgemm => Arc::new(Gemm::<f32>::new(edge(4096, 512))),
-            Self::Dgemm => Arc::new(Gemm::<f64>::new(edge(2048, 384))),
-            Self::Fft => Arc::new(Fft::<f32>::new(of(1 << 14, 1 << 10))),
-            Self::FftDouble => Arc::new(Fft::<f64>::new(of(1 << 13, 1 << 9))),
-            Self::Md => Arc::new(Md::<f32>::new(side(of(42 * 42 * 42, 16 * 16 * 16)))),
-            Self::MdDouble => Arc::new(Md::<f64>::new(side(of(42 * 42 * 42, 16 * 16 * 16)))),
-            Self::Spmv => Arc::new(Spmv::new(of(1 << 15, 1 << 12))),
+            Self::Triad => Arc::new(Triad::new(shape)),
+            Self::Reduction => Arc::new(Reduction::new(shape)),
+            Self::Scan => Arc::new(Scan::new(shape)),
+            Self::Sort => Arc::new(Sort::new(shape)),
+            Self::Stencil => Arc::new(Stencil::new(shape)),
+            Self::Sgemm => Arc::new(Gemm::<f32>::new(shape)),
+            Self::Dgemm => Arc::new(Gemm::<f64>::new(shape)),
+            Self::Fft => Arc::new(Fft::<f32>::new(shape)),
+            Self::FftDouble => Arc::new(Fft::<f64>::new(shape)),
+            Self::Md => Arc::new(Md::<f32>::new(shape)),
+            Self::MdDouble => Arc::new(Md::<f64>::new(shape)),
+            Self::Spmv => Arc::new(Spmv::new(shape)),
         }
     }
-}
-
-/// The side of the smallest cube with so many points.
-fn side(points: usize) -> usize {
-    (1..).find(|side| side * side * side >= points).unwrap_or(1)
 }
 
 impl fmt::Display for Kernel {
@@ -140,7 +123,7 @@ mod tests {
 
     /// The smallest problem, as one thread solves it.
     fn solved(kernel: Kernel) -> (Arc<dyn Problem>, Vec<u64>, Vec<u64>) {
-        let problem = kernel.problem(By::Thread, 1);
+        let problem = kernel.problem(By::Thread, Size::Class(1));
         let layout = problem.layout();
         let words = |bytes: usize| vec![0_u64; bytes.div_ceil(8)];
         let (mut input, mut output, mut scratch) = (words(layout.input), words(layout.output), words(layout.scratch));
@@ -194,13 +177,5 @@ mod tests {
         }
         assert_eq!("SGEMM".parse(), Ok(Kernel::Sgemm));
         assert!("lu".parse::<Kernel>().is_err_and(|why| why.contains("there are triad, reduction")));
-    }
-
-    #[test]
-    fn classes_are_of_falling_size() {
-        for kernel in Kernel::ALL {
-            let bytes = |class| kernel.problem(By::Gpu, class).layout().host_bytes();
-            assert!((1..LARGEST_CLASS).all(|class| bytes(class) < bytes(class + 1)), "{kernel}");
-        }
     }
 }

@@ -4,7 +4,7 @@
 //! Kernel -> Problem (input, launches, check) -> GpuSuite or ThreadSuite -> engine
 //! ```
 //!
-//! * `kernel` names them and sizes their problems; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
+//! * `kernel` names them, `size` sizes their problems; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
 //! * `made` keeps what is made for a problem once in a run, its input; `proven` knows a result again that was found to be right;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
@@ -23,11 +23,13 @@ mod problem;
 mod problems;
 mod program;
 mod proven;
+mod size;
 mod thread_suite;
 
 pub use case::{GpuCase, ThreadCase, What};
 pub use compute::COPY_BYTES;
 pub use gpu_suite::{GpuSuite, RankPlace};
-pub use kernel::{By, Kernel, LARGEST_CLASS};
+pub use kernel::{By, Kernel};
 pub use problem::{Layout, Part, Problem, Unit, Wrong};
+pub use size::{LARGEST_CLASS, Refused, Size};
 pub use thread_suite::ThreadSuite;

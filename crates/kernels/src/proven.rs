@@ -67,6 +67,7 @@ fn hash_chunk(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::kernel::{By, Kernel};
+    use crate::size::Size;
 
     #[test]
     fn a_bit_that_differs_gives_another_number_wherever_it_is_and_so_do_chunks_in_another_order() {
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_wrong_result_after_a_right_one_is_found_and_the_right_one_again_is_right() {
-        let problem = Kernel::Triad.problem(By::Thread, 1);
+        let problem = Kernel::Triad.problem(By::Thread, Size::Class(1));
         let layout = problem.layout();
         let (mut input, mut output) = (vec![0_u32; layout.input / 4], vec![0_u32; layout.output / 4]);
         problem.fill(0, bytemuck::cast_slice_mut(&mut input));

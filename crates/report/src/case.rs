@@ -174,7 +174,15 @@ mod tests {
     fn result(outcome: Outcome) -> RankResult {
         let verification =
             Verification { checked: false, reason: None, blocks_checked: 0, bytes_checked: 0, mismatch: None };
-        RankResult { rank: 0, outcome, seen_before: None, seen_after: None, verification, blocks: Vec::new() }
+        RankResult {
+            rank: 0,
+            outcome,
+            seen_before: None,
+            seen_after: None,
+            verification,
+            blocks: Vec::new(),
+            host_round_ns: Vec::new(),
+        }
     }
 
     fn measured() -> Outcome {

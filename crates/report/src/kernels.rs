@@ -75,11 +75,17 @@ pub struct KernelPlace {
     pub median_ns: f64,
     /// The 95 % interval of that median; null with fewer than 6 blocks.
     pub interval_ns: Option<Interval>,
+    /// The time of such a round by the host's clock, started with nothing queued and waited for, the median, ns; null where that clock times the blocks, and `median_ns` is it.
+    #[serde(default)]
+    pub host_ns: Option<f64>,
     /// Work a second with transfers, all iterations and all threads.
     pub per_s: f64,
     /// The time of a run on data that stays on the device, ns; null where CPUs compute, or where it was not measured.
     pub resident_ns: Option<f64>,
-    /// The 95 % interval of that median.
+    /// The time of such a run by the host's clock, as `host_ns`.
+    #[serde(default)]
+    pub host_resident_ns: Option<f64>,
+    /// The 95 % interval of `resident_ns`.
     pub resident_interval_ns: Option<Interval>,
     /// Work a second on data that stays on the device.
     pub resident_per_s: Option<f64>,

@@ -15,6 +15,9 @@ pub struct Kernels {
     /// The size of their problems, from 1 to 4, as SHOC's -s: each class has about half the data of the one above it
     #[arg(long, value_name = "1-4", value_parser = whole::<u64>(1..=4), default_value_t = 4, help_heading = "What is measured")]
     pub class: u64,
+    /// The size of their problems in bytes of input and result (a thread's, where no GPU takes part): each kernel takes the nearest that its shape allows
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, conflicts_with = "class", help_heading = "What is measured")]
+    pub size: Option<u64>,
     /// Runs on data that stays on the GPU, between the copy of the input and that of the result
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1000), default_value_t = 1, help_heading = "What is measured")]
     pub iterations: u64,
@@ -34,7 +37,7 @@ impl Kernels {
     pub fn options(&self) -> options::Computing {
         options::Computing {
             kernels: self.kernels.clone(),
-            class: self.class as u8,
+            size: self.size.map_or(kernels::Size::Class(self.class as u8), kernels::Size::Bytes),
             iterations: self.iterations as u32,
             rows: self.rows,
             threads: self.threads.map(|threads| threads as usize),

@@ -37,6 +37,8 @@ fn kernels_compute_on_a_gpu_with_transfers_and_alone_and_every_result_is_checked
             let place = &kernel(&document, name)?["places"][0];
             let number = |field: &str| place[field].as_f64().unwrap_or(0.0);
             assert!(number("per_s") > 0.0 && number("resident_per_s") > 0.0, "{name}: {place}");
+            // The host's clock counts the start and the wait too, beside the GPU's.
+            assert!(number("host_ns") > 0.0 && number("host_resident_ns") > 0.0, "{name}: {place}");
             let ids = case_ids(&document);
             assert!(ids.iter().any(|id| id.ends_with(&format!("/{name}/resident"))), "{ids:?}");
         }
@@ -65,6 +67,44 @@ fn transfers_both_ways_and_launches_go_on_at_once_where_a_problem_has_parts() ->
             assert!(rates.contains(&rate), "{}: {iterations} iterations: {place}", kind.name);
         }
     }
+    Ok(())
+}
+
+#[test]
+fn a_run_takes_the_host_what_it_takes_the_gpu_and_the_table_has_both_side_by_side() -> Done {
+    for kind in kinds::all() {
+        let devices = "device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; kernel numabench_triad 10us";
+        let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &kind.library()?[..])];
+        let document = proof::document(&simulated(&kind, &told, &["--kernels", "triad", "--json", "-"])?)?;
+        let place = &kernel(&document, "triad")?["places"][0];
+        for [gpu, host] in [["median_ns", "host_ns"], ["resident_ns", "host_resident_ns"]] {
+            let [gpu, host] = [gpu, host].map(|field| place[field].as_f64().unwrap_or(0.0));
+            assert!((0.99..1.05).contains(&(host / gpu)), "{}: {gpu} {host}", kind.name);
+        }
+        let table = simulated(&kind, &told, &["--kernels", "triad"])?.well();
+        assert!(table.out.contains("time by the GPU's clock and by the host's"), "{}", table.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_size_in_bytes_is_that_of_input_and_result_and_one_that_a_kernel_cannot_have_is_refused() -> Done {
+    for kind in kinds::all() {
+        let mut command = with_driver(&kind.folder()?);
+        command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--reps", "2", "--size", "3MiB"]);
+        let document = proof::document(&end(&mut command, &["--kernels", "triad,sgemm", "--json", "-"]))?;
+        let data = |name: &str| -> Result<f64, Box<dyn Error>> {
+            let kernel = kernel(&document, name)?;
+            let bytes = |field: &str| kernel[field].as_f64().unwrap_or(0.0);
+            Ok(bytes("input_bytes") + bytes("output_bytes"))
+        };
+        assert_eq!((data("triad")?, data("sgemm")?), (3_145_728.0, 3_145_728.0));
+    }
+    let refused = run(&["kernels", "--backend", "host", "--kernels", "triad,dgemm", "--size", "64KiB", "--dry-run"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("dgemm cannot have 64 KiB of data: it needs 384 KiB to 16 GiB"), "{}", refused.err);
+    let both = run(&["kernels", "--size", "64MiB", "--class", "2"]);
+    assert_eq!(both.code, Some(2), "{}", both.err);
     Ok(())
 }
 

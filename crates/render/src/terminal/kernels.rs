@@ -4,6 +4,7 @@ use report::Document;
 use report::kernels::{KernelFigures, KernelLoss, KernelPlace};
 use stats::compare::Verdict;
 use stats::interval::Interval;
+use stats::units::carried;
 
 use super::grid::Grid;
 use super::page::{Page, Tone};
@@ -19,7 +20,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             places.push((&place.row, &place.column));
         }
     }
-    places.into_iter().for_each(|(row, column)| rates(document, row, column, page));
+    for (row, column) in places {
+        rates(document, row, column, page);
+        both_clocks(document, row, column, page);
+    }
     losses(document, page);
 }
 
@@ -59,9 +63,35 @@ fn rates(document: &Document, row: &str, column: &str, page: &mut Page) {
         grid.row(cells, Vec::new());
     }
     if !small.is_empty() {
-        let text =
-            "too small: a run takes less than 10 µs, so the rate alone is that of a launch; try a larger --class";
+        let text = "too small: a run takes less than 10 µs, so the rate alone is that of a launch; try a larger --class or --size";
         grid.foot(Tone::Faint, format!("{}: {text}", small.join(", ")));
+    }
+    grid.draw(page);
+    page.blank();
+}
+
+/// The time of a run by the GPU's clock, and what the host waits that starts it and needs its result.
+fn both_clocks(document: &Document, row: &str, column: &str, page: &mut Page) {
+    let here = |kernel: &'_ KernelFigures| {
+        kernel.places.iter().find(|place| place.row == row && place.column == column).cloned()
+    };
+    let found = document.kernels.iter().filter_map(|kernel| Some((&kernel.name, here(kernel)?)));
+    let found: Vec<(&String, KernelPlace)> = found.filter(|(_, place)| place.resident_ns.is_some()).collect();
+    if found.iter().all(|(_, place)| place.host_ns.is_none()) {
+        return;
+    }
+    let header = ["", "with transfers", "host's", "alone", "host's", ""];
+    let mut grid = Grid::new(1, &header);
+    grid.caption(format!("{column}, host memory of {row}: time by the GPU's clock and by the host's"));
+    for (name, place) in found {
+        // A round that the host's clock timed has no time by the GPU's.
+        let [gpu, host] = match place.host_ns {
+            Some(host) => [Some(place.median_ns), Some(host)],
+            None => [None, Some(place.median_ns)],
+        };
+        let cell = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| carried(ns / 1e3, None, 4));
+        let times = [gpu, host, place.resident_ns, place.host_resident_ns].map(cell);
+        grid.row([vec![name.clone()], times.to_vec(), vec!["µs".to_owned()]].concat(), Vec::new());
     }
     grid.draw(page);
     page.blank();
