@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # run.sh - numabench beside the programs its performance targets are set against, in one table.
 #
-#   bench/run.sh [--turns N] [gpu|small|whole|host|stream|start]...  (default: 5 turns of all)
+#   bench/run.sh [--turns N] [gpu|small|whole|host|stream|triad|start]...  (default: 5 turns of all)
 #
 #   gpu    pinned copies beside nvbandwidth; small round trips and pageable copies beside bench/cuda_pingpong.c
 #   small  small round trips alone and among large cases of the same run: a figure must not depend on its neighbours
 #   whole  whole-process time: one case beside nvbandwidth, usual commands beside the seconds they may take
 #   host   the host backend beside bench/memcpy.c
 #   stream reads, writes and copies by all cores of node 0, `matrix`, beside bench/stream.c
+#   triad  STREAM's triad by all cores of node 0, `kernels`, beside bench/stream.c
 #   start  `topo` beside lstopo-no-graphics; the CPU time of `--help`
 #
 # Every comparison alternates: ours, theirs, ours, theirs, ... so that a machine that drifts drifts for both. The ratio is
@@ -25,13 +26,13 @@ turns=5 parts=()
 while [ $# -gt 0 ]; do
     case $1 in
         --turns) turns=${2:?--turns wants a number}; shift ;;
-        gpu | small | whole | host | stream | start) parts+=("$1") ;;
+        gpu | small | whole | host | stream | triad | start) parts+=("$1") ;;
         -h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-        *) echo "run.sh: unknown argument '$1'; allowed: --turns N, gpu, small, whole, host, stream, start" >&2; exit 2 ;;
+        *) echo "run.sh: unknown argument '$1'; allowed: --turns N, gpu, small, whole, host, stream, triad, start" >&2; exit 2 ;;
     esac
     shift
 done
-[ ${#parts[@]} -gt 0 ] || parts=(gpu small whole host stream start)
+[ ${#parts[@]} -gt 0 ] || parts=(gpu small whole host stream triad start)
 
 numabench=${NUMABENCH:-target/release/numabench}
 nvbandwidth=${NVBANDWIDTH:-nvbandwidth} nvcc=${NVCC:-nvcc} cc=${CC:-cc} lstopo=${LSTOPO:-lstopo-no-graphics}
@@ -254,6 +255,24 @@ run_stream() {
     done
 }
 
+# --- triad
+
+# Each thread's arrays are those of the largest class: 2^22 floats each.
+run_triad() {
+    local turn pus theirs doc=$out/triad.json
+    have "$cc" || { skip triad "no C compiler (CC names it)"; return; }
+    "$cc" -O3 -pthread -o "$out/stream" bench/stream.c || { fail "stream.c does not build"; return; }
+    for ((turn = 1; turn <= turns; turn++)); do
+        "$numabench" kernels --backend host --gpus 0 --kernels triad --json "$doc" -q >"$doc.out" 2>&1 ||
+            { fail "triad: $(tail -n 1 "$doc.out")"; return; }
+        pus=$(figure "$doc" pus kernel) || { fail "triad"; return; }
+        # shellcheck disable=SC2086  # a list of PUs
+        theirs=$("$out/stream" triad $((12 << 22)) 20 50 $pus) || { fail "bench/stream"; return; }
+        row "$(wc -w <<<"$pus") threads triad / C loop" GB/s 0.97 1.03 "$(figure "$doc" together kernel)" \
+            "$(grep -o 'median_gb_per_s=[0-9.]*' <<<"$theirs" | cut -d= -f2)"
+    done
+}
+
 # --- start
 
 run_start() {
@@ -315,6 +334,7 @@ for part in "${parts[@]}"; do
         whole) run_whole ;;
         host) run_host ;;
         stream) run_stream ;;
+        triad) run_triad ;;
         start) run_start ;;
     esac
 done

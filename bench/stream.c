@@ -1,14 +1,18 @@
-/* What a C loop reads, writes and copies on this machine, by numabench's definition: the yardstick for `matrix --backend host`.
+/* What a C loop reads, writes and copies on this machine, by numabench's definition, and STREAM's triad: the yardstick for `matrix --backend host` and `kernels --backend host`.
  *
- *   stream read|write|copy RANGE_BYTES BLOCKS BLOCK_MS CPU...
+ *   stream read|write|copy|triad RANGE_BYTES BLOCKS BLOCK_MS CPU...
  *
  * A thread on each CPU goes over a range of its own, 8 bytes a step, for BLOCK_MS; the threads' rates over the time in which all
- * were at work are added up, and the median of the blocks is printed. A copy is memcpy's, and counts bytes read and bytes written. */
+ * were at work are added up, and the median of the blocks is printed. A copy is memcpy's, and counts bytes read and bytes written. A triad is over all of the range in three arrays of
+ * floats, one behind the other, and counts all three. */
 #include "rounds.h"
 
 #include <pthread.h>
 
 enum { SLICE = 16 << 20, MOST = 1 << 16 };
+
+/* Bytes that a slice counts for. */
+static double counted;
 
 static const char *access_;
 static size_t range, blocks, threads;
@@ -26,6 +30,14 @@ struct worker {
 static void once(struct worker *w, size_t at, uint64_t value) {
     uint64_t *first = w->first + at / 8;
     size_t words = SLICE / 8;
+    if (*access_ == 't') {
+        size_t numbers = range / 3 / sizeof(float);
+        const float *a = (const float *)w->first, *b = a + numbers;
+        float *restrict c = (float *)w->first + 2 * numbers;
+        for (size_t i = 0; i < numbers; i++) c[i] = a[i] + 1.75f * b[i];
+        __asm__ volatile("" ::: "memory");
+        return;
+    }
     if (*access_ == 'r') {
         /* A line at a time into as many sums: with one sum, gcc's loop is held up by its additions and leaves bandwidth. */
         uint64_t sums[8] = {0};
@@ -73,17 +85,18 @@ static double rate(const struct worker *w, double from, double to) {
     size_t first = 0, last;
     while (first < w->slices && w->at[first] < from) first++;
     for (last = w->slices; last > first && w->at[last] > to; last--) {}
-    return last > first ? (double)(last - first) * SLICE * (*access_ == 'c' ? 2 : 1) / (w->at[last] - w->at[first]) * 1e9 : 0;
+    return last > first ? (double)(last - first) * counted / (w->at[last] - w->at[first]) * 1e9 : 0;
 }
 
 int main(int argc, char **argv) {
-    if (argc < 6 || !strchr("rwc", *argv[1])) {
-        fprintf(stderr, "usage: %s read|write|copy RANGE_BYTES BLOCKS BLOCK_MS CPU...\n", argv[0]);
+    if (argc < 6 || !strchr("rwct", *argv[1])) {
+        fprintf(stderr, "usage: %s read|write|copy|triad RANGE_BYTES BLOCKS BLOCK_MS CPU...\n", argv[0]);
         return 2;
     }
     access_ = argv[1];
     range = number(argv[2]), blocks = number(argv[3]), block_ns = (double)number(argv[4]) * 1e6, threads = (size_t)argc - 5;
     if (range < SLICE || !blocks) die("RANGE_BYTES must be 16 MiB at least, BLOCKS not 0");
+    counted = *access_ == 't' ? (double)(range / 3 / sizeof(float)) * 12 : (double)SLICE * (*access_ == 'c' ? 2 : 1);
     struct worker *workers = calloc(threads, sizeof *workers);
     pthread_t *ids = calloc(threads, sizeof *ids);
     double *rates = calloc(blocks, sizeof *rates);

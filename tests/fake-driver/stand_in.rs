@@ -48,6 +48,24 @@ pub fn stand_in_with_nvml() -> Made {
     Ok(folder)
 }
 
+/// The folder of a stand-in driver with its vendor's libraries of matrices and transforms beside it: the same file, so that they share the devices' memory.
+#[allow(dead_code, reason = "not every crate of tests uses all")]
+pub fn stand_in_with_math(driver: Driver) -> Made {
+    let folder = under_its_name(&whole()?, driver.library(), "with math", Ok)?;
+    let names = match driver {
+        Driver::Cuda => ["libcublas.so.12", "libcufft.so.11"],
+        Driver::Hip => ["librocblas.so.4", "libhipfft.so.0"],
+    };
+    for name in names {
+        match fs::hard_link(folder.join(driver.library()), folder.join(name)) {
+            // Another test was faster.
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(folder)
+}
+
 /// The same without these functions.
 pub fn lacking(driver: Driver, functions: &[&str]) -> Made {
     under_its_name(&whole()?, driver.library(), &functions.join("-"), |mut library| {

@@ -18,6 +18,8 @@ use stats::units::carried;
 
 /// A loss below this is none that a user would look for.
 const FADED: f64 = 0.01;
+/// A GPU that multiplies matrices in double precision at less than this part of single precision's rate is made for the latter: others have a half, or all of it.
+const WEAK_DOUBLE: f64 = 1.0 / 8.0;
 /// A loss is as predicted where the two are at most so far apart.
 const AS_PREDICTED: f64 = 0.03;
 
@@ -224,9 +226,41 @@ pub fn verdict(document: &Document) -> Vec<String> {
         }
     }
     if pairs.is_empty() && document.kernels.iter().any(|kernel| !kernel.places.is_empty()) {
-        return vec![format!("{}. One NUMA node: no near/far comparison.", rates(document))];
+        let rates = format!("{}. One NUMA node: no near/far comparison.", rates(document));
+        return [rates].into_iter().chain(weak_double(document)).chain(vendors(document)).collect();
     }
-    pairs.into_iter().map(|pair| said(document, pair)).collect()
+    let losses = pairs.into_iter().map(|pair| said(document, pair));
+    losses.chain(weak_double(document)).chain(vendors(document)).collect()
+}
+
+/// Which GPUs have no double precision worth naming, by the rates of data that stays there.
+fn weak_double(document: &Document) -> Vec<String> {
+    let best = |name: &str, column: &str| {
+        let kernel = document.kernels.iter().find(|kernel| kernel.name == name)?;
+        let here = kernel.places.iter().filter(|place| place.column == column);
+        here.filter_map(|place| place.resident_per_s).max_by(f64::total_cmp)
+    };
+    let mut columns: Vec<&str> = Vec::new();
+    for place in document.kernels.iter().flat_map(|kernel| &kernel.places) {
+        if !columns.contains(&&place.column[..]) {
+            columns.push(&place.column);
+        }
+    }
+    let weak = |column: &str| {
+        let found = [("sgemm", "dgemm"), ("md", "md-dp")].into_iter().find_map(|(single, double)| {
+            let part = best(double, column)? / best(single, column)?;
+            (part < WEAK_DOUBLE).then(|| format!("{double} at 1/{:.0} of the rate of {single}", 1.0 / part))
+        })?;
+        Some(format!("{column} computes little in double precision: {found}."))
+    };
+    columns.into_iter().filter_map(weak).collect()
+}
+
+/// Which kernels a vendor's library computed.
+fn vendors(document: &Document) -> Option<String> {
+    let named = |kernel: &KernelFigures| Some(format!("{} by {}", kernel.name, kernel.by.as_ref()?));
+    let by: Vec<String> = document.kernels.iter().filter_map(named).collect();
+    (!by.is_empty()).then(|| format!("Computed by the GPU vendor's libraries: {}.", by.join(", ")))
 }
 
 /// `Rates: triad 18.2 GB/s, sgemm 71.2 to 73.5 GFLOP/s`: of all places of each kernel, with transfers where there are some.

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Grid, Kernel, given, parameters, text};
+use backend_gpu::{Driver, Grid, Kernel, MathNames, given, parameters, text};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
 use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 
@@ -48,6 +48,35 @@ unsafe impl Driver for Api {
     type SpinKernel = Module;
     type Kernels = Module;
     type Program = Module;
+    type FftPlan = c_int;
+    const NO_FFT_PLAN: c_int = -1;
+    const BLAS: MathNames = MathNames {
+        name: "cuBLAS",
+        files: &["libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"],
+        from: "the CUDA toolkit",
+        make: "cublasCreate_v2",
+        destroy: "cublasDestroy_v2",
+        set_stream: "cublasSetStream_v2",
+        routines: ["cublasSgemm_v2", "cublasDgemm_v2"],
+        property: "cublasGetProperty",
+        // CUBLAS_OP_N
+        not_transposed: 0,
+    };
+    const FFT: MathNames = MathNames {
+        name: "cuFFT",
+        files: &["libcufft.so.12", "libcufft.so.11", "libcufft.so.10", "libcufft.so"],
+        from: "the CUDA toolkit",
+        make: "cufftPlan1d",
+        destroy: "cufftDestroy",
+        set_stream: "cufftSetStream",
+        routines: ["cufftExecC2C", "cufftExecZ2Z"],
+        property: "cufftGetProperty",
+        not_transposed: 0,
+    };
+
+    fn stream_address(stream: CUstream) -> *mut c_void {
+        stream.cast()
+    }
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.

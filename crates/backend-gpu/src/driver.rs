@@ -11,6 +11,7 @@ use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Progr
 use stats::PciAddress;
 
 use crate::kernel::{Grid, Kernel};
+use crate::math::MathNames;
 
 /// A driver that was initialised.
 ///
@@ -43,6 +44,18 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     type Kernels;
     /// A program of someone else's kernels, loaded.
     type Program;
+
+    /// A plan of the library of Fourier transforms, and a value that is none.
+    type FftPlan: Copy;
+    /// See [`Driver::FftPlan`].
+    const NO_FFT_PLAN: Self::FftPlan;
+    /// The vendor's library of dense matrices.
+    const BLAS: MathNames;
+    /// The vendor's library of Fourier transforms.
+    const FFT: MathNames;
+
+    /// A stream as the vendor's libraries take it.
+    fn stream_address(stream: Self::Stream) -> *mut c_void;
 
     /// The version of the driver's API, as `MAJOR.MINOR`.
     ///

@@ -16,6 +16,7 @@ use crate::driver::Driver;
 use crate::host_range::HostRange;
 use crate::in_flight::{InFlight, Moment, Progress};
 use crate::kernel::{Grid, Kernel};
+use crate::math::MathProgram;
 use crate::stream::Stream;
 
 /// How long the spin kernel holds: longer than any batch takes to be queued, shorter than a user's patience.
@@ -176,10 +177,18 @@ impl<D: Driver> Drop for SpinKernel<D> {
     }
 }
 
+/// What launches run.
+enum Code<D: Driver> {
+    /// Kernels of ours.
+    Kernels(D::Program),
+    /// A vendor's library's routines; taken when it is given back.
+    Library(Option<MathProgram<D>>),
+}
+
 /// A loaded program.
 pub(crate) struct Loaded<D: Driver> {
     context: Arc<Context<D>>,
-    program: D::Program,
+    code: Code<D>,
     in_flight: InFlight,
 }
 
@@ -200,16 +209,32 @@ impl<D: Driver> Loaded<D> {
             *word = parameter.word(&moment);
         }
         self.in_flight.is_used(moment);
-        // SAFETY: as in `Kernels::queue`; a driver reads as many words as the kernel has parameters.
-        unsafe { driver.program_launch(&self.program, kernel, grid, stream.handle(), &mut words) }
+        match &self.code {
+            // SAFETY: as in `Kernels::queue`; a driver reads as many words as the kernel has parameters.
+            Code::Kernels(program) => unsafe {
+                driver.program_launch(program, kernel, grid, stream.handle(), &mut words)
+            },
+            // SAFETY: as in `Kernels::queue`; whoever computes with a library does so on one stream at a time.
+            Code::Library(Some(library)) => unsafe {
+                library.launch(kernel, D::stream_address(stream.handle()), &words)
+            },
+            Code::Library(None) => Ok(()),
+        }
     }
 }
 
 impl<D: Driver> Drop for Loaded<D> {
     fn drop(&mut self) {
-        if let Some(driver) = unloads(&self.context, &self.in_flight) {
-            // SAFETY: loaded once, unloaded once, and none of its kernels runs.
-            let _ = unsafe { driver.program_unload(&self.program) };
+        let driver = unloads(&self.context, &self.in_flight);
+        match (&mut self.code, driver) {
+            (Code::Kernels(program), Some(driver)) => {
+                // SAFETY: loaded once, unloaded once, and none of its kernels runs.
+                let _ = unsafe { driver.program_unload(program) };
+            }
+            (Code::Kernels(_), None) => {}
+            (Code::Library(library), Some(_)) => drop(library.take()),
+            // What it would give back may be in use, or there is no context to do it in.
+            (Code::Library(library), None) => std::mem::forget(library.take()),
         }
     }
 }
@@ -238,8 +263,12 @@ impl<D: Driver> Programs<D> {
             return Ok(Rc::clone(loaded));
         }
         let context = Arc::clone(&self.context);
-        let made = context.enter()?.program_load(context.device(), program)?;
-        let loaded = Rc::new(Loaded { context, program: made, in_flight: InFlight::default() });
+        let driver = context.enter()?;
+        let code = match program.library {
+            None => Code::Kernels(driver.program_load(context.device(), program)?),
+            Some(library) => Code::Library(Some(MathProgram::load(library)?)),
+        };
+        let loaded = Rc::new(Loaded { context: Arc::clone(&context), code, in_flight: InFlight::default() });
         self.loaded.borrow_mut().push((program.name, Rc::clone(&loaded)));
         Ok(loaded)
     }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use device::{Device, DeviceError, DeviceFacts, DeviceId, Platform, PlatformFacts};
+use device::{Device, DeviceError, DeviceFacts, DeviceId, MathLibrary, Platform, PlatformFacts};
 
 use crate::device::GpuDevice;
 use crate::driver::Driver;
 use crate::enumerate;
 use crate::latch::LatchChoice;
+use crate::math;
 
 /// An initialised driver and the devices it shows this process.
 pub struct GpuPlatform<D: Driver> {
@@ -49,5 +50,8 @@ impl<D: Driver> Platform for GpuPlatform<D> {
             return Err(DeviceError::UnknownDevice { asked: id.to_string(), present: present.join(", ") });
         };
         Ok(Box::new(GpuDevice::open(Arc::clone(&self.driver), facts.clone(), *handle, self.latch)?))
+    }
+    fn math_library(&self, library: MathLibrary) -> Result<String, DeviceError> {
+        math::name::<D>(library)
     }
 }

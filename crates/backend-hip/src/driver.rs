@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Grid, Kernel, given, text};
+use backend_gpu::{Driver, Grid, Kernel, MathNames, given, text};
 use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 use stats::PciAddress;
 
@@ -44,6 +44,36 @@ unsafe impl Driver for Api {
     type SpinKernel = Infallible;
     type Kernels = Kernels;
     type Program = Kernels;
+    type FftPlan = *mut c_void;
+    const NO_FFT_PLAN: *mut c_void = ptr::null_mut();
+    const BLAS: MathNames = MathNames {
+        name: "rocBLAS",
+        files: &["librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"],
+        from: "ROCm",
+        make: "rocblas_create_handle",
+        destroy: "rocblas_destroy_handle",
+        set_stream: "rocblas_set_stream",
+        routines: ["rocblas_sgemm", "rocblas_dgemm"],
+        // It tells its version as a text alone.
+        property: "rocblas_get_property",
+        // rocblas_operation_none
+        not_transposed: 111,
+    };
+    const FFT: MathNames = MathNames {
+        name: "hipFFT",
+        files: &["libhipfft.so.0", "libhipfft.so"],
+        from: "ROCm",
+        make: "hipfftPlan1d",
+        destroy: "hipfftDestroy",
+        set_stream: "hipfftSetStream",
+        routines: ["hipfftExecC2C", "hipfftExecZ2Z"],
+        property: "hipfftGetProperty",
+        not_transposed: 0,
+    };
+
+    fn stream_address(stream: Self::Stream) -> *mut c_void {
+        stream.cast()
+    }
 
     fn version(&self) -> Result<String, CallError> {
         // SAFETY: the out-parameter is valid to write.

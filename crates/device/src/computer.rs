@@ -8,6 +8,15 @@ use std::ops::Range;
 
 use crate::{DeviceError, HostMemory};
 
+/// A vendor's library that computes what some kernels do, with routines that are launched as kernels are; its handles are those of one stream at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MathLibrary {
+    /// Dense matrices: routine 0 in single precision and 1 in double, with the addresses of A, B and C = A B by rows and their edge.
+    Blas,
+    /// Fourier transforms of 512 points: routine 0 in single precision and 1 in double, with the addresses of input and result and how many transforms.
+    Fft,
+}
+
 /// Kernels of one source, in the form that each family of devices takes. Every parameter of every kernel is a word of 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
@@ -19,6 +28,8 @@ pub struct Program {
     pub source: &'static CStr,
     /// Its kernels; steps name them by their number here.
     pub kernels: &'static [&'static CStr],
+    /// The library whose routines these are, in place of a source.
+    pub library: Option<MathLibrary>,
 }
 
 /// An argument of a kernel.

@@ -6,8 +6,8 @@ use std::fmt;
 use stats::PciAddress;
 
 use crate::{
-    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, DeviceError, HostMemory, HostPair, MemoryKind,
-    PeerCopier, PeerEnd, Program,
+    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, DeviceError, HostMemory, HostPair, MathLibrary,
+    MemoryKind, PeerCopier, PeerEnd, Program,
 };
 
 /// Which family of devices a platform drives.
@@ -115,6 +115,14 @@ pub trait Platform: Send + Sync {
     /// # Errors
     /// [`DeviceError::UnknownDevice`], or the call that failed.
     fn open(&self, id: DeviceId) -> Result<Box<dyn Device>, DeviceError>;
+
+    /// The vendor's library of this kind, with its version where it tells.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoDriver`] where it is not on this machine, [`DeviceError::Unsupported`] for a platform that has none.
+    fn math_library(&self, _library: MathLibrary) -> Result<String, DeviceError> {
+        Err(DeviceError::Unsupported { what: "computing with a vendor's library", reason: "it is no GPU".to_owned() })
+    }
 }
 
 /// A device opened by, and used from, one thread.

@@ -23,9 +23,23 @@ impl Computing {
     /// # Errors
     /// One of them cannot have the size that is asked for.
     pub(crate) fn asked(&self) -> Result<Vec<Kernel>, Fault> {
-        let asked = if self.kernels.is_empty() { Kernel::ALL.to_vec() } else { unique(&self.kernels) };
+        let asked: Vec<Kernel> = if self.kernels.is_empty() { Kernel::ALL.to_vec() } else { unique(&self.kernels) };
+        if self.vendor && asked.iter().all(|kernel| kernel.library().is_none()) {
+            let with: Vec<&str> =
+                Kernel::ALL.iter().filter(|kernel| kernel.library().is_some()).map(|kernel| kernel.name()).collect();
+            return Err(Fault::usage(format!(
+                "--vendor computes {}, and none of them is to be measured; name one in --kernels",
+                with.join(", ")
+            )));
+        }
         let refused = asked.iter().find_map(|kernel| kernel.admits(self.size).err());
         refused.map_or(Ok(asked), |refused| Err(Fault::usage(refused.to_string())))
+    }
+
+    /// No GPU takes part, so no library of its vendor can.
+    fn without_vendor(&self) -> Result<(), Fault> {
+        let why = "--vendor needs a GPU, and none takes part here; leave it out to measure the cores";
+        if self.vendor { Err(Fault::usage(why)) } else { Ok(()) }
     }
 }
 
@@ -44,6 +58,7 @@ impl Measurement for Computing {
         let targets = chosen(self.measuring.gpus.as_ref(), targets)?;
         let columns = targets.iter().map(name_of).collect();
         let (figures, max_time) = if kind == PlatformKind::Host {
+            self.without_vendor()?;
             let kernels = ThreadKernels::new(self, topology, rows.clone(), nodes(&targets))?;
             (kernels.said(), kernels.max_time())
         } else {
@@ -57,6 +72,7 @@ impl Measurement for Computing {
         let (topology, rows) = (&survey.topology, rows(&survey.topology, self.rows));
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
         if found.platform.facts().kind == PlatformKind::Host {
+            self.without_vendor()?;
             return ThreadKernels::new(self, topology, rows, nodes(&targets))?.experiment(topology);
         }
         let kernels = GpuKernels::new(self, topology, rows, targets)?;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use device::{MathLibrary, Platform};
 use engine::{Helpers, Order, Worker};
 use kernels::{By, COPY_BYTES, GpuCase, GpuSuite, Kernel, Problem, RankPlace, What};
 use placement::{Plan, RankPlan, Row, Target, TargetId};
@@ -98,9 +99,14 @@ impl<'a> GpuKernels<'a> {
     ) -> Result<Experiment, Fault> {
         let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
         let columns = self.targets.len();
-        let problem = |kernel: Kernel| kernel.problem(By::Gpu, self.options.size);
-        let kernels: Vec<_> =
-            self.kernels.iter().map(|kernel| figures(*kernel, &*problem(*kernel), self.options.iterations)).collect();
+        let by = if self.options.vendor { By::Library } else { By::Gpu };
+        let problem = |kernel: Kernel| kernel.problem(by, self.options.size);
+        let figures = |kernel: &Kernel| {
+            let library = kernel.library().filter(|_| self.options.vendor);
+            let found = library.map(|library| vendors(&*found.platform, *kernel, library)).transpose()?;
+            Ok(figures(*kernel, &*problem(*kernel), self.options.iterations, found))
+        };
+        let kernels: Vec<_> = self.kernels.iter().map(figures).collect::<Result<_, Fault>>()?;
         for what in self.whats() {
             let case = numbered(&mut cases, document_case(what, what.kernel().map(problem).as_deref()));
             for rank in &self.ranks {
@@ -114,7 +120,7 @@ impl<'a> GpuKernels<'a> {
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
-        let suite = GpuSuite::new(list, self.ranks.clone(), self.options.size, &found.platform, memory);
+        let suite = GpuSuite::new(list, self.ranks.clone(), (by, self.options.size), &found.platform, memory);
         let smaller = "ask for a smaller --class or --size, or fewer --kernels";
         for rank in &self.ranks {
             let (node, needs) = (rank.node, suite.bytes_on(rank.node));
@@ -165,6 +171,13 @@ impl<'a> GpuKernels<'a> {
         let columns = (0..).zip(&self.targets).map(column).collect();
         Matrix { title: "host memory and GPUs".to_owned(), compares: Compares::Rows, rows, columns }
     }
+}
+
+/// The vendor's library that computes a kernel, with its version.
+fn vendors(platform: &dyn Platform, kernel: Kernel, library: MathLibrary) -> Result<String, Fault> {
+    platform
+        .math_library(library)
+        .map_err(|error| Fault::new(Exit::NoResult, format!("{kernel} with --vendor: {error}")))
 }
 
 /// The document's case of what is done.

@@ -6,7 +6,7 @@ use report::kernels::{KernelFigures, WorkUnit};
 use crate::fault::Fault;
 
 /// What is known of a kernel before it is measured.
-pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32) -> KernelFigures {
+pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32, by: Option<String>) -> KernelFigures {
     let layout = problem.layout();
     KernelFigures {
         name: kernel.name().to_owned(),
@@ -19,6 +19,7 @@ pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32) ->
         input_bytes: layout.input as u64,
         output_bytes: layout.output as u64,
         iterations,
+        by,
         places: Vec::new(),
         losses: Vec::new(),
     }

@@ -163,6 +163,8 @@ pub struct Computing {
     pub kernels: Vec<Kernel>,
     /// The size of their problems.
     pub size: Size,
+    /// Whether the GPU vendor's libraries compute where they can.
+    pub vendor: bool,
     /// Runs between the copy of the input to a GPU and that of the result back.
     pub iterations: u32,
     /// What a row is.
@@ -178,6 +180,7 @@ impl Default for Computing {
         Self {
             kernels: Vec::new(),
             size: Size::default(),
+            vendor: false,
             iterations: 1,
             rows: RowsBy::Node,
             threads: None,

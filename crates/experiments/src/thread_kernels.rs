@@ -96,7 +96,7 @@ impl<'a> ThreadKernels<'a> {
             .collect();
         for kernel in &self.kernels {
             let problem = kernel.problem(By::Thread, self.options.size);
-            kernels.push(figures(*kernel, &*problem, 1));
+            kernels.push(figures(*kernel, &*problem, 1, None));
             for (row, ranks) in &rows {
                 for (column, node) in self.nodes.iter().enumerate() {
                     let case = DocumentCase {

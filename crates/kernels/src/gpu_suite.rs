@@ -48,16 +48,16 @@ pub struct GpuSuite {
 }
 
 impl GpuSuite {
-    /// These cases by these ranks, with problems of this size. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
+    /// These cases by these ranks, with problems of this size by that. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
     pub fn new(
         cases: Vec<GpuCase>,
         places: Vec<RankPlace>,
-        size: Size,
+        (by, size): (By, Size),
         platform: &Arc<dyn Platform>,
         (helpers, one_node, huge_pages): (Helpers, bool, bool),
     ) -> Self {
         let kernels = cases.iter().filter_map(|case| case.what.kernel());
-        let made = |kernel: Kernel| (kernel, Arc::new(Made::new(kernel.problem(By::Gpu, size))));
+        let made = |kernel: Kernel| (kernel, Arc::new(Made::new(kernel.problem(by, size))));
         let made: BTreeMap<_, _> = kernels.map(made).collect();
         let kept_bytes = made::kept_bytes(made.values().map(|made| &made.problem));
         let first = places.first().filter(|_| kept_bytes > 0);
@@ -222,6 +222,11 @@ impl Site for GpuSite {
         if let Some(problem) = problem {
             let copied = computer.round(&[Step::ToDevice(0..problem.layout().input)]);
             copied.map_err(|error| failure(Stage::Allocate, &error))?;
+            if problem.program().library.is_some() {
+                // A library loads and allocates when it is first called, and waits for the device: not behind a latch.
+                let once = computer.round(&problem.launches());
+                once.map_err(|error| failure(Stage::WarmUp, &error))?;
+            }
         }
         self.held = Some(Held { computer, setup, allocation, holds });
         Ok(fresh)

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use device::MathLibrary;
+
 use crate::problem::Problem;
 use crate::problems::{Fft, Gemm, Md, Reduction, Scan, Sort, Spmv, Stencil, Triad};
 use crate::size::Size;
@@ -42,6 +44,8 @@ pub enum Kernel {
 pub enum By {
     /// A GPU.
     Gpu,
+    /// A GPU, by its vendor's library where the kernel has one.
+    Library,
     /// One thread of a CPU.
     Thread,
 }
@@ -81,10 +85,23 @@ impl Kernel {
         }
     }
 
+    /// The kind of a vendor's library that computes the same.
+    pub fn library(self) -> Option<MathLibrary> {
+        match self {
+            Self::Sgemm | Self::Dgemm => Some(MathLibrary::Blas),
+            Self::Fft | Self::FftDouble => Some(MathLibrary::Fft),
+            _ => None,
+        }
+    }
+
     /// Its problem of this size, which [`Kernel::admits`].
     pub fn problem(self, by: By, size: Size) -> Arc<dyn Problem> {
         let shape = self.shape(by, size);
         match self {
+            Self::Sgemm if by == By::Library => Arc::new(Gemm::<f32>::new(shape).by_library()),
+            Self::Dgemm if by == By::Library => Arc::new(Gemm::<f64>::new(shape).by_library()),
+            Self::Fft if by == By::Library => Arc::new(Fft::<f32>::new(shape).by_library()),
+            Self::FftDouble if by == By::Library => Arc::new(Fft::<f64>::new(shape).by_library()),
             Self::Triad => Arc::new(Triad::new(shape)),
             Self::Reduction => Arc::new(Reduction::new(shape)),
             Self::Scan => Arc::new(Scan::new(shape)),

@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 
-use device::Program;
+use device::{MathLibrary, Program};
 
 /// A text that ends with its only zero byte: anything else does not compile.
 const fn text(text: &'static str) -> &'static CStr {
@@ -21,6 +21,7 @@ macro_rules! program {
             ptx: &[$(($least, text(concat!(include_str!(concat!("gpu/", $ptx)), "\0")))),+],
             source: text(concat!(include_str!("gpu/common.h"), include_str!(concat!("gpu/", $name, ".cu")), "\0")),
             kernels: &[$($kernel),+],
+            library: None,
         }
     };
 }
@@ -64,6 +65,25 @@ pub(crate) static GEMM: Program =
 
 /// Fourier transforms, single precision first.
 pub(crate) static FFT: Program = program!("fft", [70: "fft.70.ptx"], [c"numabench_fft", c"numabench_fft_double"]);
+
+/// A vendor's library in the place of a program: its routines have the numbers of the kernels whose work they do.
+macro_rules! library {
+    ($name:literal, $library:ident) => {
+        Program {
+            name: $name,
+            ptx: &[],
+            source: c"",
+            kernels: &[c"single", c"double"],
+            library: Some(MathLibrary::$library),
+        }
+    };
+}
+
+/// Dense matrices by the vendor's library.
+pub(crate) static GEMM_LIBRARY: Program = library!("the vendor's library of matrices", Blas);
+
+/// Fourier transforms by the vendor's library.
+pub(crate) static FFT_LIBRARY: Program = library!("the vendor's library of transforms", Fft);
 
 /// Forces between atoms, single precision first.
 pub(crate) static MD: Program = program!("md", [70: "md.70.ptx"], [c"numabench_md", c"numabench_md_double"]);

@@ -12,8 +12,10 @@ use crate::kernel::{By, Kernel};
 
 /// The largest class, and the one that is measured where nobody asks for another.
 pub const LARGEST_CLASS: u8 = 4;
-/// The largest data of a problem: places in it are numbers of 32 bits.
+/// The largest data of a problem whose places are numbers of 32 bits.
 const MOST_BYTES: u64 = 16 << 30;
+/// That of one that is gone over from end to end: what memory has is less.
+const MOST_STREAMED_BYTES: u64 = 1 << 40;
 /// A sort counts keys in 30 bits, and moves 16 bytes for each.
 const MOST_SORTED_BYTES: u64 = 4 << 30;
 /// Edges of squares are multiples of this.
@@ -74,7 +76,12 @@ impl Kernel {
     /// What the kernel can have.
     pub fn admits(self, size: Size) -> Result<(), Refused> {
         let Size::Bytes(asked) = size else { return Ok(()) };
-        let can = [self.least_bytes(), if self == Self::Sort { MOST_SORTED_BYTES } else { MOST_BYTES }];
+        let most = match self {
+            Self::Triad | Self::Reduction => MOST_STREAMED_BYTES,
+            Self::Sort => MOST_SORTED_BYTES,
+            _ => MOST_BYTES,
+        };
+        let can = [self.least_bytes(), most];
         if (can[0]..=can[1]).contains(&asked) { Ok(()) } else { Err(Refused { kernel: self, asked, can }) }
     }
 
@@ -107,7 +114,7 @@ impl Kernel {
 
     fn shape_of_class(self, by: By, class: u8) -> usize {
         let halvings = u32::from(LARGEST_CLASS.saturating_sub(class.clamp(1, LARGEST_CLASS)));
-        let gpu = by == By::Gpu;
+        let gpu = by != By::Thread;
         let of = |for_gpu: usize, for_thread: usize| (if gpu { for_gpu } else { for_thread }) >> halvings;
         // Edges of squares go down by a half for every two classes, so that all data is a quarter.
         let edge = |for_gpu: usize, for_thread: usize| {

@@ -28,6 +28,9 @@ pub struct KernelFigures {
     pub output_bytes: u64,
     /// Runs between the copy of the input and that of the result; 1 where CPUs compute.
     pub iterations: u32,
+    /// The GPU vendor's library that computes it, with its version; null where it is numabench's own kernel.
+    #[serde(default)]
+    pub by: Option<String>,
     /// Its figures, row by row; empty while the run goes on.
     pub places: Vec<KernelPlace>,
     /// What places farther away cost.

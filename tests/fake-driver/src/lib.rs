@@ -3,7 +3,7 @@
 //! `cuda` and `hip` (with `hiprtc`, its kernels) are the two interfaces, as far as the backends use them: they turn arguments and result codes, and know
 //! nothing else. What they do is done once: `devices` (described by a file), `context` (which device a thread uses, and whether
 //! it is lost), `memory`, `copy`, `stream` and `event` (each stream a thread), `hold` (the latch's kernel; `wait_word` the word it waits for), `pattern`
-//! (those that fill and compare), `chase` (that which follows loads), `answer` (that which answers the CPU), `compute` (those that compute). `nvml` is what the management library says of the same devices. `faults` says what
+//! (those that fill and compare), `chase` (that which follows loads), `answer` (that which answers the CPU), `compute` (those that compute, which `math` runs for the vendors' libraries). `nvml` is what the management library says of the same devices. `faults` says what
 //! goes wrong, by another file. `traffic` gives a copy the time that the described links allow (`flow` lets it pass, `share` divides them), in
 //! virtual time (`clock`) that all threads (`actor`) of all processes of a run share (`page`); `place` says where a rank is pretended to run.
 //! A stream knows nothing of what is queued on it: each is a function to call.
@@ -47,6 +47,7 @@ mod flow;
 mod hip;
 mod hiprtc;
 mod hold;
+mod math;
 mod memory;
 mod nvml;
 mod page;

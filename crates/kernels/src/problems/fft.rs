@@ -13,7 +13,7 @@ use device::{Argument, Program, Step};
 use super::real::Real;
 use crate::numbers::signed;
 use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
-use crate::program::FFT;
+use crate::program::{FFT, FFT_LIBRARY};
 
 const POINTS: usize = 512;
 /// Transforms that a GPU's block makes.
@@ -24,6 +24,8 @@ type Complex<T> = [T; 2];
 
 pub(crate) struct Fft<T> {
     transforms: usize,
+    /// Whether the vendor's library computes.
+    by_library: bool,
     /// exp(-2 pi i k / 512).
     turns: Vec<Complex<f64>>,
     real: PhantomData<T>,
@@ -42,9 +44,15 @@ impl<T: Real> Fft<T> {
         };
         Self {
             transforms: transforms.next_multiple_of(A_BLOCK),
+            by_library: false,
             turns: (0..POINTS).map(turn).collect(),
             real: PhantomData,
         }
+    }
+
+    /// The same, computed by the vendor's library on a GPU.
+    pub(crate) fn by_library(self) -> Self {
+        Self { by_library: true, ..self }
     }
 
     /// The bytes of one transform.
@@ -58,7 +66,9 @@ impl<T: Real> Fft<T> {
     fn launch(&self, transforms: Range<usize>) -> Step {
         let layout = self.areas();
         let from = Self::BYTES * transforms.start;
-        let arguments = vec![Argument::Area(from), Argument::Area(layout.output_at + from)];
+        let mut arguments = vec![Argument::Area(from), Argument::Area(layout.output_at + from)];
+        // Our own kernel has as many as its blocks say.
+        arguments.extend(self.by_library.then_some(Argument::Number(transforms.len() as u64)));
         let blocks = (transforms.len() / A_BLOCK) as u32;
         Step::Launch { kernel: T::KERNEL, blocks, threads: 64 * A_BLOCK as u32, arguments }
     }
@@ -110,7 +120,7 @@ where
     }
 
     fn program(&self) -> &'static Program {
-        &FFT
+        if self.by_library { &FFT_LIBRARY } else { &FFT }
     }
 
     fn launches(&self) -> Vec<Step> {
@@ -118,6 +128,10 @@ where
     }
 
     fn parts(&self) -> Vec<Part> {
+        // A library's plan is for one stream.
+        if self.by_library {
+            return Vec::new();
+        }
         let layout = self.layout();
         let part = |transforms: Range<usize>| {
             let bytes = Self::BYTES * transforms.start..Self::BYTES * transforms.end;

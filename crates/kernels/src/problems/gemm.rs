@@ -12,7 +12,7 @@ use device::{Argument, Program, Step};
 use super::real::Real;
 use crate::numbers::signed;
 use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
-use crate::program::GEMM;
+use crate::program::{GEMM, GEMM_LIBRARY};
 
 /// Rows of B that stay in a core's cache while all rows of A go by, and the tile of C of a GPU's block.
 const PANEL: usize = 64;
@@ -20,6 +20,8 @@ const TILE: usize = 128;
 
 pub(crate) struct Gemm<T> {
     edge: usize,
+    /// Whether the vendor's library computes.
+    by_library: bool,
     /// A (B x).
     expected: OnceLock<Vec<f64>>,
     real: PhantomData<T>,
@@ -28,7 +30,12 @@ pub(crate) struct Gemm<T> {
 impl<T: Real> Gemm<T> {
     /// Matrices of this edge, a multiple of 128.
     pub(crate) fn new(edge: usize) -> Self {
-        Self { edge: edge.next_multiple_of(TILE), expected: OnceLock::new(), real: PhantomData }
+        Self { edge: edge.next_multiple_of(TILE), by_library: false, expected: OnceLock::new(), real: PhantomData }
+    }
+
+    /// The same, computed by the vendor's library on a GPU.
+    pub(crate) fn by_library(self) -> Self {
+        Self { by_library: true, ..self }
     }
 
     fn bytes(&self) -> usize {
@@ -89,7 +96,7 @@ impl<T: Real> Problem for Gemm<T> {
     }
 
     fn program(&self) -> &'static Program {
-        &GEMM
+        if self.by_library { &GEMM_LIBRARY } else { &GEMM }
     }
 
     fn launches(&self) -> Vec<Step> {
@@ -97,6 +104,10 @@ impl<T: Real> Problem for Gemm<T> {
     }
 
     fn parts(&self) -> Vec<Part> {
+        // A library's handle is for one stream.
+        if self.by_library {
+            return Vec::new();
+        }
         let layout = self.layout();
         let part = |rows: Range<usize>| {
             let bytes = size_of::<T>() * self.edge * rows.start..size_of::<T>() * self.edge * rows.end;

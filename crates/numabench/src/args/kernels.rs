@@ -18,6 +18,9 @@ pub struct Kernels {
     /// The size of their problems in bytes of input and result (a thread's, where no GPU takes part): each kernel takes the nearest that its shape allows
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, conflicts_with = "class", help_heading = "What is measured")]
     pub size: Option<u64>,
+    /// Have the GPU vendor's libraries compute sgemm, dgemm, fft and fft-dp (cuBLAS and cuFFT, rocBLAS and hipFFT), where they lie on this machine
+    #[arg(long, help_heading = "What is measured")]
+    pub vendor: bool,
     /// Runs on data that stays on the GPU, between the copy of the input and that of the result
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1000), default_value_t = 1, help_heading = "What is measured")]
     pub iterations: u64,
@@ -38,6 +41,7 @@ impl Kernels {
         options::Computing {
             kernels: self.kernels.clone(),
             size: self.size.map_or(kernels::Size::Class(self.class as u8), kernels::Size::Bytes),
+            vendor: self.vendor,
             iterations: self.iterations as u32,
             rows: self.rows,
             threads: self.threads.map(|threads| threads as usize),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 mod stand_in;
 
 #[allow(unused_imports, reason = "not every binary of tests uses all")]
-pub use stand_in::{Driver, lacking, stand_in, stand_in_with_nvml};
+pub use stand_in::{Driver, lacking, stand_in, stand_in_with_math, stand_in_with_nvml};
 
 /// A driver of two simulated devices with 256 MiB each, 0000:05:00.0 and 0000:c1:00.0, unless FAKE_DEVICES says otherwise.
 pub fn fake() -> Result<PathBuf, Box<dyn Error>> {

@@ -1,6 +1,7 @@
 //! `numabench kernels`: kernels that compute on the stand-in drivers and on this machine's cores, their documents, and what is wrong with them.
 
 use std::error::Error;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -109,6 +110,58 @@ fn a_size_in_bytes_is_that_of_input_and_result_and_one_that_a_kernel_cannot_have
 }
 
 #[test]
+fn a_vendors_libraries_compute_where_they_lie_on_the_machine_and_are_named() -> Done {
+    for kind in kinds::all() {
+        let vendor = |folder: &Path, told: &[(&str, &str)], args: &[&str]| {
+            let mut command = with_driver(folder);
+            command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--vendor"]).args(QUICK);
+            end(command.envs(told.iter().copied()), args)
+        };
+        let folder = kind.with_math()?;
+        let all = ["--kernels", "sgemm,dgemm,fft,fft-dp,triad", "--json", "-"];
+        // The stand-in computes a matrix one number after the other.
+        let small = [&all[..2], &["--size", "512KiB"], &all[2..]].concat();
+        let document = {
+            let mut command = with_driver(&folder);
+            command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--vendor", "--reps", "2"]);
+            proof::document(&end(&mut command, &small))?
+        };
+        assert_eq!(text(&document, "/status"), "complete", "{}", document["status_reason"]);
+        let [blas, fft] =
+            if kind.name == "cuda" { ["cuBLAS 12.3.4", "cuFFT 12.3.4"] } else { ["rocBLAS", "hipFFT 12.3.4"] };
+        for (name, by) in [("sgemm", blas), ("dgemm", blas), ("fft", fft), ("fft-dp", fft)] {
+            assert_eq!(kernel(&document, name)?["by"], by, "{name}");
+        }
+        assert!(kernel(&document, "triad")?["by"].is_null());
+        let said = document["verdict"].to_string();
+        assert!(
+            said.contains(&format!("Computed by the GPU vendor's libraries: sgemm by {blas}, dgemm by {blas}, fft by")),
+            "{said}"
+        );
+        let wrong =
+            vendor(&folder, &[("FAKE_FAULTS", "kernels wrong numabench_fft")], &["--kernels", "fft", "--json", "-"]);
+        assert_eq!(wrong.code, Some(4), "{}", wrong.err);
+        // Without the libraries.
+        let missing = vendor(&kind.folder()?, &[], &["--kernels", "fft"]);
+        assert_eq!(missing.code, Some(1), "{}", missing.err);
+        let says = ["fft with --vendor: no ", "could be loaded: ", "LD_LIBRARY_PATH, or leave out --vendor"];
+        assert!(says.iter().all(|part| missing.err.contains(part)), "{}", missing.err);
+    }
+    for (args, says) in [
+        (
+            &["--kernels", "triad"][..],
+            "--vendor computes sgemm, dgemm, fft, fft-dp, and none of them is to be measured",
+        ),
+        (&["--backend", "host"], "--vendor needs a GPU, and none takes part here"),
+    ] {
+        let refused = run(&[&["kernels", "--vendor", "--dry-run"], args].concat());
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains(says), "{}", refused.err);
+    }
+    Ok(())
+}
+
+#[test]
 fn a_wrong_result_ends_the_run_with_4_and_says_what_is_wrong() -> Done {
     for kind in kinds::all() {
         for (name, function) in
@@ -158,6 +211,65 @@ fn a_gpu_with_too_little_memory_is_named_with_what_to_do() -> Done {
         assert_eq!(ended.code, Some(2), "{}", ended.err);
         assert!(ended.err.contains("GPU 0 has") && ended.err.contains("smaller --class"), "{}", ended.err);
     }
+    Ok(())
+}
+
+#[test]
+fn a_node_with_too_little_memory_is_named_with_what_to_do() -> Done {
+    let ended = run(&["kernels", "--backend", "host", "--kernels", "triad", "--size", "1TiB"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("NUMA node ") && ended.err.contains("smaller --class or --size"), "{}", ended.err);
+    let Some(kind) = kinds::all().into_iter().next() else { return Ok(()) };
+    let mut command = with_driver(&kind.folder()?);
+    command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--kernels", "reduction", "--size", "1TiB"]);
+    let ended = end(command.env("FAKE_DEVICES", "device 0000:c1:00.0; memory 4096GiB"), [] as [&str; 0]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("NUMA node ") && ended.err.contains("the kernels need 1 TiB there"), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn a_gpu_that_computes_little_in_double_precision_is_said_and_nothing_fails() -> Done {
+    for kind in kinds::all() {
+        for (double, weak) in [("1920us", true), ("120us", false)] {
+            let devices = format!(
+                "device 0000:05:00.0; kernel numabench_sgemm 60us; kernel numabench_dgemm {double}; h2d 10GB/s 1us; d2h 10GB/s 1us"
+            );
+            let told = [("FAKE_DEVICES", &devices[..]), ("LD_PRELOAD", &kind.library()?[..])];
+            let mut command = with_driver(&kind.folder()?);
+            command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--kernels", "sgemm,dgemm", "--reps", "2"]);
+            // One tile of a matrix each: the edges are the same.
+            let sizes = ["--size", "384KiB", "--json", "-"];
+            let document = proof::document(&end(command.envs(told), sizes))?;
+            assert_eq!(text(&document, "/status"), "complete", "{}", document["status_reason"]);
+            let said = document["verdict"].to_string();
+            let words = "GPU 0 computes little in double precision: dgemm at 1/32 of the rate of sgemm.";
+            assert_eq!(said.contains(words), weak, "{said}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn whatever_takes_result_documents_takes_this_one() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("kernels.json");
+    let file = file.to_str().ok_or("the folder's name is no text")?;
+    let Some(kind) = kinds::all().into_iter().next() else { return Ok(()) };
+    let ended = simulated(&kind, &[], &["--kernels", "triad,fft", "--json", file])?;
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    for to in ["csv", "bmf", "openmetrics", "junit", "influx"] {
+        let ended = run(&["export", file, "--to", to]);
+        assert!(ended.code == Some(0) && ended.out.contains("triad"), "{to}: {}{}", ended.out, ended.err);
+    }
+    let compared = run(&["compare", file, file]);
+    assert!(matches!(compared.code, Some(0 | 6)), "{}{}", compared.out, compared.err);
+    let history = run(&["history", file, file]);
+    assert_ne!(history.code, Some(2), "{}", history.err);
+    let page = folder.path().join("page.html");
+    let page = page.to_str().ok_or("the folder's name is no text")?;
+    assert_eq!(run(&["report", file, "-o", page]).code, Some(0));
+    assert!(std::fs::read_to_string(page)?.contains("Rates: triad "));
     Ok(())
 }
 

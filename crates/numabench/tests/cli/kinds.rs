@@ -72,6 +72,11 @@ impl Kind {
         driver::stand_in(self.driver)
     }
 
+    /// The folder of the stand-in with its vendor's libraries beside it.
+    pub fn with_math(&self) -> Result<PathBuf, Box<dyn Error>> {
+        driver::stand_in_with_math(self.driver)
+    }
+
     /// `numabench pingpong` on the stand-in, told these variables.
     pub fn pingpong(&self, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn Error>> {
         Ok(self.on(&self.folder()?, told, args))

@@ -80,6 +80,7 @@ mod peer;
 mod place;
 mod processors;
 mod proof;
+mod published;
 mod results;
 mod run;
 mod signals;

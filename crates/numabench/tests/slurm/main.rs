@@ -10,6 +10,7 @@
 //! * `ranks`     tasks as ranks, under Open MPI and MPICH (`mpi` finds their plug-ins);
 //! * `check`     whether ranks are well placed, and a fix that works;
 //! * `fleet`     one task a node, each node by itself, all in one table;
+//! * `laplace`   an iteration whose halos go between two nodes;
 //! * `messages`  messages between tasks, on one node and on two;
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
@@ -38,6 +39,7 @@ mod fleet;
 mod gres_conf;
 mod jobs;
 mod lab;
+mod laplace;
 mod messages;
 mod mpi;
 mod ranks;

@@ -11,7 +11,7 @@ use crate::run::{BINARY, Done, Ended, skipped};
 use crate::{driver, proof};
 
 /// A lab whose nodes are told apart: ranks of two nodes that call themselves the same would be on the same PU.
-fn two_hosts() -> Result<Option<Lab>, Box<dyn Error>> {
+pub fn two_hosts() -> Result<Option<Lab>, Box<dyn Error>> {
     let Some(lab) = Lab::start()? else { return Ok(None) };
     if !lab.has_host_names()? {
         skipped(

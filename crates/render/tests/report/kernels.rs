@@ -55,6 +55,7 @@ fn two_nodes(nodes: usize) -> Document {
         input_bytes: COPY / 2,
         output_bytes: COPY / 2,
         iterations: 1,
+        by: None,
         places: Vec::new(),
         losses: Vec::new(),
     };
