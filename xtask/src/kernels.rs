@@ -2,7 +2,7 @@
 //!
 //! CUDA's kernels are PTX text that the driver compiles, so NVIDIA's assembler (`ptxas`: the CUDA toolkit's, or that of the Python package
 //! `nvidia-cuda-nvcc-cu12`) is the judge; HIP's are source text that ROCm's compiler at run time takes (`libhiprtc`, or `libamdhip64` up to ROCm 6).
-//! What is committed is what runs; the PTX of the kernels that compute is made of their source (`programs`) when `--nvrtc` names NVIDIA's compiler at run time. A compiler that this machine lacks is named, and with none of them the command fails.
+//! What is committed is what runs; all PTX but that of the kernel that spins, which HIP needs none of, is made of source (`programs`) when `--nvrtc` names NVIDIA's compiler at run time. A compiler that this machine lacks is named, and with none of them the command fails.
 
 pub mod programs;
 
@@ -13,8 +13,8 @@ use anyhow::{Result, bail};
 
 use crate::step;
 
-const PTX: [&str; 2] = ["crates/backend-cuda/src/kernels.ptx", "crates/backend-cuda/src/spin_kernel.ptx"];
-const SOURCE: &str = "crates/backend-hip/src/kernels.hip";
+const SPIN: &str = "crates/backend-cuda/src/spin_kernel.ptx";
+const SOURCE: &str = "crates/backend-gpu/src/gpu/own.cu";
 /// From Maxwell to Blackwell; each assembler knows some of them.
 const CUDA: [&str; 11] =
     ["sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "sm_121"];
@@ -41,7 +41,7 @@ fn assembled(root: &Path) -> Result<bool> {
         eprintln!("kernels: note: not assembled: there is no ptxas on the PATH");
         return Ok(false);
     }
-    let own = PTX.into_iter().map(|file| (PathBuf::from(file), 0));
+    let own = [(PathBuf::from(SPIN), 0)].into_iter();
     let files = own.chain(programs::all().into_iter().map(|made| (made.file, made.capability)));
     for (file, least) in files {
         let (file, mut took) = (file.display(), Vec::new());

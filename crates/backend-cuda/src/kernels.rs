@@ -1,16 +1,16 @@
-//! Which PTX texts are loaded: numabench's own kernels (`kernels.ptx`: patterns, copies, chains of loads, answers over flags), the kernel that spins as the latch's fallback
+//! Which PTX texts are loaded: numabench's own kernels (`backend_gpu::own_source`: patterns, copies, chains of loads, answers over flags), the kernel that spins as the latch's fallback
 //! (`spin_kernel.ptx`), and a program's for the device that it runs on. The driver compiles a text for whatever the device is, and keeps what it compiled.
 
 use std::ffi::CStr;
 
 use backend_gpu::Kernel;
+use backend_gpu::own_source::PTX as OWN;
 use cudarc::driver::sys::CUdevice;
 use device::{CallError, DeviceError, Program};
 
 use crate::api::Api;
 use crate::module::{Module, text};
 
-const OWN: &CStr = text(concat!(include_str!("kernels.ptx"), "\0"));
 const SPIN: &CStr = text(concat!(include_str!("spin_kernel.ptx"), "\0"));
 
 /// Loads numabench's own in the current context, in the order of [`Kernel`].

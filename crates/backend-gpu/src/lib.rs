@@ -32,6 +32,7 @@ mod math;
 mod modules;
 mod overlap;
 mod own_queue;
+pub mod own_source;
 mod pattern_kernels;
 mod peer;
 mod platform;

@@ -1,22 +1,16 @@
-//! The kernels (`kernels.hip`): compiled for a kind of device when the first of that kind is opened, loaded for each.
+//! The kernels (`backend_gpu::own_source`): compiled for a kind of device when the first of that kind is opened, loaded for each.
 
 use std::ffi::CStr;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
+use backend_gpu::own_source::SOURCE;
 use backend_gpu::{Driver, Grid, Kernel, given, parameters};
 use device::{CallError, DeviceError};
 
 use crate::api::Api;
 use crate::bindings::{hipFunction_t, hipModule_t, hipStream_t};
 use crate::compiler::Compiler;
-
-/// What is compiled, ending with its only zero byte.
-pub(crate) const SOURCE: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("kernels.hip"), "\0").as_bytes())
-{
-    Ok(source) => source,
-    Err(_) => panic!("the source ends with its only zero byte"),
-};
 
 /// Code, or why there is none.
 type Code = Result<Vec<u8>, String>;

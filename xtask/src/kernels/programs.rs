@@ -1,4 +1,4 @@
-//! The PTX of the kernels that compute: made of their committed sources by NVIDIA's compiler at run time (`cargo xtask kernels --nvrtc LIBRARY`), and committed beside them.
+//! The PTX of the kernels: made of their committed sources by NVIDIA's compiler at run time (`cargo xtask kernels --nvrtc LIBRARY`), and committed beside them.
 //!
 //! The first line of each file has a hash of its source, so that `tidy` finds PTX that is of another one without having the compiler. The compiler is that of the Python package
 //! `nvidia-cuda-nvrtc-cu12`, in its oldest release (12.0.76): PTX of release N is loaded by drivers of N and later ones.
@@ -9,6 +9,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+/// Those that every GPU runs, one source with nothing before it, from the first capability on that the compiler knows.
+const OWN: (&str, &str, u32) = ("crates/backend-gpu/src/gpu", "own", 50);
+/// Those that compute.
 const FOLDER: &str = "crates/kernels/src/gpu";
 const COMMON: &str = "common.h";
 /// Each source, and the least compute capabilities that it is compiled for.
@@ -19,7 +22,7 @@ const SOURCES: [(&str, &[u32]); 6] =
 pub struct Made {
     /// The file, from the root.
     pub file: PathBuf,
-    sources: [PathBuf; 2],
+    sources: Vec<PathBuf>,
     /// The least compute capability that it is for.
     pub capability: u32,
 }
@@ -28,10 +31,18 @@ pub struct Made {
 pub fn all() -> Vec<Made> {
     let made = |(source, capability): (&str, u32)| Made {
         file: Path::new(FOLDER).join(format!("{source}.{capability}.ptx")),
-        sources: [Path::new(FOLDER).join(COMMON), Path::new(FOLDER).join(format!("{source}.cu"))],
+        sources: vec![Path::new(FOLDER).join(COMMON), Path::new(FOLDER).join(format!("{source}.cu"))],
         capability,
     };
-    SOURCES.iter().flat_map(|(source, least)| least.iter().map(move |least| made((source, *least)))).collect()
+    let (folder, source, capability) = OWN;
+    let folder = Path::new(folder);
+    let own = Made {
+        file: folder.join(format!("{source}.{capability}.ptx")),
+        sources: vec![folder.join(format!("{source}.cu"))],
+        capability,
+    };
+    let computing = SOURCES.iter().flat_map(|(source, least)| least.iter().map(move |least| made((source, *least))));
+    [own].into_iter().chain(computing).collect()
 }
 
 impl Made {
@@ -55,7 +66,7 @@ impl Made {
         let output = compile.output().context("cargo cannot be started")?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            bail!("{} cannot be compiled: {}", self.sources[1].display(), said.trim());
+            bail!("{} cannot be compiled: {}", self.file.display(), said.trim());
         }
         let ptx = String::from_utf8(output.stdout).context("the PTX is no text")?;
         // The compiler's own first line is its name and version.

@@ -9,9 +9,17 @@
 // Answer: gives each new word at *question back at *answer, until it is all ones, or so many looks in a row saw nothing new (then *answer is all ones
 // but the last). One thread.
 //
-// What is used and not declared here (uint4, atomicMin, the threads' numbers) hiprtc declares itself: nothing is included. CUDA's nvrtc takes it too.
+// HIP compiles this text at run time; CUDA's driver is given the PTX beside it. What is used and not declared here (uint4, atomicMin, the threads' numbers) both compilers
+// declare themselves: nothing is included.
 
 typedef unsigned long long word;
+
+// A link of a chain: volatile on AMD's GPUs, so that no cache of theirs answers for host memory; the plain load on NVIDIA's.
+#if defined(__HIP_PLATFORM_AMD__) || defined(__HIP__)
+typedef const volatile word link;
+#else
+typedef const word link;
+#endif
 
 static __device__ word first_of_thread() { return (word)blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -61,7 +69,7 @@ extern "C" __global__ void numabench_copy(char *to, const char *from, word bytes
 extern "C" __global__ void numabench_chase(const char *base, word steps, word *state) {
     word at = *state;
     for (; steps != 0; steps -= 1)
-        at = *(const volatile word *)(base + at);
+        at = *(link *)(base + at);
     *state = at;
 }
 
