@@ -47,7 +47,10 @@ pub fn compiled_for(architecture: &str) -> Result<Vec<u8>, NotCompiled> {
     let compiler = library::open().map_err(|error| error.to_string()).and_then(compiler::Compiler::find);
     let option = CString::new(format!("--offload-arch={architecture}"));
     let option = option.map_err(|_| NotCompiled::Refused("a name without zero bytes is needed".to_owned()))?;
-    compiler.map_err(NotCompiled::NoCompiler)?.compile(backend_gpu::own_source::SOURCE, &[&option]).map_err(NotCompiled::Refused)
+    compiler
+        .map_err(NotCompiled::NoCompiler)?
+        .compile(backend_gpu::own_source::SOURCE, &[&option])
+        .map_err(NotCompiled::Refused)
 }
 
 /// `hipErrorNoDevice`.

