@@ -11,7 +11,7 @@ use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Progr
 use stats::PciAddress;
 
 use crate::kernel::{Grid, Kernel};
-use crate::math::MathNames;
+use crate::math_names::MathNames;
 
 /// A driver that was initialised.
 ///

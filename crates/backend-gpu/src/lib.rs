@@ -28,7 +28,7 @@ mod kernel;
 mod lane;
 mod latch;
 pub mod library;
-mod math;
+mod math_names;
 mod modules;
 mod overlap;
 mod own_queue;
@@ -47,7 +47,7 @@ pub use driver::Driver;
 pub use kernel::{Grid, Kernel, parameters};
 pub use latch::LatchChoice;
 pub use library::{call_error, given, optional, required, simulation, text, uuid_text};
-pub use math::MathNames;
+pub use math_names::MathNames;
 pub use platform::GpuPlatform;
 
 /// What [`driver_functions`] names; not for use by hand.

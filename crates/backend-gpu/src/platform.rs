@@ -8,7 +8,7 @@ use crate::device::GpuDevice;
 use crate::driver::Driver;
 use crate::enumerate;
 use crate::latch::LatchChoice;
-use crate::math;
+use crate::modules;
 
 /// An initialised driver and the devices it shows this process.
 pub struct GpuPlatform<D: Driver> {
@@ -52,6 +52,6 @@ impl<D: Driver> Platform for GpuPlatform<D> {
         Ok(Box::new(GpuDevice::open(Arc::clone(&self.driver), facts.clone(), *handle, self.latch)?))
     }
     fn math_library(&self, library: MathLibrary) -> Result<String, DeviceError> {
-        math::name::<D>(library)
+        modules::library_name::<D>(library)
     }
 }
