@@ -11,14 +11,14 @@ class Numabench(CargoPackage):
     GPU drivers are opened at run time: there is no dependency on CUDA or ROCm."""
 
     homepage = "file://README.md"
-    # The source archive in the current folder: git archive --prefix=numabench-0.2.0/ -o numabench-0.2.0.tar.gz HEAD
-    url = "file://{0}/numabench-0.2.0.tar.gz".format(os.getcwd())
+    # The source archive in the current folder: git archive --prefix=numabench-0.3.0/ -o numabench-0.3.0.tar.gz HEAD
+    url = "file://{0}/numabench-0.3.0.tar.gz".format(os.getcwd())
     manual_download = True
 
     license("Apache-2.0 OR MIT")
 
     # Whoever makes the archive fills in its sum; until then: spack install --no-checksum.
-    version("0.2.0")
+    version("0.3.0")
 
     variant("mpi", default=False, description="Build the plug-in by which ranks are MPI processes")
 
