@@ -31,6 +31,7 @@ const COMMANDS: &[&str] = &[
     "sweep --size 4KiB..64KiB --reps 4",
     "contend --size 64KiB --reps 4",
     "kernels --reps 2",
+    "laplace --grid 64x64",
     "suite",
 ];
 /// Which calls of a name stall: of as many as there are the first, the second, one in the middle and the last.
@@ -88,7 +89,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
 fn prepared(field: &Field, libraries: &Path, what: &str, limit: Duration, path: &Path) -> Command {
     drop(fs::remove_file(path));
     let mut command = Command::new(field.binary);
-    command.args(what.split(' ')).args(["--backend", "cuda", "--gpus", "all", "--quiet"]);
+    // One process of it is one rank with one GPU.
+    let gpus = if what.starts_with("laplace") { "0" } else { "all" };
+    command.args(what.split(' ')).args(["--backend", "cuda", "--gpus", gpus, "--quiet"]);
     command.args(["--timeout", &format!("{}s", limit.as_secs()), "--json"]).arg(path);
     command.env("LD_LIBRARY_PATH", libraries);
     command.env("FAKE_DEVICES", "device 0000:10:00.0; memory 64MiB;device 0000:11:00.0; memory 64MiB");

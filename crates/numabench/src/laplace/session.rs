@@ -40,7 +40,9 @@ pub fn run(args: &Laplace, launch: &Launch) -> Result<Exit, Fault> {
     // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
     let topology = read()?;
+    let opening = Watchdog::set(args.timeout, launch.speaks().then_some(NOT_OPEN), terminal::say)?;
     let found = backends::find(args.backend.into(), args.gpus.is_some(), &topology)?;
+    drop(opening);
     let (node_rank, _) = on_node(launch)?;
     let asked = Asked { cpus: args.cpus.as_ref(), gpus: args.gpus.as_ref(), membind: args.membind };
     let plan = place(&asked, launch, &topology, &found, None)?;

@@ -14,7 +14,9 @@ const LATEST: Duration = Duration::from_secs(15);
 /// The command on the stand-in driver, whose call stalls the Nth time; killed when it takes far too long.
 fn stalled(command: &str, fault: &str) -> Result<Ended, Box<dyn Error>> {
     let mut stalled = spawnable(&driver::fake()?);
-    stalled.args(command.split(' ')).args(["--backend", "cuda", "--gpus", "all", "--quiet", "--timeout", LIMIT]);
+    // One process of it is one rank with one GPU.
+    let gpus = if command.starts_with("laplace") { "0" } else { "all" };
+    stalled.args(command.split(' ')).args(["--backend", "cuda", "--gpus", gpus, "--quiet", "--timeout", LIMIT]);
     stalled.env("FAKE_FAULTS", format!("stall {fault};exit waits"));
     let mut child = stalled.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let began = Instant::now();
@@ -57,6 +59,16 @@ fn a_rank_that_stays_in_the_driver_is_left_at_the_limit_and_what_there_is_is_sho
         let ended = stalled(&format!("pingpong --size 64KiB --reps 4 --timing {timing}"), fault)?;
         assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
         assert!(ended.out.contains("TIMED OUT") || ended.out.contains("timed out"), "{fault}: {}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_session_of_laplace_whose_driver_never_answers_is_left_at_the_limit() -> Done {
+    for fault in ["cuDeviceGetName 1", "cuCtxSetCurrent 1"] {
+        let ended = stalled("laplace --grid 64x64", fault)?;
+        assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains("a GPU was not opened within 1 s"), "{fault}: {}", ended.err);
     }
     Ok(())
 }
