@@ -459,6 +459,9 @@ impl Drop for Matrices {
     }
 }
 
+/// A plan for each precision and number of transforms.
+type Plans<D> = Vec<((usize, c_int), <D as Driver>::FftPlan)>;
+
 /// Fourier transforms.
 pub(crate) struct Transforms<D: Driver> {
     names: &'static MathNames,
@@ -466,8 +469,7 @@ pub(crate) struct Transforms<D: Driver> {
     destroy: DestroyPlan<D::FftPlan>,
     set_stream: SetPlanStream<D::FftPlan>,
     routines: [Transform<D::FftPlan>; 2],
-    /// A plan for each precision and number of transforms.
-    plans: RefCell<Vec<((usize, c_int), D::FftPlan)>>,
+    plans: RefCell<Plans<D>>,
 }
 
 impl<D: Driver> Transforms<D> {

@@ -127,13 +127,14 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
 ///
 /// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a code, and what the first one has to say would
 /// be lost. Who is still there afterwards has a first one that is late, and tells it too; under launchers that end nobody it would be told by
-/// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once.
+/// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once. An MPI that did not start, which has no result, may be one
+/// process's trouble: who is still there tells it, and who is not was ended by the first one's end.
 pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
     if launch.speaks() || !check::is_started(launch) {
         return fault;
     }
     thread::sleep(FIRST_SPEAKS);
-    if launch.launcher == Launcher::Mpirun { fault } else { Fault::silent(fault.exit) }
+    if launch.launcher == Launcher::Mpirun || fault.exit == Exit::NoResult { fault } else { Fault::silent(fault.exit) }
 }
 
 /// Starts MPI, and ends the process where it does not start in time. `starting` is told of the library before.

@@ -4,7 +4,7 @@
 //! Kernel -> Problem (input, launches, check) -> GpuSuite or ThreadSuite -> engine
 //! ```
 //!
-//! * `kernel` names them, `size` sizes their problems; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
+//! * `kernel` names them, `size` says how large a problem is to be and `shape` what that makes of each; `problem` is what a problem is, `problems` each one, `numbers` what their inputs are made of;
 //! * `made` keeps what is made for a problem once in a run, its input; `proven` knows a result again that was found to be right;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
@@ -23,6 +23,7 @@ mod problem;
 mod problems;
 mod program;
 mod proven;
+mod shape;
 mod size;
 mod thread_suite;
 
@@ -31,5 +32,6 @@ pub use compute::COPY_BYTES;
 pub use gpu_suite::{GpuSuite, RankPlace};
 pub use kernel::{By, Kernel};
 pub use problem::{Layout, Part, Problem, Unit, Wrong};
-pub use size::{LARGEST_CLASS, Refused, Size};
+pub use shape::Refused;
+pub use size::{LARGEST_CLASS, Size};
 pub use thread_suite::ThreadSuite;

@@ -93,7 +93,7 @@ fn a_size_in_bytes_is_that_of_input_and_result_and_one_that_a_kernel_cannot_have
     for kind in kinds::all() {
         let mut command = with_driver(&kind.folder()?);
         command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--reps", "2", "--size", "3MiB"]);
-        let document = proof::document(&end(&mut command, &["--kernels", "triad,sgemm", "--json", "-"]))?;
+        let document = proof::document(&end(&mut command, ["--kernels", "triad,sgemm", "--json", "-"]))?;
         let data = |name: &str| -> Result<f64, Box<dyn Error>> {
             let kernel = kernel(&document, name)?;
             let bytes = |field: &str| kernel[field].as_f64().unwrap_or(0.0);
@@ -114,7 +114,18 @@ fn a_vendors_libraries_compute_where_they_lie_on_the_machine_and_are_named() -> 
     for kind in kinds::all() {
         let vendor = |folder: &Path, told: &[(&str, &str)], args: &[&str]| {
             let mut command = with_driver(folder);
-            command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--vendor", "--size", "64KiB", "--reps", "2"]);
+            command.args([
+                "kernels",
+                "--backend",
+                kind.name,
+                "--gpus",
+                "0",
+                "--vendor",
+                "--size",
+                "64KiB",
+                "--reps",
+                "2",
+            ]);
             end(command.envs(told.iter().copied()), args)
         };
         let folder = kind.with_math()?;
@@ -226,7 +237,11 @@ fn a_node_with_too_little_memory_is_named_with_what_to_do() -> Done {
     command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--kernels", "reduction", "--size", "1TiB"]);
     let ended = end(command.env("FAKE_DEVICES", "device 0000:c1:00.0; memory 4096GiB"), [] as [&str; 0]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("NUMA node ") && ended.err.contains(" TiB there; ask for a smaller --class or --size"), "{}", ended.err);
+    assert!(
+        ended.err.contains("NUMA node ") && ended.err.contains(" TiB there; ask for a smaller --class or --size"),
+        "{}",
+        ended.err
+    );
     Ok(())
 }
 

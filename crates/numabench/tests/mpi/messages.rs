@@ -153,6 +153,16 @@ fn an_mpi_that_does_not_start_is_told_by_its_code_and_asked_for_no_words() -> Do
     Ok(())
 }
 
+#[test]
+fn what_fails_at_the_start_of_one_rank_is_told_by_that_rank() -> Done {
+    for mpi in all() {
+        let ended = faulty(&mpi, "MPI_Comm_size@1 1")?;
+        assert!(ended.code.is_some_and(|code| code != 0), "{}: {}", mpi.name, ended.out);
+        assert!(ended.err.contains("MPI_Comm_size failed: "), "{}: {}", mpi.name, ended.err);
+    }
+    Ok(())
+}
+
 /// Two ranks of which one call of MPI fails.
 fn faulty(mpi: &Mpi, fault: &str) -> Result<Ended, Box<dyn std::error::Error>> {
     let told = [("FAKE_MPI_FAILS", fault.to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
