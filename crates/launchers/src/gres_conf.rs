@@ -204,8 +204,7 @@ impl GresConf {
     /// # Errors
     /// [`GresConfError::Node`]: nodes differ, and none is this one.
     pub fn of_node(&self, host: Option<&str>) -> Result<Self, GresConfError> {
-        let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-        let is_here = |names: &[String]| host.is_some_and(|host| names.iter().any(|name| short(name) == short(host)));
+        let is_here = |names: &[String]| host_list::names(names, host);
         let named = |line: &GresLine| line.node_names.as_deref().is_some_and(is_here);
         let all = || self.lines.iter().filter(|line| line.node_names.is_none());
         if self.lines.iter().any(named) || self.lines.iter().all(|line| line.node_names.is_none()) {

@@ -83,6 +83,12 @@ fn one(name: &str) -> Result<Vec<String>, HostListError> {
     Ok(all)
 }
 
+/// Whether this host, or its name without a domain, is among the names.
+pub(crate) fn names(names: &[String], host: Option<&str>) -> bool {
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    host.is_some_and(|host| names.iter().any(|name| short(name) == short(host)))
+}
+
 /// The names as one list: those that differ in a number at their end stand in one bracket.
 pub(crate) fn fold(names: &[String]) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -7,9 +7,12 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use stats::IdSet;
+use stats::units::counted;
 use topo::Topology;
 
 use crate::error::LineError;
+use crate::host_list;
 use crate::objects::{Part, has_threads};
 
 /// The nodes of a file, in order.
@@ -19,11 +22,12 @@ pub struct SlurmNodes(Vec<SlurmNode>);
 /// A node's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SlurmNode {
+    names: Vec<String>,
     sockets: usize,
     cores: usize,
     threads_per_core: usize,
     cpus: usize,
-    /// Cores that Slurm keeps from jobs (`CoreSpecCount=`).
+    /// Cores that Slurm keeps from jobs (`CoreSpecCount=`, `CpuSpecList=`).
     kept: usize,
 }
 
@@ -35,9 +39,9 @@ pub enum SlurmNodesError {
         "no NodeName= with Sockets= and CoresPerSocket=: give slurm.conf, its line of the node, or what `scontrol show node NAME` prints"
     )]
     None,
-    /// A value that is no number.
-    #[error("{key}={value} is not a number from 1 to 1048576")]
-    Number {
+    /// A value that is no number, or no list of CPUs.
+    #[error("{key}={value} is not a number from 1 to 1048576, or a list of CPUs where one belongs (0-3,8)")]
+    Value {
         /// The key.
         key: String,
         /// Its value.
@@ -54,43 +58,76 @@ pub(crate) struct Units {
     pub cpu: Part,
 }
 
-const KEYS: [&str; 8] =
-    ["sockets", "boards", "socketsperboard", "corespersocket", "threadspercore", "cpus", "cputot", "corespeccount"];
+type Keys = BTreeMap<String, usize>;
+
+const KEYS: [&str; 9] = [
+    "sockets",
+    "boards",
+    "socketsperboard",
+    "corespersocket",
+    "threadspercore",
+    "cpus",
+    "cputot",
+    "corespeccount",
+    "cpuspeclist",
+];
 
 impl FromStr for SlurmNodes {
     type Err = SlurmNodesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let words = text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
-        let mut nodes: Vec<BTreeMap<String, usize>> = Vec::new();
+        // What a line leaves out is that of the last NodeName=DEFAULT before it (slurm.conf(5)).
+        let (mut default, mut nodes, mut is_default) = (Keys::new(), Vec::<(Vec<String>, Keys)>::new(), false);
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             let key = key.to_ascii_lowercase();
             if key == "nodename" {
-                nodes.push(BTreeMap::new());
-            } else if let (true, Some(node)) = (KEYS.contains(&key.as_str()), nodes.last_mut()) {
-                let is_count = |count: &usize| (1..=1 << 20).contains(count) || key == "corespeccount" && *count == 0;
-                let count = value.parse().ok().filter(is_count);
-                let count = count.ok_or_else(|| SlurmNodesError::Number {
-                    key: key.clone(),
-                    value: stats::printable::name(value),
-                })?;
-                node.insert(key, count);
+                is_default = value.eq_ignore_ascii_case("default");
+                if !is_default {
+                    // A name that cannot be read is nobody's.
+                    nodes.push((host_list::expand(value).unwrap_or_default(), default.clone()));
+                }
+            } else if KEYS.contains(&key.as_str()) {
+                let keys = if is_default { Some(&mut default) } else { nodes.last_mut().map(|(_, keys)| keys) };
+                let count = count(&key, value)?;
+                keys.map(|keys| keys.insert(key, count));
             }
         }
-        let nodes: Vec<SlurmNode> = nodes.iter().filter_map(of_keys).collect();
+        let nodes: Vec<SlurmNode> = nodes.into_iter().filter_map(|(names, keys)| of_keys(names, &keys)).collect();
         if nodes.is_empty() { Err(SlurmNodesError::None) } else { Ok(Self(nodes)) }
     }
 }
 
-/// `None` where the line leaves its sockets or cores to another (`NodeName=DEFAULT`) or to slurmd.
-fn of_keys(keys: &BTreeMap<String, usize>) -> Option<SlurmNode> {
+/// What a key counts; of a list of CPUs how many it has.
+fn count(key: &str, value: &str) -> Result<usize, SlurmNodesError> {
+    let is_kept = key.ends_with("speccount");
+    let number = match key {
+        "cpuspeclist" if value == "(null)" => Some(0),
+        "cpuspeclist" => value.parse().ok().map(|cpus: IdSet| cpus.len()),
+        _ => value.parse().ok().filter(|count| (1..=1 << 20).contains(count) || is_kept && *count == 0),
+    };
+    number.ok_or_else(|| SlurmNodesError::Value { key: key.to_owned(), value: stats::printable::name(value) })
+}
+
+/// `None` where the line leaves its sockets or cores to slurmd.
+fn of_keys(names: Vec<String>, keys: &Keys) -> Option<SlurmNode> {
     let key = |name: &str| keys.get(name).copied();
     let per_board = key("socketsperboard").and_then(|sockets| sockets.checked_mul(key("boards").unwrap_or(1)));
     let sockets = key("sockets").or(per_board)?;
     let cores = sockets.checked_mul(key("corespersocket")?)?;
     let threads_per_core = key("threadspercore").unwrap_or(1);
     let cpus = key("cpus").or(key("cputot")).or(cores.checked_mul(threads_per_core))?;
-    Some(SlurmNode { sockets, cores, threads_per_core, cpus, kept: key("corespeccount").unwrap_or(0) })
+    let listed = key("cpuspeclist").unwrap_or(0).div_ceil(threads_per_core);
+    let kept = key("corespeccount").unwrap_or(0).max(listed);
+    Some(SlurmNode { names, sockets, cores, threads_per_core, cpus, kept })
+}
+
+impl SlurmNode {
+    /// Whether both count alike, whatever they are called.
+    fn counts_as(&self, other: &Self) -> bool {
+        let counts = |node: &Self| (node.sockets, node.cores, node.threads_per_core, node.cpus, node.kept);
+        counts(self) == counts(other)
+    }
 }
 
 impl SlurmNodes {
@@ -99,10 +136,14 @@ impl SlurmNodes {
     /// # Errors
     /// [`LineError::Wrong`]: no node of the file has the machine's cores, or those that have them count differently; [`LineError::NotSaid`]: Slurm keeps cores
     /// for itself, and the machine's description does not show which.
-    pub(crate) fn of_machine(&self, topology: &Topology, pool: &stats::IdSet) -> Result<Units, LineError> {
+    pub(crate) fn of_machine(&self, topology: &Topology, pool: &IdSet) -> Result<Units, LineError> {
         let cores = topology.cores.len();
         let mut fitting: Vec<&SlurmNode> = self.0.iter().filter(|node| node.cores == cores).collect();
-        fitting.dedup();
+        let is_named = |node: &&SlurmNode| host_list::names(&node.names, topology.hostname.as_deref());
+        if fitting.iter().any(is_named) {
+            fitting.retain(is_named);
+        }
+        fitting.dedup_by(|one, other| one.counts_as(other));
         let node = match fitting.as_slice() {
             [node] => *node,
             [] => {
@@ -119,11 +160,11 @@ impl SlurmNodes {
         let usable = Part::Core.all(topology, pool).len();
         if usable > node.cores.saturating_sub(node.kept) {
             return Err(LineError::NotSaid(format!(
-                "Slurm keeps {} cores of the node from jobs (CoreSpecCount), and the machine that is judged by shows all as usable: save it within a job (numabench topo --save)",
-                node.kept
+                "Slurm keeps {} of the node from jobs (CoreSpecCount, CpuSpecList), and the machine that is judged by shows all as usable: save it within a job (numabench topo --save)",
+                counted(node.kept, "core")
             )));
         }
-        let whole = topology.cores.iter().fold(stats::IdSet::default(), |all, core| all.or(&core.pus));
+        let whole = topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
         let parts = [Part::Package, Part::Numa, Part::L3];
         let socket = parts.into_iter().find(|part| part.all(topology, &whole).len() == node.sockets);
         let socket = socket.ok_or_else(|| {
@@ -153,15 +194,29 @@ mod tests {
     fn a_socket_and_a_cpu_of_slurm_are_told_by_their_numbers_in_either_form() {
         let threads = Ok(Units { socket: Part::Package, cpu: Part::Thread });
         assert_eq!(units("NodeName=n[1-4] CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2"), threads);
-        assert_eq!(
-            units(
-                "ClusterName=x\nNodeName=DEFAULT CPUs=4\nNodeName=n1 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 # a"
-            ),
-            threads
-        );
+        let boards = "ClusterName=x\nNodeName=n1 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 # a";
+        assert_eq!(units(boards), threads);
         let printed = "NodeName=n1 Arch=x86_64 CoresPerSocket=4 \n   CPUAlloc=0 CPUEfctv=8 CPUTot=8 CPULoad=0.08\n   \
                        RealMemory=500000 AllocMem=0 FreeMem=49 Sockets=2 Boards=1\n   ThreadsPerCore=1 TmpDisk=0\n";
         assert_eq!(units(printed), Ok(Units { socket: Part::Package, cpu: Part::Core }));
+    }
+
+    #[test]
+    fn what_a_line_leaves_out_is_that_of_the_default_before_it_and_a_node_of_this_name_comes_first() {
+        let cores = Ok(Units { socket: Part::Package, cpu: Part::Core });
+        let threads = Ok(Units { socket: Part::Package, cpu: Part::Thread });
+        let default = "NodeName=DEFAULT Sockets=2 CoresPerSocket=4 \\\n ThreadsPerCore=2\n";
+        assert_eq!(units(&format!("{default}NodeName=n[1-9] CPUs=8\n")), cores);
+        assert_eq!(units(&format!("{default}NodeName=DEFAULT CPUs=8\nNodeName=n1\nNodeName=n2 CPUs=8\n")), cores);
+        assert!(units(default).is_err(), "a default is no node");
+        let two = format!("{default}NodeName=big[1-4] CPUs=8\nNodeName=small[1-4]\n");
+        let of = |host: &str| {
+            let nodes: SlurmNodes = two.parse().map_err(|error: super::SlurmNodesError| error.to_string())?;
+            let machine = topo::Topology { hostname: Some(host.to_owned()), ..machine() };
+            nodes.of_machine(&machine, &machine.allowed.pus).map_err(|error| error.to_string())
+        };
+        assert_eq!((of("big3"), of("small3.site.org")), (cores, threads));
+        assert!(of("other").is_err_and(|error| error.contains("keep the line of one")));
     }
 
     #[test]
@@ -175,7 +230,8 @@ mod tests {
                 "NodeName=a Sockets=2 CoresPerSocket=4\nNodeName=b Sockets=2 CoresPerSocket=4 ThreadsPerCore=2",
                 "keep the line of one",
             ),
-            ("NodeName=n Sockets=2 CoresPerSocket=4 CoreSpecCount=1", "keeps 1 cores"),
+            ("NodeName=n Sockets=2 CoresPerSocket=4 CoreSpecCount=1", "keeps 1 core of"),
+            ("NodeName=n Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CpuSpecList=0,8-10", "keeps 2 cores of"),
         ] {
             let error = units(text).err().unwrap_or_default();
             assert!(error.contains(said), "{text}: {error}");
