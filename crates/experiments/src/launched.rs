@@ -117,6 +117,8 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
         }
         ending::at_once(exit);
     } else {
+        // The first one has yet to say why, and to end the others: a launcher that ends all as soon as one ends would end it before.
+        thread::sleep(FIRST_SPEAKS);
         // MPI was not left: its exit handlers may wait for those who are gone.
         engine::abandon();
     }

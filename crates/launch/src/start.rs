@@ -68,8 +68,6 @@ pub fn start<G>(
 /// Leaves MPI in good order, collectively; where that fails, says so: the launcher ends with a code of its own then, whatever was measured.
 pub fn leave(mpi: Mpi, say: impl Fn(&str)) {
     if let Err(error) = Box::new(mpi).leave() {
-        say(&format!(
-            "warning: MPI could not be left in order: {error}. What was measured before is whole; the launcher may end with a code of its own"
-        ));
+        say(&format!("warning: MPI could not be left in order: {error}; the launcher may end with a code of its own"));
     }
 }

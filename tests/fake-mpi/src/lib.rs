@@ -5,6 +5,7 @@
 //! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
 //! ends the process unless its library for the GPU (`GTL`) is there. `watches` says in MPI_Finalize how many ranges of host memory of a page or more were given to nonblocking calls, and of how many the
 //! pages are gone: an MPI may use what it was given until it is left. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
+//! `late` lets rank 0 rest for a third of a second after each message that it has sent.
 //!
 //! `FAKE_MPI_FAILS` says which call answers an error in place of being done: `MPI_Isend 3`, the third of a process; `MPI_Isend@1 3`, at rank 1 alone. `FAKE_MPI_CALLS` names the
 //! beginning of a file's name to which each process adds its number and writes how often it made each call.
@@ -24,6 +25,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 type Word = usize;
@@ -65,6 +67,12 @@ fn told(operation: &str) -> Option<&'static str> {
 
 /// Counts the call; whether this is the one that fails.
 fn fails(call: &'static str) -> bool {
+    if std::env::var("FAKE_MPI").is_ok_and(|told| told.trim() == "late") && is_rank("0") {
+        static SENT: AtomicBool = AtomicBool::new(false);
+        if SENT.swap(call == "MPI_Isend", Ordering::Relaxed) {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+        }
+    }
     static COUNTS: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
     static TOLD: OnceLock<Option<(String, usize)>> = OnceLock::new();
     let mut counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -38,9 +38,6 @@ const LATEST: Duration = Duration::from_secs(45);
 /// Open MPI's words for a rank that ended without MPI_Finalize.
 const NOT_FINALIZED: &str = "exited without calling \"finalize\"";
 
-/// How often a launch is tried again of which nothing was heard.
-const AGAIN: usize = 3;
-
 /// A rank's own.
 const NOT_LEFT: &str = "MPI could not be left in order: ";
 
@@ -120,14 +117,7 @@ impl Launch<'_> {
     }
 
     fn tried(&self, command: &str, fault: &str) -> Result<Option<String>> {
-        let mut ended = self.run(command, ("FAKE_MPI_FAILS", fault))?;
-        // Hydra may end before it has passed on what its processes wrote, MPICH's own line of MPI_Abort too: a launch that said nothing at all is tried again.
-        for _ in 0..AGAIN {
-            if ended.code == Some(0) || !format!("{}{}", ended.out, ended.err).trim().is_empty() {
-                break;
-            }
-            ended = self.run(command, ("FAKE_MPI_FAILS", fault))?;
-        }
+        let ended = self.run(command, ("FAKE_MPI_FAILS", fault))?;
         let said = format!("{}{}", ended.out, ended.err);
         let document = fs::read(self.document()).ok();
         Ok(match ended.code {

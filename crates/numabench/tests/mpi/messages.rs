@@ -134,7 +134,7 @@ fn where_every_message_fails_the_first_line_says_that_nothing_was_measured_and_w
 }
 
 #[test]
-fn a_rank_that_cannot_leave_mpi_says_so_and_that_what_was_measured_is_whole() -> Done {
+fn a_rank_that_cannot_leave_mpi_says_so_beside_a_whole_result() -> Done {
     for mpi in all() {
         let ended = faulty(&mpi, "MPI_Ibarrier@1 1")?;
         assert!(ended.out.starts_with("Host to host "), "{}: {}", mpi.name, ended.out);
@@ -159,6 +159,21 @@ fn what_fails_at_the_start_of_one_rank_is_told_by_that_rank() -> Done {
         let ended = faulty(&mpi, "MPI_Comm_size@1 1")?;
         assert!(ended.code.is_some_and(|code| code != 0), "{}: {}", mpi.name, ended.out);
         assert!(ended.err.contains("MPI_Comm_size failed: "), "{}: {}", mpi.name, ended.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rank_that_fails_lets_the_first_one_say_why_before_it_ends() -> Done {
+    for mpi in all() {
+        let told = [
+            ("FAKE_MPI_FAILS", "MPI_Imrecv@1 5".to_owned()),
+            ("FAKE_MPI", "late".to_owned()),
+            ("LD_PRELOAD", driver::fake_mpi()?.display().to_string()),
+        ];
+        let ended = mpi.pingpong(&told);
+        assert!(ended.code.is_some_and(|code| code != 0), "{}: {}", mpi.name, ended.out);
+        assert!(ended.err.contains("MPI_Imrecv failed: "), "{}: {}{}", mpi.name, ended.out, ended.err);
     }
     Ok(())
 }
