@@ -309,9 +309,7 @@ impl Pair {
         let (fewer, more) = (self.base.len().min(self.new.len()), self.base.len().max(self.new.len()));
         if fewer >= 2 || more >= 3 { Basis::Runs } else { Basis::Blocks }
     }
-}
 
-impl Pair {
     /// Whether runs are the unit, and a side has too few to show how they differ.
     fn has_few_runs(&self) -> bool {
         self.basis() == Basis::Runs && self.base.len().min(self.new.len()) < FOR_MEDIANS

@@ -57,6 +57,30 @@ fn a_gres_conf_decides_which_gpus_slurm_takes_for_near_to_a_task() -> Done {
     Ok(())
 }
 
+#[test]
+fn a_sites_numbers_of_sockets_and_cpus_decide_which_cores_slurm_gives_a_task() -> Done {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("slurm.conf");
+    let path = file.display().to_string();
+    let launch = "srun -n2 -c8 --cpu-bind=thread --gpu-bind=map_gpu:4,5 ./app";
+    let open = run(&["check", "--input", &input, "--launch", launch]);
+    assert_eq!(open.code, Some(6), "{}", open.out);
+    assert!(open.out.contains("it depends on the site") && open.out.contains("--slurm-conf FILE says"), "{}", open.out);
+    let check = || run(&["check", "--input", &input, "--launch", launch, "--slurm-conf", &path]);
+    let missing = check();
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("--slurm-conf") && missing.err.contains("No such file"), "{}", missing.err);
+    std::fs::write(&file, "NodeName=nid[1-9] CPUs=64 Sockets=1 CoresPerSocket=64 ThreadsPerCore=2\n")?;
+    assert!(check().well().out.contains("well placed: 2 of 2 ranks"));
+    // Each task in a NUMA node of its own, and both GPUs are of the first.
+    std::fs::write(&file, "NodeName=nid[1-9] CPUs=128 Sockets=4 CoresPerSocket=16 ThreadsPerCore=2\n")?;
+    let by_nodes = check();
+    assert_eq!(by_nodes.code, Some(5), "{}", by_nodes.out);
+    assert!(by_nodes.out.contains("WRONG: 1 of 2 ranks"), "{}", by_nodes.out);
+    Ok(())
+}
+
 /// What `check --launch` says of this line on LUMI-G, whose site keeps the first core of every L3 from jobs.
 fn on_lumi(line: &str) -> Ended {
     let fixture = "../topo/tests/fixtures/lumi-g-low-noise.xml";

@@ -275,19 +275,7 @@ fn whatever_takes_result_documents_takes_this_one() -> Done {
     let Some(kind) = kinds::all().into_iter().next() else { return Ok(()) };
     let ended = simulated(&kind, &[], &["--kernels", "triad,fft", "--json", file])?;
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    for to in ["csv", "bmf", "openmetrics", "junit", "influx"] {
-        let ended = run(&["export", file, "--to", to]);
-        assert!(ended.code == Some(0) && ended.out.contains("triad"), "{to}: {}{}", ended.out, ended.err);
-    }
-    let compared = run(&["compare", file, file]);
-    assert!(matches!(compared.code, Some(0 | 6)), "{}{}", compared.out, compared.err);
-    let history = run(&["history", file, file]);
-    assert_ne!(history.code, Some(2), "{}", history.err);
-    let page = folder.path().join("page.html");
-    let page = page.to_str().ok_or("the folder's name is no text")?;
-    assert_eq!(run(&["report", file, "-o", page]).code, Some(0));
-    assert!(std::fs::read_to_string(page)?.contains("triad"));
-    Ok(())
+    proof::is_taken_by_all(file, "triad", "triad")
 }
 
 #[test]

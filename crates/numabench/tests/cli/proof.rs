@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::run::Ended;
+use crate::run::{Done, Ended, run};
 
 /// The document on standard output: it follows the committed schema, and its status and exit code agree with the process's.
 pub fn document(ended: &Ended) -> Result<Value, Box<dyn Error>> {
@@ -142,4 +142,20 @@ pub fn number(value: &Value, pointer: &str) -> u64 {
 /// The list at a JSON pointer; empty where there is none.
 pub fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Whatever takes result documents takes this one: exports have `word`, the page has `on_page`.
+pub fn is_taken_by_all(file: &str, word: &str, on_page: &str) -> Done {
+    for to in ["csv", "bmf", "openmetrics", "junit", "influx"] {
+        let ended = run(&["export", file, "--to", to]);
+        assert!(ended.code == Some(0) && ended.out.contains(word), "{to}: {}{}", ended.out, ended.err);
+    }
+    let compared = run(&["compare", file, file]);
+    assert!(matches!(compared.code, Some(0 | 6)), "{}{}", compared.out, compared.err);
+    let history = run(&["history", file, file]);
+    assert_ne!(history.code, Some(2), "{}", history.err);
+    let page = format!("{file}.html");
+    assert_eq!(run(&["report", file, "-o", &page]).code, Some(0));
+    assert!(fs::read_to_string(page)?.contains(on_page));
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Documents that earlier versions wrote are read for ever: one of every schema version, as it was written then.
+//! Documents that earlier versions wrote are read for ever: one of every schema version that a release wrote (none wrote 1.4), as it was written then.
 //!
 //! A new minor version adds the last document of the one before. Left out: whether they follow the committed schemas, for which this crate has no validator.
 
