@@ -6,6 +6,7 @@
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
 //! * [`link`] a GPU's PCIe link, to be read again under load; [`gpu_condition`] what a GPU is under while it is measured, [`gpu_health`] what its
 //!   driver says of its settings and its memory;
+//! * [`nic_counters`] what each network adapter has sent and received;
 //! * [`environment`] what else of the machine a measurement depends on;
 //! * [`process`] what this process is bound to, and the [`Cgroup`] it is in; [`running`] what is seen of it or of another one;
 //! * [`interconnect`] how far devices are from each other, [`identity`] what they are called, [`visibility`] which a program sees;
@@ -42,6 +43,7 @@ pub mod identity;
 pub mod interconnect;
 pub mod link;
 pub mod model;
+pub mod nic_counters;
 mod partitions;
 pub mod pci_path;
 pub mod process;
