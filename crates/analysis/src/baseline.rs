@@ -162,7 +162,7 @@ pub fn values(document: &Document) -> Vec<Value> {
 }
 
 /// Whether the driver stages the copies of this place through host memory, as far as its row of the matrix says so.
-fn is_staged(document: &Document, rank: u32) -> bool {
+pub(crate) fn is_staged<B>(document: &Document<B>, rank: u32) -> bool {
     let rows =
         document.matrices.iter().flat_map(|matrix| &matrix.rows).filter(|row| row.ranks.iter().any(|one| one == rank));
     rows.filter_map(|row| row.note.as_ref()).any(|note| note.contains("staged"))

@@ -1,7 +1,8 @@
 //! What was measured on each link of a node: from a NUMA node's memory to a GPU and back, between GPUs, from a node's cores to a node's memory. The figures are those of the
-//! largest copies; where ranks ran alone and at once, both.
+//! largest copies; where ranks ran alone and at once, both. A link between GPUs or of memory that is far below those of its kind is marked (`peer_outlier`: machines whose
+//! links differ by design have none); links of GPUs and host memory are judged GPU by GPU (`slower_twins`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
@@ -9,6 +10,7 @@ use report::device::{DeviceKind, name_on_node};
 use report::matrix::{Compares, Matrix};
 use report::settings::{Direction, MemoryKind};
 use stats::interval::Interval;
+use stats::peer_outlier::peer_outliers;
 
 use crate::matrix_figures::{Cell, MatrixFigures, Plane};
 
@@ -47,6 +49,25 @@ pub struct MeasuredLink {
     pub alone: Option<Measured>,
     /// With all others at once.
     pub at_once: Option<Measured>,
+    /// Whether it is far below the others of its kind.
+    pub is_below: bool,
+}
+
+impl MeasuredLink {
+    /// The first figure: alone where there is one.
+    pub fn first(&self) -> Option<Measured> {
+        self.alone.or(self.at_once)
+    }
+
+    /// Links that may be compared: between GPUs, of nodes' own memory, from node to node. Those of GPUs and host memory depend on how near they are.
+    fn kind(&self) -> Option<(u8, Direction, bool)> {
+        let ends = match (&self.from, &self.to) {
+            (End::Device(_), End::Device(_)) => 0,
+            (End::Numa(from), End::Numa(to)) => 1 + u8::from(from == to),
+            _ => return None,
+        };
+        Some((ends, self.direction, self.is_time))
+    }
 }
 
 /// The links of the first node, each direction once, in the order of the document.
@@ -59,7 +80,23 @@ pub fn measured_links(document: &Document) -> Vec<MeasuredLink> {
         }
     }
     of_ranks(document, &mut links);
+    mark(&mut links);
     links
+}
+
+/// Marks the links that are far below those of their kind.
+fn mark(links: &mut [MeasuredLink]) {
+    let kinds: BTreeSet<_> = links.iter().filter_map(MeasuredLink::kind).collect();
+    for kind in &kinds {
+        let of_kind = |link: &MeasuredLink| link.first().filter(|_| link.kind() == Some(*kind));
+        let (at, values): (Vec<usize>, Vec<f64>) =
+            links.iter().enumerate().filter_map(|(at, link)| Some((at, of_kind(link)?.value))).unzip();
+        let Ok(judged) = peer_outliers(&values, kinds.len()) else { continue };
+        let (_, _, is_time) = kind;
+        for outlier in judged.outliers {
+            links[at[outlier.index]].is_below = (outlier.score > 0.0) == *is_time;
+        }
+    }
 }
 
 /// Of each direction the plane of the largest copies from the first kind of memory.
@@ -94,6 +131,7 @@ fn of_matrix(document: &Document, matrix: &Matrix, plane: &Plane, links: &mut Ve
                     bytes: plane.range_bytes.unwrap_or(plane.bytes),
                     alone: Some(Measured { value: median, interval }),
                     at_once: None,
+                    is_below: false,
                 },
             );
         }
@@ -175,6 +213,7 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
                 bytes: case.bytes,
                 alone: None,
                 at_once: None,
+                is_below: false,
             };
             keep(links, link.clone());
             let same = |other: &&mut MeasuredLink| {

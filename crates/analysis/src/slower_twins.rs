@@ -1,23 +1,26 @@
 //! GPUs that copy much slower than those of their node that are like them: a bad link or a bad GPU shows without any baseline.
 //!
-//! Twins have the same model, memory and best link, and are used alike: one rank each, as near to it, with memory as near. Only pinned copies of
-//! 1 MiB and more are looked at, because pageable ones are as noisy as the CPU's caches. Where ranks copied one after the other, 10 %
-//! below the median of the twins is a finding. Where they copied at once they also contend, and GPUs share switches, sockets and memory:
-//! there it takes 25 %, and fewer than half of the twins may be slow, for half of a node being slower than the other half is its
-//! shape and no fault. Left out on purpose: GPUs that are faster.
+//! Twins have the same model, memory and best link, and are used alike: by a rank as near to it, with memory as near. Only pinned copies and copies to other GPUs, of
+//! 1 MiB and more, are looked at, because pageable ones are as noisy as the CPU's caches. Where ranks copied one after the other, 10 %
+//! below the median of the twins is a finding; of several ranks of a GPU (a matrix has one for each node of host memory, or for each other GPU) those with near memory count, and of them the fastest, which
+//! says most of the GPU itself. Where they copied at once they also contend, and GPUs share switches, sockets and memory:
+//! there it takes 25 %, each GPU has one rank, and fewer than half of the twins may be slow, for half of a node being slower than the other half is its
+//! shape and no fault. Left out on purpose: GPUs that are faster; sets that copy at once and are measured alone as well (`contend`); copies within a GPU's own memory
+//! ([`slower_memory`]).
 
 use std::collections::BTreeMap;
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
-use report::device::{Device, DeviceKind};
+use report::device::{Device, DeviceKind, name_on_node};
 use report::rank::Rank;
 use report::result::RankResult;
-use report::settings::MemoryKind;
+use report::settings::{Direction, MemoryKind};
 use report::slower_twin::SlowerTwin;
 
-use crate::baseline::{Class, values};
+use crate::baseline::{Class, is_staged, values};
 use crate::gate::OWN_MEMORY;
+use crate::run::other_ends;
 
 /// Copies below this size are told by their latency, which is not the link's.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -35,8 +38,10 @@ struct Kind<'d> {
     name: &'d str,
     total_bytes: u64,
     best_link: Option<(Option<u8>, Option<u8>)>,
-    locality: u8,
-    memory_is_near: Option<bool>,
+    /// Of copies of host memory how near the rank is to the GPU, and whether its memory is; of copies between GPUs `None`, as where the PU is that drives them matters to none of them.
+    nearness: Option<(u8, Option<bool>)>,
+    /// Whether the driver stages the copies between GPUs through host memory.
+    staged: bool,
 }
 
 /// A twin in a case: its device and the position of that, its rank, its rate, and the most that its rate may be.
@@ -63,15 +68,12 @@ pub fn completed<B>(mut document: Document<B>) -> Document<B> {
 /// The GPUs of a document that are slower than their twins, in the order of its devices.
 pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
     let places = places(document);
+    let others = other_ends(document);
     let mut found: BTreeMap<usize, SlowerTwin> = BTreeMap::new();
     let mut judged: BTreeMap<&str, u32> = BTreeMap::new();
-    let wanted = |case: &&Case<B>| {
-        case.status != CaseStatus::Invalid
-            && case.bytes >= LEAST_BYTES
-            && matches!(case.memory, MemoryKind::Pinned | MemoryKind::PinnedDriver)
-    };
-    for case in document.cases.iter().filter(wanted) {
-        for twins in groups(&places, case).into_values().filter(|twins| twins.len() > 1) {
+    for case in document.cases.iter().filter(|case| is_judged(case)) {
+        let groups = groups(document, &places, &others, case);
+        for twins in groups.into_values().filter(|twins| twins.len() > 1) {
             for twin in &twins {
                 *judged.entry(&twin.device.id).or_default() += 1;
             }
@@ -87,7 +89,7 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
                     twins: twins.len() as u32 - 1,
                     slower_cases: 1,
                     judged_cases: 0,
-                    cause: cause(twin.device, case.order),
+                    cause: cause(twin.device, case),
                 };
                 let slower_cases = found.get(&at).map_or(0, |before| before.slower_cases) + 1;
                 let worst = found.remove(&at).filter(|before| part(before) <= part(&this)).unwrap_or(this);
@@ -135,33 +137,60 @@ pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
     found
 }
 
-/// Each rank that has a GPU to itself, with that GPU and its position.
-fn places<B>(document: &Document<B>) -> BTreeMap<u32, (usize, &Device, &Rank)> {
+/// Whether GPUs are compared with each other in a case.
+fn is_judged<B>(case: &Case<B>) -> bool {
+    let is_alone = case.order == Order::Alone;
+    let is_copy = match case.memory {
+        MemoryKind::Pinned | MemoryKind::PinnedDriver => is_alone || case.group.is_none(),
+        MemoryKind::Device => is_alone,
+        MemoryKind::Pageable | MemoryKind::Newer => false,
+    };
+    is_copy && case.status != CaseStatus::Invalid && case.direction != Direction::Kernel && case.bytes >= LEAST_BYTES
+}
+
+/// A GPU, its position among the devices, and one of its ranks.
+type RankPlace<'d> = (usize, &'d Device, &'d Rank);
+
+/// Each rank of a GPU.
+fn places<B>(document: &Document<B>) -> BTreeMap<u32, RankPlace<'_>> {
     let devices: BTreeMap<&str, (usize, &Device)> =
         document.devices.iter().enumerate().map(|(at, device)| (&device.id[..], (at, device))).collect();
-    let mut users: BTreeMap<&str, u32> = BTreeMap::new();
-    for rank in &document.ranks {
-        *users.entry(&rank.asked.device).or_default() += 1;
-    }
-    let to_itself = |rank: &&Rank| users.get(&rank.asked.device[..]) == Some(&1);
-    let place = |rank: &'_ Rank| devices.get(&rank.asked.device[..]).copied();
-    let ranks = document.ranks.iter().filter(to_itself).filter_map(|rank| {
-        let (at, device) = place(rank)?;
+    let ranks = document.ranks.iter().filter_map(|rank| {
+        let (at, device) = devices.get(&rank.asked.device[..]).copied()?;
         (device.kind == DeviceKind::Gpu).then_some((rank.rank, (at, device, rank)))
     });
     ranks.collect()
 }
 
-/// The measured GPUs of a case, by what twins have in common.
+/// The measured GPUs of a case, each once, by what twins have in common.
 fn groups<'d, B>(
-    places: &BTreeMap<u32, (usize, &'d Device, &'d Rank)>,
+    document: &'d Document<B>,
+    places: &BTreeMap<u32, RankPlace<'d>>,
+    others: &BTreeMap<u32, String>,
     case: &Case<B>,
 ) -> BTreeMap<Kind<'d>, Vec<Twin<'d>>> {
+    let ranks_of =
+        |at: usize| case.ranks.iter().filter_map(move |one| places.get(&one.rank).filter(|place| place.0 == at));
+    let is_between_gpus = case.memory == MemoryKind::Device;
     let mut groups: BTreeMap<Kind<'_>, Vec<Twin<'_>>> = BTreeMap::new();
     for result in &case.ranks {
         let Some((at, device, rank)) = places.get(&result.rank).copied() else { continue };
-        if let Some(twin) = twin(at, device, result) {
-            groups.entry(kind(device, rank)).or_default().push(twin);
+        let shares = case.order != Order::Alone && ranks_of(at).count() > 1;
+        let has_nearer = !is_between_gpus
+            && is_near(device, rank) == Some(false)
+            && ranks_of(at).any(|(_, device, rank)| is_near(device, rank) == Some(true));
+        let is_own = others.get(&rank.rank).is_some_and(|other| other == name_on_node(&device.id));
+        if shares || has_nearer || is_own {
+            continue;
+        }
+        let Some(twin) = twin(at, device, result) else { continue };
+        let nearness = (!is_between_gpus).then(|| (rank.locality as u8, is_near(device, rank)));
+        let staged = is_between_gpus && is_staged(document, rank.rank);
+        let twins = groups.entry(kind(device, nearness, staged)).or_default();
+        match twins.iter_mut().find(|same| same.at == at) {
+            Some(same) if same.rate >= twin.rate => {}
+            Some(same) => *same = twin,
+            None => twins.push(twin),
         }
     }
     groups
@@ -175,15 +204,19 @@ fn twin<'d, B>(at: usize, device: &'d Device, result: &RankResult<B>) -> Option<
     is_rate.then_some(Twin { at, device, rank: result.rank, rate, at_most })
 }
 
-fn kind<'d>(device: &'d Device, rank: &Rank) -> Kind<'d> {
-    let near = rank.asked.memory_node.zip(device.numa_node.value);
+/// Whether a rank's memory is on its GPU's own node; `None` where nobody knows.
+fn is_near(device: &Device, rank: &Rank) -> Option<bool> {
+    rank.asked.memory_node.zip(device.numa_node.value).map(|(memory, device)| memory == device)
+}
+
+fn kind(device: &Device, nearness: Option<(u8, Option<bool>)>, staged: bool) -> Kind<'_> {
     Kind {
         node: device.node,
         name: &device.name,
         total_bytes: device.total_bytes,
         best_link: device.link.value.as_ref().map(|link| (link.max_generation, link.max_width)),
-        locality: rank.locality as u8,
-        memory_is_near: near.map(|(memory, device)| memory == device),
+        nearness,
+        staged,
     }
 }
 
@@ -199,9 +232,13 @@ fn slow_ones<'t, 'd>(order: Order, twins: &'t [Twin<'d>]) -> Vec<(&'t Twin<'d>, 
     if twins.len() > 2 && slow.len() * 2 >= twins.len() { Vec::new() } else { slow }
 }
 
-fn cause(device: &Device, order: Order) -> String {
-    match (device.state(), order) {
+fn cause<B>(device: &Device, case: &Case<B>) -> String {
+    match (device.state(), case.order) {
         (Err(fault), _) => fault,
+        // Its PCIe link may have no part in them.
+        (Ok(_), _) if case.memory == MemoryKind::Device => {
+            "look at its links to other GPUs (nvidia-smi nvlink -e; rocm-smi --showxgmierr)".to_owned()
+        }
         (Ok(state), Order::Alone) => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
         (Ok(state), _) => format!("{state}; all ranks copied at once: `--order alone` tells contention from a fault"),
     }

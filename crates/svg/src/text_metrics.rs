@@ -24,6 +24,19 @@ pub fn advance(letter: char) -> u16 {
     place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(1000)
 }
 
+/// The text in lines that have room, broken between words; the last of so many is cut.
+pub fn lines(text: &str, room: f64, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_last = lines.len() == most;
+        match lines.last_mut() {
+            Some(line) if is_last || width(&format!("{line} {word}")) <= room => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| cut(line, room)).collect()
+}
+
 fn em(letter: char) -> f64 {
     f64::from(advance(letter)) / 1000.0
 }
@@ -54,5 +67,14 @@ mod tests {
             assert!(width(&cut) <= f64::from(room) + 0.01, "{cut} in {room}");
             assert!(cut == name || cut.ends_with('…'), "{cut}");
         }
+    }
+
+    #[test]
+    fn a_text_is_broken_between_words_and_its_last_line_says_where_more_is_missing() {
+        let room = width("50 % below its");
+        assert_eq!(lines("50 % below its twins", room, 2), ["50 % below its", "twins"]);
+        assert_eq!(lines("twins", room, 2), ["twins"]);
+        let cut = lines("50 % below its twins and its link has 8 of 16 lanes", room, 2);
+        assert!(cut.len() == 2 && cut[1].starts_with("twins") && cut[1].ends_with('…'), "{cut:?}");
     }
 }

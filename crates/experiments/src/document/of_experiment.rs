@@ -103,6 +103,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     };
     document.rows = report::rows::rows(&document);
     if exit.is_some() {
+        document.slower_twins = analysis::slower_twins::slower_twins(&document);
         document.penalties = analysis::matrix_figures::penalties(&document);
         document.fits = analysis::sweep_fits::sweep_fits(&document);
         document.kernels = analysis::kernels::kernels(&document);

@@ -208,6 +208,49 @@ fn a_gpu_at_half_the_rate_of_its_twin_is_named_in_the_first_lines_and_fails_the_
     Ok(())
 }
 
+/// Four GPUs, of which the third copies at half the others' rates, to the host and to other GPUs.
+fn half_of_one_in_four() -> String {
+    let one = |address: &str, rate: u32, between: u32| {
+        format!(
+            "device {address}; memory 128MiB; h2d {rate}GB/s 2us; d2h {rate}GB/s 2us; peer {between}GB/s 2us; within 900GB/s 2us; peers 0 1 2 3; "
+        )
+    };
+    let like = |address| one(address, 50, 300);
+    let all = [like("0000:18:00.0"), like("0000:28:00.0"), one("0000:38:00.0", 25, 150), like("0000:48:00.0")];
+    format!("repeats skip; {}", all.concat())
+}
+
+#[test]
+fn a_gpu_at_half_the_rates_of_its_twins_is_named_by_every_command_that_measures_links_and_marked_in_its_picture() -> Done
+{
+    let folder = tempfile::tempdir()?;
+    let size = ["--size", "16MiB", "--reps", "6"];
+    for (command, more) in
+        [("matrix", &size[..]), ("contend", &size), ("peer", &size), ("suite", &["--within", "10s", "--reps", "6"])]
+    {
+        let file = folder.path().join(format!("{command}.json"));
+        let mut run = described(&half_of_one_in_four())?;
+        run.args([command, "--backend", "cuda", "--json"]).arg(&file);
+        let told = end(&mut run, more);
+        assert_eq!(told.code, Some(0), "{command}: {}{}", told.out, told.err);
+        let words = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let named = "SLOWER TWIN: GPU 2 (0000:38:00.0) is 50 % slower than its 3 twins";
+        assert!(words.contains(named) && words.matches("SLOWER TWIN").count() == 1, "{command}: {}", told.out);
+        let document: Value = serde_json::from_slice(&fs::read(&file)?)?;
+        assert_eq!(document["slower_twins"][0]["device"], "0000:38:00.0", "{command}");
+        let page = folder.path().join(format!("{command}.html"));
+        end(&mut numabench(), [Path::new("report"), &file, Path::new("-o"), &page]).well();
+        let html = fs::read_to_string(&page)?;
+        assert!(html.contains("<p class=\"verdict finding\">GPU 2 (0000:38:00.0) is slow: "), "{command}: {html}");
+        let picture = folder.path().join(format!("{command}.svg"));
+        let with = [Path::new("topo"), Path::new("--svg"), &picture, Path::new("--with"), &file];
+        end(&mut numabench(), with).well();
+        let svg = fs::read_to_string(&picture)?;
+        assert!(svg.contains("▼ 50 % below twins"), "{command}: {svg}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_prologue_finds_the_slow_gpu_and_says_what_it_measured_by() -> Done {
     let folder = tempfile::tempdir()?;

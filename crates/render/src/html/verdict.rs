@@ -49,14 +49,12 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 /// GPUs that are slower than those like them, each in a sentence.
 fn slower(document: &Document) -> Vec<String> {
     let one = |slower: &report::slower_twin::SlowerTwin| {
-        let name = names::rank(document, slower.rank);
-        let case = document.cases.iter().find(|case| case.id == slower.case);
         format!(
-            "{name} ({}) is slow: {:.1} GB/s against {:.1} GB/s of its twins ({}); {}.",
-            slower.device,
+            "{} is slow: {:.1} GB/s against {:.1} GB/s of its twins ({}); {}.",
+            names::slower(document, slower),
             slower.bytes_per_s / 1e9,
             slower.twins_bytes_per_s / 1e9,
-            case.map_or_else(|| slower.case.clone(), |case| names::case(document, case)),
+            names::slower_case(document, slower),
             slower.cause
         )
     };

@@ -4,20 +4,24 @@ use analysis::measured_links::Measured;
 
 use super::model::{Card, Chip, Node, Place};
 use super::ring;
-use super::scale::{Colours, short};
-use svg::text_metrics::{cut, width};
+use super::scale::{Colours, MARKED, short};
+use svg::text_metrics::{cut, lines, width};
 use svg::{Anchor, Picture};
 
 const CARD: f64 = 150.0;
 const GAP: f64 = 14.0;
-const PAD: f64 = 10.0;
+const PAD: f64 = 8.0;
 /// From a node's box to its GPUs, px.
 const LINK: f64 = 26.0;
 const LINE: f64 = 19.0;
+/// A link to a second row goes so far beside the cards, px, and is so thick.
+const BESIDE: f64 = 8.0;
+const BUS: f64 = 5.0;
+/// A part of the way that several links share.
+const SHARED: &str = "fill=\"currentColor\" fill-opacity=\"0.25\"";
 /// So wide a cell has room for its number.
 const NUMBERED: f64 = 34.0;
 const OUTLINE: &str = "fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.55\" rx=\"5\"";
-const MARKED: &str = "fill=\"none\" stroke=\"#c62828\" stroke-width=\"2.5\" stroke-dasharray=\"5 3\" rx=\"5\"";
 
 impl Node {
     /// The picture at this width.
@@ -55,6 +59,14 @@ impl Node {
     }
 }
 
+/// A card where it stands, and the height of its row.
+struct Standing<'n> {
+    card: &'n Card,
+    row: usize,
+    at: (f64, f64),
+    height: f64,
+}
+
 impl Place {
     fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), wide: f64, across: usize, colours: &Colours) -> f64 {
         let tall = 42.0 + LINE * self.chips.len() as f64 + if self.chips.is_empty() { 0.0 } else { 4.0 };
@@ -71,17 +83,26 @@ impl Place {
             );
         }
         let mut below = y + tall;
+        let mut standing: Vec<Standing<'_>> = Vec::new();
         for (row, cards) in self.cards.chunks(across).enumerate() {
             let top = below + LINK;
             let height = cards.iter().map(Card::height).fold(0.0, f64::max);
-            for (at, card) in cards.iter().enumerate() {
-                let left = x + PAD + at as f64 * (CARD + GAP);
-                if self.index.is_some() {
-                    card.link(picture, (left, top), y + tall, row, &self.name, colours);
-                }
-                card.drawn(picture, (left, top), height, &self.name, colours);
-            }
+            let at = |at: usize| (x + PAD + at as f64 * (CARD + GAP), top);
+            standing.extend(cards.iter().enumerate().map(|(column, card)| Standing {
+                card,
+                row,
+                at: at(column),
+                height,
+            }));
             below = top + height;
+        }
+        let rows = self.cards.len().div_ceil(across);
+        // The furthest first: the links to nearer rows lie over what goes on past them.
+        for Standing { card, row, at, .. } in standing.iter().rev().filter(|_| self.index.is_some()) {
+            card.link(picture, *at, y + tall, (*row, rows), &self.name, colours);
+        }
+        for Standing { card, at, height, .. } in &standing {
+            card.drawn(picture, *at, *height, &self.name, colours);
         }
         below
     }
@@ -90,17 +111,22 @@ impl Place {
 impl Card {
     fn height(&self) -> f64 {
         let strip = if self.from_nodes.is_empty() { 0.0 } else { 38.0 };
-        let mark = if self.mark.is_some() { 18.0 } else { 0.0 };
-        42.0 + LINE * self.chips.len() as f64 + strip + mark + 4.0
+        42.0 + LINE * self.chips.len() as f64 + strip + 17.0 * self.marks().len() as f64 + 4.0
     }
 
-    /// The link from the node's box down to the card, in the colour of its first figure; to a second row beside the first.
+    /// What of it is not as it should be, in lines.
+    fn marks(&self) -> Vec<String> {
+        self.marks.iter().flat_map(|mark| lines(&format!("▼ {mark}"), CARD - 14.0, 2)).collect()
+    }
+
+    /// The link from the node's box down to the card, in the colour of its first figure; to a second row beside the first. To more rows links share the gaps between cards,
+    /// and each has its colour where it ends.
     fn link(
         &self,
         picture: &mut Picture,
         (left, top): (f64, f64),
         from: f64,
-        row: usize,
+        (row, rows): (usize, usize),
         place: &str,
         colours: &Colours,
     ) {
@@ -109,20 +135,26 @@ impl Card {
         else {
             return;
         };
-        let paint = format!("fill=\"{}\"", colours.paint(chip.link.is_time, measured.value).0);
+        let edge = if !self.marks.is_empty() { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
+        let paint = format!("fill=\"{}\"{edge}", colours.paint(chip.link.is_time, measured.value).0);
         let value = format!("{place} to {}: {}", self.name, chip.value());
+        let beside = left - BESIDE;
         match row {
             0 => picture.rect((left + CARD / 2.0 - 4.0, from), (8.0, top - from), &paint, &value),
+            _ if rows > 2 => {
+                picture.rect((beside, from), (BUS, top + 24.0 - from), SHARED, "");
+                picture.rect((beside, top + 14.0), (BESIDE, 10.0), &paint, &value);
+            }
             _ => {
-                let x = left - 9.0;
-                picture.rect((x, from), (5.0, top + 20.0 - from), &paint, &value);
-                picture.rect((x, top + 15.0), (9.0, 5.0), &paint, &value);
+                picture.rect((beside, from), (BUS, top + 20.0 - from), &paint, &value);
+                picture.rect((beside, top + 15.0), (BESIDE, BUS), &paint, &value);
             }
         }
     }
 
     fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), height: f64, place: &str, colours: &Colours) {
-        picture.rect((x, y), (CARD, height), if self.mark.is_some() { MARKED } else { OUTLINE }, "");
+        let marked = format!("fill=\"none\" stroke-width=\"2.5\" rx=\"5\" {MARKED}");
+        picture.rect((x, y), (CARD, height), if self.marks.is_empty() { OUTLINE } else { &marked }, "");
         picture.text(x + 8.0, y + 17.0, Anchor::Start, &self.name);
         picture.text(x + 8.0, y + 34.0, Anchor::Start, &cut(&self.detail, CARD - 16.0));
         let mut top = y + 41.0;
@@ -147,8 +179,9 @@ impl Card {
             }
             top += 38.0;
         }
-        if let Some(mark) = &self.mark {
-            picture.text(x + 8.0, top + 13.0, Anchor::Start, &cut(&format!("▼ {mark}"), CARD - 14.0));
+        for line in self.marks() {
+            picture.text(x + 8.0, top + 13.0, Anchor::Start, &line);
+            top += 17.0;
         }
     }
 }
@@ -160,17 +193,32 @@ impl Chip {
         let Some(first) = shown.first() else { return };
         let value = format!("{place}: {}", self.value());
         let (fill, ink) = colours.paint(self.link.is_time, first.value);
-        let paint = format!("fill=\"{fill}\" rx=\"3\"");
-        // What all at once get has a colour of its own.
-        let part = wide / shown.len() as f64;
+        let edge = if self.link.is_below { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
+        let paint = format!("fill=\"{fill}\" rx=\"3\"{edge}");
+        let Some(second) = shown.get(1) else {
+            picture.rect((x, y), (wide - 1.0, LINE - 2.0), &paint, &value);
+            return picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, wide - 7.0));
+        };
+        // What all at once get has a colour of its own, and both have room for their numbers.
+        let of_all = format!("all {}", short(self.link.is_time, &Measured { interval: None, ..*second }));
+        let part = (wide - width(&of_all) - 8.0).max(wide / 2.0);
         picture.rect((x, y), (part - 1.0, LINE - 2.0), &paint, &value);
-        let text = format!("{} {}", self.name, short(self.link.is_time, first));
-        picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &cut(&text, part - 7.0));
-        if let Some(second) = shown.get(1) {
-            let (fill, ink) = colours.paint(self.link.is_time, second.value);
-            picture.rect((x + part, y), (part, LINE - 2.0), &format!("fill=\"{fill}\" rx=\"3\""), &value);
-            let text = format!("all {}", short(self.link.is_time, second));
-            picture.text_on(x + part + 5.0, y + 13.0, Anchor::Start, ink, &cut(&text, part - 7.0));
-        }
+        picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, part - 7.0));
+        let (fill, ink) = colours.paint(self.link.is_time, second.value);
+        picture.rect((x + part, y), (wide - part, LINE - 2.0), &format!("fill=\"{fill}\" rx=\"3\""), &value);
+        picture.text_on(x + part + 4.0, y + 13.0, Anchor::Start, ink, &cut(&of_all, wide - part - 5.0));
+    }
+
+    /// The name and the figure, with fewer digits, then without what follows the direction, where there is no room.
+    fn text(&self, measured: &Measured, room: f64) -> String {
+        let fewer = short(self.link.is_time, &Measured { interval: None, ..*measured });
+        let direction = self.name.split(' ').next().unwrap_or_default();
+        let all = [
+            format!("{} {}", self.name, short(self.link.is_time, measured)),
+            format!("{} {fewer}", self.name),
+            format!("{direction} {fewer}"),
+        ];
+        let found = all.iter().find(|text| width(text) <= room);
+        found.cloned().unwrap_or_else(|| cut(&all[2], room))
     }
 }

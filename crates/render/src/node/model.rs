@@ -28,8 +28,8 @@ pub(super) struct Card {
     pub(super) chips: Vec<Chip>,
     /// From every node's memory, in the first direction: a cell each.
     pub(super) from_nodes: Vec<(u32, MeasuredLink)>,
-    /// What of it is not as it should be.
-    pub(super) mark: Option<String>,
+    /// What of it is not as it should be: `50 % below twins`.
+    pub(super) marks: Vec<String>,
 }
 
 /// A NUMA node and the GPUs that are local to it; without an index, GPUs of which nobody knows the node.
@@ -74,7 +74,7 @@ impl Node {
                 Place {
                     index: Some(node.os_index),
                     name: format!("NUMA node {}{package}", node.os_index),
-                    detail: format!("{pus}; {}", digits::size(node.total_bytes as f64)),
+                    detail: format!("{}; {pus}", digits::size(node.total_bytes as f64)),
                     chips: own(node.os_index, links),
                     cards: local.map(|gpu| Card::of(document, gpu, links)).collect(),
                 }
@@ -101,17 +101,23 @@ impl Node {
         let host = &document.environment.hostname;
         let others = document.nodes.len().saturating_sub(1);
         let others = if others > 0 { format!(", the first of {} nodes", others + 1) } else { String::new() };
-        let largest = links.iter().filter(|link| !link.is_time).map(|link| link.bytes).max();
+        // Of copies to and from GPUs where there are some: memory is accessed over other sizes.
+        let is_copy = |link: &&MeasuredLink| matches!(link.to, End::Device(_));
+        let rates = || links.iter().filter(|link| !link.is_time);
+        let largest = rates().filter(is_copy).map(|link| link.bytes).max();
+        let largest = largest.or_else(|| rates().map(|link| link.bytes).max());
         let what = largest.map_or(String::new(), |bytes| format!(": GB/s, {}", size(bytes)));
         let both = links.iter().any(|link| link.alone.is_some() && link.at_once.is_some());
         let both = if both { ", alone and all at once" } else { "" };
         // The picture may stand alone, without the page that says it.
         let simulated = if document.platform.simulated.is_some() { "SIMULATED: " } else { "" };
+        let mut colours = Colours::of(links);
+        colours.has_marks |= places.iter().flat_map(|place| &place.cards).any(|card| !card.marks.is_empty());
         Some(Self {
             title: format!("{simulated}{host}{others}{what}{both}"),
             places,
             rings: Ring::all(document, links),
-            colours: Colours::of(links),
+            colours,
         })
     }
 
@@ -119,7 +125,7 @@ impl Node {
     pub(super) fn described(&self) -> String {
         let of_card = |card: &Card| {
             let chips: Vec<String> = card.chips.iter().map(Chip::value).collect();
-            let mark = card.mark.as_ref().map_or(String::new(), |mark| format!(" ({mark})"));
+            let mark = if card.marks.is_empty() { String::new() } else { format!(" ({})", card.marks.join(", ")) };
             format!("{}{mark}: {}", card.name, chips.join(", "))
         };
         let cards: Vec<String> = self.places.iter().flat_map(|place| &place.cards).take(16).map(of_card).collect();
@@ -151,14 +157,14 @@ impl Card {
         let from_nodes: Vec<(u32, MeasuredLink)> = of_first.map(|link| (node(link), link.clone())).collect();
         let slow = document.slower_twins.iter().find(|slower| slower.device == gpu.id);
         let slow = slow.map(|slower| {
-            format!("below its twins: {:.0} % less", (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0)
+            format!("{:.0} % below twins", (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0)
         });
         Self {
             name: names::device(gpu),
             detail: gpu.name.clone(),
             chips: chips.collect(),
             from_nodes: if from_nodes.len() > 1 { from_nodes } else { Vec::new() },
-            mark: slow.or(gpu.state().err()),
+            marks: slow.into_iter().chain(gpu.state().err()).collect(),
         }
     }
 }
@@ -178,7 +184,8 @@ impl Chip {
             Some(_) => (part("alone ", &link.alone), part("with all at once ", &link.at_once)),
             None => (part("", &link.alone), None),
         };
-        let parts: Vec<String> = [alone, at_once].into_iter().flatten().collect();
+        let below = link.is_below.then(|| "far below others of its kind".to_owned());
+        let parts: Vec<String> = [alone, at_once, below].into_iter().flatten().collect();
         format!("{} {}", self.name, parts.join(", "))
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn of_place(document: &PlaceDocument) -> Option<Node> {
             detail: gpu.map_or_else(|| format!("PUs {}", place.pus), |gpu| gpu.pci_address.to_string()),
             chips: chips.collect(),
             from_nodes: Vec::new(),
-            mark: None,
+            marks: Vec::new(),
         };
         match places.iter_mut().find(|other| other.index == place.memory_node) {
             Some(other) => other.cards.push(card),
@@ -77,6 +77,7 @@ fn of_rank(candidate: &Candidate, place: &RankPlace, bytes: u64) -> Vec<Measured
             bytes,
             alone: Some(Measured { value, interval: None }),
             at_once: None,
+            is_below: false,
         })
     };
     let both = [of(Direction::H2d, |turn| &turn.h2d_bytes_per_s), of(Direction::D2h, |turn| &turn.d2h_bytes_per_s)];
@@ -134,6 +135,7 @@ fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<
                 bytes: plane.bytes,
                 alone: Some(Measured { value: if is_time { ns } else { rate }, interval }),
                 at_once: None,
+                is_below: false,
             };
             let ends = (one.min(other), one.max(other));
             match lines.iter_mut().find(|line| (line.0, line.1) == ends) {

@@ -8,7 +8,7 @@ use report::Document;
 use report::device::name_on_node;
 use report::settings::Direction;
 
-use super::scale::{Colours, said};
+use super::scale::{Colours, MARKED, said};
 use crate::names;
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
@@ -136,6 +136,10 @@ impl Ring {
                 thick + 1.6
             );
             picture.form(&d, &edge, "");
+            if line.2.iter().any(|link| link.is_below) {
+                let edge = format!("fill=\"none\" stroke-width=\"{:.1}\" {MARKED}", thick + 5.0);
+                picture.form(&d, &edge, "");
+            }
             picture.form(
                 &d,
                 &format!("fill=\"none\" stroke=\"{fill}\" stroke-width=\"{thick:.1}\""),
@@ -156,6 +160,7 @@ impl Ring {
         let measured = link.alone.or(link.at_once)?;
         // Ends are sorted, and so are the names.
         let (from, to) = if link.from < link.to { (line.0, line.1) } else { (line.1, line.0) };
-        Some(format!("{} to {}: {}", self.names[from], self.names[to], said(link.is_time, &measured)))
+        let below = if link.is_below { ", far below others of its kind" } else { "" };
+        Some(format!("{} to {}: {}{below}", self.names[from], self.names[to], said(link.is_time, &measured)))
     }
 }

@@ -10,11 +10,16 @@ use svg::{Anchor, Picture};
 /// From this ratio on even steps would leave the slower ones no colour.
 const APART: f64 = 10.0;
 
+/// The edge of what is below its kind or its twins.
+pub(super) const MARKED: &str = "stroke=\"#c62828\" stroke-dasharray=\"5 3\"";
+
 /// The colours of a picture's rates and of its times: each kind on one scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Colours {
     rates: Option<Range>,
     times: Option<Range>,
+    /// Whether something is marked.
+    pub(super) has_marks: bool,
 }
 
 /// From the lowest figure of a kind to its highest.
@@ -41,7 +46,8 @@ impl Range {
 
 impl Colours {
     pub(super) fn of(links: &[MeasuredLink]) -> Self {
-        Self { rates: Range::of(links, false), times: Range::of(links, true) }
+        let has_marks = links.iter().any(|link| link.is_below);
+        Self { rates: Range::of(links, false), times: Range::of(links, true), has_marks }
     }
 
     /// The colour of a figure, and of text on it.
@@ -78,6 +84,12 @@ impl Colours {
                 picture.text(x + 26.0, y + 10.0, Anchor::Start, &said);
                 x += wide;
             }
+            y += 20.0;
+        }
+        if self.has_marks {
+            let paint = format!("fill=\"none\" stroke-width=\"2\" {MARKED}");
+            picture.rect((5.0, y + 1.0), (20.0, 10.0), &paint, "");
+            picture.text(30.0, y + 10.0, Anchor::Start, "below its twins, or far below others of its kind");
             y += 20.0;
         }
         y + 2.0

@@ -7,6 +7,7 @@ use stats::units::counted;
 use super::hosts;
 use super::missing;
 use super::page::{Page, Tone};
+use crate::names;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     let tool = &document.tool;
@@ -34,17 +35,15 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 fn slower_twins(document: &Document, page: &mut Page) {
     for slower in &document.slower_twins {
         let less = (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0;
-        let name = match document.devices.iter().find(|device| device.id == slower.device) {
-            Some(device) => format!("GPU {} ({})", device.index, device.id),
-            None => slower.device.clone(),
-        };
         let twins = if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };
+        // The ranks of a matrix are its cells.
+        let rank = if document.matrices.is_empty() { format!(", rank {},", slower.rank) } else { String::new() };
         let text = format!(
-            "{name}, rank {}, is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s in {}, and so in {} of {}; {}.",
-            slower.rank,
+            "{}{rank} is {less:.0} % slower than {twins}: {:.1} against {:.1} GB/s ({}), and so in {} of {}; {}.",
+            names::slower(document, slower),
             slower.bytes_per_s / 1e9,
             slower.twins_bytes_per_s / 1e9,
-            slower.case,
+            names::slower_case(document, slower),
             slower.slower_cases,
             counted(slower.judged_cases as usize, "case"),
             slower.cause

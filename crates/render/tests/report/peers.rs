@@ -72,7 +72,7 @@ fn a_gpus_own_memory_is_told_apart_and_no_pair_is_behind_it() {
     assert_eq!(document.verdict[0], "GPU to GPU, one way (512 MiB, D2D): 400.0 GB/s; all 6 pairs alike.");
     assert_eq!(document.verdict[1], "Within a GPU's own memory (512 MiB, D2D): 1500.0 GB/s; all 3 GPUs alike.");
     let shown = table(&document, &Style { width: 100, color: false, quiet: true, saved_to: None });
-    assert!(shown.contains("    from GPU 0    1499.9       400.0 █     400.0 █\n"), "{shown}");
+    assert!(shown.contains("    from GPU 0      1500       400.0 █     400.0 █\n"), "{shown}");
     let slow = |from: u32, to: u32| if (from, to) == (1, 1) { 750.0 } else { pair(from, to) };
     let said = measured(slow, pair).verdict;
     assert!(said[0].ends_with("all 6 pairs alike."), "{said:?}");
@@ -124,4 +124,17 @@ fn a_sum_of_which_a_figure_is_missing_is_not_told() {
         said.contains(&"GPU to GPU, all to one: 1 of 3 GPUs have no sum; the table says why.".to_owned()),
         "{said:?}"
     );
+}
+
+#[test]
+fn a_gpu_whose_copies_to_all_others_are_slow_is_below_its_twins_and_one_slow_pair_is_not_the_gpus() {
+    let named = |rate: fn(u32, u32) -> f64| {
+        let mut document = measured(rate, pair);
+        document.devices = (0..GPUS).map(|at| samples::device(at, at as u8, 0)).collect();
+        analysis::slower_twins::slower_twins(&document).iter().map(|slower| slower.device.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(named(pair), [""; 0]);
+    assert_eq!(named(|from, to| if from == 1 { 200.0 } else { pair(from, to) }), ["0000:01:00.0"]);
+    assert_eq!(named(|from, to| if (from, to) == (1, 2) { 200.0 } else { pair(from, to) }), [""; 0]);
+    assert_eq!(named(|from, to| if from == 1 && to == 1 { 700.0 } else { pair(from, to) }), [""; 0], "its own memory");
 }

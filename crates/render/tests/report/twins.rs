@@ -113,3 +113,46 @@ fn only_like_gpus_used_alike_are_twins() {
     other.cases[0].bytes = 4096;
     assert_eq!(named(&other), [0; 0], "small copies");
 }
+
+/// The same node as a matrix has it: each GPU copies from its own node's memory, and from another node's.
+fn from_near_and_far(near_ns: [f64; 8], far_ns: [f64; 8]) -> Document {
+    let mut document = samples::eight_ranks();
+    (document.cases, document.penalties) = (Vec::new(), Vec::<Penalty>::new());
+    let far = document.ranks.clone().into_iter().map(|mut rank| {
+        rank.rank += 8;
+        rank.locality = report::rank::Locality::Remote;
+        rank.asked.memory_node = rank.asked.memory_node.map(|node| (node + 1) % 4);
+        rank
+    });
+    let far: Vec<_> = far.collect();
+    document.ranks.extend(far);
+    let ns = [near_ns, far_ns].concat();
+    let case = samples::case(&document, Direction::H2d, 256 * MIB, MemoryKind::Pinned, Order::Alone, &ns);
+    document.cases.push(case);
+    document
+}
+
+#[test]
+fn in_a_matrix_a_gpu_is_judged_by_its_copies_of_near_memory() {
+    let (like, far) = ([4.86e6; 8], [9.0e6; 8]);
+    let mut slow = like;
+    slow[5] *= 2.0;
+    assert_eq!(named(&from_near_and_far(slow, far)), [5]);
+    assert_eq!(named(&from_near_and_far(like, far)), [0; 0]);
+    let mut slow_from_afar = far;
+    slow_from_afar[5] *= 2.0;
+    assert_eq!(named(&from_near_and_far(like, slow_from_afar)), [0; 0], "the way between nodes");
+    let mut unknown = from_near_and_far(far, like);
+    let reason = "a virtual machine does not show it";
+    unknown.devices.iter_mut().for_each(|device| device.numa_node = report::Known::unknown("hwloc", reason));
+    unknown.ranks.iter_mut().for_each(|rank| rank.locality = report::rank::Locality::Unknown);
+    assert_eq!(named(&unknown), [0; 0], "the faster node counts where nobody knows which is near");
+}
+
+#[test]
+fn sets_that_copy_at_once_are_not_judged_where_each_is_measured_alone() {
+    let mut document = one_at(0.5, Order::Simultaneous);
+    assert_eq!(named(&document), [5]);
+    document.cases[0].group = Some("GPUs 0-7".to_owned());
+    assert_eq!(named(&document), [0; 0]);
+}
