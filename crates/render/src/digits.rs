@@ -1,5 +1,6 @@
 //! As many digits as the interval carries: a figure known to 1 % has three, and none has digits that only the arithmetic made.
 
+use analysis::figure::Unit;
 use stats::interval::Interval;
 
 /// Digits of a figure without an interval.
@@ -45,6 +46,18 @@ pub(crate) fn time(ns: f64, interval: Option<&Interval>) -> String {
     format!("{} {unit}", shown(ns / scale, half))
 }
 
+/// A figure that others are compared with and whose interval is not at hand, with its unit: four digits, because a difference of 0.1 % is none.
+pub(crate) fn compared(unit: Unit, value: f64) -> String {
+    let half_width = value.abs() / 1e3;
+    let around = Interval { low: value - half_width, high: value + half_width, confidence: 0.95 };
+    match unit {
+        Unit::BytesPerS => rate(value, Some(&around)),
+        Unit::Ns => time(value, Some(&around)),
+        Unit::S => format!("{} s", shown(value, Some(half_width))),
+        Unit::More | Unit::Less => shown(value, Some(half_width)),
+    }
+}
+
 /// `48 KiB` of a size that is no power of two, and is known roughly.
 pub(crate) fn size(bytes: f64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -75,6 +88,8 @@ mod tests {
         assert_eq!(rate(55.2364e9, Some(&ends(55.2e9, 55.3e9))), "55.24 GB/s");
         assert_eq!([shown(0.0, None), shown(f64::NAN, None), shown(1234.0, None)], ["0", "–", "1234"]);
         assert_eq!([size(48.046 * 1024.0), size(3.94e6), size(12.0)], ["48 KiB", "3.8 MiB", "12 B"]);
+        assert_eq!(compared(Unit::Ns, 12.784_31e9), "12.78 s");
+        assert_eq!([compared(Unit::BytesPerS, 1484.891e9), compared(Unit::More, 0.5)], ["1485 GB/s", "0.5000"]);
         assert_eq!([change(0.969), change(1.2)], ["−3.1 %", "+20 %"]);
     }
 }

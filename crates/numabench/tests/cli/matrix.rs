@@ -166,7 +166,7 @@ fn the_latency_of_loads_stands_beside_the_copies_in_the_same_places() -> Done {
             assert_eq!(result["seen_before"]["pu"]["value"], place["pu"], "{result:#}");
         }
         let shown = with_latency(kind, "", &[])?;
-        for words in ["load by the GPU, random order over 4 MiB, ns a load", "700.0 █", "1100.0 ▒", "H2D, 1 MiB"] {
+        for words in ["load by the GPU, random order over 4 MiB, ns a load", "700.0 █", "1100 ▒", "H2D, 1 MiB"] {
             assert!(shown.out.contains(words), "{words}: {}", shown.out);
         }
         for (range, why) in [("100TiB", "loads go over"), ("400GiB", "copied and loaded from")] {

@@ -1,18 +1,7 @@
 //! Figures in words, the same in every form.
 
 use analysis::comparison::Compared;
-use analysis::figure::Unit;
 use analysis::judge::{Basis, Verdict};
-
-/// `55.236 GB/s`, `1.193 µs`.
-pub(super) fn figure(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::BytesPerS => format!("{:.3} GB/s", value / 1e9),
-        Unit::Ns => format!("{:.3} µs", value / 1e3),
-        Unit::S => format!("{value:.4} s"),
-        Unit::More | Unit::Less => format!("{value:.4}"),
-    }
-}
 
 /// `-3.1 %`: of the figure, whichever is better.
 pub(super) fn change(case: &Compared) -> String {

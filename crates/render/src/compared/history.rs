@@ -4,7 +4,7 @@ use analysis::compare::change;
 use analysis::history::History;
 use stats::units::counted;
 
-use super::figures::figure;
+use crate::digits::compared as figure;
 use crate::terminal::page::{Page, Tone};
 
 /// The history as text so many columns wide.

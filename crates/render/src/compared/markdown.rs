@@ -5,8 +5,9 @@ use analysis::judge::Verdict;
 use stats::printable;
 
 use super::escaped::escaped;
-use super::figures::{change, figure, interval, values, verdict};
+use super::figures::{change, interval, values, verdict};
 use super::node_changes;
+use crate::digits::compared as figure;
 
 /// Cases shown at most; a comment of a merge request has a limit (65,536 characters at GitHub).
 const SHOWN: usize = 200;

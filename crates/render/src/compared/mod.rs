@@ -18,5 +18,5 @@ pub use gate::{gate, reason};
 pub use history::history;
 pub use markdown::markdown;
 pub use nodes::nodes;
-pub(crate) use nodes::{answer as nodes_answer, explained as nodes_explained, figure as nodes_figure};
+pub(crate) use nodes::{answer as nodes_answer, explained as nodes_explained};
 pub use table::table;

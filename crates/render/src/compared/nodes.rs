@@ -1,12 +1,12 @@
 //! Several nodes: which are slow, which are set up unlike most, which did not answer, in sentences for a terminal and for the HTML report; for a terminal also a row a node, those
 //! that are alike folded into one row.
 
-use analysis::figure::Unit;
 use analysis::nodes::{BelowLimit, Mark, NodeCell, NodeRow, Nodes};
-use stats::units::{counted, duration_ns};
+use stats::units::counted;
 
 use super::node_names::names;
 use super::node_settings;
+use crate::digits::compared as figure;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::{Page, Tone};
 
@@ -106,15 +106,6 @@ fn below_limit(below: &BelowLimit) -> String {
         below.below,
         counted(below.runs as usize, "run")
     )
-}
-
-pub(crate) fn figure(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::BytesPerS => format!("{:.2} GB/s", value / 1e9),
-        Unit::Ns => duration_ns(value),
-        Unit::S => format!("{value:.3} s"),
-        Unit::More | Unit::Less => format!("{value:.4}"),
-    }
 }
 
 fn table(nodes: &Nodes, page: &mut Page) {

@@ -6,8 +6,9 @@ use analysis::comparison::{Compared, Comparison, Lacking, RunName};
 use analysis::judge::Verdict;
 use stats::units::counted;
 
-use super::figures::{change, figure, interval, values, verdict};
+use super::figures::{change, interval, values, verdict};
 use super::node_changes;
+use crate::digits::compared as figure;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::{Page, Tone};
 

@@ -1,4 +1,4 @@
-//! Numbers as a column shows them: one unit and one count of decimals a column, so that the points stand in line.
+//! Numbers as a column shows them: one unit a column, and four digits, which is what intervals carry at best.
 
 use std::collections::BTreeSet;
 
@@ -43,18 +43,25 @@ impl TimeUnit {
         }
     }
 
-    /// The time in this unit, to 0.1 ns, 1 ns, 10 ns or 1 µs.
+    /// The time in this unit, four digits of it, and no finer than 0.1 ns, 1 ns, 10 ns or 1 µs.
     pub(super) fn show(self, ns: f64) -> String {
         match self {
-            Self::Ns => format!("{ns:.1}"),
-            Self::Us => format!("{:.3}", ns / 1e3),
-            Self::Ms => format!("{:.5}", ns / 1e6),
-            Self::S => format!("{:.6}", ns / 1e9),
+            Self::Ns => four_digits(ns, 1),
+            Self::Us => four_digits(ns / 1e3, 3),
+            Self::Ms => four_digits(ns / 1e6, 5),
+            Self::S => four_digits(ns / 1e9, 6),
         }
     }
 }
 
-/// How many decimals a column of rates has.
+/// A number with four digits, of which so many are decimals at most.
+pub(super) fn four_digits(value: f64, most: usize) -> String {
+    let first = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let decimals = usize::try_from(3 - first).unwrap_or(0).min(most);
+    format!("{value:.decimals$}")
+}
+
+/// How many decimals a column of rates has at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RateDecimals(usize);
 
@@ -67,7 +74,7 @@ impl RateDecimals {
 
     /// GB/s.
     pub(super) fn show(self, bytes_per_s: f64) -> String {
-        format!("{:.*}", self.0, bytes_per_s / 1e9)
+        four_digits(bytes_per_s / 1e9, self.0)
     }
 }
 
@@ -105,7 +112,10 @@ mod tests {
         assert_eq!(unit(&[14_240.0, 5_308_560.0]), TimeUnit::Ms);
         assert_eq!(unit(&[999.0]), TimeUnit::Ns);
         assert_eq!(unit(&[]), TimeUnit::Ns);
-        assert_eq!(TimeUnit::Ms.show(5_308_560.4), "5.30856");
+        assert_eq!(
+            [4_050.0, 5_308_560.4, 127_843_100.0].map(|ns| TimeUnit::Ms.show(ns)),
+            ["0.00405", "5.309", "127.8"]
+        );
         assert_eq!(TimeUnit::Us.show(1193.0), "1.193");
         assert_eq!(TimeUnit::for_sweep([1193.0, 20e6].into_iter()), TimeUnit::Us);
     }
@@ -113,8 +123,8 @@ mod tests {
     #[test]
     fn a_column_of_rates_shows_its_smallest() {
         let shown = |rates: &[f64]| RateDecimals::for_smallest(rates.iter().copied()).show(rates[0]);
-        assert_eq!(shown(&[23.459_52e9]), "23.460");
-        assert_eq!(shown(&[23.459_52e9, 520_000.0]), "23.45952");
+        assert_eq!(shown(&[23.459_52e9]), "23.46");
+        assert_eq!(shown(&[1484.891e9]), "1485");
         assert_eq!(shown(&[520_000.0]), "0.00052");
     }
 }

@@ -4,6 +4,7 @@ use analysis::matrix_figures::{Cell, Plane};
 use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::units;
 
+use super::numbers::four_digits;
 use super::words;
 
 /// From this part of the best on: nothing lost, up to a fifth, up to a half, more.
@@ -47,21 +48,12 @@ pub(super) fn interval<'a>(plane: &Plane, cells: impl Iterator<Item = &'a Cell>)
 }
 
 pub(super) fn show(plane: &Plane, value: f64) -> String {
-    if plane.is_time() {
-        return format!("{value:.1}");
+    match (plane.is_time(), value / 1e9) {
+        (true, _) => four_digits(value, 1),
+        (false, rate) if rate >= 1.0 => four_digits(rate, 2),
+        // What an emulator gives has its digits too.
+        (false, rate) => four_digits(rate, 4),
     }
-    // Three digits at least, also for what an emulator gives.
-    let rate = value / 1e9;
-    format!(
-        "{rate:.*}",
-        if rate >= 100.0 {
-            1
-        } else if rate >= 1.0 {
-            2
-        } else {
-            4
-        }
-    )
 }
 
 pub(super) fn shade(plane: &Plane, value: f64, best: Option<f64>) -> &'static str {
