@@ -32,6 +32,14 @@ pub fn of_case(case: &str, within: bool) -> Column {
         return Column { name: case.to_owned(), group: None };
     };
     let group = rest.first().copied();
+    // A kernel is its group, and its bytes are nobody's measure of it.
+    if let ("kernel", Some(group)) = (*direction, group) {
+        let name = match group.strip_suffix(report::kernels::RESIDENT) {
+            Some(kernel) => format!("{kernel}, data on the GPU"),
+            None => group.to_owned(),
+        };
+        return Column { name, group: None };
+    }
     let within = within || group == Some("within");
     let what = match *direction {
         "h2d" => "H2D",
@@ -70,6 +78,8 @@ mod tests {
         assert_eq!(name("alone/pinned/load/128"), "load");
         let grouped = of_case("simultaneous/pinned/h2d/1048576/GPU 0,1", false);
         assert_eq!((&grouped.name[..], grouped.group.as_deref()), ("H2D 1 MiB, at once", Some("GPU 0,1")));
+        assert_eq!(name("alone/pinned/kernel/201326592/triad"), "triad");
+        assert_eq!(name("alone/pinned/kernel/201326592/triad/resident"), "triad, data on the GPU");
         assert_eq!(name("odd"), "odd");
     }
 }

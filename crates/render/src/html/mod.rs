@@ -5,7 +5,7 @@
 //! telephone; their values are under the pointer and in the tables.
 //!
 //! * `verdict` what the runs come to;
-//! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`, `contention` and `loaded` what was measured;
+//! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`, `contention`, `loaded` and `kernels` what was measured;
 //! * `tables` figures, placement, blocks and environment, folded;
 //! * `nodes` many nodes on one page, a row each;
 //! * `several` differences and history of more than one document; `trial` the same of trials, `place` placements, `mpi` of MPI runs, `imported` of other programs' figures;
@@ -15,6 +15,7 @@ mod contention;
 mod curves;
 mod heat;
 mod imported;
+mod kernels;
 mod loaded;
 mod matrices;
 mod mpi;
@@ -27,12 +28,14 @@ mod trial;
 mod verdict;
 mod write;
 
+use std::collections::BTreeSet;
+
 use analysis::figure::Key;
 use analysis::run::Run;
 pub use imported::imported;
 pub use mpi::{mpi, mpi_pictures};
-pub use nodes::nodes;
-pub use place::places;
+pub use nodes::{nodes, nodes_pictures};
+pub use place::{place_pictures, places};
 use report::Document;
 pub use trial::{trial_pictures, trials};
 use write::Page;
@@ -47,17 +50,42 @@ pub fn html(runs: &[(String, Document)]) -> String {
         several => format!("numabench: {} runs", several.len()),
     };
     let mut page = begin(&title);
-    if let [(_, first), _, ..] = runs {
-        let taken: Vec<Run> = runs.iter().filter_map(|(name, document)| Run::of(name, document).ok()).collect();
-        several::draw(&taken, &first.tool, &|key| in_words(runs, key), &mut page);
-    }
-    for (name, document) in runs {
+    together(runs, &mut page);
+    for ((_, document), name) in runs.iter().zip(file_names(runs)) {
         if runs.len() > 1 {
             page.element("h2", &format!("{name}: {}, {}", document.environment.hostname, document.started_at));
         }
         run(document, if runs.len() > 1 { 3 } else { 2 }, &mut page);
     }
     end(page)
+}
+
+/// What differs between runs, where there are several.
+fn together(runs: &[(String, Document)], page: &mut Page) {
+    if let [(_, first), _, ..] = runs {
+        let names = file_names(runs);
+        let taken = runs.iter().zip(names).filter_map(|((_, document), name)| Run::of(name, document).ok());
+        let taken: Vec<Run> = taken.collect();
+        several::draw(&taken, &first.tool, &|key| in_words(runs, key), page);
+    }
+}
+
+/// The files without the folders that they are in, where that tells them apart.
+fn file_names(runs: &[(String, Document)]) -> Vec<&str> {
+    let short = |name: &'_ String| name.rfind('/').map_or(0, |at| at + 1);
+    let names: Vec<&str> = runs.iter().map(|(name, _)| &name[short(name)..]).collect();
+    let different: BTreeSet<&&str> = names.iter().collect();
+    match different.len() == names.len() {
+        true => names,
+        false => runs.iter().map(|(name, _)| &name[..]).collect(),
+    }
+}
+
+/// The pictures of what differs between runs, each with its title, as SVG files of their own.
+pub fn pictures_together(runs: &[(String, Document)]) -> Vec<(String, String)> {
+    let mut page = Page::keeping();
+    together(runs, &mut page);
+    page.pictures()
 }
 
 /// The pictures of a run's report, each with its title, as SVG files of their own.
@@ -111,5 +139,6 @@ fn run(document: &Document, level: u8, page: &mut Page) {
     loaded::draw(document, page);
     matrices::draw(document, page);
     contention::penalties(document, page);
+    kernels::draw(document, page);
     tables::draw(document, page);
 }

@@ -8,7 +8,8 @@ use super::write::{Page, Tone};
 use super::{begin, end, run};
 use crate::charts::colours::{of_part, series, text_on};
 use crate::charts::rows::{self, Rows};
-use crate::compared::{nodes_answer, nodes_explained, nodes_figure};
+use crate::compared::{nodes_answer, nodes_explained};
+use crate::digits::compared as nodes_figure;
 use crate::terminal::page;
 use svg::escaped;
 
@@ -63,6 +64,13 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
         );
     }
     end(page)
+}
+
+/// The picture of these nodes' figures, with its title, as an SVG file of its own.
+pub fn nodes_pictures(nodes: &Nodes) -> Vec<(String, String)> {
+    let mut page = Page::keeping();
+    spread(nodes, &mut page);
+    page.pictures()
 }
 
 /// A line a figure with a dot a node, against the median over all nodes.

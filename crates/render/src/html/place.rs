@@ -28,6 +28,14 @@ pub fn places(documents: &[(String, PlaceDocument)]) -> String {
     end(page)
 }
 
+/// The pictures of a placement's report, each with its title, as SVG files of their own.
+pub fn place_pictures(document: &PlaceDocument) -> Vec<(String, String)> {
+    let mut page = Page::keeping();
+    page.level = 2;
+    one(document, &mut page);
+    page.pictures()
+}
+
 fn one(document: &PlaceDocument, page: &mut Page) {
     let (tone, answer) = place_answer(document);
     let is_open = document.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);

@@ -19,7 +19,7 @@ use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::charts::scale;
 use crate::compared::verdict;
-use crate::digits;
+use crate::digits::{self, compared as figure};
 
 /// Cases drawn, and pictures.
 const CASES: usize = 60;
@@ -34,7 +34,15 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page
     let (first_side, last_side) = (std::slice::from_ref(first), std::slice::from_ref(last));
     match compare(tool.clone(), first_side, last_side, Thresholds::default(), true) {
         Ok(comparison) => {
-            let summary = format!("{} against {}: {}", last.name, first.name, comparison.summary);
+            // The worst case is named as a person says it.
+            let said = comparison.cases.first().map_or_else(
+                || comparison.summary.clone(),
+                |worst| {
+                    let key = &worst.key;
+                    comparison.summary.replacen(&format!("{}, {}", key.case, key.place()), &names(key), 1)
+                },
+            );
+            let summary = format!("{} against {}: {said}", last.name, first.name);
             page.answer(standing::of_counts(&comparison.counts).into(), &[summary]);
             differences(&comparison.cases, names, page);
             let differing = comparison
@@ -64,16 +72,6 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page
     }
     if taken.len() > 2 {
         over_time(taken, tool, names, page);
-    }
-}
-
-/// A figure with what it counts.
-fn figure(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::BytesPerS => digits::rate(value, None),
-        Unit::Ns => digits::time(value, None),
-        Unit::S => format!("{} s", digits::shown(value, None)),
-        Unit::More | Unit::Less => digits::shown(value, None),
     }
 }
 

@@ -21,6 +21,8 @@ addEventListener('load', () => {
     const boxes = [...svg.querySelectorAll('rect[rx]')].map((box) => box.getBoundingClientRect());
     all.forEach(([text, rect], at) => {
       texts++;
+      // A figure that stands on its colour is of no use without its end.
+      if (text.getAttribute('fill') && text.textContent.endsWith('…')) faults.push(`${name}: "${text.textContent}" is cut`);
       if (rect.left < frame.left - 1 || rect.right > frame.right + 1 || rect.bottom > frame.bottom + 2)
         faults.push(`${name}: "${text.textContent}" is beyond the picture`);
       for (const [other, place] of all.slice(at + 1))

@@ -101,7 +101,7 @@ fn what_is_wrong_with_a_page_is_found() -> Done {
         return Ok(());
     };
     let (_, good) = pages::all()?.into_iter().next().ok_or("no page")?;
-    let cases: [(&str, &str, &str, &str); 6] = [
+    let cases: [(&str, &str, &str, &str); 7] = [
         (
             "over",
             "</svg>",
@@ -114,6 +114,7 @@ fn what_is_wrong_with_a_page_is_found() -> Done {
             "<text x=\"300\" y=\"99\">a text that goes on far beyond the edge of a picture of any width, and on, and on, and on and on to its end</text></svg>",
             "beyond the picture",
         ),
+        ("cut", "</text>", "…</text>", "is cut"),
         ("asks", "</main>", "<img src=\"http://localhost:1/x.png\"></main>", "asked for"),
         ("wide", "</main>", "<div style=\"width:3000px\">x</div></main>", "px wide"),
         ("pale", "color: #1a1a1a; background: #fff", "color: #ddd; background: #fff", "stand out"),

@@ -7,9 +7,13 @@ use analysis::nodes::nodes;
 use render::html::{self, html, mpi, trials};
 use report::case::{Case, Order};
 use report::contention::Penalty;
+use report::device::DeviceKind;
+use report::document::PlatformKind;
+use report::environment::{NodeKind, NumaNode};
 use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::place::{Candidate, Measured, MeasuredFinding, Place, PlaceDocument, PlacedGpu, Turn};
+use report::result::Outcome;
 use report::rows::rows;
 use report::settings::{Direction, MemoryKind};
 use report::{Document, Known, MpiDocument, TrialDocument};
@@ -48,6 +52,12 @@ pub fn all() -> Result<Vec<Page>, Box<dyn Error>> {
         ("matrix16", one(node(2, 16)?)),
         ("matrix1", one(node(2, 1)?)),
         ("nodes8", one(node(8, 4)?)),
+        ("superchips", one(superchips()?)),
+        ("contend8", one(gallery("eight-gpus.json")?)),
+        ("kernels", one(gallery("kernels.json")?)),
+        ("laplace", one(gallery("laplace.json")?)),
+        ("lumi", one(gallery("lumi-g.json")?)),
+        ("cpu", one(cpu_only(8)?)),
         ("loaded", one(loaded()?)),
         ("several", html(&days?)),
         ("fleet", fleet()?),
@@ -56,6 +66,12 @@ pub fn all() -> Result<Vec<Page>, Box<dyn Error>> {
         ("place", html::places(&[("place.json".to_owned(), placed()?)])),
     ];
     Ok(pages.into_iter().map(|(name, page)| (name.to_owned(), page)).collect())
+}
+
+/// A document of the gallery.
+fn gallery(name: &str) -> Result<Document, Box<dyn Error>> {
+    let file = format!("{}/../../docs/gallery/{name}", env!("CARGO_MANIFEST_DIR"));
+    Ok(Document::from_json(&std::fs::read(file)?)?)
 }
 
 /// Four GPUs of two nodes, of which each two ways were measured in ten turns.
@@ -161,7 +177,7 @@ fn node(nodes: u32, gpus: u32) -> Result<Document, Box<dyn Error>> {
     document.environment.topology.nodes = (0..nodes)
         .map(|at| {
             let pus: IdSet = (at * 16..at * 16 + 16).chain(at * 16 + 128..at * 16 + 144).collect();
-            report::environment::NumaNode { os_index: at, pus, ..node.clone() }
+            NumaNode { os_index: at, pus, ..node.clone() }
         })
         .collect();
     document.devices = (0..gpus)
@@ -191,6 +207,11 @@ fn node(nodes: u32, gpus: u32) -> Result<Document, Box<dyn Error>> {
             let slow = if gpu + 1 == gpus { 2.0 } else { 1.0 };
             let mut result = report::result::RankResult { rank: rank.rank, ..like.clone() };
             result.blocks.iter_mut().for_each(|block| block.elapsed_ns *= far * slow);
+            if let Outcome::Measured { summary, .. } = &mut result.outcome {
+                summary.median_bytes_per_s /= far * slow;
+                summary.median_ns *= far * slow;
+                summary.median_interval_ns = None;
+            }
             result
         };
         case.ranks = document.ranks.iter().map(of).collect();
@@ -218,6 +239,46 @@ fn node(nodes: u32, gpus: u32) -> Result<Document, Box<dyn Error>> {
         columns: (0..gpus).map(column).collect(),
     }];
     document.verdict = vec!["Where host memory lies matters: up to 1.7x.".to_owned()];
+    document.rows = rows(&document);
+    document.slower_twins = analysis::slower_twins::slower_twins(&document);
+    Ok(document)
+}
+
+/// Four CPUs with a GPU each, whose memory is a NUMA node of its own.
+fn superchips() -> Result<Document, Box<dyn Error>> {
+    let mut document = node(4, 4)?;
+    let nodes = &mut document.environment.topology.nodes;
+    nodes.iter_mut().for_each(|node| node.pus = (node.os_index * 72..node.os_index * 72 + 72).collect());
+    let (pus, kind) = (IdSet::default(), NodeKind::GpuMemory);
+    let of_gpus: Vec<NumaNode> = nodes
+        .iter()
+        .map(|node| NumaNode { os_index: node.os_index + 4, kind, pus: pus.clone(), ..node.clone() })
+        .collect();
+    nodes.extend(of_gpus);
+    document.ranks.iter_mut().for_each(|rank| rank.asked.pu = rank.rank / 4 * 72);
+    document.devices.iter_mut().for_each(|gpu| gpu.name = "NVIDIA GH200 120GB".to_owned());
+    Ok(document)
+}
+
+/// A machine of so many NUMA nodes without a GPU: each node's cores read each node's memory.
+fn cpu_only(nodes: u32) -> Result<Document, Box<dyn Error>> {
+    let mut document = node(nodes, nodes)?;
+    document.platform.kind = PlatformKind::Host;
+    let name = |at: u32| format!("node {at}");
+    for (at, device) in (0..).zip(&mut document.devices) {
+        (device.id, device.kind) = (name(at), DeviceKind::HostMemory);
+    }
+    document.ranks.iter_mut().for_each(|rank| rank.asked.device = name(rank.rank % nodes));
+    document.cases.truncate(1);
+    let case = &mut document.cases[0];
+    (case.direction, case.memory, case.range_bytes) = (Direction::Read, MemoryKind::Pageable, Some(1 << 30));
+    let matrix = &mut document.matrices[0];
+    (matrix.title, matrix.compares) = ("cores and memory".to_owned(), Compares::Columns);
+    for (at, column) in (0..).zip(&mut matrix.columns) {
+        (column.name, column.device) = (name(at), name(at));
+    }
+    document.verdict = vec!["Which memory a core uses matters: up to 2.1x.".to_owned()];
+    document.slower_twins.clear();
     document.rows = rows(&document);
     Ok(document)
 }

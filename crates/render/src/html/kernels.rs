@@ -1,0 +1,138 @@
+//! Kernels that compute, and Jacobi's iteration: how much of each kernel's time goes to transfers, what a far place costs it beside what the bandwidths predict, and the rate of each
+//! way of halos. Each picture has one scale.
+
+use report::Document;
+use report::kernels::{KernelFigures, KernelLoss, KernelPlace};
+use report::laplace::LaplaceWay;
+use stats::compare::Verdict;
+use stats::interval::Interval;
+
+use super::write::Page;
+use crate::charts::colours::series;
+use crate::charts::rows::{Mark, Row, Rows};
+use crate::digits;
+
+/// So many places have a picture of their own.
+const PLACES: usize = 4;
+
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    let mut places: Vec<(&str, &str)> = Vec::new();
+    for place in document.kernels.iter().flat_map(|kernel| &kernel.places) {
+        if place.transfer_share.is_some() && !places.contains(&(&place.row, &place.column)) {
+            places.push((&place.row, &place.column));
+        }
+    }
+    for (row, column) in places.iter().take(PLACES) {
+        shares(document, row, column, page);
+    }
+    let mut pairs: Vec<[&str; 3]> = Vec::new();
+    for loss in document.kernels.iter().flat_map(|kernel| &kernel.losses) {
+        let pair = [&loss.of[..], &loss.far[..], &loss.near[..]];
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    for pair in pairs.into_iter().take(PLACES) {
+        losses(document, pair, page);
+    }
+    ways(document, page);
+}
+
+/// The part of each kernel's time that goes to transfers.
+fn shares(document: &Document, row: &str, column: &str, page: &mut Page) {
+    let of = |kernel: &KernelFigures| {
+        let place = kernel.places.iter().find(|place| place.row == row && place.column == column)?;
+        let percent = place.transfer_share? * 100.0;
+        let said = format!("{} %, {}", digits::shown(percent, None), rates(kernel, place));
+        let value = format!("{}: {said}", kernel.name);
+        Some(Row { name: kernel.name.clone(), said, colour: series(0), marks: vec![(Mark::Bar(percent), value)] })
+    };
+    let rows: Vec<Row> = document.kernels.iter().filter_map(of).collect();
+    let title = format!("{column}, host memory of {row}: the part of each kernel's time that goes to transfers");
+    drawn(&title, "% of the time in transfers", rows, page);
+}
+
+/// `63.9 GB/s; 2784 alone`: with transfers, and on data that stays on the GPU.
+fn rates(kernel: &KernelFigures, place: &KernelPlace) -> String {
+    let number = |per_s: f64, ns: f64, interval: Option<Interval>| {
+        let half = interval.map(|interval| interval.relative_half_width(ns) * per_s / 1e9);
+        digits::shown(per_s / 1e9, half)
+    };
+    let with = number(place.per_s, place.median_ns, place.interval_ns);
+    let alone = place
+        .resident_per_s
+        .zip(place.resident_ns)
+        .map_or(String::new(), |(per_s, ns)| format!("; {} alone", number(per_s, ns, place.resident_interval_ns)));
+    format!("{with} {}{alone}", kernel.unit.giga())
+}
+
+/// How much longer each kernel takes from the far place, with its interval, and as a ring what the bandwidths predict.
+fn losses(document: &Document, pair: [&str; 3], page: &mut Page) {
+    let [of, far, near] = pair;
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let row = |(kernel, loss): (&KernelFigures, &KernelLoss)| {
+        let name = &kernel.name;
+        let found = loss.comparison.as_ref();
+        let is_undecided = found.is_none_or(|found| found.verdict == Verdict::Undecided);
+        let known = found.map_or(String::new(), |found| {
+            let ends = found.ratio_interval;
+            format!(" (95 % interval {} to {})", digits::change(ends.low), digits::change(ends.high))
+        });
+        let change = digits::change(1.0 + loss.loss);
+        let value = format!("{name}: {change}{known}");
+        let span = found.map(|found| found.ratio_interval);
+        let mut marks: Vec<(Mark, String)> =
+            span.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone())).into_iter().collect();
+        marks.extend(loss.predicted_loss.map(|loss| {
+            (Mark::Ring(loss * 100.0), format!("{name}: {} predicted by the bandwidths", digits::change(1.0 + loss)))
+        }));
+        marks.push((Mark::Dot(loss.loss * 100.0), value));
+        let said = if is_undecided { format!("{change}, not significant") } else { change };
+        Row { name: name.clone(), said, colour: series(if is_undecided { 5 } else { 1 }), marks }
+    };
+    let all = document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss)));
+    let rows: Vec<Row> =
+        all.filter(|(_, loss)| [&loss.of[..], &loss.far, &loss.near] == [of, far, near]).map(row).collect();
+    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
+    let rows = Rows {
+        title: "% longer; ring: as the bandwidths predict".to_owned(),
+        rows,
+        levels: vec![(0.0, format!("from {near}"))],
+        signed: true,
+        ..Rows::default()
+    };
+    page.picture(&format!("{of}: {far} instead of {near}"), &described.join("; "), |wide| rows.drawn(wide));
+}
+
+/// The cells a second of each way of halos.
+fn ways(document: &Document, page: &mut Page) {
+    let Some(laplace) = &document.laplace else { return };
+    let row = |(at, way): (usize, &LaplaceWay)| {
+        let Some((rate, ns)) = way.cells_per_s.zip(way.iteration_ns) else {
+            let why = way.reason.clone().unwrap_or_default();
+            let said = format!("no figure: {why}");
+            return Row { name: way.name.clone(), said, colour: series(at), marks: Vec::new() };
+        };
+        let giga = |at: f64| rate / 1e9 * ns / at;
+        let ends = way.interval_ns.map(|ends| (giga(ends.high), giga(ends.low)));
+        let number = digits::shown(rate / 1e9, ends.map(|(low, high)| (high - low) / 2.0));
+        let halos = way.halo_share.map_or(String::new(), |share| format!(", {:.0} % in halos", share * 100.0));
+        let value = format!(
+            "{}: {number} Gcell/s, {} an iteration{halos}",
+            way.name,
+            digits::time(ns, way.interval_ns.as_ref())
+        );
+        let mut marks = vec![(Mark::Bar(rate / 1e9), value.clone())];
+        marks.extend(ends.map(|(low, high)| (Mark::Span(low, high), value)));
+        Row { name: way.name.clone(), said: format!("{number}{halos}"), colour: series(at), marks }
+    };
+    let rows: Vec<Row> = laplace.ways.iter().enumerate().map(row).collect();
+    let title = format!("{} by {} cells by each way of halos", laplace.rows, laplace.columns);
+    drawn(&title, "Gcell/s", rows, page);
+}
+
+fn drawn(title: &str, axis: &str, rows: Vec<Row>, page: &mut Page) {
+    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
+    let rows = Rows { title: axis.to_owned(), rows, from_zero: true, ..Rows::default() };
+    page.picture(title, &described.join("; "), |wide| rows.drawn(wide));
+}
