@@ -65,9 +65,11 @@ pub fn start<G>(
     Ok((mpi, library.to_string()))
 }
 
-/// Leaves MPI in good order, collectively; where that fails, says so: the launcher ends with a code of its own then, whatever was measured.
-pub fn leave(mpi: Mpi, say: impl Fn(&str)) {
-    if let Err(error) = Box::new(mpi).leave() {
+/// Leaves MPI in good order, collectively; whether it did. Where that fails, says so: the launcher ends with a code of its own then, whatever was measured.
+pub fn leave(mpi: Mpi, say: impl Fn(&str)) -> bool {
+    let left = Box::new(mpi).leave();
+    if let Err(error) = &left {
         say(&format!("warning: MPI could not be left in order: {error}; the launcher may end with a code of its own"));
     }
+    left.is_ok()
 }

@@ -155,14 +155,15 @@ fn bound<'scope>(
     if ended.is_ok() {
         Teller.tell(&Told::Over);
     }
-    if ended.as_ref().is_ok() || ended.as_ref().is_err_and(|fault| fault.exit != Exit::TimedOut) {
-        launch::leave(mpi, terminal::say);
-    }
+    let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
+    let has_left = !was_late && launch::leave(mpi, terminal::say);
     match ended {
-        Ok(()) => {
+        Ok(()) if has_left => {
             drop(kept);
             Ok(())
         }
+        // The supervisor learns that it did not leave, and says or awaits in its place what lets the others end.
+        Ok(()) => ending::at_once(Exit::NoResult),
         // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.
         Err(fault) => ending::at_once(fault.exit),
     }

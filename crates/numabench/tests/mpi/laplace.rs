@@ -120,6 +120,28 @@ fn the_memory_of_halos_stays_until_mpi_is_left() -> Done {
 }
 
 #[test]
+fn a_rank_that_cannot_leave_mpi_lets_the_first_one_keep_the_result() -> Done {
+    let preload = driver::fake_mpi()?.display().to_string();
+    for mpi in all() {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("laplace.json");
+        let told = [
+            ("FAKE_MPI_FAILS", "MPI_Finalize@1 1".to_owned()),
+            ("LD_PRELOAD", preload.clone()),
+            ("FAKE_DEVICES", DEVICES.to_owned()),
+        ];
+        let json = file.display().to_string();
+        let args = [&QUICK[..], &["--json", &json]].concat();
+        let ended = mpi.of("laplace", &driver::fake()?, 2, &told, &args);
+        let document: Value = serde_json::from_slice(&fs::read(&file)?)?;
+        assert_eq!(document["status"], "complete", "{}: {}{}", mpi.name, ended.out, ended.err);
+        assert!(ended.out.starts_with("Fastest: "), "{}: {}", mpi.name, ended.out);
+        assert!(ended.err.contains("MPI could not be left in order: "), "{}: {}", mpi.name, ended.err);
+    }
+    Ok(())
+}
+
+#[test]
 fn ranks_without_a_gpu_compute_with_their_cores() {
     for mpi in all() {
         let ended = mpi.of("laplace", &no_driver(), 2, &[], &[&QUICK[..], &["--quiet"]].concat());
