@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 const FILE: &str = "nextest/ci/junit.xml";
 /// How a line of a test begins that leaves something out.
 const MARK: &str = "SKIPPED ";
-/// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware, user namespaces, and
+/// Words of reasons that hold on a CI runner: files that are not the project's to publish, hardware, namespaces, and
 /// the module system that Debian does not install beside the other, or GPU libraries that should not be there.
-const MAY_BE_LEFT_OUT: [&str; 12] = [
+const MAY_BE_LEFT_OUT: [&str; 13] = [
     "three ranks need three PUs",
     "two ranks of two threads: four PUs",
     "a rank for each core: this machine has other than two",
@@ -27,6 +27,7 @@ const MAY_BE_LEFT_OUT: [&str; 12] = [
     "doctor without rights: ",
     "kernels from two cores: ",
     "a vendor's libraries that are missing: this machine has them",
+    "hosts with rails: ",
 ];
 
 /// Forgets an earlier run's file.

@@ -139,7 +139,7 @@ mod tests {
 
     fn pair(cases: Vec<MpiCase>) -> MpiPair {
         let placed = [[None, None], [None, None]];
-        MpiPair { ranks: [0, 1], device_memory: None, operations: Vec::new(), cases, placed }
+        MpiPair { ranks: [0, 1], device_memory: None, operations: Vec::new(), cases, placed, carried: Vec::new() }
     }
 
     #[test]

@@ -15,6 +15,11 @@ use crate::operation::Wrong;
 /// Bytes of a chunk of [`Path::Pipelined`].
 pub(crate) const CHUNK: usize = 1 << 20;
 
+/// How many rounds go before so many that are timed.
+pub(crate) fn warm_rounds(rounds: u32) -> u32 {
+    (rounds / 4).clamp(1, 4)
+}
+
 /// One rank's end of its messages with another.
 pub struct End<'m> {
     pub(crate) calls: Calls<'m>,
@@ -41,7 +46,7 @@ impl<'m> End<'m> {
         let halves = Halves::of(self.memory, case.path)?;
         self.meet()?;
         // Some that do not count: what another case left in the caches is no part of this one, and large messages have few rounds.
-        for _ in 0..(rounds / 4).clamp(1, 4) {
+        for _ in 0..warm_rounds(rounds) {
             self.round(case, halves)?;
         }
         let start = clock::now_ns();

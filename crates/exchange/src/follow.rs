@@ -7,6 +7,7 @@ use device::{PeerCopier, PeerPath};
 use engine::{Look, clock};
 use ranks::{Communicator, Exchange};
 
+use crate::carried::{Adapters, carry};
 use crate::case::{Case, GpuThreadAt, Path};
 use crate::end::End;
 use crate::fault::ExchangeFault;
@@ -31,6 +32,8 @@ pub struct Here<'a> {
     pub reach: &'a dyn Fn(usize) -> Result<Box<dyn PeerCopier>, String>,
     /// Reads the links' counters, where that can be done.
     pub traffic: Option<&'a dyn Traffic>,
+    /// Reads the counters of this host's network adapters; `None` where there is no other host.
+    pub adapters: Option<&'a dyn Adapters>,
     /// Its threads that copy to the GPU, where there are any.
     pub gpu_threads: &'a [GpuThread],
 }
@@ -51,9 +54,10 @@ impl Here<'_> {
             Order::Rounds { with, .. }
             | Order::Check { with, .. }
             | Order::Attempt { with, .. }
-            | Order::Count { with, .. } => *with,
+            | Order::Count { with, .. }
+            | Order::Carry { with, .. } => *with,
         };
-        let (rank, traffic) = (self.rank, self.traffic);
+        let (rank, traffic, adapters) = (self.rank, self.traffic, self.adapters);
         let mut end = End::new(self.mpi, self.memory, rank, with);
         match order {
             Order::Rounds { case: Case { path: Path::GpuThread(at), .. }, rounds, .. } => {
@@ -78,6 +82,7 @@ impl Here<'_> {
                 end.attempt(*operation, *bytes, *key).map(|wrong| Answer::Checked(*bytes as u64, wrong))
             }
             Order::Count { bytes, messages, .. } => count(&mut end, traffic, *bytes, *messages).map(Answer::Counted),
+            Order::Carry { case, rounds, .. } => carry(&mut end, adapters, *case, *rounds).map(Answer::Carried),
             _ => Ok(Answer::Took(0)),
         }
     }
@@ -173,7 +178,9 @@ pub(crate) fn doing(rank: usize, order: &Order) -> Doing {
     let pair = |with: usize| [rank.min(with), rank.max(with)];
     let case = |path, bytes| Case { path, pattern: crate::case::Pattern::PingPong, bytes };
     match order {
-        Order::Rounds { with, case, .. } => Doing::Case { ranks: pair(*with), case: *case },
+        Order::Rounds { with, case, .. } | Order::Carry { with, case, .. } => {
+            Doing::Case { ranks: pair(*with), case: *case }
+        }
         Order::Check { with, path, bytes, .. } => Doing::Case { ranks: pair(*with), case: case(*path, *bytes) },
         Order::Attempt { with, operation, bytes, .. } => {
             Doing::Operation { ranks: pair(*with), operation: *operation, bytes: *bytes }

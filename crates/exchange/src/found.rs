@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stats::IdSet;
 use stats::stop::StopReason;
 
+use crate::carried::Carried;
 use crate::case::Case;
 use crate::operation::{Attempt, Operation};
 
@@ -130,6 +131,8 @@ pub struct PairFound {
     pub attempts: Vec<Attempt>,
     /// What the links counted.
     pub counted: Option<Counted>,
+    /// What network adapters counted of cases that MPI itself moves; none within a host.
+    pub carried: Vec<Carried>,
     /// Why there are no peer copies, or that the driver stages them.
     pub peer: Option<String>,
     /// Where both were seen before and after.
@@ -144,6 +147,7 @@ impl PairFound {
             cases: Vec::new(),
             attempts: Vec::new(),
             counted: None,
+            carried: Vec::new(),
             peer: None,
             placed: [[None, None], [None, None]],
         }

@@ -5,18 +5,21 @@
 
 mod blocks;
 
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks::Communicator;
+use stats::interval::median;
 use stats::random::SplitMix64;
 use stats::stop::Rule;
 
-use crate::case::{GpuThreadAt, Path, Pattern, beside, cases};
+use crate::carried::{Carried, WINDOW_NS};
+use crate::case::{Case, GpuThreadAt, Path, Pattern, beside, cases};
 use crate::fault::ExchangeFault;
 use crate::follow::{Here, NAP, doing};
-use crate::found::{Counted, Doing, Found, PairFound, Placed};
+use crate::found::{CaseFound, Counted, Doing, Found, PairFound, Placed};
 use crate::operation::{Attempt, Operation, Outcome};
 use crate::order::{Answer, Order, SILENT, outcome, read, write};
 use crate::watch::Journal;
@@ -44,6 +47,8 @@ pub struct Lead {
     pub gpu_threads: Vec<GpuThreadAt>,
     /// Blocks of all pairs are interleaved, because pairs are compared with each other, and no bounds are measured; else one pair follows another.
     pub together: bool,
+    /// The host of each rank: between two of them network adapters carry the messages, and are counted.
+    pub hosts: Vec<String>,
     /// Of the order within passes.
     pub seed: u64,
 }
@@ -58,6 +63,8 @@ const FEW_ROUNDS: f64 = 16.0;
 const MOST_ROUNDS: f64 = 20_000.0;
 /// Bytes of the messages that the links count: far below what makes a PCIe counter wrap.
 const COUNTED_BYTES: usize = 1 << 26;
+/// Rounds that take longer are not sent once more for adapters to count them: nine windows of two are to stay far below any limit of an operation.
+const LONGEST_ROUND_NS: f64 = 4e8;
 /// How long the other rank's answer is waited for when this one's call failed: it may be waiting for what never comes.
 const OTHERS: Duration = Duration::from_secs(2);
 /// How often ranks that have nothing to do are told so: one that hears nothing has lost the leader.
@@ -134,7 +141,10 @@ impl Work<'_, '_, '_> {
     /// Has both ranks of a pair do the same, each with the other.
     fn both(&mut self, pair: [usize; 2], order: impl Fn(usize) -> Order) -> Result<[Answer; 2], ExchangeFault> {
         let [lower, higher] = pair;
-        let messages = matches!(order(higher), Order::Rounds { .. } | Order::Check { .. } | Order::Count { .. });
+        let messages = matches!(
+            order(higher),
+            Order::Rounds { .. } | Order::Check { .. } | Order::Count { .. } | Order::Carry { .. }
+        );
         self.tell(&[(lower, order(higher)), (higher, order(lower))]).map(|answers| {
             // Messages of which one rank's failed are still under way at the other: nothing after them would mean anything.
             let failed = answers.iter().filter(|answer| matches!(answer, Answer::Failed(_))).count();
@@ -219,6 +229,7 @@ impl Work<'_, '_, '_> {
         let mut measured = cases(&paths, &self.lead.patterns, &self.lead.sizes);
         measured.extend(beside(&self.lead.gpu_threads, &self.lead.sizes));
         self.measure(&all, &measured)?;
+        self.carry(&all, Path::Host)?;
         if self.lead.devices && self.lead.gpu_aware && !self.ends() {
             self.device_memory(&all)?;
         }
@@ -280,6 +291,7 @@ impl Work<'_, '_, '_> {
             }
         }
         self.measure(&send, &cases(&[Path::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
+        self.carry(&send, Path::GpuAware)?;
         let others = self.lead.operations.iter().copied().filter(|operation| *operation != Operation::Send);
         for (operation, at) in others.flat_map(|operation| pairs.iter().map(move |at| (operation, *at))) {
             if self.ends() {
@@ -328,8 +340,38 @@ impl Work<'_, '_, '_> {
         Ok(())
     }
 
+    /// What adapters counted of each case of this path between hosts, the largest messages of a pattern first.
+    fn carry(&mut self, pairs: &[usize], path: Path) -> Result<(), ExchangeFault> {
+        let began = Instant::now();
+        for at in pairs.iter().copied() {
+            let ranks = self.found.pairs[at].ranks;
+            let [one, other] = ranks.map(|rank| self.lead.hosts.get(rank));
+            let cases = self.found.pairs[at].cases.iter().filter(|found| one != other && found.case.path == path);
+            let mut cases: Vec<(Case, u32)> = cases.filter_map(|found| Some((found.case, rounds(found)?))).collect();
+            cases.sort_by_key(|(case, _)| (case.pattern, Reverse(case.bytes)));
+            for (case, rounds) in cases {
+                if self.ends() || began.elapsed() > self.lead.max_time {
+                    return Ok(());
+                }
+                let answers = self.both(ranks, |with| Order::Carry { with, case, rounds })?;
+                if let [Answer::Carried(lower), Answer::Carried(higher)] = answers {
+                    self.found.pairs[at].carried.push(Carried { case, by: [lower, higher] });
+                }
+            }
+            self.journal.found(&self.found);
+        }
+        Ok(())
+    }
+
     fn next_key(&mut self) -> u64 {
         self.key = self.key.wrapping_add(1);
         self.key
     }
+}
+
+/// How many rounds of a case a window of its messages has; `None` without a figure that counts, and where windows would take too long.
+fn rounds(found: &CaseFound) -> Option<u32> {
+    let message_ns = median(&found.block_ns).filter(|_| found.trouble.is_none())?;
+    let round_ns = message_ns * found.case.turns_a_round();
+    (round_ns <= LONGEST_ROUND_NS).then(|| (WINDOW_NS as f64 / round_ns).clamp(1.0, MOST_ROUNDS) as u32)
 }

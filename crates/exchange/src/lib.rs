@@ -9,6 +9,7 @@
 //!
 //! * `case` what is measured: a path, a pattern, a size; `found` what came of it;
 //! * `memory` one rank's memory, on the host and on its device; `end` its calls of MPI, `attempt` those that MPI may not survive (`operation`);
+//! * `carried` what each network adapter counted while messages went between hosts;
 //! * `gpu_thread` a thread of a rank that copies to its device beside the messages;
 //! * `order` what the leader tells the ranks; `lead` and `follow` do it; `watch` who is told, and who reads the links;
 //! * `verdict` what it comes to: pure.
@@ -21,6 +22,7 @@
 
 mod attempt;
 mod calls;
+mod carried;
 mod case;
 mod end;
 mod fault;
@@ -35,6 +37,7 @@ mod sync;
 pub mod verdict;
 mod watch;
 
+pub use carried::{Adapters, Carried, PerByte};
 pub use case::{COPY_BYTES, Case, GpuThreadAt, Path, Pattern, cases, window};
 pub use end::End;
 pub use fault::ExchangeFault;

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::carried::PerByte;
 use crate::case::{Case, Path};
 use crate::fault::ExchangeFault;
 use crate::found::{Counted, Placed};
@@ -24,6 +25,8 @@ pub(crate) enum Order {
     Attempt { with: usize, operation: Operation, bytes: usize, key: u64 },
     /// So many messages of device memory from the lower one to the higher one, with the links' counters read before and after.
     Count { with: usize, bytes: usize, messages: u32 },
+    /// So many rounds of a case, again and again, with rests between them and the counters of this host's network adapters read at each end.
+    Carry { with: usize, case: Case, rounds: u32 },
     /// Nothing, for others are measured.
     Stay,
     /// It is over.
@@ -45,6 +48,8 @@ pub(crate) enum Answer {
     Reached(Option<String>),
     /// What the links counted, where they can be read.
     Counted(Option<Counted>),
+    /// What each network adapter of its host counted.
+    Carried(Vec<PerByte>),
     /// Why it could not.
     Failed(String),
 }

@@ -106,6 +106,18 @@ pub fn elsewhere(near: &NearNic, set: &BTreeMap<String, String>) -> Vec<String> 
     variables(&near.name).iter().filter_map(wanted).collect()
 }
 
+/// How MPI libraries are told to take an adapter, as `NAME=value`: by its name, and over TCP by its interface. Those of a name go before: a fast network is not left for TCP.
+pub fn choosing(name: &str, interfaces: &[String]) -> Vec<String> {
+    let of_interface = |interface: &String| {
+        ["UCX_NET_DEVICES", "OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE"].map(|variable| (variable, interface.clone()))
+    };
+    let mut chosen: Vec<Variable> = variables(name).into_iter().filter(|(name, _)| *name != "NCCL_IB_HCA").collect();
+    if chosen.is_empty() {
+        chosen.extend(interfaces.first().map(of_interface).into_iter().flatten());
+    }
+    chosen.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
 /// How each stack is told to take the adapter of this name.
 fn variables(name: &str) -> Vec<Variable> {
     let slingshot =
@@ -158,6 +170,15 @@ mod tests {
             assert_eq!(said(slingshot), ["FI_CXI_DEVICE_NAME=cxi1", "MPICH_OFI_NIC_POLICY=GPU"]);
         }
         assert!(said("ib0").is_empty());
+    }
+
+    #[test]
+    fn an_interface_that_is_no_fast_adapter_is_chosen_by_tcps_variables() {
+        let eth = choosing("eth1", &["eth1".to_owned()]);
+        assert_eq!(eth, ["UCX_NET_DEVICES=eth1", "OMPI_MCA_btl_tcp_if_include=eth1", "FI_TCP_IFACE=eth1"]);
+        assert_eq!(choosing("mlx5_0", &["ib0".to_owned()]), ["UCX_NET_DEVICES=mlx5_0:1"]);
+        assert_eq!(choosing("cxi0", &["hsn0".to_owned()])[0], "FI_CXI_DEVICE_NAME=cxi0");
+        assert!(choosing("siw0", &[]).is_empty());
     }
 
     #[test]

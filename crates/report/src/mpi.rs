@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "numabench.mpi";
 /// The schema's major version: a reader refuses another.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 1;
+pub const SCHEMA_MINOR: u32 = 2;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -115,6 +115,31 @@ pub struct MpiRank {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("since" = "1.1"))]
     pub gpu_threads: Vec<MpiGpuThread>,
+    /// The network adapters of its host; empty where all ranks have one host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.2"))]
+    pub adapters: Vec<MpiAdapter>,
+}
+
+/// A network adapter of a rank's host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiAdapter {
+    /// What the kernel calls it: its RDMA device (`mlx5_0`), Slingshot's (`cxi0`), else its interface (`eth0`).
+    pub name: String,
+    /// Its interfaces.
+    pub interfaces: Vec<String>,
+    /// Its PCI address; null for a virtual interface.
+    pub pci: Option<PciAddress>,
+    /// Its NUMA nodes; empty where nobody tells.
+    pub nodes: IdSet,
+    /// Whether it is on the NUMA node of the rank's GPU, or of its PU without one; null where nobody tells.
+    pub is_near: Option<bool>,
+    /// Whether it has a link; null where the kernel does not tell.
+    pub has_link: Option<bool>,
+    /// Why its counters cannot be read; null where they can.
+    pub not_counted: Option<String>,
+    /// Variables by which MPI libraries are told to take it, as `NAME=value`.
+    pub chosen_by: Vec<String>,
 }
 
 /// A thread of a rank that copies to and from its GPU beside messages.
@@ -141,6 +166,38 @@ pub struct MpiPair {
     pub cases: Vec<MpiCase>,
     /// Where both were seen before and after; null where they were not looked at.
     pub placed: [[Option<MpiPlaced>; 2]; 2],
+    /// What network adapters counted while messages went; empty within a host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.2"))]
+    pub carried: Vec<MpiCarried>,
+}
+
+/// What a network adapter of a rank's host counted while messages of a case went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiCarried {
+    /// The way: `host` or `gpu-aware`.
+    pub path: String,
+    /// As that of the case.
+    pub pattern: String,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// The rank.
+    pub rank: u32,
+    /// The adapter's name.
+    pub adapter: String,
+    /// Bytes that it sent for each byte that the rank sent; null where the rank sent none, or its counters cannot be read.
+    pub sent: Option<MpiPerByte>,
+    /// The same received.
+    pub received: Option<MpiPerByte>,
+}
+
+/// Bytes that an adapter counted for each byte of messages, packets' heads with them, less what it counted at rest in as long a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MpiPerByte {
+    /// The median of several windows.
+    pub median: f64,
+    /// Its 95 % interval.
+    pub interval: Interval,
 }
 
 /// What MPI does with device memory.

@@ -18,6 +18,7 @@ fn pair(outcomes: &[(Operation, Outcome)]) -> PairFound {
         cases: Vec::new(),
         attempts: outcomes.iter().map(attempt).collect(),
         counted: None,
+        carried: Vec::new(),
         peer: None,
         placed: [[None, None], [None, None]],
     }

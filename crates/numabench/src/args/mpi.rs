@@ -73,11 +73,11 @@ pub struct Mpi {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
 
-    /// End with exit code 5 unless MPI does this with device memory, with 6 where that is not known. An operation that crashes, hangs or brings wrong
-    /// bytes ends with 5 in any case
+    /// End with exit code 5 where this does not hold, with 6 where that is not known: what MPI does with device memory, or which network adapters carry messages between
+    /// hosts. An operation that crashes, hangs or brings wrong bytes ends with 5 in any case
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub expect: Option<Expect>,
-    /// Write the document (JSON, numabench.mpi 1.1) here; - is standard output, in place of the table
+    /// Write the document (JSON, numabench.mpi 1.2) here; - is standard output, in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Print the answer alone
@@ -210,13 +210,15 @@ pub enum Level {
     Multiple,
 }
 
-/// What MPI must do with device memory.
+/// What is expected of MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Expect {
-    /// Take it in every operation tried, whichever way it goes
+    /// MPI takes device memory in every operation tried, whichever way it goes
     Aware,
     /// That, and from device to device
     Direct,
+    /// No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's without a GPU, has a link
+    Near,
 }
 
 #[cfg(test)]

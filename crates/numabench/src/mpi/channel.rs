@@ -1,6 +1,7 @@
 //! What the session tells its supervisor.
 
 use exchange::{Doing, Found};
+use report::mpi::MpiAdapter;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
@@ -36,6 +37,8 @@ pub struct RankFacts {
     pub place: Option<String>,
     /// Adapters near its place, likewise.
     pub nics: Vec<String>,
+    /// The network adapters of its host, where the launch has several hosts.
+    pub adapters: Vec<MpiAdapter>,
     /// Places of its host that no rank can have, and why, likewise.
     pub missing_places: Vec<(String, String)>,
 }

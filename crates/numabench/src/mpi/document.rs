@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use exchange::{Attempt, CaseFound, Found, GpuThreadAt, Outcome, PairFound, Path, Placed, verdict};
+use exchange::{Attempt, Carried, CaseFound, Found, GpuThreadAt, Outcome, PairFound, Path, PerByte, Placed, verdict};
 use report::MpiDocument;
 use report::document::Status;
 use report::mpi::{
-    MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPlaced, MpiRank, MpiSettings,
-    MpiWitness, SCHEMA, rows, schema_version,
+    MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPerByte,
+    MpiPlaced, MpiRank, MpiSettings, MpiWitness, SCHEMA, rows, schema_version,
 };
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
@@ -23,13 +23,16 @@ use crate::exit::Exit;
 use crate::version;
 
 /// Variables that decide how an MPI library sends: shown as they were set.
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 20] = [
     "CUDA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",
     "HIP_VISIBLE_DEVICES",
     "UCX_TLS",
     "UCX_NET_DEVICES",
     "UCX_RNDV_THRESH",
+    "FI_CXI_DEVICE_NAME",
+    "FI_TCP_IFACE",
+    "OMPI_MCA_btl_tcp_if_include",
     "OMPI_MCA_pml",
     "OMPI_MCA_btl",
     "OMPI_MCA_osc",
@@ -67,7 +70,7 @@ pub fn document(run: &Begun, met: &Met, found: &Found, state: State) -> MpiDocum
     let Begun { args, launcher, began } = *run;
     let State { status, reason: status_reason, exit } = state;
     let ranks: Vec<MpiRank> = met.ranks.iter().map(rank).collect();
-    let pairs: Vec<MpiPair> = found.pairs.iter().map(pair).collect();
+    let pairs: Vec<MpiPair> = found.pairs.iter().map(|found| pair(found, &met.ranks)).collect();
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     let mut document = MpiDocument {
         schema: SCHEMA.to_owned(),
@@ -115,6 +118,7 @@ fn rank(facts: &RankFacts) -> MpiRank {
         gpu_name: facts.gpu_name.clone(),
         locality: facts.locality.clone(),
         gpu_threads: facts.gpu_threads.iter().map(gpu_thread).collect(),
+        adapters: facts.adapters.clone(),
     }
 }
 
@@ -126,7 +130,7 @@ fn gpu_thread(spot: &ThreadSpot) -> MpiGpuThread {
     MpiGpuThread { at: at.to_owned(), pu: spot.pu, memory_node: spot.memory_node }
 }
 
-fn pair(found: &PairFound) -> MpiPair {
+fn pair(found: &PairFound, ranks: &[RankFacts]) -> MpiPair {
     let device = found.cases.iter().any(|case| case.case.path != Path::Host);
     MpiPair {
         ranks: found.ranks.map(|rank| rank as u32),
@@ -134,7 +138,28 @@ fn pair(found: &PairFound) -> MpiPair {
         operations: found.attempts.iter().map(operation).collect(),
         cases: found.cases.iter().map(case).collect(),
         placed: found.placed.each_ref().map(|both| both.each_ref().map(|one| one.as_ref().map(placed))),
+        carried: found.carried.iter().flat_map(|one| carried(one, found.ranks, ranks)).collect(),
     }
+}
+
+/// What each adapter of both ranks' hosts counted.
+fn carried(found: &Carried, pair: [usize; 2], ranks: &[RankFacts]) -> Vec<MpiCarried> {
+    let per_byte = |windows: &[f64]| {
+        Some(MpiPerByte { median: median(windows)?, interval: median_interval(windows, CONFIDENCE)? })
+    };
+    let of_host = |(rank, counted): (usize, &Vec<PerByte>)| -> Vec<MpiCarried> {
+        let of = |(adapter, counted): (&MpiAdapter, &PerByte)| MpiCarried {
+            path: found.case.path.name().to_owned(),
+            pattern: found.case.pattern.name().to_owned(),
+            bytes: found.case.bytes as u64,
+            rank: rank as u32,
+            adapter: adapter.name.clone(),
+            sent: per_byte(&counted.sent),
+            received: per_byte(&counted.received),
+        };
+        ranks[rank].adapters.iter().zip(counted).map(of).collect()
+    };
+    pair.into_iter().zip(&found.by).flat_map(of_host).collect()
 }
 
 fn device_memory(found: &PairFound) -> MpiDeviceMemory {

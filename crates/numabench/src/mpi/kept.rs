@@ -3,6 +3,7 @@
 use std::path::Path as File;
 use std::time::{Duration, Instant};
 
+use analysis::mpi_adapters::{Nearness, nearness};
 use exchange::{Attempt, Found, Outcome, PairFound, Path, verdict};
 use ranks::Launch;
 use render::terminal::Style;
@@ -97,10 +98,14 @@ impl<'a> Kept<'a> {
     /// # Errors
     /// It cannot be written.
     pub fn conclude(self, met: &Met, found: &Found, ending: &Ending) -> Result<Exit, Fault> {
-        let (status, exit) = ended(self.args, met.pairs.len(), found, ending);
+        let (status, mut exit) = ended(self.args, met.pairs.len(), found, ending);
         let failed = || (status == Status::Failed).then(|| first_trouble(found)).flatten();
         let state = State { status, reason: ending.why.clone().or_else(failed), exit: Some(exit) };
-        let document = self.document(met, found, state);
+        let mut document = self.document(met, found, state);
+        if exit == Exit::Ok && self.args.expect == Some(Expect::Near) {
+            exit = near(&mut document);
+            document.exit_code = Some(exit.code());
+        }
         let bytes = json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
         let (saved_to, kept) =
             self.sink.as_ref().map_or((None, Ok(())), |sink| settled(sink, sink.write_or_rescue(&bytes), exit));
@@ -167,7 +172,8 @@ fn ended(args: &Mpi, pairs: usize, found: &Found, ending: &Ending) -> (Status, E
 /// The exit that `--expect` asks for.
 fn expected(args: &Mpi, found: &Found) -> Exit {
     use verdict::{Awareness, Transport};
-    let Some(expect) = args.expect else { return Exit::Ok };
+    // Of adapters the document tells.
+    let Some(expect) = args.expect.filter(|expect| *expect != Expect::Near) else { return Exit::Ok };
     let mut exit = Exit::Ok;
     for pair in &found.pairs {
         let said = verdict::verdict(pair);
@@ -175,9 +181,7 @@ fn expected(args: &Mpi, found: &Found) -> Exit {
             (_, Awareness::Unknown, _) => None,
             (Expect::Aware, awareness, _) => Some(awareness == Awareness::Aware),
             (Expect::Direct, Awareness::Aware, Transport::Unknown) => None,
-            (Expect::Direct, awareness, transport) => {
-                Some(awareness == Awareness::Aware && transport == Transport::Direct)
-            }
+            (_, awareness, transport) => Some(awareness == Awareness::Aware && transport == Transport::Direct),
         };
         match holds {
             Some(true) => {}
@@ -186,6 +190,19 @@ fn expected(args: &Mpi, found: &Found) -> Exit {
         }
     }
     if found.pairs.is_empty() { Exit::Undecided } else { exit }
+}
+
+/// The exit where near adapters are expected; where none was counted, the document says why.
+fn near(document: &mut MpiDocument) -> Exit {
+    if document.pairs.iter().all(|pair| pair.carried.is_empty()) {
+        let why = "no message went between two hosts, or there was no time or counter for it";
+        document.notes.push(format!("--expect near: no network adapter was counted: {why}"));
+    }
+    match nearness(document) {
+        Nearness::Near => Exit::Ok,
+        Nearness::Far => Exit::Finding,
+        Nearness::Unknown => Exit::Undecided,
+    }
 }
 
 #[cfg(test)]
@@ -208,7 +225,7 @@ mod tests {
             trouble: None,
         };
         let placed = [[None, None], [None, None]];
-        PairFound { ranks, cases: vec![measured], attempts, counted: None, peer: None, placed }
+        PairFound { ranks, cases: vec![measured], attempts, counted: None, carried: Vec::new(), peer: None, placed }
     }
 
     #[test]

@@ -148,6 +148,7 @@ mod tests {
             gpu_threads: Vec::new(),
             place: Some((*place).to_owned()),
             nics: Vec::new(),
+            adapters: Vec::new(),
             missing_places: vec![("node 9".to_owned(), "it has no CPUs".to_owned())],
         };
         places.iter().enumerate().map(rank).collect()

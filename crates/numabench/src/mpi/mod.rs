@@ -8,9 +8,10 @@
 //! ```
 //!
 //! * `supervisor` watches the session (`watched`); `known` what it has heard, and what it says of the session's end;
-//! * `channel` what the session tells; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`, `gpu_cpus` its threads beside; `traffic` the links' counters;
+//! * `channel` what the session tells; `session` does the work; `place` where its rank belongs, `matrix` where under `--matrix`, `gpu_cpus` its threads beside; `traffic` the links' counters, `adapters` those of network adapters;
 //! * `kept` the file while it grows, and the exit code; `document` and `words` what is shown.
 
+mod adapters;
 pub mod channel;
 mod document;
 mod gpu_cpus;

@@ -8,6 +8,7 @@ use stats::IdList;
 use stats::units::counted;
 use topo::Topology;
 
+use super::channel::RankFacts;
 use super::matrix::Spot;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -93,4 +94,22 @@ pub fn on_node(launch: &Launch) -> Result<(usize, usize), Fault> {
             launch.launcher.name()
         ))),
     }
+}
+
+/// Two ranks on one PU would wait for each other's turn.
+///
+/// # Errors
+/// Which two, and what to do about it.
+pub fn apart(ranks: &[RankFacts]) -> Result<(), Fault> {
+    for (at, one) in ranks.iter().enumerate() {
+        let same = |other: &&RankFacts| other.host == one.host && other.pu == one.pu;
+        if let Some(other) = ranks[at + 1..].iter().find(same) {
+            let text = format!(
+                "ranks {} and {} would both run on PU {} of {}: give them cores of their own (mpirun --bind-to none, srun -c 1), or name PUs: --cpus LIST",
+                one.rank, other.rank, one.pu, one.host
+            );
+            return Err(Fault::usage(anyhow!(text)));
+        }
+    }
+    Ok(())
 }

@@ -10,19 +10,21 @@ use anyhow::anyhow;
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
 use exchange::{
-    Doing, ExchangeFault, Found as Results, GpuThread, GpuThreadAt, Here, Journal, Lead, Memory, Pattern, Traffic,
-    follow,
+    Adapters, Doing, ExchangeFault, Found as Results, GpuThread, GpuThreadAt, Here, Journal, Lead, Memory, Pattern,
+    Traffic, follow,
 };
 use placement::{RankPlan, TargetId};
-use ranks::{Communicator, Identity, Launch, Mpi, ThreadLevel};
+use ranks::{Communicator, Identity, Launch, Mpi, Size, ThreadLevel};
 use stats::PciAddress;
 use stats::stop::Rule;
 use topo::Topology;
+use topo::fs_root::FsRoot;
 
+use super::adapters::HostAdapters;
 use super::channel::{Met, RankFacts, Told};
 use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
-use super::place::{Asked as AskedPlaces, on_node, place};
+use super::place::{Asked as AskedPlaces, apart, on_node, place};
 use super::traffic::Counters;
 use crate::args::mpi::{Level, Mpi as Args, Pairs, Pattern as Asked};
 use crate::exit::Exit;
@@ -51,9 +53,10 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
     ranks::gtl::bring_in();
     // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(no_result)?;
-    let (topology, nics) = match args.matrix {
-        None => (read()?, Vec::new()),
-        Some(_) => topo::survey().map(|survey| (survey.topology, survey.nics)).map_err(no_result)?,
+    let has_other_hosts = !matches!((launch.size, launch.local_size), (Size::Known(all), Some(here)) if all == here);
+    let (topology, nics) = match args.matrix.is_some() || has_other_hosts {
+        false => (read()?, Vec::new()),
+        true => topo::survey().map(|survey| (survey.topology, survey.nics)).map_err(no_result)?,
     };
     let not_open = launch.speaks().then_some(NOT_OPEN);
     let opening = Watchdog::set(args.timeout, not_open, terminal::say)?;
@@ -72,6 +75,7 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
         }
         _ => Vec::new(),
     };
+    let adapters = has_other_hosts.then(|| HostAdapters::find(FsRoot::default(), &topology, &nics, &plan));
     let in_matrix = in_matrix.map(|(spots, missing)| (spots[local_rank].clone(), missing));
     let signals = Signals::catch()?;
     let interrupted = Arc::clone(&signals.interrupted);
@@ -84,7 +88,7 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
                 launch,
                 &topology,
                 &found,
-                Assigned { plan: &plan, in_matrix, gpu_threads },
+                Assigned { plan: &plan, in_matrix, gpu_threads, adapters },
                 &interrupted,
             )
         });
@@ -190,6 +194,8 @@ struct Assigned<'a> {
     plan: &'a RankPlan,
     in_matrix: Option<InMatrix>,
     gpu_threads: Vec<ThreadSpot>,
+    /// `None` where the launch has no other host.
+    adapters: Option<HostAdapters>,
 }
 
 /// One rank in its place.
@@ -244,6 +250,7 @@ impl Rank<'_> {
             gpu_threads: self.assigned.gpu_threads.clone(),
             place: self.assigned.in_matrix.as_ref().map(|(spot, _)| spot.name.clone()),
             nics: self.assigned.in_matrix.as_ref().map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
+            adapters: self.assigned.adapters.as_ref().map_or_else(Vec::new, |adapters| adapters.of_rank.clone()),
             missing_places: self.assigned.in_matrix.as_ref().map_or_else(Vec::new, |(_, missing)| missing.clone()),
         }
     }
@@ -267,6 +274,7 @@ impl Rank<'_> {
             mpi: self.mpi.exchange(),
             memory,
             reach: &reach,
+            adapters: self.assigned.adapters.as_ref().map(|adapters| -> &dyn Adapters { adapters }),
             traffic: counters.as_ref().map(|counters| -> &dyn Traffic { counters }),
             gpu_threads,
         };
@@ -294,6 +302,7 @@ impl Rank<'_> {
             max_time: args.max_time,
             gpu_threads: gpu_threads(&met.ranks),
             together: args.matrix.is_some(),
+            hosts: met.ranks.iter().map(|rank| rank.host.clone()).collect(),
             seed: args.seed,
         }
     }
@@ -350,21 +359,6 @@ fn gpu_threads(ranks: &[RankFacts]) -> Vec<GpuThreadAt> {
     let has = |rank: &RankFacts, at| rank.gpu_threads.iter().any(|thread| thread.at == at);
     let all = |at: &GpuThreadAt| ranks.iter().all(|rank| has(rank, *at));
     [GpuThreadAt::Near, GpuThreadAt::Apart].into_iter().filter(all).collect()
-}
-
-/// Two ranks on one PU would wait for each other's turn.
-fn apart(ranks: &[RankFacts]) -> Result<(), Fault> {
-    for (at, one) in ranks.iter().enumerate() {
-        let same = |other: &&RankFacts| other.host == one.host && other.pu == one.pu;
-        if let Some(other) = ranks[at + 1..].iter().find(same) {
-            let text = format!(
-                "ranks {} and {} would both run on PU {} of {}: give them cores of their own (mpirun --bind-to none, srun -c 1), or name PUs: --cpus LIST",
-                one.rank, other.rank, one.pu, one.host
-            );
-            return Err(Fault::usage(anyhow!(text)));
-        }
-    }
-    Ok(())
 }
 
 /// Passes everything on to the supervisor.

@@ -41,6 +41,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
             lines.push(advice);
         }
     }
+    lines.extend(analysis::mpi_adapters::verdict(document));
     if lines.is_empty() {
         lines.push("Nothing was measured yet.".to_owned());
     }

@@ -23,7 +23,8 @@ pub struct Mpi {
     pub name: &'static str,
     program: &'static str,
     options: &'static [&'static str],
-    plugin: PathBuf,
+    /// Its plug-in.
+    pub plugin: PathBuf,
 }
 
 /// Those that are here; what is not is said.

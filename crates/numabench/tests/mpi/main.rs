@@ -2,6 +2,7 @@
 //!
 //! * `launch`        starting two ranks of an MPI that is here, and reading their document;
 //! * `messages`      host memory: every figure, its proof, its placement;
+//! * `rails`         two hosts with two network adapters each: which of them carried the bytes;
 //! * `device_memory` what is said of an MPI that takes device memory, and of one that crashes, hangs, or brings zeros;
 //! * `laplace`       `numabench laplace` over two ranks, and what such an MPI leaves of it;
 //! * `cray`          Cray MPICH's library for GPUs;
@@ -24,4 +25,5 @@ mod device_memory;
 mod laplace;
 mod launch;
 mod messages;
+mod rails;
 mod refused;

@@ -33,6 +33,7 @@ fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatri
         operations: Vec::new(),
         cases: vec![case(ns)],
         placed: [[None, None], [None, None]],
+        carried: Vec::new(),
     };
     let rank = |rank: u32| MpiRank {
         rank,
@@ -43,6 +44,7 @@ fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatri
         gpu_name: None,
         locality: None,
         gpu_threads: Vec::new(),
+        adapters: Vec::new(),
     };
     let place = |rank: u32| MpiPlace {
         rank,
