@@ -84,7 +84,7 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
     });
     patience.into_iter().for_each(Patience::end);
     witness.into_iter().for_each(Witness::dismiss);
-    let (world, library) = started.map_err(|fault| said_once(fault, launch))?;
+    let (world, library) = started?;
     let told = report::launch::Launch {
         launcher: launch.launcher.name().to_owned(),
         tasks: world.place().size as u32,
@@ -129,20 +129,25 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
 ///
 /// The first one tells it. The others wait, because mpirun ends all processes as soon as one leaves with a code, and what the first one has to say would
 /// be lost. Who is still there afterwards has a first one that is late, and tells it too; under launchers that end nobody it would be told by
-/// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once. An MPI that did not start, which has no result, may be one
-/// process's trouble: who is still there tells it, and who is not was ended by the first one's end.
+/// all. Variables that were inherited, with no launcher to be seen, come with no first one: told at once.
 pub fn said_once(fault: Fault, launch: &Launch) -> Fault {
-    if launch.speaks() || !check::is_started(launch) {
-        return fault;
+    if first_has_spoken(launch) && launch.launcher != Launcher::Mpirun { Fault::silent(fault.exit) } else { fault }
+}
+
+/// Gives the first process time to say why it leaves; whether there is a first one beside this.
+fn first_has_spoken(launch: &Launch) -> bool {
+    let is_other = !launch.speaks() && check::is_started(launch);
+    if is_other {
+        thread::sleep(FIRST_SPEAKS);
     }
-    thread::sleep(FIRST_SPEAKS);
-    if launch.launcher == Launcher::Mpirun || fault.exit == Exit::NoResult { fault } else { Fault::silent(fault.exit) }
+    is_other
 }
 
 /// Starts MPI, and ends the process where it does not start in time. `starting` is told of the library before.
 ///
 /// # Errors
-/// There is no plug-in, it does not fit the launch, or MPI does not start.
+/// There is no plug-in, or it does not fit the launch: [`said_once`]. MPI does not start, which may be one process's trouble: who is still there tells it, and who is not was
+/// ended by the first one's end.
 pub fn start(
     launch: &Launch,
     limit: Duration,
@@ -161,8 +166,11 @@ pub fn start(
         watchdog.ok()
     };
     ::launch::start(launch, wanted, say, watched).map_err(|error| match error {
-        StartError::Mpi(_) => Fault::new(Exit::NoResult, error),
-        StartError::NoPlugin(_) | StartError::Refused(_) => Fault::usage(error),
+        StartError::Mpi(_) => {
+            first_has_spoken(launch);
+            Fault::new(Exit::NoResult, error)
+        }
+        StartError::NoPlugin(_) | StartError::Refused(_) => said_once(Fault::usage(error), launch),
     })
 }
 
