@@ -1,6 +1,7 @@
 //! The session of one rank: bind, open the GPU, start MPI, allocate, iterate. MPI may end it at any call; its supervisor has heard everything by then.
 
 use std::error::Error;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -13,7 +14,7 @@ use engine::{Bound, Helpers};
 use experiments::backends::{self, Found};
 use experiments::document::part::{Local, Part};
 use experiments::ending;
-use experiments::launched::{CODES, said_once, start};
+use experiments::launched::{CODES, start};
 use experiments::read;
 use placement::{Plan, RankPlan, TargetId};
 use ranks::{Communicator, Launch, Mpi, Single};
@@ -56,6 +57,8 @@ pub fn run(args: &Laplace, launch: &Launch) -> Result<Exit, Fault> {
             rank.map_err(|error| no_result(anyhow!("the rank's thread cannot be started: {error}; see ulimit -u")))?;
         rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
     })?;
+    // As the rank's memory.
+    std::mem::forget(found);
     Ok(signals.exit().unwrap_or(Exit::Ok))
 }
 
@@ -83,16 +86,17 @@ impl Rank<'_> {
             TargetId::Node(_) => None,
         };
         drop(watchdog);
+        // The memory that halos lie in stays until MPI is left. It is not given back then either: the process ends soon and the kernel gives everything back, and a driver that
+        // does not let go of it must not keep the rank here.
+        let mut kept = ManuallyDrop::new(None);
+        let device = ManuallyDrop::new(device);
         if self.launch.is_alone() {
             let world = Single::default();
             let comm = &mut Communicator::new(&world);
-            return told(self.all(&bound, device.as_deref(), None, comm, &mut None, interrupted));
+            return told(self.all(&bound, device.as_deref(), None, comm, &mut kept, interrupted));
         }
         let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
-        let started = start(self.launch, args.timeout, None, terminal::say, starting);
-        let (mpi, library) = started.map_err(|fault| said_once(fault, self.launch))?;
-        // The memory that halos lie in stays until MPI is left.
-        let mut kept = None;
+        let (mpi, library) = start(self.launch, args.timeout, None, terminal::say, starting)?;
         let ended = {
             let mut comm = Communicator::new(&mpi);
             told(self.all(&bound, device.as_deref(), Some((&mpi, &library)), &mut comm, &mut kept, interrupted))
@@ -100,10 +104,7 @@ impl Rank<'_> {
         let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
         let has_left = !was_late && launch::leave(mpi, terminal::say);
         match ended {
-            Ok(()) if has_left => {
-                drop(kept);
-                Ok(())
-            }
+            Ok(()) if has_left => Ok(()),
             // The supervisor learns that it did not leave, and says or awaits in its place what lets the others end.
             Ok(()) => ending::at_once(Exit::NoResult),
             // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.

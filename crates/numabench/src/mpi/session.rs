@@ -1,6 +1,7 @@
 //! The session of one rank: bind, open the GPU, start MPI, exchange. MPI may end it at any call; its supervisor has heard everything by then.
 
 use std::error::Error;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope};
@@ -35,7 +36,7 @@ use crate::watchdog::{NOT_OPEN, Watchdog};
 use crate::watched::channel::Teller;
 use experiments::backends::{self, Found};
 use experiments::ending;
-use experiments::launched::{CODES, said_once, start};
+use experiments::launched::{CODES, start};
 use experiments::read;
 
 /// The largest message: an MPI count is an `int`.
@@ -96,6 +97,8 @@ pub fn run(args: &Args, launch: &Launch) -> Result<Exit, Fault> {
             rank.map_err(|error| no_result(anyhow!("the rank's thread cannot be started: {error}; see ulimit -u")))?;
         rank.join().unwrap_or_else(|_| Err(Fault::new(Exit::NoResult, anyhow!("the rank's thread panicked"))))
     })?;
+    // As the rank's memory.
+    std::mem::forget(found);
     Ok(signals.exit().unwrap_or(Exit::Ok))
 }
 
@@ -135,17 +138,19 @@ fn bound<'scope>(
     drop(watchdog);
 
     let starting = &mut |library: &str| Teller.tell(&Told::Starting(library.to_owned()));
-    let started = start(launch, args.timeout, Some(level_of(args)), terminal::say, starting);
-    let (mpi, library) = started.map_err(|fault| said_once(fault, launch))?;
-    // The memory that messages lie in stays until MPI is left.
-    let mut kept = None;
+    let (mpi, library) = start(launch, args.timeout, Some(level_of(args)), terminal::say, starting)?;
+    // The memory that messages lie in stays until MPI is left. It is not given back then either: the process ends soon and the kernel gives everything back, and a driver that does
+    // not let go of it must not keep the rank here.
+    let (mut kept, device) = (ManuallyDrop::new(None), ManuallyDrop::new(device));
+    let mut gpu_threads = None;
     let ended = {
         let mut comm = Communicator::new(&mpi);
         let mut agreement = Agreement::new(&mut comm, args.timeout, CODES);
         let rank = Rank { args, topology, found, assigned, device: device.as_deref(), mpi: &mpi, library: &library };
         rank.meet(own, &mut agreement).and_then(|(met, mut own)| {
             let ended = rank.exchange(&met, &mut own, agreement.comm(), interrupted).map_err(no_result);
-            kept = Some(own);
+            let (memory, threads) = own;
+            (*kept, gpu_threads) = (Some(memory), Some(threads));
             ended
         })
     };
@@ -163,7 +168,7 @@ fn bound<'scope>(
     let has_left = !was_late && launch::leave(mpi, terminal::say);
     match ended {
         Ok(()) if has_left => {
-            drop(kept);
+            drop(gpu_threads);
             Ok(())
         }
         // The supervisor learns that it did not leave, and says or awaits in its place what lets the others end.
