@@ -109,6 +109,11 @@ pub fn measuring(args: &Measuring) -> RunConfig {
     }
 }
 
+/// When a run with so much time for measuring is given up: at the limit that was asked for, or a minute later than that time.
+pub fn given_up_at(asked: Option<Duration>, measuring: Duration) -> Duration {
+    asked.unwrap_or(measuring.saturating_add(Duration::from_secs(60)))
+}
+
 /// Kinds of host memory as asked, each once; the platform's own where none was.
 pub fn memory_kinds(asked: &[MemoryKind], platform: PlatformKind) -> Vec<MemoryKind> {
     let kinds = unique(asked);

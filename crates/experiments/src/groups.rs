@@ -4,7 +4,7 @@
 //! each group at once, so that the answer has that figure too. Both are one result document.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use analysis::groups::{groups, is_undecided, verdict};
 use device::PlatformKind;
@@ -32,9 +32,7 @@ use crate::merged::merged;
 use crate::options::{Groups, Measuring};
 use crate::outline::Outline;
 
-/// The time where none is given.
-const WITHIN: Duration = Duration::from_secs(120);
-/// The part of it that is for measuring, and the part of that for the first run.
+/// The part of the time that is for measuring, and the part of that for the first run.
 const MEASURING: f64 = 0.8;
 const FIRST: f64 = 0.85;
 /// The size of a copy: large enough for the link's rate, small enough for many cases.
@@ -85,6 +83,7 @@ impl Groups {
     /// # Errors
     /// What was asked for cannot be measured here.
     pub fn measure(&self, mut session: Session) -> Result<(Document, Exit), Fault> {
+        let began = Instant::now();
         let survey = survey()?;
         let topology = &survey.topology;
         let found = match found(self.command(), &self.measuring, topology, self.finder()?, session)? {
@@ -98,7 +97,7 @@ impl Groups {
         if let Some(gpus) = &parts.gpus {
             budget(&gpus.config, gpus.plan(), topology, &found)?;
         }
-        let longest = self.within.unwrap_or(WITHIN);
+        let longest = self.within;
         let what = parts.said().replace("\n          ", "; ");
         (session.say)(&format!("Measuring {what}: {}.", how_long(parts.least(), longest)));
         let Session { origin, sink, signals, observer, say } = session;
@@ -107,8 +106,9 @@ impl Groups {
         let ended = run(&self.measuring, &first, &survey, &found, of_first);
         let (mut document, mut exit) = (ended.document, ended.exit);
         if exit == Exit::Ok
-            && let Some(second) = parts.second(&document, topology, &found)
+            && let Some(mut second) = parts.second(&document, topology, &found)
         {
+            second.engine.timeout = second.engine.timeout.map(|limit| limit.saturating_sub(began.elapsed()));
             let next = run(&self.measuring, &second, &survey, &found, Session { origin, sink, signals, observer, say });
             let (status, reason) = (next.document.status, next.document.status_reason.clone());
             exit = next.exit;
@@ -144,7 +144,7 @@ fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Documen
 impl Parts {
     fn new(args: &Groups, topology: &Topology, kind: PlatformKind, available: Vec<Target>) -> Result<Self, Fault> {
         let measuring = &args.measuring;
-        let time = args.within.unwrap_or(WITHIN).mul_f64(MEASURING * FIRST);
+        let time = args.within.mul_f64(MEASURING * FIRST);
         let targets = chosen(measuring.gpus.as_ref(), available.clone())?;
         if !args.cores && (kind == PlatformKind::Host || targets.len() < 2) {
             let there = if kind == PlatformKind::Host { "none" } else { "one" };

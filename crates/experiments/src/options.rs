@@ -331,7 +331,7 @@ pub struct Groups {
     /// The size of a copy, bytes.
     pub size: Option<u64>,
     /// The time that it may take.
-    pub within: Option<Duration>,
+    pub within: Duration,
     /// What every measurement has.
     pub measuring: Measuring,
 }

@@ -147,7 +147,13 @@ mod tests {
 
     use super::*;
 
-    const HOW: How = How { bytes: 1 << 20, memory: MemoryKind::Pageable, seed: 1, max_time: Duration::from_secs(10) };
+    const HOW: How = How {
+        bytes: 1 << 20,
+        memory: MemoryKind::Pageable,
+        seed: 1,
+        max_time: Duration::from_secs(10),
+        timeout: Duration::from_secs(60),
+    };
 
     fn turned(rates: &[f64]) -> Turned {
         let turn = |rate: &f64| Turn { h2d_bytes_per_s: vec![*rate], d2h_bytes_per_s: vec![*rate] };

@@ -17,6 +17,8 @@ pub struct How {
     pub seed: u64,
     /// No round of turns begins after this time unless every candidate has too few.
     pub max_time: Duration,
+    /// A rank that has not come back by then is given up, and the run with it.
+    pub timeout: Duration,
 }
 
 impl How {
@@ -34,7 +36,7 @@ impl How {
             seed: self.seed,
             amount: Amount::Adaptive(Rule::default()),
             max_time: Duration::MAX,
-            timeout: Some(self.max_time + Duration::from_secs(60)),
+            timeout: Some(self.timeout),
         }
     }
 }

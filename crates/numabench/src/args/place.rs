@@ -57,6 +57,9 @@ pub struct Place {
     /// Begin no further round of turns after this time
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", requires = "measure", help_heading = "Measuring")]
     pub max_time: Duration,
+    /// Give up after this time, whatever a device does [default: the time of --max-time and a minute]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "measure", help_heading = "Measuring")]
+    pub timeout: Option<Duration>,
     /// Seed of the order of turns, of the payload and of the intervals
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, requires = "measure", help_heading = "Measuring")]
     pub seed: u64,

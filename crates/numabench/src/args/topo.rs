@@ -61,9 +61,12 @@ pub struct Topo {
         help_heading = "Measuring"
     )]
     pub measure: Vec<Measured>,
-    /// The time that this may take [default: 2min]
+    /// The time that this may take
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2min", requires = "measure", help_heading = "Measuring")]
+    pub within: Duration,
+    /// Give up after this time, whatever a device does [default: the time of --within and a minute]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "measure", help_heading = "Measuring")]
-    pub within: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// The GPUs: indices in PCI order, PCI addresses, UUIDs, or all [default: all]
     #[arg(long, value_name = "LIST", requires = "measure", help_heading = "Measuring")]
     pub gpus: Option<Selection>,

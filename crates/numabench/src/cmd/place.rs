@@ -114,7 +114,7 @@ fn measured(
     keep: &mut dyn FnMut(&Found),
 ) -> Result<(Found, Exit), Fault> {
     let named = matches!(&args.gpus, GpuList::Some(Selection::These(_)));
-    let opening = Watchdog::opening(None, terminal::say)?;
+    let opening = Watchdog::opening(args.timeout, terminal::say)?;
     let devices = backends::find(args.backend.into(), named, topology)?;
     drop(opening);
     let shown = backends::targets(&*devices.platform);
@@ -139,7 +139,8 @@ fn measured(
 fn how(args: &Place, kind: PlatformKind) -> Result<How, Fault> {
     let bytes = usize::try_from(args.size).map_err(Fault::usage)?;
     let memory = args.memory.map_or_else(|| config::default_memory(kind), Into::into);
-    Ok(How { bytes, memory, seed: args.seed, max_time: args.max_time })
+    let timeout = config::given_up_at(args.timeout, args.max_time);
+    Ok(How { bytes, memory, seed: args.seed, max_time: args.max_time, timeout })
 }
 
 /// Keeps the document of what has been measured so far, as often as costs little. What cannot be kept now is said at the end, when it is tried again.

@@ -1,5 +1,6 @@
 //! `numabench topo --measure`: which GPUs and which cores belong together where nobody declares it, by what they lose together and by how long a flag takes.
 
+use experiments::config;
 use experiments::driver::{self, Session};
 use experiments::options::{Groups, Measuring};
 use render::terminal::{Style, table};
@@ -50,6 +51,7 @@ fn groups(args: &Topo) -> Groups {
             backend: args.backend.map_or(default.backend, Into::into),
             seed: args.seed.unwrap_or(default.seed),
             reps: args.reps,
+            timeout: Some(config::given_up_at(args.timeout, args.within)),
             ..default
         },
     }

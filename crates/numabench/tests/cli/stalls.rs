@@ -16,7 +16,8 @@ fn stalled(command: &str, fault: &str) -> Result<Ended, Box<dyn Error>> {
     let mut stalled = spawnable(&driver::fake()?);
     // One process of it is one rank with one GPU.
     let gpus = if command.starts_with("laplace") { "0" } else { "all" };
-    stalled.args(command.split(' ')).args(["--backend", "cuda", "--gpus", gpus, "--quiet", "--timeout", LIMIT]);
+    stalled.args(command.split(' ')).args(["--backend", "cuda", "--gpus", gpus, "--timeout", LIMIT]);
+    stalled.args((!command.starts_with("topo")).then_some("--quiet"));
     stalled.env("FAKE_FAULTS", format!("stall {fault};exit waits"));
     let mut child = stalled.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let began = Instant::now();
@@ -59,6 +60,20 @@ fn a_rank_that_stays_in_the_driver_is_left_at_the_limit_and_what_there_is_is_sho
         let ended = stalled(&format!("pingpong --size 64KiB --reps 4 --timing {timing}"), fault)?;
         assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
         assert!(ended.out.contains("TIMED OUT") || ended.out.contains("timed out"), "{fault}: {}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn groups_and_places_are_not_measured_beyond_the_limit() -> Done {
+    for (command, fault, code) in [
+        ("topo --measure --size 64KiB --reps 4", "cuInit 1", 124),
+        ("topo --measure --size 64KiB --reps 4", "cuMemcpyHtoD 20", 124),
+        ("place --measure --size 64KiB --max-time 1s", "cuInit 1", 124),
+        ("place --measure --size 64KiB --max-time 1s", "cuMemcpyHtoD 2", 1),
+    ] {
+        let ended = stalled(command, fault)?;
+        assert_eq!(ended.code, Some(code), "{command}: {fault}: {}{}", ended.out, ended.err);
     }
     Ok(())
 }
