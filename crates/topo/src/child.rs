@@ -160,6 +160,13 @@ mod tests {
     }
 
     #[test]
+    fn what_a_child_cannot_tell_is_an_error_of_the_system_and_no_crash_of_what_it_read() {
+        // JSON has no such keys, as a pipe may have no room: the child has found something, and not a byte of it comes.
+        let untold = run(&alone(), || std::collections::BTreeMap::from([(vec![1_u8], 2_u8)]));
+        assert!(untold.is_err_and(|error| error.to_string().contains("could not be written to its pipe")));
+    }
+
+    #[test]
     fn what_the_child_changes_stays_with_it() -> io::Result<()> {
         let mut value = 1;
         let ending = run(&alone(), || {
