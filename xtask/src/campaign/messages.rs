@@ -17,7 +17,7 @@ use super::{Field, build};
 use crate::need::on_path;
 
 /// Launchers with the folder of the plug-in that fits them, and their options.
-const MPIS: &[(&str, &str, &[&str])] = &[
+pub const MPIS: &[(&str, &str, &[&str])] = &[
     ("mpirun.openmpi", "mpicc.openmpi", &["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"]),
     ("mpiexec.hydra", "mpicc.mpich", &["-n", "2"]),
 ];

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,9 +14,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use report::Document;
+use serde_json::Value;
 
+use super::messages::MPIS;
 use super::tried::{Random, Tally, run};
 use super::{Field, build};
+use crate::need::on_path;
 
 /// What is run on two devices.
 const COMMANDS: &[&str] = &[
@@ -33,7 +36,13 @@ const COMMANDS: &[&str] = &[
     "kernels --reps 2",
     "laplace --grid 64x64",
     "suite",
+    "topo --measure --size 64KiB --reps 4",
+    "place --measure --size 64KiB --max-time 1s",
+    "check --bandwidth --what peer",
+    "mpi --size 64KiB --pattern ping-pong --operations send --max-time 300ms --operation-timeout 4s",
 ];
+/// What keeps nothing before its GPUs are found; a limit that ends it then is said.
+const UNBEGUN: &[&str] = &["place", "check", "mpi"];
 /// Which calls of a name stall: of as many as there are the first, the second, one in the middle and the last.
 fn which(count: usize) -> Vec<usize> {
     let mut which = vec![1, 2.min(count), count.div_ceil(2), count];
@@ -44,6 +53,8 @@ fn which(count: usize) -> Vec<usize> {
 /// What the commands are told, and what they may take: the limit, two seconds, and what a loaded machine takes to start a process.
 const LIMIT: Duration = Duration::from_secs(2);
 const LATEST: Duration = Duration::from_secs(12);
+/// Two ranks of `mpi` have so much longer: between two operations a session may be silent for 15 s more than in one, and the other rank's supervisor waits 5 s for rank 0's.
+const BETWEEN: Duration = Duration::from_secs(4 + 15 + 5);
 /// How long a run without a fault may take.
 const QUIET: Duration = Duration::from_secs(40);
 /// How many runs go on at once.
@@ -54,7 +65,11 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     let libraries = field.folder.join("driver");
     build::library(&libraries, "libcuda.so.1", &field.root.join("tests/fake-driver/src/lib.rs"))?;
     let mut all = Vec::new();
-    for command in random.sample(COMMANDS, field.extent.single_command) {
+    let has_mpi = mpi(field).is_some();
+    if !has_mpi {
+        tally.note("no MPI with a plug-in: its messages were not tried".to_owned());
+    }
+    for command in random.sample(COMMANDS, field.extent.single_command).filter(|what| has_mpi || name(what) != "mpi") {
         for (call, count) in calls_of(field, &libraries, command)? {
             all.extend(which(count).into_iter().map(|which| (*command, format!("stall {call} {which}"))));
         }
@@ -88,14 +103,40 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
 
 fn prepared(field: &Field, libraries: &Path, what: &str, limit: Duration, path: &Path) -> Command {
     drop(fs::remove_file(path));
-    let mut command = Command::new(field.binary);
-    // One process of it is one rank with one GPU.
-    let gpus = if what.starts_with("laplace") { "0" } else { "all" };
-    command.args(what.split(' ')).args(["--backend", "cuda", "--gpus", gpus, "--quiet"]);
-    command.args(["--timeout", &format!("{}s", limit.as_secs()), "--json"]).arg(path);
+    let name = name(what);
+    let mut command = match mpi(field).filter(|_| name == "mpi") {
+        None => Command::new(field.binary),
+        Some((launcher, plugin, options)) => {
+            let mut command = Command::new(launcher);
+            command.args(options).arg(field.binary).env("NUMABENCH_MPI", plugin);
+            command
+        }
+    };
+    command.args(what.split(' ')).args(["--timeout", &format!("{}s", limit.as_secs())]);
+    if name != "check" {
+        // One process of laplace is one rank with one GPU.
+        let gpus = if name == "laplace" { "0" } else { "0,1" };
+        command.args(["--backend", "cuda", "--gpus", gpus]);
+    }
+    command.arg("--json");
+    if name != "topo" {
+        command.arg(path).arg("--quiet");
+    }
     command.env("LD_LIBRARY_PATH", libraries);
     command.env("FAKE_DEVICES", "device 0000:10:00.0; memory 64MiB;device 0000:11:00.0; memory 64MiB");
     command
+}
+
+fn name(what: &str) -> &str {
+    what.split(' ').next().unwrap_or_default()
+}
+
+/// A launcher that is here, its plug-in and its options.
+fn mpi(field: &Field) -> Option<(&'static str, PathBuf, &'static [&'static str])> {
+    MPIS.iter().find_map(|(launcher, plugin, options)| {
+        let plugin = field.root.join("target/mpi").join(plugin).join("libnumabench_mpi.so");
+        (plugin.exists() && on_path(launcher)).then_some((*launcher, plugin, *options))
+    })
 }
 
 /// The calls of the driver that a command makes, and how often.
@@ -121,17 +162,30 @@ fn one(field: &Field, number: usize, libraries: &Path, what: &str, fault: &str) 
     let mut command = prepared(field, libraries, what, LIMIT, &path);
     command.env("FAKE_FAULTS", format!("{fault};exit waits"));
     let ended = run(&mut command, &folder)?;
-    let document = fs::read(&path).ok().map(|bytes| Document::from_json(&bytes).map(|document| document.exit_code));
+    let name = name(what);
+    let printed = (name == "topo" && !ended.out.is_empty()).then(|| ended.out.clone().into_bytes());
+    let document = printed.or_else(|| fs::read(&path).ok()).map(|bytes| exit_code(&bytes));
+    let latest = if name == "mpi" { LATEST + BETWEEN } else { LATEST };
     let wrong = match (ended.code, document) {
         (None, _) => Some(format!("it went on for {:.1} s: {}", ended.took.as_secs_f64(), ended.err)),
-        _ if ended.took > LATEST => Some(format!("it took {:.1} s", ended.took.as_secs_f64())),
+        _ if ended.took > latest => Some(format!("it took {:.1} s", ended.took.as_secs_f64())),
         _ if ended.err.contains("panicked") => Some(ended.err.clone()),
         (_, Some(Err(error))) => Some(format!("the document cannot be read: {error}")),
         // Ended from outside of the run: what was kept is of a run that goes on.
-        (Some(code), Some(Ok(said))) => (said.is_some() && said.map(i32::from) != Some(code))
+        (Some(code), Some(Ok(said))) => (said.is_some() && said != Some(code.into()))
             .then(|| format!("code {code}, and the document says {said:?}")),
         (Some(1 | 77), None) if ended.err.contains("error: ") => None,
+        (Some(124), None) if UNBEGUN.contains(&name) && ended.err.contains("error: ") => None,
         (Some(code), None) => Some(format!("code {code} and no document: {}", ended.err)),
     };
     Ok((wrong, ended.took))
+}
+
+/// The exit code in a document that is whole, where that kind has one and its run has ended.
+fn exit_code(bytes: &[u8]) -> Result<Option<i64>> {
+    let document: Value = serde_json::from_slice(bytes)?;
+    if document["schema"] == report::document::SCHEMA {
+        Document::from_json(bytes)?;
+    }
+    Ok(document["exit_code"].as_i64())
 }
