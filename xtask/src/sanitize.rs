@@ -29,8 +29,9 @@ const CRATES: [&str; 8] = [
 const BESIDE: [&str; 2] = ["load", "second_work"];
 /// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out. Left out are simulations: thousands of runs on drawn figures, some of
 /// which take half a minute at the processor's own speed.
-const PURE: [(&str, bool, &[&str]); 4] = [
-    ("numabench-device", true, &["pattern"]),
+const PURE: [(&str, bool, &[&str]); 5] = [
+    ("numabench-backend-gpu", true, &["in_flight"]),
+    ("numabench-device", true, &["pattern::"]),
     ("numabench-sys", true, &["host_memory"]),
     ("numabench-ranks", true, &["threads", "local_world", "library", "launch", "naps", "round"]),
     ("numabench-stats", false, &SIMULATED),

@@ -19,6 +19,10 @@ static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 static BEFORE_THE_RUNTIME: extern "C" fn() = look;
 
 extern "C" fn look() {
+    // Miri knows no `sigaction`, and what it interprets asks for neither.
+    if cfg!(miri) {
+        return;
+    }
     OUTPUT_WAS_CLOSED.store(rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err(), Ordering::Relaxed);
     let mut was = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: nothing is set; the kernel fills in what `was` has room for.
