@@ -179,7 +179,10 @@ fn short_run(args: &Check, arguments: &[&str]) -> Result<Document, Fault> {
     let exit = Exit::from_code(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
     match exit {
         Exit::Ok | Exit::Partial | Exit::Finding => documents::read(&file),
-        // The pass has said why.
-        other => Err(Fault::silent(other)),
+        // One that began says in its document why it ended; one that did not has said so itself.
+        other => Err(match documents::read(&file).map(|document| document.status_reason) {
+            Ok(Some(why)) => Fault::new(other, anyhow!("a pass (numabench {}) ended early: {why}", arguments[0])),
+            _ => Fault::silent(other),
+        }),
     }
 }

@@ -16,7 +16,10 @@ fn stalled(command: &str, fault: &str) -> Result<Ended, Box<dyn Error>> {
     let mut stalled = spawnable(&driver::fake()?);
     // One process of it is one rank with one GPU.
     let gpus = if command.starts_with("laplace") { "0" } else { "all" };
-    stalled.args(command.split(' ')).args(["--backend", "cuda", "--gpus", gpus, "--timeout", LIMIT]);
+    stalled.args(command.split(' ')).args(["--timeout", LIMIT]);
+    if !command.starts_with("check") {
+        stalled.args(["--backend", "cuda", "--gpus", gpus]);
+    }
     stalled.args((!command.starts_with("topo")).then_some("--quiet"));
     stalled.env("FAKE_FAULTS", format!("stall {fault};exit waits"));
     let mut child = stalled.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
@@ -75,6 +78,15 @@ fn groups_and_places_are_not_measured_beyond_the_limit() -> Done {
         let ended = stalled(command, fault)?;
         assert_eq!(ended.code, Some(code), "{command}: {fault}: {}{}", ended.out, ended.err);
     }
+    Ok(())
+}
+
+#[test]
+fn a_check_whose_pass_is_left_says_what_did_not_come_back() -> Done {
+    let ended = stalled("check --bandwidth --what peer", "cuMemcpyPeerAsync 2")?;
+    assert_eq!(ended.code, Some(124), "{}{}", ended.out, ended.err);
+    let told = ["a pass (numabench peer) ended early: ", "did not come back within"];
+    assert!(told.iter().all(|words| ended.err.contains(words)), "{}", ended.err);
     Ok(())
 }
 
