@@ -47,6 +47,8 @@ pub fn of_case(case: &str, within: bool) -> Column {
         "d2d" if within => "within GPU memory",
         "d2d" => "GPU to GPU",
         "load" if *memory == "device" => "load, GPU to GPU",
+        // Those of CPUs are of pageable memory.
+        "load" if *memory == "pinned" => "load by the GPU",
         other => other,
     };
     let is_time_of_one = ["load", "core-to-core", "core-to-gpu"].contains(direction);
@@ -75,7 +77,8 @@ mod tests {
         assert_eq!(name("alone/device/d2d/536870912/one-way"), "GPU to GPU 512 MiB");
         assert_eq!(name(&within_id("alone/device/d2d/536870912/one-way")), "within GPU memory 512 MiB");
         assert_eq!(name("simultaneous/device/d2d/4194304/both-ways"), "GPU to GPU 4 MiB, both ways");
-        assert_eq!(name("alone/pinned/load/128"), "load");
+        assert_eq!(name("alone/pinned/load/128"), "load by the GPU");
+        assert_eq!(name("alone/pageable/load/64"), "load");
         let grouped = of_case("simultaneous/pinned/h2d/1048576/GPU 0,1", false);
         assert_eq!((&grouped.name[..], grouped.group.as_deref()), ("H2D 1 MiB, at once", Some("GPU 0,1")));
         assert_eq!(name("alone/pinned/kernel/201326592/triad"), "triad");
