@@ -119,5 +119,13 @@ for host in h0 h1; do
         mount --rbind "$here" "$kernels"' -- "$dir/$host/net" "${nodes[@]}"
 done
 
+# The kernel says a second late that a link is up.
+for _ in $(seq 100); do
+    states=$(for host in h0 h1; do "$dir/on" "$host" cat /sys/class/net/r0/operstate /sys/class/net/r1/operstate; done)
+    [ "$states" = $'up\nup\nup\nup' ] && break
+    sleep 0.05
+done
+[ "$states" = $'up\nup\nup\nup' ] || die 1 "the rails have no link"
+
 echo ready
 cat >/dev/null
