@@ -115,7 +115,9 @@ fn say_what_is_gone() {
     };
     if !watched.is_empty() {
         let gone = watched.iter().filter(is_gone).count();
-        eprintln!("fake MPI: {} ranges were given to it, of {gone} the pages are gone", watched.len());
+        // In one piece: another rank's may come between two.
+        let line = format!("fake MPI: {} ranges were given to it, of {gone} the pages are gone\n", watched.len());
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
     }
 }
 

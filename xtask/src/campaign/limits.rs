@@ -7,6 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
+use object::Endianness;
+use object::elf::{FileHeader64, PF_W, PT_LOAD, ProgramHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
 
 use super::Field;
 use super::tried::{Random, Tally, run};
@@ -57,6 +60,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     }
     let all: Vec<(&str, &(&str, bool))> =
         COMMANDS.iter().flat_map(|command| LIMITS.iter().map(move |limit| (*command, limit))).collect();
+    let own = own_data(field.binary)?;
     let mut unheld = 0;
     for (command, (limit, holds_root)) in
         all.iter().skip(random.below(field.extent.single_limit)).step_by(field.extent.single_limit)
@@ -67,7 +71,11 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             continue;
         }
         let mut child = Command::new("prlimit");
-        child.arg(limit);
+        // Beyond the program's own data, or a build whose tables have as much would not even be loaded.
+        child.arg(match limit.strip_prefix("--data=") {
+            Some(bytes) => format!("--data={}", bytes.parse::<u64>()? + own),
+            None => (*limit).to_owned(),
+        });
         if as_other {
             child.args(["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps", "-all"]);
         }
@@ -94,6 +102,18 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         tally.note(format!("{unheld} limits do not hold root, and another user may not start the binary here"));
     }
     Ok(())
+}
+
+/// Bytes of data that are the program's own: its writable segments.
+fn own_data(binary: &Path) -> Result<u64> {
+    let bytes = fs::read(binary)?;
+    let header = FileHeader64::<Endianness>::parse(&*bytes)?;
+    let endian = header.endian()?;
+    let segments = header.program_headers(endian, &*bytes)?;
+    let own = |segment: &&ProgramHeader64<Endianness>| {
+        segment.p_type(endian) == PT_LOAD && segment.p_flags(endian) & PF_W != 0
+    };
+    Ok(segments.iter().filter(own).map(|segment| segment.p_memsz(endian)).sum())
 }
 
 /// Whether another user reaches it.
