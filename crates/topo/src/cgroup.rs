@@ -98,9 +98,9 @@ fn groups(root: &FsRoot, folder: &str, controller: &str) -> Result<Vec<String>, 
     let mounts = root.lines_holding(MOUNTS, " - cgroup").unwrap_or_else(|_| USUAL_MOUNTS.to_owned());
     let mounts: Vec<Mount<'_>> =
         mounts.lines().filter_map(mount).filter(|mount| mount.has(version, controller)).collect();
-    // The last mount at a place hides those before it.
-    let seen = mounts.iter().rev().find_map(|mount| Some((mount, mount.below(path)?)));
-    let Some((mount, below)) = seen else {
+    // Later places are those of other roots (a container's, a chroot's), which may be closed to this process. The last mount at a place hides those before it.
+    let seen: Vec<(&Mount<'_>, &str)> = mounts.iter().filter_map(|mount| Some((mount, mount.below(path)?))).collect();
+    let Some((mount, below)) = seen.iter().rfind(|(mount, _)| mount.at == seen[0].0.at) else {
         return Err(format!("the group {path} of {controller} is not under what is mounted here"));
     };
     let mut groups = vec![format!("{}{below}", mount.at)];
@@ -263,6 +263,18 @@ mod tests {
             ("sys/fs/cgroup/cpuset/docker/ab12/cpuset.effective_cpus", "0-63\n"),
         ])?;
         assert_eq!(sets(&found), owned("2-3", "?"));
+        Ok(())
+    }
+
+    #[test]
+    fn another_roots_mount_of_the_hierarchy_is_not_taken_for_the_own_one() -> Outcome {
+        let other = UNIFIED.replace(" /sys", " /srv/images/9/sys");
+        let found = of(&[
+            ("proc/self/cgroup", "0::/job\n"),
+            ("proc/self/mountinfo", &format!("{UNIFIED}{other}")),
+            ("sys/fs/cgroup/job/cpuset.cpus.effective", "0-3\n"),
+        ])?;
+        assert_eq!(found.source.as_deref(), Some("/sys/fs/cgroup/job/cpuset.cpus.effective"), "{found:?}");
         Ok(())
     }
 
