@@ -77,7 +77,7 @@ pub fn compare(
     if keys.is_empty() {
         let one = |side: &BTreeMap<&Key, Side<'_>>| {
             let key = side.keys().find(|key| has(side, key)).or(side.keys().next());
-            key.map_or("none".to_owned(), |key| format!("{}, {}", key.case, key.place()))
+            key.map_or("none".to_owned(), |key| format!("{}, {}", key.case_in_words(), key.place()))
         };
         return Err(NotCompared::NothingInCommon { base: one(&base_side), new: one(&new_side) });
     }
@@ -199,7 +199,7 @@ fn summary(counts: &Counts, cases: &[Compared], found_from: Option<f64>) -> Stri
     if counts.regressed > 0 {
         let worst = cases.first().map(|case| {
             let by = change(case.unit, case.new / case.base);
-            format!("; the worst by {by}: {}, {}", case.key.case, case.key.place())
+            format!("; the worst by {by}: {}, {}", case.key.case_in_words(), case.key.place())
         });
         parts.push(format!("REGRESSED: {}{}", of(counts.regressed), worst.unwrap_or_default()));
     }

@@ -4,13 +4,17 @@
 //! the launcher and hosts are named by the scheduler, so neither belongs to it, except that hosts tell the nodes of one run apart.
 
 use report::block::BlockTime;
-use report::case::Case;
+use report::case::{Case, Order, axes};
 use report::device::name_on_node;
 use report::rank::Rank;
 use report::result::RankResult;
 use report::row::RowStatus;
+use report::settings::MemoryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::units::size;
+
+use crate::words;
 
 /// Copies of up to this many bytes are judged by their time: what they cost is latency, and a rate of them says nothing.
 pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
@@ -132,6 +136,18 @@ impl Key {
     /// The key of a case whose place is no PU with a device.
     pub fn in_words(case: &str, place: String) -> Self {
         Self { case: case.to_owned(), host: None, device: place.clone(), pu: 0, memory_node: None, place: Some(place) }
+    }
+
+    /// The case as a person says it: `H2D, 4 MiB, pinned, at once`; its id where that is of another kind of document.
+    pub fn case_in_words(&self) -> String {
+        let Some((order, memory, direction, bytes, group)) = axes(&self.case) else { return self.case.clone() };
+        let mut parts = vec![words::direction(direction).to_owned(), size(bytes)];
+        if memory != MemoryKind::Device {
+            parts.push(words::memory(memory).to_owned());
+        }
+        parts.extend(group.map(str::to_owned));
+        parts.extend((order == Order::Simultaneous).then(|| "at once".to_owned()));
+        parts.join(", ")
     }
 
     /// The place in few words: `0000:c1:00.0 from PU 49, node 3`.

@@ -1,6 +1,7 @@
 //! A case: one order, direction, size and kind of memory, and what it gave on each rank.
 
 use schemars::JsonSchema;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
 use crate::Known;
@@ -116,6 +117,22 @@ impl Case {
     }
 }
 
+/// The axes that an id names, and the group behind them.
+pub type Axes<'i> = (Order, MemoryKind, Direction, u64, Option<&'i str>);
+
+/// The axes of an id of [`Case::id_for`]; `None` of another text.
+pub fn axes(id: &str) -> Option<Axes<'_>> {
+    fn value<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
+        T::deserialize(StrDeserializer::<ValueError>::new(word)).ok()
+    }
+    let mut words = id.splitn(5, '/');
+    let mut next = || words.next();
+    let (order, memory, direction) = (value(next()?)?, value(next()?)?, value(next()?)?);
+    let is_known = order != Order::Newer && memory != MemoryKind::Newer && direction != Direction::Newer;
+    let bytes = next()?.parse().ok()?;
+    is_known.then_some((order, memory, direction, bytes, words.next()))
+}
+
 /// A plain enumeration's value as documents name it; `newer` for what cannot be written.
 fn name(value: impl Serialize) -> String {
     let text = serde_json::to_value(value).ok();
@@ -152,6 +169,17 @@ mod tests {
         let id = Case::id_for(Order::Simultaneous, MemoryKind::PinnedDriver, Direction::RoundTrip, 134_217_728);
         assert_eq!(id, "simultaneous/pinned-driver/roundtrip/134217728");
         assert_eq!(Case::id_for(Order::Alone, MemoryKind::Pinned, Direction::Bidirectional, 4), "alone/pinned/bidir/4");
+    }
+
+    #[test]
+    fn the_axes_are_read_back_from_an_id_and_from_nothing_else() {
+        let known = (Order::Alone, MemoryKind::Pinned, Direction::H2d, 4096);
+        assert_eq!(axes("alone/pinned/h2d/4096"), Some((known.0, known.1, known.2, known.3, None)));
+        let grouped = axes("alone/pinned/h2d/4096/node 0/sm");
+        assert_eq!(grouped, Some((known.0, known.1, known.2, known.3, Some("node 0/sm"))));
+        for other in ["", "alone/pinned/h2d", "alone/pinned/sideways/4", "never/pinned/h2d/4", "alone/pinned/h2d/4 B"] {
+            assert_eq!(axes(other), None, "{other}");
+        }
     }
 
     #[test]

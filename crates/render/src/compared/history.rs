@@ -23,7 +23,11 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
     for step in &history.steps {
         let tone = if worse(step) { Tone::Warning } else { Tone::Plain };
         let by = change(step.unit, step.after / step.before);
-        page.words(tone, &format!("{}  ", step.first_after), &format!("{by}: {}, {}", step.key.case, step.key.place()));
+        page.words(
+            tone,
+            &format!("{}  ", step.first_after),
+            &format!("{by}: {}, {}", step.key.case_in_words(), step.key.place()),
+        );
         let levels = format!(
             "{} over {} to {}, then {} over {} ({})",
             figure(step.unit, step.before),

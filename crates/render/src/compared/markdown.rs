@@ -2,7 +2,6 @@
 
 use analysis::comparison::{Compared, Comparison, Lacking};
 use analysis::judge::Verdict;
-use stats::printable;
 
 use super::escaped::escaped;
 use super::figures::{change, interval, values, verdict};
@@ -46,7 +45,7 @@ fn lacking(title: &str, cases: &[Lacking], text: &mut String) {
     *text += &format!("\n{title}:\n\n");
     for case in cases.iter().take(SHOWN) {
         let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {}", escaped(reason)));
-        *text += &format!("- `{}`, {}{reason}\n", verbatim(&case.key.case), escaped(&case.key.place()));
+        *text += &format!("- {}, {}{reason}\n", escaped(&case.key.case_in_words()), escaped(&case.key.place()));
     }
     rest(cases.len(), text);
 }
@@ -59,9 +58,9 @@ fn cases(cases: &[&Compared], text: &mut String) {
         "\n| | case | place | base | new | change | 95 % interval | values |\n|---|---|---|---:|---:|---:|---:|---|\n";
     for case in cases.iter().take(SHOWN) {
         *text += &format!(
-            "| {} | `{}` | {} | {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
             verdict(case.verdict),
-            verbatim(&case.key.case),
+            escaped(&case.key.case_in_words()),
             escaped(&case.key.place()),
             figure(case.unit, case.base),
             figure(case.unit, case.new),
@@ -71,11 +70,6 @@ fn cases(cases: &[&Compared], text: &mut String) {
         );
     }
     rest(cases.len(), text);
-}
-
-/// Text between backquotes, where nothing is markup but another one, and where a bar would end a cell.
-fn verbatim(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '`' | '|' | '\n') { ' ' } else { printable::shown(c) }).collect()
 }
 
 fn rest(all: usize, text: &mut String) {

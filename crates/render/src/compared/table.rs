@@ -91,7 +91,7 @@ fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
     page.line(Tone::Title, title);
     for case in cases.iter().take(SAME_SHOWN) {
         let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        page.words(Tone::Warning, "  ", &format!("{}, {}{reason}", case.key.case, case.key.place()));
+        page.words(Tone::Warning, "  ", &format!("{}, {}{reason}", case.key.case_in_words(), case.key.place()));
     }
     if cases.len() > SAME_SHOWN {
         page.words(Tone::Faint, "  ", &format!("and {} more; --json has them", cases.len() - SAME_SHOWN));
@@ -116,7 +116,7 @@ fn cases<'c>(cases: impl Iterator<Item = &'c Compared>, page: &mut Page) {
             grid.caption(case.key.place());
         }
         let cells = vec![
-            case.key.case.clone(),
+            case.key.case_in_words(),
             figure(case.unit, case.base),
             figure(case.unit, case.new),
             change(case),

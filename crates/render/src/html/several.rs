@@ -39,7 +39,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page
                 || comparison.summary.clone(),
                 |worst| {
                     let key = &worst.key;
-                    comparison.summary.replacen(&format!("{}, {}", key.case, key.place()), &names(key), 1)
+                    comparison.summary.replacen(&format!("{}, {}", key.case_in_words(), key.place()), &names(key), 1)
                 },
             );
             let summary = format!("{} against {}: {said}", last.name, first.name);

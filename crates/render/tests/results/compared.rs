@@ -115,7 +115,7 @@ fn what_has_nothing_to_compare_is_refused_with_the_reason() -> Done {
     let base = document(&[24.3e9, 24.3e9], &[Direction::H2d], 1)?;
     let other = document(&[24.3e9, 24.3e9], &[Direction::D2h], 1)?;
     let refused = compared(from_ref(&base), &[other], false).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(refused.contains("no case in common (base: alone/pinned/h2d/134217728, 0000:c1:00.0"), "{refused}");
+    assert!(refused.contains("no case in common (base: H2D, 128 MiB, pinned, 0000:c1:00.0"), "{refused}");
     let mut running = base.clone();
     running.status = Status::Running;
     assert!(matches!(Run::of("x", &running), Err(NoRun::Unfinished)));
