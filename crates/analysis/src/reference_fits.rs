@@ -79,7 +79,8 @@ fn link_of(device: &Device) -> Option<String> {
 /// The figures that fit what a document measured, of each direction, size and kind of memory the one that fits best: the narrowest sizes first, then the site's own, published, own and
 /// reported ones.
 pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
-    if document.platform.simulated.is_some() || references.is_empty() {
+    // Small pieces are no copies of their size.
+    if document.platform.simulated.is_some() || document.pieces.is_some() || references.is_empty() {
         return Vec::new();
     }
     let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
@@ -129,7 +130,13 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
         let worse = rows.iter().filter_map(|(gpu, row)| Some((*gpu, shortfall(row, &reference)?))).collect();
         Some(Fit { what: WHAT[at].1, bytes, measured: (least, most), reference, worse })
     };
-    found.into_iter().filter_map(fit).collect()
+    let all: Vec<Fit> = found.into_iter().filter_map(fit).collect();
+    // Of sizes that one figure fits the largest says it, and each that is worse.
+    let is_said_by_a_larger_one = |at: usize, fit: &Fit| {
+        all[at + 1..].iter().any(|other| (other.what, &other.reference) == (fit.what, &fit.reference))
+    };
+    let said = all.iter().enumerate().filter(|(at, fit)| !fit.worse.is_empty() || !is_said_by_a_larger_one(*at, fit));
+    said.map(|(_, fit)| fit.clone()).collect()
 }
 
 /// A figure, and the best row of each GPU, by index, that it is held against.

@@ -51,6 +51,14 @@ fn a_figure_fits_by_all_its_parts_and_the_gpu_below_it_is_named_with_its_part() 
     // A source that does not tell the size is compared with large copies.
     let any_size = LINE.replace("128MiB", "-");
     assert_eq!(fits(&document, &references(&[&any_size])?).len(), 1);
+    // Of several sizes that it fits the largest says it, unless another one is worse.
+    let mut sizes = document.clone();
+    let larger = |row: &report::row::Row| report::row::Row { bytes: 4 * row.bytes, ..row.clone() };
+    sizes.rows.extend(document.rows.iter().map(larger));
+    let largest = |found: &[analysis::reference_fits::Fit]| found.iter().map(|fit| fit.bytes).collect::<Vec<_>>();
+    assert_eq!(largest(&fits(&sizes, &references(&[&any_size])?)), [128 << 20, 512 << 20]);
+    let met = any_size.replace("54.0-55.6", "40.0-55.6");
+    assert_eq!(largest(&fits(&sizes, &references(&[&met])?)), [512 << 20]);
     let mut small = document.clone();
     small.rows.iter_mut().for_each(|row| row.bytes = 1 << 20);
     assert_eq!(fits(&small, &references(&[&any_size])?), []);
