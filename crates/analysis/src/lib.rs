@@ -52,6 +52,7 @@ pub mod node_changes;
 pub mod node_run;
 pub mod node_settings;
 pub mod nodes;
+pub mod pieces;
 pub mod placement;
 pub mod reference;
 pub mod reference_fits;

@@ -5,8 +5,11 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use backend_gpu::{call_error, driver_functions, given, optional, required, simulation, uuid_text};
-use cudarc::driver::sys::{CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream, CUuuid};
+use backend_gpu::{CopyBatch, call_error, driver_functions, given, optional, required, simulation, uuid_text};
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemLocation, CUmemLocationType, CUmemcpyAttributes,
+    CUmemcpySrcAccessOrder, CUmodule, CUstream, CUuuid,
+};
 use device::{CallError, DeviceError};
 use libloading::Library;
 
@@ -14,12 +17,35 @@ use crate::library::LIBRARY;
 
 /// `CUDA_ERROR_STUB_LIBRARY`: the answer of the toolkit's link-time stub.
 const STUB_LIBRARY: c_int = 34;
+/// `CUDA_ERROR_NOT_SUPPORTED`.
+const NOT_SUPPORTED: c_int = 801;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
 const CAPABILITY_MAJOR: c_int = 75;
 const CAPABILITY_MINOR: c_int = 76;
 
 type TextOf = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 type WaitValue32 = unsafe extern "C" fn(CUstream, CUdeviceptr, u32, c_uint) -> c_int;
+type Batch12 = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemcpyAttributes,
+    *mut usize,
+    usize,
+    *mut usize,
+    CUstream,
+) -> c_int;
+type Batch13 = unsafe extern "C" fn(
+    *mut CUdeviceptr,
+    *mut CUdeviceptr,
+    *mut usize,
+    usize,
+    *mut CUmemcpyAttributes,
+    *mut usize,
+    usize,
+    CUstream,
+) -> c_int;
 type Uuid = unsafe extern "C" fn(*mut CUuuid, CUdevice) -> c_int;
 
 driver_functions! {
@@ -93,6 +119,8 @@ pub struct Api {
     texts: Texts,
     // Not in every driver.
     wait_value32: Option<WaitValue32>,
+    batch12: Option<Batch12>,
+    batch13: Option<Batch13>,
     uuid: Option<Uuid>,
     uuid_v2: Option<Uuid>,
     /// What a stand-in driver says of itself.
@@ -127,9 +155,16 @@ impl Api {
         let wait = |name| unsafe { optional::<WaitValue32>(library, name) };
         // SAFETY: cuda.h: CUresult cuDeviceGetUuid(CUuuid *, CUdevice), _v2 alike.
         let uuid = |name| unsafe { optional::<Uuid>(library, name) };
+        // SAFETY: cuda.h: CUresult cuMemcpyBatchAsync(CUdeviceptr *, CUdeviceptr *, size_t *, size_t, CUmemcpyAttributes *, size_t *, size_t, size_t *, CUstream), and _v2 without
+        // the last size_t *.
+        let batch12 = unsafe { optional(library, "cuMemcpyBatchAsync") };
+        // SAFETY: as above.
+        let batch13 = unsafe { optional(library, "cuMemcpyBatchAsync_v2") };
         Ok(Self {
             table,
             texts,
+            batch12,
+            batch13,
             wait_value32: wait("cuStreamWaitValue32_v2").or_else(|| wait("cuStreamWaitValue32")),
             uuid: uuid("cuDeviceGetUuid"),
             uuid_v2: uuid("cuDeviceGetUuid_v2"),
@@ -171,6 +206,41 @@ impl Api {
         // SAFETY: the caller's stream and word are what the function needs.
         let code = unsafe { wait(stream, address, value, flags) };
         Ok(self.check("cuStreamWaitValue32", code)?)
+    }
+
+    /// Whether it has a call that queues many copies.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.batch12.is_some() || self.batch13.is_some()
+    }
+
+    /// Queues copies from `from[i]` to `to[i]`, in no order among themselves and after what is on the stream.
+    ///
+    /// # Errors
+    /// What it answered.
+    ///
+    /// # Safety
+    /// The addresses and lengths must be what [`crate::Api`]'s queued copies take, all until the stream was waited for.
+    pub(crate) unsafe fn memcpy_batch(&self, batch: &mut CopyBatch, stream: CUstream) -> Result<(), CallError> {
+        let CopyBatch { to, from, bytes } = batch;
+        let nowhere = CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, id: 0 };
+        let mut attributes = CUmemcpyAttributes {
+            srcAccessOrder: CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+            srcLocHint: nowhere,
+            dstLocHint: nowhere,
+            flags: 0,
+        };
+        let (mut first, mut failed, count) = (0, 0, to.len().min(from.len()).min(bytes.len()));
+        let (to, from, bytes) = (to.as_mut_ptr(), from.as_mut_ptr(), bytes.as_mut_ptr());
+        let code = match (self.batch13, self.batch12) {
+            // SAFETY: the arrays have `count` entries, the attributes are those of all from the first on; the rest is the caller's word.
+            (Some(call), _) => unsafe { call(to, from, bytes, count, &raw mut attributes, &raw mut first, 1, stream) },
+            // SAFETY: as above.
+            (None, Some(call)) => unsafe {
+                call(to, from, bytes, count, &raw mut attributes, &raw mut first, 1, &raw mut failed, stream)
+            },
+            (None, None) => NOT_SUPPORTED,
+        };
+        self.check("cuMemcpyBatchAsync", code)
     }
 
     /// The device's UUID as nvidia-smi spells it, where the driver tells.

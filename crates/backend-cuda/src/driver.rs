@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Grid, Kernel, MathNames, given, parameters, text};
+use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, parameters, text};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
 use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 
@@ -236,6 +236,16 @@ unsafe impl Driver for Api {
     ) -> Result<(), CallError> {
         // SAFETY: the caller's ranges and stream.
         unsafe { self.memcpy_d2h_async(to, from, len, stream) }
+    }
+
+    fn can_batch(&self) -> Result<(), String> {
+        let missing = || "this driver has no cuMemcpyBatchAsync, which came with CUDA 12.8".to_owned();
+        self.has_batches().then_some(()).ok_or_else(missing)
+    }
+
+    unsafe fn copy_batch_async(&self, batch: &mut CopyBatch, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the caller's ranges and stream.
+        unsafe { self.memcpy_batch(batch, stream) }
     }
 
     fn stream_create(&self) -> Result<CUstream, CallError> {

@@ -3,6 +3,7 @@
 //! Whether the copies of a step lie inside the memory is checked when they are queued; where a kernel reads and writes is its program's word. Dropping opens
 //! the latch and waits; what could not be waited for is leaked.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use device::{Argument, CallError, Computer, DeviceError, HostMemory, MOST_ARGUME
 use crate::context::{self, Context};
 use crate::copier::Tools;
 use crate::device_memory::{DeviceMemory, out_of_memory};
-use crate::driver::Driver;
+use crate::driver::{CopyBatch, Driver};
 use crate::host_range::HostRange;
 use crate::kernel::Grid;
 use crate::modules::{Loaded, Parameter, Programs};
@@ -28,6 +29,8 @@ struct Memory<D: Driver> {
     host: HostRange,
     area: DeviceMemory<D>,
     program: Rc<Loaded<D>>,
+    /// The arrays of the last batch.
+    batch: RefCell<CopyBatch>,
 }
 
 /// See [`device::Computer`].
@@ -72,7 +75,7 @@ impl<D: Driver> GpuComputer<D> {
         }
         let kernels = program.kernels.len();
         let program = programs.get(program)?;
-        let memory = Memory { host, area: DeviceMemory::new(context, bytes)?, program };
+        let memory = Memory { host, area: DeviceMemory::new(context, bytes)?, program, batch: RefCell::default() };
         let queue = OwnQueue::new(context, tools, "queueing kernels");
         let (context, address) = (Arc::clone(context), D::word(memory.area.address()) as usize);
         Ok(Self {
@@ -129,10 +132,40 @@ impl<D: Driver> GpuComputer<D> {
                     format!("{} arguments were given, {MOST_ARGUMENTS} are the most", arguments.len())
                 }
                 Step::Launch { arguments, .. } => {
-                    let outside = |argument: &&Argument| matches!(argument, Argument::Area(at) if *at >= self.area_len);
+                    let outside = |argument: &&Argument| match argument {
+                        Argument::Area(at) => *at >= self.area_len,
+                        Argument::Host(at) => *at >= host_len,
+                        Argument::Number(_) => false,
+                    };
                     match arguments.iter().find(outside) {
-                        Some(argument) => format!("{argument:?} lies beyond the area's {} bytes", self.area_len),
-                        None => continue,
+                        Some(argument) => {
+                            format!(
+                                "{argument:?} lies beyond the area's {} or the host's {host_len} bytes",
+                                self.area_len
+                            )
+                        }
+                        None => {
+                            if arguments.iter().any(|argument| matches!(argument, Argument::Host(_))) {
+                                self.memory.host.reach(WHAT, &self.context)?;
+                            }
+                            continue;
+                        }
+                    }
+                }
+                Step::Batch(batch) => {
+                    let out = |(host, area): &&(usize, usize)| {
+                        !fits(&(*host..host.saturating_add(batch.bytes))) || !lies(batch.bytes, *area)
+                    };
+                    match (self.context.enter()?.can_batch(), batch.at.iter().find(out)) {
+                        (Err(why), _) => why,
+                        (Ok(()), Some((host, area))) => {
+                            format!(
+                                "{} bytes at {host} and {area} were asked for of {host_len} and {}",
+                                batch.bytes, self.area_len
+                            )
+                        }
+                        (Ok(()), None) if batch.at.is_empty() => "a batch of no copies".to_owned(),
+                        (Ok(()), None) => continue,
                     }
                 }
                 Step::ToDevice(_) | Step::ToHost(_) | Step::ToDeviceAt(..) | Step::ToHostFrom(..) => continue,
@@ -157,7 +190,7 @@ fn queued<'a, D: Driver>(
     lanes: Option<&'a Overlap<D>>,
     steps: &'a [Step],
 ) -> impl Fn(&Stream<D>) -> Result<(), CallError> + use<'a, D> {
-    let Memory { host, area, program } = memory;
+    let Memory { host, area, program, batch } = memory;
     move |stream: &Stream<D>| {
         let queue = |step: &Step, stream: &Stream<D>| match step {
             Step::ToDevice(range) => area.queue_write(range.start, (host, range.clone()), stream),
@@ -167,10 +200,12 @@ fn queued<'a, D: Driver>(
             Step::Launch { kernel, blocks, threads, arguments } => {
                 let parameters = arguments.iter().map(|argument| match argument {
                     Argument::Area(at) => Parameter::Area(area, *at),
+                    Argument::Host(at) => Parameter::Host(host, *at),
                     Argument::Number(number) => Parameter::Number(*number),
                 });
                 program.launch(*kernel, Grid { blocks: *blocks, threads: *threads }, stream, parameters)
             }
+            Step::Batch(copies) => area.queue_batch(copies, (host, &mut batch.borrow_mut()), stream),
             // `check` lets none through.
             Step::Overlapped(_) => Ok(()),
         };
@@ -204,6 +239,10 @@ impl<D: Driver> Computer for GpuComputer<D> {
 
     fn shared_thread(&mut self) {
         context::forget_current();
+    }
+
+    fn can_batch(&self) -> Result<(), String> {
+        self.context.enter().map_err(|error| error.to_string())?.can_batch()
     }
 
     fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError> {

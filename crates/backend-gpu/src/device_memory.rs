@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use device::{CallError, DeviceError};
+use device::{Batch, CallError, DeviceError};
 
 use crate::context::Context;
-use crate::driver::Driver;
+use crate::driver::{CopyBatch, Driver};
 use crate::host_range::HostRange;
 use crate::in_flight::{InFlight, Moment};
 use crate::stream::Stream;
@@ -118,6 +118,38 @@ impl<D: Driver> DeviceMemory<D> {
         let (from, to) = (self.queued(at, moment.clone()), to.queued(part, moment));
         // SAFETY: as in `queue_write`.
         unsafe { driver.copy_d2h_async(to, from, len, stream.handle()) }
+    }
+
+    /// Queues copies between parts of pinned host memory and of the area, in no order, by one call, which the driver has ([`Driver::can_batch`]). `room` keeps its arrays
+    /// from call to call.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Panics
+    /// A part does not lie in both, or the host memory is pageable.
+    pub(crate) fn queue_batch(
+        &self,
+        batch: &Batch,
+        (host, room): (&HostRange, &mut CopyBatch),
+        stream: &Stream<D>,
+    ) -> Result<(), CallError> {
+        let (driver, moment) = (self.context.enter()?, stream.queues());
+        let (memory, area) = (host.queued(0..host.len(), moment.clone()), self.queued(0, moment));
+        let CopyBatch { to, from, bytes } = room;
+        let (in_area, in_host) = if batch.to_device { (to, from) } else { (from, to) };
+        in_area.clear();
+        in_host.clear();
+        bytes.clear();
+        for (host_at, area_at) in &batch.at {
+            self.check(*area_at, batch.bytes);
+            assert!(host_at.checked_add(batch.bytes).is_some_and(|end| end <= host.len()), "{host_at} of the host's");
+            in_host.push(memory.wrapping_byte_add(*host_at).expose_provenance() as u64);
+            in_area.push(D::word(D::offset(area, *area_at)));
+            bytes.push(batch.bytes);
+        }
+        // SAFETY: as in `queue_write`, for each of them.
+        unsafe { driver.copy_batch_async(room, stream.handle()) }
     }
 
     /// Queues a copy of the first `len` bytes to another device's area, or another one of this device, on a stream of the context that copies.

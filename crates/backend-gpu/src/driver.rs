@@ -13,6 +13,17 @@ use stats::PciAddress;
 use crate::kernel::{Grid, Kernel};
 use crate::math_names::MathNames;
 
+/// The arrays of a call that queues many copies, as many entries in each; addresses are words.
+#[derive(Debug, Default)]
+pub struct CopyBatch {
+    /// Where the bytes go.
+    pub to: Vec<u64>,
+    /// Where they come from.
+    pub from: Vec<u64>,
+    /// How many.
+    pub bytes: Vec<usize>,
+}
+
 /// A driver that was initialised.
 ///
 /// # Safety
@@ -243,6 +254,21 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
         len: usize,
         stream: Self::Stream,
     ) -> Result<(), CallError>;
+
+    /// Whether the driver has a call that queues many copies.
+    ///
+    /// # Errors
+    /// Why not.
+    fn can_batch(&self) -> Result<(), String>;
+
+    /// Queues copies between pinned host memory and the device, in no order, by one call: `to[i]` gets what is at `from[i]`.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// As [`Driver::copy_h2d_async`] or [`Driver::copy_d2h_async`] for each of them, and [`Driver::can_batch`].
+    unsafe fn copy_batch_async(&self, batch: &mut CopyBatch, stream: Self::Stream) -> Result<(), CallError>;
 
     /// A stream without implicit order with the default stream, on which blocking copies run.
     ///

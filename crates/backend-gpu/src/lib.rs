@@ -43,7 +43,7 @@ mod tickets;
 pub mod trial;
 mod unsupported;
 
-pub use driver::Driver;
+pub use driver::{CopyBatch, Driver};
 pub use kernel::{Grid, Kernel, parameters};
 pub use latch::LatchChoice;
 pub use library::{call_error, given, optional, required, simulation, text, uuid_text};

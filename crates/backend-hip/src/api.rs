@@ -4,8 +4,9 @@
 //! that ROCm's library gives its symbol.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
 
-use backend_gpu::{call_error, driver_functions, optional, required, simulation, uuid_text};
+use backend_gpu::{CopyBatch, call_error, driver_functions, optional, required, simulation, uuid_text};
 use device::{CallError, DeviceError};
 use libloading::Library;
 
@@ -17,6 +18,18 @@ use crate::bindings::{
 type TextOf = unsafe extern "C" fn(hipError_t) -> *const c_char;
 type WaitValue32 = unsafe extern "C" fn(hipStream_t, *mut c_void, u32, c_uint, u32) -> hipError_t;
 type ExtMalloc = unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> hipError_t;
+/// `hipError_t hipMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count, hipMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, hipStream_t)`.
+type Batch = unsafe extern "C" fn(
+    *mut *mut c_void,
+    *mut *mut c_void,
+    *mut usize,
+    usize,
+    *mut c_void,
+    *mut usize,
+    usize,
+    *mut usize,
+    hipStream_t,
+) -> hipError_t;
 type Uuid = unsafe extern "C" fn(*mut hipUUID, hipDevice_t) -> hipError_t;
 
 /// The table, and the compiler's word that each signature is the header's. The declarations are never linked.
@@ -97,6 +110,7 @@ pub struct Api {
     wait_value32: Option<WaitValue32>,
     ext_malloc: Option<ExtMalloc>,
     uuid: Option<Uuid>,
+    batch: Option<Batch>,
     /// Where the compiler's functions are looked for first.
     pub(crate) library: &'static Library,
     /// What a stand-in driver says of itself.
@@ -135,6 +149,8 @@ impl Api {
             ext_malloc: unsafe { optional(library, "hipExtMallocWithFlags") },
             // SAFETY: as above.
             uuid: unsafe { optional(library, "hipDeviceGetUuid") },
+            // SAFETY: the manual's signature; the headers of the bindings are older.
+            batch: unsafe { optional(library, "hipMemcpyBatchAsync") },
             library,
             simulation: simulation(library),
         })
@@ -143,6 +159,32 @@ impl Api {
     /// The driver's words for a failure.
     pub(crate) fn error(&self, call: &'static str, code: hipError_t) -> CallError {
         self.texts.error(call, code)
+    }
+
+    /// Whether it has a call that queues many copies.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    /// Queues copies from `from[i]` to `to[i]`, in no order among themselves and after what is on the stream. HIP takes no attributes for them yet.
+    ///
+    /// # Errors
+    /// What it answered.
+    ///
+    /// # Safety
+    /// The addresses and lengths must be what queued copies take, all until the stream was waited for.
+    pub(crate) unsafe fn memcpy_batch(&self, batch: &mut CopyBatch, stream: hipStream_t) -> Result<(), CallError> {
+        let CopyBatch { to, from, bytes } = batch;
+        let (count, mut failed) = (to.len().min(from.len()).min(bytes.len()), 0);
+        let (to, from, bytes) = (to.as_mut_ptr().cast(), from.as_mut_ptr().cast(), bytes.as_mut_ptr());
+        let code = match self.batch {
+            // SAFETY: the arrays have `count` entries, words that are addresses; the rest is the caller's word.
+            Some(call) => unsafe {
+                call(to, from, bytes, count, ptr::null_mut(), ptr::null_mut(), 0, &raw mut failed, stream)
+            },
+            None => bindings::hipError_t_hipErrorNotSupported,
+        };
+        self.check("hipMemcpyBatchAsync", code)
     }
 
     /// Queues a wait for the word at `address`.

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{Driver, Grid, Kernel, MathNames, given, text};
+use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, text};
 use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
 use stats::PciAddress;
 
@@ -229,6 +229,16 @@ unsafe impl Driver for Api {
     ) -> Result<(), CallError> {
         // SAFETY: the caller's ranges and stream.
         unsafe { self.memcpy_d2h_async(to, from, len, stream) }
+    }
+
+    fn can_batch(&self) -> Result<(), String> {
+        let missing = || "this HIP has no hipMemcpyBatchAsync, which came with ROCm 7.1".to_owned();
+        self.has_batches().then_some(()).ok_or_else(missing)
+    }
+
+    unsafe fn copy_batch_async(&self, batch: &mut CopyBatch, stream: hipStream_t) -> Result<(), CallError> {
+        // SAFETY: the caller's ranges and stream.
+        unsafe { self.memcpy_batch(batch, stream) }
     }
 
     fn stream_create(&self) -> Result<hipStream_t, CallError> {

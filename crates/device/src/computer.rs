@@ -5,6 +5,7 @@
 
 use std::ffi::CStr;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::{DeviceError, HostMemory};
 
@@ -37,6 +38,8 @@ pub struct Program {
 pub enum Argument {
     /// The address of this offset of the device's area.
     Area(usize),
+    /// The address by which the device reaches this offset of the pinned host memory.
+    Host(usize),
     /// A number.
     Number(u64),
 }
@@ -52,6 +55,8 @@ pub enum Step {
     ToDeviceAt(Range<usize>, usize),
     /// Copies to these bytes of the host range from this offset of the area.
     ToHostFrom(Range<usize>, usize),
+    /// Copies these parts, in no order, in one call of the driver: see [`Batch`].
+    Batch(Arc<Batch>),
     /// Runs a kernel.
     Launch {
         /// Its number in the program.
@@ -66,6 +71,17 @@ pub enum Step {
     /// Steps that go on at once as far as they can: a launch waits for the copies to the device that stand before it, a copy to the host for the launches before it, copies of one
     /// direction for each other. The launches must not need one another. What follows waits for all of them. None of the steps is overlapped itself.
     Overlapped(Vec<Self>),
+}
+
+/// Many copies of one direction and one length that are queued by one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// To the device, or from it.
+    pub to_device: bool,
+    /// The length of each, bytes.
+    pub bytes: usize,
+    /// Where each begins: in the host memory, and in the area.
+    pub at: Vec<(usize, usize)>,
 }
 
 impl Step {
@@ -104,6 +120,12 @@ pub trait Computer {
     /// Another library that knows the device was called by this thread since: it may have made another device the thread's, so the next call makes sure that
     /// it is this one.
     fn shared_thread(&mut self) {}
+
+    /// Whether it takes [`Step::Batch`].
+    ///
+    /// # Errors
+    /// Why not.
+    fn can_batch(&self) -> Result<(), String>;
 
     /// Queues these steps behind those that were started before, and does not wait.
     ///

@@ -32,7 +32,7 @@ pub use answerer::Answerer;
 pub use buffer::Buffer;
 pub use capability::{Capabilities, Latch};
 pub use chase::Chaser;
-pub use computer::{Argument, Computer, MOST_ARGUMENTS, MathLibrary, Program, Step};
+pub use computer::{Argument, Batch, Computer, MOST_ARGUMENTS, MathLibrary, Program, Step};
 pub use copier::{Area, Copier, CopyBy, Direction, MAX_ROUNDS, Marks};
 pub use error::{CallError, DeviceError};
 pub use host_pair::HostPair;

@@ -235,6 +235,7 @@ impl Turn<'_> {
         let Self { rank, mut work, timeline, spent, effort, allocation, host_round_ns, .. } = self;
         let verified_bytes =
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
+        let host_round_ns = host_round_ns.or_else(|| work.host_ns());
         let rounds = effort.rounds * work.rounds_a_call().max(1);
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)
             .map(|block| Block { allocation, ..block })

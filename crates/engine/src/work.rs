@@ -109,6 +109,11 @@ pub trait Work {
         false
     }
 
+    /// How long the host was busy with the block's last round, where the work itself tells: with calls and with what it does beside them, nanoseconds.
+    fn host_ns(&self) -> Option<f64> {
+        None
+    }
+
     /// Puts in place what the block will use, and makes it wrong where it will end.
     ///
     /// # Errors

@@ -180,6 +180,7 @@ impl Beside {
         directions.push(settings::direction_of(self.traffic));
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "contend",
             suite: Arc::new(joined),
             workers,

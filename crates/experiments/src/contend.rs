@@ -127,6 +127,7 @@ impl Contend {
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "contend",
             suite: Arc::new(suite),
             workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

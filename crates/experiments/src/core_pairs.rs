@@ -147,6 +147,7 @@ impl CorePairs {
         }
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command,
             suite: Arc::new(suite),
             workers,

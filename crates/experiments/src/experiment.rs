@@ -9,6 +9,7 @@ use engine::{EngineConfig, Order, Suite, Worker};
 use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
 use report::kernels::KernelFigures;
 use report::matrix::Matrix;
+use report::pieces::Pieces;
 use report::settings::{CopyEngine, Direction, MemoryKind, TimingAsked};
 use topo::Topology;
 
@@ -32,6 +33,8 @@ pub struct Experiment {
     pub matrices: Vec<Matrix>,
     /// Kernels that compute, as far as they are known before the run.
     pub kernels: Vec<KernelFigures>,
+    /// Small pieces, as far as they are known before the run.
+    pub pieces: Option<Pieces>,
     /// What is asked for, as documents have it.
     pub asked: Asked,
 }

@@ -167,6 +167,7 @@ fn not_known(command: &'static str, args: &Measuring) -> Experiment {
         shots: Vec::new(),
         matrices: Vec::new(),
         kernels: Vec::new(),
+        pieces: None,
         asked: Asked::default(),
     }
 }

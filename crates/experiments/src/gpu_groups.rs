@@ -229,6 +229,7 @@ impl GpuGroups {
         let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "topo",
             suite: Arc::new(suite),
             workers: self.plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

@@ -131,14 +131,15 @@ impl<'a> GpuKernels<'a> {
         let smaller = "ask for a smaller --class or --size, or fewer --kernels";
         for rank in &self.ranks {
             let (node, needs) = (rank.node, suite.bytes_on(rank.node));
-            fits(&format!("NUMA node {node}"), topology.memory_bytes(node), needs, smaller)?;
+            fits("the kernels", &format!("NUMA node {node}"), topology.memory_bytes(node), needs, smaller)?;
         }
         for target in &self.targets {
-            fits(&name_of(target), device_bytes(target.id), suite.device_bytes(), smaller)?;
+            fits("the kernels", &name_of(target), device_bytes(target.id), suite.device_bytes(), smaller)?;
         }
         let matrix = self.matrix(topology, found);
         Ok(Experiment {
             kernels,
+            pieces: None,
             command: "kernels",
             suite: Arc::new(suite),
             workers: self.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
@@ -188,9 +189,16 @@ fn vendors(platform: &dyn Platform, kernel: Kernel, library: MathLibrary) -> Res
 }
 
 /// The document's case of what is done.
-fn document_case(what: What, problem: Option<&dyn Problem>) -> DocumentCase {
-    let moved = problem.map_or(COPY_BYTES, |problem| problem.layout().input + problem.layout().output);
+pub(crate) fn document_case(what: What, problem: Option<&dyn Problem>) -> DocumentCase {
+    let moved = match (what, problem) {
+        (What::Pieces(pieces), _) => pieces.bytes,
+        (_, Some(problem)) => problem.layout().input + problem.layout().output,
+        (_, None) => COPY_BYTES,
+    };
     let (direction, group) = match what {
+        What::Pieces(pieces) => {
+            (if pieces.to_device { Direction::H2d } else { Direction::D2h }, pieces.way.name().to_owned())
+        }
         What::ToDevice => (Direction::H2d, COPIES.to_owned()),
         What::ToHost => (Direction::D2h, COPIES.to_owned()),
         What::WithTransfers { kernel, .. } => (Direction::Kernel, kernel.name().to_owned()),

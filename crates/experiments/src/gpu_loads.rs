@@ -153,6 +153,7 @@ impl GpuLoads {
         let (sizes, directions) = (vec![case.bytes], vec![case.direction]);
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "latency",
             suite,
             workers,

@@ -289,6 +289,7 @@ impl GpuMatrix {
         }
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "matrix",
             suite,
             workers,

@@ -29,16 +29,12 @@ pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32, by
 ///
 /// # Errors
 /// It is not: the place, what it has, what is needed, the way out.
-pub(crate) fn fits(place: &str, has: Option<u64>, needs: u64, remedy: &str) -> Result<(), Fault> {
+pub(crate) fn fits(what: &str, place: &str, has: Option<u64>, needs: u64, remedy: &str) -> Result<(), Fault> {
     match has.filter(|has| needs > *has) {
         None => Ok(()),
         Some(has) => {
             let size = stats::units::rounded_size;
-            Err(Fault::usage(format!(
-                "{place} has {}, and the kernels need {} there; {remedy}",
-                size(has),
-                size(needs)
-            )))
+            Err(Fault::usage(format!("{place} has {}, and {what} need {} there; {remedy}", size(has), size(needs))))
         }
     }
 }
@@ -49,8 +45,12 @@ mod tests {
 
     #[test]
     fn memory_that_is_too_small_is_named_with_the_way_out() {
-        assert!(fits("NUMA node 1", None, u64::MAX, "").is_ok() && fits("NUMA node 1", Some(5), 5, "").is_ok());
-        let fault = fits("NUMA node 1", Some(1 << 20), 1 << 30, "ask for a smaller --class").unwrap_err();
+        assert!(
+            fits("the kernels", "NUMA node 1", None, u64::MAX, "").is_ok()
+                && fits("the kernels", "NUMA node 1", Some(5), 5, "").is_ok()
+        );
+        let fault =
+            fits("the kernels", "NUMA node 1", Some(1 << 20), 1 << 30, "ask for a smaller --class").unwrap_err();
         assert_eq!(
             fault.to_string(),
             "NUMA node 1 has 1 MiB, and the kernels need 1 GiB there; ask for a smaller --class"

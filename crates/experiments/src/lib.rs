@@ -55,6 +55,7 @@ mod peer;
 mod peer_copies;
 mod peer_tables;
 mod peers;
+mod pieces;
 mod ping_pong;
 mod reach;
 mod session;

@@ -278,6 +278,7 @@ impl Loaded {
         workers.extend(self.threads().iter().map(|thread| Worker { rank: thread.rank + loaders, pu: thread.pu }));
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "latency",
             suite: Arc::new(joined),
             places: Plan { ranks: self.places(topology), notes: Vec::new() },

@@ -201,6 +201,7 @@ impl MemoryMatrix {
         engine.max_time = self.max_time;
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "matrix",
             suite: Arc::new(suite),
             workers: self.workers.into_iter().flatten().collect(),

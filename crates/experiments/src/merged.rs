@@ -40,6 +40,7 @@ pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experimen
 fn empty(command: &'static str, first: &Experiment) -> Experiment {
     Experiment {
         kernels: Vec::new(),
+        pieces: None,
         command,
         suite: Arc::clone(&first.suite),
         workers: Vec::new(),

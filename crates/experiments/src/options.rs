@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind, PeerEnd};
 use hostmem::Access;
-use kernels::{Kernel, Size};
+use kernels::{Kernel, Scattered, Size, Way};
 use pingpong::TimingChoice;
 use placement::{Membind, RowsBy, Selection};
 use report::settings::OrderAsked;
@@ -266,8 +266,25 @@ pub struct Sweep {
     pub timing: TimingChoice,
     /// What moves the bytes.
     pub engine: CopyBy,
+    /// Many small pieces instead of single copies.
+    pub pieces: Option<SmallPieces>,
     /// What every measurement has.
     pub measuring: Measuring,
+}
+
+/// Many small pieces.
+#[derive(Clone, Debug)]
+pub struct SmallPieces {
+    /// Sizes of a piece, bytes: multiples of 4 KiB.
+    pub sizes: Vec<u64>,
+    /// Bytes of all that are sent together.
+    pub total: u64,
+    /// Where they lie scattered.
+    pub scattered: Scattered,
+    /// How they are sent.
+    pub ways: Vec<Way>,
+    /// From which memory; each GPU's near one where nothing is given.
+    pub rows: Option<RowsBy>,
 }
 
 /// What ranks lose when they copy at once.

@@ -210,6 +210,7 @@ impl Peers {
         }
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "peer",
             suite,
             workers,

@@ -19,6 +19,7 @@ use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
 use crate::fault::Fault;
 use crate::options::{Measuring, Sweep as Args};
 use crate::outline::Outline;
+use crate::pieces::Sending;
 
 /// The largest size when none is asked for, and the part of a place's memory that it may take.
 const LARGEST: u64 = 1 << 30;
@@ -43,7 +44,8 @@ impl Sweep {
         let sizes = match &args.sizes {
             Some(sizes) => sizes.clone(),
             None => {
-                let fits = smallest.map_or(LARGEST, |bytes| (bytes / PART).max(4));
+                // Every size is twice the one before it.
+                let fits = smallest.map_or(LARGEST, |bytes| 1 << (bytes / PART).max(4).ilog2());
                 parse_sizes(&format!("4B..{}B", LARGEST.min(fits))).map_err(Fault::usage)?
             }
         };
@@ -101,6 +103,7 @@ impl Sweep {
         let shots = copies.iter().enumerate().map(shot).collect();
         Experiment {
             kernels: Vec::new(),
+            pieces: None,
             command: "sweep",
             suite: Arc::new(suite),
             workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
@@ -134,6 +137,11 @@ impl Measurement for Args {
         let Untouched { kind, targets, source } = untouched;
         let planned = self.planned(survey, targets)?;
         let columns = planned.ranks.iter().map(|rank| name_of(&rank.target)).collect();
+        if let Some(pieces) = &self.pieces {
+            let sending = Sending::new(self, pieces, (survey, kind), &planned)?;
+            let (figures, max_time) = (sending.said(), sending.max_time());
+            return Ok(Outline { source, rows: Vec::new(), columns, figures, max_time });
+        }
         let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
         budget_untouched(&sweep.config, &planned, &survey.topology)?;
         Ok(Outline { source, rows: Vec::new(), columns, figures: sweep.said(), max_time: sweep.config.max_time })
@@ -141,6 +149,10 @@ impl Measurement for Args {
 
     fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
         let planned = self.planned(survey, backends::targets(&*found.platform))?;
+        if let Some(pieces) = &self.pieces {
+            let kind = found.platform.facts().kind;
+            return Sending::new(self, pieces, (survey, kind), &planned)?.experiment(&survey.topology, found);
+        }
         let of_device = |target| device_bytes(&*found.platform, target);
         let sweep = self.listed(survey, found.platform.facts().kind, planned.clone(), of_device)?;
         budget(&sweep.config, &planned, &survey.topology, found)?;

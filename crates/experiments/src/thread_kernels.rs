@@ -120,11 +120,18 @@ impl<'a> ThreadKernels<'a> {
         let suite = ThreadSuite::new(list, self.options.size, memory);
         for node in &self.nodes {
             let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
-            fits(&format!("NUMA node {node}"), topology.memory_bytes(*node), suite.bytes_on(*node), smaller)?;
+            fits(
+                "the kernels",
+                &format!("NUMA node {node}"),
+                topology.memory_bytes(*node),
+                suite.bytes_on(*node),
+                smaller,
+            )?;
         }
         let matrix = self.matrix();
         Ok(Experiment {
             kernels,
+            pieces: None,
             command: "kernels",
             suite: Arc::new(suite),
             workers: self.workers.into_iter().flatten().collect(),

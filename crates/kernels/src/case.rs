@@ -3,6 +3,7 @@
 use placement::TargetId;
 
 use crate::kernel::Kernel;
+use crate::pieces::Pieces;
 
 /// What a round does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,13 +24,15 @@ pub enum What {
         /// The kernel.
         kernel: Kernel,
     },
+    /// Small pieces, all of them.
+    Pieces(Pieces),
 }
 
 impl What {
     /// The kernel; a copy has none.
     pub fn kernel(self) -> Option<Kernel> {
         match self {
-            Self::ToDevice | Self::ToHost => None,
+            Self::ToDevice | Self::ToHost | Self::Pieces(_) => None,
             Self::WithTransfers { kernel, .. } | Self::Resident { kernel } => Some(kernel),
         }
     }

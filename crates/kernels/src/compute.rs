@@ -18,7 +18,7 @@ pub const COPY_BYTES: usize = 64 << 20;
 /// What a queue takes without blocking while its latch holds.
 const QUEUED_STEPS: usize = 128;
 /// Parts that helpers write or look at begin at multiples of this: whole pages of a pattern.
-const SHARED_GRAIN: usize = 1 << 20;
+pub(crate) const SHARED_GRAIN: usize = 1 << 20;
 /// Of each page of a result one line is made wrong: a round that computes nothing of a page leaves it so, and writing all of them took longer than the rounds.
 const PAGE: usize = 4096;
 const LINE: usize = 64;
@@ -143,7 +143,7 @@ fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<Step> {
 }
 
 /// The host range, which a computer lends unless waiting for it failed.
-fn lent(range: &mut [u8], bytes: usize) -> Result<&mut [u8], DeviceError> {
+pub(crate) fn lent(range: &mut [u8], bytes: usize) -> Result<&mut [u8], DeviceError> {
     range.get_mut(..bytes).ok_or_else(|| DeviceError::Unsupported {
         what: "using host memory again",
         reason: "waiting for earlier work failed, so the driver may still use it".to_owned(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use device::{Computer, HostMemory, MemoryKind, Platform, Program, Step};
+use device::{Computer, HostMemory, MemoryKind, Pattern, Platform, Program, Step};
 use engine::{
     Bound, Failure, Helpers, Latch, Look, Order, Pages, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
     Worker,
@@ -19,7 +19,10 @@ use crate::case::{GpuCase, What};
 use crate::compute::{COPY_BYTES, Compute};
 use crate::kernel::{By, Kernel};
 use crate::made::{self, Made, Shelf};
+use crate::pieces::Way;
 use crate::problem::{Layout, Problem};
+use crate::program::PIECES;
+use crate::sending::Sending;
 use crate::size::Size;
 
 /// One rank's place.
@@ -76,7 +79,12 @@ impl GpuSuite {
 
     /// The host memory of one rank, bytes.
     pub fn host_bytes(&self) -> usize {
-        self.layouts().map(|layout| layout.host_bytes()).fold(COPY_BYTES, usize::max)
+        let pieces = self.cases.iter().filter_map(|case| match case.what {
+            What::Pieces(pieces) => Some(pieces.memory_bytes()),
+            _ => None,
+        });
+        let least = if self.made.is_empty() { 0 } else { COPY_BYTES };
+        self.layouts().map(|layout| layout.host_bytes()).chain(pieces).fold(least, usize::max)
     }
 
     /// The most that a device must have at one time, bytes: each rank keeps its area while others measure.
@@ -92,6 +100,9 @@ impl GpuSuite {
     }
 
     fn program(&self, what: What) -> Result<&'static Program, Failure> {
+        if let What::Pieces(_) = what {
+            return Ok(&PIECES);
+        }
         // A copy needs no kernel, and is made by whichever program is there.
         let own = what.kernel().and_then(|kernel| self.problem(kernel));
         let own = own.or_else(|| self.made.values().next().map(|made| &made.problem));
@@ -139,6 +150,8 @@ struct Held {
     setup: usize,
     allocation: u32,
     holds: Option<Kernel>,
+    /// What lies there of pieces.
+    laid: Option<Pattern>,
 }
 
 /// One rank's end.
@@ -228,7 +241,7 @@ impl Site for GpuSite {
                 once.map_err(|error| failure(Stage::WarmUp, &error))?;
             }
         }
-        self.held = Some(Held { computer, setup, allocation, holds });
+        self.held = Some(Held { computer, setup, allocation, holds, laid: None });
         Ok(fresh)
     }
 
@@ -254,6 +267,13 @@ impl Site for GpuSite {
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         let held = self.held.as_mut().ok_or_else(nothing)?;
         let GpuCase { what, target, .. } = self.suite.cases[case];
+        if let What::Pieces(pieces) = what {
+            if pieces.way == Way::Batch {
+                held.computer.can_batch().map_err(Trouble::Skipped)?;
+            }
+            let Held { computer, laid, .. } = held;
+            return Ok(Box::new(Sending::new(&mut **computer, pieces, laid, (&self.suite.helpers, pass))));
+        }
         let timing = match self.devices.latch(target) {
             Some(Latch { reason: None, .. }) => Timing::Device,
             _ => Timing::Host,

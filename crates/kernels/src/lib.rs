@@ -8,6 +8,7 @@
 //! * `made` keeps what is made for a problem once in a run, its input; `proven` knows a result again that was found to be right;
 //! * `program` has the GPU's sources and PTX (`gpu/`);
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
+//! * `pieces` are many small pieces sent by copies, a batch, a kernel or packed, and `sending` one block of them: no problem either, but steps of the same device;
 //! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
 //!
 //! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says (analysis).
@@ -19,10 +20,12 @@ pub mod jacobi;
 mod kernel;
 mod made;
 mod numbers;
+mod pieces;
 mod problem;
 mod problems;
 mod program;
 mod proven;
+mod sending;
 mod shape;
 mod size;
 mod thread_suite;
@@ -31,6 +34,7 @@ pub use case::{GpuCase, ThreadCase, What};
 pub use compute::COPY_BYTES;
 pub use gpu_suite::{GpuSuite, RankPlace};
 pub use kernel::{By, Kernel};
+pub use pieces::{PIECE_GRAIN, Pieces, Scattered, Way};
 pub use problem::{Layout, Part, Problem, Unit, Wrong};
 pub use shape::Refused;
 pub use size::{LARGEST_CLASS, Size};

@@ -66,6 +66,9 @@ pub(crate) static GEMM: Program =
 /// Fourier transforms, single precision first.
 pub(crate) static FFT: Program = program!("fft", [70: "fft.70.ptx"], [c"numabench_fft", c"numabench_fft_double"]);
 
+/// Small pieces, by one kernel.
+pub(crate) static PIECES: Program = program!("pieces", [70: "pieces.70.ptx"], [c"numabench_pieces"]);
+
 /// A vendor's library in the place of a program: its routines have the numbers of the kernels whose work they do.
 macro_rules! library {
     ($name:literal, $library:ident) => {

@@ -25,6 +25,7 @@ use crate::loaded_latency::LoadedLatency;
 use crate::matrix::Matrix;
 use crate::measured_groups::MeasuredGroups;
 use crate::node::Node;
+use crate::pieces::Pieces;
 use crate::rank::Rank;
 use crate::result::BlockSample;
 use crate::row::Row;
@@ -119,6 +120,10 @@ pub struct Document<B = BlockSample> {
     #[serde(default)]
     #[schemars(extend("since" = "1.5"))]
     pub laplace: Option<Laplace>,
+    /// Small pieces sent in several ways; null where that was not asked for.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.5"))]
+    pub pieces: Option<Pieces>,
     /// Time against size, of each rank, kind of memory and direction; empty where there are too few sizes.
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]

@@ -35,6 +35,7 @@ pub mod measured_groups;
 pub mod mpi;
 pub mod node;
 pub mod outlier_node;
+pub mod pieces;
 pub mod place;
 pub mod rank;
 pub mod read;

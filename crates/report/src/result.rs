@@ -29,7 +29,8 @@ pub struct RankResult<B = BlockSample> {
     pub verification: Verification,
     /// The blocks, in the order they were measured.
     pub blocks: Vec<B>,
-    /// The time by the host's clock of the round before each block, started with nothing queued and waited for, ns: of kernels whose blocks a GPU times, else empty.
+    /// The time by the host's clock of the round before each block, started with nothing queued and waited for, ns: of kernels whose blocks a GPU times. Of small pieces
+    /// that part of a block's last round in which the host was busy: in calls, or packing. Else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("since" = "1.5"))]
     pub host_round_ns: Vec<f64>,

@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_void};
 
 use crate::code::{Answer, INVALID_VALUE};
+use crate::flow::Direction;
 use crate::{actor, context, faults, memory, traffic};
 
 /// Their names, in the order of their numbers.
-pub const NAMES: [&CStr; 18] = [
+pub const NAMES: [&CStr; 19] = [
     c"numabench_clear",
     c"numabench_triad",
     c"numabench_reduce",
@@ -25,11 +26,12 @@ pub const NAMES: [&CStr; 18] = [
     c"numabench_md_double",
     c"numabench_jacobi",
     c"numabench_jacobi_double",
+    c"numabench_pieces",
 ];
 /// How many parameters each has.
-const PARAMETERS: [usize; 18] = [2, 4, 5, 3, 4, 6, 2, 3, 1, 7, 4, 4, 2, 2, 4, 4, 7, 7];
+const PARAMETERS: [usize; 19] = [2, 4, 5, 3, 4, 6, 2, 3, 1, 7, 4, 4, 2, 2, 4, 4, 7, 7, 8];
 /// The most that one has.
-const MOST: usize = 7;
+const MOST: usize = 8;
 /// Keys of a tile, and numbers of one.
 const TILE: usize = 4096;
 
@@ -154,8 +156,31 @@ impl Launch {
             14 => self.md::<f32>(),
             15 => self.md::<f64>(),
             16 => self.jacobi::<f32>(),
-            _ => self.jacobi::<f64>(),
+            17 => self.jacobi::<f64>(),
+            _ => self.pieces(),
         }
+    }
+
+    /// Each piece by itself, in the time of a copy of all of them.
+    fn pieces(&self) -> (usize, usize) {
+        let [piece, pieces, area_step, other_step, slots] = [2, 3, 4, 5, 6].map(|at| self.number(at));
+        let (area, other, to_area) = (self.number(0), self.number(1), self.number(7) != 0);
+        let mut last = 0;
+        for number in 0..pieces {
+            let (in_area, in_other) =
+                (area + number * area_step % slots * piece, other + number * other_step % slots * piece);
+            let (to, from) = if to_area { (in_area, in_other) } else { (in_other, in_area) };
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, piece) };
+            last = to;
+        }
+        let within = memory::device_of(other, piece) == Some(self.device);
+        let direction = match to_area {
+            _ if within => Direction::Within,
+            true => Direction::ToDevice,
+            false => Direction::ToHost,
+        };
+        traffic::carry(self.device, direction, piece * pieces);
+        (last, piece)
     }
 
     fn stencil(&self) -> (usize, usize) {

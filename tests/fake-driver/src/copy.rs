@@ -72,6 +72,44 @@ impl Copy {
         }
     }
 
+    /// Queues many copies of one direction, which take the latency of one of them and the time of all their bytes.
+    pub unsafe fn batch(
+        device: usize,
+        (to, from, sizes): (*const usize, *const usize, *const usize),
+        count: usize,
+        stream: &Stream,
+    ) -> Answer {
+        let of = |at: usize| unsafe { (*to.add(at), *from.add(at), *sizes.add(at)) };
+        let copy = |at: usize| {
+            let (to, from, len) = of(at);
+            let to_device = memory::device_of(to, len) == Some(device);
+            let direction = if to_device { Direction::ToDevice } else { Direction::ToHost };
+            let copy = Self::new(device, direction, to, from, len)?;
+            if memory::is_pinned(copy.sides().1, len) { Ok(copy) } else { Err(INVALID_VALUE) }
+        };
+        let copies = (0..count).map(copy).collect::<Answer<Vec<Self>>>()?;
+        let (Some(first), all) = (copies.first().copied(), copies.iter().map(|copy| copy.len).sum()) else {
+            return Err(INVALID_VALUE);
+        };
+        if stream.device() != device {
+            return Err(INVALID_HANDLE);
+        }
+        stream.push(move || {
+            let fate = faults::copy();
+            if context::alive(device).is_err() {
+                return;
+            }
+            for Self { to, from, len, .. } in copies {
+                unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+            }
+            if let Some(offset) = fate.corrupt.filter(|offset| *offset < first.len) {
+                let byte = unsafe { &mut *((first.to + offset) as *mut u8) };
+                *byte = byte.wrapping_add(1);
+            }
+            traffic::carry(device, first.direction, all);
+        })
+    }
+
     /// The addresses on the device and on the host.
     fn sides(&self) -> (usize, usize) {
         match self.direction {

@@ -276,6 +276,26 @@ unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: usize, from: u64, len: usize, stre
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyBatchAsync_v2(
+    to: *const usize,
+    from: *const usize,
+    sizes: *const usize,
+    count: usize,
+    attributes: *const c_uint,
+    first: *const usize,
+    kinds: usize,
+    stream: usize,
+) -> c_int {
+    on_device("cuMemcpyBatchAsync", |device| {
+        // One kind of copies from the first on, whose sources are read in the stream's order (1).
+        if kinds != 1 || unsafe { *first } != 0 || unsafe { *attributes } != 1 {
+            return Err(INVALID_VALUE);
+        }
+        unsafe { Copy::batch(device, (to, from, sizes), count, Stream::of(stream)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn cuStreamCreate(handle: *mut usize, _flags: c_uint) -> c_int {
     on_device("cuStreamCreate", |device| give(handle, Ok(Stream::create(device))))
 }

@@ -3,7 +3,7 @@
 //! Where it differs from CUDA's driver, it is as ROCm has it: a device's handle is its number; a thread's device is the first
 //! until it says otherwise, and nobody retains or releases it; the wait for a value compares unsigned numbers in signal memory; a
 //! code that it does not know is `hipErrorUnknown`; a UUID is 16 characters. With `FAKE_LEFTOVERS=say` it says at the process's
-//! end what was not given back.
+//! end what was not given back. Over 400 lines because it is one interface, a function a few lines.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -284,6 +284,26 @@ extern "C" fn hipMemcpyDtoH(to: usize, from: usize, len: usize) -> c_int {
 unsafe extern "C" fn hipMemcpyHtoDAsync(to: usize, from: usize, len: usize, stream: usize) -> c_int {
     on_device("hipMemcpyHtoDAsync", |device| {
         Copy::new(device, Direction::ToDevice, to, from, len)?.queue(unsafe { Stream::of(stream) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hipMemcpyBatchAsync(
+    to: *const usize,
+    from: *const usize,
+    sizes: *const usize,
+    count: usize,
+    _attributes: usize,
+    _first: usize,
+    kinds: usize,
+    _failed: *mut usize,
+    stream: usize,
+) -> c_int {
+    on_device("hipMemcpyBatchAsync", |device| {
+        if kinds != 0 {
+            return Err(INVALID_VALUE);
+        }
+        unsafe { Copy::batch(device, (to, from, sizes), count, Stream::of(stream)?) }
     })
 }
 

@@ -94,6 +94,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         loaded_latency: Vec::new(),
         kernels: Vec::new(),
         laplace: None,
+        pieces: None,
         fits: Vec::new(),
         messages: messages(facts),
     };

@@ -97,6 +97,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         loaded_latency: Vec::new(),
         kernels: facts.experiment.kernels.clone(),
         laplace: None,
+        pieces: facts.experiment.pieces.clone(),
         fits: Vec::new(),
         slower_twins: Vec::new(),
         messages: messages(facts),
@@ -110,6 +111,8 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         document.verdict = analysis::kernels::verdict(&document);
         document.verdict.extend(analysis::matrix_figures::verdict(&document));
         document.verdict.extend(analysis::sweep_fits::verdict(&document));
+        document.pieces = analysis::pieces::pieces(&document);
+        document.verdict.extend(analysis::pieces::verdict(&document));
         document.loaded_latency = analysis::latency_curves::loaded_latencies(&document);
         document.verdict.extend(analysis::latency_curves::verdict(&document));
         document.groups = analysis::groups::groups(&document);

@@ -147,6 +147,7 @@ pub fn build(facts: &Facts, found: &Found, state: State) -> Document {
             cell_bytes: facts.precision.bytes() as u32,
             ways: found.ways.iter().map(way).collect(),
         }),
+        pieces: None,
         fits: Vec::new(),
         slower_twins: Vec::new(),
         messages: messages(facts.parts),

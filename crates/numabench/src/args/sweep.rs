@@ -1,6 +1,7 @@
 //! `numabench sweep` as typed.
 
 use experiments::options;
+use placement::RowsBy;
 
 use super::measuring::Measuring;
 use super::{Direction, Engine, Memory, Sizes, Timing, each, sizes};
@@ -24,6 +25,28 @@ pub struct Sweep {
     /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)
     #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
     pub engine: Engine,
+    /// Many small pieces instead of single copies, by every way of sending them: their sizes, multiples of 4 KiB, as a range or a list (4KiB..1MiB). Needs a GPU
+    #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with_all = ["size", "engine", "timing"], help_heading = "Small pieces")]
+    pub pieces: Option<Sizes>,
+    /// Bytes of all pieces that are sent together
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "64MiB", requires = "pieces", help_heading = "Small pieces")]
+    pub total: u64,
+    /// Where pieces lie scattered; on the other side they lie one behind the other
+    #[arg(long, value_enum, value_name = "SIDE", default_value_t = Scattered::Both, requires = "pieces", help_heading = "Small pieces")]
+    pub scattered: Scattered,
+    /// Ways of sending them: a copy of each, one call that queues all copies, one kernel, or packed into one copy [default: all]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "WAYS",
+        requires = "pieces",
+        help_heading = "Small pieces"
+    )]
+    pub ways: Vec<Way>,
+    /// The memory that pieces come from and go to: of every NUMA node, L3 or core [default: what is nearest to the GPU]
+    #[arg(long, value_name = "node|l3|core", requires = "pieces", help_heading = "Small pieces")]
+    pub rows: Option<RowsBy>,
     /// What every measurement has. Without --gpus the first GPU alone is measured.
     #[command(flatten)]
     pub measuring: Measuring,
@@ -38,7 +61,59 @@ impl Sweep {
             directions: each(&self.direction),
             timing: self.timing.into(),
             engine: self.engine.into(),
+            pieces: self.pieces.as_ref().map(|sizes| self.small(sizes)),
             measuring: self.measuring.options(),
+        }
+    }
+
+    fn small(&self, sizes: &Sizes) -> options::SmallPieces {
+        let ways = if self.ways.is_empty() { kernels::Way::ALL.to_vec() } else { each(&self.ways) };
+        let (sizes, scattered) = (sizes.0.clone(), self.scattered.into());
+        options::SmallPieces { sizes, total: self.total, scattered, ways, rows: self.rows }
+    }
+}
+
+/// On which sides pieces lie scattered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scattered {
+    /// In host memory and on the GPU
+    Both,
+    /// In host memory
+    Host,
+    /// On the GPU
+    Device,
+}
+
+impl From<Scattered> for kernels::Scattered {
+    fn from(side: Scattered) -> Self {
+        match side {
+            Scattered::Both => Self::Both,
+            Scattered::Host => Self::Host,
+            Scattered::Device => Self::Device,
+        }
+    }
+}
+
+/// How pieces are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Way {
+    /// An asynchronous copy of each
+    Loop,
+    /// One call of the driver that queues all copies
+    Batch,
+    /// One kernel that moves all of them
+    Kernel,
+    /// One copy, packed on the host by the rank's core and on the GPU by a kernel
+    Packed,
+}
+
+impl From<Way> for kernels::Way {
+    fn from(way: Way) -> Self {
+        match way {
+            Way::Loop => Self::Loop,
+            Way::Batch => Self::Batch,
+            Way::Kernel => Self::Kernel,
+            Way::Packed => Self::Packed,
         }
     }
 }

@@ -100,7 +100,12 @@ impl Kind {
 
     /// The same on a library that lacks a function.
     pub fn lacking(&self, function: &str, args: &[&str]) -> Result<Ended, Box<dyn Error>> {
-        Ok(self.on(&driver::lacking(self.driver, &[function])?, &[], args))
+        Ok(self.on(&self.without(function)?, &[], args))
+    }
+
+    /// The folder of the library without a function.
+    pub fn without(&self, function: &str) -> Result<PathBuf, Box<dyn Error>> {
+        driver::lacking(self.driver, &[function])
     }
 
     fn on(&self, folder: &Path, told: &[(&str, &str)], args: &[&str]) -> Ended {

@@ -77,6 +77,7 @@ mod nvml;
 mod options;
 mod output;
 mod peer;
+mod pieces;
 mod place;
 mod processors;
 mod proof;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::words::{direction, memory};
 use report::Document;
 use report::case::Order;
+use report::pieces::Way;
 use report::row::Row;
 use report::settings::{Direction, MemoryKind};
 use report::sweep_fit::SweepFit;
@@ -29,6 +30,7 @@ type Sweep<'d> = ((Direction, u32), Vec<&'d Row>);
 type Sweeps<'d> = BTreeMap<(Direction, u32), Vec<&'d Row>>;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
+    pieces(document, page);
     let mut all: BTreeMap<(Order, MemoryKind), Sweeps<'_>> = BTreeMap::new();
     let grouped: BTreeSet<&str> =
         document.cases.iter().filter(|case| case.group.is_some()).map(|case| &case.id[..]).collect();
@@ -50,6 +52,40 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
                 }
             }
         }
+    }
+}
+
+/// The rate over the size of a piece: a picture for each rank and direction, a line a way of sending them.
+fn pieces(document: &Document, page: &mut Page) {
+    let Some(pieces) = &document.pieces else { return };
+    let ways: BTreeMap<&str, Way> =
+        document.cases.iter().filter_map(|case| Some((&case.id[..], analysis::pieces::way(case)?))).collect();
+    let mut sending: BTreeMap<(u32, Direction), BTreeMap<Way, Vec<&Row>>> = BTreeMap::new();
+    for row in &document.rows {
+        if let Some(way) = ways.get(&row.case[..]) {
+            sending.entry((row.rank, row.direction)).or_default().entry(*way).or_default().push(row);
+        }
+    }
+    for ((rank, way), by_way) in sending {
+        let of = |(at, (way, rows)): (usize, (&Way, &Vec<&Row>))| {
+            let name = analysis::pieces::said(*way);
+            let points = rows.iter().filter_map(|row| point(name, row, None, true)).collect();
+            Series { name: name.to_owned(), colour: series(at), points, fit: Vec::new() }
+        };
+        let plot = Plot {
+            x: Axis { title: "size of a piece".to_owned(), unit: Unit::Size, log: true },
+            y: Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
+            series: by_way.iter().enumerate().map(of).filter(|series| !series.points.is_empty()).collect(),
+            references: Vec::new(),
+            range: None,
+        };
+        if plot.series.is_empty() {
+            continue;
+        }
+        let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
+        let (way, lie) = (direction(way), analysis::pieces::lie(pieces.scattered));
+        let title = format!("{who}{way}: rate of {} in pieces {lie}", size(pieces.total_bytes));
+        page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
     }
 }
 

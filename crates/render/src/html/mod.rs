@@ -104,7 +104,7 @@ fn in_words(runs: &[(String, Document)], key: &Key) -> String {
         let host = key.host.as_ref().map_or(String::new(), |host| format!("{host} "));
         Some(format!("{}, {host}{name} from PU {}", names::case(document, case), key.pu))
     });
-    found.unwrap_or_else(|| format!("{}, {}", key.case, key.place()))
+    found.unwrap_or_else(|| format!("{}, {}", key.case_in_words(), key.place()))
 }
 
 /// A page up to its first heading.
@@ -131,7 +131,8 @@ fn end(mut page: Page) -> String {
 fn run(document: &Document, level: u8, page: &mut Page) {
     page.level = level;
     verdict::draw(document, page);
-    if let Some(draw) = node::node(document) {
+    // A rate of pieces is that of a way of sending them, not of a link.
+    if let Some(draw) = node::node(document).filter(|_| document.pieces.is_none()) {
         page.picture("The node, and what was measured on its links", &node::described(document), draw);
     }
     ranks::draw(document, page);

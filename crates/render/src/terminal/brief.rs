@@ -13,7 +13,8 @@ use super::page::{Page, Tone};
 use super::plane::{LEGEND, caption};
 use super::table::{Style, verdict};
 use super::{
-    closing, contention, curve, fits, groups, kernels, laplace, matrix, nodes, places, rates, remarks, title, together,
+    closing, contention, curve, fits, groups, kernels, laplace, matrix, nodes, pieces, places, rates, remarks, title,
+    together,
 };
 
 /// The lines of a screen.
@@ -62,8 +63,10 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
             }
             add("remarks", 9, &|page| matrix::notes(found, page));
         }
-    } else if document.laplace.is_some() {
+    } else if document.laplace.is_some() || document.pieces.is_some() {
         add("figures", 1, &|page| laplace::draw(document, page));
+        add("pieces", 1, &|page| pieces::draw(document, false, page));
+        add("problems", 0, &|page| remarks::on_several(document, true, page));
         add("placement", 2, &|page| places::draw(document, page));
     } else {
         // Where a figure is missing, why stands in its place.

@@ -31,6 +31,7 @@ mod nodes;
 mod numbers;
 pub mod page;
 mod picked;
+mod pieces;
 mod place;
 mod place_answer;
 mod placement;

@@ -7,7 +7,7 @@ use report::Document;
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, fits, groups, kernels, laplace, matrix, nodes, picked, places, rank, ranks,
+    closing, contention, devices, fits, groups, kernels, laplace, matrix, nodes, picked, pieces, places, rank, ranks,
     reference, remarks, settings, title, together,
 };
 
@@ -45,8 +45,9 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
         closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
         return page.finish(style.color);
     }
-    if document.laplace.is_some() {
+    if document.laplace.is_some() || document.pieces.is_some() {
         laplace::draw(document, &mut page);
+        pieces::draw(document, true, &mut page);
         places::draw(document, &mut page);
         if !style.quiet {
             devices::draw(document, &mut page);

@@ -224,6 +224,7 @@ pub fn empty() -> Document {
         loaded_latency: Vec::new(),
         kernels: Vec::new(),
         laplace: None,
+        pieces: None,
         fits: Vec::new(),
         penalties: Vec::new(),
         messages: Vec::new(),

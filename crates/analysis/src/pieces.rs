@@ -1,0 +1,120 @@
+//! From which size of piece on which way of sending many of them is worth it: for each size the plainest way that is about as fast as the fastest.
+
+use report::Document;
+use report::case::Case;
+use report::pieces::{Pieces, Scattered, Way, WorthWay};
+use report::settings::Direction;
+use stats::units::size;
+
+use crate::words;
+
+/// A way that is slower than the fastest by no more than this is as fast.
+const ALIKE: f64 = 0.03;
+
+/// How a case sends, where it is one of pieces.
+pub fn way(case: &Case) -> Option<Way> {
+    Way::ALL.into_iter().find(|way| case.group.as_deref() == Some(way.name()))
+}
+
+/// The rate of a way on a rank, bytes/s; `None` where it was not measured.
+pub fn rate(document: &Document, (rank, direction, bytes): (u32, Direction, u64), asked: Way) -> Option<f64> {
+    let mut cases = document.cases.iter();
+    let case = cases.find(|case| (case.direction, case.bytes, way(case)) == (direction, bytes, Some(asked)))?;
+    let result = case.ranks.iter().find(|result| result.rank == rank)?;
+    Some(result.summary()?.median_bytes_per_s)
+}
+
+/// The document's pieces with what its figures come to.
+pub fn pieces(document: &Document) -> Option<Pieces> {
+    let mut worth: Vec<WorthWay> = Vec::new();
+    for rank in document.ranks.iter().map(|rank| rank.rank) {
+        for direction in document.settings.directions.iter().copied() {
+            let first = worth.len();
+            for bytes in document.settings.sizes_bytes.iter().copied() {
+                let of = |way| rate(document, (rank, direction, bytes), way);
+                let Some(fastest) = Way::ALL.into_iter().filter_map(of).reduce(f64::max) else { continue };
+                let as_fast = |way: &Way| of(*way).is_some_and(|rate| rate >= fastest * (1.0 - ALIKE));
+                let Some(way) = Way::ALL.into_iter().find(as_fast) else { continue };
+                let over = of(way).zip(of(Way::Loop)).map(|(rate, plain)| rate / plain);
+                match worth[first..].last_mut().filter(|last| last.way == way) {
+                    Some(last) => {
+                        last.to_bytes = bytes;
+                        last.over_loop = last.over_loop.zip(over).map(|((least, _), over)| (least, over));
+                    }
+                    None => worth.push(WorthWay {
+                        rank,
+                        direction,
+                        from_bytes: bytes,
+                        to_bytes: bytes,
+                        way,
+                        over_loop: over.map(|over| (over, over)),
+                    }),
+                }
+            }
+        }
+    }
+    document.pieces.clone().map(|pieces| Pieces { worth, ..pieces })
+}
+
+/// A way as a person says it.
+pub fn said(way: Way) -> &'static str {
+    match way {
+        Way::Loop => "a copy of each",
+        Way::Batch => "one batch of copies",
+        Way::Kernel => "one kernel",
+        Way::Packed => "packing them into one copy",
+        Way::Newer => "a way of a newer numabench",
+    }
+}
+
+/// Where they lie, as a person says it.
+pub fn lie(scattered: Scattered) -> &'static str {
+    match scattered {
+        Scattered::Both => "scattered on both sides",
+        Scattered::Host => "scattered in host memory",
+        Scattered::Device => "scattered on the GPU",
+        Scattered::Newer => "scattered as a newer numabench has them",
+    }
+}
+
+/// A sentence for each rank and direction.
+pub fn verdict(document: &Document) -> Vec<String> {
+    let Some(pieces) = &document.pieces else { return Vec::new() };
+    let mut said_of: Vec<(u32, Direction)> = pieces.worth.iter().map(|way| (way.rank, way.direction)).collect();
+    said_of.dedup();
+    let sentence = |(rank, direction): (u32, Direction)| {
+        let of_it: Vec<&WorthWay> =
+            pieces.worth.iter().filter(|way| (way.rank, way.direction) == (rank, direction)).collect();
+        let last = of_it.len().saturating_sub(1);
+        let ranges: Vec<String> = of_it.iter().enumerate().map(|(at, way)| range(way, at == last && at > 0)).collect();
+        let place = if document.ranks.len() > 1 { place(document, rank) } else { String::new() };
+        format!("{} in pieces, {}{place}: {}.", words::direction(direction), lie(pieces.scattered), ranges.join("; "))
+    };
+    said_of.into_iter().map(sentence).collect()
+}
+
+/// `, GPU 1 and NUMA node 0`.
+fn place(document: &Document, rank: u32) -> String {
+    let Some(rank) = document.ranks.iter().find(|other| other.rank == rank) else { return String::new() };
+    let device = document.devices.iter().find(|device| device.id == rank.asked.device);
+    let gpu = device.map_or(String::new(), |device| format!(", GPU {}", device.index));
+    let node = rank.asked.memory_node.map_or(String::new(), |node| format!(" and NUMA node {node}"));
+    format!("{gpu}{node}")
+}
+
+fn range(way: &WorthWay, is_rest: bool) -> String {
+    let (from, to) = (size(way.from_bytes), size(way.to_bytes));
+    let sizes = match way.from_bytes == way.to_bytes {
+        _ if is_rest => format!("from {from} on"),
+        true => format!("of {from}"),
+        false => format!("of {from} to {to}"),
+    };
+    match (way.way, way.over_loop) {
+        (Way::Loop, _) => format!("{sizes} {} does as well as any other way", said(Way::Loop)),
+        (way, Some((first, last))) if from != to => {
+            format!("{sizes} {} is {first:.1} to {last:.1} times as fast as a copy of each", said(way))
+        }
+        (way, Some((first, _))) => format!("{sizes} {} is {first:.1} times as fast as a copy of each", said(way)),
+        (way, None) => format!("{sizes} {} is fastest", said(way)),
+    }
+}

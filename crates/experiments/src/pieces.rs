@@ -1,0 +1,188 @@
+//! Many small pieces between host memory and a GPU, by each way of sending them: which is worth it from which size of piece on.
+
+use std::sync::Arc;
+
+use device::{Direction, MemoryKind, PlatformKind};
+use engine::{Amount, Helpers, Worker};
+use kernels::{By, GpuCase, GpuSuite, Pieces, RankPlace, Size, What};
+use pingpong::device_bytes;
+use placement::{Plan, Row, Target, rows};
+use report::pieces as told;
+use report::settings::{CopyEngine, TimingAsked};
+use topo::{Survey, Topology};
+
+use crate::backends::Found;
+use crate::config;
+use crate::document::of_experiment::name_of;
+use crate::document::settings;
+use crate::experiment::{Asked, Experiment, Shot, numbered, place};
+use crate::fault::Fault;
+use crate::gpu_kernels::document_case;
+use crate::kernel_facts::fits;
+use crate::options::{SmallPieces, Sweep};
+
+/// A case has at most so many blocks unless somebody says how long measuring may take: ways differ by more than a few more could tell apart.
+const MOST_BLOCKS: usize = 12;
+
+/// What is sent where.
+pub(crate) struct Sending<'a> {
+    asked: &'a SmallPieces,
+    options: &'a Sweep,
+    /// The engine's ranks, and the GPUs of each.
+    ranks: Vec<(RankPlace, Vec<Target>)>,
+}
+
+impl<'a> Sending<'a> {
+    /// Pieces from each rank of `near` to its GPU, or from every row where rows are asked for.
+    ///
+    /// # Errors
+    /// What pieces cannot be sent by, and what can be done.
+    pub(crate) fn new(
+        options: &'a Sweep,
+        asked: &'a SmallPieces,
+        (survey, kind): (&Survey, PlatformKind),
+        near: &Plan,
+    ) -> Result<Self, Fault> {
+        let refused = |why: &str| Err(Fault::usage(why.to_owned()));
+        if options.directions.iter().any(|way| !matches!(way, Direction::H2d | Direction::D2h)) {
+            return refused("--pieces go one way at a time; ask for --direction h2d, d2h or both of them");
+        }
+        if options.memory.iter().any(|memory| *memory != MemoryKind::Pinned) {
+            return refused("--pieces lie in pinned memory, which alone is copied asynchronously; leave out --memory");
+        }
+        let grain = kernels::PIECE_GRAIN as u64;
+        if let Some(size) = asked.sizes.iter().find(|size| **size == 0 || !size.is_multiple_of(grain)) {
+            return Err(Fault::usage(format!(
+                "a piece of {size} B is no multiple of 4 KiB; ask for --pieces 4KiB..1MiB"
+            )));
+        }
+        if let Some(size) = asked.sizes.iter().find(|size| **size > asked.total) {
+            let [size, total] = [*size, asked.total].map(stats::units::size);
+            return Err(Fault::usage(format!(
+                "a piece of {size} is more than all of them, {total}; ask for a larger --total"
+            )));
+        }
+        if u32::try_from(asked.total / grain).is_err() {
+            return refused("--total is more than pieces can be counted; ask for less than 16 TiB");
+        }
+        if kind == PlatformKind::Host {
+            return refused(
+                "--pieces needs a GPU, and none takes part here; leave it out to sweep sizes of single copies",
+            );
+        }
+        let targets = |ranks: &[placement::RankPlan]| ranks.iter().map(|rank| rank.target.clone()).collect::<Vec<_>>();
+        let rank = |number: usize, pu: u32, node: u32| RankPlace { rank: number, pu, node };
+        let ranks = match asked.rows {
+            None => (near.ranks.iter())
+                .map(|own| (rank(own.rank, own.pu, own.memory_node), vec![own.target.clone()]))
+                .collect(),
+            Some(by) => {
+                let all: Vec<Row> = rows(&survey.topology, by);
+                let usable = all.iter().filter_map(|row| row.place.as_ref().ok()).enumerate();
+                usable.map(|(at, row)| (rank(at, row.pu(), row.node), targets(&near.ranks))).collect()
+            }
+        };
+        Ok(Self { asked, options, ranks })
+    }
+
+    fn places(&self) -> impl Iterator<Item = (&RankPlace, &Target)> {
+        self.ranks.iter().flat_map(|(rank, targets)| targets.iter().map(move |target| (rank, target)))
+    }
+
+    fn each(&self) -> Vec<Pieces> {
+        let mut all = Vec::new();
+        let total = self.asked.total as usize;
+        for direction in config::unique(&self.options.directions) {
+            for bytes in self.asked.sizes.iter().map(|size| *size as usize) {
+                all.extend(config::unique(&self.asked.ways).into_iter().map(|way| Pieces {
+                    way,
+                    to_device: direction == Direction::H2d,
+                    bytes,
+                    count: total / bytes,
+                    room: total.next_multiple_of(kernels::PIECE_GRAIN),
+                    scattered: self.asked.scattered,
+                }));
+            }
+        }
+        all
+    }
+
+    fn figures(&self) -> usize {
+        self.places().count() * self.each().len()
+    }
+
+    /// How long measuring goes on at most.
+    pub(crate) fn max_time(&self) -> std::time::Duration {
+        config::time_for(&self.options.measuring, self.figures())
+    }
+
+    /// The figures to be taken, in words.
+    pub(crate) fn said(&self) -> String {
+        let ways: Vec<&str> = self.asked.ways.iter().map(|way| way.name()).collect();
+        let sizes: Vec<String> = self.asked.sizes.iter().map(|size| stats::units::size(*size)).collect();
+        let total = stats::units::size(self.asked.total);
+        format!("{total} in pieces of {}; {}; {} figures", sizes.join(", "), ways.join(", "), self.figures())
+    }
+
+    /// The experiment, on this platform.
+    ///
+    /// # Errors
+    /// Which place has too little memory.
+    pub(crate) fn experiment(self, topology: &Topology, found: &Found) -> Result<Experiment, Fault> {
+        let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
+        for pieces in self.each() {
+            let case = numbered(&mut cases, document_case(What::Pieces(pieces), None));
+            for (number, (rank, target)) in self.places().enumerate() {
+                shots.push(Shot { at: list.len(), case, places: vec![(rank.rank, number)] });
+                list.push(GpuCase { what: What::Pieces(pieces), rank: rank.rank, target: target.id });
+            }
+        }
+        let mut config = config::measuring(&self.options.measuring);
+        config.max_time = self.max_time();
+        if let (Amount::Adaptive(rule), None) = (&mut config.amount, self.options.measuring.max_time) {
+            rule.max_blocks = rule.max_blocks.min(MOST_BLOCKS);
+        }
+        let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
+        let ranks: Vec<RankPlace> = self.ranks.iter().map(|(rank, _)| *rank).collect();
+        let suite = GpuSuite::new(list, ranks.clone(), (By::Gpu, Size::default()), &found.platform, memory);
+        let smaller = "ask for a smaller --total";
+        for rank in &ranks {
+            let (node, needs) = (rank.node, suite.bytes_on(rank.node));
+            fits("the pieces", &format!("NUMA node {node}"), topology.memory_bytes(node), needs, smaller)?;
+        }
+        for (_, target) in self.places() {
+            let has = device_bytes(&*found.platform, target.id);
+            fits("the pieces", &name_of(target), has, suite.device_bytes(), smaller)?;
+        }
+        let numbered = self.places().enumerate();
+        let places = numbered.map(|(at, (rank, target))| place(topology, at, rank.pu, rank.node, target.clone()));
+        Ok(Experiment {
+            kernels: Vec::new(),
+            pieces: Some(told::Pieces {
+                total_bytes: self.asked.total,
+                scattered: match self.asked.scattered {
+                    kernels::Scattered::Both => told::Scattered::Both,
+                    kernels::Scattered::Host => told::Scattered::Host,
+                    kernels::Scattered::Device => told::Scattered::Device,
+                },
+                worth: Vec::new(),
+            }),
+            command: "sweep",
+            suite: Arc::new(suite),
+            workers: ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            engine: config.engine(),
+            places: Plan { ranks: places.collect(), notes: Vec::new() },
+            cases,
+            shots,
+            matrices: Vec::new(),
+            asked: Asked {
+                sizes: self.asked.sizes.clone(),
+                directions: config::unique(&self.options.directions).into_iter().map(settings::direction).collect(),
+                memory: vec![settings::memory(MemoryKind::Pinned)],
+                huge_pages: config.huge_pages,
+                engine: CopyEngine::Ce,
+                timing: Some(TimingAsked::Host),
+            },
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! `numabench sweep --pieces`: many small pieces by every way of sending them, on the stand-in drivers; what is wrong with them is seen, and what a driver lacks is said.
+
+use serde_json::Value;
+
+use crate::kinds::{self, Kind};
+use crate::proof::{self, case_ids, list, results, text};
+use crate::run::{Done, Ended, end, run, with_driver};
+
+/// Few pieces, often enough for an interval.
+const FEW: [&str; 6] = ["--total", "2MiB", "--reps", "2", "--json", "-"];
+
+/// `numabench sweep --pieces 4KiB,1MiB` on the stand-in.
+fn sent(kind: &Kind, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let mut command = with_driver(&kind.folder()?);
+    command.args(["sweep", "--backend", kind.name, "--pieces", "4KiB,1MiB"]).args(FEW).envs(told.iter().copied());
+    Ok(end(&mut command, args))
+}
+
+fn rate(document: &Value, case: &str) -> f64 {
+    let found = list(document, "/cases").iter().find(|found| found["id"] == case);
+    let rate = found.and_then(|case| case["ranks"][0]["outcome"]["summary"]["median_bytes_per_s"].as_f64());
+    rate.unwrap_or(0.0) / 1e9
+}
+
+#[test]
+fn pieces_are_sent_in_every_way_wherever_they_lie_and_all_their_bytes_are_compared() -> Done {
+    for kind in kinds::all() {
+        for scattered in ["both", "host", "device"] {
+            let ended = sent(&kind, &[], &["--scattered", scattered])?;
+            let document = proof::document(&ended)?;
+            assert_eq!(ended.code, Some(0), "{scattered}: {}", document["status_reason"]);
+            proof::valid(&document)?;
+            assert_eq!(case_ids(&document).len(), 2 * 2 * 4, "{:?}", case_ids(&document));
+            for result in results(&document) {
+                assert!(result["verification"]["bytes_checked"].as_u64() >= Some(2 << 20), "{scattered}: {result:#}");
+                assert!(!list(result, "/host_round_ns").is_empty(), "{scattered}: {result:#}");
+                assert_eq!(list(result, "/blocks")[0]["bytes"].as_u64().map(|bytes| bytes % (2 << 20)), Some(0));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_answer_is_from_which_size_on_which_way_is_worth_it() -> Done {
+    for kind in kinds::all() {
+        // In virtual time: a copy of 4 KiB takes 1 µs to begin and 0.41 µs for its bytes.
+        let devices = "device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; within 1000GB/s 1us";
+        let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &kind.library()?[..])];
+        let document = proof::document(&sent(&kind, &told, &["--ways", "loop,batch,kernel"])?)?;
+        for (way, direction) in [("loop", "h2d"), ("batch", "h2d"), ("kernel", "d2h")] {
+            let rate = rate(&document, &format!("alone/pinned/{direction}/4096/{way}"));
+            let expected = if way == "loop" { 2.6..3.0 } else { 9.0..10.1 };
+            assert!(expected.contains(&rate), "{}: {way} {direction}: {rate} GB/s", kind.name);
+        }
+        let said = text(&document, "/verdict/0");
+        let begins = "H2D in pieces, scattered on both sides: of 4 KiB one batch of copies is 3.";
+        assert!(said.starts_with(begins), "{said}");
+        assert!(said.ends_with("from 1 MiB on a copy of each does as well as any other way."), "{said}");
+        let worth = list(&document, "/pieces/worth");
+        assert_eq!((&worth[0]["way"], &worth[0]["to_bytes"]), (&"batch".into(), &4096.into()), "{worth:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_piece_that_does_not_arrive_is_seen_in_every_way() -> Done {
+    for kind in kinds::all() {
+        for (way, fault) in [
+            ("kernel", "kernels wrong numabench_pieces"),
+            ("packed", "kernels wrong numabench_pieces"),
+            ("batch", "corrupt 12+ 70"),
+            ("loop", "corrupt 40+ 70"),
+        ] {
+            let ended = sent(&kind, &[("FAKE_FAULTS", fault)], &["--direction", "h2d", "--ways", way])?;
+            assert_eq!(ended.code, Some(4), "{} {way}: {}", kind.name, ended.err);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_driver_without_batches_is_told_and_the_other_ways_are_measured() -> Done {
+    for kind in kinds::all() {
+        let call = if kind.name == "cuda" { "cuMemcpyBatchAsync" } else { "hipMemcpyBatchAsync" };
+        let export = if kind.name == "cuda" { "cuMemcpyBatchAsync_v2" } else { call };
+        let mut command = with_driver(&kind.without(export)?);
+        command.args(["sweep", "--backend", kind.name, "--pieces", "4KiB,1MiB", "--direction", "h2d"]);
+        let document = proof::document(&end(&mut command, FEW))?;
+        let skipped: Vec<&Value> =
+            results(&document).filter(|result| result["outcome"]["status"] == "skipped").collect();
+        assert_eq!(skipped.len(), 2, "{skipped:?}");
+        assert!(skipped.iter().all(|result| text(result, "/outcome/reason").contains(call)), "{skipped:?}");
+        let measured = results(&document).filter(|result| result["outcome"]["status"] == "measured").count();
+        assert_eq!((measured, text(&document, "/status")), (6, "partial"));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_pieces_cannot_be_is_refused_with_the_way_out() {
+    for (args, why) in [
+        (&["--pieces", "3KiB"][..], "a piece of 3072 B is no multiple of 4 KiB; ask for --pieces 4KiB..1MiB"),
+        (&["--pieces", "1MiB", "--total", "64KiB"], "a piece of 1 MiB is more than all of them, 64 KiB"),
+        (&["--pieces", "4KiB", "--direction", "bidir"], "--pieces go one way at a time"),
+        (&["--pieces", "4KiB", "--memory", "pageable"], "--pieces lie in pinned memory"),
+        (&["--pieces", "4KiB", "--backend", "host"], "--pieces needs a GPU, and none takes part here"),
+        (&["--pieces", "4KiB", "--size", "1MiB"], "cannot be used with"),
+        (&["--ways", "loop"], "--pieces <SIZES>"),
+    ] {
+        let ended = run(&[&["sweep"][..], args].concat());
+        assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.err);
+        assert!(ended.err.contains(why), "{args:?}: {}", ended.err);
+    }
+}

@@ -1,0 +1,117 @@
+//! Small pieces sent in several ways: for each rank and direction the rate and the time of a piece by its size, and the part of that time in which the host is busy.
+
+use analysis::pieces::{lie, way};
+use report::Document;
+use report::case::Case;
+use report::pieces::{Pieces, Way};
+use report::rank::Rank;
+use report::result::RankResult;
+use report::settings::Direction;
+use stats::interval::{Interval, median};
+use stats::units::size;
+
+use super::grid::Grid;
+use super::numbers::TimeUnit;
+use super::page::{Page, Tone};
+use super::shown::{Shown, shown};
+use super::words;
+use crate::{digits, names};
+
+/// The tables; `whole` with the host's part.
+pub(super) fn draw(document: &Document, whole: bool, page: &mut Page) {
+    let Some(pieces) = &document.pieces else { return };
+    for rank in &document.ranks {
+        for direction in &document.settings.directions {
+            rates(document, pieces, (rank, *direction), page);
+            if whole {
+                busy(document, (rank, *direction), page);
+            }
+        }
+    }
+}
+
+/// The ways that were asked for.
+fn ways(document: &Document) -> Vec<Way> {
+    let has = |asked: &Way| document.cases.iter().any(|case| way(case) == Some(*asked));
+    Way::ALL.into_iter().filter(has).collect()
+}
+
+fn case(document: &Document, (direction, bytes): (Direction, u64), asked: Way) -> Option<&Case> {
+    document.cases.iter().find(|case| (case.direction, case.bytes, way(case)) == (direction, bytes, Some(asked)))
+}
+
+fn who(document: &Document, rank: &Rank) -> String {
+    let node = rank.asked.memory_node.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
+    if document.ranks.len() > 1 { format!("{}{node}, ", names::rank(document, rank.rank)) } else { String::new() }
+}
+
+fn rates(document: &Document, pieces: &Pieces, (rank, direction): (&Rank, Direction), page: &mut Page) {
+    let ways = ways(document);
+    let mut header = vec!["piece"];
+    for way in &ways {
+        header.extend([way.name(), "µs"]);
+    }
+    let mut grid = Grid::new(1, &header);
+    grid.caption(format!(
+        "{}{}, {} in pieces {}: GB/s, and µs a piece",
+        who(document, rank),
+        words::direction(direction),
+        size(pieces.total_bytes),
+        lie(pieces.scattered)
+    ));
+    let mut missing: Vec<(Way, String)> = Vec::new();
+    for bytes in &document.settings.sizes_bytes {
+        let mut cells = vec![size(*bytes)];
+        for way in &ways {
+            match case(document, (direction, *bytes), *way).map(|case| shown(case, rank.rank)) {
+                Some(Shown::Numbers { summary, .. }) => {
+                    let rate = summary.median_bytes_per_s;
+                    let bytes = rate * summary.median_ns;
+                    let ends = summary.median_interval_ns;
+                    let ends = ends.map(|ends| Interval { low: bytes / ends.high, high: bytes / ends.low, ..ends });
+                    cells.push(digits::rate_number(rate, ends.as_ref()));
+                    cells.push(TimeUnit::Us.show(summary.median_ns));
+                }
+                other => {
+                    cells.extend(["–".to_owned(), "–".to_owned()]);
+                    if let Some(Shown::Words { text, .. }) = other
+                        && !missing.iter().any(|known| *known == (*way, text.clone()))
+                    {
+                        missing.push((*way, text));
+                    }
+                }
+            }
+        }
+        grid.row(cells, Vec::new());
+    }
+    for (way, why) in missing {
+        grid.foot(Tone::Warning, format!("{}: {why}", way.name()));
+    }
+    grid.draw(page);
+    page.blank();
+}
+
+/// The part of the time in which the host is busy, per cent.
+fn busy(document: &Document, (rank, direction): (&Rank, Direction), page: &mut Page) {
+    let ways = ways(document);
+    let header: Vec<&str> = std::iter::once("piece").chain(ways.iter().map(|way| way.name())).collect();
+    let mut grid = Grid::new(1, &header);
+    let who = who(document, rank);
+    grid.caption(format!("{who}{}: % of the time in which the host is in calls or packs", words::direction(direction)));
+    let part = |result: &RankResult| {
+        let round = median(
+            &result.blocks.iter().map(|block| block.elapsed_ns / block.rounds.max(1) as f64).collect::<Vec<f64>>(),
+        )?;
+        Some(median(&result.host_round_ns)? / round * 100.0)
+    };
+    for bytes in &document.settings.sizes_bytes {
+        let cell = |way: &Way| {
+            let case = case(document, (direction, *bytes), *way)?;
+            case.ranks.iter().find(|result| result.rank == rank.rank).and_then(part)
+        };
+        let cells = ways.iter().map(|way| cell(way).map_or("–".to_owned(), |part| format!("{:.0}", part.min(100.0))));
+        grid.row(std::iter::once(size(*bytes)).chain(cells).collect(), Vec::new());
+    }
+    grid.draw(page);
+    page.blank();
+}
