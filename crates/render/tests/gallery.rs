@@ -12,12 +12,14 @@ use report::place::{self, PlaceDocument};
 use report::result::BlockSample;
 
 /// The pictures, each of a document, or of a folder of documents, by the beginning of its title in the report of them.
-const PICTURES: [(&str, &str, &str); 18] = [
+const PICTURES: [(&str, &str, &str); 22] = [
     ("node", "contend.json", "The node"),
     ("contention", "contend.json", "H2D: GB/s of each"),
     ("ranks", "pingpong.json", "16 MiB of each rank"),
     ("rate", "sweep.json", "Rate over the size"),
     ("time", "sweep.json", "Time over the size"),
+    ("pieces", "pieces.json", "H2D: rate of 64 MiB in pieces"),
+    ("loaded", "loaded.json", "Latency of a load"),
     ("differences", "trial.json", "Difference from the baseline"),
     ("runs", "trial.json", "Every run"),
     ("messages", "mpi.json", "Messages of 64 MiB"),
@@ -28,6 +30,8 @@ const PICTURES: [(&str, &str, &str); 18] = [
     ("eight-gpus-contention", "eight-gpus.json", "H2D: GB/s of each"),
     ("lumi-g", "lumi-g.json", "The node"),
     ("peers", "peers.json", "The node"),
+    ("places", "place.json", "The node"),
+    ("turns", "place.json", "Every turn of each way"),
     ("nodes", "nodes", "Every node's figures"),
     ("changes", "history", "What changed"),
     ("history", "history", "H2D"),

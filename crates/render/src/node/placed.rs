@@ -45,14 +45,14 @@ pub(super) fn of_place(document: &PlaceDocument) -> Option<Node> {
             None => places.push(Place {
                 index: place.memory_node,
                 name: place.memory_node.map_or("memory of no one node".to_owned(), |node| format!("NUMA node {node}")),
-                detail: "host memory of the ranks below".to_owned(),
+                detail: "host memory".to_owned(),
                 chips: Vec::new(),
                 cards: vec![card],
             }),
         }
     }
     places.sort_by_key(|place| place.index.unwrap_or(u32::MAX));
-    let host = document.machine.hostname.clone().unwrap_or_default();
+    let host = document.machine.hostname.clone().unwrap_or("a node without a name".to_owned());
     let simulated = if measured.platform.simulated.is_some() { "SIMULATED: " } else { "" };
     let title = format!(
         "{simulated}{host}: GB/s, {}, all ranks at once, placement {}",
