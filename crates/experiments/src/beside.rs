@@ -15,7 +15,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
 use super::memory_range;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use hostmem::Access;
@@ -179,8 +179,7 @@ impl Beside {
             self.config.directions.iter().map(|way| settings::direction(*way)).collect();
         directions.push(settings::direction_of(self.traffic));
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "contend",
             suite: Arc::new(joined),
             workers,

@@ -20,7 +20,7 @@ use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen_for_ranks};
-use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
+use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered};
 use crate::fault::Fault;
 use crate::options::{Contend as Args, Measuring};
 use crate::outline::Outline;
@@ -126,8 +126,7 @@ impl Contend {
         }
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "contend",
             suite: Arc::new(suite),
             workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

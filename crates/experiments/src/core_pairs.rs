@@ -15,7 +15,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
 use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
@@ -146,8 +146,7 @@ impl CorePairs {
             places.push(place(topology, at, one.pu, one.node, memory_of(one.node)));
         }
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command,
             suite: Arc::new(suite),
             workers,

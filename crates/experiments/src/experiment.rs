@@ -31,12 +31,19 @@ pub struct Experiment {
     pub shots: Vec<Shot>,
     /// How figures stand in rows and columns.
     pub matrices: Vec<Matrix>,
-    /// Kernels that compute, as far as they are known before the run.
-    pub kernels: Vec<KernelFigures>,
-    /// Small pieces, as far as they are known before the run.
-    pub pieces: Option<Pieces>,
+    /// What of its document is known before the run, beside the cases.
+    pub known: Beforehand,
     /// What is asked for, as documents have it.
     pub asked: Asked,
+}
+
+/// What of a document is known before the run, where it is of such a kind.
+#[derive(Clone, Debug, Default)]
+pub struct Beforehand {
+    /// Kernels that compute.
+    pub kernels: Vec<KernelFigures>,
+    /// Small pieces.
+    pub pieces: Option<Pieces>,
 }
 
 /// What is asked for, as documents have it.

@@ -19,7 +19,7 @@ use crate::document::of_experiment::{self, Facts};
 use crate::document::part::Local;
 use crate::document::verdict;
 use crate::exit::Exit;
-use crate::experiment::{Asked, Experiment};
+use crate::experiment::{Asked, Beforehand, Experiment};
 use crate::fault::Fault;
 use crate::journal::{DocumentJournal, Ended};
 use crate::options::Measuring;
@@ -166,8 +166,7 @@ fn not_known(command: &'static str, args: &Measuring) -> Experiment {
         cases: Vec::new(),
         shots: Vec::new(),
         matrices: Vec::new(),
-        kernels: Vec::new(),
-        pieces: None,
+        known: Beforehand::default(),
         asked: Asked::default(),
     }
 }

@@ -17,7 +17,7 @@ use report::settings::{CopyEngine, Direction};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered};
 use crate::backends::Found;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
@@ -228,8 +228,7 @@ impl GpuGroups {
         }
         let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "topo",
             suite: Arc::new(suite),
             workers: self.plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

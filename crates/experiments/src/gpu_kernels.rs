@@ -19,7 +19,7 @@ use crate::backends::Found;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::exit::Exit;
-use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
 use crate::fault::Fault;
 use crate::kernel_facts::{figures, fits};
 use crate::options::Computing;
@@ -138,8 +138,7 @@ impl<'a> GpuKernels<'a> {
         }
         let matrix = self.matrix(topology, found);
         Ok(Experiment {
-            kernels,
-            pieces: None,
+            known: Beforehand { kernels, ..Beforehand::default() },
             command: "kernels",
             suite: Arc::new(suite),
             workers: self.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

@@ -16,7 +16,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, place};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, place};
 use super::memory_range;
 use crate::backends::Found;
 use crate::config;
@@ -152,8 +152,7 @@ impl GpuLoads {
         };
         let (sizes, directions) = (vec![case.bytes], vec![case.direction]);
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "latency",
             suite,
             workers,

@@ -15,7 +15,7 @@ use report::matrix::{BY_KERNEL, Compares, Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
 use super::gpu_loads;
 use crate::backends::Found;
 use crate::config;
@@ -288,8 +288,7 @@ impl GpuMatrix {
             suite = Arc::new(joined);
         }
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "matrix",
             suite,
             workers,

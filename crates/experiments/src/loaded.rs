@@ -19,7 +19,7 @@ use stats::{IdList, IdSet};
 use topo::Topology;
 
 use super::beside::{allowed, cores_of};
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
 use super::memory_range;
 use super::traffic_step::Step;
 use hostmem::Access;
@@ -277,8 +277,7 @@ impl Loaded {
         let mut workers = self.loaders();
         workers.extend(self.threads().iter().map(|thread| Worker { rank: thread.rank + loaders, pu: thread.pu }));
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "latency",
             suite: Arc::new(joined),
             places: Plan { ranks: self.places(topology), notes: Vec::new() },

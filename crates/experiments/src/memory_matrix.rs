@@ -15,7 +15,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
 use super::memory_range;
 use hostmem::Access;
 
@@ -200,8 +200,7 @@ impl MemoryMatrix {
         let mut engine = config::measuring(&args.measuring).engine();
         engine.max_time = self.max_time;
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "matrix",
             suite: Arc::new(suite),
             workers: self.workers.into_iter().flatten().collect(),

@@ -7,7 +7,7 @@ use placement::{Plan, RankPlan};
 use report::matrix::{Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 
-use super::experiment::{Experiment, Shot, numbered};
+use super::experiment::{Beforehand, Experiment, Shot, numbered};
 
 /// These experiments as one, measured as the first one says; `None` without any.
 pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experiment> {
@@ -39,8 +39,7 @@ pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experimen
 
 fn empty(command: &'static str, first: &Experiment) -> Experiment {
     Experiment {
-        kernels: Vec::new(),
-        pieces: None,
+        known: Beforehand::default(),
         command,
         suite: Arc::clone(&first.suite),
         workers: Vec::new(),

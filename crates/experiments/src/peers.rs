@@ -15,7 +15,7 @@ use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
-use super::experiment::{Asked, DocumentCase, Experiment, Shot, numbered, place};
+use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
 use super::gpu_loads;
 use super::peer_copies::{OneCopy, every, pairs};
 use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
@@ -209,8 +209,7 @@ impl Peers {
             suite = Arc::new(joined);
         }
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "peer",
             suite,
             workers,

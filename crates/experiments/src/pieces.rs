@@ -15,7 +15,7 @@ use crate::backends::Found;
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
-use crate::experiment::{Asked, Experiment, Shot, numbered, place};
+use crate::experiment::{Asked, Beforehand, Experiment, Shot, numbered, place};
 use crate::fault::Fault;
 use crate::gpu_kernels::document_case;
 use crate::kernel_facts::fits;
@@ -157,16 +157,18 @@ impl<'a> Sending<'a> {
         let numbered = self.places().enumerate();
         let places = numbered.map(|(at, (rank, target))| place(topology, at, rank.pu, rank.node, target.clone()));
         Ok(Experiment {
-            kernels: Vec::new(),
-            pieces: Some(told::Pieces {
-                total_bytes: self.asked.total,
-                scattered: match self.asked.scattered {
-                    kernels::Scattered::Both => told::Scattered::Both,
-                    kernels::Scattered::Host => told::Scattered::Host,
-                    kernels::Scattered::Device => told::Scattered::Device,
-                },
-                worth: Vec::new(),
-            }),
+            known: Beforehand {
+                pieces: Some(told::Pieces {
+                    total_bytes: self.asked.total,
+                    scattered: match self.asked.scattered {
+                        kernels::Scattered::Both => told::Scattered::Both,
+                        kernels::Scattered::Host => told::Scattered::Host,
+                        kernels::Scattered::Device => told::Scattered::Device,
+                    },
+                    worth: Vec::new(),
+                }),
+                ..Beforehand::default()
+            },
             command: "sweep",
             suite: Arc::new(suite),
             workers: ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

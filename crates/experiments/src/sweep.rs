@@ -15,7 +15,7 @@ use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Asked, DocumentCase, Experiment, Shot, numbered};
+use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered};
 use crate::fault::Fault;
 use crate::options::{Measuring, Sweep as Args};
 use crate::outline::Outline;
@@ -102,8 +102,7 @@ impl Sweep {
         };
         let shots = copies.iter().enumerate().map(shot).collect();
         Experiment {
-            kernels: Vec::new(),
-            pieces: None,
+            known: Beforehand::default(),
             command: "sweep",
             suite: Arc::new(suite),
             workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),

@@ -17,7 +17,7 @@ use topo::Topology;
 
 use crate::config;
 use crate::exit::Exit;
-use crate::experiment::{DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
 use crate::fault::Fault;
 use crate::gpu_kernels::asked;
 use crate::kernel_facts::{figures, fits};
@@ -130,8 +130,7 @@ impl<'a> ThreadKernels<'a> {
         }
         let matrix = self.matrix();
         Ok(Experiment {
-            kernels,
-            pieces: None,
+            known: Beforehand { kernels, ..Beforehand::default() },
             command: "kernels",
             suite: Arc::new(suite),
             workers: self.workers.into_iter().flatten().collect(),
