@@ -11,7 +11,7 @@ use crate::group::Group;
 use crate::machine::Machine;
 use crate::rendezvous::First;
 use crate::seen::{self, Seen};
-use crate::table::{Shown, table};
+use crate::table::{Shown, sent_elsewhere, table};
 use crate::{document, fix};
 
 /// One node, judged.
@@ -76,8 +76,15 @@ impl Node {
     }
 
     /// The finding and what puts it right, then the table and the reasons, with a newline at its end; a row for each group of `threads` on demand.
-    pub fn table(&self, threads: bool) -> String {
-        table(&self.shown(threads))
+    ///
+    /// With `adapters` each rank's network adapter is said too.
+    pub fn table(&self, threads: bool, adapters: bool) -> String {
+        table(&Shown { adapters, ..self.shown(threads) })
+    }
+
+    /// How many ranks a variable sends to another network adapter than the one near their GPU.
+    pub fn sent_elsewhere(&self) -> usize {
+        sent_elsewhere(&self.group.seen, &self.nics)
     }
 
     /// The same as a document, in JSON: each rank with all its threads.
@@ -105,6 +112,7 @@ impl Node {
             placed: self.placed,
             nics: &self.nics,
             threads,
+            adapters: false,
             notes: &self.group.notes,
             fix: &self.fix,
         }

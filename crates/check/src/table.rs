@@ -34,6 +34,8 @@ pub struct Shown<'s> {
     pub nics: &'s [Option<NearNic>],
     /// Whether each group of threads has a row.
     pub threads: bool,
+    /// Whether each rank's adapter is said, and not only one that a variable gets wrong.
+    pub adapters: bool,
     /// What is to be known beside what was found.
     pub notes: &'s [String],
     /// The lines that put it right.
@@ -61,7 +63,13 @@ const ALIKE: usize = 4;
 pub fn table(shown: &Shown<'_>) -> String {
     let nobody = shown.seen.is_empty();
     let found = if nobody { "unknown: no process was found".to_owned() } else { sum(shown) };
-    let mut text = format!("{}: {found}\n", shown.host);
+    let sent = if shown.adapters { sent_elsewhere(shown.seen, shown.nics) } else { 0 };
+    let elsewhere = match sent {
+        0 => String::new(),
+        1 => "; 1 rank is told to use an adapter that is not the near one".to_owned(),
+        several => format!("; {several} ranks are told to use adapters that are not the near ones"),
+    };
+    let mut text = format!("{}: {found}{elsewhere}\n", shown.host);
     for fix in shown.fix {
         // What has several lines stands by itself, so that it can be pasted.
         line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
@@ -170,15 +178,46 @@ fn openmp(text: &mut String, shown: &Shown<'_>) {
 /// Ranks that a variable sends to another adapter than the one near their GPU.
 fn adapters(text: &mut String, shown: &Shown<'_>) {
     for (rank, seen) in shown.seen.iter().enumerate() {
-        let Some(near) = shown.nics.get(rank).and_then(Option::as_ref) else { continue };
-        for variable in nic::elsewhere(near, &seen.nic_variables) {
-            let name = seen.name();
+        let (near, name) = (shown.nics.get(rank).and_then(Option::as_ref), seen.name());
+        let Some(near) = near else {
+            if shown.adapters {
+                line(text, &format!("{name}: no network adapter is known to be near its GPU, or it has not one GPU"));
+            }
+            continue;
+        };
+        let elsewhere = nic::elsewhere(near, &seen.nic_variables);
+        for variable in &elsewhere {
             line(
                 text,
                 &format!("note: {variable} of {name} names another adapter than the one near its GPU, {}", near.name),
             );
         }
+        if shown.adapters && elsewhere.is_empty() {
+            line(text, &format!("{name}: {}", chosen(near, &seen.nic_variables)));
+        }
     }
+}
+
+/// Which adapter a rank's libraries take, as far as its variables say, where none names a wrong one.
+fn chosen(near: &NearNic, set: &BTreeMap<String, String>) -> String {
+    let near_one = format!("{} ({}) is near its GPU", near.name, near.level.word());
+    let own: Vec<String> = set.iter().map(|(variable, value)| format!("{variable}={value}")).collect();
+    match (&own[..], &near.variables[..]) {
+        ([], []) => format!("{near_one}; no variable names an adapter, so its libraries choose by themselves"),
+        ([], tell) => format!(
+            "{near_one}; no variable names an adapter, so its libraries choose by themselves; to name it: {}",
+            tell.join(" ")
+        ),
+        (own, _) => format!("{near_one}, and {} agrees", own.join(" ")),
+    }
+}
+
+/// How many ranks a variable sends to another adapter than the one near their GPU.
+pub fn sent_elsewhere(seen: &[Seen], nics: &[Option<NearNic>]) -> usize {
+    let is_sent = |(seen, near): (&Seen, &Option<NearNic>)| {
+        near.as_ref().is_some_and(|near| !nic::elsewhere(near, &seen.nic_variables).is_empty())
+    };
+    seen.iter().zip(nics).filter(|both| is_sent(*both)).count()
 }
 
 /// The ranks that have a row, the wrong ones first, and the line that stands for the others.

@@ -139,6 +139,7 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
         placed: Placed::Misplaced,
         nics: &[],
         threads: false,
+        adapters: false,
         notes: &[],
         fix: &["srun --cpu-bind=map_cpu:4,0".to_owned()],
     };
@@ -147,6 +148,11 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
 
 /// What the table says of these on the small machine, with these adapters.
 fn shown(seen: &[Seen], nics: &[Option<NearNic>], threads: bool, missing: &str) -> String {
+    told(seen, nics, (threads, false), missing)
+}
+
+/// The same, with each rank's adapter on demand.
+fn told(seen: &[Seen], nics: &[Option<NearNic>], (threads, adapters): (bool, bool), missing: &str) -> String {
     let topology = machine();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool(seen), &observed);
@@ -162,6 +168,7 @@ fn shown(seen: &[Seen], nics: &[Option<NearNic>], threads: bool, missing: &str) 
         placed: if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) },
         nics,
         threads,
+        adapters,
         notes: &["NVML is not here".to_owned()],
         fix: &[],
     })
@@ -197,6 +204,37 @@ fn threads_remote_pages_adapters_and_closed_gpus_stand_under_the_rows() {
     }
     let rows = shown(&[one], &[], true, "");
     assert!(rows.contains("\n  1 thread  a.out  4-7\n  1 thread  a.out  5\n") && !rows.contains("NIC"), "{rows}");
+}
+
+#[test]
+fn of_each_rank_it_is_said_which_adapter_is_near_and_which_one_its_variables_name() {
+    let near = |name: &str| NearNic {
+        name: name.to_owned(),
+        pci: address(0),
+        level: PciLevel::Pix,
+        source: "PCI".to_owned(),
+        variables: vec![format!("UCX_NET_DEVICES={name}:1")],
+    };
+    let with = |number, value: Option<&str>| {
+        let mut one = rank(number, "4-7", &[0]);
+        let variable = |value: &str| ("UCX_NET_DEVICES".to_owned(), value.to_owned());
+        one.nic_variables = value.map(variable).into_iter().collect();
+        one
+    };
+    let seen = [with(0, Some("mlx5_0:1")), with(1, Some("mlx5_3:1")), with(2, None), with(3, Some("mlx5_0:1"))];
+    let nics = [Some(near("mlx5_0")), Some(near("mlx5_0")), Some(near("mlx5_0")), None];
+    let text = told(&seen, &nics, (false, true), "");
+    for words in [
+        "; 1 rank is told to use an adapter that is not the near one\n",
+        "\nrank 0: mlx5_0 (PIX) is near its GPU, and UCX_NET_DEVICES=mlx5_0:1 agrees\n",
+        "\nnote: UCX_NET_DEVICES=mlx5_3:1 of rank 1 names another adapter than the one near its GPU, mlx5_0\n",
+        "\nrank 2: mlx5_0 (PIX) is near its GPU; no variable names an adapter, so its libraries choose by themselves; to name it: UCX_NET_DEVICES=mlx5_0:1\n",
+        "\nrank 3: no network adapter is known to be near its GPU, or it has not one GPU\n",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let silent = told(&seen, &nics, (false, false), "");
+    assert!(!silent.contains("rank 0: mlx5_0") && !silent.contains("is told to use"), "{silent}");
 }
 
 #[test]
@@ -236,6 +274,7 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
         placed: Placed::Misplaced,
         nics: &[],
         threads: false,
+        adapters: false,
         notes: &[],
         fix: &[],
     };

@@ -91,7 +91,7 @@ fn judged(line: &str, machine: &Path, site: &Site) -> Result<(&'static str, Stri
                 Placed::Misplaced => "wrong",
                 Placed::Unknown => "unknown",
             };
-            (placed, node.table(false), node.fix().to_vec())
+            (placed, node.table(false, false), node.fix().to_vec())
         }
         Ok(Looked::Told(_)) => return Err("a line is judged where it is read".into()),
         Err(CheckError::Line(LineError::NotSaid(why))) => ("unknown", why, Vec::new()),

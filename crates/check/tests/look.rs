@@ -28,7 +28,7 @@ fn the_first_rank_judges_both_and_the_other_ends_as_it_is_told() -> Done {
         let other = scope.spawn(move || look(&second));
         let Looked::Judged(node) = look(&first)? else { return Err("the first rank was told a code".into()) };
         assert_eq!(node.seen().len(), 2);
-        assert!(node.table(false).contains("judged: 2 ranks here"), "{}", node.table(false));
+        assert!(node.table(false, false).contains("judged: 2 ranks here"), "{}", node.table(false, false));
         node.answer(5);
         let other = other.join().map_err(|_| "the other rank panicked")??;
         assert!(matches!(other, Looked::Told(5)), "the other rank was not told the first one's code");

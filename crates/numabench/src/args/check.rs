@@ -39,6 +39,10 @@ pub struct Check {
     /// are not bound alike
     #[arg(long, conflicts_with_all = ["launch", "bandwidth"])]
     pub threads: bool,
+    /// Say of each rank which network adapter is near its GPU and which one its variables name (UCX_NET_DEVICES, NCCL_IB_HCA, FI_CXI_DEVICE_NAME, …), before
+    /// anything is sent; one that names another is a finding (exit code 5)
+    #[arg(long, conflicts_with = "bandwidth")]
+    pub nic: bool,
     /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) whether the placement seen here would be right there
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,

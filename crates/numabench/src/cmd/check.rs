@@ -112,7 +112,7 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
     if let Some(sink) = output_file::of_document(args.json.as_deref())? {
         sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
     }
-    let bytes = if printed { json()? } else { node.table(args.threads).into_bytes() };
+    let bytes = if printed { json()? } else { node.table(args.threads, args.nic).into_bytes() };
     // The program's standard output is its own.
     if args.program.is_empty() {
         terminal::print(&bytes)?
@@ -120,6 +120,7 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
         terminal::say_bytes(&bytes)
     }
     Ok(match node.placed() {
+        Placed::Well if args.nic && node.sent_elsewhere() > 0 => Exit::Finding,
         Placed::Well => Exit::Ok,
         Placed::Misplaced => Exit::Finding,
         Placed::Unknown => Exit::Undecided,

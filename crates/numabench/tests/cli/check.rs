@@ -140,6 +140,23 @@ fn the_adapter_near_a_ranks_gpu_is_named_and_a_variable_that_names_another_is_to
 }
 
 #[test]
+fn asked_for_adapters_a_variable_that_names_another_is_5_and_one_that_agrees_is_said() -> Done {
+    let saved = format!("{}/../topo/tests/fixtures/eight-gpus-nvswitch.xml", env!("CARGO_MANIFEST_DIR"));
+    let told = |adapter: &str| {
+        let mut command = numabench();
+        command.env("CUDA_DEVICE_ORDER", "PCI_BUS_ID").env("CUDA_VISIBLE_DEVICES", "0");
+        end(command.env("UCX_NET_DEVICES", adapter).args(["check", "--nic", "--input"]), [&saved])
+    };
+    let other = told("mlx5_9:1");
+    assert_eq!(other.code, Some(5), "{}{}", other.out, other.err);
+    assert!(other.out.contains("; 1 rank is told to use an adapter that is not the near one\n"), "{}", other.out);
+    let near = told("mlx5_0:1");
+    assert!(near.out.contains("mlx5_0 (PIX) is near its GPU, and UCX_NET_DEVICES=mlx5_0:1 agrees\n"), "{}", near.out);
+    assert!(!near.out.contains("is told to use"), "{}", near.out);
+    Ok(())
+}
+
+#[test]
 fn a_process_that_is_not_there_is_refused_by_its_number() {
     // pid_max at its largest: one more than the largest number that Linux gives.
     run(&["check", "--pid", "4194304"]).refused(2, &["no process 4194304", "ps"]);
