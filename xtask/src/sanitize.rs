@@ -34,7 +34,7 @@ const PURE: [(&str, bool, &[&str]); 5] = [
     ("numabench-backend-gpu", true, &["in_flight"]),
     ("numabench-device", true, &["pattern::"]),
     ("numabench-sys", true, &["host_memory"]),
-    ("numabench-ranks", true, &["threads", "local_world", "library", "launch", "naps", "round"]),
+    ("numabench-ranks", true, &["threads::", "local_world::", "library::", "launch::", "naps::", "round::"]),
     ("numabench-stats", false, &SIMULATED),
 ];
 const SIMULATED: [&str; 19] = [
