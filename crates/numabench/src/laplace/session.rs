@@ -31,6 +31,9 @@ use crate::terminal;
 use crate::watchdog::{NOT_OPEN, Watchdog};
 use crate::watched::channel::Teller;
 
+/// What is said where the fields are not made.
+const NOT_LAID_OUT: [&str; 2] = ["the fields of a rank were not laid out", NOT_OPEN[1]];
+
 /// Blocks of a way, and the interval to reach.
 pub const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01 };
 
@@ -193,6 +196,9 @@ impl Rank<'_> {
         (rank, share): (usize, Share),
         variants: &[::laplace::Variant],
     ) -> Result<(Memory, Part), Fault> {
+        // Until all ranks have met nobody else watches this one.
+        let said = self.launch.speaks().then_some(NOT_LAID_OUT);
+        let _making = Watchdog::set(self.args.timeout, said, terminal::say)?;
         let device_room = device.map(Device::memory).transpose().map_err(no_result)?;
         let room = Room {
             node: self.topology.memory_bytes(self.plan.memory_node),

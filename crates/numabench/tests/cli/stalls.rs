@@ -97,6 +97,10 @@ fn a_session_of_laplace_whose_driver_never_answers_is_left_at_the_limit() -> Don
         assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
         assert!(ended.err.contains("a GPU was not opened within 1 s"), "{fault}: {}", ended.err);
     }
+    for fault in ["cuModuleLoadData 2", "cuMemAlloc 1", "cuMemHostAlloc 1"] {
+        let ended = stalled("laplace --grid 64x64", fault)?;
+        assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
+    }
     Ok(())
 }
 
