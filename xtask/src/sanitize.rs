@@ -37,7 +37,7 @@ const PURE: [(&str, bool, &[&str]); 5] = [
     ("numabench-ranks", true, &["threads::", "local_world::", "library::", "launch::", "naps::", "round::"]),
     ("numabench-stats", false, &SIMULATED),
 ];
-const SIMULATED: [&str; 19] = [
+const SIMULATED: [&str; 20] = [
     "best::",
     "bimodal::",
     "block_interval::",
@@ -56,6 +56,7 @@ const SIMULATED: [&str; 19] = [
     "t_ratio::",
     "tolerance::",
     "trend::",
+    "very_large",
     "proptest",
 ];
 
