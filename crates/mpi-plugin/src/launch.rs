@@ -13,11 +13,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpi_sys::{
-    MPI_Abort, MPI_Comm, MPI_Comm_free, MPI_Comm_group, MPI_Comm_idup, MPI_Comm_rank, MPI_Comm_set_errhandler,
-    MPI_Comm_size, MPI_Comm_split_type, MPI_Finalize, MPI_Group, MPI_Group_free, MPI_Group_translate_ranks,
-    MPI_Iallgather, MPI_Ibarrier, MPI_Init_thread, MPI_Request, RSMPI_COMM_NULL, RSMPI_COMM_TYPE_SHARED,
-    RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_THREAD_FUNNELED,
-    RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT64_T,
+    MPI_Abort, MPI_Barrier, MPI_Comm, MPI_Comm_free, MPI_Comm_group, MPI_Comm_idup, MPI_Comm_rank,
+    MPI_Comm_set_errhandler, MPI_Comm_size, MPI_Comm_split_type, MPI_Finalize, MPI_Group, MPI_Group_free,
+    MPI_Group_translate_ranks, MPI_Iallgather, MPI_Ibarrier, MPI_Init_thread, MPI_Request, RSMPI_COMM_NULL,
+    RSMPI_COMM_TYPE_SHARED, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN, RSMPI_GROUP_NULL, RSMPI_INFO_NULL,
+    RSMPI_THREAD_FUNNELED, RSMPI_THREAD_MULTIPLE, RSMPI_THREAD_SERIALIZED, RSMPI_THREAD_SINGLE, RSMPI_UINT64_T,
 };
 use plugin::RawPlace;
 use ranks::{Naps, machine};
@@ -123,6 +123,9 @@ impl Launch {
             self.progress()?;
             thread::sleep(naps.next());
         }
+        // Side by side, and not a nap apart: over UCX a rank that comes later waits in MPICH's MPI_Finalize for one that has gone on without it.
+        // SAFETY: a communicator of ours, on which nothing else is under way.
+        check("MPI_Barrier", unsafe { MPI_Barrier(self.comm) })?;
         // SAFETY: nothing is under way any more, and nobody calls MPI after this: a second `leave` fails in it with an error.
         check("MPI_Finalize", unsafe { MPI_Finalize() })
     }

@@ -79,7 +79,10 @@ fn a_comparison_ends_with_what_it_found() -> Done {
         jsonschema::validator_for(&schema)?.iter_errors(&json).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "{faults:?}");
     let markdown = compare(&base, &slow, &["--markdown"]).out;
-    assert!(markdown.starts_with("**REGRESSED") && markdown.contains("| REGRESSED | H2D, 1 MiB, pageable | "), "{markdown}");
+    assert!(
+        markdown.starts_with("**REGRESSED") && markdown.contains("| REGRESSED | H2D, 1 MiB, pageable | "),
+        "{markdown}"
+    );
     Ok(())
 }
 
