@@ -8,7 +8,7 @@ use stats::units::size;
 
 use crate::words;
 
-/// A way that is slower than the fastest by no more than this is as fast.
+/// A way that may be slower than the fastest by no more than this, as far as the intervals of both say, is as fast.
 const ALIKE: f64 = 0.03;
 
 /// How a case sends, where it is one of pieces.
@@ -16,27 +16,45 @@ pub fn way(case: &Case) -> Option<Way> {
     Way::ALL.into_iter().find(|way| case.group.as_deref() == Some(way.name()))
 }
 
-/// The rate of a way on a rank, bytes/s; `None` where it was not measured.
-pub fn rate(document: &Document, (rank, direction, bytes): (u32, Direction, u64), asked: Way) -> Option<f64> {
-    let mut cases = document.cases.iter();
-    let case = cases.find(|case| (case.direction, case.bytes, way(case)) == (direction, bytes, Some(asked)))?;
-    let result = case.ranks.iter().find(|result| result.rank == rank)?;
-    Some(result.summary()?.median_bytes_per_s)
+/// The rate of a way, bytes/s: the median, and the ends of its interval, which are the median itself where there is none.
+#[derive(Clone, Copy)]
+struct Rate {
+    median: f64,
+    low: f64,
+    high: f64,
+}
+
+/// The rates of the ways of one size on a rank, the plainest way first; without those that were not measured.
+fn rates(document: &Document, (rank, direction, bytes): (u32, Direction, u64)) -> Vec<(Way, Rate)> {
+    let of = |case: &Case| {
+        let way = way(case).filter(|_| (case.direction, case.bytes) == (direction, bytes))?;
+        let summary = case.ranks.iter().find(|result| result.rank == rank)?.summary()?;
+        let (median, bytes) = (summary.median_bytes_per_s, summary.median_bytes_per_s * summary.median_ns);
+        let ends = summary.median_interval_ns.map(|ends| (bytes / ends.high, bytes / ends.low));
+        let (low, high) = ends.unwrap_or((median, median));
+        Some((way, Rate { median, low, high }))
+    };
+    let mut rates: Vec<(Way, Rate)> = document.cases.iter().filter_map(of).collect();
+    rates.sort_by_key(|(way, _)| *way);
+    rates
 }
 
 /// The document's pieces with what its figures come to.
 pub fn pieces(document: &Document) -> Option<Pieces> {
+    let pieces = document.pieces.clone()?;
     let mut worth: Vec<WorthWay> = Vec::new();
     for rank in document.ranks.iter().map(|rank| rank.rank) {
         for direction in document.settings.directions.iter().copied() {
             let first = worth.len();
             for bytes in document.settings.sizes_bytes.iter().copied() {
-                let of = |way| rate(document, (rank, direction, bytes), way);
-                let Some(fastest) = Way::ALL.into_iter().filter_map(of).reduce(f64::max) else { continue };
-                let as_fast = |way: &Way| of(*way).is_some_and(|rate| rate >= fastest * (1.0 - ALIKE));
-                let Some(way) = Way::ALL.into_iter().find(as_fast) else { continue };
-                let over = of(way).zip(of(Way::Loop)).map(|(rate, plain)| rate / plain);
-                match worth[first..].last_mut().filter(|last| last.way == way) {
+                let rates = rates(document, (rank, direction, bytes));
+                let fastest = rates.iter().map(|(_, rate)| rate).max_by(|a, b| a.median.total_cmp(&b.median));
+                let Some(fastest) = fastest else { continue };
+                let least = fastest.low * (1.0 - ALIKE);
+                let Some((way, rate)) = rates.iter().find(|(_, rate)| rate.high >= least) else { continue };
+                let plain = rates.iter().find(|(way, _)| *way == Way::Loop);
+                let over = plain.map(|(_, plain)| rate.median / plain.median);
+                match worth[first..].last_mut().filter(|last| last.way == *way) {
                     Some(last) => {
                         last.to_bytes = bytes;
                         last.over_loop = last.over_loop.zip(over).map(|((least, _), over)| (least, over));
@@ -46,14 +64,14 @@ pub fn pieces(document: &Document) -> Option<Pieces> {
                         direction,
                         from_bytes: bytes,
                         to_bytes: bytes,
-                        way,
+                        way: *way,
                         over_loop: over.map(|over| (over, over)),
                     }),
                 }
             }
         }
     }
-    document.pieces.clone().map(|pieces| Pieces { worth, ..pieces })
+    Some(Pieces { worth, ..pieces })
 }
 
 /// A way as a person says it.
@@ -93,13 +111,13 @@ pub fn verdict(document: &Document) -> Vec<String> {
     said_of.into_iter().map(sentence).collect()
 }
 
-/// `, GPU 1 and NUMA node 0`.
+/// `, GPU 1 from PU 3, NUMA node 0`.
 fn place(document: &Document, rank: u32) -> String {
     let Some(rank) = document.ranks.iter().find(|other| other.rank == rank) else { return String::new() };
     let device = document.devices.iter().find(|device| device.id == rank.asked.device);
     let gpu = device.map_or(String::new(), |device| format!(", GPU {}", device.index));
-    let node = rank.asked.memory_node.map_or(String::new(), |node| format!(" and NUMA node {node}"));
-    format!("{gpu}{node}")
+    let node = rank.asked.memory_node.map_or(String::new(), |node| format!(", NUMA node {node}"));
+    format!("{gpu} from PU {}{node}", rank.asked.pu)
 }
 
 fn range(way: &WorthWay, is_rest: bool) -> String {
@@ -111,10 +129,16 @@ fn range(way: &WorthWay, is_rest: bool) -> String {
     };
     match (way.way, way.over_loop) {
         (Way::Loop, _) => format!("{sizes} {} does as well as any other way", said(Way::Loop)),
-        (way, Some((first, last))) if from != to => {
-            format!("{sizes} {} is {first:.1} to {last:.1} times as fast as a copy of each", said(way))
+        (way, Some((first, last))) => {
+            let [first, last] = [first, last].map(times);
+            let both = if first == last { first } else { format!("{first} to {last}") };
+            format!("{sizes} {} is {both} times as fast as a copy of each", said(way))
         }
-        (way, Some((first, _))) => format!("{sizes} {} is {first:.1} times as fast as a copy of each", said(way)),
         (way, None) => format!("{sizes} {} is fastest", said(way)),
     }
+}
+
+/// `32.9`, `1.05`: near one the second decimal says whether it is more.
+fn times(ratio: f64) -> String {
+    if ratio < 1.5 { format!("{ratio:.2}") } else { format!("{ratio:.1}") }
 }

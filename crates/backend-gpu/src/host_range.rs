@@ -69,13 +69,16 @@ impl HostRange {
         self.start.wrapping_add(part.start).cast()
     }
 
-    /// Asks where the device has it.
+    /// Asks where the device has it, once: a range stays with one device.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] for pageable memory, or the call that failed.
     pub(crate) fn reach<D: Driver>(&self, what: &'static str, context: &Context<D>) -> Result<(), DeviceError> {
         if !self.is_pinned() {
             return Err(unsupported(what, "the memory is pageable, and a device reaches pinned memory only"));
+        }
+        if self.on_device.get().is_some() {
+            return Ok(());
         }
         let driver = context.enter()?;
         // SAFETY: the range is pinned for every device, and this value's.

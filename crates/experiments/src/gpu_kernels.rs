@@ -18,6 +18,7 @@ use topo::Topology;
 use crate::backends::Found;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
+use crate::document::settings;
 use crate::exit::Exit;
 use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
 use crate::fault::Fault;
@@ -195,9 +196,10 @@ pub(crate) fn document_case(what: What, problem: Option<&dyn Problem>) -> Docume
         (_, None) => COPY_BYTES,
     };
     let (direction, group) = match what {
-        What::Pieces(pieces) => {
-            (if pieces.to_device { Direction::H2d } else { Direction::D2h }, pieces.way.name().to_owned())
-        }
+        What::Pieces(pieces) => (
+            if pieces.to_device { Direction::H2d } else { Direction::D2h },
+            settings::way(pieces.way).name().to_owned(),
+        ),
         What::ToDevice => (Direction::H2d, COPIES.to_owned()),
         What::ToHost => (Direction::D2h, COPIES.to_owned()),
         What::WithTransfers { kernel, .. } => (Direction::Kernel, kernel.name().to_owned()),

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
 use engine::{Amount, Helpers, Worker};
-use kernels::{By, GpuCase, GpuSuite, Pieces, RankPlace, Size, What};
+use kernels::{By, GpuCase, GpuSuite, Pieces, RankPlace, Size, Way, What};
 use pingpong::device_bytes;
-use placement::{Plan, Row, Target, rows};
-use report::pieces as told;
+use placement::{Plan, RankPlan, Row, Target, rows};
 use report::settings::{CopyEngine, TimingAsked};
 use topo::{Survey, Topology};
 
@@ -25,14 +24,16 @@ use crate::options::{SmallPieces, Sweep};
 const MOST_BLOCKS: usize = 12;
 
 /// What is sent where.
-pub(crate) struct Sending<'a> {
+pub(crate) struct PieceSweep<'a> {
     asked: &'a SmallPieces,
     options: &'a Sweep,
+    /// The rows that were asked for; none where each GPU's near memory is.
+    pub(crate) rows: Vec<Row>,
     /// The engine's ranks, and the GPUs of each.
     ranks: Vec<(RankPlace, Vec<Target>)>,
 }
 
-impl<'a> Sending<'a> {
+impl<'a> PieceSweep<'a> {
     /// Pieces from each rank of `near` to its GPU, or from every row where rows are asked for.
     ///
     /// # Errors
@@ -70,23 +71,25 @@ impl<'a> Sending<'a> {
                 "--pieces needs a GPU, and none takes part here; leave it out to sweep sizes of single copies",
             );
         }
-        let targets = |ranks: &[placement::RankPlan]| ranks.iter().map(|rank| rank.target.clone()).collect::<Vec<_>>();
+        let rows = asked.rows.map_or(Vec::new(), |by| rows(&survey.topology, by));
         let rank = |number: usize, pu: u32, node: u32| RankPlace { rank: number, pu, node };
-        let ranks = match asked.rows {
-            None => (near.ranks.iter())
-                .map(|own| (rank(own.rank, own.pu, own.memory_node), vec![own.target.clone()]))
-                .collect(),
-            Some(by) => {
-                let all: Vec<Row> = rows(&survey.topology, by);
-                let usable = all.iter().filter_map(|row| row.place.as_ref().ok()).enumerate();
-                usable.map(|(at, row)| (rank(at, row.pu(), row.node), targets(&near.ranks))).collect()
-            }
+        let ranks = if asked.rows.is_some() {
+            let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
+            let usable = rows.iter().filter_map(|row| row.place.as_ref().ok()).enumerate();
+            usable.map(|(at, row)| (rank(at, row.pu(), row.node), targets.clone())).collect()
+        } else {
+            let own = |own: &RankPlan| (rank(own.rank, own.pu, own.memory_node), vec![own.target.clone()]);
+            near.ranks.iter().map(own).collect()
         };
-        Ok(Self { asked, options, ranks })
+        Ok(Self { asked, options, rows, ranks })
     }
 
     fn places(&self) -> impl Iterator<Item = (&RankPlace, &Target)> {
         self.ranks.iter().flat_map(|(rank, targets)| targets.iter().map(move |target| (rank, target)))
+    }
+
+    fn ways(&self) -> Vec<Way> {
+        config::unique(&self.asked.ways)
     }
 
     fn each(&self) -> Vec<Pieces> {
@@ -94,7 +97,7 @@ impl<'a> Sending<'a> {
         let total = self.asked.total as usize;
         for direction in config::unique(&self.options.directions) {
             for bytes in self.asked.sizes.iter().map(|size| *size as usize) {
-                all.extend(config::unique(&self.asked.ways).into_iter().map(|way| Pieces {
+                all.extend(self.ways().into_iter().map(|way| Pieces {
                     way,
                     to_device: direction == Direction::H2d,
                     bytes,
@@ -118,7 +121,7 @@ impl<'a> Sending<'a> {
 
     /// The figures to be taken, in words.
     pub(crate) fn said(&self) -> String {
-        let ways: Vec<&str> = self.asked.ways.iter().map(|way| way.name()).collect();
+        let ways: Vec<&str> = self.ways().into_iter().map(|way| settings::way(way).name()).collect();
         let sizes: Vec<String> = self.asked.sizes.iter().map(|size| stats::units::size(*size)).collect();
         let total = stats::units::size(self.asked.total);
         format!("{total} in pieces of {}; {}; {} figures", sizes.join(", "), ways.join(", "), self.figures())
@@ -158,13 +161,9 @@ impl<'a> Sending<'a> {
         let places = numbered.map(|(at, (rank, target))| place(topology, at, rank.pu, rank.node, target.clone()));
         Ok(Experiment {
             known: Beforehand {
-                pieces: Some(told::Pieces {
+                pieces: Some(report::pieces::Pieces {
                     total_bytes: self.asked.total,
-                    scattered: match self.asked.scattered {
-                        kernels::Scattered::Both => told::Scattered::Both,
-                        kernels::Scattered::Host => told::Scattered::Host,
-                        kernels::Scattered::Device => told::Scattered::Device,
-                    },
+                    scattered: settings::scattered(self.asked.scattered),
                     worth: Vec::new(),
                 }),
                 ..Beforehand::default()

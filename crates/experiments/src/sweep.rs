@@ -19,7 +19,7 @@ use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbe
 use crate::fault::Fault;
 use crate::options::{Measuring, Sweep as Args};
 use crate::outline::Outline;
-use crate::pieces::Sending;
+use crate::pieces::PieceSweep;
 
 /// The largest size when none is asked for, and the part of a place's memory that it may take.
 const LARGEST: u64 = 1 << 30;
@@ -137,9 +137,9 @@ impl Measurement for Args {
         let planned = self.planned(survey, targets)?;
         let columns = planned.ranks.iter().map(|rank| name_of(&rank.target)).collect();
         if let Some(pieces) = &self.pieces {
-            let sending = Sending::new(self, pieces, (survey, kind), &planned)?;
+            let sending = PieceSweep::new(self, pieces, (survey, kind), &planned)?;
             let (figures, max_time) = (sending.said(), sending.max_time());
-            return Ok(Outline { source, rows: Vec::new(), columns, figures, max_time });
+            return Ok(Outline { source, rows: sending.rows, columns, figures, max_time });
         }
         let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
         budget_untouched(&sweep.config, &planned, &survey.topology)?;
@@ -150,7 +150,7 @@ impl Measurement for Args {
         let planned = self.planned(survey, backends::targets(&*found.platform))?;
         if let Some(pieces) = &self.pieces {
             let kind = found.platform.facts().kind;
-            return Sending::new(self, pieces, (survey, kind), &planned)?.experiment(&survey.topology, found);
+            return PieceSweep::new(self, pieces, (survey, kind), &planned)?.experiment(&survey.topology, found);
         }
         let of_device = |target| device_bytes(&*found.platform, target);
         let sweep = self.listed(survey, found.platform.facts().kind, planned.clone(), of_device)?;

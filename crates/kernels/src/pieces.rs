@@ -31,16 +31,6 @@ pub enum Way {
 impl Way {
     /// All of them, the plainest first.
     pub const ALL: [Self; 4] = [Self::Loop, Self::Batch, Self::Kernel, Self::Packed];
-
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Batch => "batch",
-            Self::Kernel => "kernel",
-            Self::Packed => "packed",
-        }
-    }
 }
 
 /// On which sides pieces lie scattered; on the other one they lie one behind the other.

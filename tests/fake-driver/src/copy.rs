@@ -96,6 +96,12 @@ impl Copy {
         }
         stream.push(move || {
             let fate = faults::copy();
+            if fate.hangs {
+                actor::wait(0, None, || false);
+            }
+            if let Some(code) = fate.lost {
+                context::lose(device, code);
+            }
             if context::alive(device).is_err() {
                 return;
             }

@@ -32,6 +32,7 @@ const COMMANDS: &[&str] = &[
     "latency --between gpus",
     "latency --reps 4",
     "sweep --size 4KiB..64KiB --reps 4",
+    "sweep --pieces 4KiB,64KiB --total 256KiB --reps 2",
     "contend --size 64KiB --reps 4",
     "kernels --reps 2",
     "laplace --grid 64x64",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pingpong::{Amount, TimingChoice};
+use report::pieces::{Scattered, Way};
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 
 use super::Facts;
@@ -48,6 +49,23 @@ pub(crate) fn engine(by: device::CopyBy) -> CopyEngine {
     match by {
         device::CopyBy::Engine => CopyEngine::Ce,
         device::CopyBy::Kernel => CopyEngine::Sm,
+    }
+}
+
+pub(crate) fn way(way: kernels::Way) -> Way {
+    match way {
+        kernels::Way::Loop => Way::Loop,
+        kernels::Way::Batch => Way::Batch,
+        kernels::Way::Kernel => Way::Kernel,
+        kernels::Way::Packed => Way::Packed,
+    }
+}
+
+pub(crate) fn scattered(scattered: kernels::Scattered) -> Scattered {
+    match scattered {
+        kernels::Scattered::Both => Scattered::Both,
+        kernels::Scattered::Host => Scattered::Host,
+        kernels::Scattered::Device => Scattered::Device,
     }
 }
 

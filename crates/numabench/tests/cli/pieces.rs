@@ -9,6 +9,9 @@ use crate::run::{Done, Ended, end, run, with_driver};
 /// Few pieces, often enough for an interval.
 const FEW: [&str; 6] = ["--total", "2MiB", "--reps", "2", "--json", "-"];
 
+/// In virtual time: a copy of 4 KiB takes 1 µs to begin and 0.41 µs for its bytes.
+const DEVICES: &str = "device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; within 1000GB/s 1us";
+
 /// `numabench sweep --pieces 4KiB,1MiB` on the stand-in.
 fn sent(kind: &Kind, told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn std::error::Error>> {
     let mut command = with_driver(&kind.folder()?);
@@ -44,9 +47,7 @@ fn pieces_are_sent_in_every_way_wherever_they_lie_and_all_their_bytes_are_compar
 #[test]
 fn the_answer_is_from_which_size_on_which_way_is_worth_it() -> Done {
     for kind in kinds::all() {
-        // In virtual time: a copy of 4 KiB takes 1 µs to begin and 0.41 µs for its bytes.
-        let devices = "device 0000:05:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; within 1000GB/s 1us";
-        let told = [("FAKE_DEVICES", devices), ("LD_PRELOAD", &kind.library()?[..])];
+        let told = [("FAKE_DEVICES", DEVICES), ("LD_PRELOAD", &kind.library()?[..])];
         let document = proof::document(&sent(&kind, &told, &["--ways", "loop,batch,kernel"])?)?;
         for (way, direction) in [("loop", "h2d"), ("batch", "h2d"), ("kernel", "d2h")] {
             let rate = rate(&document, &format!("alone/pinned/{direction}/4096/{way}"));
@@ -59,6 +60,56 @@ fn the_answer_is_from_which_size_on_which_way_is_worth_it() -> Done {
         assert!(said.ends_with("from 1 MiB on a copy of each does as well as any other way."), "{said}");
         let worth = list(&document, "/pieces/worth");
         assert_eq!((&worth[0]["way"], &worth[0]["to_bytes"]), (&"batch".into(), &4096.into()), "{worth:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_screen_has_both_directions_and_the_whole_every_size_and_the_hosts_part() -> Done {
+    for kind in kinds::all() {
+        // In virtual time the answer is short and always the same.
+        let told = [("FAKE_DEVICES", DEVICES), ("LD_PRELOAD", &kind.library()?[..])];
+        let shown = |form: &str| -> Result<String, Box<dyn std::error::Error>> {
+            let mut command = with_driver(&kind.folder()?);
+            command.args([
+                "sweep",
+                "--backend",
+                kind.name,
+                "--pieces",
+                "4KiB..256KiB",
+                "--total",
+                "256KiB",
+                "--reps",
+                "2",
+            ]);
+            command.args(["--ways", "loop,batch,kernel"]).envs(told);
+            Ok(end(&mut command, [form]).well().out)
+        };
+        let (screen, whole) = (shown("--brief")?, shown("--full")?);
+        assert!(screen.lines().count() <= 40, "{}: {screen}", kind.name);
+        for direction in ["H2D", "D2H"] {
+            let caption = format!("  {direction}, 256 KiB in pieces scattered on both sides: GB/s, and µs a piece");
+            assert!(screen.contains(&format!("{caption}, 5 of 7 sizes")), "{}: {screen}", kind.name);
+            assert!(whole.contains(&format!("{caption}\n")), "{}: {whole}", kind.name);
+            assert!(whole.contains(&format!("{direction}: % of the time in which the host is in calls")), "{whole}");
+        }
+        let rows = |text: &str, size: &str| text.lines().filter(|line| line.trim_start().starts_with(size)).count();
+        assert_eq!((rows(&screen, "16 KiB"), rows(&screen, "256 KiB"), rows(&whole, "16 KiB")), (0, 2, 4), "{screen}");
+    }
+    Ok(())
+}
+
+#[test]
+fn pieces_of_every_row_say_whose_they_are() -> Done {
+    for kind in kinds::all() {
+        let ended = sent(&kind, &[], &["--rows", "core", "--ways", "loop,kernel", "--direction", "h2d"])?;
+        let document = proof::document(&ended)?;
+        let said: Vec<String> = list(&document, "/verdict").iter().map(ToString::to_string).collect();
+        for rank in list(&document, "/ranks") {
+            let place = format!("from PU {}, NUMA node {}:", rank["asked"]["pu"], rank["asked"]["memory_node"]);
+            let own = said.iter().filter(|sentence| sentence.contains(&place)).count();
+            assert!(own == 1 || list(&document, "/ranks").len() == 1, "{place}: {said:?}");
+        }
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! Time and rate over sizes, where a run has several: a line a direction (of several ranks a line a rank), with the band of the median's 95 % interval, the line of
-//! latency and rate that was fitted, and the sizes that are slower than their neighbours.
+//! latency and rate that was fitted, and the sizes that are slower than their neighbours; of small pieces the rate over their size, a line a way.
 
 use std::collections::{BTreeMap, BTreeSet};
 

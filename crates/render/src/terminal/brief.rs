@@ -14,7 +14,7 @@ use super::plane::{LEGEND, caption};
 use super::table::{Style, verdict};
 use super::{
     closing, contention, curve, fits, groups, kernels, laplace, matrix, nodes, pieces, places, rates, remarks, title,
-    together,
+    together, words,
 };
 
 /// The lines of a screen.
@@ -65,9 +65,12 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         }
     } else if document.laplace.is_some() || document.pieces.is_some() {
         add("figures", 1, &|page| laplace::draw(document, page));
-        add("pieces", 1, &|page| pieces::draw(document, false, page));
+        for (at, (rank, direction)) in pieces::places(document).enumerate() {
+            let name = format!("{} of rank {}", words::direction(direction), rank.rank);
+            add(&name, 1 + at, &|page| pieces::some_sizes(document, (rank, direction), page));
+        }
         add("problems", 0, &|page| remarks::on_several(document, true, page));
-        add("placement", 2, &|page| places::draw(document, page));
+        add("placement", 9, &|page| places::draw(document, page));
     } else {
         // Where a figure is missing, why stands in its place.
         let mut results = document.cases.iter().flat_map(|case| &case.ranks);

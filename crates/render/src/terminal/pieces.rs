@@ -3,7 +3,7 @@
 use analysis::pieces::{lie, way};
 use report::Document;
 use report::case::Case;
-use report::pieces::{Pieces, Way};
+use report::pieces::Way;
 use report::rank::Rank;
 use report::result::RankResult;
 use report::settings::Direction;
@@ -17,17 +17,30 @@ use super::shown::{Shown, shown};
 use super::words;
 use crate::{digits, names};
 
-/// The tables; `whole` with the host's part.
-pub(super) fn draw(document: &Document, whole: bool, page: &mut Page) {
-    let Some(pieces) = &document.pieces else { return };
-    for rank in &document.ranks {
-        for direction in &document.settings.directions {
-            rates(document, pieces, (rank, *direction), page);
-            if whole {
-                busy(document, (rank, *direction), page);
-            }
-        }
+/// So many sizes have a row on a screen, so that two directions have room there.
+const SIZES: usize = 5;
+
+/// The tables of all ranks, with the host's part.
+pub(super) fn draw(document: &Document, page: &mut Page) {
+    let sizes = &document.settings.sizes_bytes;
+    for (rank, direction) in places(document) {
+        rates(document, (rank, direction), sizes, page);
+        busy(document, (rank, direction), page);
     }
+}
+
+/// Each rank and direction.
+pub(super) fn places(document: &Document) -> impl Iterator<Item = (&Rank, Direction)> {
+    let ranks = document.ranks.iter().filter(|_| document.pieces.is_some());
+    ranks.flat_map(|rank| document.settings.directions.iter().map(move |direction| (rank, *direction)))
+}
+
+/// The rates of a few sizes of one of them, from the smallest to the largest.
+pub(super) fn some_sizes(document: &Document, place: (&Rank, Direction), page: &mut Page) {
+    let sizes = &document.settings.sizes_bytes;
+    let rows = sizes.len().min(SIZES);
+    let some: Vec<u64> = (0..rows).map(|at| sizes[at * (sizes.len() - 1) / (rows - 1).max(1)]).collect();
+    rates(document, place, &some, page);
 }
 
 /// The ways that were asked for.
@@ -45,22 +58,25 @@ fn who(document: &Document, rank: &Rank) -> String {
     if document.ranks.len() > 1 { format!("{}{node}, ", names::rank(document, rank.rank)) } else { String::new() }
 }
 
-fn rates(document: &Document, pieces: &Pieces, (rank, direction): (&Rank, Direction), page: &mut Page) {
+fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u64], page: &mut Page) {
+    let Some(pieces) = &document.pieces else { return };
     let ways = ways(document);
     let mut header = vec!["piece"];
     for way in &ways {
         header.extend([way.name(), "µs"]);
     }
     let mut grid = Grid::new(1, &header);
+    let all = document.settings.sizes_bytes.len();
+    let part = if sizes.len() < all { format!(", {} of {all} sizes", sizes.len()) } else { String::new() };
     grid.caption(format!(
-        "{}{}, {} in pieces {}: GB/s, and µs a piece",
+        "{}{}, {} in pieces {}: GB/s, and µs a piece{part}",
         who(document, rank),
         words::direction(direction),
         size(pieces.total_bytes),
         lie(pieces.scattered)
     ));
     let mut missing: Vec<(Way, String)> = Vec::new();
-    for bytes in &document.settings.sizes_bytes {
+    for bytes in sizes {
         let mut cells = vec![size(*bytes)];
         for way in &ways {
             match case(document, (direction, *bytes), *way).map(|case| shown(case, rank.rank)) {

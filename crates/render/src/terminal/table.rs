@@ -47,7 +47,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
     }
     if document.laplace.is_some() || document.pieces.is_some() {
         laplace::draw(document, &mut page);
-        pieces::draw(document, true, &mut page);
+        pieces::draw(document, &mut page);
         places::draw(document, &mut page);
         if !style.quiet {
             devices::draw(document, &mut page);

@@ -18,4 +18,5 @@ mod imports_nvbandwidth;
 mod incomplete;
 mod made;
 mod old;
+mod pieces;
 mod references;
