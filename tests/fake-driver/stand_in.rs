@@ -120,8 +120,8 @@ pub fn compiled(source: &Path) -> Made {
     let making = tempfile::tempdir_in(all)?;
     let made = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "stand_in"])
-        // Small, since a driver that lacks something is a copy; optimised a little, since it divides links for every copy.
-        .args(["-C", "opt-level=1", "-C", "strip=symbols"])
+        // Small, since a driver that lacks something is a copy; optimised, since it computes what kernels would.
+        .args(["-C", "opt-level=3", "-C", "strip=symbols"])
         .args(flags.split_whitespace())
         .arg("-o")
         .arg(making.path().join("made.so"))

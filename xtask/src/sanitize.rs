@@ -29,7 +29,7 @@ const CRATES: [&str; 8] = [
 /// Tests beside those within the crates: files of `tests/`.
 const BESIDE: [&str; 2] = ["load", "second_work"];
 /// What Miri can interpret: a crate, and words of its tests' names, those that are run (`true`) or left out. Left out are simulations: thousands of runs on drawn figures, some of
-/// which take half a minute at the processor's own speed.
+/// which take half a minute at the processor's own speed; and lists and sets of tens of thousands.
 const PURE: [(&str, bool, &[&str]); 5] = [
     ("numabench-backend-gpu", true, &["in_flight"]),
     ("numabench-device", true, &["pattern::"]),
@@ -37,7 +37,7 @@ const PURE: [(&str, bool, &[&str]); 5] = [
     ("numabench-ranks", true, &["threads::", "local_world::", "library::", "launch::", "naps::", "round::"]),
     ("numabench-stats", false, &SIMULATED),
 ];
-const SIMULATED: [&str; 20] = [
+const SIMULATED: [&str; 21] = [
     "best::",
     "bimodal::",
     "block_interval::",
@@ -49,6 +49,7 @@ const SIMULATED: [&str; 20] = [
     "grouping::",
     "interval::",
     "line_fit::",
+    "malformed_lists",
     "outlier::",
     "random::",
     "signed_rank::",
@@ -127,8 +128,8 @@ fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command
             for word in *words {
                 cargo.args((!only).then_some("--skip")).arg(word);
             }
-            // They read the clock.
-            cargo.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+            // They read the clock; and of properties a few cases take an interpreter as long as it is worth.
+            cargo.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", "4");
             cargo
         };
         return Ok(Ok(PURE.iter().map(interpreted).collect()));

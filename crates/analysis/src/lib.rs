@@ -43,6 +43,7 @@ pub mod laplace;
 pub mod latency_curves;
 pub mod matrix_figures;
 pub mod measured_links;
+pub mod moving;
 pub mod mpi;
 pub mod mpi_adapters;
 pub mod mpi_figure;

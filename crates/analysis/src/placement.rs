@@ -13,9 +13,13 @@ pub fn is_otherwise(rank: &Rank, results: &[&RankResult]) -> bool {
     all_seen(results).iter().any(|seen| !deviations(rank, seen).is_empty())
 }
 
-/// What was seen in these results, before and after.
+/// What was seen in these results, before and after; without those of memory that moves, whose pages were asked to lie nowhere.
 pub fn all_seen<'a>(results: &[&'a RankResult]) -> Vec<&'a PlacementSeen> {
-    results.iter().flat_map(|result| result.seen_before.iter().chain(&result.seen_after)).collect()
+    results
+        .iter()
+        .filter(|result| result.away.is_empty())
+        .flat_map(|result| result.seen_before.iter().chain(&result.seen_after))
+        .collect()
 }
 
 /// What was seen at one moment that was not asked.

@@ -39,7 +39,7 @@ fn is_of(reference: &Reference, row: &Row, device: &Device, engine: CopyEngine, 
         MemoryKind::Pinned | MemoryKind::PinnedDriver => "pinned",
         MemoryKind::Pageable => "pageable",
         MemoryKind::Device => "device",
-        MemoryKind::Newer => return false,
+        MemoryKind::Managed | MemoryKind::System | MemoryKind::Newer => return false,
     };
     let by = match engine {
         _ if what == "load" => "sm",
@@ -80,7 +80,11 @@ fn link_of(device: &Device) -> Option<String> {
 /// reported ones.
 pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
     // Small pieces are no copies of their size.
-    if document.platform.simulated.is_some() || document.pieces.is_some() || references.is_empty() {
+    if document.platform.simulated.is_some()
+        || document.pieces.is_some()
+        || crate::moving::is_of(document)
+        || references.is_empty()
+    {
         return Vec::new();
     }
     let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();

@@ -143,7 +143,7 @@ fn is_judged<B>(case: &Case<B>) -> bool {
     let is_copy = match case.memory {
         MemoryKind::Pinned | MemoryKind::PinnedDriver => is_alone || case.group.is_none(),
         MemoryKind::Device => is_alone,
-        MemoryKind::Pageable | MemoryKind::Newer => false,
+        MemoryKind::Pageable | MemoryKind::Managed | MemoryKind::System | MemoryKind::Newer => false,
     };
     is_copy && case.status != CaseStatus::Invalid && case.direction != Direction::Kernel && case.bytes >= LEAST_BYTES
 }

@@ -40,6 +40,8 @@ pub fn memory(memory: MemoryKind) -> &'static str {
         MemoryKind::Pinned => "pinned",
         MemoryKind::PinnedDriver => "pinned-driver",
         MemoryKind::Pageable => "pageable",
+        MemoryKind::Managed => "managed",
+        MemoryKind::System => "system",
         MemoryKind::Device => "GPU",
         MemoryKind::Newer => NEWER,
     }

@@ -68,6 +68,10 @@ driver_functions! {
     mem_get_info = cuMemGetInfo as cuMemGetInfo_v2, since "CUDA 3.2", (free: *mut usize, total: *mut usize);
     mem_alloc = cuMemAlloc as cuMemAlloc_v2, since "CUDA 3.2", (address: *mut CUdeviceptr, bytes: usize);
     mem_free = cuMemFree as cuMemFree_v2, since "CUDA 3.2", (address: CUdeviceptr);
+    mem_alloc_managed = cuMemAllocManaged as cuMemAllocManaged, since "CUDA 6.0",
+        (address: *mut CUdeviceptr, bytes: usize, flags: c_uint);
+    mem_prefetch_async = cuMemPrefetchAsync as cuMemPrefetchAsync, since "CUDA 8.0",
+        (address: CUdeviceptr, bytes: usize, to: CUdevice, stream: CUstream);
     mem_host_alloc = cuMemHostAlloc as cuMemHostAlloc, since "CUDA 2.2",
         (address: *mut *mut c_void, bytes: usize, flags: c_uint);
     mem_free_host = cuMemFreeHost as cuMemFreeHost, since "CUDA 2.0", (address: *mut c_void);

@@ -6,7 +6,7 @@ use std::ptr;
 
 use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, parameters, text};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, MemoryKind, PlatformKind, Program};
 
 use crate::api::Api;
 use crate::kernels;
@@ -21,6 +21,14 @@ const NUMA_CONFIG_NUMA_NODE: c_int = 1;
 const NUMA_ID: c_int = 131;
 /// `CU_DEVICE_ATTRIBUTE_INTEGRATED`: CPU and GPU share one memory.
 const INTEGRATED: c_int = 18;
+/// `CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`: the host may touch managed memory while the device is at work, and pages move by faults.
+const CONCURRENT_MANAGED_ACCESS: c_int = 89;
+/// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
+const PAGEABLE_MEMORY_ACCESS: c_int = 88;
+/// `CU_MEM_ATTACH_GLOBAL`.
+const ATTACH_GLOBAL: u32 = 1;
+/// `CU_DEVICE_CPU`.
+const TO_THE_HOST: CUdevice = -1;
 /// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`.
 const PEER_ACCESS_ALREADY_ENABLED: i64 = 704;
 /// `CU_STREAM_NON_BLOCKING`.
@@ -204,6 +212,41 @@ unsafe impl Driver for Api {
     unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError> {
         // SAFETY: the caller's range.
         unsafe { self.mem_host_unregister(address) }
+    }
+
+    fn can_move(&self, device: CUdevice, kind: MemoryKind) -> Result<(), String> {
+        let (what, why) = match kind {
+            MemoryKind::Managed => (CONCURRENT_MANAGED_ACCESS, "its pages do not move while both sides use them"),
+            _ => (PAGEABLE_MEMORY_ACCESS, "neither HMM nor ATS lets it read and write what malloc gives"),
+        };
+        // SAFETY: the out-parameter is valid to write.
+        match given(0, |value| unsafe { self.device_get_attribute(value, what, device) }) {
+            Ok(0) => Err(format!("{why} (device attribute {what} is 0)")),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn managed_alloc(&self, len: usize) -> Result<*mut c_void, CallError> {
+        // SAFETY: as above.
+        let address = given(0, |address| unsafe { self.mem_alloc_managed(address, len, ATTACH_GLOBAL) })?;
+        Ok(ptr::with_exposed_provenance_mut(address as usize))
+    }
+
+    unsafe fn managed_free(&self, address: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.mem_free(address.expose_provenance() as CUdeviceptr) }
+    }
+
+    unsafe fn prefetch_async(
+        &self,
+        (address, len): (*mut c_void, usize),
+        to: Option<CUdevice>,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        let to = to.unwrap_or(TO_THE_HOST);
+        // SAFETY: the caller's range and stream.
+        unsafe { self.mem_prefetch_async(address.expose_provenance() as CUdeviceptr, len, to, stream) }
     }
 
     unsafe fn copy_h2d(&self, to: CUdeviceptr, from: *const c_void, len: usize) -> Result<(), CallError> {

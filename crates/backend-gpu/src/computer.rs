@@ -66,10 +66,6 @@ impl<D: Driver> GpuComputer<D> {
         if !host.is_pinned() {
             return Err(unsupported(WHAT, "a queued copy needs pinned memory, and this is pageable"));
         }
-        if bytes < host.len() {
-            let reason = format!("{bytes} bytes on the device are fewer than the host's {}", host.len());
-            return Err(unsupported(WHAT, reason));
-        }
         if bytes as u64 > context.memory()?.free_bytes {
             return Err(out_of_memory(context, bytes as u64)?);
         }
@@ -124,9 +120,13 @@ impl<D: Driver> GpuComputer<D> {
                         range.start, range.end, host_len, self.area_len
                     )
                 }
-                Step::ToDevice(range) | Step::ToHost(range) if !fits(range) => {
+                Step::ToDevice(range) | Step::ToHost(range) if !fits(range) || !lies(range.len(), range.start) => {
+                    format!("bytes {} to {} were asked for of {host_len} and {}", range.start, range.end, self.area_len)
+                }
+                Step::Prefetch(range, _) if !fits(range) || range.is_empty() => {
                     format!("bytes {} to {} were asked for of {host_len}", range.start, range.end)
                 }
+                Step::Prefetch(..) if !self.memory.host.moves() => "the memory's pages do not move".to_owned(),
                 Step::Launch { kernel, .. } if *kernel >= self.kernels => format!("the program has no kernel {kernel}"),
                 Step::Launch { arguments, .. } if arguments.len() > MOST_ARGUMENTS => {
                     format!("{} arguments were given, {MOST_ARGUMENTS} are the most", arguments.len())
@@ -168,7 +168,11 @@ impl<D: Driver> GpuComputer<D> {
                         (Ok(()), None) => continue,
                     }
                 }
-                Step::ToDevice(_) | Step::ToHost(_) | Step::ToDeviceAt(..) | Step::ToHostFrom(..) => continue,
+                Step::ToDevice(_)
+                | Step::ToHost(_)
+                | Step::ToDeviceAt(..)
+                | Step::ToHostFrom(..)
+                | Step::Prefetch(..) => continue,
             };
             return Err(unsupported(WHAT, refused));
         }
@@ -187,7 +191,7 @@ impl<D: Driver> GpuComputer<D> {
 /// What queues the steps, which were checked, on a stream.
 fn queued<'a, D: Driver>(
     memory: &'a Memory<D>,
-    lanes: Option<&'a Overlap<D>>,
+    (context, lanes): (&'a Context<D>, Option<&'a Overlap<D>>),
     steps: &'a [Step],
 ) -> impl Fn(&Stream<D>) -> Result<(), CallError> + use<'a, D> {
     let Memory { host, area, program, batch } = memory;
@@ -206,6 +210,7 @@ fn queued<'a, D: Driver>(
                 program.launch(*kernel, Grid { blocks: *blocks, threads: *threads }, stream, parameters)
             }
             Step::Batch(copies) => area.queue_batch(copies, (host, &mut batch.borrow_mut()), stream),
+            Step::Prefetch(range, to_device) => host.queue_prefetch(range.clone(), *to_device, (context, stream)),
             // `check` lets none through.
             Step::Overlapped(_) => Ok(()),
         };
@@ -258,7 +263,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
         // From here on something may be under way, whatever the calls answer.
         let end = self.starts;
         self.starts += 1;
-        queued(&self.memory, self.lanes.as_ref(), steps)(stream)?;
+        queued(&self.memory, (&self.context, self.lanes.as_ref()), steps)(stream)?;
         Ok(self.ends[end].record(stream)?)
     }
 
@@ -278,7 +283,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
         self.check(steps)?;
         self.wait_for_all()?;
         self.need_lanes(steps)?;
-        self.queue.round(queued(&self.memory, self.lanes.as_ref(), steps))
+        self.queue.round(queued(&self.memory, (&self.context, self.lanes.as_ref()), steps))
     }
 
     fn hold(&mut self) -> Result<(), DeviceError> {
@@ -288,7 +293,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
     fn enqueue(&mut self, steps: &[Step], rounds: u32) -> Result<(), DeviceError> {
         self.check(steps)?;
         self.need_lanes(steps)?;
-        self.queue.enqueue(rounds, queued(&self.memory, self.lanes.as_ref(), steps))
+        self.queue.enqueue(rounds, queued(&self.memory, (&self.context, self.lanes.as_ref()), steps))
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {

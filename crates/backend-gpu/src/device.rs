@@ -16,7 +16,7 @@ use crate::computer::GpuComputer;
 use crate::context::Context;
 use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
-use crate::host_memory::{Allocated, Registered};
+use crate::host_memory::{Allocated, Managed, Reached, Registered};
 use crate::idle_queues::IdleQueues;
 use crate::latch::{LatchChoice, Mechanism};
 use crate::modules::{Kernels, Programs};
@@ -55,7 +55,11 @@ impl<D: Driver> GpuDevice<D> {
             Ok(Mechanism::SpinKernel(_)) => Latch::SpinKernel,
             Err(reason) => Latch::None { reason: reason.clone() },
         };
-        let memory = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(())));
+        let driver = context.enter().map_err(|error| error.to_string());
+        let memory = MemoryKind::ALL.map(|kind| {
+            let moves = |driver: &D| if kind.moves() { driver.can_move(handle, kind) } else { Ok(()) };
+            (kind, driver.as_ref().map_err(String::clone).and_then(|driver| moves(driver)))
+        });
         let capabilities = Capabilities {
             latch,
             patterns: tools.patterns.as_ref().map(drop).map_err(String::clone),
@@ -93,8 +97,12 @@ impl<D: Driver> Device for GpuDevice<D> {
         match kind {
             MemoryKind::Pageable => Ok(memory),
             MemoryKind::Pinned => Ok(Box::new(Registered::new(&self.context, memory)?)),
-            MemoryKind::PinnedDriver => Err(DeviceError::Unsupported {
-                what: "making pinned-driver memory of memory that is there",
+            MemoryKind::System => match self.capabilities.memory(kind) {
+                Ok(()) => Ok(Box::new(Reached(memory))),
+                Err(reason) => Err(DeviceError::Unsupported { what: "system memory", reason }),
+            },
+            MemoryKind::PinnedDriver | MemoryKind::Managed => Err(DeviceError::Unsupported {
+                what: "making memory of the driver's own of memory that is there",
                 reason: "the driver allocates such memory itself".to_owned(),
             }),
         }
@@ -102,6 +110,13 @@ impl<D: Driver> Device for GpuDevice<D> {
 
     fn allocate_pinned(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
         Ok(Box::new(Allocated::new(&self.context, len)?))
+    }
+
+    fn allocate_managed(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
+        match self.capabilities.memory(MemoryKind::Managed) {
+            Ok(()) => Ok(Box::new(Managed::new(&self.context, len)?)),
+            Err(reason) => Err(DeviceError::Unsupported { what: "managed memory", reason }),
+        }
     }
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {

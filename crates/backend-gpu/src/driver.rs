@@ -7,7 +7,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, MemoryKind, PlatformKind, Program};
 use stats::PciAddress;
 
 use crate::kernel::{Grid, Kernel};
@@ -206,6 +206,41 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// # Safety
     /// `address` is registered, and no copy of it is queued.
     unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError>;
+
+    /// Whether pages of memory of this kind, managed or system, go to whoever touches them, the device while the host does too.
+    ///
+    /// # Errors
+    /// Why not.
+    fn can_move(&self, device: Self::Device, kind: MemoryKind) -> Result<(), String>;
+
+    /// Allocates memory whose pages go to whoever touches them, under one address for host and devices.
+    ///
+    /// # Errors
+    /// The call that failed.
+    fn managed_alloc(&self, len: usize) -> Result<*mut c_void, CallError>;
+
+    /// Frees such memory.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// `address` came from [`Driver::managed_alloc`], is freed once, and nothing that is queued uses it.
+    unsafe fn managed_free(&self, address: *mut c_void) -> Result<(), CallError>;
+
+    /// Queues that pages go to a device, or to the host.
+    ///
+    /// # Errors
+    /// The call that failed.
+    ///
+    /// # Safety
+    /// The range is of memory that moves, and lives until the stream has been waited for; the stream is live.
+    unsafe fn prefetch_async(
+        &self,
+        range: (*mut c_void, usize),
+        to: Option<Self::Device>,
+        stream: Self::Stream,
+    ) -> Result<(), CallError>;
 
     /// Copies to the device, blocking, as the driver defines it.
     ///

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use device::{CallError, DeviceError, HostMemory, MemoryKind};
 
 use crate::context::Context;
+use crate::device_memory::out_of_memory;
 use crate::driver::Driver;
 
 /// Memory of someone else's making, registered with the driver as long as this value lives.
@@ -110,6 +111,79 @@ impl<D: Driver> Drop for Allocated<D> {
             // SAFETY: allocated in `new`, freed once.
             let _ = unsafe { driver.host_free(self.start.as_ptr().cast()) };
         }
+    }
+}
+
+/// Memory whose pages the driver moves to whoever touches them.
+pub(crate) struct Managed<D: Driver> {
+    context: Arc<Context<D>>,
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl<D: Driver> Managed<D> {
+    /// `len` bytes that nobody has touched.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`] where the device has less free: more would be moved to and fro without end. Or the call that failed.
+    pub(crate) fn new(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
+        if len as u64 > context.memory()?.free_bytes {
+            return Err(out_of_memory(context, len as u64)?);
+        }
+        let start = context.enter()?.managed_alloc(len)?;
+        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| DeviceError::Unsupported {
+            what: "allocating managed memory",
+            reason: "the driver gave no address for it".to_owned(),
+        })?;
+        Ok(Self { context: Arc::clone(context), start, len })
+    }
+}
+
+// SAFETY: the allocation stays where it is until drop, only this value reaches it, and the kernel's own driver gives the pages of each first touch: bytes of no program, which are
+// initialised before this process sees them.
+unsafe impl<D: Driver> HostMemory for Managed<D> {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: see the impl.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: see the impl, and `&mut self` makes the borrow exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Managed
+    }
+}
+
+// SAFETY: the allocation is this value's alone, and of every context: any thread that enters one may free it.
+unsafe impl<D: Driver> Send for Managed<D> {}
+
+impl<D: Driver> Drop for Managed<D> {
+    fn drop(&mut self) {
+        if let Ok(driver) = self.context.enter() {
+            // SAFETY: allocated in `new`, freed once; a range that may be in use is leaked, not dropped (`HostRange`).
+            let _ = unsafe { driver.managed_free(self.start.as_ptr().cast()) };
+        }
+    }
+}
+
+/// Ordinary memory that the device reaches by itself.
+pub(crate) struct Reached(pub(crate) Box<dyn HostMemory>);
+
+// SAFETY: the range is the wrapped memory's, which keeps the contract; who makes this knows that the device reaches it.
+unsafe impl HostMemory for Reached {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.bytes_mut()
+    }
+
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::System
     }
 }
 

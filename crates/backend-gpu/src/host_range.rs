@@ -5,11 +5,12 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-use device::{DeviceError, HostMemory, MemoryKind};
+use device::{CallError, DeviceError, HostMemory, MemoryKind};
 
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::in_flight::{InFlight, Moment};
+use crate::stream::Stream;
 use crate::unsupported::unsupported;
 
 /// The range.
@@ -39,6 +40,28 @@ impl HostRange {
     /// Whether a driver can reach it by itself.
     pub(crate) fn is_pinned(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| memory.kind() != MemoryKind::Pageable)
+    }
+
+    /// Whether its pages go to whoever touches them.
+    pub(crate) fn moves(&self) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.kind().moves())
+    }
+
+    /// Queues that the pages of a part go to the device of a context, or to the host.
+    ///
+    /// # Errors
+    /// The call that failed.
+    pub(crate) fn queue_prefetch<D: Driver>(
+        &self,
+        part: Range<usize>,
+        to_device: bool,
+        (context, stream): (&Context<D>, &Stream<D>),
+    ) -> Result<(), CallError> {
+        let driver = context.enter()?;
+        let (len, to) = (part.len(), to_device.then(|| context.device()));
+        let start = self.queued(part, stream.queues());
+        // SAFETY: the part lies in the range, which is kept until the stream was waited for.
+        unsafe { driver.prefetch_async((start, len), to, stream.handle()) }
     }
 
     /// The address of its first byte in this process.
@@ -78,6 +101,10 @@ impl HostRange {
             return Err(unsupported(what, "the memory is pageable, and a device reaches pinned memory only"));
         }
         if self.on_device.get().is_some() {
+            return Ok(());
+        }
+        if self.moves() {
+            self.on_device.set(Some(self.address() as u64));
             return Ok(());
         }
         let driver = context.enter()?;

@@ -30,6 +30,12 @@ type Batch = unsafe extern "C" fn(
     *mut usize,
     hipStream_t,
 ) -> hipError_t;
+/// `hipError_t hipMallocManaged(void **dev_ptr, size_t size, unsigned int flags)`.
+type MallocManaged = unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> hipError_t;
+/// `hipError_t hipMemPrefetchAsync(const void *dev_ptr, size_t count, int device, hipStream_t stream)`.
+type Prefetch = unsafe extern "C" fn(*const c_void, usize, c_int, hipStream_t) -> hipError_t;
+/// `hipMemAttachGlobal`.
+const ATTACH_GLOBAL: c_uint = 1;
 type Uuid = unsafe extern "C" fn(*mut hipUUID, hipDevice_t) -> hipError_t;
 
 /// The table, and the compiler's word that each signature is the header's. The declarations are never linked.
@@ -111,6 +117,8 @@ pub struct Api {
     ext_malloc: Option<ExtMalloc>,
     uuid: Option<Uuid>,
     batch: Option<Batch>,
+    malloc_managed: Option<MallocManaged>,
+    prefetch: Option<Prefetch>,
     /// Where the compiler's functions are looked for first.
     pub(crate) library: &'static Library,
     /// What a stand-in driver says of itself.
@@ -151,6 +159,10 @@ impl Api {
             uuid: unsafe { optional(library, "hipDeviceGetUuid") },
             // SAFETY: the manual's signature; the headers of the bindings are older.
             batch: unsafe { optional(library, "hipMemcpyBatchAsync") },
+            // SAFETY: the manual's signature.
+            malloc_managed: unsafe { optional(library, "hipMallocManaged") },
+            // SAFETY: the manual's signature.
+            prefetch: unsafe { optional(library, "hipMemPrefetchAsync") },
             library,
             simulation: simulation(library),
         })
@@ -185,6 +197,46 @@ impl Api {
             None => bindings::hipError_t_hipErrorNotSupported,
         };
         self.check("hipMemcpyBatchAsync", code)
+    }
+
+    /// Whether it has the calls of managed memory.
+    pub(crate) fn has_managed_memory(&self) -> bool {
+        self.malloc_managed.is_some() && self.prefetch.is_some()
+    }
+
+    /// Memory whose pages go to whoever touches them.
+    ///
+    /// # Errors
+    /// What it answered.
+    pub(crate) fn malloc_managed(&self, len: usize) -> Result<*mut c_void, CallError> {
+        let mut address = ptr::null_mut();
+        let code = match self.malloc_managed {
+            // SAFETY: the out-parameter is valid to write.
+            Some(call) => unsafe { call(&raw mut address, len, ATTACH_GLOBAL) },
+            None => bindings::hipError_t_hipErrorNotSupported,
+        };
+        self.check("hipMallocManaged", code).map(|()| address)
+    }
+
+    /// Queues that pages go to a device, or with -1 to the host.
+    ///
+    /// # Errors
+    /// What it answered.
+    ///
+    /// # Safety
+    /// The range is of memory that moves, and lives until the stream, which is live, was waited for.
+    pub(crate) unsafe fn prefetch(
+        &self,
+        (address, len): (*const c_void, usize),
+        to: c_int,
+        stream: hipStream_t,
+    ) -> Result<(), CallError> {
+        let code = match self.prefetch {
+            // SAFETY: the caller's word.
+            Some(call) => unsafe { call(address, len, to, stream) },
+            None => bindings::hipError_t_hipErrorNotSupported,
+        };
+        self.check("hipMemPrefetchAsync", code)
     }
 
     /// Queues a wait for the word at `address`.

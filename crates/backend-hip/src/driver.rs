@@ -8,13 +8,15 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, text};
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, PlatformKind, Program};
+use device::{CallError, DeviceError, MemoryHome, MemoryInfo, MemoryKind, PlatformKind, Program};
 use stats::PciAddress;
 
 use crate::api::Api;
 use crate::bindings::{
     hipDevice_t, hipDeviceAttribute_t_hipDeviceAttributeCanUseStreamWaitValue as CAN_USE_STREAM_WAIT_VALUE,
-    hipDeviceAttribute_t_hipDeviceAttributeIntegrated as INTEGRATED, hipDeviceptr_t,
+    hipDeviceAttribute_t_hipDeviceAttributeConcurrentManagedAccess as CONCURRENT_MANAGED_ACCESS,
+    hipDeviceAttribute_t_hipDeviceAttributeIntegrated as INTEGRATED,
+    hipDeviceAttribute_t_hipDeviceAttributePageableMemoryAccess as PAGEABLE_MEMORY_ACCESS, hipDeviceptr_t,
     hipError_t_hipErrorOperatingSystem, hipError_t_hipErrorOutOfMemory, hipError_t_hipErrorPeerAccessAlreadyEnabled,
     hipEvent_t, hipEventDefault, hipHostMallocNumaUser, hipHostMallocPortable, hipHostRegisterPortable,
     hipMallocSignalMemory, hipStream_t, hipStreamNonBlocking, hipStreamWaitValueGte,
@@ -22,6 +24,8 @@ use crate::bindings::{
 use crate::kernels::Kernels;
 use crate::{NO_DEVICE, absence, partition};
 
+/// `hipCpuDeviceId`.
+const TO_THE_HOST: hipDevice_t = -1;
 /// The size of signal memory, and the only one that hipExtMallocWithFlags lends.
 const SIGNAL_BYTES: usize = 8;
 /// Without `NumaUser` HIP puts pinned memory on the node nearest the device, whatever the thread's memory policy says.
@@ -197,6 +201,41 @@ unsafe impl Driver for Api {
     unsafe fn host_unregister(&self, address: *mut c_void) -> Result<(), CallError> {
         // SAFETY: the caller's range.
         unsafe { self.host_unregister(address) }
+    }
+
+    fn can_move(&self, device: hipDevice_t, kind: MemoryKind) -> Result<(), String> {
+        if kind == MemoryKind::Managed && !self.has_managed_memory() {
+            return Err("this HIP has no hipMallocManaged or no hipMemPrefetchAsync".to_owned());
+        }
+        let (what, why) = match kind {
+            MemoryKind::Managed => (CONCURRENT_MANAGED_ACCESS, "its pages do not move while both sides use them"),
+            _ => (PAGEABLE_MEMORY_ACCESS, "it does not read and write what malloc gives"),
+        };
+        // SAFETY: the out-parameter is valid to write.
+        match given(0, |value| unsafe { self.device_get_attribute(value, what, device) }) {
+            Ok(0) => Err(format!("{why} (device attribute {what} is 0; XNACK may be off: HSA_XNACK=1)")),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn managed_alloc(&self, len: usize) -> Result<*mut c_void, CallError> {
+        self.malloc_managed(len)
+    }
+
+    unsafe fn managed_free(&self, address: *mut c_void) -> Result<(), CallError> {
+        // SAFETY: the caller's.
+        unsafe { self.free(address) }
+    }
+
+    unsafe fn prefetch_async(
+        &self,
+        (address, len): (*mut c_void, usize),
+        to: Option<hipDevice_t>,
+        stream: hipStream_t,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller's range and stream.
+        unsafe { self.prefetch((address.cast_const(), len), to.unwrap_or(TO_THE_HOST), stream) }
     }
 
     unsafe fn copy_h2d(&self, to: hipDeviceptr_t, from: *const c_void, len: usize) -> Result<(), CallError> {

@@ -74,6 +74,8 @@ impl Platform for HostPlatform {
                 (MemoryKind::Pinned, missing()),
                 (MemoryKind::PinnedDriver, missing()),
                 (MemoryKind::Pageable, Ok(())),
+                (MemoryKind::Managed, missing()),
+                (MemoryKind::System, missing()),
             ],
         };
         Ok(Box::new(HostDevice { facts: facts.clone(), node, only_node: only_node(), capabilities }))
@@ -112,8 +114,8 @@ impl Device for HostDevice {
     fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError> {
         match kind {
             MemoryKind::Pageable => Ok(memory),
-            MemoryKind::Pinned | MemoryKind::PinnedDriver => {
-                Err(DeviceError::Unsupported { what: "pinning memory", reason: NO_DRIVER.to_owned() })
+            MemoryKind::Pinned | MemoryKind::PinnedDriver | MemoryKind::Managed | MemoryKind::System => {
+                Err(DeviceError::Unsupported { what: "memory that a driver knows", reason: NO_DRIVER.to_owned() })
             }
         }
     }

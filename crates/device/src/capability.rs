@@ -39,7 +39,7 @@ pub struct Capabilities {
     /// Whether both directions can move at once on one copier, or why not.
     pub bidirectional: Result<(), String>,
     /// The memory kinds there are, each with the reason if it is missing.
-    pub memory: [(MemoryKind, Result<(), String>); 3],
+    pub memory: [(MemoryKind, Result<(), String>); 5],
 }
 
 impl Capabilities {

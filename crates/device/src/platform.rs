@@ -140,11 +140,11 @@ pub trait Device: Any {
     fn memory(&self) -> Result<MemoryInfo, DeviceError>;
 
     /// Turns memory the caller placed (and touched) into memory of `kind`: pageable is returned as it is, pinned is
-    /// registered and unregisters itself on drop.
+    /// registered and unregisters itself on drop, system memory stays what it is and is reached by the device.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] for a kind the capabilities lack and for [`MemoryKind::PinnedDriver`] (which only
-    /// [`Device::allocate_pinned`] makes), or the call that failed, e.g. for lack of lockable memory.
+    /// [`DeviceError::Unsupported`] for a kind the capabilities lack, for [`MemoryKind::PinnedDriver`] and for [`MemoryKind::Managed`]
+    /// (which only [`Device::allocate_pinned`] and [`Device::allocate_managed`] make), or the call that failed, e.g. for lack of lockable memory.
     fn adopt(&self, kind: MemoryKind, memory: Box<dyn HostMemory>) -> Result<Box<dyn HostMemory>, DeviceError>;
 
     /// Memory pinned by the driver, `len` bytes, never write-combined. Where it lies is for the caller to arrange
@@ -153,6 +153,16 @@ pub trait Device: Any {
     /// # Errors
     /// [`DeviceError::Unsupported`], or the call that failed.
     fn allocate_pinned(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError>;
+
+    /// Memory whose pages the driver moves to whoever touches them, `len` bytes that nobody has touched.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`], [`DeviceError::OutOfMemory`] where the device has less memory free, or the call that failed.
+    fn allocate_managed(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
+        let _ = len;
+        let reason = format!("{} moves no pages", self.facts().id);
+        Err(DeviceError::Unsupported { what: "allocating managed memory", reason })
+    }
 
     /// Takes over host ranges and allocates as much memory on the device (twice as much with `bidirectional`, which needs both
     /// ranges). Queues nothing: see [`Copier::hold`]. Host memory that another device of the same platform pinned is pinned for this one too.
@@ -209,10 +219,10 @@ pub trait Device: Any {
         Err(DeviceError::Unsupported { what: "the latency of loads between devices", reason })
     }
 
-    /// Takes over pinned host memory, allocates `bytes` on the device (at least as many as the host memory has), and loads a program.
+    /// Takes over host memory that is not pageable, allocates `bytes` on the device, and loads a program.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] where this device runs no kernel or the memory is not pinned, [`DeviceError::OutOfMemory`], or the call that
+    /// [`DeviceError::Unsupported`] where this device runs no kernel or the memory is pageable, [`DeviceError::OutOfMemory`], or the call that
     /// failed.
     fn computer(
         &self,

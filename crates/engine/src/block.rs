@@ -13,7 +13,7 @@ use crate::failure::{Failure, Stage};
 use crate::measure::{self, Effort};
 use crate::measured::Measured;
 use crate::rank::{Rank, Ready, Warmth};
-use crate::sample::{Sample, Trouble};
+use crate::sample::{Sample, Told, Trouble};
 use crate::seen::Seen;
 use crate::time_spent::TimeSpent;
 use crate::timing::{Lanes, Timing};
@@ -189,7 +189,9 @@ impl<'a> Warming<'a> {
         let estimate = earlier.map_or(latest, |earlier| earlier.min(latest));
         // Two lanes at once must be together, as ranks are.
         let shared = shared || work.lanes() == Lanes::Two;
-        let effort = Effort::new(work.timing(), estimate, shared, rank.fixed_rounds(pass));
+        let fixed = rank.fixed_rounds(pass);
+        let fixed = work.rounds_at_most().map(|most| fixed.map_or(most, |fixed| fixed.min(most))).or(fixed);
+        let effort = Effort::new(work.timing(), estimate, shared, fixed);
         measure::make_room(timeline, &effort);
         let host_round_ns = (work.tells_host_time() && effort.timing == Timing::Device).then_some(latest);
         Ok(Turn { rank, work, timeline, spent, effort, queued: 0, allocation, host_round_ns })
@@ -233,9 +235,10 @@ impl Turn<'_> {
     /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at once.
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
         let Self { rank, mut work, timeline, spent, effort, allocation, host_round_ns, .. } = self;
+        let host = host_round_ns.map(Told::HostNs);
+        let told = spent.on(|spent| &mut spent.prove_ns, || host.or_else(|| work.told()));
         let verified_bytes =
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
-        let host_round_ns = host_round_ns.or_else(|| work.host_ns());
         let rounds = effort.rounds * work.rounds_a_call().max(1);
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)
             .map(|block| Block { allocation, ..block })
@@ -246,7 +249,7 @@ impl Turn<'_> {
             overlap: together.map(Window::overlap),
             start_skew_ns: together.map(Window::skew_ns),
             verified_bytes,
-            host_round_ns,
+            told,
         })
     }
 }

@@ -63,7 +63,7 @@ pub use joined::{Joined, PartCase};
 pub use lead::{Journal, dismiss, lead};
 pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
 pub use placing_calls::{PlacingCalls, placing_calls};
-pub use sample::{Mismatch, Sample, SoFar, Trouble};
+pub use sample::{Mismatch, Sample, SoFar, Told, Trouble};
 pub use schedule::allocation;
 pub use seen::{DevicePages, Look, Pages, Seen};
 pub use state::{RankCase, RankState, RunEnd, RunState};

@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::failure::{Failure, Stage};
-    use crate::sample::{Sample, Trouble};
+    use crate::sample::{Sample, Told, Trouble};
     use crate::seen::{Pages, Seen};
     use crate::timing::Timing;
 
@@ -113,7 +113,7 @@ mod tests {
             overlap: Some(0.99),
             start_skew_ns: None,
             verified_bytes: Some(7),
-            host_round_ns: Some(12.5),
+            told: Some(Told::HostNs(12.5)),
         });
         let seen = Seen {
             pu: 3,

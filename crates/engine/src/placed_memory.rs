@@ -94,6 +94,19 @@ impl PlacedMemory {
         Ok(memory)
     }
 
+    /// `len` bytes that nobody has touched and nothing binds to a node: their pages come where they are first touched, and may move.
+    ///
+    /// # Errors
+    /// The kernel has no such memory.
+    pub fn untouched(len: usize, huge_pages: bool) -> Result<Self, Failure> {
+        let small = "ask for a smaller --size";
+        let mapping = Mapping::new(len, Reserve::Never);
+        let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
+        // A kernel without huge pages refuses; then there are none.
+        let _ = mapping.advise_huge_pages(huge_pages);
+        Ok(Self(mapping))
+    }
+
     /// The whole range.
     pub fn bytes(&self) -> &[u8] {
         self.0.bytes()

@@ -35,8 +35,36 @@ pub struct Sample {
     pub start_skew_ns: Option<f64>,
     /// Bytes compared after the block; `None` when that was not asked for.
     pub verified_bytes: Option<u64>,
-    /// The time of the round before the block by the host's clock, nanoseconds; `None` where the work does not tell it or the host times the block.
-    pub host_round_ns: Option<f64>,
+    /// What the work tells of the block beside its time.
+    pub told: Option<Told>,
+}
+
+/// What a work tells of a block beside its time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Told {
+    /// The host's own time, nanoseconds: of the round before a block that a device times, by the host's clock; or of the block's last round, as long as the host was busy with calls and with what it
+    /// does beside them.
+    HostNs(f64),
+    /// The part of the touched pages that lies with the device, 0..1: of memory that moves.
+    Away(f64),
+}
+
+impl Sample {
+    /// The host's own time, nanoseconds, where that is told.
+    pub fn host_ns(&self) -> Option<f64> {
+        match self.told {
+            Some(Told::HostNs(ns)) => Some(ns),
+            _ => None,
+        }
+    }
+
+    /// The part of the pages with the device, where that is told.
+    pub fn away(&self) -> Option<f64> {
+        match self.told {
+            Some(Told::Away(part)) => Some(part),
+            _ => None,
+        }
+    }
 }
 
 /// Why there is no block.

@@ -79,7 +79,7 @@ fn report(rank: usize, pass: u64, finished: &[bool], blocks: &[Block]) -> Report
             overlap: None,
             start_skew_ns: None,
             verified_bytes: Some(1 << 20),
-            host_round_ns: None,
+            told: None,
         };
         let so_far = summary.clone().map(|summary| SoFar { summary, flags: Vec::new() });
         Some(Outcome { case, sample: Ok(sample), seen: [None, None], so_far })

@@ -21,7 +21,7 @@ use topo::gpu_condition::GpuConditions;
 use crate::bound::Bound;
 use crate::case::Case;
 use crate::failure::{Failure, Stage};
-use crate::sample::Trouble;
+use crate::sample::{Told, Trouble};
 use crate::seen::{Look, Seen};
 use crate::time_spent::TimeSpent;
 use crate::timing::{Lanes, Latch, Timing};
@@ -98,6 +98,11 @@ pub trait Work {
         1
     }
 
+    /// The most calls of [`Work::round`] that a block can have, where a round undoes what [`Work::arm`] made ready.
+    fn rounds_at_most(&self) -> Option<usize> {
+        None
+    }
+
     /// How many operations a driver queues for one round.
     fn operations_a_round(&self) -> u32 {
         1
@@ -109,8 +114,8 @@ pub trait Work {
         false
     }
 
-    /// How long the host was busy with the block's last round, where the work itself tells: with calls and with what it does beside them, nanoseconds.
-    fn host_ns(&self) -> Option<f64> {
+    /// What the work itself tells of the block beside its time, before anything is verified.
+    fn told(&mut self) -> Option<Told> {
         None
     }
 

@@ -48,6 +48,7 @@ mod matrix;
 mod memory_matrix;
 mod memory_range;
 mod merged;
+mod moving;
 pub mod observer;
 pub mod options;
 pub mod outline;

@@ -287,6 +287,25 @@ pub struct SmallPieces {
     pub rows: Option<RowsBy>,
 }
 
+/// Memory whose pages go to whoever touches them.
+#[derive(Clone, Debug)]
+pub struct Moving {
+    /// The command, as documents name it.
+    pub command: &'static str,
+    /// One PU for each rank.
+    pub cpus: Option<IdList>,
+    /// Rows of the machine, each with every GPU; each GPU with its nearest core where nothing is given.
+    pub rows: Option<RowsBy>,
+    /// The kinds: managed, system.
+    pub kinds: Vec<MemoryKind>,
+    /// How much is touched, bytes; from 1 MiB to 256 MiB where none is given.
+    pub sizes: Option<Vec<u64>>,
+    /// Who touches: the GPU (H2D), the core (D2H), or both.
+    pub directions: Vec<Direction>,
+    /// What every measurement has.
+    pub measuring: Measuring,
+}
+
 /// What ranks lose when they copy at once.
 #[derive(Clone, Debug)]
 pub struct Contend {

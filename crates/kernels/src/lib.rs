@@ -9,6 +9,7 @@
 //! * `program` has the GPU's sources and PTX (`gpu/`);
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
 //! * `pieces` are many small pieces sent by copies, a batch, a kernel or packed, and `sending` one block of them: no problem either, but steps of the same device;
+//! * `moving` is memory whose pages go to whoever touches them, `touching` one block of touches and `moving_suite` all of them;
 //! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
 //!
 //! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says (analysis).
@@ -19,6 +20,8 @@ mod gpu_suite;
 pub mod jacobi;
 mod kernel;
 mod made;
+mod moving;
+mod moving_suite;
 mod numbers;
 mod pieces;
 mod problem;
@@ -29,11 +32,14 @@ mod sending;
 mod shape;
 mod size;
 mod thread_suite;
+mod touching;
 
 pub use case::{GpuCase, ThreadCase, What};
 pub use compute::COPY_BYTES;
 pub use gpu_suite::{GpuSuite, RankPlace};
 pub use kernel::{By, Kernel};
+pub use moving::{MOVING_GRAIN, Moving, Side, Touch};
+pub use moving_suite::{MovingCase, MovingSuite};
 pub use pieces::{PIECE_GRAIN, Pieces, Scattered, Way};
 pub use problem::{Layout, Part, Problem, Unit, Wrong};
 pub use shape::Refused;

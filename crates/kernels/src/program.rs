@@ -69,6 +69,13 @@ pub(crate) static FFT: Program = program!("fft", [70: "fft.70.ptx"], [c"numabenc
 /// Small pieces, by one kernel.
 pub(crate) static PIECES: Program = program!("pieces", [70: "pieces.70.ptx"], [c"numabench_pieces"]);
 
+/// Memory that moves.
+pub(crate) static MOVING: Program = program!(
+    "moving",
+    [70: "moving.70.ptx"],
+    [c"numabench_moving_write", c"numabench_moving_read", c"numabench_moving_add"]
+);
+
 /// A vendor's library in the place of a program: its routines have the numbers of the kernels whose work they do.
 macro_rules! library {
     ($name:literal, $library:ident) => {

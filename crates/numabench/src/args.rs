@@ -169,7 +169,7 @@ pub struct Pingpong {
     pub floats: Option<u64>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is copied")]
-    pub memory: Vec<Memory>,
+    pub memory: Vec<AnyMemory>,
     /// Directions; roundtrip is H2D then D2H, bidir both at once
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Roundtrip],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is copied")]
@@ -279,7 +279,7 @@ pub enum Backend {
     Host,
 }
 
-/// Kinds of host memory.
+/// Kinds of host memory that are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Memory {
     /// Placed, then registered with the driver
@@ -288,6 +288,21 @@ pub enum Memory {
     PinnedDriver,
     /// Ordinary memory
     Pageable,
+}
+
+/// Kinds of host memory, with those whose pages go to whoever touches them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnyMemory {
+    /// Placed, then registered with the driver
+    Pinned,
+    /// Allocated pinned by the driver
+    PinnedDriver,
+    /// Ordinary memory
+    Pageable,
+    /// Allocated by the driver, which moves pages to the GPU or core that touches them: rates of touches instead of copies
+    Managed,
+    /// Ordinary memory that the GPU reads by itself (HMM, ATS): rates of touches instead of copies
+    System,
 }
 
 /// Directions.

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn can(latch: Latch) -> Capabilities {
-        let memory = [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(())));
+        let memory = MemoryKind::ALL.map(|kind| (kind, Ok(())));
         Capabilities { latch, patterns: Ok(()), loads: Ok(()), bidirectional: Ok(()), memory }
     }
 

@@ -210,6 +210,7 @@ mod tests {
             verification,
             blocks: Vec::new(),
             host_round_ns: Vec::new(),
+            away: Vec::new(),
         }
     }
 

@@ -34,6 +34,10 @@ pub struct RankResult<B = BlockSample> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("since" = "1.5"))]
     pub host_round_ns: Vec<f64>,
+    /// The part of the pages that lies with the GPU after each block, 0..1: of managed and system memory. Else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.5"))]
+    pub away: Vec<f64>,
 }
 
 impl<B> RankResult<B> {

@@ -98,6 +98,10 @@ pub enum MemoryKind {
     PinnedDriver,
     /// Ordinary memory; the driver stages it.
     Pageable,
+    /// Allocated by the driver, which moves its pages to whoever touches them.
+    Managed,
+    /// Ordinary memory that a device reads and writes by itself.
+    System,
     /// None: both ends are devices.
     Device,
     /// A value that a newer numabench wrote.

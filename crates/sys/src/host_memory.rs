@@ -19,16 +19,30 @@ pub enum MemoryKind {
     PinnedDriver,
     /// Ordinary memory; the driver stages it.
     Pageable,
+    /// Allocated by the driver, which moves its pages to whoever touches them (cuMemAllocManaged / hipMallocManaged).
+    Managed,
+    /// Ordinary memory that a device reads and writes by itself, where system and device can (HMM, ATS).
+    System,
 }
 
 impl MemoryKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Pinned, Self::PinnedDriver, Self::Pageable, Self::Managed, Self::System];
+
     /// As users type it and as documents name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pinned => "pinned",
             Self::PinnedDriver => "pinned-driver",
             Self::Pageable => "pageable",
+            Self::Managed => "managed",
+            Self::System => "system",
         }
+    }
+
+    /// Whether its pages go to whoever touches them: it is measured by accesses, not by copies.
+    pub fn moves(self) -> bool {
+        matches!(self, Self::Managed | Self::System)
     }
 }
 

@@ -4,10 +4,10 @@ use std::ffi::{CStr, c_void};
 
 use crate::code::{Answer, INVALID_VALUE};
 use crate::flow::Direction;
-use crate::{actor, context, faults, memory, traffic};
+use crate::{actor, context, faults, memory, moving, traffic};
 
 /// Their names, in the order of their numbers.
-pub const NAMES: [&CStr; 19] = [
+pub const NAMES: [&CStr; 22] = [
     c"numabench_clear",
     c"numabench_triad",
     c"numabench_reduce",
@@ -27,9 +27,12 @@ pub const NAMES: [&CStr; 19] = [
     c"numabench_jacobi",
     c"numabench_jacobi_double",
     c"numabench_pieces",
+    c"numabench_moving_write",
+    c"numabench_moving_read",
+    c"numabench_moving_add",
 ];
 /// How many parameters each has.
-const PARAMETERS: [usize; 19] = [2, 4, 5, 3, 4, 6, 2, 3, 1, 7, 4, 4, 2, 2, 4, 4, 7, 7, 8];
+const PARAMETERS: [usize; 22] = [2, 4, 5, 3, 4, 6, 2, 3, 1, 7, 4, 4, 2, 2, 4, 4, 7, 7, 8, 4, 3, 4];
 /// The most that one has.
 const MOST: usize = 8;
 /// Keys of a tile, and numbers of one.
@@ -53,7 +56,9 @@ impl Launch {
             *word = unsafe { *(*parameters.add(at)).cast::<u64>() };
         }
         let launch = Self { device, kernel, blocks: blocks as usize, words };
-        if memory::device_of(words[0] as usize, 4) == Some(device) { Ok(launch) } else { Err(INVALID_VALUE) }
+        let is_reached = kernel < 19 || moving::is_reached(device, words[1] as usize, 16 * words[2] as usize);
+        let is_there = is_reached && memory::device_of(words[0] as usize, 4) == Some(device);
+        if is_there { Ok(launch) } else { Err(INVALID_VALUE) }
     }
 
     /// Does it, and returns when that has taken its time.
@@ -157,8 +162,35 @@ impl Launch {
             15 => self.md::<f64>(),
             16 => self.jacobi::<f32>(),
             17 => self.jacobi::<f64>(),
-            _ => self.pieces(),
+            18 => self.pieces(),
+            _ => self.moving(),
         }
+    }
+
+    /// Words that grow by one step, written, summed and added to, once they are with the device.
+    fn moving(&self) -> (usize, usize) {
+        const GROWS: u64 = 0x9e37_79b9_7f4a_7c15;
+        let (start, words, number) = (self.number(1), self.slice::<u64>(1, 2 * self.number(2)), self.words[3]);
+        moving::comes(self.device, start, 8 * words.len());
+        let result = match self.kernel {
+            19 => {
+                (0_u64..).zip(&mut *words).for_each(|(at, word)| *word = at.wrapping_mul(GROWS).wrapping_add(number));
+                (start, 8 * words.len())
+            }
+            20 => {
+                let weighted = (1_u64..).step_by(2).zip(&*words).map(|(weight, word)| weight.wrapping_mul(*word));
+                let sums = self.slice::<u64>(0, self.blocks);
+                sums.fill(0);
+                sums[0] = weighted.fold(0, u64::wrapping_add);
+                (self.number(0), 8)
+            }
+            _ => {
+                words.iter_mut().for_each(|word| *word = word.wrapping_add(number));
+                (start, 8 * words.len())
+            }
+        };
+        moving::stays(start);
+        result
     }
 
     /// Each piece by itself, in the time of a copy of all of them.

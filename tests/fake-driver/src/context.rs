@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::code::{Answer, INVALID_CONTEXT, INVALID_DEVICE, PEER_ALREADY_ENABLED, PEER_UNSUPPORTED};
-use crate::{actor, calls, devices, faults, memory};
+use crate::{actor, calls, devices, faults, memory, moving};
 
 thread_local! {
     static CURRENT: Cell<Option<usize>> = const { Cell::new(None) };
@@ -116,7 +116,7 @@ pub fn is_used(device: usize) -> bool {
 pub fn release(device: usize) -> Answer {
     let left = states()[device].users.fetch_sub(1, Ordering::AcqRel) - 1;
     if left == 0 && states().iter().all(|state| state.users.load(Ordering::Acquire) == 0) && !any_lost() {
-        memory::say_what_is_left();
+        memory::say_what_is_left(moving::left());
     }
     if left < 0 { Err(INVALID_CONTEXT) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! The CUDA driver API, as far as the backend calls it: arguments in, integers out. What is done is done elsewhere.
+//! The CUDA driver API, as far as the backend calls it: arguments in, integers out. What is done is done elsewhere. Over 400 lines because it is one interface, a function a few lines.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::flow::Direction;
 use crate::stream::Stream;
 use crate::wait_word::Rule;
-use crate::{code, context, hold, memory};
+use crate::{code, context, hold, memory, moving};
 
 /// 12.4, as 1000 × major + 10 × minor.
 const VERSION: c_int = 12040;
@@ -24,6 +24,11 @@ const NUMA_CONFIG: c_int = 130;
 const NUMA_ID: c_int = 131;
 /// `CU_DEVICE_ATTRIBUTE_INTEGRATED`.
 const INTEGRATED: c_int = 18;
+/// `CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`, `_PAGEABLE_MEMORY_ACCESS`.
+const CONCURRENT_MANAGED_ACCESS: c_int = 89;
+const PAGEABLE_MEMORY_ACCESS: c_int = 88;
+/// `CU_DEVICE_CPU`.
+const CPU: c_int = -1;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
 const CAPABILITY: [c_int; 2] = [75, 76];
 /// `CU_MEMHOSTALLOC_WRITECOMBINED`.
@@ -127,6 +132,8 @@ extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, handle: 
             NUMA_CONFIG => Ok(c_int::from(device.memory_node.is_some())),
             NUMA_ID => Ok(number(device.memory_node)),
             INTEGRATED => Ok(c_int::from(device.shared)),
+            CONCURRENT_MANAGED_ACCESS => Ok(1),
+            PAGEABLE_MEMORY_ACCESS => Ok(c_int::from(device.system)),
             major_or_minor if CAPABILITY.contains(&major_or_minor) => {
                 // 9.0, as Hopper's.
                 Ok(if major_or_minor == CAPABILITY[0] { 9 } else { 0 })
@@ -219,7 +226,23 @@ extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(address: u64) -> c_int {
-    giving_back("cuMemFree", || memory::free(address as usize))
+    giving_back("cuMemFree", || moving::free(address as usize).map_or_else(|| memory::free(address as usize), Ok))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemAllocManaged(address: *mut u64, len: usize, flags: c_uint) -> c_int {
+    on_device("cuMemAllocManaged", |_| {
+        let made = if flags == 1 { moving::allocate(len) } else { Err(INVALID_VALUE) };
+        give(address, made.map(|address| address as u64))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemPrefetchAsync(address: u64, len: usize, to: c_int, stream: usize) -> c_int {
+    on_device("cuMemPrefetchAsync", |current| {
+        let to = if to == CPU { None } else { Some(device(to)?.0) };
+        moving::prefetch(to.unwrap_or(current), address as usize, len, to.is_some(), unsafe { Stream::of(stream) }?)
+    })
 }
 
 #[unsafe(no_mangle)]

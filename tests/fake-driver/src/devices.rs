@@ -11,6 +11,7 @@
 //! uuid HEX [part HEX]       16 bytes, and those of the part of it that the device is [none]
 //! host-node NUMBER          what the driver says is its NUMA node, and where it is for `local` and `remote` [unknown]
 //! memory-node NUMBER        what CUDA's driver says is the NUMA node that its memory is (Grace) [none]
+//! system                    it reads and writes what malloc gives (HMM, ATS)
 //! shared                    it shares one memory with the CPU (an APU)
 //! h2d RATE LATENCY          as `h2d 23.5GB/s 6us` [as fast as this machine copies]
 //! d2h RATE LATENCY
@@ -66,6 +67,7 @@ pub struct Device {
     pub host_node: Option<u32>,
     pub memory_node: Option<u32>,
     pub shared: bool,
+    pub system: bool,
     pub h2d: Option<Speed>,
     pub d2h: Option<Speed>,
     /// Copies between devices that it makes.
@@ -173,6 +175,7 @@ impl Device {
             ("host-node", [number]) => self.host_node = Some(parsed(number)?),
             ("memory-node", [number]) => self.memory_node = Some(parsed(number)?),
             ("shared", []) => self.shared = true,
+            ("system", []) => self.system = true,
             ("h2d", [rate, latency]) => self.h2d = speed(rate, latency)?,
             ("d2h", [rate, latency]) => self.d2h = speed(rate, latency)?,
             ("peer", [rate, latency]) => self.peer = speed(rate, latency)?,

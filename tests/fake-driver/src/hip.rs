@@ -20,12 +20,17 @@ use crate::event::Event;
 use crate::flow::Direction;
 use crate::stream::Stream;
 use crate::wait_word::Rule;
-use crate::{hold, memory};
+use crate::{hold, memory, moving};
 
 /// 6.4.3 of ROCm, as 10000000 × major + 100000 × minor + patch.
 const VERSION: c_int = 60_400_003;
 /// `hipDeviceAttributeCanUseStreamWaitValue`.
 const CAN_WAIT_VALUE: c_int = 10013;
+/// `hipDeviceAttributeConcurrentManagedAccess`, `PageableMemoryAccess`.
+const CONCURRENT_MANAGED_ACCESS: c_int = 9;
+const PAGEABLE_MEMORY_ACCESS: c_int = 65;
+/// `hipCpuDeviceId`.
+const CPU: c_int = -1;
 /// `hipDeviceAttributeIntegrated`.
 const INTEGRATED: c_int = 16;
 /// `hipHostMallocWriteCombined`.
@@ -80,7 +85,7 @@ extern "C" fn hipInit(_flags: c_uint) -> c_int {
         fn atexit(act: extern "C" fn()) -> c_int;
     }
     extern "C" fn at_the_end() {
-        memory::say_what_is_left();
+        memory::say_what_is_left(moving::left());
     }
     if env::var("FAKE_LEFTOVERS").is_ok_and(|value| value == "say") {
         ONCE.call_once(|| {
@@ -176,6 +181,8 @@ extern "C" fn hipDeviceGetAttribute(value: *mut c_int, attribute: c_int, number:
         let answer = match attribute {
             CAN_WAIT_VALUE => Ok(1),
             INTEGRATED => Ok(c_int::from(device.shared)),
+            CONCURRENT_MANAGED_ACCESS => Ok(1),
+            PAGEABLE_MEMORY_ACCESS => Ok(c_int::from(device.system)),
             _ => Err(INVALID_VALUE),
         };
         give(value, answer)
@@ -221,6 +228,21 @@ extern "C" fn hipMalloc(address: *mut usize, len: usize) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn hipMallocManaged(address: *mut usize, len: usize, flags: c_uint) -> c_int {
+    on_device("hipMallocManaged", |_| {
+        give(address, if flags == 1 { moving::allocate(len) } else { Err(INVALID_VALUE) })
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hipMemPrefetchAsync(address: usize, len: usize, to: c_int, stream: usize) -> c_int {
+    on_device("hipMemPrefetchAsync", |current| {
+        let to = if to == CPU { None } else { Some(place(to)?) };
+        moving::prefetch(to.unwrap_or(current), address, len, to.is_some(), unsafe { Stream::of(stream) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn hipExtMallocWithFlags(address: *mut usize, len: usize, flags: c_uint) -> c_int {
     on_device("hipExtMallocWithFlags", |_| {
         if flags != SIGNAL_MEMORY || len != SIGNAL_BYTES {
@@ -237,7 +259,10 @@ extern "C" fn hipExtMallocWithFlags(address: *mut usize, len: usize, flags: c_ui
 #[unsafe(no_mangle)]
 extern "C" fn hipFree(address: usize) -> c_int {
     giving_back("hipFree", || {
-        if signals(|signals| signals.remove(&address)) { memory::free_host(address) } else { memory::free(address) }
+        if signals(|signals| signals.remove(&address)) {
+            return memory::free_host(address);
+        }
+        moving::free(address).map_or_else(|| memory::free(address), Ok)
     })
 }
 

@@ -49,6 +49,7 @@ mod hiprtc;
 mod hold;
 mod math;
 mod memory;
+mod moving;
 mod nvml;
 mod page;
 mod pattern;

@@ -147,11 +147,11 @@ pub fn end_of(address: usize) -> Option<usize> {
     })
 }
 
-/// Says on stderr what nobody gave back.
-pub fn say_what_is_left() {
+/// Says on stderr what nobody gave back; so many ranges of managed memory are among it.
+pub fn say_what_is_left(managed: usize) {
     let objects = OBJECTS.load(Ordering::Acquire);
     let (areas, registered, allocated) =
-        ledger(|ledger| (ledger.on_device.len(), ledger.registered.len(), ledger.allocated.len()));
+        ledger(|ledger| (ledger.on_device.len(), ledger.registered.len(), ledger.allocated.len() + managed));
     if (objects, areas, registered, allocated) != (0, 0, 0, 0) {
         eprintln!("left over: {objects} objects, {areas} areas, {registered} registered, {allocated} allocated");
     }

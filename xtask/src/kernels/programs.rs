@@ -15,7 +15,7 @@ const OWN: (&str, &str, u32) = ("crates/backend-gpu/src/gpu", "own", 50);
 const FOLDER: &str = "crates/kernels/src/gpu";
 const COMMON: &str = "common.h";
 /// Each source, and the least compute capabilities that it is compiled for.
-const SOURCES: [(&str, &[u32]); 7] = [
+const SOURCES: [(&str, &[u32]); 8] = [
     ("stream", &[70]),
     ("sort", &[70]),
     ("gemm", &[70, 80]),
@@ -23,6 +23,7 @@ const SOURCES: [(&str, &[u32]); 7] = [
     ("md", &[70]),
     ("jacobi", &[70]),
     ("pieces", &[70]),
+    ("moving", &[70]),
 ];
 
 /// A PTX file, the sources it is made of, and the capability.

@@ -8,10 +8,33 @@ pub(super) const CHECKS: &[Check] = &[
     ("pageable memory is returned as it is", pageable_stays),
     ("memory kinds that are not there are refused", missing_kinds),
     ("every kind of memory has the length asked for and can be written", lengths),
+    (MOVES, memory_that_moves),
     ("pinned memory is unpinned on drop", unpinned_on_drop),
     ("host ranges of different lengths, of no bytes, and none at all are refused", unequal),
     ("more memory than the device has is refused", out_of_memory),
 ];
+
+pub(super) const MOVES: &str = "memory that moves is of its kind, has the length asked for and can be written; where it is not there it is refused";
+
+fn memory_that_moves(subject: &Subject) -> Result<(), Halt> {
+    const LEN: usize = (1 << 20) + 7;
+    for kind in [MemoryKind::Managed, MemoryKind::System] {
+        let made = match kind {
+            MemoryKind::Managed => subject.device.allocate_managed(LEN),
+            _ => subject.device.adopt(kind, payload::heap(LEN)?),
+        };
+        if subject.device.capabilities().memory(kind).is_err() {
+            expect_unsupported(&format!("{kind} memory"), made)?;
+            continue;
+        }
+        let mut memory = made?;
+        let (len, is) = (memory.bytes().len(), memory.kind());
+        expect((len, is) == (LEN, kind), || format!("{kind}: {len} of {LEN} bytes of {is} memory"))?;
+        payload::fill(memory.bytes_mut(), 3);
+        payload::expect_payload("after writing", memory.bytes(), 3, 0)?;
+    }
+    Ok(())
+}
 
 fn pageable_stays(subject: &Subject) -> Result<(), Halt> {
     let memory = payload::heap(4096)?;

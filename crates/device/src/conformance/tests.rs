@@ -56,6 +56,7 @@ fn each_fault_is_found_by_the_check_that_is_there_for_it() {
         (Fault::DeviceListedTwice, "no two devices are the same"),
         (Fault::OpensAnything, "an unknown device does not open"),
         (Fault::CopiesPageable, "pageable memory is returned as it is"),
+        (Fault::ShortManaged, super::memory::MOVES),
         (Fault::NeverUnpins, "pinned memory is unpinned on drop"),
         (Fault::NeverOutOfMemory, "more memory than the device has is refused"),
         (Fault::LosesLastByte, "bytes go to the device and come back the same"),

@@ -177,7 +177,8 @@ pub(crate) fn rank_result(
         seen_after: seen(result.seen[1].as_ref()),
         verification: verification(verify, result),
         blocks: (0..).zip(&result.samples).map(|(index, sample)| block_sample(index, sample)).collect(),
-        host_round_ns: result.samples.iter().filter_map(|sample| sample.host_round_ns).collect(),
+        host_round_ns: result.samples.iter().filter_map(Sample::host_ns).collect(),
+        away: result.samples.iter().filter_map(Sample::away).collect(),
     }
 }
 

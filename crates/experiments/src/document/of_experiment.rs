@@ -13,7 +13,7 @@ use report::environment::Environment;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
 use report::result::RankResult;
-use report::settings::{Membind, OrderAsked, Settings, TimingAsked};
+use report::settings::{Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
@@ -113,6 +113,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
         document.verdict.extend(analysis::sweep_fits::verdict(&document));
         document.pieces = analysis::pieces::pieces(&document);
         document.verdict.extend(analysis::pieces::verdict(&document));
+        document.verdict.extend(analysis::moving::verdict(&document));
         document.loaded_latency = analysis::latency_curves::loaded_latencies(&document);
         document.verdict.extend(analysis::latency_curves::verdict(&document));
         document.groups = analysis::groups::groups(&document);
@@ -213,8 +214,9 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
         for (rank, place) in &shot.places {
             let (result, part) = (&results[*rank], &facts.parts[*place]);
             let device = devices.iter().find(|device| device.id == part.device.id);
-            // What goes between GPUs may take another way than the PCIe link that bounds the others.
-            let device = device.filter(|_| asked.memory != report::settings::MemoryKind::Device);
+            // What goes between GPUs may take another way than the PCIe link that bounds the others, and of touches only some take one.
+            let has_own = matches!(asked.memory, MemoryKind::Device | MemoryKind::Managed | MemoryKind::System);
+            let device = device.filter(|_| !has_own);
             let place = Rank { rank: *place as u32, ..part.rank.clone() };
             ranks.push(cases::rank_result(facts.experiment.engine.verify, &place, moved, result, device));
             timing = timing.or_else(|| result.samples.first().map(|sample| sample.timing));

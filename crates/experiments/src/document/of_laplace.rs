@@ -251,14 +251,7 @@ fn rank_case(facts: &Facts, way: &WayFound, blocks: &[Block], rank: Option<&Rank
         // From the known field on, and at the end: then every cell was compared.
         let verified_bytes = (at == 0 || (at == last && ended)).then_some(checked);
         let block = BlockFigures::of(block)?;
-        Some(Sample {
-            block,
-            timing: Timing::Host,
-            overlap: None,
-            start_skew_ns: None,
-            verified_bytes,
-            host_round_ns: None,
-        })
+        Some(Sample { block, timing: Timing::Host, overlap: None, start_skew_ns: None, verified_bytes, told: None })
     };
     let misplaced = rank.and_then(|rank| rank.mismatch.clone()).map(Trouble::Misplaced);
     let trouble = way.trouble.as_ref().map(|trouble| match trouble {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pingpong::{Amount, TimingChoice};
+use report::moving::Touch;
 use report::pieces::{Scattered, Way};
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 
@@ -49,6 +50,16 @@ pub(crate) fn engine(by: device::CopyBy) -> CopyEngine {
     match by {
         device::CopyBy::Engine => CopyEngine::Ce,
         device::CopyBy::Kernel => CopyEngine::Sm,
+    }
+}
+
+pub(crate) fn touch(touch: kernels::Touch) -> Touch {
+    match touch {
+        kernels::Touch::Untouched => Touch::Untouched,
+        kernels::Touch::First => Touch::First,
+        kernels::Touch::Again => Touch::Again,
+        kernels::Touch::Prefetch => Touch::Prefetch,
+        kernels::Touch::InTurns => Touch::InTurns,
     }
 }
 
@@ -101,5 +112,7 @@ pub(crate) fn memory(kind: device::MemoryKind) -> MemoryKind {
         device::MemoryKind::Pinned => MemoryKind::Pinned,
         device::MemoryKind::PinnedDriver => MemoryKind::PinnedDriver,
         device::MemoryKind::Pageable => MemoryKind::Pageable,
+        device::MemoryKind::Managed => MemoryKind::Managed,
+        device::MemoryKind::System => MemoryKind::System,
     }
 }

@@ -5,7 +5,8 @@ use experiments::options;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
-use super::{Direction, Engine, MOST, Memory, each, whole};
+use super::{AnyMemory, Direction, Engine, MOST, each, whole};
+use crate::fault::Fault;
 
 /// `numabench matrix`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +19,7 @@ pub struct Matrix {
     pub size: u64,
     /// Kinds of host memory, for GPUs [default: pinned]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
-    pub memory: Vec<Memory>,
+    pub memory: Vec<AnyMemory>,
     /// Directions, for GPUs; bidir is both at once
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Bidir],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
@@ -73,6 +74,30 @@ impl From<Access> for hostmem::Access {
 }
 
 impl Matrix {
+    /// What is to be touched, where memory that moves is asked for.
+    ///
+    /// # Errors
+    /// What such memory is not measured with.
+    pub fn moving(&self) -> Result<Option<options::Moving>, Fault> {
+        let options::Matrix { rows, size, memory, directions, concurrent, latency, measuring, .. } = self.options();
+        let with = options::Moving {
+            command: "matrix",
+            cpus: None,
+            rows: Some(rows),
+            kinds: memory,
+            sizes: Some(vec![size]),
+            directions,
+            measuring,
+        };
+        let moving = with.where_asked_for()?;
+        if moving.is_some() && (concurrent || latency) {
+            return Err(Fault::usage(
+                "managed and system memory are touched by one GPU after the other; leave out --concurrent and --latency",
+            ));
+        }
+        Ok(moving)
+    }
+
     /// What is to be measured.
     pub fn options(&self) -> options::Matrix {
         options::Matrix {

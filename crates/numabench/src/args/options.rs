@@ -2,7 +2,9 @@
 
 use experiments::{config, options};
 
-use super::{Backend, Direction, Engine, Memory, Order, Pingpong, Switch, Timing};
+use super::measuring::Measuring;
+use super::{AnyMemory, Backend, Direction, Engine, Memory, Order, Pingpong, Timing};
+use crate::fault::Fault;
 
 impl From<Backend> for options::Backend {
     fn from(asked: Backend) -> Self {
@@ -21,6 +23,18 @@ impl From<Memory> for device::MemoryKind {
             Memory::Pinned => Self::Pinned,
             Memory::PinnedDriver => Self::PinnedDriver,
             Memory::Pageable => Self::Pageable,
+        }
+    }
+}
+
+impl From<AnyMemory> for device::MemoryKind {
+    fn from(asked: AnyMemory) -> Self {
+        match asked {
+            AnyMemory::Pinned => Self::Pinned,
+            AnyMemory::PinnedDriver => Self::PinnedDriver,
+            AnyMemory::Pageable => Self::Pageable,
+            AnyMemory::Managed => Self::Managed,
+            AnyMemory::System => Self::System,
         }
     }
 }
@@ -71,6 +85,45 @@ pub(super) fn each<A: Copy + Into<B>, B>(asked: &[A]) -> Vec<B> {
 }
 
 impl Pingpong {
+    /// The options that the commands of the suite have too.
+    pub fn measuring(&self) -> Measuring {
+        Measuring {
+            gpus: self.gpus.clone(),
+            backend: self.backend,
+            huge_pages: self.huge_pages,
+            reps: self.reps,
+            max_time: self.max_time,
+            timeout: self.timeout,
+            seed: self.seed,
+            no_verify: self.no_verify,
+            dry_run: self.dry_run,
+            json: self.json.clone(),
+            reference: self.reference.clone(),
+            full: self.full,
+            brief: self.brief,
+            quiet: self.quiet,
+            color: self.color,
+        }
+    }
+
+    /// What is to be touched, where memory that moves is asked for.
+    ///
+    /// # Errors
+    /// What such memory is not measured with.
+    pub fn moving(&self) -> Result<Option<options::Moving>, Fault> {
+        let options::PingPong { cpus, sizes, memory, directions, measuring, .. } = self.options();
+        let with = options::Moving {
+            command: "pingpong",
+            cpus,
+            rows: None,
+            kinds: memory,
+            sizes: Some(sizes),
+            directions,
+            measuring,
+        };
+        with.where_asked_for()
+    }
+
     /// What is to be measured.
     pub fn options(&self) -> options::PingPong {
         let sizes = match (&self.size, self.floats) {
@@ -89,16 +142,7 @@ impl Pingpong {
             warmup: self.warmup,
             timing: self.timing.into(),
             order: self.order.into(),
-            measuring: options::Measuring {
-                gpus: self.gpus.clone(),
-                backend: self.backend.into(),
-                huge_pages: self.huge_pages == Switch::On,
-                reps: self.reps,
-                max_time: self.max_time,
-                timeout: self.timeout,
-                seed: self.seed,
-                verify: !self.no_verify,
-            },
+            measuring: self.measuring().options(),
         }
     }
 }

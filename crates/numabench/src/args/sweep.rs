@@ -4,7 +4,8 @@ use experiments::options;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
-use super::{Direction, Engine, Memory, Sizes, Timing, each, sizes};
+use super::{AnyMemory, Direction, Engine, Sizes, Timing, each, sizes};
+use crate::fault::Fault;
 
 /// `numabench sweep`.
 #[derive(Debug, clap::Args)]
@@ -14,7 +15,7 @@ pub struct Sweep {
     pub size: Option<Sizes>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
-    pub memory: Vec<Memory>,
+    pub memory: Vec<AnyMemory>,
     /// Directions; roundtrip is H2D then D2H
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
@@ -64,6 +65,20 @@ impl Sweep {
             pieces: self.pieces.as_ref().map(|sizes| self.small(sizes)),
             measuring: self.measuring.options(),
         }
+    }
+
+    /// What is to be touched, where memory that moves is asked for.
+    ///
+    /// # Errors
+    /// What such memory is not measured with.
+    pub fn moving(&self) -> Result<Option<options::Moving>, Fault> {
+        let options::Sweep { sizes, memory, directions, pieces, measuring, .. } = self.options();
+        if pieces.is_some() {
+            return Ok(None);
+        }
+        let command = "sweep";
+        options::Moving { command, cpus: None, rows: None, kinds: memory, sizes, directions, measuring }
+            .where_asked_for()
     }
 
     fn small(&self, sizes: &Sizes) -> options::SmallPieces {

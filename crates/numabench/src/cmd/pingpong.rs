@@ -8,6 +8,7 @@ use ranks::Launch;
 use report::Document;
 
 use crate::args::{FailOn, Pingpong};
+use crate::cmd::measured;
 use crate::cmd::reference::with as references;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -18,6 +19,9 @@ use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
+    if let Some(moving) = args.moving()? {
+        return measured::run(&moving, &args.measuring());
+    }
     let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let options = args.options();
     if args.dry_run {

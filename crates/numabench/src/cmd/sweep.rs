@@ -7,5 +7,8 @@ use crate::fault::Fault;
 
 /// Runs the command.
 pub fn run(args: &Sweep) -> Result<Exit, Fault> {
-    measured::run(&args.options(), &args.measuring)
+    match args.moving()? {
+        Some(moving) => measured::run(&moving, &args.measuring),
+        None => measured::run(&args.options(), &args.measuring),
+    }
 }

@@ -262,7 +262,7 @@ impl Platform for Mock {
             latch: if has_no_latch { no_latch } else { Latch::StreamWait },
             loads: Err("a test double runs no kernel".to_owned()),
             bidirectional: Ok(()),
-            memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(kind),
+            memory: MemoryKind::ALL.map(kind),
         };
         Ok(Box::new(MockDevice {
             index,

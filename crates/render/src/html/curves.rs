@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::words::{direction, memory};
 use report::Document;
 use report::case::Order;
+use report::moving::Touch;
 use report::pieces::Way;
 use report::row::Row;
 use report::settings::{Direction, MemoryKind};
@@ -31,6 +32,7 @@ type Sweeps<'d> = BTreeMap<(Direction, u32), Vec<&'d Row>>;
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     pieces(document, page);
+    moving(document, page);
     let mut all: BTreeMap<(Order, MemoryKind), Sweeps<'_>> = BTreeMap::new();
     let grouped: BTreeSet<&str> =
         document.cases.iter().filter(|case| case.group.is_some()).map(|case| &case.id[..]).collect();
@@ -67,26 +69,51 @@ fn pieces(document: &Document, page: &mut Page) {
         }
     }
     for ((rank, way), by_way) in sending {
-        let of = |(at, (way, rows)): (usize, (&Way, &Vec<&Row>))| {
-            let name = analysis::pieces::said(*way);
-            let points = rows.iter().filter_map(|row| point(name, row, None, true)).collect();
-            Series { name: name.to_owned(), colour: series(at), points, fit: Vec::new() }
-        };
-        let plot = Plot {
-            x: Axis { title: "size of a piece".to_owned(), unit: Unit::Size, log: true },
-            y: Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
-            series: by_way.iter().enumerate().map(of).filter(|series| !series.points.is_empty()).collect(),
-            references: Vec::new(),
-            range: None,
-        };
-        if plot.series.is_empty() {
-            continue;
-        }
+        let lines = by_way.iter().map(|(way, rows)| (analysis::pieces::said(*way), rows));
+        let Some(plot) = rates("size of a piece", lines) else { continue };
         let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
         let (way, lie) = (direction(way), analysis::pieces::lie(pieces.scattered));
         let title = format!("{who}{way}: rate of {} in pieces {lie}", size(pieces.total_bytes));
         page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
     }
+}
+
+/// The rate over the size of what is touched: a picture for each rank, kind of memory and side, a line a touch.
+fn moving(document: &Document, page: &mut Page) {
+    let touches: BTreeMap<&str, Touch> =
+        document.cases.iter().filter_map(|case| Some((&case.id[..], analysis::moving::touch(case)?))).collect();
+    let mut touched: BTreeMap<(u32, MemoryKind, bool), BTreeMap<Touch, Vec<&Row>>> = BTreeMap::new();
+    for row in &document.rows {
+        if let Some(touch) = touches.get(&row.case[..]) {
+            let by_core = row.direction == Direction::D2h;
+            touched.entry((row.rank, row.memory, by_core)).or_default().entry(*touch).or_default().push(row);
+        }
+    }
+    for ((rank, kind, by_core), by_touch) in touched {
+        let side = if by_core { Direction::D2h } else { Direction::H2d };
+        let series = by_touch.iter().map(|(touch, rows)| (analysis::moving::said(*touch, side), rows));
+        let Some(plot) = rates("size of what is touched", series) else { continue };
+        let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
+        let side = if by_core { "core" } else { "GPU" };
+        let title = format!("{who}{} memory touched by the {side}: rate over its size", memory(kind));
+        page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
+    }
+}
+
+/// Rates over sizes, a line each; `None` where there is none.
+fn rates<'d>(of: &str, lines: impl Iterator<Item = (&'d str, &'d Vec<&'d Row>)>) -> Option<Plot> {
+    let line = |(at, (name, rows)): (usize, (&str, &Vec<&Row>))| {
+        let points = rows.iter().filter_map(|row| point(name, row, None, true)).collect();
+        Series { name: name.to_owned(), colour: series(at), points, fit: Vec::new() }
+    };
+    let plot = Plot {
+        x: Axis { title: of.to_owned(), unit: Unit::Size, log: true },
+        y: Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
+        series: lines.enumerate().map(line).filter(|series| !series.points.is_empty()).collect(),
+        references: Vec::new(),
+        range: None,
+    };
+    (!plot.series.is_empty()).then_some(plot)
 }
 
 fn both(

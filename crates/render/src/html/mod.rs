@@ -131,8 +131,9 @@ fn end(mut page: Page) -> String {
 fn run(document: &Document, level: u8, page: &mut Page) {
     page.level = level;
     verdict::draw(document, page);
-    // A rate of pieces is that of a way of sending them, not of a link.
-    if let Some(draw) = node::node(document).filter(|_| document.pieces.is_none()) {
+    // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither is a link's.
+    let is_of_links = document.pieces.is_none() && !analysis::moving::is_of(document);
+    if let Some(draw) = node::node(document).filter(|_| is_of_links) {
         page.picture("The node, and what was measured on its links", &node::described(document), draw);
     }
     ranks::draw(document, page);

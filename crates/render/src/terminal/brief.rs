@@ -13,8 +13,8 @@ use super::page::{Page, Tone};
 use super::plane::{LEGEND, caption};
 use super::table::{Style, verdict};
 use super::{
-    closing, contention, curve, fits, groups, kernels, laplace, matrix, nodes, pieces, places, rates, remarks, title,
-    together, words,
+    closing, contention, curve, fits, groups, kernels, laplace, matrix, moving, nodes, pieces, places, rates, remarks,
+    title, together, words,
 };
 
 /// The lines of a screen.
@@ -63,8 +63,12 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
             }
             add("remarks", 9, &|page| matrix::notes(found, page));
         }
-    } else if document.laplace.is_some() || document.pieces.is_some() {
+    } else if document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document) {
         add("figures", 1, &|page| laplace::draw(document, page));
+        for side in moving::sides(document) {
+            let name = format!("touches of {} memory by the {}", words::memory(side.0), moving::who(side.1));
+            add(&name, 1, &|page| moving::rates(document, side, page));
+        }
         for (at, (rank, direction)) in pieces::places(document).enumerate() {
             let name = format!("{} of rank {}", words::direction(direction), rank.rank);
             add(&name, 1 + at, &|page| pieces::some_sizes(document, (rank, direction), page));

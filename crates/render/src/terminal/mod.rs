@@ -24,6 +24,7 @@ mod laplace;
 mod loaded;
 mod matrix;
 mod missing;
+mod moving;
 mod mpi;
 mod mpi_matrix;
 mod mpi_threads;

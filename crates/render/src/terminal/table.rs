@@ -7,8 +7,8 @@ use report::Document;
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, fits, groups, kernels, laplace, matrix, nodes, picked, pieces, places, rank, ranks,
-    reference, remarks, settings, title, together,
+    closing, contention, devices, fits, groups, kernels, laplace, matrix, moving, nodes, picked, pieces, places, rank,
+    ranks, reference, remarks, settings, title, together,
 };
 
 /// How a table is drawn.
@@ -45,9 +45,10 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
         closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
         return page.finish(style.color);
     }
-    if document.laplace.is_some() || document.pieces.is_some() {
+    if document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document) {
         laplace::draw(document, &mut page);
         pieces::draw(document, &mut page);
+        moving::draw(document, &mut page);
         places::draw(document, &mut page);
         if !style.quiet {
             devices::draw(document, &mut page);

@@ -334,6 +334,7 @@ fn measured(rank: &Rank, direction: Direction, bytes: u64, round_ns: f64) -> Ran
         },
         blocks: (0..).zip(&blocks).map(|(index, block)| block_sample(index, block)).collect(),
         host_round_ns: Vec::new(),
+        away: Vec::new(),
     }
 }
 

@@ -29,6 +29,7 @@ pub enum Fault {
     DeviceListedTwice,
     OpensAnything,
     CopiesPageable,
+    ShortManaged,
     NeverUnpins,
     NeverOutOfMemory,
     LosesLastByte,
@@ -149,7 +150,7 @@ impl Platform for Mock {
             },
             loads: Err("a mock runs no kernel".to_owned()),
             bidirectional: Ok(()),
-            memory: [MemoryKind::Pinned, MemoryKind::PinnedDriver, MemoryKind::Pageable].map(|kind| (kind, Ok(()))),
+            memory: MemoryKind::ALL.map(|kind| (kind, Ok(()))),
         };
         Ok(Box::new(MockDevice { facts: facts.clone(), capabilities, shared: Arc::clone(&self.shared) }))
     }
@@ -227,13 +228,18 @@ impl Device for MockDevice {
                 Ok(Box::new(HeapMemory::new(memory.bytes().len())))
             }
             MemoryKind::Pageable => Ok(memory),
-            MemoryKind::Pinned => self.pin(kind, memory),
-            MemoryKind::PinnedDriver => Err(unsupported("adopting")),
+            MemoryKind::Pinned | MemoryKind::System => self.pin(kind, memory),
+            MemoryKind::PinnedDriver | MemoryKind::Managed => Err(unsupported("adopting")),
         }
     }
 
     fn allocate_pinned(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
         self.pin(MemoryKind::PinnedDriver, Box::new(HeapMemory::new(len)))
+    }
+
+    fn allocate_managed(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
+        let len = if self.shared.is(Fault::ShortManaged) { len.saturating_sub(1) } else { len };
+        self.pin(MemoryKind::Managed, Box::new(HeapMemory::new(len)))
     }
 
     fn copier(&self, host: HostPair, bidirectional: bool) -> Result<Box<dyn Copier>, DeviceError> {

@@ -1,0 +1,139 @@
+//! What memory whose pages go to whoever touches them costs: the first touch after the other side had it, later ones, a prefetch, and both sides in turns.
+
+use report::Document;
+use report::case::Case;
+use report::moving::Touch;
+use report::rank::Rank;
+use report::result::RankResult;
+use report::settings::{Direction, MemoryKind};
+use stats::units::size;
+
+use crate::words;
+
+/// How a case touches memory, where it is one of memory that moves.
+pub fn touch(case: &Case) -> Option<Touch> {
+    let moves = matches!(case.memory, MemoryKind::Managed | MemoryKind::System);
+    Touch::ALL.into_iter().find(|touch| moves && case.group.as_deref() == Some(touch.name()))
+}
+
+/// Whether a document is of such memory.
+pub fn is_of(document: &Document) -> bool {
+    document.cases.iter().any(|case| touch(case).is_some())
+}
+
+/// The case of a touch: who touches is its direction.
+pub fn case(
+    document: &Document,
+    (memory, bytes): (MemoryKind, u64),
+    direction: Direction,
+    asked: Touch,
+) -> Option<&Case> {
+    let is_asked = |case: &&Case| (case.memory, case.bytes, case.direction) == (memory, bytes, direction);
+    document.cases.iter().filter(is_asked).find(|case| touch(case) == Some(asked))
+}
+
+/// A touch as a table's column has it, of cases of this direction.
+pub fn said(touch: Touch, direction: Direction) -> &'static str {
+    match (touch, direction) {
+        (Touch::Untouched, _) => "untouched",
+        (Touch::First, Direction::D2h) => "from the GPU",
+        (Touch::First, _) => "from the core",
+        (Touch::Again, _) => "again",
+        (Touch::Prefetch, _) => "prefetched",
+        (Touch::InTurns, _) => "in turns",
+    }
+}
+
+/// The part of the pages that lies with the GPU after a block, 0..1.
+pub fn part_away(result: &RankResult) -> Option<f64> {
+    stats::interval::median(&result.away)
+}
+
+/// A sentence for each rank and kind of memory, of the largest size.
+pub fn verdict(document: &Document) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for rank in &document.ranks {
+        for memory in document.settings.memory.iter().copied() {
+            let Some(bytes) = document.settings.sizes_bytes.iter().max().copied().filter(|_| is_of(document)) else {
+                continue;
+            };
+            let of = |direction, touch| {
+                let case = case(document, (memory, bytes), direction, touch)?;
+                let result = case.ranks.iter().find(|result| result.rank == rank.rank)?;
+                Some((result.summary()?.median_bytes_per_s, result))
+            };
+            let parts: Vec<String> = [
+                side("the GPU", |touch| of(Direction::H2d, touch)),
+                side("the core", |touch| of(Direction::D2h, touch)),
+                of(Direction::RoundTrip, Touch::InTurns)
+                    .map(|(rate, _)| format!("in turns both change it at {}", gigabytes(rate))),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            if !parts.is_empty() {
+                let after = of(Direction::H2d, Touch::First).and_then(|(_, result)| after(result));
+                let who = place(document, rank);
+                let sentence = format!("{} memory{who}, {}: {}", words::memory(memory), size(bytes), parts.join("; "));
+                sentences.push(words::capital(&format!("{sentence}.{}", after.unwrap_or_default())));
+            }
+        }
+    }
+    sentences
+}
+
+/// What a side's touches come to.
+fn side<'d>(who: &str, of: impl Fn(Touch) -> Option<(f64, &'d RankResult)>) -> Option<String> {
+    let rate = |touch| of(touch).map(|(rate, _)| rate);
+    let (first, again) = (rate(Touch::First)?, rate(Touch::Again));
+    let mut text = format!("{who} reads it at {} where it must come first", gigabytes(first));
+    if let Some(again) = again {
+        let times = again / first;
+        text.push_str(&match times >= 1.05 {
+            true => format!(" and {} times as fast ({}) once it is there", three(times), gigabytes(again)),
+            false => format!(" and at {} again", gigabytes(again)),
+        });
+    }
+    if let Some(prefetch) = rate(Touch::Prefetch) {
+        text.push_str(&format!(", and told to come it comes at {}", gigabytes(prefetch)));
+    }
+    Some(text)
+}
+
+/// Where pages lie after the GPU's first touch.
+fn after(result: &RankResult) -> Option<String> {
+    Some(match part_away(result)? {
+        all if all > 0.995 => " What the GPU has read lies with the GPU afterwards.".to_owned(),
+        none if none < 0.005 => " What the GPU has read stays with the host.".to_owned(),
+        part => format!(" Of what the GPU has read {:.0} % lie with the GPU afterwards.", part * 100.0),
+    })
+}
+
+fn place(document: &Document, rank: &Rank) -> String {
+    let device = document.devices.iter().find(|device| device.id == rank.asked.device);
+    let gpu = device.map_or(String::new(), |device| format!(" of GPU {}", device.index));
+    format!("{gpu} and PU {}", rank.asked.pu)
+}
+
+fn gigabytes(bytes_per_s: f64) -> String {
+    format!("{} GB/s", three(bytes_per_s / 1e9))
+}
+
+/// Three digits, as many as intervals of such figures carry.
+fn three(value: f64) -> String {
+    match value {
+        large if large >= 100.0 => format!("{large:.0}"),
+        middle if middle >= 10.0 => format!("{middle:.1}"),
+        small => format!("{small:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_stand_at_any_magnitude() {
+        assert_eq!([2487.3, 49.71, 7.823, 0.6412].map(three), ["2487", "49.7", "7.82", "0.64"]);
+    }
+}

@@ -1,0 +1,228 @@
+//! Memory whose pages go to whoever touches them, managed by the driver or the system's own: what the first touch costs the GPU and the core, what later ones do, and a prefetch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use device::{Direction, PlatformKind};
+use engine::{Amount, Worker};
+use kernels::{Moving, MovingCase, MovingSuite, RankPlace, Side, Touch};
+use pingpong::device_bytes;
+use placement::{Membind, Plan, RankPlan, Request, Row, Target, rows};
+use report::settings::{CopyEngine, TimingAsked};
+use stats::units::size;
+use topo::Survey;
+
+use crate::backends::{self, Found, Untouched};
+use crate::config;
+use crate::document::of_experiment::name_of;
+use crate::document::settings;
+use crate::driver::{Making, Measurement, chosen};
+use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
+use crate::fault::Fault;
+use crate::kernel_facts::fits;
+use crate::options::{Measuring, Moving as Options};
+use crate::outline::Outline;
+
+/// A case has at most so many blocks unless somebody says how long measuring may take: each of them makes all pages move, and moves are far apart.
+const MOST_BLOCKS: usize = 10;
+/// Sizes of a sweep where none are given.
+const SIZES: [u64; 5] = [1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20];
+
+/// What is touched where.
+struct Planned {
+    rows: Vec<Row>,
+    /// The engine's ranks, and the GPUs of each.
+    ranks: Vec<(RankPlace, Vec<Target>)>,
+    touches: Vec<Moving>,
+}
+
+impl Planned {
+    fn places(&self) -> impl Iterator<Item = (&RankPlace, &Target)> {
+        self.ranks.iter().flat_map(|(rank, targets)| targets.iter().map(move |target| (rank, target)))
+    }
+
+    fn figures(&self) -> usize {
+        self.places().count() * self.touches.len()
+    }
+}
+
+impl Options {
+    /// Itself where memory that moves is asked for; none where other memory is.
+    ///
+    /// # Errors
+    /// What such memory is not measured with, and what can be done.
+    pub fn where_asked_for(self) -> Result<Option<Self>, Fault> {
+        let (memory, with) = (&self.kinds, &self);
+        if !memory.iter().any(|kind| kind.moves()) {
+            return Ok(None);
+        }
+        let refused = |why: &str| Err(Fault::usage(why.to_owned()));
+        if memory.iter().any(|kind| !kind.moves()) {
+            return refused(
+                "managed and system memory are touched, and other kinds copied: ask for them in runs of their own",
+            );
+        }
+        if with.measuring.reps.is_some() {
+            return refused(
+                "each block of managed or system memory is one round; leave out --reps, or limit the time with --max-time",
+            );
+        }
+        if !with.measuring.verify {
+            return refused(
+                "what verifies managed and system memory is what makes its pages move; leave out --no-verify",
+            );
+        }
+        let grain = kernels::MOVING_GRAIN as u64;
+        if let Some(odd) = with.sizes.iter().flatten().find(|size| **size == 0 || !size.is_multiple_of(grain)) {
+            return Err(Fault::usage(format!("{odd} B is no multiple of {grain} B; ask for --size 1MiB..256MiB")));
+        }
+        Ok(Some(Self { kinds: config::unique(memory), ..self }))
+    }
+
+    fn sizes(&self) -> Vec<u64> {
+        self.sizes.clone().unwrap_or_else(|| SIZES.to_vec())
+    }
+
+    fn touches(&self) -> Vec<Moving> {
+        let sides = [(Direction::H2d, Side::Device), (Direction::D2h, Side::Core)];
+        let sides: Vec<Side> =
+            sides.into_iter().filter(|(way, _)| self.directions.contains(way)).map(|(_, side)| side).collect();
+        let mut all = Vec::new();
+        for kind in self.kinds.iter().copied() {
+            for bytes in self.sizes().into_iter().map(|size| size as usize) {
+                for (side, touch) in sides.iter().flat_map(|side| Touch::ALL.map(|touch| (*side, touch))) {
+                    // Both sides take part in it: once for the two.
+                    if touch != Touch::InTurns || (side == Side::Device && sides.len() > 1) {
+                        all.push(Moving { kind, side, touch, bytes });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn planned(&self, survey: &Survey, kind: PlatformKind, available: Vec<Target>) -> Result<Planned, Fault> {
+        let refused = |why: &str| Err(Fault::usage(why.to_owned()));
+        if kind == PlatformKind::Host {
+            return refused("--memory managed and system need a GPU, and none takes part here");
+        }
+        let touches = self.touches();
+        if touches.is_empty() {
+            return refused(
+                "managed and system memory are touched by the GPU (--direction h2d) and by the core (d2h); ask for one or both",
+            );
+        }
+        let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
+        let rank = |number: usize, pu: u32, node: u32| RankPlace { rank: number, pu, node };
+        if let Some(by) = self.rows {
+            let rows = rows(&survey.topology, by);
+            let usable = rows.iter().filter_map(|row| row.place.as_ref().ok()).enumerate();
+            let ranks = usable.map(|(at, row)| (rank(at, row.pu(), row.node), targets.clone())).collect();
+            return Ok(Planned { rows, ranks, touches });
+        }
+        if self.measuring.gpus.is_none() && self.cpus.is_none() {
+            targets.truncate(1);
+        }
+        let request = Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
+        let plan = placement::plan(&survey.topology, &request).map_err(Fault::usage)?;
+        let own = |own: &RankPlan| (rank(own.rank, own.pu, own.memory_node), vec![own.target.clone()]);
+        Ok(Planned { rows: Vec::new(), ranks: plan.ranks.iter().map(own).collect(), touches })
+    }
+
+    fn max_time(&self, planned: &Planned) -> Duration {
+        config::time_for(&self.measuring, planned.figures())
+    }
+}
+
+impl Measurement for Options {
+    fn command(&self) -> &'static str {
+        self.command
+    }
+
+    fn measuring(&self) -> &Measuring {
+        &self.measuring
+    }
+
+    fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
+        let Untouched { kind, targets, source } = untouched;
+        let planned = self.planned(survey, kind, targets)?;
+        let sizes: Vec<String> = self.sizes().into_iter().map(size).collect();
+        let kinds: Vec<&str> = self.kinds.iter().map(|kind| kind.name()).collect();
+        Ok(Outline {
+            source,
+            columns: planned.ranks.iter().flat_map(|(_, targets)| targets).map(name_of).collect(),
+            figures: format!(
+                "{} memory touched; {}; {} figures",
+                kinds.join(", "),
+                sizes.join(", "),
+                planned.figures()
+            ),
+            max_time: self.max_time(&planned),
+            rows: planned.rows,
+        })
+    }
+
+    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+        let topology = &survey.topology;
+        let planned = self.planned(survey, found.platform.facts().kind, backends::targets(&*found.platform))?;
+        let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
+        for moving in planned.touches.iter().copied() {
+            let case = numbered(&mut cases, document_case(moving));
+            for (number, (rank, target)) in planned.places().enumerate() {
+                shots.push(Shot { at: list.len(), case, places: vec![(rank.rank, number)] });
+                list.push(MovingCase { moving, rank: rank.rank, target: target.id });
+            }
+        }
+        let mut config = config::measuring(&self.measuring);
+        config.max_time = self.max_time(&planned);
+        if let (Amount::Adaptive(rule), None) = (&mut config.amount, self.measuring.max_time) {
+            rule.max_blocks = rule.max_blocks.min(MOST_BLOCKS);
+        }
+        let ranks: Vec<RankPlace> = planned.ranks.iter().map(|(rank, _)| *rank).collect();
+        let suite = MovingSuite::new(list, ranks.clone(), &found.platform, config.huge_pages);
+        let smaller = "ask for a smaller --size";
+        for (rank, target) in planned.places() {
+            let node = format!("NUMA node {}", rank.node);
+            fits("touches", &node, topology.memory_bytes(rank.node), suite.bytes(), smaller)?;
+            fits("touches", &name_of(target), device_bytes(&*found.platform, target.id), suite.bytes(), smaller)?;
+        }
+        let numbered = planned.places().enumerate();
+        let places = numbered.map(|(at, (rank, target))| place(topology, at, rank.pu, rank.node, target.clone()));
+        Ok(Experiment {
+            known: Beforehand::default(),
+            command: self.command,
+            workers: ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            suite: Arc::new(suite),
+            engine: config.engine(),
+            places: Plan { ranks: places.collect(), notes: Vec::new() },
+            asked: Asked {
+                sizes: self.sizes(),
+                directions: config::unique(&cases.iter().map(|case| case.direction).collect::<Vec<_>>()),
+                memory: self.kinds.iter().copied().map(settings::memory).collect(),
+                huge_pages: config.huge_pages,
+                engine: CopyEngine::Sm,
+                timing: Some(TimingAsked::Host),
+            },
+            cases,
+            shots,
+            matrices: Vec::new(),
+        })
+    }
+}
+
+/// The document's case of a touch.
+fn document_case(moving: Moving) -> DocumentCase {
+    let direction = match (moving.touch, moving.side) {
+        (Touch::InTurns, _) => Direction::RoundTrip,
+        (_, Side::Device) => Direction::H2d,
+        (_, Side::Core) => Direction::D2h,
+    };
+    DocumentCase {
+        order: engine::Order::Alone,
+        memory: settings::memory(moving.kind),
+        direction: settings::direction(direction),
+        bytes: moving.bytes as u64,
+        range_bytes: None,
+        group: Some(settings::touch(moving.touch).name().to_owned()),
+    }
+}

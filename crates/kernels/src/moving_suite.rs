@@ -1,0 +1,169 @@
+//! Memory that moves as a suite: a rank is a thread on a PU, and it and each GPU touch memory that both reach, by turns.
+
+use std::sync::Arc;
+
+use device::{Computer, Device, HostMemory, MemoryHome, MemoryKind, Platform};
+use engine::{
+    Bound, Failure, Latch, Look, Order, Pages, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker,
+};
+use pingpong::{Devices, failure};
+use placement::TargetId;
+use topo::gpu_condition::GpuConditions;
+
+use crate::compute::lent;
+use crate::gpu_suite::RankPlace;
+use crate::moving::{self, Moving, SUMS_BYTES};
+use crate::program::MOVING;
+use crate::touching::Touching;
+
+/// A case: a rank, and a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MovingCase {
+    /// What is touched, and how.
+    pub moving: Moving,
+    /// The rank.
+    pub rank: usize,
+    /// The device.
+    pub target: TargetId,
+}
+
+/// Touches of memory that moves.
+pub struct MovingSuite {
+    cases: Vec<MovingCase>,
+    places: Vec<RankPlace>,
+    platform: Arc<dyn Platform>,
+    huge_pages: bool,
+}
+
+impl MovingSuite {
+    /// These cases by these ranks. `huge_pages`: whether system memory may use them.
+    pub fn new(cases: Vec<MovingCase>, places: Vec<RankPlace>, platform: &Arc<dyn Platform>, huge_pages: bool) -> Self {
+        Self { cases, places, platform: Arc::clone(platform), huge_pages }
+    }
+
+    /// The most that is allocated at one time, bytes, which the host must have and the device too: one rank's memory goes before the next one's is made.
+    pub fn bytes(&self) -> u64 {
+        self.cases.iter().map(|case| case.moving.memory_bytes() as u64).max().unwrap_or(0)
+    }
+
+    /// Memory that nobody has touched, and the kernels that touch it.
+    fn make(&self, device: &dyn Device, moving: Moving) -> Result<Box<dyn Computer>, Failure> {
+        let refused = |error| failure(Stage::Allocate, &error);
+        let len = moving.memory_bytes();
+        let memory: Box<dyn HostMemory> = match moving.kind {
+            MemoryKind::System => {
+                let mapping = PlacedMemory::untouched(len, self.huge_pages)?.into_mapping();
+                device.adopt(MemoryKind::System, Box::new(mapping)).map_err(refused)?
+            }
+            _ => device.allocate_managed(len).map_err(refused)?,
+        };
+        device.computer(&MOVING, memory, SUMS_BYTES).map_err(refused)
+    }
+}
+
+impl Suite for MovingSuite {
+    fn cases(&self) -> Vec<engine::Case> {
+        let case = |(index, case): (usize, &MovingCase)| {
+            let of = |case: &MovingCase| (case.rank, case.target, case.moving.kind, case.moving.bytes);
+            let setup = self.cases.iter().position(|other| of(other) == of(case)).unwrap_or(index);
+            engine::Case { index, order: Order::Alone, setup, phase: 0, members: Some(vec![case.rank]) }
+        };
+        self.cases.iter().enumerate().map(case).collect()
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        let own = self.places.iter().find(|place| place.rank == worker.rank).copied();
+        let place = own.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
+        let mut devices = Devices::new(&self.platform);
+        let first = self.cases.iter().find(|case| case.rank == worker.rank).map(|case| case.target);
+        if let Some(target) = first {
+            devices.open(target)?;
+        }
+        Ok(Box::new(MovingSite { held: None, devices, place, first, suite: self }))
+    }
+}
+
+/// Memory with what touches it, and what it is for.
+struct Held {
+    computer: Option<Box<dyn Computer>>,
+    setup: usize,
+    allocation: u32,
+}
+
+/// One rank's end.
+struct MovingSite {
+    // Dropped in this order: what uses a device before the device.
+    held: Option<Held>,
+    devices: Devices,
+    place: RankPlace,
+    /// The device of its first case.
+    first: Option<TargetId>,
+    suite: Arc<MovingSuite>,
+}
+
+impl Site for MovingSite {
+    fn latch(&self) -> Option<Latch> {
+        let held = self.held.as_ref().map(|held| self.suite.cases[held.setup].target);
+        self.devices.latch(held.or(self.first)?)
+    }
+
+    fn conditions(&mut self) -> Vec<GpuConditions> {
+        self.devices.conditions()
+    }
+
+    fn set_up(
+        &mut self,
+        _bound: &Bound,
+        setup: usize,
+        allocation: u32,
+        spent: &mut TimeSpent,
+    ) -> Result<bool, Trouble> {
+        if self.held.as_ref().is_some_and(|held| (held.setup, held.allocation) == (setup, allocation)) {
+            return Ok(false);
+        }
+        self.set_aside();
+        let MovingCase { moving, target, .. } = self.suite.cases[setup];
+        let device = self.devices.open(target)?;
+        let can = device.capabilities();
+        can.memory(moving.kind).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
+        let mut computer = spent.on(|spent| &mut spent.allocate_ns, || self.suite.make(device, moving))?;
+        let words = lent(computer.host(), moving.bytes).map_err(|error| failure(Stage::Allocate, &error))?;
+        spent.on(|spent| &mut spent.lay_out_ns, || moving::write(words, 0));
+        self.held = Some(Held { computer: Some(computer), setup, allocation });
+        Ok(true)
+    }
+
+    fn set_aside(&mut self) {
+        self.held = None;
+    }
+
+    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+        let mut seen = Seen::thread()?;
+        if let Some(Held { computer: Some(computer), setup, .. }) = &mut self.held {
+            let bytes = self.suite.cases[*setup].moving.bytes;
+            if let Some(words) = computer.host().get(..bytes) {
+                seen.pages = Pages::of(words, how, true);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Where pages lie is what is asked here, and no fault.
+    fn mismatch(&self, seen: &Seen) -> Option<String> {
+        self.held.as_ref()?;
+        Seen { pages: Pages::default(), ..seen.clone() }.mismatch(self.place.pu, self.place.node, None)
+    }
+
+    fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
+        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
+        let MovingCase { moving, target, .. } = self.suite.cases[case];
+        let (held, suite) = (self.held.as_mut().ok_or_else(nothing)?, &self.suite);
+        let device = self.devices.get(target).ok_or_else(nothing)?;
+        let own_node = match device.facts().memory_home {
+            MemoryHome::Node(node) => Some(node),
+            MemoryHome::Device | MemoryHome::Shared => None,
+        };
+        let make = Box::new(move || suite.make(device, moving));
+        Ok(Box::new(Touching::new(&mut held.computer, make, moving, own_node, (case, pass))))
+    }
+}

@@ -1,0 +1,34 @@
+//! Memory whose pages go to whoever touches them: how it is touched. What it comes to is in `analysis::moving`.
+//!
+//! The figures are the cases': `direction` is `h2d` where the GPU touches it, `d2h` where the rank's core does, `roundtrip` where both do in turns; `group` is how.
+
+/// How memory is touched, and by whom it was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touch {
+    /// Written, and nobody has touched it before.
+    Untouched,
+    /// Read after the other side wrote it.
+    First,
+    /// Read again.
+    Again,
+    /// Told to come, after the other side wrote it.
+    Prefetch,
+    /// Changed by the GPU and then by the core.
+    InTurns,
+}
+
+impl Touch {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 5] = [Self::Untouched, Self::First, Self::Again, Self::Prefetch, Self::InTurns];
+
+    /// As the `group` of its cases has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Untouched => "untouched",
+            Self::First => "first",
+            Self::Again => "again",
+            Self::Prefetch => "prefetch",
+            Self::InTurns => "in-turns",
+        }
+    }
+}
