@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::units::size;
 
-use crate::words;
+use crate::mpi_matrix::MpiPlane;
+use crate::{moving, words};
 
 /// Copies of up to this many bytes are judged by their time: what they cost is latency, and a rate of them says nothing.
 pub const LATENCY_UP_TO_BYTES: u64 = 64 << 10;
@@ -138,9 +139,15 @@ impl Key {
         Self { case: case.to_owned(), host: None, device: place.clone(), pu: 0, memory_node: None, place: Some(place) }
     }
 
-    /// The case as a person says it: `H2D, 4 MiB, pinned, at once`; its id where that is of another kind of document.
+    /// The case as a person says it: `H2D, 4 MiB, pinned, at once`, or of messages `host memory, 8 B, one message at a time`; its id where that is of another kind of document.
     pub fn case_in_words(&self) -> String {
-        let Some((order, memory, direction, bytes, group)) = axes(&self.case) else { return self.case.clone() };
+        let Some((order, memory, direction, bytes, group)) = axes(&self.case) else {
+            return MpiPlane::of_id(&self.case).map_or_else(|| self.case.clone(), |plane| plane.name());
+        };
+        if let (true, Some(touch)) = (moving::moves(memory), group.and_then(moving::touch_named)) {
+            let who = moving::who(direction);
+            return format!("{who}, {}, {}, {}", size(bytes), words::memory(memory), moving::said(touch, direction));
+        }
         let mut parts = vec![words::direction(direction).to_owned(), size(bytes)];
         if memory != MemoryKind::Device {
             parts.push(words::memory(memory).to_owned());

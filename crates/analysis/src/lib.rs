@@ -48,6 +48,7 @@ pub mod mpi;
 pub mod mpi_adapters;
 pub mod mpi_figure;
 pub mod mpi_matrix;
+pub mod mpi_rails;
 pub mod mpi_threads;
 pub mod node_changes;
 pub mod node_run;

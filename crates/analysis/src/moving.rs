@@ -12,8 +12,26 @@ use crate::words;
 
 /// How a case touches memory, where it is one of memory that moves.
 pub fn touch(case: &Case) -> Option<Touch> {
-    let moves = matches!(case.memory, MemoryKind::Managed | MemoryKind::System);
-    Touch::ALL.into_iter().find(|touch| moves && case.group.as_deref() == Some(touch.name()))
+    case.group.as_deref().filter(|_| moves(case.memory)).and_then(touch_named)
+}
+
+/// Whether the pages of such memory go to whoever touches them.
+pub(crate) fn moves(memory: MemoryKind) -> bool {
+    matches!(memory, MemoryKind::Managed | MemoryKind::System)
+}
+
+/// The touch that a group of cases names.
+pub(crate) fn touch_named(group: &str) -> Option<Touch> {
+    Touch::ALL.into_iter().find(|touch| group == touch.name())
+}
+
+/// Who touches in cases of this direction.
+pub fn who(direction: Direction) -> &'static str {
+    match direction {
+        Direction::D2h => "core",
+        Direction::RoundTrip => "GPU and core",
+        _ => "GPU",
+    }
 }
 
 /// Whether a document is of such memory.

@@ -15,7 +15,7 @@ const ACCOUNTED: f64 = 0.9;
 /// And at most, of messages of `LARGE` bytes and more.
 const AT_MOST: f64 = 1.25;
 /// From this size on the heads of packets weigh little.
-const LARGE: u64 = 64 << 10;
+pub(crate) const LARGE: u64 = 64 << 10;
 /// The width of several adapters' intervals, against the bytes, that leaves a share within a few per cent.
 const SHARP: f64 = 0.1;
 /// More ranks than these are told in a line where they fare alike.
@@ -126,7 +126,8 @@ impl Way<'_> {
         self.rank.adapters.iter().filter(is)
     }
 
-    fn names(&self) -> Vec<&str> {
+    /// The adapters that carried some, the largest share first.
+    pub(crate) fn names(&self) -> Vec<&str> {
         self.carriers.iter().flatten().map(|(adapter, _)| adapter.name.as_str()).collect()
     }
 }
@@ -160,6 +161,22 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
     let told = lines.into_iter().filter(|(near, _)| tells_each || *near != Nearness::Near).map(|(_, line)| line);
     let alike = format!("The bytes of {near} ranks went over network adapters near them.");
     told.chain((!tells_each && near > 0).then_some(alike)).collect()
+}
+
+/// ` over r1`: the adapters that carried messages of this size of a pair at either end; nothing where that is not told.
+pub(crate) fn over(document: &MpiDocument, ranks: [u32; 2], bytes: u64) -> String {
+    let Some(pair) = document.pairs.iter().find(|pair| pair.ranks == ranks) else { return String::new() };
+    let mut names: Vec<String> = Vec::new();
+    for rank in document.ranks.iter().filter(|rank| ranks.contains(&rank.rank)) {
+        let of_rank: Vec<&MpiCarried> = pair.carried.iter().filter(|carried| carried.rank == rank.rank).collect();
+        let path = of_rank.first().map_or("host", |carried| &carried.path);
+        for (adapter, _) in way(rank, &of_rank, path, bytes).carriers.into_iter().flatten() {
+            if !names.contains(&adapter.name) {
+                names.push(adapter.name.clone());
+            }
+        }
+    }
+    if names.is_empty() { String::new() } else { format!(" over {}", names.join(" and ")) }
 }
 
 /// How a rank's messages went, its largest first.
@@ -223,157 +240,4 @@ fn with_place(adapter: &MpiAdapter, near_to: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use stats::interval::Interval;
-
-    use super::*;
-
-    type Outcome = Result<(), Box<dyn std::error::Error>>;
-
-    /// Rank 0 on node 0 of two hosts, with r0 near and r1 far: what each counted for each byte, with half the interval.
-    fn document(large: [(f64, f64); 2], small: [(f64, f64); 2]) -> Result<MpiDocument, Box<dyn std::error::Error>> {
-        let kept = include_bytes!("../../render/tests/results/documents/mpi-1.0-aware.json");
-        let mut document = MpiDocument::from_json(kept)?;
-        let adapter = |name: &str, near: bool| MpiAdapter {
-            name: name.to_owned(),
-            interfaces: vec![name.to_owned()],
-            pci: None,
-            nodes: [u32::from(!near)].into_iter().collect(),
-            is_near: Some(near),
-            has_link: Some(true),
-            not_counted: None,
-            chosen_by: vec![format!("UCX_NET_DEVICES={name}")],
-        };
-        let rank = &mut document.ranks[0];
-        (rank.host, rank.gpu, rank.memory_node) = ("h0".to_owned(), None, 0);
-        rank.adapters = vec![adapter("r0", true), adapter("r1", false)];
-        let carried = |bytes: u64, name: &str, (median, half): (f64, f64)| MpiCarried {
-            path: "host".to_owned(),
-            pattern: "ping-pong".to_owned(),
-            bytes,
-            rank: 0,
-            adapter: name.to_owned(),
-            sent: Some(MpiPerByte {
-                median,
-                interval: Interval { low: median - half, high: median + half, confidence: 0.96 },
-            }),
-            received: None,
-        };
-        for (bytes, [near, far]) in [(8, small), (4 << 20, large)] {
-            document.pairs[0].carried.extend([carried(bytes, "r0", near), carried(bytes, "r1", far)]);
-        }
-        Ok(document)
-    }
-
-    const NEAR: [(f64, f64); 2] = [(1.02, 0.01), (0.0, 0.001)];
-    const FAR: [(f64, f64); 2] = [(0.0, 0.001), (1.02, 0.01)];
-
-    fn only(document: &MpiDocument) -> String {
-        verdict(document).join("\n")
-    }
-
-    #[test]
-    fn a_far_adapter_is_named_with_the_near_one_that_was_idle_and_what_chooses_it() -> Outcome {
-        let document = document(FAR, FAR)?;
-        assert_eq!(
-            only(&document),
-            "Rank 0 (h0, NUMA node 0): 100 % of its bytes went over r1 (NUMA node 1, FAR from it). r0 is near and was idle: set UCX_NET_DEVICES=r0."
-        );
-        assert_eq!(nearness(&document), Nearness::Far);
-        Ok(())
-    }
-
-    #[test]
-    fn two_adapters_have_their_shares_and_the_far_one_counts() -> Outcome {
-        let document = document([(0.62, 0.02), (0.41, 0.02)], NEAR)?;
-        let said = only(&document);
-        assert!(
-            said.contains(
-                "60 % of its bytes went over r0 (NUMA node 0, near it) and 40 % over r1 (NUMA node 1, FAR from it)"
-            ),
-            "{said}"
-        );
-        assert!(said.contains("; messages of 8 B over r0."), "{said}");
-        assert_eq!(nearness(&document), Nearness::Far);
-        Ok(())
-    }
-
-    #[test]
-    fn other_traffic_on_the_far_adapter_is_not_blamed_on_the_rank() -> Outcome {
-        for noise in [(0.3, 0.9), (-0.4, 0.2), (0.01, 0.5)] {
-            let document = document([NEAR[0], noise], NEAR)?;
-            assert_eq!(nearness(&document), Nearness::Near, "{noise:?}: {}", only(&document));
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn where_other_traffic_hides_what_was_sent_what_was_received_tells() -> Outcome {
-        let mut document = document([(0.74, 0.5), (0.5, 0.01)], NEAR)?;
-        assert!(only(&document).contains("is unknown: those of h0 counted 124 %"), "{}", only(&document));
-        let parts = [(0.5, "r0"), (0.5, "r1")];
-        for (median, name) in parts {
-            let mut of = document.pairs[0].carried.iter_mut();
-            let one = of.find(|one| one.adapter == name && one.bytes == 4 << 20).ok_or("it was counted")?;
-            let interval = Interval { low: median - 0.01, high: median + 0.01, confidence: 0.96 };
-            one.received = Some(MpiPerByte { median, interval });
-        }
-        assert!(only(&document).contains("50 % of its bytes went over r0"), "{}", only(&document));
-        Ok(())
-    }
-
-    #[test]
-    fn small_messages_over_a_far_adapter_are_far_too() -> Outcome {
-        let document = document(NEAR, [(0.0, 0.001), (12.0, 0.5)])?;
-        assert_eq!(nearness(&document), Nearness::Far, "{}", only(&document));
-        Ok(())
-    }
-
-    #[test]
-    fn bytes_that_nobody_counted_and_bytes_too_many_are_unknown() -> Outcome {
-        for (large, part) in [([(0.1, 0.02), (0.0, 0.001)], "10 %"), ([(1.0, 0.02), (0.5, 0.1)], "150 %")] {
-            let document = document(large, NEAR)?;
-            assert_eq!(nearness(&document), Nearness::Unknown);
-            assert!(
-                only(&document).contains(&format!("is unknown: those of h0 counted {part}")),
-                "{}",
-                only(&document)
-            );
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn a_far_adapter_is_no_finding_where_no_near_one_has_a_link_and_an_unknown_one_decides_nothing() -> Outcome {
-        let mut document = document(FAR, FAR)?;
-        document.ranks[0].adapters[0].has_link = Some(false);
-        assert_eq!(nearness(&document), Nearness::Near);
-        assert!(!only(&document).contains("set "), "{}", only(&document));
-        document.ranks[0].adapters[1].is_near = None;
-        assert_eq!(nearness(&document), Nearness::Unknown);
-        Ok(())
-    }
-
-    #[test]
-    fn counters_that_cannot_be_read_are_said() -> Outcome {
-        let mut document = document(NEAR, NEAR)?;
-        document.pairs[0].carried.iter_mut().for_each(|carried| carried.sent = None);
-        document.ranks[0].adapters[0].not_counted = Some("no permission".to_owned());
-        let said = only(&document);
-        assert!(
-            said.contains("is unknown: those of h0 counted 0 % of them; r0 cannot be counted: no permission."),
-            "{said}"
-        );
-        assert_eq!(nearness(&document), Nearness::Unknown);
-        Ok(())
-    }
-
-    #[test]
-    fn messages_within_a_host_say_nothing() -> Outcome {
-        let mut document = document(NEAR, NEAR)?;
-        document.pairs[0].carried.clear();
-        assert!(verdict(&document).is_empty());
-        assert_eq!(nearness(&document), Nearness::Unknown);
-        Ok(())
-    }
-}
+pub(crate) mod tests;

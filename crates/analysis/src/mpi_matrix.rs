@@ -7,7 +7,7 @@ use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
 use stats::block_interval::BlockValue;
 
 use crate::family::{Family, Finding, Member, all_pairs};
-use crate::{mpi_figure::mpi_figure, words::capital};
+use crate::{mpi_adapters, mpi_figure::mpi_figure, words::capital};
 
 /// Figures that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,14 @@ pub struct MpiPlane {
 }
 
 impl MpiPlane {
+    /// Of a figure's id, `host/ping-pong/8`; `None` of another one.
+    pub fn of_id(id: &str) -> Option<Self> {
+        let [path, pattern, bytes] = id.split('/').collect::<Vec<_>>().try_into().ok()?;
+        let is_pattern = matches!(pattern, "ping-pong" | "one-way" | "both-ways");
+        let bytes = bytes.parse().ok().filter(|_| is_pattern)?;
+        Some(Self { path: path.to_owned(), pattern: pattern.to_owned(), bytes })
+    }
+
     /// `host memory, 8 B, one message at a time`.
     pub fn name(&self) -> String {
         let path = match self.path.as_str() {
@@ -107,10 +115,12 @@ impl Cell<'_> {
         self.case.message_ns.unwrap_or(f64::INFINITY)
     }
 
-    /// `1.88 µs between node 0 and node 1`.
-    fn said(&self) -> String {
+    /// `1.88 µs between node 0 and node 1`, and between hosts the adapters that carried it.
+    fn said(&self, document: &MpiDocument) -> String {
         let [one, other] = self.places;
-        format!("{} between {} and {}", mpi_figure(self.case, &self.case.pattern), one.name, other.name)
+        let ranks = [one.rank.min(other.rank), one.rank.max(other.rank)];
+        let over = mpi_adapters::over(document, ranks, self.case.bytes);
+        format!("{} between {} and {}{over}", mpi_figure(self.case, &self.case.pattern), one.name, other.name)
     }
 
     fn is_near_nics(&self) -> bool {
@@ -197,9 +207,9 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
         None => "No certain effect of where the ranks run (a longer --max-time may decide).".to_owned(),
     }];
     for at in &all {
-        let (name, best) = (capital(&at.plane.name()), at.best.said());
+        let (name, best) = (capital(&at.plane.name()), at.best.said(document));
         said.push(match &at.worst {
-            Some((worst, ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.said()),
+            Some((worst, ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.said(document)),
             None if at.others == 0 => format!("{name}: {best}."),
             None if at.is_same => format!("{name}: {best}, and no measurable difference elsewhere."),
             None => format!("{name}: {best} at best, and no difference is certain."),

@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "numabench.mpi";
 /// The schema's major version: a reader refuses another.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 2;
+pub const SCHEMA_MINOR: u32 = 3;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -136,6 +136,10 @@ pub struct MpiAdapter {
     pub is_near: Option<bool>,
     /// Whether it has a link; null where the kernel does not tell.
     pub has_link: Option<bool>,
+    /// What its link carries one way, bytes/s, by the kernel; null where it does not tell.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub link_bytes_per_s: Option<u64>,
     /// Why its counters cannot be read; null where they can.
     pub not_counted: Option<String>,
     /// Variables by which MPI libraries are told to take it, as `NAME=value`.

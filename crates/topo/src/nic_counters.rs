@@ -27,6 +27,8 @@ pub struct NicCounters {
     pub node: Option<u32>,
     /// Whether it has a link; `None` where the kernel does not tell.
     pub is_up: Option<bool>,
+    /// What its link carries one way, bytes/s, by the kernel: of several ports all of them; `None` where it does not tell.
+    pub bytes_per_s: Option<u64>,
     counters: Vec<Counter>,
     /// Whether they count what goes over its interfaces too.
     has_all: bool,
@@ -56,6 +58,7 @@ pub fn nic_counters(root: &FsRoot) -> Vec<NicCounters> {
         match nics.iter_mut().find(of_one) {
             Some(nic) => {
                 nic.is_up = nic.is_up.or(interface.is_up);
+                nic.bytes_per_s = nic.bytes_per_s.or(interface.bytes_per_s);
                 nic.interfaces.extend(interface.interfaces);
                 if !nic.has_all {
                     nic.counters.extend(interface.counters);
@@ -100,6 +103,12 @@ fn rdma(root: &FsRoot, name: String) -> NicCounters {
         if let Some(state) = says("state") {
             nic.is_up = Some(nic.is_up == Some(true) || state.starts_with('4'));
         }
+        // `100 Gb/sec (4X EDR)`; a port without a link has one too.
+        let rate = says("rate").filter(|_| says("state").is_none_or(|state| state.starts_with('4')));
+        let rate = rate.and_then(|rate| rate.split_whitespace().next()?.parse::<f64>().ok());
+        if let Some(gigabits) = rate {
+            nic.bytes_per_s = Some(nic.bytes_per_s.unwrap_or(0) + (gigabits * 1e9 / 8.0) as u64);
+        }
         nic.has_all |= says("link_layer").as_deref() == Some("InfiniBand");
         let at = |folder: &str, names: [&str; 2], unit| {
             let [sent, received] = names.map(|name| format!("{port}/{folder}/{name}"));
@@ -139,6 +148,9 @@ fn ethernet(root: &FsRoot, name: String) -> Option<NicCounters> {
     if is_virtual && nic.is_up != Some(true) {
         return None;
     }
+    // Megabits; -1 where there is no link. What a virtual one says bounds nothing.
+    let megabits = root.text(&format!("{device}/speed")).ok().and_then(|text| text.parse::<u64>().ok());
+    nic.bytes_per_s = megabits.filter(|megabits| *megabits > 0 && !is_virtual).map(|megabits| megabits * 125_000);
     let [sent, received] = ["tx", "rx"].map(|way| format!("{device}/statistics/{way}_bytes"));
     nic.counters.push(Counter { sent, received, unit: 1 });
     nic.interfaces.push(name);
@@ -153,7 +165,16 @@ fn nic(root: &FsRoot, device: &str, name: String) -> NicCounters {
     let own_node = || root.text(&format!("{device}/device/numa_node")).ok()?.parse().ok();
     let node = pci.and_then(|pci| kernels_node(root, pci)).or_else(own_node);
     let node = node.and_then(|node| u32::try_from(node).ok());
-    NicCounters { name, interfaces: Vec::new(), pci, node, is_up: None, counters: Vec::new(), has_all: false }
+    NicCounters {
+        name,
+        interfaces: Vec::new(),
+        pci,
+        node,
+        is_up: None,
+        bytes_per_s: None,
+        counters: Vec::new(),
+        has_all: false,
+    }
 }
 
 #[cfg(test)]
@@ -201,6 +222,7 @@ mod tests {
         fn port(&self, name: &str, layer: &str, counts: [&str; 2]) -> Result<&Self, std::io::Error> {
             let port = format!("sys/class/infiniband/{name}/ports/1");
             self.file(&format!("{port}/state"), "4: ACTIVE")?.file(&format!("{port}/link_layer"), layer)?;
+            self.file(&format!("{port}/rate"), "100 Gb/sec (4X EDR)")?;
             self.file(&format!("{port}/counters/port_xmit_data"), counts[0])?;
             self.file(&format!("{port}/counters/port_rcv_data"), counts[1])
         }
@@ -208,6 +230,7 @@ mod tests {
         fn interface(&self, name: &str, state: &str, counts: [&str; 2]) -> Result<&Self, std::io::Error> {
             let at = format!("sys/class/net/{name}");
             self.file(&format!("{at}/type"), "1")?.file(&format!("{at}/operstate"), state)?;
+            self.file(&format!("{at}/speed"), if state == "up" { "25000" } else { "-1" })?;
             self.file(&format!("{at}/statistics/tx_bytes"), counts[0])?;
             self.file(&format!("{at}/statistics/rx_bytes"), counts[1])
         }
@@ -236,6 +259,22 @@ mod tests {
         host.port("mlx5_0", "InfiniBand", ["1000", "25"])?.interface("ib0", "up", ["70", "70"])?;
         assert_eq!(host.shown(), ["mlx5_0 1 up 4000 100"]);
         assert_eq!(nic_counters(&host.root())[0].interfaces, ["ib0"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_links_rate_is_the_ports_or_the_interfaces_and_unknown_without_a_link() -> Outcome {
+        let host = Host::new()?;
+        host.function("0000:81:00.0", "1", &["infiniband/mlx5_0", "net/ib0"])?;
+        host.port("mlx5_0", "InfiniBand", ["0", "0"])?.interface("ib0", "up", ["0", "0"])?;
+        host.function("0000:82:00.0", "1", &["net/eth0"])?.interface("eth0", "up", ["0", "0"])?;
+        host.function("0000:83:00.0", "1", &["net/eth1"])?.interface("eth1", "down", ["0", "0"])?;
+        host.function("0000:d5:00.0", "3", &["cxi/cxi2", "net/hsn2"])?.interface("hsn2", "up", ["9", "9"])?;
+        let rates: Vec<(String, Option<u64>)> =
+            nic_counters(&host.root()).into_iter().map(|nic| (nic.name, nic.bytes_per_s)).collect();
+        let rate = |name: &str| rates.iter().find(|(known, _)| known == name).and_then(|(_, rate)| *rate);
+        assert_eq!(rate("mlx5_0"), Some(12_500_000_000), "{rates:?}");
+        assert_eq!([rate("eth0"), rate("cxi2"), rate("eth1")], [Some(3_125_000_000), Some(3_125_000_000), None]);
         Ok(())
     }
 

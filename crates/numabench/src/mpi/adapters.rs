@@ -54,6 +54,7 @@ fn of_rank(nic: &NicCounters, known: &[Nic], own: &IdSet, root: &FsRoot) -> MpiA
         is_near: is_told.then(|| !nodes.and(own).is_empty()),
         nodes,
         has_link: nic.is_up,
+        link_bytes_per_s: nic.bytes_per_s,
         chosen_by: nic::choosing(&nic.name, &nic.interfaces),
         not_counted: nic.read(root).err(),
     }

@@ -42,6 +42,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         }
     }
     lines.extend(analysis::mpi_adapters::verdict(document));
+    lines.extend(analysis::mpi_rails::verdict(document));
     if lines.is_empty() {
         lines.push("Nothing was measured yet.".to_owned());
     }

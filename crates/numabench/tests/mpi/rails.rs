@@ -194,6 +194,27 @@ fn the_right_rail_is_near_whatever_others_send_over_the_far_one_and_of_two_rails
     Ok(())
 }
 
+/// The table of a cluster's adapters: small and large messages by the node of the rank's core, and by the adapter that carried them.
+#[test]
+fn a_matrix_between_hosts_says_over_which_rail_each_place_sent_and_two_launches_compare_the_rails() -> Done {
+    let Some(rails) = Rails::start()? else { return Ok(()) };
+    let Some(mpi) = all().into_iter().find(|mpi| mpi.name == "Open MPI") else { return Ok(()) };
+    for rail in ["r0", "r1"] {
+        let (ended, document) = rails.run(&mpi, rail, &["--matrix=node", "--size", "8B,1MiB"])?;
+        let said = verdict(&document);
+        assert_eq!(ended.code, Some(0), "{rail}: {said}: {}", ended.err);
+        let places = format!(" between h0 node 0 and h1 node 0 over {rail}");
+        assert_eq!(said.matches(&places).count(), 2, "a small and a large one: {said}");
+        let near = if rail == "r0" { "near it" } else { "FAR from it" };
+        assert!(said.contains(&format!("went over {rail} (NUMA node {}, {near})", &rail[1..])), "{said}");
+        fs::copy(rails.file("mpi.json"), rails.file(&format!("{rail}.json")))?;
+    }
+    let files = ["r0.json", "r1.json"].map(|name| rails.file(name).display().to_string());
+    let compared = crate::run::run(&["compare", &files[0], &files[1]]);
+    assert!(compared.out.contains("8 B") && compared.out.contains("1 MiB"), "{}{}", compared.out, compared.err);
+    Ok(())
+}
+
 #[test]
 fn messages_within_a_host_are_no_adapters_and_whether_that_is_near_is_undecided() -> Done {
     for mpi in all() {

@@ -94,8 +94,8 @@ fn moving(document: &Document, page: &mut Page) {
         let series = by_touch.iter().map(|(touch, rows)| (analysis::moving::said(*touch, side), rows));
         let Some(plot) = rates("size of what is touched", series) else { continue };
         let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
-        let side = if by_core { "core" } else { "GPU" };
-        let title = format!("{who}{} memory touched by the {side}: rate over its size", memory(kind));
+        let title =
+            format!("{who}{} memory touched by the {}: rate over its size", memory(kind), analysis::moving::who(side));
         page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
     }
 }

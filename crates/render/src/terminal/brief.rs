@@ -66,7 +66,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     } else if document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document) {
         add("figures", 1, &|page| laplace::draw(document, page));
         for side in moving::sides(document) {
-            let name = format!("touches of {} memory by the {}", words::memory(side.0), moving::who(side.1));
+            let name = format!("touches of {} memory by the {}", words::memory(side.0), analysis::moving::who(side.1));
             add(&name, 1, &|page| moving::rates(document, side, page));
         }
         for (at, (rank, direction)) in pieces::places(document).enumerate() {

@@ -1,6 +1,6 @@
 //! Memory whose pages go to whoever touches them: for each side the rate of each touch, by size and place, and where pages lie afterwards.
 
-use analysis::moving::{case, is_of, part_away, said, touch};
+use analysis::moving::{case, is_of, part_away, said, touch, who};
 use report::Document;
 use report::moving::Touch;
 use report::rank::Rank;
@@ -24,11 +24,6 @@ pub(super) fn sides(document: &Document) -> impl Iterator<Item = (MemoryKind, Di
     let kinds = document.settings.memory.iter().filter(|_| is_of(document));
     let sides = kinds.flat_map(|kind| [Direction::H2d, Direction::D2h].map(|side| (*kind, side)));
     sides.filter(|(kind, side)| document.cases.iter().any(|case| (case.memory, case.direction) == (*kind, *side)))
-}
-
-/// Who touches in such a table.
-pub(super) fn who(direction: Direction) -> &'static str {
-    if direction == Direction::D2h { "core" } else { "GPU" }
 }
 
 /// The touches of a side, in the order of the columns, with the direction of their cases: the two in turns stand with the GPU's.

@@ -1,0 +1,148 @@
+//! The adapters of a host together: which of its ranks share one while another carries none, and what part of a link's rate messages reach.
+
+use report::MpiDocument;
+use report::mpi::{MpiAdapter, MpiCase};
+
+use crate::mpi_adapters::{LARGE, Way, ways};
+use crate::mpi_figure::gbs;
+
+/// Two sentences a host at most.
+pub fn verdict(document: &MpiDocument) -> Vec<String> {
+    let of = |host: &str| [rails(document, host), against_links(document, host)];
+    hosts(document).into_iter().flat_map(of).flatten().collect()
+}
+
+/// The hosts of ranks that have adapters, each once.
+fn hosts(document: &MpiDocument) -> Vec<&str> {
+    let mut hosts: Vec<&str> = Vec::new();
+    for rank in document.ranks.iter().filter(|rank| !rank.adapters.is_empty()) {
+        if !hosts.contains(&&*rank.host) {
+            hosts.push(&rank.host);
+        }
+    }
+    hosts
+}
+
+/// How each rank of a host had its largest messages carried, where that is told.
+fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<Way<'d>> {
+    let mut all: Vec<Way> = Vec::new();
+    for way in ways(document).into_iter().filter_map(|ways| ways.into_iter().next()) {
+        let is_new = way.rank.host == host && !all.iter().any(|known| known.rank.rank == way.rank.rank);
+        if is_new && way.carriers.is_ok() {
+            all.push(way);
+        }
+    }
+    all
+}
+
+/// Which ranks of a host share an adapter and which adapter with a link carries none: where there are several of both.
+fn rails(document: &MpiDocument, host: &str) -> Option<String> {
+    let ways = largest(document, host);
+    let linked: Vec<&MpiAdapter> =
+        ways.first()?.rank.adapters.iter().filter(|adapter| adapter.has_link == Some(true)).collect();
+    if ways.len() < 2 || linked.len() < 2 {
+        return None;
+    }
+    let carries = |adapter: &&MpiAdapter| -> Vec<u32> {
+        ways.iter().filter(|way| way.names().contains(&adapter.name.as_str())).map(|way| way.rank.rank).collect()
+    };
+    let each: Vec<(&MpiAdapter, Vec<u32>)> = linked.iter().map(|adapter| (*adapter, carries(adapter))).collect();
+    let (most, least) =
+        (each.iter().map(|(_, ranks)| ranks.len()).max()?, each.iter().map(|(_, ranks)| ranks.len()).min()?);
+    let of = |(adapter, ranks): &(&MpiAdapter, Vec<u32>)| {
+        let whom = match &ranks[..] {
+            [] => "no rank".to_owned(),
+            [one] => format!("rank {one}"),
+            several => format!("ranks {}", several.iter().copied().collect::<stats::IdSet>()),
+        };
+        format!("{} carries {whom}", adapter.name)
+    };
+    let listed = each.iter().map(of).collect::<Vec<_>>().join(", ");
+    Some(match most - least {
+        0 | 1 => format!("On {host} the adapters are used evenly: {listed}."),
+        _ => format!(
+            "On {host} the adapters are used UNEVENLY: {listed}; ranks that share one share its link when they send at once."
+        ),
+    })
+}
+
+/// What the fastest messages of a host's ranks reach of the links that carried them.
+fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
+    let reached = |way: &Way| {
+        let of_rank =
+            document.pairs.iter().filter(|pair| pair.ranks.contains(&way.rank.rank) && !pair.carried.is_empty());
+        // Of both ways at once the rate is that of both links' directions.
+        let cases =
+            of_rank.flat_map(|pair| &pair.cases).filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE);
+        let rate = cases.filter_map(MpiCase::counted_bytes_per_s).max_by(f64::total_cmp)?;
+        let link = way.carriers.iter().flatten().map(|(adapter, _)| adapter.link_bytes_per_s).sum::<Option<u64>>()?;
+        (link > 0).then(|| (rate, link as f64, way.names().join(" and ")))
+    };
+    let (rate, link, names) = largest(document, host)
+        .iter()
+        .filter_map(reached)
+        .max_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)))?;
+    let [rate_said, link_said] = [rate, link].map(gbs);
+    Some(format!(
+        "On {host} messages one way reach {rate_said} GB/s, {:.0} % of the {link_said} GB/s that the link of {names} carries.",
+        rate / link * 100.0
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi_adapters::tests::{FAR, NEAR, document};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn only(document: &MpiDocument) -> String {
+        verdict(document).join("\n")
+    }
+
+    /// A second rank on the first one's host, whose messages to a third went as these say.
+    fn with_neighbour(
+        mut document: MpiDocument,
+        large: [(f64, f64); 2],
+    ) -> Result<MpiDocument, Box<dyn std::error::Error>> {
+        let other = crate::mpi_adapters::tests::document(large, large)?;
+        let mut pair = other.pairs.first().ok_or("a pair")?.clone();
+        (pair.ranks[0], pair.ranks[1]) = (7, document.pairs[0].ranks[1]);
+        pair.carried.iter_mut().for_each(|carried| carried.rank = 7);
+        document.pairs.push(pair);
+        let mut rank = other.ranks.into_iter().next().ok_or("a rank")?;
+        rank.rank = 7;
+        document.ranks.push(rank);
+        Ok(document)
+    }
+
+    #[test]
+    fn ranks_that_share_an_adapter_while_another_one_with_a_link_is_idle_are_told() -> Outcome {
+        let shared = only(&with_neighbour(document(NEAR, NEAR)?, NEAR)?);
+        assert!(
+            shared.contains("On h0 the adapters are used UNEVENLY: r0 carries ranks 0,7, r1 carries no rank;"),
+            "{shared}"
+        );
+        let even = only(&with_neighbour(document(NEAR, NEAR)?, FAR)?);
+        assert!(even.contains("On h0 the adapters are used evenly: r0 carries rank 0, r1 carries rank 7."), "{even}");
+        assert!(!only(&document(NEAR, NEAR)?).contains("the adapters are used"), "one rank shares nothing");
+        Ok(())
+    }
+
+    #[test]
+    fn the_rate_of_large_messages_is_held_against_the_links_that_carried_them() -> Outcome {
+        let mut document = document(NEAR, NEAR)?;
+        document.ranks[0].adapters[0].link_bytes_per_s = Some(1_250_000_000);
+        for case in &mut document.pairs[0].cases {
+            (case.bytes_per_s, case.reason) = (Some(1e9), None);
+        }
+        let has_large = |case: &MpiCase| case.pattern != "both-ways" && case.bytes >= LARGE;
+        assert!(document.pairs[0].cases.iter().any(has_large));
+        let said = only(&document);
+        let expected = "On h0 messages one way reach 1.00 GB/s, 80 % of the 1.25 GB/s that the link of r0 carries.";
+        assert!(said.contains(expected), "{said}");
+        document.ranks[0].adapters[0].link_bytes_per_s = None;
+        assert!(!only(&document).contains("that the link of"), "{}", only(&document));
+        Ok(())
+    }
+}
