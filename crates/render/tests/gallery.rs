@@ -12,13 +12,14 @@ use report::place::{self, PlaceDocument};
 use report::result::BlockSample;
 
 /// The pictures, each of a document, or of a folder of documents, by the beginning of its title in the report of them.
-const PICTURES: [(&str, &str, &str); 22] = [
+const PICTURES: [(&str, &str, &str); 23] = [
     ("node", "contend.json", "The node"),
     ("contention", "contend.json", "H2D: GB/s of each"),
     ("ranks", "pingpong.json", "16 MiB of each rank"),
     ("rate", "sweep.json", "Rate over the size"),
     ("time", "sweep.json", "Time over the size"),
     ("pieces", "pieces.json", "H2D: rate of 64 MiB in pieces"),
+    ("moving", "moving.json", "Managed memory touched by the GPU"),
     ("loaded", "loaded.json", "Latency of a load"),
     ("differences", "trial.json", "Difference from the baseline"),
     ("runs", "trial.json", "Every run"),

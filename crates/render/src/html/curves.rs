@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::words::{direction, memory};
+use analysis::words::{capital, direction, memory};
 use report::Document;
 use report::case::Order;
 use report::moving::Touch;
@@ -96,7 +96,7 @@ fn moving(document: &Document, page: &mut Page) {
         let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
         let title =
             format!("{who}{} memory touched by the {}: rate over its size", memory(kind), analysis::moving::who(side));
-        page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
+        page.picture(&capital(&title), &described(&plot), |wide| plot.drawn(wide));
     }
 }
 
