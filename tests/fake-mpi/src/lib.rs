@@ -5,7 +5,8 @@
 //! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
 //! ends the process unless its library for the GPU (`GTL`) is there. `watches` says in MPI_Finalize how many ranges of host memory of a page or more were given to nonblocking calls, and of how many the
 //! pages are gone: an MPI may use what it was given until it is left. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
-//! `late` lets rank 0 rest for a third of a second after each message that it has sent.
+//! `late` lets rank 0 rest for a third of a second after each message that it has sent. `rereads` looks at each call whether short messages that it may still read, as far as anybody was told
+//! (no MPI_Test said that they are sent), are what they were, and says of one that it has changed.
 //!
 //! `FAKE_MPI_FAILS` says which call answers an error in place of being done: `MPI_Isend 3`, the third of a process; `MPI_Isend@1 3`, at rank 1 alone. `FAKE_MPI_CALLS` names the
 //! beginning of a file's name to which each process adds its number and writes how often it made each call.
@@ -67,6 +68,7 @@ fn told(operation: &str) -> Option<&'static str> {
 
 /// Counts the call; whether this is the one that fails.
 fn fails(call: &'static str) -> bool {
+    reread();
     if std::env::var("FAKE_MPI").is_ok_and(|told| told.trim() == "late") && is_rank("0") {
         static SENT: AtomicBool = AtomicBool::new(false);
         if SENT.swap(call == "MPI_Isend", Ordering::Relaxed) {
@@ -103,6 +105,42 @@ fn watch(address: Word, count: Word) {
     if count >= PAGE && std::env::var("FAKE_MPI").is_ok_and(|told| told == "watches") && !is_device(address) {
         WATCHED.lock().unwrap_or_else(PoisonError::into_inner).insert(address, count);
     }
+}
+
+/// Short messages that nobody was told to be sent: by request where they lie, how long they are, and a number of their bytes.
+static UNSENT: Mutex<BTreeMap<u32, (usize, usize, u64)>> = Mutex::new(BTreeMap::new());
+
+/// What a request begins with: a whole handle of one MPI, and half of the other's, which tells it from others.
+unsafe fn handle(request: Word) -> u32 {
+    unsafe { (request as *const u32).read() }
+}
+
+/// A number of these bytes, which may have been given back.
+fn number(address: usize, count: usize) -> u64 {
+    let byte = |at: usize| unsafe { ((address + at) as *const u8).read_volatile() };
+    (0..count).fold(0xcbf2_9ce4_8422_2325, |sum: u64, at| (sum ^ u64::from(byte(at))).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Keeps a message in mind that was begun.
+unsafe fn begun(address: Word, count: Word, request: Word) {
+    let count = count & 0xffff_ffff;
+    if (1..PAGE).contains(&count) && std::env::var("FAKE_MPI").is_ok_and(|told| told == "rereads") {
+        let mut unsent = UNSENT.lock().unwrap_or_else(PoisonError::into_inner);
+        unsent.insert(unsafe { handle(request) }, (address, count, number(address, count)));
+    }
+}
+
+/// Says which of them have changed.
+fn reread() {
+    let mut unsent = UNSENT.lock().unwrap_or_else(PoisonError::into_inner);
+    unsent.retain(|_, (address, count, was)| {
+        let is_same = number(*address, *count) == *was;
+        if !is_same {
+            let line = format!("fake MPI: a message of {count} bytes that it may still read has changed\n");
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+        }
+        is_same
+    });
 }
 
 /// Says what has become of them.
@@ -182,7 +220,7 @@ fn zeros() -> Word {
 
 /// A function that passes its arguments on to the real one unless it was told to do wrong; `$sent` is the argument that zeros replace.
 macro_rules! pass_on {
-    ($name:ident, $real:literal, $operation:literal, [$($argument:ident),*], [$($address:ident),*], $sent:ident $(, $before:expr)?) => {
+    ($name:ident, $real:literal, $operation:literal, [$($argument:ident),*], [$($address:ident),*], $sent:ident $(, $before:expr, $after:expr)?) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: Word),*) -> c_int {
             let real = symbol($real);
@@ -201,7 +239,9 @@ macro_rules! pass_on {
                 Some("zeros") => $sent = zeros(),
                 _ => {}
             }
-            unsafe { real($($argument),*) }
+            let code = unsafe { real($($argument),*) };
+            $(unsafe { $after };)?
+            code
         }
     };
     (@word $argument:ident) => { Word };
@@ -215,7 +255,8 @@ pass_on!(
     [buffer, count, kind, to, tag, comm, request],
     [buffer],
     buffer,
-    watch(buffer, count)
+    watch(buffer, count),
+    begun(buffer, count, request)
 );
 pass_on!(
     MPI_Sendrecv,
@@ -246,6 +287,7 @@ macro_rules! counted {
 }
 
 counted! {
+    MPI_Abort c"PMPI_Abort" (comm, code);
     MPI_Bcast c"PMPI_Bcast" (buffer, count, kind, root, comm);
     MPI_Cancel c"PMPI_Cancel" (request);
     MPI_Comm_create_group c"PMPI_Comm_create_group" (comm, group, tag, made);
@@ -269,11 +311,26 @@ counted! {
     MPI_Imrecv c"PMPI_Imrecv" (buffer, count, kind, message, request);
     MPI_Irecv c"PMPI_Irecv" (buffer, count, kind, from, tag, comm, request) { watch(buffer, count) };
     MPI_Recv c"PMPI_Recv" (buffer, count, kind, from, tag, comm, status);
-    MPI_Test c"PMPI_Test" (request, flag, status);
     MPI_Waitall c"PMPI_Waitall" (count, requests, statuses);
     MPI_Win_create c"PMPI_Win_create" (base, size, unit, info, comm, window);
     MPI_Win_fence c"PMPI_Win_fence" (assert, window);
     MPI_Win_free c"PMPI_Win_free" (window);
+}
+
+/// Passed on, unless this is the call that fails; a message that is said to be sent is nobody's any more.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn MPI_Test(request: Word, flag: Word, status: Word) -> c_int {
+    let real = symbol(c"PMPI_Test");
+    if real.is_null() || fails("MPI_Test") {
+        return ERROR;
+    }
+    let own = unsafe { handle(request) };
+    let real: unsafe extern "C" fn(Word, Word, Word) -> c_int = unsafe { std::mem::transmute(real) };
+    let code = unsafe { real(request, flag, status) };
+    if code == 0 && unsafe { (flag as *const c_int).read() } != 0 {
+        UNSENT.lock().unwrap_or_else(PoisonError::into_inner).remove(&own);
+    }
+    code
 }
 
 /// For ever.

@@ -188,3 +188,23 @@ fn faulty(mpi: &Mpi, fault: &str) -> Result<Ended, Box<dyn std::error::Error>> {
         &["--size", "8B", "--pattern", "ping-pong", "--max-time", "300ms", "--timeout", "12s"],
     ))
 }
+
+/// A message of which no call says that it is sent may still be read: its bytes stay, whichever call of MPI_Test fails.
+#[test]
+fn bytes_of_a_message_whose_test_failed_stay_as_they_are() -> Done {
+    for mpi in all() {
+        // In either MPI one of these is the test of a message that has just been sent.
+        for number in [7, 8] {
+            let told = [
+                ("FAKE_MPI", "rereads".to_owned()),
+                ("FAKE_MPI_FAILS", format!("MPI_Test {number}")),
+                ("LD_PRELOAD", driver::fake_mpi()?.display().to_string()),
+            ];
+            let args = ["--size", "8B", "--pattern", "ping-pong", "--max-time", "300ms", "--timeout", "10s"];
+            let ended = mpi.of("mpi", &no_driver(), 2, &told, &args);
+            assert_ne!(ended.code, Some(0), "{} {number}: the call fails: {}", mpi.name, ended.out);
+            assert!(!ended.err.contains("has changed"), "{} {number}: {}", mpi.name, ended.err);
+        }
+    }
+    Ok(())
+}
