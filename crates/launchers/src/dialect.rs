@@ -109,7 +109,7 @@ impl FromStr for Dialect {
 }
 
 /// What is known of the job step that the words are for. The default knows nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
     /// Whether the step has the whole node.
     pub owns_node: Option<bool>,
@@ -117,6 +117,8 @@ pub struct Situation {
     pub slurm: Option<(u32, u32)>,
     /// Whether a cgroup keeps each task from the GPUs of the others.
     pub gpus_are_confined: Option<bool>,
+    /// What the program of each rank is to be told of the network adapter near its GPU, `NAME=value`; empty where the choice is its libraries'.
+    pub nics: Vec<Vec<String>>,
 }
 
 /// What to paste, and what to know of it.

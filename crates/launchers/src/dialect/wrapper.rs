@@ -33,7 +33,8 @@ pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situ
     }
     let host = topology.hostname.as_deref().filter(|host| is_host_name(host));
     let only_here = shown.iter().flatten().any(|visible| visible.host_only);
-    let mut saying = Saying::new(Dialect::Wrapper, script(places, &shown, host.filter(|_| only_here)));
+    let mut saying =
+        Saying::new(Dialect::Wrapper, script(places, (&shown, &situation.nics), host.filter(|_| only_here)));
     saying.remarks = remarks;
     saying
         .cannot(only_here && host.is_none(), || {
@@ -50,12 +51,14 @@ pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situ
 }
 
 /// The script; `host` is the only one that it is right for, where that matters.
-fn script(places: &NodePlaces, shown: &[Option<Visible>], host: Option<&str>) -> String {
+fn script(places: &NodePlaces, (shown, nics): (&[Option<Visible>], &[Vec<String>]), host: Option<&str>) -> String {
     let count = places.places.len();
     let last = count.saturating_sub(1);
     let (first, others) = LOCAL_RANK_VARIABLES.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
     let rank = others.iter().rev().fold(format!("${{{first}:-}}"), |inner, name| format!("${{{name}:-{inner}}}"));
-    let cases: String = places.places.iter().zip(shown).map(|(place, shown)| case(place, shown.as_ref())).collect();
+    let nics = nics.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
+    let each = places.places.iter().zip(shown).zip(nics);
+    let cases: String = each.map(|((place, shown), nic)| case(place, shown.as_ref(), nic)).collect();
     let named = LOCAL_RANK_VARIABLES.join(", ");
     let guard = host.map_or_else(String::new, |host| {
         format!(
@@ -86,12 +89,15 @@ fn script(places: &NodePlaces, shown: &[Option<Visible>], host: Option<&str>) ->
     )
 }
 
-fn case(place: &Place, shown: Option<&Visible>) -> String {
+fn case(place: &Place, shown: Option<&Visible>, nic: &[String]) -> String {
     let mut lines = vec![format!("pus={}", place.pus)];
     lines.extend(place.memory_node.map(|node| format!("memory={node}")));
     let cleared = shown.map(|shown| shown.cleared).unwrap_or_default();
     lines.extend((!cleared.is_empty()).then(|| format!("unset {}", cleared.join(" "))));
     let variables = shown.map(|shown| shown.variables.as_slice()).unwrap_or_default();
     lines.extend(variables.iter().map(|(name, value)| format!("export {name}={value}")));
+    // What is set is the user's word.
+    let told = nic.iter().filter_map(|told| told.split_once('='));
+    lines.extend(told.map(|(name, value)| format!("export {name}=\"${{{name}-{value}}}\"")));
     format!("{})\n    {}\n    ;;\n", place.rank, lines.join("\n    "))
 }

@@ -8,6 +8,7 @@ use launchers::{Dialect, DialectError, Starter};
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
+use super::exec::Nic;
 use super::{Backend, ColorChoice, MOST, Memory, duration, ids, whole};
 
 /// `numabench place`.
@@ -70,6 +71,9 @@ pub struct Place {
     /// Print only the lines of one launcher or tool, to be pasted; or gres-conf, the lines that Slurm's gres.conf should have for this node
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub emit: Option<Emit>,
+    /// With --emit wrapper: tell each rank's UCX, NCCL (RCCL), libfabric and Cray MPICH by their variables to use the network adapter near its GPU (near); a variable that is set stays
+    #[arg(long, value_enum, value_name = "near|none", default_value_t = Nic::None, requires = "emit", help_heading = "Output")]
+    pub nic: Nic,
     /// Write the placement document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,

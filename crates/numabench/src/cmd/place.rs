@@ -9,13 +9,14 @@ use device::PlatformKind;
 use experiments::document::collect::platform;
 use experiments::journal::{is_due, settled};
 use experiments::{backends, config};
-use launchers::{Situation, say};
-use placement::{GpuList, Selection, SelectionError};
+use launchers::{Dialect, Situation, say};
+use placement::{GpuList, Selection, SelectionError, TargetId};
 use render::terminal::Style;
 use report::PlaceDocument;
 use report::sink::Sink;
 use topo::{Survey, Topology};
 
+use crate::args::exec::Nic;
 use crate::args::place::{Emit, Place};
 use crate::began::Began;
 use crate::exit::Exit;
@@ -54,6 +55,8 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         (Found::only(planned(&asked, &survey).map_err(refused)?), Exit::Ok)
     };
     if let Some(Emit::Places(dialect)) = args.emit {
+        let nics = nics(args.nic, dialect, &survey, &found)?;
+        let situation = Situation { nics, ..situation.clone() };
         let said = emit(topology, &found, dialect, &situation, args.quiet);
         let (_, kept) = keep(sink.as_ref(), &build(&found), exit);
         return said.and(kept).map(|()| exit);
@@ -165,14 +168,30 @@ fn survey(args: &Place) -> Result<Survey, Fault> {
     }
 }
 
+/// What each rank's program is told of the adapter near its GPU, where that is asked for.
+fn nics(asked: Nic, dialect: Dialect, survey: &Survey, found: &Found) -> Result<Vec<Vec<String>>, Fault> {
+    if asked == Nic::None {
+        return Ok(Vec::new());
+    }
+    if dialect != Dialect::Wrapper {
+        let why = format!(
+            "{dialect} has no place for a rank's variables; ask for --emit wrapper, or start the program by numabench exec --nic near"
+        );
+        return Err(Fault::usage(anyhow::anyhow!("--nic near: {why}")));
+    }
+    let of = |place: &placement::Place| {
+        let Some(TargetId::Gpu(pci)) = place.target.as_ref().map(|target| target.id) else { return Vec::new() };
+        placement::nic::near(&survey.interconnect, pci).map_or_else(Vec::new, |nic| nic.variables)
+    };
+    let nics: Vec<Vec<String>> = found.recommended().places.places.iter().map(of).collect();
+    if nics.iter().all(Vec::is_empty) {
+        terminal::say("note: no network adapter is known to be near a rank's GPU, and no variable names one");
+    }
+    Ok(nics)
+}
+
 /// Prints the lines of one dialect and nothing else. A line that cannot work here is refused, not printed: it would be pasted.
-fn emit(
-    topology: &Topology,
-    found: &Found,
-    dialect: launchers::Dialect,
-    situation: &Situation,
-    quiet: bool,
-) -> Result<(), Fault> {
+fn emit(topology: &Topology, found: &Found, dialect: Dialect, situation: &Situation, quiet: bool) -> Result<(), Fault> {
     let saying = say(topology, &found.recommended().places, dialect, situation);
     if let Some(cannot) = saying.cannot {
         let text = saying.text.trim_end();

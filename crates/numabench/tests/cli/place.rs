@@ -3,7 +3,9 @@
 //! Which places are right is held in `placement`; here, that they reach the user and come back.
 
 use std::error::Error;
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -142,7 +144,7 @@ fn what_was_measured_and_saved_is_read_back_and_gives_the_same_places() -> Done 
     let ended = run(&[&SHORT[..], &["--backend", "host", "--gpus", "0", "--json", &file]].concat());
     assert!(matches!(ended.code, Some(0 | 6)), "{:?} {}", ended.code, ended.err);
     assert!(ended.out.contains("NO GPU: ") && !ended.out.contains("Verdict: "), "{}", ended.out);
-    let saved: Value = serde_json::from_slice(&std::fs::read(&file)?)?;
+    let saved: Value = serde_json::from_slice(&fs::read(&file)?)?;
     proof::follows(&saved, "place-v1.json")?;
     let again = document(&run(&["place", "--from", &file, "--json", "-"]).well())?;
     assert_eq!(places(&again), places(&saved));
@@ -156,9 +158,9 @@ fn places_of_another_machine_are_refused_and_so_is_what_is_no_placement() -> Don
     let file = folder.path().join("other.json").display().to_string();
     run(&["place", "--input", &fixture("two-packages-gpus.xml"), "--json", &file]).well();
     run(&["place", "--from", &file]).refused(2, &["rank 0", "not allowed here", "another machine"]);
-    std::fs::write(&file, "{\"schema\": \"numabench.result\", \"schema_version\": \"1.1\"}")?;
+    fs::write(&file, "{\"schema\": \"numabench.result\", \"schema_version\": \"1.1\"}")?;
     run(&["place", "--from", &file]).refused(2, &["no numabench.place document"]);
-    std::fs::write(&file, "rank 0: PU 1")?;
+    fs::write(&file, "rank 0: PU 1")?;
     run(&["place", "--from", &file]).refused(2, &["not JSON", "numabench place"]);
     Ok(())
 }
@@ -204,8 +206,37 @@ fn a_file_without_places_or_for_a_node_that_is_not_here_is_refused() -> Done {
     elsewhere["candidates"][0]["places"][0]["gpu"] = Value::Null;
     elsewhere["candidates"][0]["places"][0]["target_node"] = 77.into();
     for (document, words) in [(without, "it holds no placement"), (elsewhere, "target node 77 is not here")] {
-        std::fs::write(&path, document.to_string())?;
+        fs::write(&path, document.to_string())?;
         run(&["place", "--from", &path.display().to_string()]).refused(2, &["--from", words]);
     }
+    Ok(())
+}
+
+#[test]
+fn the_wrapper_tells_each_rank_of_the_adapter_near_its_gpu_where_that_is_asked_for_and_keeps_what_is_set() -> Done {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/dgx-a100.xml");
+    let emit = |more: &[&str]| run(&[&["place", "-n", "2", "--input", file, "--emit", "wrapper", "-q"], more].concat());
+    let told = emit(&["--nic", "near"]).well().out;
+    for near in ["mlx5_0", "mlx5_4"] {
+        let ucx = format!("    export UCX_NET_DEVICES=\"${{UCX_NET_DEVICES-{near}:1}}\"\n");
+        let nccl = format!("    export NCCL_IB_HCA=\"${{NCCL_IB_HCA-{near}}}\"\n");
+        assert!(told.contains(&ucx) && told.contains(&nccl), "{near}: {told}");
+    }
+    assert!(!emit(&[]).well().out.contains("UCX_NET_DEVICES"));
+    // As the shell has it: what is set stays.
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("place.sh");
+    fs::write(&script, &told)?;
+    let said = |set: &[(&str, &str)]| -> Result<String, Box<dyn Error>> {
+        // Without numactl and taskset it binds nothing: the saved machine's PUs are not here.
+        let mut command = Command::new("/bin/sh");
+        command.arg(&script).args(["/bin/sh", "-c", "echo $UCX_NET_DEVICES"]);
+        command.env_clear().env("SLURM_LOCALID", "1").env("PATH", folder.path());
+        Ok(String::from_utf8(command.envs(set.iter().copied()).output()?.stdout)?)
+    };
+    assert_eq!((said(&[])?.trim(), said(&[("UCX_NET_DEVICES", "mlx5_9:1")])?.trim()), ("mlx5_4:1", "mlx5_9:1"));
+    let refused = run(&["place", "-n", "2", "--input", file, "--emit", "srun", "--nic", "near"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("--emit wrapper"), "{}", refused.err);
     Ok(())
 }
