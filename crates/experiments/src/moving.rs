@@ -120,7 +120,8 @@ impl Options {
             let ranks = usable.map(|(at, row)| (rank(at, row.pu(), row.node), targets.clone())).collect();
             return Ok(Planned { rows, ranks, touches });
         }
-        if self.measuring.gpus.is_none() && self.cpus.is_none() {
+        // A sweep is of the first GPU unless others are named.
+        if self.measuring.gpus.is_none() && self.command == "sweep" {
             targets.truncate(1);
         }
         let request = Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };

@@ -33,6 +33,7 @@ const COMMANDS: &[&str] = &[
     "latency --reps 4",
     "sweep --size 4KiB..64KiB --reps 4",
     "sweep --pieces 4KiB,64KiB --total 256KiB --reps 2",
+    "sweep --memory managed --size 64KiB --max-time 300ms",
     "contend --size 64KiB --reps 4",
     "kernels --reps 2",
     "laplace --grid 64x64",

@@ -149,3 +149,23 @@ fn a_screen_has_both_sides_and_no_word_of_pages_that_were_not_seen() -> Done {
     }
     Ok(())
 }
+
+/// A GPU whose memory is a node of the host, as a Grace Hopper's: what lies there lies with the GPU, and the kernel finds it.
+#[test]
+fn pages_on_the_node_that_is_the_gpus_memory_lie_with_the_gpu() -> Done {
+    for kind in kinds::all().iter().filter(|kind| kind.name == "cuda") {
+        // All memory of this machine: the stand-in moves nothing.
+        for (node, part) in [("0", 1.0), ("7", 0.0)] {
+            let devices = format!("device 0000:05:00.0; memory-node {node}");
+            let args = ["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "h2d"];
+            let document = proof::document(&touched(kind, &[("FAKE_DEVICES", &devices)], &args)?)?;
+            let on_node_0 =
+                |result: &&Value| list(result, "/seen_before/host_pages/value").iter().all(|pages| pages["node"] == 0);
+            for result in results(&document).filter(on_node_0) {
+                assert!(!list(result, "/away").is_empty(), "{result:#}");
+                assert!(list(result, "/away").iter().all(|away| *away == part), "node {node}: {result:#}");
+            }
+        }
+    }
+    Ok(())
+}
