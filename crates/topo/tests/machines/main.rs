@@ -215,6 +215,10 @@ fn lstopo_reads_each_file_and_counts_the_same_places() -> Outcome {
         let count = |kind: &str| -> std::io::Result<usize> {
             let mut lstopo = Command::new("lstopo-no-graphics");
             let output = lstopo.args(["--disallowed", "--only", kind, "--input"]).arg(&path).output()?;
+            // Of what a machine has none of, newer releases (2.12) say so and end with 1.
+            if output.stderr.ends_with(b"passed to --only is unavailable.\n") {
+                return Ok(0);
+            }
             assert!(output.status.success() && output.stderr.is_empty(), "{}: {output:?}", machine.name);
             Ok(String::from_utf8_lossy(&output.stdout).lines().count())
         };
