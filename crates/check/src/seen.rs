@@ -191,8 +191,7 @@ pub fn situation(machine: &Machine, all: &[Seen]) -> Situation {
     });
     let refused = |seen: &Seen| seen.running.gpus.refused.as_ref().map(|refused| !refused.is_empty());
     let refused: Option<Vec<bool>> = all.iter().map(refused).collect();
-    let gpus_are_confined = refused.map(|all| all.contains(&true));
-    Situation { owns_node, gpus_are_confined, ..Situation::default() }
+    Situation { owns_node, slurm: None, gpus_are_confined: refused.map(|all| all.contains(&true)) }
 }
 
 /// What all of them could have had together: also what each has that runs, for that is certainly theirs.

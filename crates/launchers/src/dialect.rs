@@ -28,7 +28,7 @@ pub use alone::omp_places;
 pub use command::{Command, Starter, StarterError, command};
 pub use srun::{BindingError, parse_map_cpu, parse_mask, parse_mask_cpu};
 pub use visible::{Visible, visible};
-pub use wrapper::LOCAL_RANK_VARIABLES;
+pub use wrapper::{LOCAL_RANK_VARIABLES, wrapper};
 
 use placement::{NodePlaces, Target, TargetId};
 
@@ -109,7 +109,7 @@ impl FromStr for Dialect {
 }
 
 /// What is known of the job step that the words are for. The default knows nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
     /// Whether the step has the whole node.
     pub owns_node: Option<bool>,
@@ -117,8 +117,6 @@ pub struct Situation {
     pub slurm: Option<(u32, u32)>,
     /// Whether a cgroup keeps each task from the GPUs of the others.
     pub gpus_are_confined: Option<bool>,
-    /// What the program of each rank is to be told of the network adapter near its GPU, `NAME=value`; empty where the choice is its libraries'.
-    pub nics: Vec<Vec<String>>,
 }
 
 /// What to paste, and what to know of it.
@@ -165,7 +163,7 @@ pub fn say(topology: &Topology, places: &NodePlaces, dialect: Dialect, situation
         Dialect::Numactl => alone::numactl(topology, places),
         Dialect::Taskset => alone::taskset(topology, places),
         Dialect::OmpPlaces => alone::omp(places),
-        Dialect::Wrapper => wrapper::wrapper(topology, places, situation),
+        Dialect::Wrapper => wrapper(topology, places, situation, &[]),
     };
     let gpus = gpus_of_ranks(places);
     saying.remark(!names_gpus(dialect) && gpus.is_some(), || {

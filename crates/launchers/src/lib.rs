@@ -56,7 +56,7 @@ mod written_machine;
 pub use binding::{BindingRefusal, binding, through_exec};
 pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
-    Visible, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible,
+    Visible, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
 };
 pub use host_list::host_list;
 pub use process::{Known, Policy};

@@ -111,7 +111,7 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
             ranks.join(",")
         )
     });
-    let saying = of_cpu_bind(saying, places, &Situation { gpus_are_confined: None, ..situation.clone() });
+    let saying = of_cpu_bind(saying, places, &Situation { gpus_are_confined: None, ..*situation });
     saying
         .remark(situation.slurm.is_none(), || {
             "where srun refuses map:, write map_gpu: (Slurm 22.05 knows only that)".to_owned()

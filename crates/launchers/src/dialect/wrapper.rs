@@ -22,7 +22,8 @@ pub const LOCAL_RANK_VARIABLES: [&str; 7] = [
     "LOCAL_RANK",
 ];
 
-pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
+/// The script. `nics`: what the program of each rank is told of the network adapter near its GPU, `NAME=value`; empty where the choice is its libraries'.
+pub fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situation, nics: &[Vec<String>]) -> Saying {
     let shown: Vec<Option<Visible>> =
         places.places.iter().map(|place| Some(visible(topology, place.target.as_ref()?))).collect();
     let mut remarks: Vec<String> = Vec::new();
@@ -33,8 +34,7 @@ pub(super) fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situ
     }
     let host = topology.hostname.as_deref().filter(|host| is_host_name(host));
     let only_here = shown.iter().flatten().any(|visible| visible.host_only);
-    let mut saying =
-        Saying::new(Dialect::Wrapper, script(places, (&shown, &situation.nics), host.filter(|_| only_here)));
+    let mut saying = Saying::new(Dialect::Wrapper, script(places, (&shown, nics), host.filter(|_| only_here)));
     saying.remarks = remarks;
     saying
         .cannot(only_here && host.is_none(), || {

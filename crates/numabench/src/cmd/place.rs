@@ -9,7 +9,7 @@ use device::PlatformKind;
 use experiments::document::collect::platform;
 use experiments::journal::{is_due, settled};
 use experiments::{backends, config};
-use launchers::{Dialect, Situation, say};
+use launchers::{Dialect, Saying, say, wrapper};
 use placement::{GpuList, Selection, SelectionError, TargetId};
 use render::terminal::Style;
 use report::PlaceDocument;
@@ -56,8 +56,12 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     };
     if let Some(Emit::Places(dialect)) = args.emit {
         let nics = nics(args.nic, dialect, &survey, &found)?;
-        let situation = Situation { nics, ..situation.clone() };
-        let said = emit(topology, &found, dialect, &situation, args.quiet);
+        let places = &found.recommended().places;
+        let saying = match dialect {
+            Dialect::Wrapper => wrapper(topology, places, &situation, &nics),
+            _ => say(topology, places, dialect, &situation),
+        };
+        let said = emit(saying, args.quiet);
         let (_, kept) = keep(sink.as_ref(), &build(&found), exit);
         return said.and(kept).map(|()| exit);
     }
@@ -191,13 +195,12 @@ fn nics(asked: Nic, dialect: Dialect, survey: &Survey, found: &Found) -> Result<
 }
 
 /// Prints the lines of one dialect and nothing else. A line that cannot work here is refused, not printed: it would be pasted.
-fn emit(topology: &Topology, found: &Found, dialect: Dialect, situation: &Situation, quiet: bool) -> Result<(), Fault> {
-    let saying = say(topology, &found.recommended().places, dialect, situation);
+fn emit(saying: Saying, quiet: bool) -> Result<(), Fault> {
     if let Some(cannot) = saying.cannot {
         let text = saying.text.trim_end();
         return Err(Fault::usage(anyhow::anyhow!(
             "{} is not possible here: {cannot} (its line would be: {text})",
-            dialect.name()
+            saying.dialect.name()
         )));
     }
     if !quiet {
