@@ -12,8 +12,7 @@ awk '/anon=/ && !/file=/ { for (i = 3; i <= NF; i++) if ($i ~ /^N[0-9]+=/) {
     split(substr($i, 2), part, "="); all += part[2]; if (part[1] != 1) far += part[2] } }
     END { print "x=" (far > all / 2 ? 150 : 100) }' /proc/$$/numa_maps"#;
 
-/// A program on CPU 2 with its memory on a far node; and one that somebody else moves to CPU 7 in the midst of its third run, which waits for that. Runs of four seconds are looked at
-/// in the midst also where a look takes a busy machine's emulator a tenth of that.
+/// A program on CPU 2 with its memory on a far node; and one that somebody else moves to CPU 7 in the midst of its third run, which waits for that.
 const SCRIPT: &str = r#"
 part() { echo "@@@ $*"; }
 trial() { numabench trial --metric 'x=([0-9]+)' --better lower --launch 'taskset -c 2 {app}' "$@" 2>&1; echo "code $?"; }
@@ -21,9 +20,9 @@ part far
 trial --vary membind=3 --quiet -- sh -c "$FIGURE"
 part moved
 (while ! [ -e /third ]; do sleep 0.1; done; sleep 1; taskset -p 80 $(cat /third); touch /moved) >/dev/null 2>&1 &
-trial --vary Y=1 --max-time 20s -- sh -c 'echo run >>/ran
+trial --vary Y=1 --max-time 12s -- sh -c 'echo run >>/ran
     if [ $(wc -l </ran) = 3 ]; then echo $$ >/third; while ! [ -e /moved ]; do sleep 0.1; done; fi
-    sleep 4; echo x=100'
+    sleep 2; echo x=100'
 true
 "#;
 
