@@ -5,8 +5,8 @@
 //! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
 //! ends the process unless its library for the GPU (`GTL`) is there. `watches` says in MPI_Finalize how many ranges of host memory of a page or more were given to nonblocking calls, and of how many the
 //! pages are gone: an MPI may use what it was given until it is left. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
-//! `late` lets rank 0 rest for a third of a second after each message that it has sent. `rereads` looks at each call whether short messages that it may still read, as far as anybody was told
-//! (no MPI_Test said that they are sent), are what they were, and says of one that it has changed.
+//! `late` lets rank 0 rest for a third of a second after each message that it has sent. `rereads` lets the MPI_Test fail that comes next after the third short message was begun, looks at each call
+//! whether those that it may still read, as far as anybody was told (no MPI_Test said that they are sent), are what they were, and says of one that it has changed.
 //!
 //! `FAKE_MPI_FAILS` says which call answers an error in place of being done: `MPI_Isend 3`, the third of a process; `MPI_Isend@1 3`, at rank 1 alone. `FAKE_MPI_CALLS` names the
 //! beginning of a file's name to which each process adds its number and writes how often it made each call.
@@ -26,7 +26,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 type Word = usize;
@@ -110,6 +110,10 @@ fn watch(address: Word, count: Word) {
 /// Short messages that nobody was told to be sent: by request where they lie, how long they are, and a number of their bytes.
 static UNSENT: Mutex<BTreeMap<u32, (usize, usize, u64)>> = Mutex::new(BTreeMap::new());
 
+/// How many were begun, and whether the next test is to fail: that of the third.
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+static TEST_FAILS: AtomicBool = AtomicBool::new(false);
+
 /// What a request begins with: a whole handle of one MPI, and half of the other's, which tells it from others.
 unsafe fn handle(request: Word) -> u32 {
     unsafe { (request as *const u32).read() }
@@ -125,6 +129,7 @@ fn number(address: usize, count: usize) -> u64 {
 unsafe fn begun(address: Word, count: Word, request: Word) {
     let count = count & 0xffff_ffff;
     if (1..PAGE).contains(&count) && std::env::var("FAKE_MPI").is_ok_and(|told| told == "rereads") {
+        TEST_FAILS.store(BEGUN.fetch_add(1, Ordering::Relaxed) == 2, Ordering::Relaxed);
         let mut unsent = UNSENT.lock().unwrap_or_else(PoisonError::into_inner);
         unsent.insert(unsafe { handle(request) }, (address, count, number(address, count)));
     }
@@ -321,7 +326,7 @@ counted! {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPI_Test(request: Word, flag: Word, status: Word) -> c_int {
     let real = symbol(c"PMPI_Test");
-    if real.is_null() || fails("MPI_Test") {
+    if real.is_null() || fails("MPI_Test") || TEST_FAILS.swap(false, Ordering::Relaxed) {
         return ERROR;
     }
     let own = unsafe { handle(request) };
