@@ -26,6 +26,8 @@ const EACH: usize = 8;
 pub struct Way<'d> {
     /// The rank.
     pub rank: &'d MpiRank,
+    /// Which memory they were of, as documents name the path: host memory, or device memory that MPI took.
+    pub path: String,
     /// Bytes of a message.
     pub bytes: u64,
     /// The adapters that carried them, each with its share, the largest first; or which part of the bytes those counted that counted any.
@@ -73,7 +75,7 @@ fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -
         let adapter = |name: &str| rank.adapters.iter().find(|adapter| adapter.name == name);
         let counted: Vec<(&MpiAdapter, &MpiPerByte)> =
             carried.iter().filter(is).filter_map(|one| Some((adapter(&one.adapter)?, direction(one)?))).collect();
-        (!counted.is_empty()).then(|| judged(rank, bytes, &counted))
+        (!counted.is_empty()).then(|| judged(rank, (path, bytes), &counted))
     };
     let sent: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.sent.as_ref();
     let received: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.received.as_ref();
@@ -81,10 +83,10 @@ fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -
     let mut tries: Vec<Way> =
         patterns.into_iter().flat_map(|pattern| [of(pattern, sent), of(pattern, received)]).flatten().collect();
     let tells = tries.iter().position(|way| way.carriers.is_ok()).unwrap_or_default();
-    if tries.is_empty() { judged(rank, bytes, &[]) } else { tries.swap_remove(tells) }
+    if tries.is_empty() { judged(rank, (path, bytes), &[]) } else { tries.swap_remove(tells) }
 }
 
-fn judged<'d>(rank: &'d MpiRank, bytes: u64, counted: &[(&'d MpiAdapter, &MpiPerByte)]) -> Way<'d> {
+fn judged<'d>(rank: &'d MpiRank, (path, bytes): (&str, u64), counted: &[(&'d MpiAdapter, &MpiPerByte)]) -> Way<'d> {
     let is_some = |(_, per_byte): &&(&MpiAdapter, &MpiPerByte)| per_byte.interval.low > LEAST;
     let some: Vec<&(&MpiAdapter, &MpiPerByte)> = counted.iter().filter(is_some).collect();
     let mut carriers: Vec<(&MpiAdapter, f64)> =
@@ -98,6 +100,7 @@ fn judged<'d>(rank: &'d MpiRank, bytes: u64, counted: &[(&'d MpiAdapter, &MpiPer
     let is_still = |per_byte: &MpiPerByte| per_byte.interval.low > -LEAST && per_byte.interval.high < LEAST;
     Way {
         rank,
+        path: path.to_owned(),
         bytes,
         idle: counted.iter().filter(|(_, per_byte)| is_still(per_byte)).map(|(adapter, _)| *adapter).collect(),
         carriers: match is_accounted {
@@ -121,9 +124,15 @@ impl Way<'_> {
         }
     }
 
+    /// Adapters that could have carried them and are near.
     fn near_with_link(&self) -> impl Iterator<Item = &MpiAdapter> {
-        let is = |adapter: &&MpiAdapter| adapter.is_near == Some(true) && adapter.has_link == Some(true);
-        self.rank.adapters.iter().filter(is)
+        self.could_carry().filter(|adapter| adapter.is_near == Some(true))
+    }
+
+    /// Adapters with a link that are like those that carried them: a management network's is no choice.
+    pub(crate) fn could_carry(&self) -> impl Iterator<Item = &MpiAdapter> {
+        let is_like = |adapter: &&MpiAdapter| self.carriers.iter().flatten().any(|(own, _)| are_alike(own, adapter));
+        self.rank.adapters.iter().filter(|adapter| adapter.has_link == Some(true)).filter(is_like)
     }
 
     /// The adapters that carried some, the largest share first.
@@ -163,13 +172,12 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
     told.chain((!tells_each && near > 0).then_some(alike)).collect()
 }
 
-/// ` over r1`: the adapters that carried messages of this size of a pair at either end; nothing where that is not told.
-pub(crate) fn over(document: &MpiDocument, ranks: [u32; 2], bytes: u64) -> String {
+/// ` over r1`: the adapters that carried messages of this path and size of a pair at either end; nothing where that is not told.
+pub(crate) fn over(document: &MpiDocument, ranks: [u32; 2], (path, bytes): (&str, u64)) -> String {
     let Some(pair) = document.pairs.iter().find(|pair| pair.ranks == ranks) else { return String::new() };
     let mut names: Vec<String> = Vec::new();
     for rank in document.ranks.iter().filter(|rank| ranks.contains(&rank.rank)) {
         let of_rank: Vec<&MpiCarried> = pair.carried.iter().filter(|carried| carried.rank == rank.rank).collect();
-        let path = of_rank.first().map_or("host", |carried| &carried.path);
         for (adapter, _) in way(rank, &of_rank, path, bytes).carriers.into_iter().flatten() {
             if !names.contains(&adapter.name) {
                 names.push(adapter.name.clone());
@@ -177,6 +185,13 @@ pub(crate) fn over(document: &MpiDocument, ranks: [u32; 2], bytes: u64) -> Strin
         }
     }
     if names.is_empty() { String::new() } else { format!(" over {}", names.join(" and ")) }
+}
+
+/// Whether two adapters are of one kind: the kernel numbers them together (`mlx5_0` and `mlx5_2`), and their links have one rate as far as it tells.
+fn are_alike(one: &MpiAdapter, other: &MpiAdapter) -> bool {
+    let family = |adapter: &MpiAdapter| adapter.name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let rates = one.link_bytes_per_s.zip(other.link_bytes_per_s);
+    family(one) == family(other) && rates.is_none_or(|(one, other)| one == other)
 }
 
 /// How a rank's messages went, its largest first.

@@ -119,7 +119,7 @@ impl Cell<'_> {
     fn said(&self, document: &MpiDocument) -> String {
         let [one, other] = self.places;
         let ranks = [one.rank.min(other.rank), one.rank.max(other.rank)];
-        let over = mpi_adapters::over(document, ranks, self.case.bytes);
+        let over = mpi_adapters::over(document, ranks, (&self.case.path, self.case.bytes));
         format!("{} between {} and {}{over}", mpi_figure(self.case, &self.case.pattern), one.name, other.name)
     }
 

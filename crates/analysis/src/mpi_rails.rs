@@ -38,8 +38,13 @@ fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<Way<'d>> {
 /// Which ranks of a host share an adapter and which adapter with a link carries none: where there are several of both.
 fn rails(document: &MpiDocument, host: &str) -> Option<String> {
     let ways = largest(document, host);
-    let linked: Vec<&MpiAdapter> =
-        ways.first()?.rank.adapters.iter().filter(|adapter| adapter.has_link == Some(true)).collect();
+    let mut linked: Vec<&MpiAdapter> = Vec::new();
+    for adapter in ways.iter().flat_map(Way::could_carry) {
+        if !linked.iter().any(|known| known.name == adapter.name) {
+            linked.push(adapter);
+        }
+    }
+    linked.sort_by(|one, other| one.name.cmp(&other.name));
     if ways.len() < 2 || linked.len() < 2 {
         return None;
     }
@@ -71,9 +76,9 @@ fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
     let reached = |way: &Way| {
         let of_rank =
             document.pairs.iter().filter(|pair| pair.ranks.contains(&way.rank.rank) && !pair.carried.is_empty());
-        // Of both ways at once the rate is that of both links' directions.
-        let cases =
-            of_rank.flat_map(|pair| &pair.cases).filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE);
+        // Messages of another memory may take another way, and of both ways at once the rate is that of both links' directions.
+        let is_carried = |case: &&MpiCase| case.path == way.path && case.pattern != "both-ways" && case.bytes >= LARGE;
+        let cases = of_rank.flat_map(|pair| &pair.cases).filter(is_carried);
         let rate = cases.filter_map(MpiCase::counted_bytes_per_s).max_by(f64::total_cmp)?;
         let link = way.carriers.iter().flatten().map(|(adapter, _)| adapter.link_bytes_per_s).sum::<Option<u64>>()?;
         (link > 0).then(|| (rate, link as f64, way.names().join(" and ")))
@@ -126,6 +131,17 @@ mod tests {
         let even = only(&with_neighbour(document(NEAR, NEAR)?, FAR)?);
         assert!(even.contains("On h0 the adapters are used evenly: r0 carries rank 0, r1 carries rank 7."), "{even}");
         assert!(!only(&document(NEAR, NEAR)?).contains("the adapters are used"), "one rank shares nothing");
+        let mut one_kind = with_neighbour(document(NEAR, NEAR)?, NEAR)?;
+        one_kind
+            .ranks
+            .iter_mut()
+            .filter_map(|rank| rank.adapters.get_mut(1))
+            .for_each(|far| far.name = "eno1".to_owned());
+        assert!(
+            !only(&one_kind).contains("the adapters are used"),
+            "a management network's is no rail: {}",
+            only(&one_kind)
+        );
         Ok(())
     }
 
@@ -141,6 +157,11 @@ mod tests {
         let said = only(&document);
         let expected = "On h0 messages one way reach 1.00 GB/s, 80 % of the 1.25 GB/s that the link of r0 carries.";
         assert!(said.contains(expected), "{said}");
+        // Device memory that MPI takes may go another way, and faster.
+        for case in document.pairs[0].cases.iter_mut().filter(|case| case.path != "host") {
+            case.bytes_per_s = Some(9e9);
+        }
+        assert!(only(&document).contains(expected), "{}", only(&document));
         document.ranks[0].adapters[0].link_bytes_per_s = None;
         assert!(!only(&document).contains("that the link of"), "{}", only(&document));
         Ok(())

@@ -80,11 +80,7 @@ fn link_of(device: &Device) -> Option<String> {
 /// reported ones.
 pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
     // Small pieces are no copies of their size.
-    if document.platform.simulated.is_some()
-        || document.pieces.is_some()
-        || crate::moving::is_of(document)
-        || references.is_empty()
-    {
+    if document.platform.simulated.is_some() || document.pieces.is_some() || references.is_empty() {
         return Vec::new();
     }
     let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();

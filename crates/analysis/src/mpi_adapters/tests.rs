@@ -134,7 +134,32 @@ fn a_far_adapter_is_no_finding_where_no_near_one_has_a_link_and_an_unknown_one_d
 fn a_pair_says_over_which_adapter_its_messages_of_a_size_went() -> Outcome {
     let document = document(FAR, NEAR)?;
     let ranks = document.pairs[0].ranks;
-    assert_eq!([8, 4 << 20, 64].map(|bytes| over(&document, ranks, bytes)), [" over r0", " over r1", ""]);
+    let of = |path: &str, bytes| over(&document, ranks, (path, bytes));
+    assert_eq!([8, 4 << 20, 64].map(|bytes| of("host", bytes)), [" over r0", " over r1", ""]);
+    assert_eq!(of("staged", 8), "", "these were not counted");
+    Ok(())
+}
+
+/// Most nodes have a link of a management network too, on some node.
+#[test]
+fn an_adapter_of_another_kind_is_no_choice_whether_near_or_not() -> Outcome {
+    let mut document = document(FAR, FAR)?;
+    let adapters = &mut document.ranks[0].adapters;
+    adapters[0].name = "eno1".to_owned();
+    document.pairs[0]
+        .carried
+        .iter_mut()
+        .filter(|one| one.adapter == "r0")
+        .for_each(|one| one.adapter = "eno1".to_owned());
+    assert_eq!(nearness(&document), Nearness::Near, "{}", only(&document));
+    assert!(!only(&document).contains("eno1"), "{}", only(&document));
+    // Numbered together, and of another rate.
+    let adapters = &mut document.ranks[0].adapters;
+    (adapters[0].name, adapters[0].link_bytes_per_s) = ("r2".to_owned(), Some(125_000_000));
+    adapters[1].link_bytes_per_s = Some(25_000_000_000);
+    assert_eq!(nearness(&document), Nearness::Near, "{}", only(&document));
+    document.ranks[0].adapters[0].link_bytes_per_s = Some(25_000_000_000);
+    assert_eq!(nearness(&document), Nearness::Far, "{}", only(&document));
     Ok(())
 }
 
