@@ -62,6 +62,12 @@ impl Options {
                 "managed and system memory are touched, and other kinds copied: ask for them in runs of their own",
             );
         }
+        if !with.unused.is_empty() {
+            return Err(Fault::usage(format!(
+                "managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave out {}",
+                with.unused.join(", ")
+            )));
+        }
         if with.measuring.reps.is_some() {
             return refused(
                 "each block of managed or system memory is one round; leave out --reps, or limit the time with --max-time",

@@ -302,6 +302,8 @@ pub struct Moving {
     pub sizes: Option<Vec<u64>>,
     /// Who touches: the GPU (H2D), the core (D2H), or both.
     pub directions: Vec<Direction>,
+    /// Options that were given and say nothing of such memory, as they were typed.
+    pub unused: Vec<&'static str>,
     /// What every measurement has.
     pub measuring: Measuring,
 }

@@ -5,6 +5,7 @@ use experiments::options;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
+use super::options::given;
 use super::{AnyMemory, Direction, Engine, MOST, each, whole};
 use crate::fault::Fault;
 
@@ -79,7 +80,7 @@ impl Matrix {
     /// # Errors
     /// What such memory is not measured with.
     pub fn moving(&self) -> Result<Option<options::Moving>, Fault> {
-        let options::Matrix { rows, size, memory, directions, concurrent, latency, measuring, .. } = self.options();
+        let options::Matrix { rows, size, memory, directions, measuring, .. } = self.options();
         let with = options::Moving {
             command: "matrix",
             cpus: None,
@@ -87,15 +88,16 @@ impl Matrix {
             kinds: memory,
             sizes: Some(vec![size]),
             directions,
+            unused: given(&[
+                (self.engine != [Engine::Ce], "--engine"),
+                (self.concurrent, "--concurrent"),
+                (self.latency, "--latency"),
+                (self.threads.is_some(), "--threads"),
+                (self.range.is_some(), "--range"),
+            ]),
             measuring,
         };
-        let moving = with.where_asked_for()?;
-        if moving.is_some() && (concurrent || latency) {
-            return Err(Fault::usage(
-                "managed and system memory are touched by one GPU after the other; leave out --concurrent and --latency",
-            ));
-        }
-        Ok(moving)
+        with.where_asked_for()
     }
 
     /// What is to be measured.

@@ -79,6 +79,11 @@ impl From<Order> for ::report::settings::OrderAsked {
     }
 }
 
+/// Those of these options that were given.
+pub(super) fn given(options: &[(bool, &'static str)]) -> Vec<&'static str> {
+    options.iter().filter(|(is_given, _)| *is_given).map(|(_, name)| *name).collect()
+}
+
 /// What was typed as the crates that carry it out have it.
 pub(super) fn each<A: Copy + Into<B>, B>(asked: &[A]) -> Vec<B> {
     asked.iter().copied().map(Into::into).collect()
@@ -119,6 +124,14 @@ impl Pingpong {
             kinds: memory,
             sizes: Some(sizes),
             directions,
+            unused: given(&[
+                (self.membind != placement::Membind::Local, "--membind"),
+                (self.engine != Engine::Ce, "--engine"),
+                (self.timing == Timing::Device, "--timing device"),
+                (self.order != Order::Simultaneous, "--order"),
+                (self.rank.is_some(), "--rank and --ranks"),
+                (!self.fail_on.is_empty(), "--fail-on"),
+            ]),
             measuring,
         };
         with.where_asked_for()

@@ -4,6 +4,7 @@ use experiments::options;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
+use super::options::given;
 use super::{AnyMemory, Direction, Engine, Sizes, Timing, each, sizes};
 use crate::fault::Fault;
 
@@ -77,7 +78,9 @@ impl Sweep {
             return Ok(None);
         }
         let command = "sweep";
-        options::Moving { command, cpus: None, rows: None, kinds: memory, sizes, directions, measuring }
+        let unused =
+            given(&[(self.engine != Engine::Ce, "--engine"), (self.timing == Timing::Device, "--timing device")]);
+        options::Moving { command, cpus: None, rows: None, kinds: memory, sizes, directions, unused, measuring }
             .where_asked_for()
     }
 
