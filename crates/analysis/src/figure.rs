@@ -167,3 +167,32 @@ impl Key {
         format!("{host}{} from PU {}{node}", self.device, self.pu)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_of_any_kind_of_document_is_said_in_words() {
+        let place = || "GPU 0".to_owned();
+        let said = |case: &str| {
+            let key = Key {
+                case: case.to_owned(),
+                host: None,
+                device: place(),
+                pu: 0,
+                memory_node: None,
+                place: Some(place()),
+            };
+            key.case_in_words()
+        };
+        assert_eq!(said("simultaneous/pinned/h2d/4194304"), "H2D, 4 MiB, pinned, at once");
+        assert_eq!(said("alone/managed/h2d/1048576/first"), "GPU, 1 MiB, managed, from the core");
+        assert_eq!(said("alone/system/d2h/1048576/first"), "core, 1 MiB, system, from the GPU");
+        assert_eq!(said("alone/managed/roundtrip/4096/in-turns"), "GPU and core, 4 KiB, managed, in turns");
+        assert_eq!(said("host/ping-pong/8"), "host memory, 8 B, one message at a time");
+        for other in ["a metric of a user", "host/ping-pong/many", "host/sideways/8"] {
+            assert_eq!(said(other), other);
+        }
+    }
+}

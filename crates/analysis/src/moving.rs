@@ -80,40 +80,36 @@ pub fn verdict(document: &Document) -> Vec<String> {
                 let result = case.ranks.iter().find(|result| result.rank == rank.rank)?;
                 Some((result.summary()?.median_bytes_per_s, result))
             };
+            let turns = of(Direction::RoundTrip, Touch::InTurns);
             let parts: Vec<String> = [
-                side("the GPU", |touch| of(Direction::H2d, touch)),
-                side("the core", |touch| of(Direction::D2h, touch)),
-                of(Direction::RoundTrip, Touch::InTurns)
-                    .map(|(rate, _)| format!("in turns both change it at {}", gigabytes(rate))),
+                side(["GPU", "core"], |touch| of(Direction::H2d, touch)),
+                side(["core", "GPU"], |touch| of(Direction::D2h, touch)),
+                turns.map(|(rate, _)| format!("in turns both change pages at {}", gigabytes(rate))),
             ]
             .into_iter()
             .flatten()
             .collect();
             if !parts.is_empty() {
                 let after = of(Direction::H2d, Touch::First).and_then(|(_, result)| after(result));
-                let who = place(document, rank);
-                let sentence = format!("{} memory{who}, {}: {}", words::memory(memory), size(bytes), parts.join("; "));
-                sentences.push(words::capital(&format!("{sentence}.{}", after.unwrap_or_default())));
+                let (who, memory) = (place(document, rank), words::memory(memory));
+                let sentence = format!("{} of {memory} memory{who}: {}", size(bytes), parts.join("; "));
+                sentences.push(format!("{sentence}.{}", after.unwrap_or_default()));
             }
         }
     }
     sentences
 }
 
-/// What a side's touches come to.
-fn side<'d>(who: &str, of: impl Fn(Touch) -> Option<(f64, &'d RankResult)>) -> Option<String> {
+/// What the touches of one side come to, whose memory was the other's before.
+fn side<'d>([who, other]: [&str; 2], of: impl Fn(Touch) -> Option<(f64, &'d RankResult)>) -> Option<String> {
     let rate = |touch| of(touch).map(|(rate, _)| rate);
-    let (first, again) = (rate(Touch::First)?, rate(Touch::Again));
-    let mut text = format!("{who} reads it at {} where it must come first", gigabytes(first));
-    if let Some(again) = again {
-        let times = again / first;
-        text.push_str(&match times >= 1.05 {
-            true => format!(" and {} times as fast ({}) once it is there", three(times), gigabytes(again)),
-            false => format!(" and at {} again", gigabytes(again)),
-        });
+    let first = rate(Touch::First)?;
+    let mut text = format!("the {who} reads pages that the {other} has at {}", gigabytes(first));
+    if let Some(again) = rate(Touch::Again) {
+        text.push_str(&format!(", its own at {} ({} times)", gigabytes(again), three(again / first)));
     }
     if let Some(prefetch) = rate(Touch::Prefetch) {
-        text.push_str(&format!(", and told to come it comes at {}", gigabytes(prefetch)));
+        text.push_str(&format!(", and a prefetch brings them at {}", gigabytes(prefetch)));
     }
     Some(text)
 }
@@ -121,16 +117,16 @@ fn side<'d>(who: &str, of: impl Fn(Touch) -> Option<(f64, &'d RankResult)>) -> O
 /// Where pages lie after the GPU's first touch.
 fn after(result: &RankResult) -> Option<String> {
     Some(match part_away(result)? {
-        all if all > 0.995 => " What the GPU has read lies with the GPU afterwards.".to_owned(),
-        none if none < 0.005 => " What the GPU has read stays with the host.".to_owned(),
-        part => format!(" Of what the GPU has read {:.0} % lie with the GPU afterwards.", part * 100.0),
+        all if all > 0.995 => " Pages that the GPU has read lie with the GPU afterwards.".to_owned(),
+        none if none < 0.005 => " Pages that the GPU has read stay with the host.".to_owned(),
+        part => format!(" Of the pages that the GPU has read {:.0} % lie with the GPU afterwards.", part * 100.0),
     })
 }
 
 fn place(document: &Document, rank: &Rank) -> String {
     let device = document.devices.iter().find(|device| device.id == rank.asked.device);
-    let gpu = device.map_or(String::new(), |device| format!(" of GPU {}", device.index));
-    format!("{gpu} and PU {}", rank.asked.pu)
+    let gpu = device.map_or(String::new(), |device| format!("GPU {} and ", device.index));
+    format!(", {gpu}PU {}", rank.asked.pu)
 }
 
 fn gigabytes(bytes_per_s: f64) -> String {

@@ -1,4 +1,4 @@
-//! CUDA's functions as the shared files call them: flags, out-parameters, contexts. 420 lines because the driver is one trait, each call with why it is sound.
+//! CUDA's functions as the shared files call them: flags, out-parameters, contexts. 470 lines because the driver is one trait, each call with why it is sound.
 
 use std::env;
 use std::ffi::{c_int, c_void};

@@ -123,10 +123,10 @@ impl<D: Driver> GpuComputer<D> {
                 Step::ToDevice(range) | Step::ToHost(range) if !fits(range) || !lies(range.len(), range.start) => {
                     format!("bytes {} to {} were asked for of {host_len} and {}", range.start, range.end, self.area_len)
                 }
-                Step::Prefetch(range, _) if !fits(range) || range.is_empty() => {
+                Step::Prefetch { range, .. } if !fits(range) || range.is_empty() => {
                     format!("bytes {} to {} were asked for of {host_len}", range.start, range.end)
                 }
-                Step::Prefetch(..) if !self.memory.host.moves() => "the memory's pages do not move".to_owned(),
+                Step::Prefetch { .. } if !self.memory.host.moves() => "the memory's pages do not move".to_owned(),
                 Step::Launch { kernel, .. } if *kernel >= self.kernels => format!("the program has no kernel {kernel}"),
                 Step::Launch { arguments, .. } if arguments.len() > MOST_ARGUMENTS => {
                     format!("{} arguments were given, {MOST_ARGUMENTS} are the most", arguments.len())
@@ -172,7 +172,7 @@ impl<D: Driver> GpuComputer<D> {
                 | Step::ToHost(_)
                 | Step::ToDeviceAt(..)
                 | Step::ToHostFrom(..)
-                | Step::Prefetch(..) => continue,
+                | Step::Prefetch { .. } => continue,
             };
             return Err(unsupported(WHAT, refused));
         }
@@ -210,7 +210,7 @@ fn queued<'a, D: Driver>(
                 program.launch(*kernel, Grid { blocks: *blocks, threads: *threads }, stream, parameters)
             }
             Step::Batch(copies) => area.queue_batch(copies, (host, &mut batch.borrow_mut()), stream),
-            Step::Prefetch(range, to_device) => host.queue_prefetch(range.clone(), *to_device, (context, stream)),
+            Step::Prefetch { range, to_device } => host.queue_prefetch(range.clone(), *to_device, (context, stream)),
             // `check` lets none through.
             Step::Overlapped(_) => Ok(()),
         };

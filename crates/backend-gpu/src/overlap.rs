@@ -107,7 +107,7 @@ impl<D: Driver> Overlap<D> {
                     self.launching.iter().try_for_each(|lane| lane.before(&self.to_host.stream))?;
                     &self.to_host
                 }
-                Step::Launch { .. } | Step::Batch(_) | Step::Prefetch(..) | Step::Overlapped(_) => {
+                Step::Launch { .. } | Step::Batch(_) | Step::Prefetch { .. } | Step::Overlapped(_) => {
                     let number = launches % LAUNCHING;
                     launches += 1;
                     let lane = &self.launching[number];

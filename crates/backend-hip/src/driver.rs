@@ -1,4 +1,4 @@
-//! HIP's functions as the shared files call them: flags, out-parameters, the current device. 410 lines because the driver is one trait, each call with why it is sound.
+//! HIP's functions as the shared files call them: flags, out-parameters, the current device. 460 lines because the driver is one trait, each call with why it is sound.
 //!
 //! HIP has no contexts to retain: each device has its primary context as long as the process lives, and a thread says which device
 //! it means.

@@ -57,8 +57,13 @@ pub enum Step {
     ToHostFrom(Range<usize>, usize),
     /// Copies these parts, in no order, in one call of the driver: see [`Batch`].
     Batch(Arc<Batch>),
-    /// Moves the pages of these bytes of the host range, which must be memory that moves, to the device (`true`) or to the host.
-    Prefetch(Range<usize>, bool),
+    /// Moves the pages of bytes of the host range, which must be memory that moves.
+    Prefetch {
+        /// The bytes.
+        range: Range<usize>,
+        /// To the device, or to the host.
+        to_device: bool,
+    },
     /// Runs a kernel.
     Launch {
         /// Its number in the program.

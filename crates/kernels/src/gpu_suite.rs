@@ -22,19 +22,9 @@ use crate::made::{self, Made, Shelf};
 use crate::pieces::Way;
 use crate::problem::{Layout, Problem};
 use crate::program::PIECES;
+use crate::rank_place::{self, RankPlace};
 use crate::sending::Sending;
 use crate::size::Size;
-
-/// One rank's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RankPlace {
-    /// The rank.
-    pub rank: usize,
-    /// Its PU, OS index.
-    pub pu: u32,
-    /// The NUMA node of its memory, OS index.
-    pub node: u32,
-}
 
 /// Kernels on GPUs.
 pub struct GpuSuite {
@@ -125,13 +115,8 @@ impl Suite for GpuSuite {
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
-        let own = self.places.iter().find(|place| place.rank == worker.rank).copied();
-        let place = own.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
-        let mut devices = Devices::new(&self.platform);
-        let first = self.cases.iter().find(|case| case.rank == worker.rank).map(|case| case.target);
-        if let Some(target) = first {
-            devices.open(target)?;
-        }
+        let targets = self.cases.iter().map(|case| (case.rank, case.target));
+        let (place, devices, first) = rank_place::opened(&self.places, targets, worker.rank, &self.platform)?;
         Ok(Box::new(GpuSite { held: None, memory: None, devices, place, first, suite: self }))
     }
 }

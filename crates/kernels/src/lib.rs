@@ -10,6 +10,7 @@
 //! * `jacobi` is a step of an iteration over a field that several ranks have a part of, for `laplace`: no problem of a suite;
 //! * `pieces` are many small pieces sent by copies, a batch, a kernel or packed, and `sending` one block of them: no problem either, but steps of the same device;
 //! * `moving` is memory whose pages go to whoever touches them, `touching` one block of touches and `moving_suite` all of them;
+//! * `rank_place` is where a rank of a suite is;
 //! * `case` is what is measured; `gpu_suite`, with `compute` for one block, and `thread_suite` do it for the engine.
 //!
 //! Left out: timing, proving, deciding when it is enough (engine), the document (report), what it says (analysis).
@@ -28,6 +29,7 @@ mod problem;
 mod problems;
 mod program;
 mod proven;
+mod rank_place;
 mod sending;
 mod shape;
 mod size;
@@ -36,12 +38,13 @@ mod touching;
 
 pub use case::{GpuCase, ThreadCase, What};
 pub use compute::COPY_BYTES;
-pub use gpu_suite::{GpuSuite, RankPlace};
+pub use gpu_suite::GpuSuite;
 pub use kernel::{By, Kernel};
 pub use moving::{MOVING_GRAIN, Moving, Side, Touch};
 pub use moving_suite::{MovingCase, MovingSuite};
 pub use pieces::{PIECE_GRAIN, Pieces, Scattered, Way};
 pub use problem::{Layout, Part, Problem, Unit, Wrong};
+pub use rank_place::RankPlace;
 pub use shape::Refused;
 pub use size::{LARGEST_CLASS, Size};
 pub use thread_suite::ThreadSuite;

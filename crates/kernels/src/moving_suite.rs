@@ -11,9 +11,9 @@ use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
 use crate::compute::lent;
-use crate::gpu_suite::RankPlace;
 use crate::moving::{self, Moving, SUMS_BYTES};
 use crate::program::MOVING;
+use crate::rank_place::{self, RankPlace};
 use crate::touching::Touching;
 
 /// A case: a rank, and a device.
@@ -72,13 +72,8 @@ impl Suite for MovingSuite {
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
-        let own = self.places.iter().find(|place| place.rank == worker.rank).copied();
-        let place = own.ok_or_else(|| Failure::new(Stage::Open, format!("rank {} has no place here", worker.rank)))?;
-        let mut devices = Devices::new(&self.platform);
-        let first = self.cases.iter().find(|case| case.rank == worker.rank).map(|case| case.target);
-        if let Some(target) = first {
-            devices.open(target)?;
-        }
+        let targets = self.cases.iter().map(|case| (case.rank, case.target));
+        let (place, devices, first) = rank_place::opened(&self.places, targets, worker.rank, &self.platform)?;
         Ok(Box::new(MovingSite { held: None, devices, place, first, suite: self }))
     }
 }

@@ -79,7 +79,9 @@ impl<'a> Touching<'a> {
                 self.sum = Some(black_box(moving::read(self.words()?)));
                 Ok(())
             }
-            (Touch::Prefetch, side) => self.done(Step::Prefetch(0..self.moving.bytes, side == Side::Device)),
+            (Touch::Prefetch, side) => {
+                self.done(Step::Prefetch { range: 0..self.moving.bytes, to_device: side == Side::Device })
+            }
             (Touch::InTurns, _) => {
                 self.done(self.moving.add())?;
                 moving::add(self.words()?);

@@ -65,11 +65,11 @@ fn the_answer_is_what_the_first_touch_costs_beside_later_ones_and_a_prefetch() -
             assert!(expected.contains(&rate), "{}: {touch}: {rate} GB/s", kind.name);
         }
         let said = text(&document, "/verdict/0");
-        assert!(said.starts_with("Managed memory of GPU 0 and PU "), "{said}");
+        assert!(said.starts_with("1 MiB of managed memory, GPU 0 and PU "), "{said}");
         for part in [
-            ", 1 MiB: the GPU reads it at 17.4 GB/s where it must come first and 7.3",
-            "once it is there, and told to come it comes at 20.2 GB/s",
-            ". What the GPU has read stays with the host.",
+            ": the GPU reads pages that the core has at 17.4 GB/s, its own at 12",
+            " times), and a prefetch brings them at 20.2 GB/s",
+            ". Pages that the GPU has read stay with the host.",
         ] {
             assert!(said.contains(part), "{said}");
         }
@@ -138,9 +138,8 @@ fn what_such_memory_is_not_measured_with_is_refused_with_the_way_out() -> Done {
     Ok(())
 }
 
-/// The kernel finds no page of a GPU's on the host: what it does not find is not unproven.
 #[test]
-fn a_screen_has_both_sides_and_no_word_of_pages_that_were_not_seen() -> Done {
+fn a_screen_has_both_sides() -> Done {
     for kind in kinds::all() {
         let mut command = with_driver(&kind.folder()?);
         command.args(["pingpong", "--memory", "managed", "--size", "1MiB", "--brief", "--backend", kind.name]);
@@ -148,7 +147,7 @@ fn a_screen_has_both_sides_and_no_word_of_pages_that_were_not_seen() -> Done {
         for side in ["GPU", "core"] {
             assert!(shown.contains(&format!("  managed memory touched by the {side}: GB/s")), "{}: {shown}", kind.name);
         }
-        assert!(!shown.contains("NOT SEEN") && shown.lines().count() <= 40, "{}: {shown}", kind.name);
+        assert!(shown.lines().count() <= 40, "{}: {shown}", kind.name);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use report::matrix::Compares;
 
 use super::page::{Page, Tone};
 use super::plane::{LEGEND, caption};
-use super::table::{Style, verdict};
+use super::table::{Style, has_own_tables, verdict};
 use super::{
     closing, contention, curve, fits, groups, kernels, laplace, matrix, moving, nodes, pieces, places, rates, remarks,
     title, together, words,
@@ -63,7 +63,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
             }
             add("remarks", 9, &|page| matrix::notes(found, page));
         }
-    } else if document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document) {
+    } else if has_own_tables(document) {
         add("figures", 1, &|page| laplace::draw(document, page));
         for side in moving::sides(document) {
             let name = format!("touches of {} memory by the {}", words::memory(side.0), analysis::moving::who(side.1));

@@ -11,6 +11,11 @@ use super::{
     ranks, reference, remarks, settings, title, together,
 };
 
+/// Whether its figures are no copies between memory and devices, so that tables of their own have them: halos, small pieces, touches.
+pub(super) fn has_own_tables(document: &Document) -> bool {
+    document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document)
+}
+
 /// How a table is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -45,7 +50,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
         closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
         return page.finish(style.color);
     }
-    if document.laplace.is_some() || document.pieces.is_some() || analysis::moving::is_of(document) {
+    if has_own_tables(document) {
         laplace::draw(document, &mut page);
         pieces::draw(document, &mut page);
         moving::draw(document, &mut page);

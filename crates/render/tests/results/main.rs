@@ -17,6 +17,7 @@ mod imports;
 mod imports_nvbandwidth;
 mod incomplete;
 mod made;
+mod moving;
 mod old;
 mod pieces;
 mod references;
