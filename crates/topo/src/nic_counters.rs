@@ -263,18 +263,20 @@ mod tests {
     }
 
     #[test]
-    fn a_links_rate_is_the_ports_or_the_interfaces_and_unknown_without_a_link() -> Outcome {
+    fn a_links_rate_is_the_ports_or_the_interfaces_and_unknown_without_a_link_or_of_a_virtual_one() -> Outcome {
         let host = Host::new()?;
         host.function("0000:81:00.0", "1", &["infiniband/mlx5_0", "net/ib0"])?;
         host.port("mlx5_0", "InfiniBand", ["0", "0"])?.interface("ib0", "up", ["0", "0"])?;
         host.function("0000:82:00.0", "1", &["net/eth0"])?.interface("eth0", "up", ["0", "0"])?;
         host.function("0000:83:00.0", "1", &["net/eth1"])?.interface("eth1", "down", ["0", "0"])?;
         host.function("0000:d5:00.0", "3", &["cxi/cxi2", "net/hsn2"])?.interface("hsn2", "up", ["9", "9"])?;
+        host.interface("veth0", "up", ["0", "0"])?;
         let rates: Vec<(String, Option<u64>)> =
             nic_counters(&host.root()).into_iter().map(|nic| (nic.name, nic.bytes_per_s)).collect();
         let rate = |name: &str| rates.iter().find(|(known, _)| known == name).and_then(|(_, rate)| *rate);
         assert_eq!(rate("mlx5_0"), Some(12_500_000_000), "{rates:?}");
         assert_eq!([rate("eth0"), rate("cxi2"), rate("eth1")], [Some(3_125_000_000), Some(3_125_000_000), None]);
+        assert!(rates.contains(&("veth0".to_owned(), None)), "what a virtual one says bounds nothing: {rates:?}");
         Ok(())
     }
 
