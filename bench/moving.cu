@@ -2,29 +2,18 @@
 // side, again, prefetched) and of both in turns; medians of N rounds. Then what of the pages the kernel finds on the host after the GPU's and the core's first access, per cent.
 //
 // nvcc -O3 -arch=native -o moving moving.cu -lcuda && ./moving managed|system [N]      (CUDA 13)
-#include <cuda.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+#include "checked.h"
 
-typedef unsigned long long u64;
 static const u64 GROWS = 0x9e3779b97f4a7c15ull;
-
-static void check(CUresult result, const char *call) {
-    if (result == CUDA_SUCCESS) return;
-    const char *text = "";
-    cuGetErrorString(result, &text);
-    fprintf(stderr, "%s: %s\n", call, text);
-    exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 extern "C" __global__ void __launch_bounds__(256) set_words(ulonglong2 *pairs, u64 count, u64 key) {
     for (u64 at = blockIdx.x * (u64)blockDim.x + threadIdx.x; at < count; at += (u64)gridDim.x * blockDim.x)
@@ -52,12 +41,6 @@ extern "C" __global__ void __launch_bounds__(256) add_words(ulonglong2 *pairs, u
         pair.y += more;
         pairs[at] = pair;
     }
-}
-
-static double now_ns() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
 static CUdevice device;

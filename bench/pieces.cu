@@ -1,26 +1,15 @@
 // The same pieces as `numabench sweep --pieces`, sent the same ways: a line a direction and size, with the rates (GB/s) of loop, batch, kernel and packed; medians of N rounds.
 //
 // nvcc -O3 -arch=native -o pieces pieces.cu -lcuda && ./pieces [N]      (CUDA 13)
-#include <cuda.h>
-#include <time.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <vector>
+#include "checked.h"
 
-typedef unsigned long long u64;
 static const u64 TOTAL = 64ull << 20;
-
-static void check(CUresult result, const char *call) {
-    if (result == CUDA_SUCCESS) return;
-    const char *text = "";
-    cuGetErrorString(result, &text);
-    fprintf(stderr, "%s: %s\n", call, text);
-    exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 extern "C" __global__ void __launch_bounds__(256)
 move_pieces(unsigned char *area, unsigned char *other, u64 piece, u64 pieces, u64 area_step, u64 other_step, u64 slots, u64 to_area) {
@@ -31,12 +20,6 @@ move_pieces(unsigned char *area, unsigned char *other, u64 piece, u64 pieces, u6
         uint4 *in_other = (uint4 *)(other + number * other_step % slots * piece + within);
         if (to_area) *in_area = *in_other; else *in_other = *in_area;
     }
-}
-
-static double now_ns() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
 static u64 step_of(u64 slots, double part) {
