@@ -2,11 +2,13 @@
 //!
 //! Before the block the bytes to send are put where it reads and wrong ones where it writes; after it, outside the timed region, every byte
 //! is compared. A round that does not count runs in between and delivers everything, so the first word of every page is sent with a stale
-//! key in that round and gets its own only afterwards: copies that stop when the clock starts are seen too.
+//! key in that round and gets its own only afterwards: copies that stop when the clock starts are seen too. Each block has keys of its own, so that what an
+//! earlier one left is wrong.
 //!
 //! There are two ways to the same proof. A device that can run a kernel fills and compares its own memory, thousands of times as fast as
 //! a core does; what lies on the host comes from there and goes back there by copies that are not timed. Each of these copies ends over wrong bytes, so
-//! that one which does nothing is seen as well; and the host looks at the first word of each page with its own eyes. Otherwise, and for
+//! that one which does nothing is seen as well; and the host looks at the first word of each page with its own eyes. The bytes to be sent from the host are laid out
+//! once for an allocation, and only the first words of their pages for each block: the device's are wrong in every byte before. Otherwise, and for
 //! small copies, the host fills and compares every byte.
 
 use device::{Area, Copier, DeviceError, Difference, Direction, Pattern};
@@ -37,25 +39,60 @@ fn stale(pattern: Pattern) -> Pattern {
     pattern.with_page_key(!pattern.key)
 }
 
-/// The key of one block's bytes. `area` tells apart the two that a bidirectional block moves at once.
-fn key(seed: u64, rank: usize, direction: Direction, pass: u64, area: u64) -> u64 {
-    let parts = [rank as u64, direction as u64, pass, area];
+/// The key of one block's bytes: a case has one block in a pass. `area` tells apart the two that a bidirectional block moves at once.
+fn key(seed: u64, rank: usize, case: usize, pass: u64, area: u64) -> u64 {
+    mixed(seed, &[rank as u64, case as u64, pass, area])
+}
+
+fn mixed(seed: u64, parts: &[u64]) -> u64 {
     parts
         .iter()
         .fold(stats::random::mix(seed), |key, part| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1))))
 }
 
-impl Delivery {
-    /// The bytes of `case`'s block in this pass on this rank; `patterns`: whether its device can fill and compare.
-    pub(crate) fn new(seed: u64, rank: usize, case: &Case, pass: u64, patterns: bool) -> Self {
-        let pattern = |area| Pattern::new(key(seed, rank, case.direction, pass, area));
-        Self {
-            direction: case.direction,
-            bytes: case.bytes,
-            by_device: patterns && case.bytes >= BY_DEVICE_FROM_BYTES,
-            sent: pattern(0),
-            returned: pattern(1),
+/// What lies in the host memory that copies read: as many bytes of one pattern as a copy needed yet, but for pages' first words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    pattern: Pattern,
+    /// So many bytes of it are there, but for the first ones.
+    laid: usize,
+    /// So many of the first bytes are what the host put there for a small copy.
+    spoiled: usize,
+}
+
+impl Source {
+    /// Nothing of it is there yet.
+    pub(crate) fn of(seed: u64, rank: usize, allocation: u32) -> Self {
+        Self { pattern: Pattern::new(mixed(!seed, &[rank as u64, u64::from(allocation)])), laid: 0, spoiled: 0 }
+    }
+
+    /// Has the device lay out what is missing of the first `bytes`.
+    fn lay(&mut self, copier: &mut dyn Copier, bytes: usize) -> Result<(), DeviceError> {
+        let missing = if self.laid < bytes { bytes } else { self.spoiled.min(bytes) };
+        if missing > 0 {
+            copier.fill(Area::A, self.pattern, missing)?;
+            copier.pull(Area::A, missing)?;
         }
+        self.laid = self.laid.max(bytes);
+        if self.spoiled <= missing {
+            self.spoiled = 0;
+        }
+        Ok(())
+    }
+
+    fn spoil(&mut self, bytes: usize) {
+        self.spoiled = self.spoiled.max(bytes);
+    }
+}
+
+impl Delivery {
+    /// The bytes of `case`'s block in this pass on this rank, from this source; `patterns`: whether its device can fill and compare.
+    pub(crate) fn new(seed: u64, rank: usize, case: &Case, pass: u64, patterns: bool, source: &Source) -> Self {
+        let key = |area| key(seed, rank, case.index, pass, area);
+        let by_device = patterns && case.bytes >= BY_DEVICE_FROM_BYTES;
+        let lasting = by_device && case.direction != Direction::D2h;
+        let sent = if lasting { source.pattern.with_page_key(key(0)) } else { Pattern::new(key(0)) };
+        Self { direction: case.direction, bytes: case.bytes, by_device, sent, returned: Pattern::new(key(1)) }
     }
 
     /// What arrives in the destination.
@@ -82,20 +119,30 @@ impl Delivery {
     }
 
     /// Puts what the block will read where it reads, stale, and wrong bytes where it will write.
-    pub(crate) fn lay_out(&self, copier: &mut dyn Copier, piece: &mut [u8]) -> Result<(), Failure> {
-        let laid = if self.by_device { self.lay_out_by_device(copier) } else { self.lay_out_by_host(copier, piece) };
+    pub(crate) fn lay_out(
+        &self,
+        copier: &mut dyn Copier,
+        piece: &mut [u8],
+        source: &mut Source,
+    ) -> Result<(), Failure> {
+        let laid = if self.by_device {
+            self.lay_out_by_device(copier, source)
+        } else {
+            source.spoil(if self.reads_host() { self.bytes } else { 0 });
+            self.lay_out_by_host(copier, piece)
+        };
         laid.map_err(|error| failure(Stage::Verify, &error))
     }
 
-    fn lay_out_by_device(&self, copier: &mut dyn Copier) -> Result<(), DeviceError> {
+    fn lay_out_by_device(&self, copier: &mut dyn Copier, source: &mut Source) -> Result<(), DeviceError> {
         let bytes = self.bytes;
-        if self.writes_host() {
+        // What else arrives on the host is of this block's key, and what is there is not.
+        if self.direction == Direction::RoundTrip {
             copier.fill(Area::A, self.arriving().inverted(), bytes)?;
             copier.round(Direction::D2h, bytes)?;
         }
         if self.reads_host() {
-            copier.fill(Area::A, stale(self.sent), bytes)?;
-            copier.pull(Area::A, bytes)?;
+            source.lay(copier, bytes)?;
             copier.fill(Area::A, self.sent.inverted(), bytes)?;
         }
         if self.reads_device() {
@@ -217,4 +264,49 @@ fn range(lent: &mut [u8], bytes: usize) -> Result<&mut [u8], DeviceError> {
 fn corrupt(difference: Difference) -> Trouble {
     let Difference { offset, expected, got } = difference;
     Trouble::Corrupt(Mismatch { offset, expected, got })
+}
+
+#[cfg(test)]
+mod tests {
+    use device::{CopyBy, MemoryKind};
+    use engine::Order;
+
+    use super::*;
+
+    #[test]
+    fn what_a_copy_of_the_same_pass_left_on_the_host_is_wrong_for_the_next() {
+        let case = |index, bytes, by| Case {
+            index,
+            order: Order::Alone,
+            memory: MemoryKind::Pinned,
+            direction: Direction::D2h,
+            bytes,
+            by,
+        };
+        let cases =
+            [case(0, 1 << 20, CopyBy::Engine), case(1, 2 << 20, CopyBy::Engine), case(2, 1 << 20, CopyBy::Kernel)];
+        let source = Source::of(1, 0, 0);
+        let arriving = cases.map(|case| Delivery::new(1, 0, &case, 3, true, &source).arriving());
+        let words: Vec<[u64; 2]> = arriving.iter().map(|pattern| [pattern.word(0), pattern.word(1)]).collect();
+        for (at, one) in words.iter().enumerate() {
+            assert!(words[at + 1..].iter().all(|other| one[0] != other[0] && one[1] != other[1]), "{words:x?}");
+        }
+    }
+
+    #[test]
+    fn bytes_from_the_host_are_another_blocks_but_for_the_first_words_of_their_pages() {
+        let case = Case {
+            index: 0,
+            order: Order::Alone,
+            memory: MemoryKind::Pinned,
+            direction: Direction::H2d,
+            bytes: 1 << 20,
+            by: CopyBy::Engine,
+        };
+        let source = Source::of(1, 0, 0);
+        let sent = |pass, patterns| Delivery::new(1, 0, &case, pass, patterns, &source).sent;
+        assert_eq!(sent(3, true).word(1), sent(4, true).word(1));
+        assert_ne!(sent(3, true).word(0), sent(4, true).word(0));
+        assert_ne!(sent(3, false).word(1), sent(4, false).word(1), "where the host lays them out all are new");
+    }
 }

@@ -15,7 +15,7 @@ use topo::gpu_condition::GpuConditions;
 
 use crate::case::Case;
 use crate::cells::Cell;
-use crate::delivery::{Delivery, PIECE_BYTES};
+use crate::delivery::{Delivery, PIECE_BYTES, Source};
 use crate::devices::Devices;
 use crate::fault::failure;
 use crate::host_range::{self, Want};
@@ -39,6 +39,7 @@ struct Held {
     setup: usize,
     cell: Cell,
     ranges: Ranges,
+    source: Source,
     shares_device: bool,
     /// What moves the bytes at present.
     by: CopyBy,
@@ -48,6 +49,7 @@ struct Held {
 struct Idle {
     host: HostPair,
     ranges: Ranges,
+    source: Source,
 }
 
 /// Which host memory.
@@ -77,16 +79,16 @@ impl CopySite {
         Ok(site)
     }
 
-    /// The host memory asked for: what is there, or made anew.
+    /// The host memory asked for: what is there, with what lies in it, or made anew.
     fn host(
         &mut self,
         bound: &Bound,
         cell: Cell,
         ranges: Ranges,
         spent: &mut TimeSpent,
-    ) -> Result<(HostPair, bool), Failure> {
+    ) -> Result<(HostPair, Option<Source>), Failure> {
         match self.idle.take() {
-            Some(Idle { host, ranges: there }) if there == ranges => return Ok((host, false)),
+            Some(Idle { host, ranges: there, source }) if there == ranges => return Ok((host, Some(source))),
             // Freed before as much again is allocated.
             other => spent.on(|spent| &mut spent.allocate_ns, || drop(other)),
         }
@@ -97,13 +99,13 @@ impl CopySite {
         let mut range = || host_range::allocate(bound, device, &want, &helpers, spent);
         let source = ranges.source.then(&mut range).transpose()?;
         let destination = ranges.destination.then(&mut range).transpose()?;
-        Ok((HostPair { source, destination }, true))
+        Ok((HostPair { source, destination }, None))
     }
 
     /// Takes the copier apart and keeps its host memory.
     fn put_down(&mut self) {
-        if let Some(Held { copier, ranges, .. }) = self.held.take() {
-            self.idle = Some(Idle { host: copier.into_host(), ranges });
+        if let Some(Held { copier, ranges, source, .. }) = self.held.take() {
+            self.idle = Some(Idle { host: copier.into_host(), ranges, source });
         }
     }
 }
@@ -157,7 +159,8 @@ impl Site for CopySite {
         }
         spent.on(|spent| &mut spent.allocate_ns, || self.put_down());
         self.devices.open(cell.target)?.capabilities().memory(kind).map_err(Trouble::Skipped)?;
-        let (host, fresh) = self.host(bound, cell, ranges, spent)?;
+        let (host, source) = self.host(bound, cell, ranges, spent)?;
+        let fresh = source.is_none();
         let shares_device = self.suite.shares_device(rank, setup, cell.target);
         let device = self.devices.open(cell.target)?;
         let made = spent.on(|spent| &mut spent.allocate_ns, || device.copier(host, bidirectional));
@@ -171,7 +174,8 @@ impl Site for CopySite {
             pattern.fill_page_words(copier.source());
             pattern.fill_page_words(copier.destination());
         }
-        self.held = Some(Held { copier, setup, cell, ranges, shares_device, by: CopyBy::default() });
+        let source = source.unwrap_or_else(|| Source::of(self.suite.config.seed, rank, allocation));
+        self.held = Some(Held { copier, setup, cell, ranges, source, shares_device, by: CopyBy::default() });
         Ok(fresh)
     }
 
@@ -227,7 +231,8 @@ impl Site for CopySite {
             })?;
             held.by = case.by;
         }
-        let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok());
-        Ok(Box::new(CopyWork { copier: &mut *held.copier, case, timing, delivery, piece: &mut self.piece }))
+        let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok(), &held.source);
+        let Held { copier, source, .. } = held;
+        Ok(Box::new(CopyWork { copier: &mut **copier, case, timing, delivery, source, piece: &mut self.piece }))
     }
 }

@@ -4,7 +4,7 @@ use device::{Copier, Direction, Marks};
 use engine::{Failure, Lanes, Stage, Timing, Trouble, Work};
 
 use crate::case::Case;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Source};
 use crate::fault::failure;
 
 /// The work of one block of one case.
@@ -13,6 +13,8 @@ pub(crate) struct CopyWork<'a> {
     pub case: Case,
     pub timing: Timing,
     pub delivery: Delivery,
+    /// What lies in the host memory that it reads.
+    pub source: &'a mut Source,
     /// Room for a piece of what is compared on the host.
     pub piece: &'a mut [u8],
 }
@@ -40,7 +42,7 @@ impl Work for CopyWork<'_> {
     }
 
     fn lay_out(&mut self) -> Result<(), Failure> {
-        self.delivery.lay_out(self.copier, self.piece)
+        self.delivery.lay_out(self.copier, self.piece, self.source)
     }
 
     fn arm(&mut self) -> Result<(), Failure> {
