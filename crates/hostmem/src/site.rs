@@ -1,5 +1,5 @@
-//! One rank's ranges: placed on the node of the case at hand, and looked up there. Ranges that are streamed are made anew for each setup; a
-//! chain of lines is kept until its allocation is over, because making it takes longer than a block of loads.
+//! One rank's ranges: placed on the node of the case at hand, and looked up there. Ranges that are streamed serve every setup that needs such ones, whoever else takes
+//! part in it; a chain of lines is kept until its allocation is over, because making it takes longer than a block of loads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,8 +20,23 @@ pub(crate) struct MemorySite {
     pu: u32,
     /// The setup at hand.
     setup: Option<usize>,
-    streamed: Option<(usize, u32, Ranges)>,
+    streamed: Option<Streamed>,
     chains: BTreeMap<usize, (u32, Chain)>,
+}
+
+/// Ranges that are there, and what they were made for.
+struct Streamed {
+    node: u32,
+    bytes: usize,
+    allocation: u32,
+    ranges: Ranges,
+}
+
+impl Streamed {
+    fn serves(&self, setup: &Setup) -> bool {
+        let has_all = self.ranges.second.is_some() || !setup.second;
+        (self.node, self.bytes) == (setup.node, setup.bytes) && has_all
+    }
 }
 
 impl MemorySite {
@@ -80,23 +95,25 @@ impl Site for MemorySite {
             self.chains.insert(number, (allocation, chain));
             return Ok(true);
         }
-        if self.streamed.as_ref().is_some_and(|(held, there, _)| (*held, *there) == (number, allocation)) {
+        if self.streamed.as_ref().is_some_and(|held| held.allocation == allocation && held.serves(&setup)) {
             return Ok(false);
         }
         self.streamed = None;
         let first = self.range(bound, &setup, spent)?;
         let second = if setup.second { Some(self.range(bound, &setup, spent)?) } else { None };
-        self.streamed = Some((number, allocation, Ranges { first, second }));
+        let Setup { node, bytes, .. } = setup;
+        self.streamed = Some(Streamed { node, bytes, allocation, ranges: Ranges::new(first, second) });
         Ok(true)
     }
 
     fn look(&mut self, how: Look) -> Result<Seen, Failure> {
         let mut seen = Seen::thread()?;
         let chain = self.setup.and_then(|setup| self.chains.get(&setup));
-        let streamed = self.streamed.as_ref().filter(|(held, ..)| Some(*held) == self.setup);
+        let setup = self.setup.and_then(|setup| self.suite.setups.get(setup)).filter(|setup| !setup.chain);
+        let streamed = self.streamed.as_ref().filter(|held| setup.is_some_and(|setup| held.serves(setup)));
         if let Some((_, chain)) = chain {
             seen.pages = Pages::of(chain.bytes(), how, true);
-        } else if let Some((_, _, Ranges { first, second })) = streamed {
+        } else if let Some(Streamed { ranges: Ranges { first, second, .. }, .. }) = streamed {
             seen.pages = Pages::of(first.bytes(), how, true);
             second.iter().for_each(|second| seen.pages.merge(Pages::of(second.bytes(), how, true)));
         }
@@ -115,7 +132,7 @@ impl Site for MemorySite {
             let (_, chain) = self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(nothing)?;
             return Ok(Box::new(Chase::new(chain)));
         }
-        let (_, _, ranges) = self.streamed.as_mut().ok_or_else(nothing)?;
+        let Streamed { ranges, .. } = self.streamed.as_mut().ok_or_else(nothing)?;
         let key = [self.rank as u64, access as u64, pass]
             .iter()
             .fold(self.suite.seed, |key, part| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1))));

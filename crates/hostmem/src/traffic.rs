@@ -5,8 +5,9 @@
 //! slice is done in bursts of a page with pauses between them, and is so much shorter that a round is not longer for it.
 //!
 //! What proves the work: reads add up all words, and the sum must be that of what was written there, times the rounds; writes leave the number of
-//! the last round in every word; a copy must leave every word of its source, the first of each page put there only after the round that
-//! does not count. So a round that moves nothing, moves a part, or reads from elsewhere is found.
+//! the last round in every word, counted from another number in each block; a copy must leave every word of its source, the first of each page put there only after
+//! the round that does not count. So a round that moves nothing, moves a part, or reads from elsewhere is found. What is only read is laid out once and not for each
+//! block: that takes several times as long as a block.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -17,19 +18,24 @@ use stats::random::mix;
 
 use crate::case::Access;
 use crate::pace::{BURST_BYTES, Due, Pace};
+use crate::page_sums::{PAGE, PageSums, WORD, sum, words};
 
-const WORD: usize = 8;
-const PAGE: usize = 4096;
 /// About as much is one round: a millisecond or two of a core.
 const SLICE: usize = 16 << 20;
-/// Sums that are added up side by side: one would wait for each addition.
-const SUMS: usize = 8;
 
 /// The ranges of a rank.
 pub(crate) struct Ranges {
     pub first: PlacedMemory,
     /// Only where copies need it.
     pub second: Option<PlacedMemory>,
+    /// What was laid out in the first one, as long as that is only read.
+    laid: Option<PageSums>,
+}
+
+impl Ranges {
+    pub(crate) fn new(first: PlacedMemory, second: Option<PlacedMemory>) -> Self {
+        Self { first, second, laid: None }
+    }
 }
 
 /// The work of one block.
@@ -42,8 +48,7 @@ pub(crate) struct Traffic<'a> {
     second: &'a mut [u8],
     /// The length of a slice.
     slice: usize,
-    /// What reading each slice adds up to.
-    expected: Vec<u64>,
+    laid: &'a mut Option<PageSums>,
     sum: u64,
     rounds: u64,
 }
@@ -52,15 +57,25 @@ impl<'a> Traffic<'a> {
     pub(crate) fn new(access: Access, pace: Option<Pace>, key: u64, ranges: &'a mut Ranges) -> Self {
         let first = ranges.first.bytes_mut();
         let second = ranges.second.as_mut().map_or(&mut [][..], PlacedMemory::bytes_mut);
-        Self::over(access, pace, key, first, second)
+        Self::over(access, pace, key, first, second, &mut ranges.laid)
     }
 
-    fn over(access: Access, pace: Option<Pace>, key: u64, first: &'a mut [u8], second: &'a mut [u8]) -> Self {
+    fn over(
+        access: Access,
+        pace: Option<Pace>,
+        key: u64,
+        first: &'a mut [u8],
+        second: &'a mut [u8],
+        laid: &'a mut Option<PageSums>,
+    ) -> Self {
+        if !matches!(access, Access::Read | Access::Load) {
+            *laid = None;
+        }
         let most = pace.map_or(SLICE, |pace| pace.round_bytes(SLICE));
         let whole = first.len() / (first.len() / most).max(1);
         let slice = if whole == first.len() { whole } else { whole / PAGE * PAGE };
         let due = Due::new(key);
-        Self { access, pace, due, key, first, second, slice, expected: Vec::new(), sum: 0, rounds: 0 }
+        Self { access, pace, due, key, first, second, slice, laid, sum: 0, rounds: 0 }
     }
 
     /// Reads, writes or copies what lies here, once.
@@ -102,27 +117,11 @@ impl<'a> Traffic<'a> {
     }
 }
 
-fn words(range: &[u8]) -> impl Iterator<Item = u64> {
-    range.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
-}
-
 /// Puts `value(position)` into every word.
 fn fill(range: &mut [u8], value: impl Fn(u64) -> u64) {
     for (at, word) in (0..).zip(range.as_chunks_mut::<WORD>().0) {
         *word = value(at).to_ne_bytes();
     }
-}
-
-fn sum(range: &[u8]) -> u64 {
-    let mut sums = [0_u64; SUMS];
-    let (lines, rest) = range.as_chunks::<{ WORD * SUMS }>();
-    for line in lines {
-        for (sum, word) in sums.iter_mut().zip(line.as_chunks::<WORD>().0) {
-            *sum = sum.wrapping_add(u64::from_ne_bytes(*word));
-        }
-    }
-    let rest = words(rest).fold(0_u64, u64::wrapping_add);
-    sums.iter().fold(rest, |all, sum| all.wrapping_add(*sum))
 }
 
 /// The first word of a page gets its own value only after the round that does not count.
@@ -143,9 +142,19 @@ impl Work for Traffic<'_> {
 
     fn lay_out(&mut self) -> Result<(), Failure> {
         let key = self.key;
-        fill(self.first, |at| stale(key, at));
-        self.expected = self.first.chunks_exact(self.slice.max(1)).map(sum).collect();
-        fill(self.second, |at| !mix(key ^ at));
+        match self.access {
+            Access::Read | Access::Load if self.laid.is_some() => {}
+            Access::Read | Access::Load => {
+                fill(self.first, |at| stale(key, at));
+                *self.laid = Some(PageSums::of(self.first));
+            }
+            // Whatever is there was not written under this block's key.
+            Access::Write => {}
+            Access::Copy => {
+                fill(self.first, |at| stale(key, at));
+                fill(self.second, |at| !mix(key ^ at));
+            }
+        }
         Ok(())
     }
 
@@ -181,9 +190,13 @@ impl Work for Traffic<'_> {
         let (key, mut bytes) = (self.key, 0);
         match self.access {
             Access::Read | Access::Load => {
-                let (turns, rest) = (self.rounds / self.slices(), (self.rounds % self.slices()) as usize);
-                let all = |sums: &[u64]| sums.iter().fold(0_u64, |all, sum| all.wrapping_add(*sum));
-                let expected = all(&self.expected).wrapping_mul(turns).wrapping_add(all(&self.expected[..rest]));
+                let (turns, rest) = (self.rounds / self.slices(), self.rounds % self.slices());
+                let Some(laid) = &self.laid else {
+                    return Err(Trouble::Invalid("nothing was laid out to be read".to_owned()));
+                };
+                // Every slice in turn, and those of the turn under way.
+                let all = laid.over(0..self.slices() as usize * self.slice).wrapping_mul(turns);
+                let expected = all.wrapping_add(laid.over(0..rest as usize * self.slice));
                 bytes = self.rounds.min(self.slices()) * self.slice as u64;
                 if self.sum != expected {
                     let (got, rounds) = (self.sum, self.rounds);
@@ -242,7 +255,8 @@ mod tests {
         spoil: impl Fn(&mut Traffic),
     ) -> Result<u64, Trouble> {
         let (mut first, mut second) = (vec![0; BYTES], vec![0; BYTES]);
-        let mut traffic = Traffic::over(access, pace, 7, &mut first, &mut second);
+        let mut laid = None;
+        let mut traffic = Traffic::over(access, pace, 7, &mut first, &mut second, &mut laid);
         traffic.lay_out()?;
         traffic.round()?;
         traffic.arm()?;
@@ -278,7 +292,8 @@ mod tests {
     fn slow_traffic_has_short_rounds() {
         let slow = Pace::every(std::time::Duration::from_micros(100));
         let mut range = vec![0; 64 * 20 * PAGE];
-        let traffic = Traffic::over(Access::Read, Some(slow), 7, &mut range, &mut []);
+        let mut laid = None;
+        let traffic = Traffic::over(Access::Read, Some(slow), 7, &mut range, &mut [], &mut laid);
         assert_eq!((traffic.slice, traffic.slices()), (20 * PAGE, 64), "two milliseconds of bursts");
     }
 
@@ -298,7 +313,8 @@ mod tests {
         for access in [Access::Read, Access::Write, Access::Copy] {
             for rounds in [1, 3, 5] {
                 let (mut first, mut second) = (vec![0; long], vec![0; if access == Access::Copy { long } else { 0 }]);
-                let mut traffic = Traffic::over(access, None, 7, &mut first, &mut second);
+                let mut laid = None;
+                let mut traffic = Traffic::over(access, None, 7, &mut first, &mut second, &mut laid);
                 assert_eq!(traffic.bytes_a_round() as usize % PAGE, 0);
                 traffic.lay_out()?;
                 traffic.round()?;
@@ -316,6 +332,44 @@ mod tests {
                 assert!(traffic.verify().is_err() || access == Access::Read, "{access:?}: byte {last}");
             }
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_range_that_is_only_read_is_laid_out_once_and_every_later_block_is_proven_against_it() -> Result<(), Trouble> {
+        let (mut first, mut second, mut laid) = (vec![0; BYTES], vec![0; BYTES], None);
+        let mut block = |access, key, spoil: bool| {
+            let mut traffic = Traffic::over(access, None, key, &mut first, &mut second, &mut laid);
+            traffic.lay_out()?;
+            traffic.round()?;
+            traffic.arm()?;
+            traffic.first[PAGE + 5] ^= u8::from(spoil);
+            traffic.round()?;
+            let proven = traffic.verify();
+            traffic.first[PAGE + 5] ^= u8::from(spoil);
+            proven
+        };
+        block(Access::Read, 1, false)?;
+        assert!(matches!(block(Access::Read, 2, true), Err(Trouble::Invalid(_))));
+        block(Access::Read, 3, false)?;
+        // What was written or copied since is not what was laid out.
+        for between in [Access::Write, Access::Copy] {
+            block(between, 4, false)?;
+            block(Access::Read, 5, false)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_write_of_an_earlier_block_left_proves_nothing() -> Result<(), Trouble> {
+        let (mut first, mut laid) = (vec![0; BYTES], None);
+        let mut traffic = Traffic::over(Access::Write, None, 1, &mut first, &mut [], &mut laid);
+        traffic.lay_out()?;
+        traffic.round()?;
+        let mut next = Traffic::over(Access::Write, None, 2, &mut first, &mut [], &mut laid);
+        next.lay_out()?;
+        next.rounds = 1;
+        assert!(matches!(next.verify(), Err(Trouble::Corrupt(_))));
         Ok(())
     }
 
