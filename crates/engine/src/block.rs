@@ -10,7 +10,7 @@ use crate::case::{Case, Order};
 use crate::clock;
 use crate::config::{Amount, fixed_blocks};
 use crate::failure::{Failure, Stage};
-use crate::measure::{self, Effort};
+use crate::measure::{self, Company, Effort};
 use crate::measured::Measured;
 use crate::rank::{Rank, Ready, Warmth};
 use crate::sample::{Sample, Told, Trouble};
@@ -116,7 +116,7 @@ impl Rank {
         };
         let anyone_failed = group.max(u64::from(member && timed.is_err()))? > 0;
         let timeline = turn.as_ref().ok().filter(|_| timed.is_ok()).map(|turn| &*turn.timeline);
-        let window = self.window(timeline)?;
+        let window = self.window(timeline, others)?;
         let outcome = match (turn, timed) {
             (Ok(turn), Ok(())) if !anyone_failed => turn.conclude(&window, others.then_some(&window)),
             (_, Err(trouble)) | (Err(trouble), _) => Err(trouble),
@@ -127,13 +127,14 @@ impl Rank {
         Ok(outcome)
     }
 
-    /// Collective: the common window of all ranks that measured. A minimum is the complement of a maximum.
-    fn window(&self, timeline: Option<&Timeline>) -> Result<Window, Aborted> {
+    /// Collective: the common window of all ranks that measured; `others`: they are several. A minimum is the complement of a maximum.
+    fn window(&self, timeline: Option<&Timeline>, others: bool) -> Result<Window, Aborted> {
         let largest = |value: Option<u64>| self.group.max(value.unwrap_or(0));
         let smallest = |value: Option<u64>| Ok(u64::MAX - self.group.max(value.map_or(0, |v| u64::MAX - v))?);
         let start = timeline.map(|timeline| timeline.start_ns);
         Ok(Window {
             latest_start_ns: largest(start)?,
+            counts_from_ns: largest(timeline.map(|timeline| timeline.counts_from_ns(others)))?,
             earliest_end_ns: smallest(timeline.map(Timeline::end_ns))?,
             earliest_start_ns: smallest(start)?,
             latest_needed_ns: largest(timeline.map(Timeline::needed_ns))?,
@@ -154,6 +155,7 @@ struct Warming<'a> {
     rank: &'a Rank,
     work: Box<dyn Work + 'a>,
     warmth: &'a mut Warmth,
+    among_others_ns: &'a mut Option<f64>,
     timeline: &'a mut Timeline,
     spent: &'a mut TimeSpent,
     allocation: u32,
@@ -163,18 +165,19 @@ impl<'a> Warming<'a> {
     /// Makes the work, and where it is new and a queue times it, queues a round once: what a queue loads lazily is loaded before anything is timed
     /// by it.
     fn begin(rank: &'a Rank, ready: &'a mut Ready, case: &Case, pass: u64) -> Result<Self, Trouble> {
-        let Ready { site, warm, timeline, spent, allocation, .. } = ready;
+        let Ready { site, warm, among_others_ns, timeline, spent, allocation, .. } = ready;
         let mut work = site.work(case.index, pass)?;
         let warmth = &mut warm[case.index];
         if work.timing() == Timing::Device && *warmth == Warmth::Cold {
             spent.on(|spent| &mut spent.warm_up_ns, || queue_once(&mut *work)).map_err(cold)?;
         }
-        Ok(Self { rank, work, warmth, timeline, spent, allocation: *allocation })
+        let among_others_ns = &mut among_others_ns[case.index];
+        Ok(Self { rank, work, warmth, among_others_ns, timeline, spent, allocation: *allocation })
     }
 
     /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
     fn prepare(self, pass: u64, shared: bool) -> Result<Turn<'a>, Trouble> {
-        let Self { rank, mut work, warmth, timeline, spent, allocation } = self;
+        let Self { rank, mut work, warmth, among_others_ns, timeline, spent, allocation } = self;
         let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount));
         let earlier = warmed.map_err(cold)?;
         if rank.config.verify {
@@ -186,15 +189,19 @@ impl<'a> Warming<'a> {
             spent.on(|spent| &mut spent.lay_out_ns, || work.arm())?;
         }
         *warmth = Warmth::Warm { round_ns: latest };
-        let estimate = earlier.map_or(latest, |earlier| earlier.min(latest));
-        // Two lanes at once must be together, as ranks are.
-        let shared = shared || work.lanes() == Lanes::Two;
+        let company = match work.lanes() {
+            _ if shared => Company::Ranks,
+            Lanes::Two => Company::Lanes,
+            Lanes::One => Company::None,
+        };
+        let alone = earlier.map_or(latest, |earlier| earlier.min(latest));
+        let estimate = among_others_ns.filter(|_| company == Company::Ranks).unwrap_or(alone);
         let fixed = rank.fixed_rounds(pass);
         let fixed = work.rounds_at_most().map(|most| fixed.map_or(most, |fixed| fixed.min(most))).or(fixed);
-        let effort = Effort::new(work.timing(), estimate, shared, fixed);
+        let effort = Effort::new(work.timing(), estimate, company, fixed);
         measure::make_room(timeline, &effort);
         let host_round_ns = (work.tells_host_time() && effort.timing == Timing::Device).then_some(latest);
-        Ok(Turn { rank, work, timeline, spent, effort, queued: 0, allocation, host_round_ns })
+        Ok(Turn { rank, work, among_others_ns, timeline, spent, effort, queued: 0, allocation, host_round_ns })
     }
 }
 
@@ -206,6 +213,7 @@ fn cold(failure: Failure) -> Failure {
 struct Turn<'a> {
     rank: &'a Rank,
     work: Box<dyn Work + 'a>,
+    among_others_ns: &'a mut Option<f64>,
     timeline: &'a mut Timeline,
     spent: &'a mut TimeSpent,
     effort: Effort,
@@ -234,7 +242,7 @@ impl Turn<'_> {
 
     /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at once.
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
-        let Self { rank, mut work, timeline, spent, effort, allocation, host_round_ns, .. } = self;
+        let Self { rank, mut work, among_others_ns, timeline, spent, effort, allocation, host_round_ns, .. } = self;
         let host = host_round_ns.map(Told::HostNs);
         let told = spent.on(|spent| &mut spent.prove_ns, || host.or_else(|| work.told()));
         let verified_bytes =
@@ -243,6 +251,10 @@ impl Turn<'_> {
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)
             .map(|block| Block { allocation, ..block })
             .ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
+        if together.is_some() {
+            let a_call = f64::from(work.rounds_a_call().max(1));
+            *among_others_ns = stats::interval::median(&block.round_ns).map(|round_ns| round_ns * a_call);
+        }
         Measured::new(block, |block| Sample {
             block,
             timing: effort.timing,

@@ -16,15 +16,18 @@ use crate::timing::{Lanes, Timing};
 use crate::window::Timeline;
 use crate::work::Work;
 
-/// A sample lasts at least so long: event resolution is about 0.5 µs, so that is far below 0.1 % of it.
-const BLOCK_NS: f64 = 10e6;
+/// A block lasts at least so long: the resolution of an event is about 0.5 µs, far below 0.1 % of it; and blocks differ by more than their rounds do, so that
+/// longer ones say no more.
+const BLOCK_NS: f64 = 4e6;
 /// A mark on a device ends rounds that last at least so long: 200 times the resolution of an event.
 const QUEUED_ROUND_NS: f64 = 100e3;
 /// At most so many rounds are queued behind a latch: a deeper queue can fill the driver's, whose enqueue then blocks.
 const QUEUE_ROUNDS: u32 = 128;
-/// Marks of ranks that share the machine, at least: the first one of a rank that starts a little earlier does not count, the others do. Blocks
-/// of ranks at once differ more than rounds within one do, so that many short blocks say more than few long ones.
-const SHARED_MARKS: usize = 6;
+/// Marks of two lanes, at least: the first round of each does not count (`window`), and one may be three times slower than the other.
+const LANES_MARKS: usize = 5;
+const LANES_NS: f64 = 2.0 * BLOCK_NS;
+/// Marks of ranks that share the machine, at least: the first round of each does not count (`window`).
+const SHARED_MARKS: usize = 3;
 /// Ranks that share the machine do so for at least this long: that they started microseconds apart is then below 0.1 %.
 const SHARED_NS: f64 = 20e6;
 /// How far ahead the queue is filled while it runs: long enough to survive a scheduler's tick, short enough to stop soon.
@@ -33,6 +36,17 @@ const AHEAD_NS: f64 = 500e3;
 const FAR_AHEAD: usize = 16;
 /// The longest list of host-timed rounds: a rank that waits for a much slower one stops listing here, not its block's meaning.
 const HOST_ROUNDS: usize = 1 << 18;
+
+/// Who is at work in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// One rank, one lane.
+    None,
+    /// One rank with two lanes.
+    Lanes,
+    /// Several ranks of this node.
+    Ranks,
+}
 
 /// How much one block takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,14 +64,18 @@ pub(crate) struct Effort {
 impl Effort {
     /// For rounds that were seen to last `round_ns` each; `fixed` rounds if the user said how many, more if ranks that share the
     /// machine need more to be together.
-    pub(crate) fn new(timing: Timing, round_ns: f64, shared: bool, fixed: Option<usize>) -> Self {
+    pub(crate) fn new(timing: Timing, round_ns: f64, company: Company, fixed: Option<usize>) -> Self {
         let round_ns = round_ns.max(1.0);
         let rounds = match timing {
             Timing::Device if fixed.is_none() => (QUEUED_ROUND_NS / round_ns).ceil().clamp(1.0, 32.0) as u32,
             _ => 1,
         };
         let lasts = round_ns * f64::from(rounds);
-        let (least, lasting) = if shared { (SHARED_MARKS, SHARED_NS) } else { (1, BLOCK_NS) };
+        let (least, lasting) = match company {
+            Company::None => (1, BLOCK_NS),
+            Company::Lanes => (LANES_MARKS, LANES_NS),
+            Company::Ranks => (SHARED_MARKS, SHARED_NS),
+        };
         let enough = (lasting / lasts).ceil() as usize;
         let marks = fixed.unwrap_or(enough).max(least);
         let most = if timing == Timing::Device { FIXED_ROUNDS } else { HOST_ROUNDS };
@@ -197,32 +215,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_lasts_ten_milliseconds_by_more_rounds_not_by_larger_ones() {
-        let effort = Effort::new(Timing::Host, 14_000.0, false, None);
-        assert_eq!((effort.marks, effort.rounds), (715, 1));
-        let effort = Effort::new(Timing::Device, 2_400_000.0, false, None);
-        assert_eq!((effort.marks, effort.rounds, effort.ahead), (5, 1, 2));
+    fn a_block_lasts_four_milliseconds_by_more_rounds_not_by_larger_ones() {
+        let effort = Effort::new(Timing::Host, 14_000.0, Company::None, None);
+        assert_eq!((effort.marks, effort.rounds), (286, 1));
+        let effort = Effort::new(Timing::Device, 2_400_000.0, Company::None, None);
+        assert_eq!((effort.marks, effort.rounds, effort.ahead), (2, 1, 2));
+        assert_eq!(Effort::new(Timing::Device, 9_700_000.0, Company::None, None).marks, 1);
     }
 
     #[test]
     fn short_queued_rounds_share_a_mark() {
-        let effort = Effort::new(Timing::Device, 10_000.0, false, None);
-        assert_eq!((effort.marks, effort.rounds), (100, 10));
+        let effort = Effort::new(Timing::Device, 10_000.0, Company::None, None);
+        assert_eq!((effort.marks, effort.rounds), (40, 10));
         assert!(effort.ahead * effort.rounds as usize <= QUEUE_ROUNDS as usize);
     }
 
     #[test]
     fn ranks_that_share_the_machine_run_long_enough_to_be_together() {
-        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, true, None).marks, SHARED_MARKS);
-        assert_eq!(Effort::new(Timing::Device, 100_000.0, true, None).marks, 200);
-        assert_eq!(Effort::new(Timing::Host, 6_700_000.0, false, None).marks, 2);
+        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Ranks, None).marks, SHARED_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Lanes, None).marks, LANES_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 100_000.0, Company::Ranks, None).marks, 200);
+        assert_eq!(Effort::new(Timing::Host, 3_700_000.0, Company::None, None).marks, 2);
     }
 
     #[test]
     fn a_fixed_count_is_that_count() {
-        let effort = Effort::new(Timing::Device, 10_000.0, false, Some(17));
+        let effort = Effort::new(Timing::Device, 10_000.0, Company::None, Some(17));
         assert_eq!((effort.marks, effort.rounds), (17, 1));
-        assert_eq!(Effort::new(Timing::Device, 10_000.0, true, Some(3)).marks, SHARED_MARKS);
-        assert_eq!(Effort::new(Timing::Device, 10_000.0, true, Some(100)).marks, 100);
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, Company::Ranks, Some(3)).marks, SHARED_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, Company::Ranks, Some(100)).marks, 100);
     }
 }

@@ -83,8 +83,29 @@ pub(crate) struct Ready {
     pub allocation: u32,
     /// Of each case.
     pub warm: Vec<Warmth>,
+    /// How long a round of each case took last in a block of several ranks.
+    pub among_others_ns: Vec<Option<f64>>,
     pub timeline: Timeline,
     pub spent: TimeSpent,
+    /// What was seen after the latest blocks, and of which setup.
+    latest: Option<(usize, Seen)>,
+}
+
+/// In which pass the cases of the phase under way began.
+#[derive(Default)]
+struct PhaseBegan(Option<(u8, u64)>);
+
+impl PhaseBegan {
+    /// The passes of this phase before this one: a later phase has allocations of its own, as many as the first one.
+    fn passes(&mut self, groups: &[(usize, Vec<Case>)], pass: u64) -> u64 {
+        let Some(phase) = groups.iter().flat_map(|(_, cases)| cases).map(|case| case.phase).next() else { return pass };
+        let began = match self.0 {
+            Some((under_way, began)) if under_way == phase => began,
+            _ => pass,
+        };
+        self.0 = Some((phase, began));
+        pass - began
+    }
 }
 
 impl Rank {
@@ -104,8 +125,11 @@ impl Rank {
             farewell.aborted = true;
             return;
         }
+        let mut phase = PhaseBegan::default();
         while let Ok(Decision::Go { pass, finished, out }) = self.decisions.recv() {
-            let Ok(blocks) = self.pass(&mut ready, pass, &finished, &out) else {
+            let groups = schedule::pass(&self.cases, &finished, self.config.seed, pass);
+            let of_phase = phase.passes(&groups, pass);
+            let Ok(blocks) = self.pass(&mut ready, pass, of_phase, groups, &out) else {
                 farewell.aborted = true;
                 return;
             };
@@ -127,23 +151,33 @@ impl Rank {
         let site = Arc::clone(&self.suite).site(&self.worker, &bound)?;
         let warm = vec![Warmth::Cold; self.cases.len()];
         let spent = TimeSpent { init_ns: clock::now_ns() - began, ..TimeSpent::default() };
-        Ok(Ready { bound, site, allocation: 0, warm, timeline: Timeline::default(), spent })
+        Ok(Ready {
+            bound,
+            site,
+            allocation: 0,
+            warm,
+            among_others_ns: vec![None; self.cases.len()],
+            timeline: Timeline::default(),
+            spent,
+            latest: None,
+        })
     }
 
     fn pass(
         &self,
         ready: &mut Result<Ready, Failure>,
         pass: u64,
-        finished: &[bool],
+        of_phase: u64,
+        groups: Vec<(usize, Vec<Case>)>,
         out: &[bool],
     ) -> Result<Vec<PassBlock>, Aborted> {
         let mut all = Vec::new();
-        for (setup, cases) in schedule::pass(&self.cases, finished, self.config.seed, pass) {
+        for (setup, cases) in groups {
             if self.interrupted_by_anyone()? {
                 break;
             }
             let member = cases.iter().any(|case| case.has(self.worker.rank));
-            let before = self.set_up(ready, setup, self.suite.allocation(pass), member);
+            let before = self.set_up(ready, setup, self.suite.allocation(of_phase), member);
             self.group.barrier()?;
             let first = all.len();
             for case in &cases {
@@ -163,7 +197,7 @@ impl Rank {
                     all.push(PassBlock { case: case.index, measured, seen });
                 }
             }
-            self.prove_after(ready, &mut all[first..]);
+            self.prove_after(ready, setup, &mut all[first..]);
             // Memory of another setup may be made next, which a driver may do only while no queue is held.
             self.group.barrier()?;
         }
@@ -188,6 +222,7 @@ impl Rank {
             ready.site.set_aside();
             return Err(Trouble::Skipped("it takes no part".to_owned()));
         }
+        let latest = ready.latest.take().filter(|(of, _)| *of == setup);
         let fresh = ready.site.set_up(&ready.bound, setup, allocation, &mut ready.spent)?;
         ready.allocation = allocation;
         if fresh {
@@ -196,7 +231,11 @@ impl Rank {
                 *warmth = if *warmth == Warmth::Cold { Warmth::Cold } else { Warmth::Fresh };
             }
         }
-        let seen = Self::look(ready, if fresh { Look::First } else { Look::Again })?;
+        let seen = match latest {
+            // The same memory, and nobody has used it since: what moved meanwhile is seen after the next blocks.
+            Some((_, seen)) if !fresh => seen,
+            _ => Self::look(ready, if fresh { Look::First } else { Look::Again })?,
+        };
         match ready.site.mismatch(&seen) {
             Some(mismatch) => Err(Trouble::Misplaced(mismatch)),
             None => Ok(seen),
@@ -209,12 +248,13 @@ impl Rank {
     }
 
     /// Looks again after the blocks of a pass: whatever moved meanwhile makes them invalid.
-    fn prove_after(&self, ready: &mut Result<Ready, Failure>, blocks: &mut [PassBlock]) {
+    fn prove_after(&self, ready: &mut Result<Ready, Failure>, setup: usize, blocks: &mut [PassBlock]) {
         let Ok(ready) = ready else { return };
         if blocks.iter().all(|block| block.measured.is_err()) {
             return;
         }
         let after = Self::look(ready, Look::Again);
+        ready.latest = after.as_ref().ok().map(|seen| (setup, seen.clone()));
         for block in blocks {
             if block.measured.is_err() {
                 continue;
