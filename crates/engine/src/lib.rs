@@ -36,6 +36,7 @@ mod lead;
 mod measure;
 mod measured;
 mod message;
+mod patience;
 mod placed_memory;
 mod placing_calls;
 mod rank;

@@ -13,7 +13,7 @@ use ranks::{Communicator, LocalWorld};
 use stats::figures::BlockFigures;
 use stats::flag::TimerFacts;
 use stats::sample::Block;
-use stats::stop::Rule;
+use stats::stop::{Patience, Rule};
 use stats::summary::summarize;
 
 use crate::bound::Bound;
@@ -62,7 +62,12 @@ fn config() -> EngineConfig {
     EngineConfig {
         verify: false,
         seed: 1,
-        amount: Amount::Adaptive(Rule { min_blocks: BLOCKS, max_blocks: BLOCKS, target_half_width: 0.0 }),
+        amount: Amount::Adaptive(Rule {
+            min_blocks: BLOCKS,
+            max_blocks: BLOCKS,
+            target_half_width: 0.0,
+            patience: Patience::Long,
+        }),
         max_time: Duration::MAX,
         timeout: None,
     }
@@ -136,7 +141,7 @@ fn simulate(ranks: usize) -> (Duration, RunState) {
     };
     let (config, suite) = (config(), Arc::new(Nothing) as Arc<dyn Suite>);
     let interrupted = Arc::new(AtomicBool::new(false));
-    let (mut comm, mut enough) = (Communicator::new(&own), PerCase(config.amount));
+    let (mut comm, mut enough) = (Communicator::new(&own), PerCase::new(config.amount));
     let began = Instant::now();
     let state = lead(&config, workers, &suite, &mut comm, &interrupted, &mut enough, &mut Quiet);
     let took = began.elapsed();

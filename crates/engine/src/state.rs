@@ -176,8 +176,7 @@ impl RunState {
     /// A rank in trouble is out of it, and with it all ranks of its node that were to be at once: their blocks would not be what was
     /// asked.
     pub fn judge(&mut self, enough: impl Fn(&[BlockValue]) -> Option<StopReason>) {
-        let unfinished = self.cases.iter().zip(self.finished()).filter(|(_, finished)| !finished);
-        let phase = unfinished.map(|(case, _)| case.phase).min();
+        let phase = self.phase();
         for (case, ranks) in self.cases.iter().zip(&mut self.results) {
             // Ranks that are to be at once need each other; alone, one that failed ends nobody else's case.
             let together = case.order == Order::Simultaneous;
@@ -199,6 +198,19 @@ impl RunState {
             for (rank, reason) in ranks.iter_mut().filter(|rank| rank.member && rank.stop.is_none()).zip(reasons) {
                 rank.stop = Some(reason);
             }
+        }
+    }
+
+    /// The phase under way; `None` where every case is finished.
+    pub(crate) fn phase(&self) -> Option<u8> {
+        let unfinished = self.cases.iter().zip(self.finished()).filter(|(_, finished)| !finished);
+        unfinished.map(|(case, _)| case.phase).min()
+    }
+
+    /// No further block of this case is measured, for this reason.
+    pub(crate) fn stop(&mut self, case: usize, reason: StopReason) {
+        for rank in self.results[case].iter_mut().filter(|rank| rank.member) {
+            rank.stop.get_or_insert(reason);
         }
     }
 

@@ -158,7 +158,7 @@ fn run(fault: Fault) -> Result<RunState, Box<dyn Error>> {
     let workers = Workers::threads(workers, engine::clock::measure());
     let suite = Arc::new(HostCopies { node, fault }) as Arc<dyn Suite>;
     let (world, interrupted) = (Single::default(), Arc::new(AtomicBool::new(false)));
-    let mut enough = PerCase(config.amount);
+    let mut enough = PerCase::new(config.amount);
     Ok(engine::lead(&config, workers, &suite, &mut Communicator::new(&world), &interrupted, &mut enough, &mut Quiet))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use device::{CopyBy, MemoryKind, PlatformKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
 use report::settings::OrderAsked;
-use stats::stop::Rule;
+use stats::stop::{Patience, Rule};
 
 use crate::fault::Fault;
 use crate::options::{Measuring, PingPong};
@@ -18,6 +18,8 @@ const WARMUP: u64 = 10;
 const TIME_PER_CASE: Duration = Duration::from_secs(3);
 const SUITE_TIME_PER_CASE: Duration = Duration::from_secs(1);
 const TIME_AT_LEAST: Duration = Duration::from_secs(30);
+/// The most blocks of a case where a precision is asked for: four times as many as usual halve an interval.
+const MOST_BLOCKS_FOR_A_PRECISION: usize = 1000;
 /// How much longer than twice the time for measuring processes may be silent before the run is given up.
 const SILENCE: Duration = Duration::from_secs(120);
 
@@ -32,10 +34,7 @@ const SLOWEST_ROUND: Duration = Duration::from_millis(1);
 pub fn checked(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
     let sizes = args.sizes.iter().copied().map(usize::try_from).collect::<Result<Vec<_>, _>>();
     let memory = memory_kinds(&args.memory, platform);
-    let amount = match args.measuring.reps {
-        Some(reps) => Amount::Fixed { reps, warmup: args.warmup.unwrap_or(WARMUP) },
-        None => Amount::Adaptive(Rule::default()),
-    };
+    let amount = amount(&args.measuring, args.warmup.unwrap_or(WARMUP));
     let mut config = RunConfig {
         sizes: sizes.map_err(Fault::usage)?,
         memory,
@@ -100,12 +99,20 @@ pub fn measuring(args: &Measuring) -> RunConfig {
         huge_pages: args.huge_pages,
         verify: args.verify,
         seed: args.seed,
-        amount: match args.reps {
-            Some(reps) => Amount::Fixed { reps, warmup: WARMUP },
-            None => Amount::Adaptive(Rule::default()),
-        },
+        amount: amount(args, WARMUP),
         max_time: Duration::MAX,
         timeout: args.timeout,
+    }
+}
+
+fn amount(args: &Measuring, warmup: u64) -> Amount {
+    match (args.reps, args.precision) {
+        (Some(reps), _) => Amount::Fixed { reps, warmup },
+        (None, None) => Amount::Adaptive(Rule::default()),
+        (None, Some(target_half_width)) => {
+            let max_blocks = MOST_BLOCKS_FOR_A_PRECISION;
+            Amount::Adaptive(Rule { target_half_width, max_blocks, patience: Patience::Long, ..Rule::default() })
+        }
     }
 }
 

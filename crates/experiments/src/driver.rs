@@ -244,7 +244,7 @@ fn led(
 ) -> RunState {
     let world = Single::default();
     let mut comm = Communicator::new(&world);
-    let mut enough = PerCase(engine.amount);
+    let mut enough = PerCase::new(engine.amount);
     engine::lead(engine, workers, suite, &mut comm, &signals.interrupted, &mut enough, journal)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{MathLibrary, Platform};
-use engine::{Amount, Helpers, Order, Worker};
+use engine::{Helpers, Order, Worker};
 use kernels::{By, COPY_BYTES, GpuCase, GpuSuite, Kernel, Problem, RankPlace, What};
 use placement::{Plan, RankPlan, Row, Target, TargetId};
 use report::kernels::{COPIES, RESIDENT};
@@ -24,10 +24,6 @@ use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbe
 use crate::fault::Fault;
 use crate::kernel_facts::{figures, fits};
 use crate::options::Computing;
-
-/// A case has at most so many blocks unless somebody says how long measuring may take: where another tenant's traffic widens intervals, twice as many make them hardly narrower and
-/// the run twice as long.
-const MOST_BLOCKS: usize = 20;
 
 /// What is computed where.
 pub(crate) struct GpuKernels<'a> {
@@ -124,9 +120,6 @@ impl<'a> GpuKernels<'a> {
         }
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
-        if let (Amount::Adaptive(rule), None) = (&mut config.amount, self.options.measuring.max_time) {
-            rule.max_blocks = rule.max_blocks.min(MOST_BLOCKS);
-        }
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
         let suite = GpuSuite::new(list, self.ranks.clone(), (by, self.options.size), &found.platform, memory);
         let smaller = "ask for a smaller --class or --size, or fewer --kernels";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{Direction, PlatformKind};
-use engine::{Amount, Worker};
+use engine::Worker;
 use kernels::{Moving, MovingCase, MovingSuite, RankPlace, Side, Touch};
 use pingpong::device_bytes;
 use placement::{Membind, Plan, RankPlan, Request, Row, Target, rows};
@@ -23,8 +23,6 @@ use crate::kernel_facts::fits;
 use crate::options::{Measuring, Moving as Options};
 use crate::outline::Outline;
 
-/// A case has at most so many blocks unless somebody says how long measuring may take: each of them makes all pages move, and moves are far apart.
-const MOST_BLOCKS: usize = 10;
 /// Sizes of a sweep where none are given.
 const SIZES: [u64; 5] = [1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20];
 
@@ -182,9 +180,6 @@ impl Measurement for Options {
         }
         let mut config = config::measuring(&self.measuring);
         config.max_time = self.max_time(&planned);
-        if let (Amount::Adaptive(rule), None) = (&mut config.amount, self.measuring.max_time) {
-            rule.max_blocks = rule.max_blocks.min(MOST_BLOCKS);
-        }
         let ranks: Vec<RankPlace> = planned.ranks.iter().map(|(rank, _)| *rank).collect();
         let suite = MovingSuite::new(list, ranks.clone(), &found.platform, config.huge_pages);
         let smaller = "ask for a smaller --size";

@@ -50,6 +50,8 @@ pub struct Measuring {
     pub huge_pages: bool,
     /// So many rounds a case; without it, blocks are measured until the interval is narrow.
     pub reps: Option<u64>,
+    /// Until the 95 % interval is within this part of the figure to either side, however long that takes; without it ± 1 %, where that is soon.
+    pub precision: Option<f64>,
     /// No further pass begins after this time of measuring.
     pub max_time: Option<Duration>,
     /// The run is given up after this time, whatever a device does.
@@ -67,6 +69,7 @@ impl Default for Measuring {
             backend: Backend::Auto,
             huge_pages: true,
             reps: None,
+            precision: None,
             max_time: None,
             timeout: None,
             seed: 1,

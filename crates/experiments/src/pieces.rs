@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
-use engine::{Amount, Helpers, Worker};
+use engine::{Helpers, Worker};
 use kernels::{By, GpuCase, GpuSuite, Pieces, RankPlace, Size, Way, What};
 use pingpong::device_bytes;
 use placement::{Plan, RankPlan, Row, Target, rows};
@@ -19,9 +19,6 @@ use crate::fault::Fault;
 use crate::gpu_kernels::document_case;
 use crate::kernel_facts::fits;
 use crate::options::{SmallPieces, Sweep};
-
-/// A case has at most so many blocks unless somebody says how long measuring may take: ways differ by more than a few more could tell apart.
-const MOST_BLOCKS: usize = 12;
 
 /// What is sent where.
 pub(crate) struct PieceSweep<'a> {
@@ -142,9 +139,6 @@ impl<'a> PieceSweep<'a> {
         }
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
-        if let (Amount::Adaptive(rule), None) = (&mut config.amount, self.options.measuring.max_time) {
-            rule.max_blocks = rule.max_blocks.min(MOST_BLOCKS);
-        }
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
         let ranks: Vec<RankPlace> = self.ranks.iter().map(|(rank, _)| *rank).collect();
         let suite = GpuSuite::new(list, ranks.clone(), (By::Gpu, Size::default()), &found.platform, memory);

@@ -17,6 +17,7 @@ pub mod man;
 pub mod matrix;
 pub mod measuring;
 pub mod mpi;
+mod number;
 mod options;
 pub mod peer;
 pub mod place;
@@ -27,7 +28,6 @@ pub mod suite;
 pub mod sweep;
 pub mod topo;
 pub mod trial;
-mod whole;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -38,8 +38,8 @@ use placement::Selection;
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
 
+use number::{percent, whole};
 use options::each;
-use whole::whole;
 
 use crate::{exit, version};
 
@@ -188,6 +188,10 @@ pub struct Pingpong {
     /// Rounds before those of --reps, which do not count [default: 10]
     #[arg(long, value_name = "N", requires = "reps", value_parser = whole::<u64>(0..=1_000_000), help_heading = "How it is measured")]
     pub warmup: Option<u64>,
+    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, at most --max-time [default: 1 %, or what
+    /// ten blocks and a second or a quarter of the run more give]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps", help_heading = "How it is measured")]
+    pub precision: Option<f64>,
     /// Begin no further pass after this time of measuring [default: 3 s a case, at least 30 s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub max_time: Option<Duration>,

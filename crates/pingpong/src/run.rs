@@ -19,7 +19,7 @@ pub fn lead(
     journal: &mut dyn Journal,
 ) -> RunState {
     let suite = Arc::clone(suite) as Arc<dyn Suite>;
-    engine::lead(&config.engine(), workers, &suite, comm, interrupted, &mut PerCase(config.amount), journal)
+    engine::lead(&config.engine(), workers, &suite, comm, interrupted, &mut PerCase::new(config.amount), journal)
 }
 
 /// Does this process's part of a run that rank 0 leads; see [`engine::follow`].

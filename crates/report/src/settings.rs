@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::stop::Patience;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -193,6 +194,9 @@ pub enum Repetition {
         min_blocks: u32,
         /// Blocks at most.
         max_blocks: u32,
+        /// How long the run goes on for intervals that are not narrow after the least blocks; `long` where it is not said.
+        #[serde(default, skip_serializing_if = "Patience::is_long")]
+        patience: Patience,
         /// The time limit in seconds (`--max-time`); null for none.
         max_time_s: Option<f64>,
     },

@@ -18,6 +18,9 @@ const LEAST_ALLOCATIONS: usize = 3;
 /// The median of fewer blocks is moved by one that is disturbed, and the block would be taken for its allocation.
 const LEAST_BLOCKS: usize = 3;
 
+/// The blocks of an allocation after the first ten of a run.
+const BLOCKS_AN_ALLOCATION: usize = 5;
+
 /// What one block says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockValue {
@@ -65,8 +68,35 @@ fn of_allocations(blocks: &[BlockValue], confidence: f64) -> Option<(f64, f64)> 
     let mean = logs.iter().sum::<f64>() / count;
     let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
     let error = (squares / (count - 1.0) / count).sqrt();
-    let reach = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(0.5 + confidence / 2.0) * error;
+    let reach = student(logs.len(), confidence)? * error;
     Some(((mean - reach).exp(), (mean + reach).exp()))
+}
+
+/// How many standard errors of `count` values their mean's interval reaches to either side.
+fn student(count: usize, confidence: f64) -> Option<f64> {
+    Some(StudentsT::new(0.0, 1.0, count as f64 - 1.0).ok()?.inverse_cdf(0.5 + confidence / 2.0))
+}
+
+/// Of how many blocks in all the interval is expected to be as narrow as ± `target` of the median, if further blocks vary as these do: the order statistics'
+/// half-width falls with the square root of the blocks, that of the allocations with the square root of their number and with Student's quantile. An allocation is
+/// taken to have five further blocks. None within `most`, or where these blocks give no interval: `None`.
+pub fn blocks_needed(blocks: &[BlockValue], confidence: f64, target: f64, most: usize) -> Option<usize> {
+    let values: Vec<f64> = blocks.iter().map(|block| block.value).collect();
+    let middle = median(&values)?;
+    let of_blocks = median_interval(&values, confidence)?.relative_half_width(middle);
+    let allocations = allocation_medians(blocks).len();
+    let of_allocations = of_allocations(blocks, confidence).map(|(low, high)| (high - low) / 2.0 / middle.abs());
+    let now =
+        student(allocations.max(LEAST_ALLOCATIONS), confidence)? / (allocations.max(LEAST_ALLOCATIONS) as f64).sqrt();
+    let narrow = |count: &usize| {
+        let further = count - blocks.len();
+        let by_blocks = of_blocks * (blocks.len() as f64 / *count as f64).sqrt();
+        let then = allocations + further / BLOCKS_AN_ALLOCATION;
+        let by_allocations = of_allocations
+            .map_or(Some(0.0), |width| Some(width * student(then, confidence)? / (then as f64).sqrt() / now));
+        by_blocks <= target && by_allocations.is_some_and(|width| width <= target)
+    };
+    (blocks.len()..=most).find(narrow)
 }
 
 #[cfg(test)]

@@ -8,8 +8,10 @@
 //! That is the coverage over all runs. Of runs at 3 % noise about one in seven reaches ± 1 % within 50 blocks, those whose
 //! blocks happened to lie close; their intervals cover about 87 %. No rule that stops by width is free of this.
 
+use std::time::Duration;
+
 use crate::alpha::CONFIDENCE;
-use crate::block_interval::{BlockValue, block_interval};
+use crate::block_interval::{BlockValue, block_interval, blocks_needed};
 use crate::interval::median;
 
 /// A plateau is judged from this many blocks on: half of them must still give an interval worth comparing with.
@@ -24,12 +26,45 @@ pub struct Rule {
     pub max_blocks: usize,
     /// The half-width of the median's 95 % interval ([`block_interval`]) to reach, as a share of the median.
     pub target_half_width: f64,
+    /// How long the run goes on for what is not that narrow after the least blocks.
+    pub patience: Patience,
+}
+
+/// How long a run goes on for intervals that are not narrow after the least blocks of every case.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Patience {
+    /// A second, or a quarter of the time that the least blocks took where that is more: for the cases that are expected to get there soonest.
+    Short,
+    /// As long as the other limits allow.
+    #[default]
+    Long,
+}
+
+/// The least that a short patience is.
+const SECOND: Duration = Duration::from_secs(1);
+
+impl Patience {
+    /// Whether the run goes on as long as the other limits allow.
+    pub fn is_long(&self) -> bool {
+        *self == Self::Long
+    }
+
+    /// How long the run goes on after the least blocks of every case, which took this long; `None`: there is no limit.
+    pub fn after(self, least: Duration) -> Option<Duration> {
+        match self {
+            Self::Short => Some(SECOND.max(least / 4)),
+            Self::Long => None,
+        }
+    }
 }
 
 impl Default for Rule {
-    /// 10 to 50 blocks, ± 1 %.
+    /// 10 to 50 blocks, ± 1 %, a second more.
     fn default() -> Self {
-        Self { min_blocks: 10, max_blocks: 50, target_half_width: 0.01 }
+        Self { min_blocks: 10, max_blocks: 50, target_half_width: 0.01, patience: Patience::Short }
     }
 }
 
@@ -45,6 +80,8 @@ pub enum StopReason {
     Plateau,
     /// The most blocks of the rule were measured.
     MaxBlocks,
+    /// A narrower interval would have taken longer than the rule waits for it ([`Patience`]).
+    Costly,
     /// The time for the run was used up.
     MaxTime,
     /// A fixed count of rounds was asked for.
@@ -62,6 +99,7 @@ impl StopReason {
             Self::Target => "target",
             Self::Plateau => "plateau",
             Self::MaxBlocks => "max-blocks",
+            Self::Costly => "costly",
             Self::MaxTime => "max-time",
             Self::Fixed => "fixed",
             Self::Signal => "signal",
@@ -77,6 +115,8 @@ impl StopReason {
 /// * [`StopReason::Plateau`]: there are 20 blocks or more, and the interval is no narrower than it was at half as many.
 ///   Independent blocks would have made it narrower by √2; these drift, switch modes, or are unlucky, and more time is not
 ///   what they need.
+///
+/// What is worth waiting for ([`StopReason::Costly`]) is known of all cases of a run together, and not here.
 pub fn decide(blocks: &[BlockValue], rule: &Rule) -> Option<StopReason> {
     let n = blocks.len();
     let half_width = |blocks: &[BlockValue]| -> Option<f64> {
@@ -96,6 +136,13 @@ pub fn decide(blocks: &[BlockValue], rule: &Rule) -> Option<StopReason> {
     }
 }
 
+/// How many blocks more this rule is expected to take; `None`: more than it allows.
+pub fn further_blocks(blocks: &[BlockValue], rule: &Rule) -> Option<usize> {
+    let needed = blocks_needed(blocks, CONFIDENCE, rule.target_half_width, rule.max_blocks)?;
+    // It must be narrow with the newest block and without it.
+    Some((needed - blocks.len()).max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -106,7 +153,7 @@ mod tests {
     use crate::noise;
     use crate::random::SplitMix64;
 
-    const RULE: Rule = Rule { min_blocks: 10, max_blocks: 50, target_half_width: 0.01 };
+    const RULE: Rule = Rule { min_blocks: 10, max_blocks: 50, target_half_width: 0.01, patience: Patience::Short };
 
     struct Runs {
         stops: Vec<(StopReason, usize)>,
@@ -215,6 +262,46 @@ mod tests {
     }
 
     #[test]
+    fn how_many_more_blocks_it_takes_is_known_within_a_half_where_blocks_go_on_as_they_did() {
+        let mut random = SplitMix64::new(26);
+        let (mut expected, mut taken) = (Vec::new(), Vec::new());
+        for _ in 0..400 {
+            let mut values = Vec::new();
+            let reason = loop {
+                let value = 100.0 + 1.5 * noise::normal(&mut random);
+                values.push(BlockValue { value, allocation: allocation(values.len()) });
+                if values.len() == RULE.min_blocks {
+                    expected.push(further_blocks(&values, &RULE).unwrap_or(RULE.max_blocks) as f64);
+                }
+                if let Some(reason) = decide(&values, &RULE) {
+                    break reason;
+                }
+            };
+            taken.push(
+                if reason == StopReason::Target { values.len() - RULE.min_blocks } else { RULE.max_blocks } as f64
+            );
+        }
+        let (expected, taken) = (median(&expected).unwrap_or(0.0), median(&taken).unwrap_or(0.0));
+        assert!(taken > 3.0 && (0.5..1.5).contains(&(expected / taken)), "{expected} expected, {taken} taken");
+    }
+
+    #[test]
+    fn what_no_number_of_blocks_allowed_makes_narrow_is_not_expected_to_be() {
+        let values: Vec<f64> = (0..10).map(|at| 100.0 + 8.0 * f64::from(at % 5)).collect();
+        assert_eq!(further_blocks(&blocks(&values), &RULE), None);
+        assert_eq!(further_blocks(&blocks(&values[..5]), &RULE), None, "no interval yet");
+        assert_eq!(further_blocks(&blocks(&[100.0; 10]), &RULE), Some(1));
+    }
+
+    #[test]
+    fn a_short_patience_is_a_second_or_a_quarter_of_the_run() {
+        let seconds = Duration::from_secs;
+        assert_eq!(Patience::Short.after(seconds(2)), Some(seconds(1)));
+        assert_eq!(Patience::Short.after(seconds(40)), Some(seconds(10)));
+        assert_eq!(Patience::Long.after(seconds(40)), None);
+    }
+
+    #[test]
     fn a_narrow_interval_by_luck_of_the_newest_block_is_not_enough() {
         let mut values = vec![90.0, 110.0, 90.0, 110.0, 100.0, 100.0, 100.0, 100.0, 100.0];
         assert_eq!(decide(&blocks(&values), &RULE), None);
@@ -246,8 +333,8 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_documents() {
-        use StopReason::{Error as Failed, Fixed, MaxBlocks, MaxTime, Plateau, Signal, Target};
-        for reason in [Target, Plateau, MaxBlocks, MaxTime, Fixed, Signal, Failed] {
+        use StopReason::{Costly, Error as Failed, Fixed, MaxBlocks, MaxTime, Plateau, Signal, Target};
+        for reason in [Target, Plateau, MaxBlocks, Costly, MaxTime, Fixed, Signal, Failed] {
             let name: StrDeserializer<'_, Error> = reason.name().into_deserializer();
             assert_eq!(StopReason::deserialize(name), Ok(reason));
         }

@@ -123,6 +123,7 @@ pub fn build(facts: &Facts, found: &Found, state: State) -> Document {
                 target_half_width: facts.rule.target_half_width,
                 min_blocks: facts.rule.min_blocks as u32,
                 max_blocks: facts.rule.max_blocks as u32,
+                patience: facts.rule.patience,
                 max_time_s: Some(facts.max_time_s),
             },
             seed: facts.seed,

@@ -41,6 +41,7 @@ pub(super) fn repetition(amount: Amount, max_time: Duration) -> Repetition {
             target_half_width: rule.target_half_width,
             min_blocks: rule.min_blocks as u32,
             max_blocks: rule.max_blocks as u32,
+            patience: rule.patience,
             max_time_s: Some(max_time.as_secs_f64()),
         },
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::ColorChoice;
+use super::{ColorChoice, percent};
 
 /// `numabench compare`.
 #[derive(Debug, clap::Args)]
@@ -64,16 +64,11 @@ pub enum FailOn {
 
 /// `3`, `3%` or `3%,5%`.
 pub fn thresholds(text: &str) -> Result<analysis::compare::Thresholds, String> {
-    let part = |text: &str| -> Result<f64, String> {
-        let number = text.trim().trim_end_matches('%').trim();
-        let percent: Option<f64> = number.parse().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
-        percent
-            .map(|percent| percent / 100.0)
-            .ok_or(format!("\"{text}\" is not a change in percent: give one above 0 and below 100, e.g. 3%"))
-    };
     let default = analysis::compare::Thresholds::default();
     match text.split_once(',') {
-        Some((rates, times)) => Ok(analysis::compare::Thresholds { bandwidth: part(rates)?, latency: part(times)? }),
-        None => Ok(analysis::compare::Thresholds { bandwidth: part(text)?, ..default }),
+        Some((rates, times)) => {
+            Ok(analysis::compare::Thresholds { bandwidth: percent(rates)?, latency: percent(times)? })
+        }
+        None => Ok(analysis::compare::Thresholds { bandwidth: percent(text)?, ..default }),
     }
 }

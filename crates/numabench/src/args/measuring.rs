@@ -6,7 +6,7 @@ use std::time::Duration;
 use experiments::options;
 use placement::Selection;
 
-use super::{Backend, ColorChoice, Switch, duration, whole};
+use super::{Backend, ColorChoice, Switch, duration, percent, whole};
 
 /// What commands that measure have in common.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,6 +24,10 @@ pub struct Measuring {
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
+    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, at most --max-time [default: 1 %, or what
+    /// ten blocks and a second or a quarter of the run more give]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps", help_heading = "How it is measured")]
+    pub precision: Option<f64>,
     /// Begin no further pass after this time of measuring [default: 1 s a case, at least 30 s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub max_time: Option<Duration>,
@@ -69,6 +73,7 @@ impl Measuring {
             backend: self.backend.into(),
             huge_pages: self.huge_pages == Switch::On,
             reps: self.reps,
+            precision: self.precision,
             max_time: self.max_time,
             timeout: self.timeout,
             seed: self.seed,

@@ -97,6 +97,7 @@ impl Pingpong {
             backend: self.backend,
             huge_pages: self.huge_pages,
             reps: self.reps,
+            precision: self.precision,
             max_time: self.max_time,
             timeout: self.timeout,
             seed: self.seed,

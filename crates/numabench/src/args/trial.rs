@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use placement::Strategy;
 
 use super::exec::Sees;
-use super::{ColorChoice, duration, whole};
+use super::{ColorChoice, duration, percent, whole};
 
 /// `numabench trial`.
 #[derive(Debug, clap::Args)]
@@ -130,12 +130,4 @@ fn json_metric(text: &str) -> Result<(PathBuf, String), String> {
     let wrong = || format!("\"{text}\" is not FILE:POINTER: write for example result.json:/fom/rate");
     let (file, pointer) = text.rsplit_once(':').ok_or_else(wrong)?;
     if file.is_empty() || !pointer.starts_with('/') { Err(wrong()) } else { Ok((file.into(), pointer.to_owned())) }
-}
-
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').trim().parse::<f64>();
-    match number {
-        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
-        _ => Err(format!("\"{text}\" is not a difference in percent: give one above 0 and below 100, e.g. 3%")),
-    }
 }

@@ -18,7 +18,7 @@ use experiments::launched::{CODES, start};
 use experiments::read;
 use placement::{Plan, RankPlan, TargetId};
 use ranks::{Communicator, Launch, Mpi, Single};
-use stats::stop::Rule;
+use stats::stop::{Patience, Rule};
 use topo::Topology;
 
 use super::meeting::{Met, Room, Standing, Told, fits, ways};
@@ -35,7 +35,7 @@ use crate::watched::channel::Teller;
 const NOT_LAID_OUT: [&str; 2] = ["the fields of a rank were not laid out", NOT_OPEN[1]];
 
 /// Blocks of a way, and the interval to reach.
-pub const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01 };
+pub const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
 
 /// Runs the session of this rank; what it finds goes to the supervisor.
 pub fn run(args: &Laplace, launch: &Launch) -> Result<Exit, Fault> {

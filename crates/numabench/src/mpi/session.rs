@@ -17,7 +17,7 @@ use exchange::{
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, Identity, Launch, Mpi, Size, ThreadLevel};
 use stats::PciAddress;
-use stats::stop::Rule;
+use stats::stop::{Patience, Rule};
 use topo::Topology;
 use topo::fs_root::FsRoot;
 
@@ -44,7 +44,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Messages that operations are tried with: one that goes at once, and one that two ranks agree on first.
 const ATTEMPT_BYTES: [usize; 2] = [1024, 8 << 20];
 /// Blocks of a case, and the interval to reach: half of what pingpong's are held to, because every size is one of many.
-const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01 };
+const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
 /// The same under `--matrix`, where one half of the blocks chooses which places are compared and the other half compares them.
 const IN_MATRIX: Rule = Rule { min_blocks: 14, ..RULE };
 

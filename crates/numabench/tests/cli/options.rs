@@ -66,7 +66,7 @@ fn without_a_fixed_number_blocks_are_measured_until_a_reason_to_stop() -> Done {
     let document = document(&["--size", "16KiB", "--direction", "h2d", "--max-time", "1s"])?;
     let result = results(&document).next().ok_or("no result")?;
     let stop = text(result, "/outcome/stop_reason");
-    assert!(["target", "plateau", "max-blocks", "max-time"].contains(&stop), "{stop}");
+    assert!(["target", "plateau", "max-blocks", "costly", "max-time"].contains(&stop), "{stop}");
     let (blocks, counted) = (list(result, "/blocks").len(), number(result, "/outcome/summary/blocks"));
     assert!(blocks >= 1 && blocks as u64 == counted, "{blocks} blocks, {counted} summarised");
     assert_eq!(document["settings"]["repetition"]["max_time_s"], 1.0);

@@ -155,7 +155,7 @@ fn what_cannot_be_compared_is_refused_with_the_way_out() -> Done {
     compare("broken.json").refused(2, &["broken.json", "not JSON", "numabench pingpong --json"]);
     compare("newer.json").refused(2, &["newer.json", "2.0", "this numabench reads 1.x"]);
     compare("empty").refused(2, &["holds no result document"]);
-    run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &["fast", "not a change in percent"]);
+    run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &["fast", "not a percentage"]);
     Ok(())
 }
 

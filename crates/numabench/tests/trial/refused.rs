@@ -24,7 +24,7 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
     for (args, words) in [
         (of(&["--placements", "closest"], &["true"]), "close, spread, compact or worst"),
         (of(&["--vary", "X"], &["true"]), "NAME=V1,V2"),
-        (of(&["--equivalence", "0"], &["true"]), "not a difference in percent"),
+        (of(&["--equivalence", "0"], &["true"]), "not a percentage"),
         (of(&["--metric-json", "file"], &["true"]), "not FILE:POINTER"),
     ] {
         let ended = run(&args);

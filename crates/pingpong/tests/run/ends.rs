@@ -4,14 +4,19 @@ use std::time::{Duration, Instant};
 
 use device::Direction;
 use pingpong::{Amount, Order, RunConfig, RunEnd, RunState, Stage, TimingChoice, Trouble};
-use stats::stop::{Rule, StopReason};
+use stats::stop::{Patience, Rule, StopReason};
 
 use crate::harness::{Outcome, config, run, run_with};
 use crate::mock::{Fault, Misdeed, Mock};
 
 /// Blocks without end: the interval never gets this narrow.
 fn endless() -> Amount {
-    Amount::Adaptive(Rule { min_blocks: usize::MAX, max_blocks: usize::MAX, target_half_width: 0.0 })
+    Amount::Adaptive(Rule {
+        min_blocks: usize::MAX,
+        max_blocks: usize::MAX,
+        target_half_width: 0.0,
+        patience: Patience::Long,
+    })
 }
 
 #[test]
@@ -20,7 +25,12 @@ fn a_signal_keeps_the_finished_cases_and_marks_the_others() -> Outcome {
     let config = RunConfig {
         directions: vec![Direction::H2d, Direction::D2h],
         orders: vec![Order::Alone],
-        amount: Amount::Adaptive(Rule { min_blocks: 7, max_blocks: usize::MAX, target_half_width: 0.01 }),
+        amount: Amount::Adaptive(Rule {
+            min_blocks: 7,
+            max_blocks: usize::MAX,
+            target_half_width: 0.01,
+            patience: Patience::Long,
+        }),
         ..config()
     };
     let unsteady = Mock::new(vec![vec![Fault::Unsteady(Direction::D2h)]; 2], Duration::from_micros(100));

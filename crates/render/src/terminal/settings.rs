@@ -2,6 +2,7 @@
 
 use report::Document;
 use report::settings::{Membind, Repetition, Settings};
+use stats::stop::Patience;
 use stats::units;
 
 use super::page::{Page, Tone};
@@ -79,11 +80,15 @@ fn repetition(repetition: &Repetition) -> String {
         Repetition::Fixed { reps, warmup } => {
             format!("{} after {} of warm-up", words::count(*reps, "round"), words::count(*warmup, "round"))
         }
-        Repetition::Adaptive { target_half_width, min_blocks, max_blocks, max_time_s } => {
+        Repetition::Adaptive { target_half_width, min_blocks, max_blocks, patience, max_time_s } => {
             let target = target_half_width * 100.0;
+            let patience = match patience {
+                Patience::Short => " where a second or a quarter of the run more gets there",
+                Patience::Long => "",
+            };
             let limit = max_time_s.map_or("no time limit".into(), |s| format!("--max-time {s} s"));
             format!(
-                "{min_blocks} to {max_blocks} blocks, until the median's 95 % interval is within ±{target} %; {limit}"
+                "{min_blocks} to {max_blocks} blocks, until the median's 95 % interval is within ±{target} %{patience}; {limit}"
             )
         }
         Repetition::Newer => words::NEWER.into(),

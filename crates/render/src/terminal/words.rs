@@ -70,6 +70,7 @@ pub(super) fn stopped(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Target => "reached the precision asked for",
         StopReason::Plateau => "stopped where more blocks no longer narrowed the interval",
+        StopReason::Costly => "stopped where a narrower interval would have taken long (--precision)",
         StopReason::MaxBlocks => "reached the most blocks allowed",
         StopReason::MaxTime => "reached the time limit (--max-time)",
         StopReason::Fixed => "had the rounds asked for (--reps)",

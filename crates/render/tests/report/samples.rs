@@ -17,7 +17,7 @@ use stats::IdSet;
 use stats::compare::compare;
 use stats::random::SplitMix64;
 use stats::sample::Block;
-use stats::stop::StopReason;
+use stats::stop::{Patience, StopReason};
 use stats::summary::summarize;
 
 pub use machine::{device, node};
@@ -232,7 +232,13 @@ pub fn empty() -> Document {
 }
 
 fn adaptive() -> Repetition {
-    Repetition::Adaptive { target_half_width: 0.01, min_blocks: 10, max_blocks: 50, max_time_s: Some(60.0) }
+    Repetition::Adaptive {
+        target_half_width: 0.01,
+        min_blocks: 10,
+        max_blocks: 50,
+        patience: Patience::Short,
+        max_time_s: Some(60.0),
+    }
 }
 
 pub fn rank(rank: u32, pu: u32, node: u32, device: &str) -> Rank {

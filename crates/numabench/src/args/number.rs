@@ -1,4 +1,4 @@
-//! Whole numbers as options take them: what is refused, is refused with the range that is allowed, however it is wrong.
+//! Numbers as options take them: what is refused, is refused with the range that is allowed, however it is wrong.
 //!
 //! clap's own parsers say the range of a number that is outside of it, and the limits of a type of one that does not fit that.
 
@@ -16,9 +16,26 @@ pub(crate) fn whole<T: FromStr>(
     }
 }
 
+/// A percentage, as a part of the whole.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim().trim_end_matches('%').trim().parse().ok();
+    let inside = number.filter(|percent| *percent > 0.0 && *percent < 100.0);
+    inside
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| format!("\"{text}\" is not a percentage: give one above 0 and below 100, e.g. 3%"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentage_is_a_part_above_nothing_and_below_all() {
+        assert_eq!([percent("3%"), percent("0.5"), percent(" 50 % ")], [Ok(0.03), Ok(0.005), Ok(0.5)]);
+        for wrong in ["0", "100%", "-1", "NaN", "inf", "three", "%", ""] {
+            assert!(percent(wrong).is_err_and(|why| why.contains("above 0 and below 100")), "{wrong}");
+        }
+    }
 
     #[test]
     fn whatever_is_not_in_the_range_is_refused_with_the_range() {
