@@ -98,6 +98,11 @@ pub trait Work {
         1
     }
 
+    /// How many calls of [`Work::round`] do not count before a block: as many as it takes until nothing is left of laying out that a round would pay for.
+    fn calls_before(&self) -> u32 {
+        1
+    }
+
     /// The most calls of [`Work::round`] that a block can have, where a round undoes what [`Work::arm`] made ready.
     fn rounds_at_most(&self) -> Option<usize> {
         None

@@ -49,6 +49,8 @@ pub(crate) struct Traffic<'a> {
     /// The length of a slice.
     slice: usize,
     laid: &'a mut Option<PageSums>,
+    /// Whether this block's ranges were written before it.
+    written: bool,
     sum: u64,
     rounds: u64,
 }
@@ -75,7 +77,7 @@ impl<'a> Traffic<'a> {
         let whole = first.len() / (first.len() / most).max(1);
         let slice = if whole == first.len() { whole } else { whole / PAGE * PAGE };
         let due = Due::new(key);
-        Self { access, pace, due, key, first, second, slice, laid, sum: 0, rounds: 0 }
+        Self { access, pace, due, key, first, second, slice, laid, written: false, sum: 0, rounds: 0 }
     }
 
     /// Reads, writes or copies what lies here, once.
@@ -140,6 +142,12 @@ impl Work for Traffic<'_> {
         self.slice as f64 * ways
     }
 
+    fn calls_before(&self) -> u32 {
+        // What was written last is still to be written back: a turn of all slices has done that, and copies came to 2 to 5 % less without it. Bursts with
+        // pauses leave time for it.
+        if self.written && self.pace.is_none() { self.slices() as u32 } else { 1 }
+    }
+
     fn lay_out(&mut self) -> Result<(), Failure> {
         let key = self.key;
         match self.access {
@@ -147,12 +155,14 @@ impl Work for Traffic<'_> {
             Access::Read | Access::Load => {
                 fill(self.first, |at| stale(key, at));
                 *self.laid = Some(PageSums::of(self.first));
+                self.written = true;
             }
             // Whatever is there was not written under this block's key.
             Access::Write => {}
             Access::Copy => {
                 fill(self.first, |at| stale(key, at));
                 fill(self.second, |at| !mix(key ^ at));
+                self.written = true;
             }
         }
         Ok(())
@@ -286,6 +296,22 @@ mod tests {
                 assert!(paced_block(access, Some(Pace::every(pause)), 3, skipped).is_err(), "{access:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_was_laid_out_is_gone_through_once_before_it_counts() -> Result<(), Trouble> {
+        let long = 3 * SLICE;
+        for (access, written) in [(Access::Read, 3), (Access::Copy, 3), (Access::Write, 1)] {
+            let (mut first, mut second, mut laid) = (vec![0; long], vec![0; long], None);
+            let mut block = || {
+                let mut traffic = Traffic::over(access, None, 7, &mut first, &mut second, &mut laid);
+                traffic.lay_out()?;
+                Ok::<u32, Trouble>(traffic.calls_before())
+            };
+            let again = if access == Access::Read { 1 } else { written };
+            assert_eq!((block()?, block()?), (written, again), "{access:?}");
+        }
+        Ok(())
     }
 
     #[test]
