@@ -2,7 +2,7 @@
 //!
 //! * `case` what is measured: an access, a range, a node, and the ranks that take part; each rank is one thread on one PU;
 //! * `suite` makes the engine's cases of it; `site` places one rank's ranges;
-//! * `traffic` is one block of reads, writes or copies, at the `pace` that a case has, what is read held against its `page_sums`; `chase` one block of dependent loads;
+//! * `traffic` is one block of reads, writes or copies, at the `pace` that a case has, whose `words` prove it; `chase` one block of dependent loads;
 //! * `core_pairs` is another suite, of two cores that hand a flag to each other: `handover` is one block of that, over `lines` that both share.
 //!
 //! Several threads of a node are several ranks of the engine, which starts them together and proves that they ran at once; there is no pool of
@@ -19,10 +19,10 @@ mod core_pairs;
 mod handover;
 mod lines;
 mod pace;
-mod page_sums;
 mod site;
 mod suite;
 mod traffic;
+mod words;
 
 pub use case::{Access, Case};
 pub use chase::{LINE_BYTES, LOADS_A_CALL, MOST_LINES};

@@ -13,12 +13,12 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use engine::clock::now_ns;
-use engine::{Failure, Mismatch, PlacedMemory, Timing, Trouble, Work};
+use engine::{Failure, PlacedMemory, Timing, Trouble, Work};
 use stats::random::mix;
 
 use crate::case::Access;
 use crate::pace::{BURST_BYTES, Due, Pace};
-use crate::page_sums::{PAGE, PageSums, WORD, sum, words};
+use crate::words::{PAGE, PageSums, WORD, fill, same, sum};
 
 /// About as much is one round: a millisecond or two of a core.
 const SLICE: usize = 16 << 20;
@@ -116,13 +116,6 @@ impl<'a> Traffic<'a> {
     /// The last round of each slice that had one.
     fn last_rounds(&self) -> impl Iterator<Item = u64> + use<> {
         self.rounds.saturating_sub(self.slices()) + 1..=self.rounds
-    }
-}
-
-/// Puts `value(position)` into every word.
-fn fill(range: &mut [u8], value: impl Fn(u64) -> u64) {
-    for (at, word) in (0..).zip(range.as_chunks_mut::<WORD>().0) {
-        *word = value(at).to_ne_bytes();
     }
 }
 
@@ -230,21 +223,6 @@ impl Work for Traffic<'_> {
         }
         Ok(bytes)
     }
-}
-
-/// Whether every word of a slice, which begins at this byte of its range, is as it should be.
-fn same(slice: &[u8], from: usize, expected: impl Fn(u64) -> u64) -> Result<(), Trouble> {
-    for (at, got) in ((from / WORD) as u64..).zip(words(slice)) {
-        let expected = expected(at);
-        if got != expected {
-            let differs = |(one, other): (&u8, &u8)| one != other;
-            let (expected, got) = (expected.to_ne_bytes(), got.to_ne_bytes());
-            let byte = expected.iter().zip(&got).position(|(one, other)| differs((one, other))).unwrap_or(0);
-            let offset = at * WORD as u64 + byte as u64;
-            return Err(Trouble::Corrupt(Mismatch { offset, expected: expected[byte], got: got[byte] }));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

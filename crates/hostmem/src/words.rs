@@ -1,0 +1,64 @@
+//! The words of a range: put there, added up page by page, which is what reading any part must come to, and held against what they should be.
+
+use std::ops::Range;
+
+use engine::{Mismatch, Trouble};
+
+/// The bytes of a word.
+pub(crate) const WORD: usize = 8;
+pub(crate) const PAGE: usize = 4096;
+/// Sums that are added up side by side: one would wait for each addition.
+const SUMS: usize = 8;
+
+/// What the words of each page add up to.
+pub(crate) struct PageSums(Vec<u64>);
+
+impl PageSums {
+    pub(crate) fn of(range: &[u8]) -> Self {
+        Self(range.chunks(PAGE).map(sum).collect())
+    }
+
+    /// What a slice of whole pages adds up to, or one to the end of the range.
+    pub(crate) fn over(&self, slice: Range<usize>) -> u64 {
+        let pages = slice.start / PAGE..slice.end.div_ceil(PAGE);
+        self.0[pages].iter().fold(0, |all, sum| all.wrapping_add(*sum))
+    }
+}
+
+fn words(range: &[u8]) -> impl Iterator<Item = u64> {
+    range.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
+}
+
+pub(crate) fn sum(range: &[u8]) -> u64 {
+    let mut sums = [0_u64; SUMS];
+    let (lines, rest) = range.as_chunks::<{ WORD * SUMS }>();
+    for line in lines {
+        for (sum, word) in sums.iter_mut().zip(line.as_chunks::<WORD>().0) {
+            *sum = sum.wrapping_add(u64::from_ne_bytes(*word));
+        }
+    }
+    let rest = words(rest).fold(0_u64, u64::wrapping_add);
+    sums.iter().fold(rest, |all, sum| all.wrapping_add(*sum))
+}
+
+/// Puts `value(position)` into every word.
+pub(crate) fn fill(range: &mut [u8], value: impl Fn(u64) -> u64) {
+    for (at, word) in (0..).zip(range.as_chunks_mut::<WORD>().0) {
+        *word = value(at).to_ne_bytes();
+    }
+}
+
+/// Whether every word of a slice, which begins at this byte of its range, is as it should be.
+pub(crate) fn same(slice: &[u8], from: usize, expected: impl Fn(u64) -> u64) -> Result<(), Trouble> {
+    for (at, got) in ((from / WORD) as u64..).zip(words(slice)) {
+        let expected = expected(at);
+        if got != expected {
+            let differs = |(one, other): (&u8, &u8)| one != other;
+            let (expected, got) = (expected.to_ne_bytes(), got.to_ne_bytes());
+            let byte = expected.iter().zip(&got).position(|(one, other)| differs((one, other))).unwrap_or(0);
+            let offset = at * WORD as u64 + byte as u64;
+            return Err(Trouble::Corrupt(Mismatch { offset, expected: expected[byte], got: got[byte] }));
+        }
+    }
+    Ok(())
+}
