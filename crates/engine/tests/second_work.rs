@@ -81,7 +81,7 @@ impl Site for Pair {
         let Some((_, from, to)) = &mut self.memory else { return Err(Trouble::Skipped("no memory".to_owned())) };
         let bytes = SIZES[case];
         let (from, to) = (&mut from.bytes_mut()[..bytes], &mut to.bytes_mut()[..bytes]);
-        Ok(Box::new(HostCopy { from, to, value: pass as u8 | 1, armed: false, fault: self.fault }))
+        Ok(Box::new(HostCopy { from, to, value: pass as u8 | 1, before: 0, armed: false, fault: self.fault }))
     }
 }
 
@@ -89,9 +89,14 @@ struct HostCopy<'a> {
     from: &'a mut [u8],
     to: &'a mut [u8],
     value: u8,
+    /// Rounds so far that do not count.
+    before: u32,
     armed: bool,
     fault: Fault,
 }
+
+/// Rounds that do not count before each block.
+const BEFORE: u32 = 3;
 
 impl Work for HostCopy<'_> {
     fn timing(&self) -> Timing {
@@ -100,6 +105,10 @@ impl Work for HostCopy<'_> {
 
     fn bytes_a_round(&self) -> f64 {
         self.from.len() as f64
+    }
+
+    fn calls_before(&self) -> u32 {
+        BEFORE
     }
 
     fn lay_out(&mut self) -> Result<(), Failure> {
@@ -115,6 +124,7 @@ impl Work for HostCopy<'_> {
     }
 
     fn round(&mut self) -> Result<(), Failure> {
+        self.before += u32::from(!self.armed);
         if !(self.armed && self.fault == Fault::Idle) {
             self.to.copy_from_slice(self.from);
         }
@@ -122,6 +132,9 @@ impl Work for HostCopy<'_> {
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
+        if self.before < BEFORE {
+            return Err(Trouble::Invalid(format!("{} rounds before the block, not {BEFORE}", self.before)));
+        }
         let wrong = self.to.iter().position(|byte| *byte != self.value);
         match wrong {
             None => Ok(self.to.len() as u64),
@@ -197,6 +210,15 @@ fn cases_of_a_later_phase_begin_when_those_of_the_earlier_one_are_done() -> Resu
     let ended = earlier.map(|sample| sample.block.end_ns).max().ok_or("no blocks")?;
     let began = state.results[2][0].samples.iter().map(|sample| sample.block.start_ns).min().ok_or("no blocks")?;
     assert!(ended <= began, "{ended} {began}");
+    Ok(())
+}
+
+#[test]
+fn a_later_phase_has_three_allocations_among_its_first_ten_blocks_too() -> Result<(), Box<dyn Error>> {
+    let state = run(Fault::None)?;
+    let allocations: Vec<u32> =
+        state.results[2][0].samples.iter().take(10).map(|sample| sample.block.allocation).collect();
+    assert_eq!(allocations, [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]);
     Ok(())
 }
 
