@@ -12,7 +12,7 @@ awk '/anon=/ && !/file=/ { for (i = 3; i <= NF; i++) if ($i ~ /^N[0-9]+=/) {
     split(substr($i, 2), part, "="); all += part[2]; if (part[1] != 1) far += part[2] } }
     END { print "x=" (far > all / 2 ? 150 : 100) }' /proc/$$/numa_maps"#;
 
-/// A program on CPU 2 with its memory on a far node; and one that somebody else moves to CPU 7 in the midst of its third run, which waits for that. Each run lasts long
+/// A program on CPU 2 with its memory on a far node; and one that somebody else moves to CPU 7 in the midst of its third run, between the two looks at it, which waits for that. Each run lasts long
 /// enough for a look to be worth its time where an emulated processor has half a real one.
 const SCRIPT: &str = r#"
 part() { echo "@@@ $*"; }
@@ -20,7 +20,7 @@ trial() { numabench trial --metric 'x=([0-9]+)' --better lower --launch 'taskset
 part far
 trial --vary membind=3 --quiet -- sh -c "$FIGURE"
 part moved
-(while ! [ -e /third ]; do sleep 0.1; done; sleep 1; taskset -p 80 $(cat /third); touch /moved) >/dev/null 2>&1 &
+(while ! [ -e /third ]; do sleep 0.1; done; sleep 2.5; taskset -p 80 $(cat /third); touch /moved) >/dev/null 2>&1 &
 trial --vary Y=1 --max-time 25s -- sh -c 'echo run >>/ran
     if [ $(wc -l </ran) = 3 ]; then echo $$ >/third; while ! [ -e /moved ]; do sleep 0.1; done; fi
     sleep 5; echo x=100'
