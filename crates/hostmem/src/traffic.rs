@@ -136,8 +136,8 @@ impl Work for Traffic<'_> {
     }
 
     fn calls_before(&self) -> u32 {
-        // What was written last is still to be written back: a turn of all slices has done that, and copies came to 2 to 5 % less without it. Bursts with
-        // pauses leave time for it.
+        // What laying out wrote last is still to be written back, at the cost of who comes next: a turn of all slices has that done before the block. Bursts
+        // with pauses leave time for it.
         if self.written && self.pace.is_none() { self.slices() as u32 } else { 1 }
     }
 
