@@ -65,6 +65,24 @@ fn every_case_gets_its_blocks_and_says_why_it_stopped() -> Outcome {
 }
 
 #[test]
+fn small_copies_that_the_host_lays_out_and_large_ones_that_the_device_does_have_one_source() -> Outcome {
+    let config = RunConfig {
+        sizes: vec![4096, 1 << 20, 3 << 20],
+        directions: DIRECTIONS.to_vec(),
+        orders: vec![Order::Alone],
+        timing: TimingChoice::Host,
+        amount: until_there_is_an_interval(),
+        ..config()
+    };
+    let done = run(vec![vec![]], &config)?;
+    for (case, ranks) in done.of(|_| true) {
+        let wrong = (&ranks[0].trouble, ranks[0].samples.iter().any(|sample| sample.verified_bytes.is_none()));
+        assert_eq!(wrong, (&None, false), "{case:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_state_after_each_pass_holds_what_is_there_so_far() -> Outcome {
     let done = run(vec![vec![]; 2], &config())?;
     let passes: Vec<u64> = done.journal.iter().map(|state| state.passes).collect();
