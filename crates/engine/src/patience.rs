@@ -67,6 +67,7 @@ fn measured_ns(state: &RunState, case: &Case, ranks: &[RankCase]) -> f64 {
 #[cfg(test)]
 mod tests {
     use stats::figures::BlockFigures;
+    use stats::random::SplitMix64;
     use stats::sample::Block;
     use stats::stop::{Patience, StopReason};
 
@@ -163,5 +164,71 @@ mod tests {
         state.results[1][0].samples = blocks(10, 0.015);
         enough.judge(&mut state, Duration::from_millis(1_400), false);
         assert_eq!(stops(&state)[1], None);
+    }
+
+    /// How often the interval with which a case ends holds the median, and after how many blocks; `draw` gives a run's blocks, each of which takes 40 ms.
+    fn coverage<D: FnMut() -> f64>(patience: Patience, median: f64, run: impl Fn(u64) -> D) -> (f64, f64) {
+        let rule = Rule { patience, ..Rule::default() };
+        let (mut held, mut taken) = (0, 0);
+        for number in 0..RUNS {
+            let mut draw = run(number);
+            let mut state = state(&[(0, 0.0)]);
+            let mut enough = PerCase::new(Amount::Adaptive(rule));
+            while state.results[0][0].stop.is_none() {
+                let at = state.results[0][0].samples.len();
+                let mut sample = blocks(at + 1, 0.0).swap_remove(at);
+                sample.block.elapsed_ns = draw() * MS;
+                state.results[0][0].samples.push(sample);
+                enough.judge(&mut state, Duration::from_millis(40) * (at as u32 + 1), false);
+            }
+            let values: Vec<BlockValue> =
+                state.results[0][0].samples.iter().map(|sample| sample.block.value()).collect();
+            let interval = stats::block_interval::block_interval(&values, 0.95);
+            held += u32::from(interval.is_some_and(|interval| interval.contains(median * MS)));
+            taken += values.len();
+        }
+        (f64::from(held) / RUNS as f64, taken as f64 / RUNS as f64)
+    }
+
+    const RUNS: u64 = 1000;
+
+    /// Holds where the run waits a second at least as often as where it waits as long as it takes, but for what 1000 runs leave open, and takes no more blocks.
+    fn covers_as_well<D: FnMut() -> f64>(what: &str, median: f64, run: impl Fn(u64) -> D) {
+        let (short, blocks) = coverage(Patience::Short, median, &run);
+        let (long, most) = coverage(Patience::Long, median, &run);
+        assert!(short >= 0.93 && short >= long - 0.02 && blocks <= most, "{what}: {short} {blocks}, {long} {most}");
+    }
+
+    #[test]
+    fn intervals_cover_what_they_say_also_where_the_run_does_not_wait() {
+        for sigma in [0.3, 1.0, 1.5, 2.0, 3.0, 10.0] {
+            covers_as_well(&format!("{sigma} % of noise"), 100.0, |seed| {
+                let mut random = SplitMix64::new(seed);
+                move || 100.0 + sigma * random.normal()
+            });
+        }
+        for sigma in [0.3, 1.0, 3.0] {
+            covers_as_well(&format!("{sigma} % that hang together"), 100.0, |seed| {
+                let mut random = SplitMix64::new(seed);
+                let mut before = random.normal();
+                move || {
+                    before = 0.5 * before + 0.75_f64.sqrt() * random.normal();
+                    100.0 + sigma * before
+                }
+            });
+        }
+        // The median of a mixture lies where 5/9, and 5/8, of the quiet blocks are below it.
+        covers_as_well("two modes", 100.07, |seed| {
+            let mut random = SplitMix64::new(seed);
+            move || 100.0 + 0.5 * random.normal() + if random.uniform() < 0.1 { 15.0 } else { 0.0 }
+        });
+        covers_as_well("a neighbour that comes and goes", 100.159, |seed| {
+            let mut random = SplitMix64::new(seed);
+            let mut here = random.uniform() < 0.2;
+            move || {
+                here = random.uniform() < if here { 0.75 } else { 0.0625 };
+                100.0 + 0.5 * random.normal() + if here { 15.0 } else { 0.0 }
+            }
+        });
     }
 }

@@ -111,7 +111,7 @@ fn amount(args: &Measuring, warmup: u64) -> Amount {
         (None, None) => Amount::Adaptive(Rule::default()),
         (None, Some(target_half_width)) => {
             let max_blocks = MOST_BLOCKS_FOR_A_PRECISION;
-            Amount::Adaptive(Rule { target_half_width, max_blocks, patience: Patience::Long, ..Rule::default() })
+            Amount::Adaptive(Rule { target_half_width, max_blocks, patience: Patience::Asked, ..Rule::default() })
         }
     }
 }

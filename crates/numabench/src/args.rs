@@ -188,7 +188,7 @@ pub struct Pingpong {
     /// Rounds before those of --reps, which do not count [default: 10]
     #[arg(long, value_name = "N", requires = "reps", value_parser = whole::<u64>(0..=1_000_000), help_heading = "How it is measured")]
     pub warmup: Option<u64>,
-    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, at most --max-time [default: 1 %, or what
+    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, up to 1000 blocks a case and --max-time [default: 1 %, or what
     /// ten blocks and a second or a quarter of the run more give]
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps", help_heading = "How it is measured")]
     pub precision: Option<f64>,

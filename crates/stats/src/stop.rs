@@ -41,6 +41,8 @@ pub enum Patience {
     /// As long as the other limits allow.
     #[default]
     Long,
+    /// The same, and also where more blocks do not narrow the interval: somebody asked for this precision.
+    Asked,
 }
 
 /// The least that a short patience is.
@@ -56,7 +58,7 @@ impl Patience {
     pub fn after(self, least: Duration) -> Option<Duration> {
         match self {
             Self::Short => Some(SECOND.max(least / 4)),
-            Self::Long => None,
+            Self::Long | Self::Asked => None,
         }
     }
 }
@@ -114,7 +116,7 @@ impl StopReason {
 /// * [`StopReason::MaxBlocks`]: there are `max_blocks`;
 /// * [`StopReason::Plateau`]: there are 20 blocks or more, and the interval is no narrower than it was at half as many.
 ///   Independent blocks would have made it narrower by √2; these drift, switch modes, or are unlucky, and more time is not
-///   what they need.
+///   what they need. Not where the precision was asked for.
 ///
 /// What is worth waiting for ([`StopReason::Costly`]) is known of all cases of a run together, and not here.
 pub fn decide(blocks: &[BlockValue], rule: &Rule) -> Option<StopReason> {
@@ -129,7 +131,10 @@ pub fn decide(blocks: &[BlockValue], rule: &Rule) -> Option<StopReason> {
         Some(StopReason::Target)
     } else if n >= rule.max_blocks {
         Some(StopReason::MaxBlocks)
-    } else if n >= rule.min_blocks.max(PLATEAU_FROM) && half_width(blocks) >= half_width(&blocks[..n / 2]) {
+    } else if rule.patience != Patience::Asked
+        && n >= rule.min_blocks.max(PLATEAU_FROM)
+        && half_width(blocks) >= half_width(&blocks[..n / 2])
+    {
         Some(StopReason::Plateau)
     } else {
         None
@@ -232,6 +237,16 @@ mod tests {
         let mut random = SplitMix64::new(23);
         let runs = run(200, |block| 100.0 + 2.0 * block as f64 + 0.1 * noise::normal(&mut random));
         assert!(runs.stops.iter().all(|stop| stop.0 == StopReason::Plateau && stop.1 <= 26), "{:?}", runs.stops);
+    }
+
+    #[test]
+    fn a_precision_that_was_asked_for_is_not_given_up_where_blocks_drift() {
+        let mut random = SplitMix64::new(23);
+        let drifting: Vec<f64> =
+            (0..49).map(|block| 100.0 + 2.0 * f64::from(block) + 0.1 * noise::normal(&mut random)).collect();
+        let asked = Rule { patience: Patience::Asked, ..RULE };
+        assert_eq!(decide(&blocks(&drifting), &RULE), Some(StopReason::Plateau));
+        assert_eq!(decide(&blocks(&drifting), &asked), None);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Measuring {
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
-    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, at most --max-time [default: 1 %, or what
+    /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, up to 1000 blocks a case and --max-time [default: 1 %, or what
     /// ten blocks and a second or a quarter of the run more give]
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "reps", help_heading = "How it is measured")]
     pub precision: Option<f64>,

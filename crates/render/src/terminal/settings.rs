@@ -84,7 +84,7 @@ fn repetition(repetition: &Repetition) -> String {
             let target = target_half_width * 100.0;
             let patience = match patience {
                 Patience::Short => " where a second or a quarter of the run more gets there",
-                Patience::Long => "",
+                Patience::Long | Patience::Asked => "",
             };
             let limit = max_time_s.map_or("no time limit".into(), |s| format!("--max-time {s} s"));
             format!(
