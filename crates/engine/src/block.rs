@@ -12,7 +12,7 @@ use crate::config::{Amount, fixed_blocks};
 use crate::failure::{Failure, Stage};
 use crate::measure::{self, Company, Effort};
 use crate::measured::Measured;
-use crate::rank::{Rank, Ready, Warmth};
+use crate::rank::{Pace, Rank, Ready, Warmth};
 use crate::sample::{Sample, Told, Trouble};
 use crate::seen::Seen;
 use crate::time_spent::TimeSpent;
@@ -155,7 +155,7 @@ struct Warming<'a> {
     rank: &'a Rank,
     work: Box<dyn Work + 'a>,
     warmth: &'a mut Warmth,
-    among_others_ns: &'a mut Option<f64>,
+    pace: &'a mut Pace,
     timeline: &'a mut Timeline,
     spent: &'a mut TimeSpent,
     allocation: u32,
@@ -165,44 +165,53 @@ impl<'a> Warming<'a> {
     /// Makes the work, and where it is new and a queue times it, queues a round once: what a queue loads lazily is loaded before anything is timed
     /// by it.
     fn begin(rank: &'a Rank, ready: &'a mut Ready, case: &Case, pass: u64) -> Result<Self, Trouble> {
-        let Ready { site, warm, among_others_ns, timeline, spent, allocation, .. } = ready;
+        let Ready { site, warm, pace, timeline, spent, allocation, .. } = ready;
         let mut work = site.work(case.index, pass)?;
         let warmth = &mut warm[case.index];
         if work.timing() == Timing::Device && *warmth == Warmth::Cold {
             spent.on(|spent| &mut spent.warm_up_ns, || queue_once(&mut *work)).map_err(cold)?;
         }
-        let among_others_ns = &mut among_others_ns[case.index];
-        Ok(Self { rank, work, warmth, among_others_ns, timeline, spent, allocation: *allocation })
+        let pace = &mut pace[case.index];
+        Ok(Self { rank, work, warmth, pace, timeline, spent, allocation: *allocation })
     }
 
     /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
     fn prepare(self, pass: u64, shared: bool) -> Result<Turn<'a>, Trouble> {
-        let Self { rank, mut work, warmth, among_others_ns, timeline, spent, allocation } = self;
+        let Self { rank, mut work, warmth, pace, timeline, spent, allocation } = self;
         let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount));
         let earlier = warmed.map_err(cold)?;
         if rank.config.verify {
             spent.on(|spent| &mut spent.lay_out_ns, || work.lay_out())?;
         }
-        // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches one in 64).
-        let rounds = || (1..work.calls_before()).try_fold(timed_round(&mut *work)?, |_, _| timed_round(&mut *work));
-        let latest = spent.on(|spent| &mut spent.warm_up_ns, rounds).map_err(cold)?;
+        // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches one in 64). Where it left none, and a round is
+        // a block by itself, the earlier ones were enough.
+        let before = work.calls_before();
+        let may_be_none = before == 0 && !work.tells_host_time() && matches!(rank.config.amount, Amount::Adaptive(_));
+        let none = |round_ns: &f64| may_be_none && Effort::is_one_round(*round_ns);
+        let latest = match earlier.filter(none) {
+            Some(round_ns) => round_ns,
+            None => {
+                let rounds = || (1..before).try_fold(timed_round(&mut *work)?, |_, _| timed_round(&mut *work));
+                spent.on(|spent| &mut spent.warm_up_ns, rounds).map_err(cold)?
+            }
+        };
         if rank.config.verify {
             spent.on(|spent| &mut spent.lay_out_ns, || work.arm())?;
         }
         *warmth = Warmth::Warm { round_ns: latest };
         let company = match work.lanes() {
             _ if shared => Company::Ranks,
-            Lanes::Two => Company::Lanes,
+            Lanes::Two => Company::Lanes { apart: pace.lanes_apart },
             Lanes::One => Company::None,
         };
         let alone = earlier.map_or(latest, |earlier| earlier.min(latest));
-        let estimate = among_others_ns.filter(|_| company == Company::Ranks).unwrap_or(alone);
+        let estimate = pace.among_others_ns.filter(|_| company == Company::Ranks).unwrap_or(alone);
         let fixed = rank.fixed_rounds(pass);
         let fixed = work.rounds_at_most().map(|most| fixed.map_or(most, |fixed| fixed.min(most))).or(fixed);
         let effort = Effort::new(work.timing(), estimate, company, fixed);
         measure::make_room(timeline, &effort);
         let host_round_ns = (work.tells_host_time() && effort.timing == Timing::Device).then_some(latest);
-        Ok(Turn { rank, work, among_others_ns, timeline, spent, effort, queued: 0, allocation, host_round_ns })
+        Ok(Turn { rank, work, pace, timeline, spent, effort, queued: 0, allocation, host_round_ns })
     }
 }
 
@@ -214,7 +223,7 @@ fn cold(failure: Failure) -> Failure {
 struct Turn<'a> {
     rank: &'a Rank,
     work: Box<dyn Work + 'a>,
-    among_others_ns: &'a mut Option<f64>,
+    pace: &'a mut Pace,
     timeline: &'a mut Timeline,
     spent: &'a mut TimeSpent,
     effort: Effort,
@@ -243,18 +252,19 @@ impl Turn<'_> {
 
     /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at once.
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
-        let Self { rank, mut work, among_others_ns, timeline, spent, effort, allocation, host_round_ns, .. } = self;
+        let Self { rank, mut work, pace, timeline, spent, effort, allocation, host_round_ns, .. } = self;
         let host = host_round_ns.map(Told::HostNs);
         let told = spent.on(|spent| &mut spent.prove_ns, || host.or_else(|| work.told()));
         let verified_bytes =
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
+        pace.lanes_apart = timeline.lanes_apart();
         let rounds = effort.rounds * work.rounds_a_call().max(1);
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)
             .map(|block| Block { allocation, ..block })
             .ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
         if together.is_some() {
             let a_call = f64::from(work.rounds_a_call().max(1));
-            *among_others_ns = stats::interval::median(&block.round_ns).map(|round_ns| round_ns * a_call);
+            pace.among_others_ns = stats::interval::median(&block.round_ns).map(|round_ns| round_ns * a_call);
         }
         Measured::new(block, |block| Sample {
             block,

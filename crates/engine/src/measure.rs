@@ -23,8 +23,10 @@ const BLOCK_NS: f64 = 4e6;
 const QUEUED_ROUND_NS: f64 = 100e3;
 /// At most so many rounds are queued behind a latch: a deeper queue can fill the driver's, whose enqueue then blocks.
 const QUEUE_ROUNDS: u32 = 128;
-/// Marks of two lanes, at least: the first round of each does not count (`window`), and one may be three times slower than the other.
+/// Marks of two lanes, at least, before it is known how far apart they are: the first round of each does not count (`window`), and one may be twice as slow as the other.
 const LANES_MARKS: usize = 5;
+/// At most so many for lanes that are far apart: one that is served ten times as often leaves the other no round in the time of both.
+const LANES_MOST_MARKS: usize = 16;
 const LANES_NS: f64 = 2.0 * BLOCK_NS;
 /// Marks of ranks that share the machine, at least: the first round of each does not count (`window`).
 const SHARED_MARKS: usize = 3;
@@ -38,12 +40,12 @@ const FAR_AHEAD: usize = 16;
 const HOST_ROUNDS: usize = 1 << 18;
 
 /// Who is at work in a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Company {
     /// One rank, one lane.
     None,
-    /// One rank with two lanes.
-    Lanes,
+    /// One rank with two lanes; how many times as long as the other's the slower one's rounds took last.
+    Lanes { apart: Option<f64> },
     /// Several ranks of this node.
     Ranks,
 }
@@ -73,7 +75,7 @@ impl Effort {
         let lasts = round_ns * f64::from(rounds);
         let (least, lasting) = match company {
             Company::None => (1, BLOCK_NS),
-            Company::Lanes => (LANES_MARKS, LANES_NS),
+            Company::Lanes { apart } => (apart.map_or(LANES_MARKS, lanes_marks), LANES_NS),
             Company::Ranks => (SHARED_MARKS, SHARED_NS),
         };
         let enough = (lasting / lasts).ceil() as usize;
@@ -83,10 +85,21 @@ impl Effort {
         Self { timing, marks: marks.clamp(1, most), rounds, ahead }
     }
 
+    /// Whether one round of `round_ns` is a block by itself.
+    pub(crate) fn is_one_round(round_ns: f64) -> bool {
+        round_ns >= BLOCK_NS
+    }
+
     /// The most marks a block may list.
     fn capacity(&self) -> usize {
         if self.timing == Timing::Device { MAX_ROUNDS } else { HOST_ROUNDS.min(self.marks.saturating_mul(FAR_AHEAD)) }
     }
+}
+
+/// Both lanes have as many marks, and the time of both ends with the faster one's last: the slower one has ended two by then, of which one counts, where it takes
+/// `apart` times as long.
+fn lanes_marks(apart: f64) -> usize {
+    ((2.0 * apart).ceil() as usize + 1).min(LANES_MOST_MARKS)
 }
 
 /// Makes room for a block's marks, so that timing it allocates nothing.
@@ -233,9 +246,18 @@ mod tests {
     #[test]
     fn ranks_that_share_the_machine_run_long_enough_to_be_together() {
         assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Ranks, None).marks, SHARED_MARKS);
-        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Lanes, None).marks, LANES_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Lanes { apart: None }, None).marks, LANES_MARKS);
         assert_eq!(Effort::new(Timing::Device, 100_000.0, Company::Ranks, None).marks, 200);
         assert_eq!(Effort::new(Timing::Host, 3_700_000.0, Company::None, None).marks, 2);
+    }
+
+    #[test]
+    fn lanes_have_as_many_rounds_as_leave_the_slower_one_a_whole_one_after_its_first() {
+        let marks = |apart| Effort::new(Timing::Device, 9.7e6, Company::Lanes { apart: Some(apart) }, None).marks;
+        assert_eq!([1.0, 1.02, 1.5, 2.0, 3.0, 40.0].map(marks), [3, 4, 4, 5, 7, LANES_MOST_MARKS]);
+        for apart in [1.0, 1.1, 1.49, 1.51, 2.9, 7.0] {
+            assert!(marks(apart) as f64 >= 2.0 * apart, "{apart}");
+        }
     }
 
     #[test]

@@ -75,6 +75,15 @@ pub(crate) enum Warmth {
     Warm { round_ns: f64 },
 }
 
+/// What a case's latest block tells of how much its next one takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Pace {
+    /// How long a round took in a block of several ranks.
+    pub among_others_ns: Option<f64>,
+    /// How many times as long as the other's the rounds of the slower of two lanes took.
+    pub lanes_apart: Option<f64>,
+}
+
 /// A rank that is bound, with its site open.
 pub(crate) struct Ready {
     bound: Bound,
@@ -83,8 +92,8 @@ pub(crate) struct Ready {
     pub allocation: u32,
     /// Of each case.
     pub warm: Vec<Warmth>,
-    /// How long a round of each case took last in a block of several ranks.
-    pub among_others_ns: Vec<Option<f64>>,
+    /// Of each case.
+    pub pace: Vec<Pace>,
     pub timeline: Timeline,
     pub spent: TimeSpent,
     /// What was seen after the latest blocks, and of which setup.
@@ -156,7 +165,7 @@ impl Rank {
             site,
             allocation: 0,
             warm,
-            among_others_ns: vec![None; self.cases.len()],
+            pace: vec![Pace::default(); self.cases.len()],
             timeline: Timeline::default(),
             spent,
             latest: None,

@@ -63,6 +63,13 @@ impl Timeline {
         self.start_ns + self.over_lanes(needed, f64::max) as u64
     }
 
+    /// How many times as long as the other's the slower lane's rounds took; `None` where there is one lane.
+    pub(crate) fn lanes_apart(&self) -> Option<f64> {
+        let round = |marks: &[f64]| marks.last().map(|end| end / marks.len() as f64).filter(|ns| *ns > 0.0);
+        let [one, other] = [round(&self.marks[0])?, round(&self.marks[1])?];
+        Some(one.max(other) / one.min(other))
+    }
+
     fn over_lanes(&self, of: impl Fn(&[f64]) -> Option<f64>, choose: fn(f64, f64) -> f64) -> f64 {
         self.marks.iter().filter_map(|marks| of(marks)).reduce(choose).unwrap_or(0.0)
     }
@@ -201,6 +208,13 @@ mod tests {
         let both = timeline(0, &[10.0, 20.0, 30.0, 40.0], &[20.0, 40.0, 60.0]);
         let block = counted(&both, &both.own_window(), Lanes::Two, 100.0, 1);
         assert_eq!(block.map(|b| (b.elapsed_ns, b.bytes)), Some((20.0, 300)));
+    }
+
+    #[test]
+    fn two_lanes_are_as_far_apart_as_their_rounds() {
+        assert_eq!(timeline(0, &[10.0, 20.0], &[25.0, 40.0]).lanes_apart(), Some(2.0));
+        assert_eq!(timeline(0, &[30.0], &[10.0, 20.0]).lanes_apart(), Some(3.0));
+        assert_eq!(timeline(0, &[30.0], &[]).lanes_apart(), None);
     }
 
     #[test]

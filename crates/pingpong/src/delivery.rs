@@ -1,7 +1,7 @@
 //! Whether a block's bytes were delivered: what is laid out before it, and what must be found after it, on both sides.
 //!
 //! Before the block the bytes to send are put where it reads and wrong ones where it writes; after it, outside the timed region, every byte
-//! is compared. A round that does not count runs in between and delivers everything, so the first word of every page is sent with a stale
+//! is compared. Where a round that does not count runs in between it delivers everything, so the first word of every page is sent with a stale
 //! key in that round and gets its own only afterwards: copies that stop when the clock starts are seen too. Each block has keys of its own, so that what an
 //! earlier one left is wrong.
 //!
@@ -103,6 +103,11 @@ impl Delivery {
     /// The area that the destination's bytes come from.
     fn from(&self) -> Area {
         if self.direction == Direction::Bidirectional { Area::B } else { Area::A }
+    }
+
+    /// Whether no core writes what is moved, but for a word of each page.
+    pub(crate) fn is_laid_out_by_device(&self) -> bool {
+        self.by_device
     }
 
     fn reads_host(&self) -> bool {

@@ -41,6 +41,10 @@ impl Work for CopyWork<'_> {
         self.case.direction.legs() as u32
     }
 
+    fn calls_before(&self) -> u32 {
+        u32::from(!self.delivery.is_laid_out_by_device())
+    }
+
     fn lay_out(&mut self) -> Result<(), Failure> {
         self.delivery.lay_out(self.copier, self.piece, self.source)
     }

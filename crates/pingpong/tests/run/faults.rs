@@ -7,7 +7,9 @@ use device::{Direction, MemoryKind};
 use pingpong::{Amount, Failure, Mismatch, Order, RankCase, RunConfig, RunEnd, Stage, TimingChoice, Trouble};
 use stats::stop::StopReason;
 
-use crate::harness::{Done, Outcome, allowed_pus, config, run, run_with};
+use crate::harness::{
+    A_BLOCK_BY_ITSELF, Done, Outcome, allowed_pus, config, run, run_with, until_there_is_an_interval,
+};
 use crate::mock::{Fault, Legs, Misdeed, Mock};
 
 fn stage(rank: &RankCase) -> Option<Stage> {
@@ -203,6 +205,41 @@ fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn copies_that_stop_where_no_round_goes_before_a_block_are_found() -> Outcome {
+    use Direction::{Bidirectional, D2h, H2d, RoundTrip};
+    let to_device = Legs { to_device: true, to_host: false };
+    let to_host = Legs { to_device: false, to_host: true };
+    let stops = [
+        (H2d, to_device),
+        (D2h, to_host),
+        (RoundTrip, to_device),
+        (RoundTrip, to_host),
+        (Bidirectional, to_device),
+        (Bidirectional, to_host),
+    ];
+    for (direction, legs) in stops {
+        // The first batch warms the queue up, the second is the first block; before the second block everything had been delivered once.
+        let fault = Fault::Batch(3, Misdeed::Loses(legs));
+        let config = RunConfig {
+            directions: vec![direction],
+            orders: vec![Order::Alone],
+            timing: TimingChoice::Device,
+            amount: until_there_is_an_interval(),
+            ..config()
+        };
+        let done = run_with(Mock::new(vec![vec![fault]], A_BLOCK_BY_ITSELF), &config, |_| false)?;
+        let rank = &done.only(|_| true)[0];
+        let found = matches!(rank.trouble, Some(Trouble::Corrupt(Mismatch { offset: 0, .. })));
+        assert!(found, "{direction:?} {legs:?}: {:?}", rank.trouble);
+        assert!(
+            done.mock.rounds(0, direction) <= 2,
+            "{direction:?}: those that warm up, and none before the second block"
+        );
     }
     Ok(())
 }

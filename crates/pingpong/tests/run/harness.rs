@@ -51,6 +51,9 @@ impl Done {
     }
 }
 
+/// A copy that lasts so long needs no further ones in a block.
+pub const A_BLOCK_BY_ITSELF: Duration = Duration::from_millis(5);
+
 /// One kind of memory, one direction, both orders; ten blocks of two rounds (40 where ranks are at once); no limits.
 pub fn config() -> RunConfig {
     RunConfig {

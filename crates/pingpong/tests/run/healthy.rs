@@ -7,7 +7,7 @@ use device::{Direction, Latch, MemoryKind};
 use pingpong::{Amount, Order, RunConfig, RunEnd, Timing, TimingChoice, Trouble};
 use stats::stop::StopReason;
 
-use crate::harness::{Outcome, config, run, run_with, until_there_is_an_interval};
+use crate::harness::{A_BLOCK_BY_ITSELF, Outcome, config, run, run_with, until_there_is_an_interval};
 use crate::mock::{Fault, Mock};
 
 const DIRECTIONS: [Direction; 4] = [Direction::H2d, Direction::D2h, Direction::RoundTrip, Direction::Bidirectional];
@@ -79,6 +79,22 @@ fn small_copies_that_the_host_lays_out_and_large_ones_that_the_device_does_have_
         let wrong = (&ranks[0].trouble, ranks[0].samples.iter().any(|sample| sample.verified_bytes.is_none()));
         assert_eq!(wrong, (&None, false), "{case:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_copy_that_is_a_block_by_itself_has_a_round_before_it_only_on_memory_that_is_new() -> Outcome {
+    let rounds = |copy_time, faults: Vec<Fault>| {
+        let config = RunConfig { orders: vec![Order::Alone], amount: until_there_is_an_interval(), ..config() };
+        let done = run_with(Mock::new(vec![faults], copy_time), &config, |_| false)?;
+        let rank = &done.only(|_| true)[0];
+        assert_eq!((&rank.trouble, rank.samples.len()), (&None, 7));
+        Ok::<u64, Box<dyn std::error::Error>>(done.mock.rounds(0, Direction::H2d))
+    };
+    // Warmed up by two of 5 ms, which is the limit; the memory of the fifth block is new.
+    assert_eq!(rounds(A_BLOCK_BY_ITSELF, vec![])?, 2 + 1);
+    assert!(rounds(Duration::from_millis(3), vec![])? >= 7, "shorter ones have one before each block");
+    assert!(rounds(A_BLOCK_BY_ITSELF, vec![Fault::LacksPatterns])? >= 7, "as those that a core lays out");
     Ok(())
 }
 

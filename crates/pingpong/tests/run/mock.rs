@@ -157,6 +157,12 @@ impl State {
         all
     }
 
+    /// How many blocking rounds a device did in this direction.
+    pub fn rounds(&self, device: usize, direction: Direction) -> u64 {
+        let rounds = locked(&self.rounds);
+        rounds.iter().find(|(d, way, _)| (*d, *way) == (device, direction)).map_or(0, |(.., count)| *count)
+    }
+
     /// Counts a blocking round, and does what is to be done in it; which legs are to be lost.
     fn round(&self, device: usize, direction: Direction) -> Result<Legs, DeviceError> {
         let nth = {
