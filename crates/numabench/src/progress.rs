@@ -1,5 +1,6 @@
 //! A line on standard error that says how far the run is. Drawn between passes only: nothing moves while a sample is timed.
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -13,11 +14,13 @@ const STEPS: u64 = 100;
 /// So many blocks a case has at the least; one that needs more stays near its end.
 const BLOCKS_AT_LEAST: u64 = 10;
 const NEARLY: u64 = 95;
-/// From this part on it is said how long the rest takes: before, the time is that of opening devices and of allocations.
-const KNOWN_FROM: f64 = 0.05;
 
 /// The line.
-pub struct Progress(ProgressBar);
+pub struct Progress {
+    bar: ProgressBar,
+    /// When something was said first, and what part was done then: before, devices are opened and every case is warmed up, and what is left does not do that again.
+    first: Cell<Option<(Duration, f64)>>,
+}
 
 impl Progress {
     /// A line, empty yet.
@@ -27,21 +30,23 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("[{bar:24}] {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self(bar)
+        Self { bar, first: Cell::default() }
     }
 
     /// Shows these words, of so many steps done.
     pub fn say(&self, words: String, done: u64, of: u64) {
-        let left =
-            left(self.0.elapsed(), done, of).map_or_else(String::new, |left| format!(", about {} left", seconds(left)));
-        self.0.set_length(of);
-        self.0.set_message(format!("{words}{left}"));
-        self.0.set_position(done.min(of));
+        let now = (self.bar.elapsed(), done as f64 / of.max(1) as f64);
+        let first = self.first.get().unwrap_or(now);
+        self.first.set(Some(first));
+        let left = left(first, now).map_or_else(String::new, |left| format!(", about {} left", seconds(left)));
+        self.bar.set_length(of);
+        self.bar.set_message(format!("{words}{left}"));
+        self.bar.set_position(done.min(of));
     }
 
     /// Takes the line away.
     pub fn clear(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -79,10 +84,10 @@ pub fn target(quiet: bool) -> ProgressDrawTarget {
     if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }
 
-/// Seconds that are left, where so much of the whole took so long; `None` while too little is done to tell.
-fn left(elapsed: Duration, done: u64, of: u64) -> Option<f64> {
-    let part = done as f64 / of.max(1) as f64;
-    (part >= KNOWN_FROM).then(|| elapsed.as_secs_f64() * (1.0 - part) / part)
+/// Seconds that are left, of what part was done when something was said first and is done now; `None` where that was now.
+fn left((began, first): (Duration, f64), (now, part): (Duration, f64)) -> Option<f64> {
+    let done = part - first;
+    (done > 0.0).then(|| now.saturating_sub(began).as_secs_f64() * (1.0 - part) / done)
 }
 
 /// How far a case is, of [`STEPS`].
@@ -101,8 +106,13 @@ mod tests {
 
     #[test]
     fn the_time_that_is_left_is_said_when_it_is_known() {
-        let after = |seconds, done| left(Duration::from_secs(seconds), done, 300);
-        assert_eq!((after(0, 0), after(2, 10)), (None, None), "not about 0 s at the start");
-        assert_eq!((after(2, 150), after(3, 300)), (Some(2.0), Some(0.0)));
+        let at = |seconds, part| (Duration::from_secs(seconds), part);
+        assert_eq!(left(at(3, 0.1), at(3, 0.1)), None, "not about 0 s at the start");
+        assert_eq!(
+            left(at(3, 0.1), at(5, 0.3)),
+            Some(7.0),
+            "at the rate since then: 3 s were those before the first block"
+        );
+        assert_eq!(left(at(3, 0.1), at(12, 1.0)), Some(0.0));
     }
 }
