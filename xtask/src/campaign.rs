@@ -15,7 +15,7 @@
 //! * `messages` every call of MPI that two ranks make fails once, under each MPI that is here;
 //! * `signals` every signal that ends a run, at every command that keeps something, a trial's program among them.
 //!
-//! The short campaign is part of `cargo xtask test` and takes about a minute; `--long` takes the figures that releases are held against. All that is drawn comes from
+//! The short campaign is part of `cargo xtask test` and takes less than a minute; `--long` takes the figures that releases are held against. All that is drawn comes from
 //! the seed, so a finding can be had again. Left out: several nodes and launchers, which the tests of `slurm` have.
 
 mod build;
@@ -36,9 +36,11 @@ mod stalls;
 mod tried;
 
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 
+use build::Libraries;
 use tried::{Random, Tally};
 
 /// How much is tried.
@@ -109,11 +111,16 @@ pub struct Field<'f> {
     pub binary: &'f Path,
     /// The repository's root.
     pub root: &'f Path,
-    /// A folder for what is written.
+    /// A folder for what is written: a part's own, for some go on at once.
     pub folder: PathBuf,
+    /// The libraries that parts share.
+    pub libraries: &'f Libraries,
     /// How much is tried.
     pub extent: Extent,
 }
+
+/// Parts that wait for most of their time: each goes on beside the others.
+const WAIT: [&str; 2] = ["stalls", "messages"];
 
 /// Tries one kind of things.
 type Fight = fn(&Field, &mut Random, &mut Tally) -> Result<()>;
@@ -137,8 +144,6 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     }
     let folder = root.join("target/campaign");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let field = Field { binary: &binary, root, folder, extent };
-    let mut tallies = Vec::new();
     let parts: [(&'static str, Fight); 13] = [
         ("lines", lines::fight),
         ("inputs", inputs::fight),
@@ -159,14 +164,27 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
             "--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits, signals, stalls, calls, messages, containers and exports"
         );
     }
-    for (at, (name, fight)) in parts.into_iter().enumerate() {
-        if only.as_ref().is_some_and(|only| name != only) {
-            continue;
-        }
+    let libraries = Libraries::new(root, &folder);
+    let chosen: Vec<_> =
+        parts.into_iter().enumerate().filter(|(_, (name, _))| only.as_ref().is_none_or(|only| name == only)).collect();
+    let tried = |&(at, (name, fight)): &(usize, (&'static str, Fight))| {
+        let own = folder.join(name);
+        std::fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
+        let field = Field { binary: &binary, root, folder: own, libraries: &libraries, extent };
         let mut tally = Tally::new(name);
         fight(&field, &mut Random::new(seed + at as u64), &mut tally)?;
-        tallies.push(tally);
-    }
+        Ok(tally)
+    };
+    // Those that wait for calls that never return, for launches, and the others.
+    let (waiting, others): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|(_, (name, _))| WAIT.contains(name));
+    let tallies = thread::scope(|scope| {
+        let waiting: Vec<_> = waiting.iter().map(|part| scope.spawn(|| tried(part))).collect();
+        let mut tallies: Vec<Result<Tally>> = others.iter().map(tried).collect();
+        tallies.extend(
+            waiting.into_iter().map(|part| part.join().unwrap_or_else(|_| bail!("a part of the campaign panicked"))),
+        );
+        tallies.into_iter().collect::<Result<Vec<Tally>>>()
+    })?;
     println!("{:<16}{:>7}{:>7}  (seed {seed})", "campaign", "tried", "right");
     tallies.iter().for_each(|tally| println!("{tally}"));
     let wrong: usize = tallies.iter().map(Tally::wrong).sum();

@@ -15,8 +15,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::Field;
 use super::tried::{Ended, Random, Tally, run};
-use super::{Field, build};
 
 /// What is run in a folder with `result.json` and `saved.xml`, and the file that it writes.
 const COMMANDS: &[(&str, Option<&str>)] = &[
@@ -122,8 +122,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     let folder = field.folder.join("calls");
     drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder)?;
-    let libraries = field.folder.join("driver");
-    build::library(&libraries, "libcuda.so.1", &field.root.join("tests/fake-driver/src/lib.rs"))?;
+    let libraries = field.libraries.driver()?;
     let here = Here { field, folder: &folder, libraries: &libraries };
     let quick = "pingpong --backend host --gpus 0 --size 4KiB..64KiB --reps 20 --quiet --json result.json";
     run(Command::new(field.binary).args(quick.split(' ')).current_dir(&folder), &field.folder)?;

@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::Result;
 use report::Document;
 
+use super::Field;
 use super::tried::{Random, Tally, run};
-use super::{Field, build};
 
 const RUN: &str = "pingpong --backend host --gpus 0 --size 64KiB --direction h2d --reps 6 --quiet";
 
@@ -21,7 +21,7 @@ pub fn fight(field: &Field, _: &mut Random, tally: &mut Tally) -> Result<()> {
         tally.note("no process namespace of one's own here: containers were not tried".to_owned());
         return Ok(());
     }
-    let disk = build::library(&field.folder.join("disk"), "slow_disk.so", &field.root.join("tests/slow-disk/lib.rs"))?;
+    let disk = field.libraries.slow_disk()?;
     let folder = field.folder.join("containers");
     for pair in 0..field.extent.containers {
         drop(fs::remove_dir_all(&folder));

@@ -8,8 +8,8 @@ use anyhow::Result;
 use report::Document;
 use report::document::Status;
 
+use super::Field;
 use super::tried::{Random, Tally, run};
-use super::{Field, build};
 
 /// What is run on eight devices, and the calls of the driver that are failed under it.
 type Faced = (&'static [&'static str], &'static [&'static str]);
@@ -77,8 +77,7 @@ const OTHERS: &[&str] = &[
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
-    let libraries = field.folder.join("driver");
-    build::library(&libraries, "libcuda.so.1", &field.root.join("tests/fake-driver/src/lib.rs"))?;
+    let libraries = field.libraries.driver()?;
     let failing = |call: &str| {
         let codes = WHEN.iter().flat_map(|when| CODES.iter().map(move |code| (when, code)));
         codes.map(|(when, code)| format!("fail {call} {when} {code}")).collect::<Vec<_>>()

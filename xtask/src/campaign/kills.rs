@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use report::Document;
 
+use super::Field;
 use super::tried::{Random, Tally};
-use super::{Field, build};
 
 /// What docs/results.md promises, and what starting and ending a process takes on a busy machine.
 const LOSS_AT_MOST: f64 = 5.0 + 2.0;
@@ -26,7 +26,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder)?;
     let path = folder.join("result.json");
-    let slow = build::library(&field.folder.join("disk"), "slow_disk.so", &field.root.join("tests/slow-disk/lib.rs"))?;
+    let slow = field.libraries.slow_disk()?;
     let (mut losses, mut between) = ([Vec::new(), Vec::new()], 0_usize);
     for number in 0..field.extent.kills {
         let is_slow = number % 2 == 1;

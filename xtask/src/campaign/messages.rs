@@ -12,8 +12,8 @@ use anyhow::Result;
 use report::Document;
 use serde_json::Value;
 
+use super::Field;
 use super::tried::{Ended, Random, Tally, run};
-use super::{Field, build};
 use crate::need::on_path;
 
 /// Launchers with the folder of the plug-in that fits them, and their options.
@@ -43,11 +43,10 @@ const NOT_LEFT: &str = "MPI could not be left in order: ";
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
-    let libraries = field.folder.join("driver");
-    build::library(&libraries, "libcuda.so.1", &field.root.join("tests/fake-driver/src/lib.rs"))?;
+    let libraries = field.libraries.driver()?;
     let folder = field.folder.join("messages");
     fs::create_dir_all(&folder)?;
-    let fake = build::library(&folder, "fake_mpi.so", &field.root.join("tests/fake-mpi/src/lib.rs"))?;
+    let fake = field.libraries.mpi()?;
     for (launcher, plugin, options) in MPIS {
         let plugin = field.root.join("target/mpi").join(plugin).join("libnumabench_mpi.so");
         if !plugin.exists() || !on_path(launcher) {

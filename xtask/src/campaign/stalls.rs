@@ -16,9 +16,9 @@ use anyhow::{Context, Result};
 use report::Document;
 use serde_json::Value;
 
+use super::Field;
 use super::messages::MPIS;
 use super::tried::{Random, Tally, run};
-use super::{Field, build};
 use crate::need::on_path;
 
 /// What is run on two devices.
@@ -64,8 +64,7 @@ const AT_ONCE: usize = 6;
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
-    let libraries = field.folder.join("driver");
-    build::library(&libraries, "libcuda.so.1", &field.root.join("tests/fake-driver/src/lib.rs"))?;
+    let libraries = field.libraries.driver()?;
     let mut all = Vec::new();
     let has_mpi = mpi(field).is_some();
     if !has_mpi {
