@@ -18,7 +18,6 @@
 //! The short campaign is part of `cargo xtask test` and takes less than a minute; `--long` takes the figures that releases are held against. All that is drawn comes from
 //! the seed, so a finding can be had again. Left out: several nodes and launchers, which the tests of `slurm` have.
 
-mod build;
 mod calls;
 mod containers;
 mod disks;
@@ -27,6 +26,7 @@ mod exports;
 mod faults;
 mod inputs;
 mod kills;
+mod libraries;
 mod limits;
 mod lines;
 mod messages;
@@ -40,7 +40,7 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
-use build::Libraries;
+use libraries::Libraries;
 use tried::{Random, Tally};
 
 /// How much is tried.
