@@ -25,7 +25,7 @@ const QUEUED_ROUND_NS: f64 = 100e3;
 const QUEUE_ROUNDS: u32 = 128;
 /// Marks of two lanes, at least, before it is known how far apart they are: the first round of each does not count (`window`), and one may be twice as slow as the other.
 const LANES_MARKS: usize = 5;
-/// At most so many for lanes that are far apart: one that is served ten times as often leaves the other no round in the time of both.
+/// At most so many for lanes that are far apart: where one takes more than seven times as long as the other, no block has a whole round of it in the time of both.
 const LANES_MOST_MARKS: usize = 16;
 const LANES_NS: f64 = 2.0 * BLOCK_NS;
 /// Marks of ranks that share the machine, at least: the first round of each does not count (`window`).

@@ -165,20 +165,21 @@ fn a_byte_beyond_the_copy_is_nobodys_business() -> Outcome {
     Ok(())
 }
 
+const TO_DEVICE: Legs = Legs { to_device: true, to_host: false };
+const TO_HOST: Legs = Legs { to_device: false, to_host: true };
+/// Each leg that copies in a direction have.
+const STOPS: [(Direction, Legs); 6] = [
+    (Direction::H2d, TO_DEVICE),
+    (Direction::D2h, TO_HOST),
+    (Direction::RoundTrip, TO_DEVICE),
+    (Direction::RoundTrip, TO_HOST),
+    (Direction::Bidirectional, TO_DEVICE),
+    (Direction::Bidirectional, TO_HOST),
+];
+
 #[test]
 fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
-    use Direction::{Bidirectional, D2h, H2d, RoundTrip};
-    let to_device = Legs { to_device: true, to_host: false };
-    let to_host = Legs { to_device: false, to_host: true };
-    let stops = [
-        (H2d, to_device),
-        (D2h, to_host),
-        (RoundTrip, to_device),
-        (RoundTrip, to_host),
-        (Bidirectional, to_device),
-        (Bidirectional, to_host),
-    ];
-    for (direction, legs) in stops {
+    for (direction, legs) in STOPS {
         for patterns in [true, false] {
             for bytes in [4, 1 << 20] {
                 // Ten rounds are ten blocks of one: after the warm-up and the round that does not count, the third is the first timed. Until then
@@ -211,18 +212,7 @@ fn copies_that_stop_when_the_clock_starts_are_found() -> Outcome {
 
 #[test]
 fn copies_that_stop_where_no_round_goes_before_a_block_are_found() -> Outcome {
-    use Direction::{Bidirectional, D2h, H2d, RoundTrip};
-    let to_device = Legs { to_device: true, to_host: false };
-    let to_host = Legs { to_device: false, to_host: true };
-    let stops = [
-        (H2d, to_device),
-        (D2h, to_host),
-        (RoundTrip, to_device),
-        (RoundTrip, to_host),
-        (Bidirectional, to_device),
-        (Bidirectional, to_host),
-    ];
-    for (direction, legs) in stops {
+    for (direction, legs) in STOPS {
         // The first batch warms the queue up, the second is the first block; before the second block everything had been delivered once.
         let fault = Fault::Batch(3, Misdeed::Loses(legs));
         let config = RunConfig {
