@@ -18,7 +18,7 @@ pub const SCHEMA: &str = "numabench.trial";
 /// The schema's major version: a reader refuses another.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 1;
+pub const SCHEMA_MINOR: u32 = 2;
 
 /// One trial of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -217,6 +217,9 @@ pub struct TrialRank {
     pub threads: u32,
     /// The PUs that its threads may run on; null where that cannot be read.
     pub pus: Option<IdSet>,
+    /// The PUs that its first thread may run on; null where that cannot be read. Since 1.2.
+    #[serde(default)]
+    pub first_thread_pus: Option<IdSet>,
     /// The PUs that its variant gives it; null where the launcher decides.
     pub asked_pus: Option<IdSet>,
     /// The NUMA nodes that its variant binds its memory to; null where it does not.
@@ -367,6 +370,7 @@ impl TrialRank {
             program: None,
             threads: 1,
             pus: None,
+            first_thread_pus: None,
             asked_pus: None,
             asked_memory_nodes: None,
             pages_bytes: BTreeMap::new(),

@@ -129,10 +129,13 @@ pub fn look(topology: &Topology, mark: &str) -> Vec<TrialRank> {
     }
     for rank in seen.iter_mut().filter(|rank| rank.asked_pus.is_none()) {
         // Of PUs that nobody asked for, those of both readings are what it may use.
-        let before = first.iter().find(|before| before.rank == rank.rank).and_then(|before| before.pus.as_ref());
-        if let (Some(before), Some(now)) = (before, &rank.pus) {
-            rank.pus = Some(before.or(now));
-        }
+        let Some(before) = first.iter().find(|before| before.rank == rank.rank) else { continue };
+        let both = |before: &Option<IdSet>, now: &Option<IdSet>| match (before, now) {
+            (Some(before), Some(now)) => Some(before.or(now)),
+            _ => now.clone(),
+        };
+        rank.pus = both(&before.pus, &rank.pus);
+        rank.first_thread_pus = both(&before.first_thread_pus, &rank.first_thread_pus);
     }
     seen
 }
@@ -214,6 +217,7 @@ fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: S
         program: Some(status.program),
         threads: status.threads,
         pus: seen.pus,
+        first_thread_pus: seen.first_thread_pus,
         asked_pus: asked.pus,
         asked_memory_nodes: asked.memory_nodes,
         pages_bytes: pages,

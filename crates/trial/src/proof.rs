@@ -1,7 +1,7 @@
 //! Whether a run was where its variant says, from what was seen of its ranks.
 //!
-//! A rank may have fewer PUs than it was given (a program binds its threads, OpenMP does), never others. Where nobody was asked, a rank must not leave the
-//! PUs that it was first seen on: then something changed its binding from outside. Memory that was bound must lie there, as soon as there is enough of it to
+//! A rank may have fewer PUs than it was given (a program binds its threads, OpenMP does), never others. Where nobody was asked, a rank's first thread must not leave the
+//! PUs that it was first seen on: then something changed its binding from outside. Other threads tell nothing there: one that begins between two looks may have PUs of its own. Memory that was bound must lie there, as soon as there is enough of it to
 //! tell. A run of which nothing was seen proves nothing and counts: it was too short, or its ranks are on other nodes; how many these were is shown.
 
 use std::collections::BTreeMap;
@@ -31,11 +31,11 @@ pub fn proof(looks: &[TrialLook]) -> Proof {
             if let Some(why) = elsewhere(rank) {
                 return Proof::Misplaced(format!("{why}, {:.1} s after the start", look.after_s));
             }
-            let Some(pus) = &rank.pus else { continue };
+            let Some(pus) = &rank.first_thread_pus else { continue };
             let (since, before) = *first.entry(rank.rank).or_insert((look.after_s, pus));
             if rank.asked_pus.is_none() && !pus.minus(before).is_empty() {
                 return Proof::Misplaced(format!(
-                    "{} could run on PUs {before} {since:.1} s after the start and on PUs {pus} {:.1} s after it: something changed its binding",
+                    "the first thread of {} could run on PUs {before} {since:.1} s after the start and on PUs {pus} {:.1} s after it: something changed its binding",
                     rank.name(),
                     look.after_s
                 ));
@@ -73,7 +73,9 @@ mod tests {
     }
 
     fn look(after_s: f64, pus: &str, asked: Option<&str>) -> TrialLook {
-        let rank = TrialRank { rank: Some(3), pus: Some(set(pus)), asked_pus: asked.map(set), ..TrialRank::of(1) };
+        let (all, own) = (Some(set(pus)), Some(set(pus)));
+        let asked_pus = asked.map(set);
+        let rank = TrialRank { rank: Some(3), pus: all, first_thread_pus: own, asked_pus, ..TrialRank::of(1) };
         TrialLook { after_s, ranks: vec![rank] }
     }
 
@@ -92,6 +94,13 @@ mod tests {
         assert!(
             matches!(proof(&[look(0.1, "2", None), look(0.5, "3", None)]), Proof::Misplaced(why) if why.contains("changed its binding"))
         );
+    }
+
+    #[test]
+    fn a_thread_that_begins_between_two_looks_with_pus_of_its_own_was_not_moved() {
+        let mut later = look(0.5, "2", None);
+        later.ranks[0].pus = Some(set("2-3"));
+        assert_eq!(proof(&[look(0.1, "2", None), later]), Proof::AsAsked);
     }
 
     #[test]
