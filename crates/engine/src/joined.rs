@@ -130,6 +130,14 @@ struct JoinedSite {
     part: usize,
 }
 
+impl JoinedSite {
+    /// The setup of its suite that is part of this one.
+    fn own(&self, setup: usize) -> Option<usize> {
+        let setup = self.joined.setups.get(setup)?;
+        setup.iter().find(|(part, _)| *part == self.part).map(|(_, own)| *own)
+    }
+}
+
 impl Site for JoinedSite {
     fn latch(&self) -> Option<Latch> {
         self.inner.latch()
@@ -140,9 +148,12 @@ impl Site for JoinedSite {
     }
 
     fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
-        let own = self.joined.setups.get(setup).and_then(|setup| setup.iter().find(|(part, _)| *part == self.part));
-        let (_, own) = own.ok_or_else(|| Trouble::Skipped("it takes no part".to_owned()))?;
-        self.inner.set_up(bound, *own, allocation, spent)
+        let own = self.own(setup).ok_or_else(|| Trouble::Skipped("it takes no part".to_owned()))?;
+        self.inner.set_up(bound, own, allocation, spent)
+    }
+
+    fn serves(&self, setup: usize, allocation: u32) -> bool {
+        self.own(setup).is_some_and(|own| self.inner.serves(own, allocation))
     }
 
     fn set_aside(&mut self) {

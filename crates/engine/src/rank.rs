@@ -96,7 +96,7 @@ pub(crate) struct Ready {
     pub pace: Vec<Pace>,
     pub timeline: Timeline,
     pub spent: TimeSpent,
-    /// What was seen after the latest blocks, and of which setup.
+    /// What was seen last of the memory of which setup.
     latest: Option<(usize, Seen)>,
 }
 
@@ -180,15 +180,21 @@ impl Rank {
         groups: Vec<(usize, Vec<Case>)>,
         out: &[bool],
     ) -> Result<Vec<PassBlock>, Aborted> {
+        let allocation = self.suite.allocation(of_phase);
         let mut all = Vec::new();
+        // Blocks after which nobody has looked yet: those on the memory at hand.
+        let mut unseen = 0;
         for (setup, cases) in groups {
             if self.interrupted_by_anyone()? {
                 break;
             }
             let member = cases.iter().any(|case| case.has(self.worker.rank));
-            let before = self.set_up(ready, setup, self.suite.allocation(of_phase), member);
+            if !Self::keeps(ready, member.then_some(setup), allocation) {
+                self.prove_after(ready, &mut all[unseen..]);
+                unseen = all.len();
+            }
+            let before = self.set_up(ready, setup, allocation, member);
             self.group.barrier()?;
-            let first = all.len();
             for case in &cases {
                 if self.interrupted_by_anyone()? {
                     break;
@@ -206,11 +212,23 @@ impl Rank {
                     all.push(PassBlock { case: case.index, measured, seen });
                 }
             }
-            self.prove_after(ready, setup, &mut all[first..]);
             // Memory of another setup may be made next, which a driver may do only while no queue is held.
             self.group.barrier()?;
         }
+        self.prove_after(ready, &mut all[unseen..]);
         Ok(all)
+    }
+
+    /// Whether the memory at hand stays for the cases of this setup (`None`: the rank takes no part in what comes): what was seen before it was used first was then
+    /// seen before all, and one look after all tells what moved.
+    fn keeps(ready: &mut Result<Ready, Failure>, setup: Option<usize>, allocation: u32) -> bool {
+        let Ok(Ready { site, latest: Some((of, _)), .. }) = ready else { return false };
+        let setup = setup.unwrap_or(*of);
+        let keeps = site.serves(setup, allocation);
+        if keeps {
+            *of = setup;
+        }
+        keeps
     }
 
     /// Collective: whether any rank has seen a signal, so that all leave at the same place.
@@ -241,10 +259,11 @@ impl Rank {
             }
         }
         let seen = match latest {
-            // The same memory, and nobody has used it since: what moved meanwhile is seen after the next blocks.
+            // The same memory: what moved meanwhile is seen after the next blocks.
             Some((_, seen)) if !fresh => seen,
             _ => Self::look(ready, if fresh { Look::First } else { Look::Again })?,
         };
+        ready.latest = Some((setup, seen.clone()));
         match ready.site.mismatch(&seen) {
             Some(mismatch) => Err(Trouble::Misplaced(mismatch)),
             None => Ok(seen),
@@ -256,14 +275,15 @@ impl Rank {
         spent.on(|spent| &mut spent.prove_ns, || site.look(how))
     }
 
-    /// Looks again after the blocks of a pass: whatever moved meanwhile makes them invalid.
-    fn prove_after(&self, ready: &mut Result<Ready, Failure>, setup: usize, blocks: &mut [PassBlock]) {
+    /// Looks again after blocks: whatever moved meanwhile makes them invalid.
+    fn prove_after(&self, ready: &mut Result<Ready, Failure>, blocks: &mut [PassBlock]) {
         let Ok(ready) = ready else { return };
         if blocks.iter().all(|block| block.measured.is_err()) {
             return;
         }
         let after = Self::look(ready, Look::Again);
-        ready.latest = after.as_ref().ok().map(|seen| (setup, seen.clone()));
+        let setup = ready.latest.take().map(|(setup, _)| setup);
+        ready.latest = setup.zip(after.as_ref().ok().cloned());
         for block in blocks {
             if block.measured.is_err() {
                 continue;

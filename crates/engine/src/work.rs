@@ -61,6 +61,12 @@ pub trait Site {
     /// Why these cases cannot be measured.
     fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble>;
 
+    /// Whether the memory at hand is the very one that [`Site::set_up`] would give these cases, and stays where the site is set aside: then one look
+    /// before and one after all of them will do.
+    fn serves(&self, _setup: usize, _allocation: u32) -> bool {
+        false
+    }
+
     /// Other ranks are about to be set up for cases that this rank takes no part in: frees what would be in their way.
     fn set_aside(&mut self) {}
 

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::{
@@ -21,30 +21,35 @@ enum Fault {
     None,
     /// Nothing is copied.
     Idle,
+    /// Pages are on another node when they are looked at again.
+    Moves,
 }
 
 struct HostCopies {
     node: u32,
     fault: Fault,
+    /// How often all ranks were set up, and how often they looked.
+    set_up: AtomicU32,
+    looks: AtomicU32,
 }
 
 impl Suite for HostCopies {
     fn cases(&self) -> Vec<Case> {
         let case = |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None };
         let last = Case { order: Order::Simultaneous, setup: 1, phase: 1, members: Some(vec![0]), ..case(2) };
-        vec![case(0), Case { order: Order::Simultaneous, ..case(1) }, last]
+        // Two setups of the same memory, and the second one again in a later phase.
+        vec![case(0), Case { order: Order::Simultaneous, setup: 1, ..case(1) }, last]
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
-        Ok(Box::new(Pair { pu: worker.pu, node: self.node, fault: self.fault, memory: None }))
+        Ok(Box::new(Pair { pu: worker.pu, suite: self, memory: None }))
     }
 }
 
 /// Two ranges of a rank.
 struct Pair {
     pu: u32,
-    node: u32,
-    fault: Fault,
+    suite: Arc<HostCopies>,
     memory: Option<(u32, PlacedMemory, PlacedMemory)>,
 }
 
@@ -54,34 +59,43 @@ impl Site for Pair {
     }
 
     fn set_up(&mut self, bound: &Bound, _: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
-        if self.memory.as_ref().is_some_and(|(there, ..)| *there == allocation) {
+        self.suite.set_up.fetch_add(1, Ordering::Relaxed);
+        if self.serves(0, allocation) {
             return Ok(false);
         }
-        let (node, len) = (self.node, SIZES[2]);
+        let (node, len) = (self.suite.node, SIZES[2]);
         let range = || PlacedMemory::new(bound, len, node, false, true, &Helpers::default());
         let (from, to) = spent.on(|spent| &mut spent.allocate_ns, || Ok::<_, Failure>((range()?, range()?)))?;
         self.memory = Some((allocation, from, to));
         Ok(true)
     }
 
+    fn serves(&self, _: usize, allocation: u32) -> bool {
+        self.memory.as_ref().is_some_and(|(there, ..)| *there == allocation)
+    }
+
     fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+        self.suite.looks.fetch_add(1, Ordering::Relaxed);
         let mut seen = Seen::thread()?;
         if let Some((_, from, to)) = &self.memory {
             seen.pages = Pages::of(from.bytes(), how, true);
             seen.pages.merge(Pages::of(to.bytes(), how, true));
         }
+        if self.suite.fault == Fault::Moves && how == Look::Again {
+            seen.pages.per_node = [(self.suite.node + 1, 1)].into_iter().collect();
+        }
         Ok(seen)
     }
 
     fn mismatch(&self, seen: &Seen) -> Option<String> {
-        seen.mismatch(self.pu, self.node, None)
+        seen.mismatch(self.pu, self.suite.node, None)
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let Some((_, from, to)) = &mut self.memory else { return Err(Trouble::Skipped("no memory".to_owned())) };
         let bytes = SIZES[case];
         let (from, to) = (&mut from.bytes_mut()[..bytes], &mut to.bytes_mut()[..bytes]);
-        Ok(Box::new(HostCopy { from, to, value: pass as u8 | 1, before: 0, armed: false, fault: self.fault }))
+        Ok(Box::new(HostCopy { from, to, value: pass as u8 | 1, before: 0, armed: false, fault: self.suite.fault }))
     }
 }
 
@@ -153,6 +167,10 @@ impl Journal for Quiet {
 
 /// A run by two ranks on PUs of this process's own.
 fn run(fault: Fault) -> Result<RunState, Box<dyn Error>> {
+    Ok(run_and_suite(fault)?.0)
+}
+
+fn run_and_suite(fault: Fault) -> Result<(RunState, Arc<HostCopies>), Box<dyn Error>> {
     let topology = topo::read()?;
     let pus: Vec<u32> = topology.allowed.pus.iter().collect();
     let first = *pus.first().ok_or("no PU is allowed")?;
@@ -169,10 +187,13 @@ fn run(fault: Fault) -> Result<RunState, Box<dyn Error>> {
         timeout: Some(Duration::from_secs(60)),
     };
     let workers = Workers::threads(workers, engine::clock::measure());
-    let suite = Arc::new(HostCopies { node, fault }) as Arc<dyn Suite>;
+    let copies = Arc::new(HostCopies { node, fault, set_up: AtomicU32::new(0), looks: AtomicU32::new(0) });
+    let suite = Arc::clone(&copies) as Arc<dyn Suite>;
     let (world, interrupted) = (Single::default(), Arc::new(AtomicBool::new(false)));
     let mut enough = PerCase::new(config.amount);
-    Ok(engine::lead(&config, workers, &suite, &mut Communicator::new(&world), &interrupted, &mut enough, &mut Quiet))
+    let mut comm = Communicator::new(&world);
+    let state = engine::lead(&config, workers, &suite, &mut comm, &interrupted, &mut enough, &mut Quiet);
+    Ok((state, copies))
 }
 
 #[test]
@@ -227,6 +248,27 @@ fn a_work_that_does_nothing_once_the_clock_runs_is_found() -> Result<(), Box<dyn
     let state = run(Fault::Idle)?;
     for result in state.results.iter().flatten().filter(|result| result.member) {
         assert!(matches!(result.trouble, Some(Trouble::Corrupt(_))), "{result:?}");
+        assert!(result.samples.is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn cases_of_two_setups_on_the_same_memory_are_proven_by_one_look_before_and_one_after_all() -> Result<(), Box<dyn Error>>
+{
+    let (state, copies) = run_and_suite(Fault::None)?;
+    assert_eq!(state.end, RunEnd::Complete);
+    let [set_up, looks] = [&copies.set_up, &copies.looks].map(|count| count.load(Ordering::Relaxed));
+    // A pass of two setups has one look, and one more where memory is new.
+    assert!(looks < set_up, "{looks} looks in {set_up} setups");
+    Ok(())
+}
+
+#[test]
+fn pages_that_move_make_the_blocks_of_every_setup_on_that_memory_invalid() -> Result<(), Box<dyn Error>> {
+    let state = run(Fault::Moves)?;
+    for result in state.results.iter().flatten().filter(|result| result.member) {
+        assert!(matches!(result.trouble, Some(Trouble::Misplaced(_))), "{result:?}");
         assert!(result.samples.is_empty());
     }
     Ok(())

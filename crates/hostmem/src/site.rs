@@ -106,6 +106,14 @@ impl Site for MemorySite {
         Ok(true)
     }
 
+    fn serves(&self, setup: usize, allocation: u32) -> bool {
+        let is_chain = |number: Option<usize>| {
+            number.and_then(|number| self.suite.setups.get(number)).is_none_or(|setup| setup.chain)
+        };
+        let at_hand = self.streamed.as_ref().filter(|_| !is_chain(self.setup) && !is_chain(Some(setup)));
+        at_hand.is_some_and(|held| held.allocation == allocation && held.serves(&self.suite.setups[setup]))
+    }
+
     fn look(&mut self, how: Look) -> Result<Seen, Failure> {
         let mut seen = Seen::thread()?;
         let chain = self.setup.and_then(|setup| self.chains.get(&setup));
