@@ -1,12 +1,14 @@
 //! A line on standard error that says how far the run is. Drawn between passes only: nothing moves while a sample is timed.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use experiments::config;
 use experiments::observer::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pingpong::{RankCase, RunState};
+use stats::stop::Rule;
 use stats::units::counted;
 
 /// A case is this many steps long.
@@ -18,8 +20,7 @@ const NEARLY: u64 = 95;
 /// The line.
 pub struct Progress {
     bar: ProgressBar,
-    /// When something was said first, and what part was done then: before, devices are opened and every case is warmed up, and what is left does not do that again.
-    first: Cell<Option<(Duration, f64)>>,
+    pace: RefCell<Pace>,
 }
 
 impl Progress {
@@ -30,15 +31,24 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("[{bar:24}] {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar, first: Cell::default() }
+        Self { bar, pace: RefCell::default() }
+    }
+
+    /// Of a run with these options: after so many rounds, or by a rule.
+    pub fn of(quiet: bool, reps: Option<u64>, precision: Option<f64>) -> Self {
+        let line = Self::new(quiet);
+        line.pace.borrow_mut().rule = reps.is_none().then(|| config::rule(precision));
+        line
     }
 
     /// Shows these words, of so many steps done.
     pub fn say(&self, words: String, done: u64, of: u64) {
-        let now = (self.bar.elapsed(), done as f64 / of.max(1) as f64);
-        let first = self.first.get().unwrap_or(now);
-        self.first.set(Some(first));
-        let left = left(first, now).map_or_else(String::new, |left| format!(", about {} left", seconds(left)));
+        self.show(words, done, of, done as f64 / of.max(1) as f64, false);
+    }
+
+    fn show(&self, words: String, done: u64, of: u64, least: f64, waits: bool) {
+        let left = self.pace.borrow_mut().left(self.bar.elapsed(), least, waits);
+        let left = left.map_or_else(String::new, |left| format!(", about {} left", seconds(left.as_secs_f64())));
         self.bar.set_length(of);
         self.bar.set_message(format!("{words}{left}"));
         self.bar.set_position(done.min(of));
@@ -56,7 +66,10 @@ impl Observer for Progress {
         let steps: Vec<u64> = state.results.iter().map(|ranks| steps(ranks)).collect();
         let samples = state.results.iter().flatten().map(|rank| rank.samples.len()).sum();
         let words = format!("{} of {}", counted(samples, "sample"), counted(cases, "case"));
-        self.say(words, steps.iter().sum(), cases as u64 * STEPS);
+        let rule = self.pace.borrow().rule;
+        let least = state.results.iter().map(|ranks| least(ranks)).sum::<f64>() / cases.max(1) as f64;
+        let waits = rule.is_some_and(|rule| state.results.iter().flatten().any(|rank| is_wide(rank, &rule)));
+        self.show(words, steps.iter().sum(), cases as u64 * STEPS, least, waits);
     }
 
     fn ended(&mut self) {
@@ -84,10 +97,48 @@ pub fn target(quiet: bool) -> ProgressDrawTarget {
     if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }
 
-/// Seconds that are left, of what part was done when something was said first and is done now; `None` where that was now.
-fn left((began, first): (Duration, f64), (now, part): (Duration, f64)) -> Option<f64> {
-    let done = part - first;
-    (done > 0.0).then(|| now.saturating_sub(began).as_secs_f64() * (1.0 - part) / done)
+/// What is known of a run's time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// What ends it; `None`: a number of rounds, or of turns.
+    rule: Option<Rule>,
+    /// When something was said first, and what part of the least was done then: before, devices are opened and every case is warmed up, and what is left does not do that again.
+    first: Option<(Duration, f64)>,
+    /// When every case had its least blocks.
+    least: Option<Duration>,
+}
+
+impl Pace {
+    /// What is left, where this part of the least blocks is done; `waits`: some interval is not yet known to be as narrow as the rule asks. `None` where nobody can tell.
+    fn left(&mut self, now: Duration, part: f64, waits: bool) -> Option<Duration> {
+        let patience = self.rule.map(|rule| rule.patience).filter(|_| waits);
+        let (began, before) = *self.first.get_or_insert((now, part));
+        if part < 1.0 {
+            let done = part - before;
+            let rest = (done > 0.0).then(|| now.saturating_sub(began).mul_f64((1.0 - part) / done))?;
+            return Some(rest + patience.and_then(|patience| patience.after(now + rest)).unwrap_or_default());
+        }
+        let least = *self.least.get_or_insert(now);
+        let more = patience.map_or(Some(Duration::ZERO), |patience| patience.after(least))?;
+        Some((least + more).saturating_sub(now))
+    }
+}
+
+/// What part of its least blocks a case has.
+fn least(ranks: &[RankCase]) -> f64 {
+    let mut open = ranks.iter().filter(|rank| rank.member && rank.stop.is_none()).peekable();
+    if open.peek().is_none() {
+        return 1.0;
+    }
+    let blocks = open.map(|rank| rank.samples.len() as u64).min().unwrap_or(0);
+    (blocks as f64 / BLOCKS_AT_LEAST as f64).min(1.0)
+}
+
+/// Whether a rank's interval is wider than the rule asks, or not known.
+fn is_wide(rank: &RankCase, rule: &Rule) -> bool {
+    let known = rank.so_far.as_ref().map(|so_far| &so_far.summary);
+    let half = known.and_then(|known| Some(known.median_interval_ns?.relative_half_width(known.median_ns)));
+    rank.member && rank.stop.is_none() && half.is_none_or(|half| half > rule.target_half_width)
 }
 
 /// How far a case is, of [`STEPS`].
@@ -102,17 +153,36 @@ fn steps(ranks: &[RankCase]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use stats::stop::Patience;
+
     use super::*;
 
     #[test]
     fn the_time_that_is_left_is_said_when_it_is_known() {
-        let at = |seconds, part| (Duration::from_secs(seconds), part);
-        assert_eq!(left(at(3, 0.1), at(3, 0.1)), None, "not about 0 s at the start");
+        let s = Duration::from_secs;
+        let mut turns = Pace::default();
+        assert_eq!(turns.left(s(3), 0.1, false), None, "not about 0 s at the start");
         assert_eq!(
-            left(at(3, 0.1), at(5, 0.3)),
-            Some(7.0),
+            turns.left(s(5), 0.3, false),
+            Some(s(7)),
             "at the rate since then: 3 s were those before the first block"
         );
-        assert_eq!(left(at(3, 0.1), at(12, 1.0)), Some(0.0));
+        assert_eq!(turns.left(s(12), 1.0, false), Some(s(0)));
+    }
+
+    #[test]
+    fn a_run_that_may_wait_for_narrow_intervals_is_told_with_that_until_they_are() {
+        let s = Duration::from_secs;
+        let mut pace = Pace { rule: Some(Rule::default()), ..Pace::default() };
+        pace.left(s(2), 0.0, true);
+        assert_eq!(pace.left(s(7), 0.5, true), Some(s(5 + 3)), "a quarter of the 12 s that the least blocks take");
+        assert_eq!(pace.left(s(7), 0.5, false), Some(s(5)));
+        assert_eq!(pace.left(s(12), 1.0, true), Some(s(3)));
+        assert_eq!(pace.left(s(14), 1.0, true), Some(s(1)));
+        assert_eq!(pace.left(s(14), 1.0, false), Some(s(0)));
+        let asked = Rule { patience: Patience::Asked, ..Rule::default() };
+        let mut pace = Pace { rule: Some(asked), ..Pace::default() };
+        pace.left(s(2), 0.0, true);
+        assert_eq!(pace.left(s(12), 1.0, true), None, "who asked for a precision waits as long as it takes");
     }
 }
