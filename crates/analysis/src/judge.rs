@@ -17,6 +17,8 @@
 //! [`RUNS_OVER_BLOCKS`] of what their blocks do, or those of a middling case of the same unit if that is more, and by [`RUN_SPREAD`] at least, and the whole of it must lie
 //! beyond the threshold; the p-value is that of runs which differ by [`RUN_SPREAD_AT_MOST`] or that part of the blocks. What moves the blocks of a run moves runs: on
 //! a virtual machine with neighbours blocks of host copies scattered by 4 and 10 %, and runs by 3 and 5 (by their quartiles). SAME needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
+//!
+//! A machine whose runs differ by more than is assumed of single runs, with blocks that do not show it, needs several runs.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -1,6 +1,8 @@
 //! Messages by where their two ranks run: which ranks stand in rows and columns of a document of `numabench mpi`, and in sentences what their figures show.
 //!
 //! The figures are the pairs'. Left out: how it is drawn (render).
+//!
+//! No rank is moved to another place: what MPI allocates stays where it was first touched, so each place takes a rank of its own.
 
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};

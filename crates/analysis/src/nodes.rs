@@ -1,7 +1,7 @@
 //! Nodes side by side: what each measured of itself, and which are unlike the others of their class. Pure.
 //!
 //! The judgement is the gate's own. What is normal is learned from these nodes by `baseline::learn`, which leaves the odd ones out; a place whose
-//! figure lies below the limit in every run, of three at least, is slow, and one that does so in most of fewer runs is a suspect: one
+//! figure lies below the limit in each of its last three runs is slow, and one that does so in most of the last runs is a suspect: one
 //! run flaps, so nobody is drained for it. A time is judged by its inverse. GPUs that were measured each from its own place share a class; the cells of a
 //! matrix are compared with the same cell of the other nodes.
 

@@ -1,4 +1,6 @@
 //! A copier's memory on the device, and what one queued round moves between it and the host ranges.
+//!
+//! A kernel that copies loads and stores 16 bytes at a time over pinned host memory; it cannot reach pageable memory, which is skipped with that reason.
 
 use std::ops::Range;
 

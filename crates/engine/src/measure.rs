@@ -3,6 +3,9 @@
 //!
 //! A rank that has its rounds says so and goes on copying until all have theirs: nobody's last rounds run without the
 //! contention they are to be measured in. Alone, the group is one and nobody waits.
+//!
+//! Times of events stay floating point: whole microseconds would be a bias. Where copies share a mark, figures are of one copy, and the document says how many
+//! shared it.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,6 +3,8 @@
 //! The pair is alone: no other rank of the launch sends meanwhile. What others send over the same adapters goes on, so what was counted in a window of messages is lessened by what
 //! the windows at rest before and after it counted in as long a time, and many windows say how well the rest is known. Left out: which adapter is near (the caller's), and what the
 //! windows come to (the document's).
+//!
+//! Nor is it told which switches messages passed, and which port of a PCI function sent them.
 
 use std::thread;
 use std::time::Duration;

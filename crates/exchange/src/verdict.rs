@@ -2,6 +2,9 @@
 //!
 //! That an operation works says nothing of the way: a library may copy device memory through the host and say nothing. Two things tell: what the links counted, and a rate
 //! that the other way cannot reach. What the library says of itself is shown beside them and decides nothing: it was seen to be wrong both ways.
+//!
+//! Where two PCIe GPUs have a direct path that is no faster than staging, the rate does not decide. Left out: CUPTI's records of copies (a profiler slows
+//! staging), UCX's log of protocols, the time of the first message.
 
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};

@@ -4,6 +4,8 @@
 //! Two suites of the engine as one: loads by one core, and traffic by the others, at once. What all traffic comes to is measured ahead, by a short run that
 //! is no part of the result: the steps between are tenths of it, each made by pauses between bursts. A step says what was asked; the traffic of its point is
 //! what was measured beside the loads.
+//!
+//! The run ahead has six blocks; with none and all there are eleven points, interleaved.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,6 +2,10 @@
 //!
 //! Places are numbered: every pair, then every GPU with itself, then, for copies from one GPU to all others, every pair once more, because
 //! there the destination's thread drives it and a place has one PU.
+//!
+//! nvbandwidth's cases of the same copies by the same GPU (each also `_sm`): all to one is its `all_to_one_write_ce` with `--by source` and
+//! `one_to_all_read_ce` with `--by destination`; one to all is `one_to_all_write_ce` and `all_to_one_read_ce`. A copy within a GPU counts each byte once, as
+//! `device_local_copy` does; CUDA's p2pBandwidthLatencyTest prints twice that.
 
 /// One copy, by the numbers of the GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

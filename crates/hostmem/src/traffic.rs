@@ -8,6 +8,9 @@
 //! the last round in every word, counted from another number in each block; a copy must leave every word of its source, the first of each page put there only after
 //! the round that does not count. So a round that moves nothing, moves a part, or reads from elsewhere is found. What is only read is laid out once and not for each
 //! block: that takes several times as long as a block.
+//!
+//! Where a range was laid out for a block, a whole turn of its slices goes before the block and does not count: no block pays for lines that are still to be
+//! written back.
 
 use std::hint::black_box;
 use std::ops::Range;

@@ -2,6 +2,11 @@
 //!
 //! Before the rounds that count, a line of every page of the result is made wrong on both sides: a round that does nothing is seen. After them the result is fetched, where the rounds left it on the
 //! device, and checked. The bytes of a copy are a pattern, sent over one with another first word in each page.
+//!
+//! A round is the input to the GPU, one or more runs there, and the result back, on one queue. The device times it behind the latch, the host where it has more
+//! than 128 steps; a host's time that stands beside the device's is of the round before each block, started with nothing queued and waited for. Where a problem
+//! has parts, up to 16 of 2 MiB and more are copied, computed and copied back on streams of their own, as SHOC's triad does; of several iterations the first
+//! goes along with the input and the last with the result.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

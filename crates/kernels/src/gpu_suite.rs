@@ -2,6 +2,9 @@
 //!
 //! Host memory is placed and pinned once for each allocation, as large as the largest problem needs, and goes from device to device and from kernel to kernel. What a kernel
 //! needs is written there when its turn comes, and copied to the device.
+//!
+//! A vendor's library computes on one stream, so nothing is overlapped with it. Its first calls, which load code and allocate, are made when the input is there
+//! and before anything is timed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

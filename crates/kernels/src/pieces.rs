@@ -2,6 +2,9 @@
 //!
 //! Pieces lie in slots of a range with twice their room: the piece numbered i in slot i × step modulo the slots, with steps that share no factor with them; or one behind the other. A
 //! range on each side is what is sent, another one what arrives, a third one where pieces are packed.
+//!
+//! A round sends all pieces and is timed by the host's clock, from the first call to the end of the last copy, packing included: what a program waits. A piece
+//! is one operation of the round, so times and rates are a piece's.
 
 use std::ops::Range;
 use std::sync::Arc;

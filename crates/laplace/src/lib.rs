@@ -13,6 +13,17 @@
 //! are. A way whose messages MPI may not survive comes last, in a process that can be lost (the binary's session).
 //!
 //! Left out: where ranks go (placement), the document and its words (report, analysis).
+//!
+//! A block lasts 30 ms, with an iteration before it that does not count; blocks of all ways are interleaved, and `gpu-aware` follows when all others are done.
+//! The time of an iteration is the slowest rank's, by the host's clock. Each way is proven after 16 iterations, cell by cell and by its residual, and again
+//! when its blocks are done. Allowed is what rounding may have added: four halves of a unit in the last place of 1, and six more an iteration. All ways add in
+//! one order, a product with 0.25 is exact and a largest change does not depend on an order: so residuals are equal to the last bit, and one that differs is a
+//! wrong result.
+//!
+//! Halos after the computation are timed by themselves: from the end of the kernel to the end of the messages, copies included. With overlap the first and the
+//! last row are computed first, and what an iteration takes beyond the computing time of the same way without overlap counts as halos. Rates count each cell as
+//! read and written once. A rank alone queues 32 iterations at a time and waits at the end of a block. `cpu` is one core a
+//! rank.
 
 mod fault;
 mod found;

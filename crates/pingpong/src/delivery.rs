@@ -10,6 +10,8 @@
 //! that one which does nothing is seen as well; and the host looks at the first word of each page with its own eyes. The bytes to be sent from the host are laid out
 //! once for an allocation, and only the first words of their pages for each block: the device's are wrong in every byte before. Otherwise, and for
 //! small copies, the host fills and compares every byte.
+//!
+//! A copy that is done twice leaves the right bytes; it shows in the time.
 
 use device::{Area, Copier, DeviceError, Difference, Direction, Pattern};
 use engine::{Failure, Mismatch, Stage, Trouble};

@@ -3,6 +3,10 @@
 //! A rank's range is placed and pinned once for each allocation and node, holds one chain (`chain`) and goes from device to device; it stays
 //! while other ranks are measured. Each device goes on along the chain where it stopped itself, whatever the others did meanwhile: it
 //! meets a line again only after a turn of its own.
+//!
+//! A round is a kernel of 4,096 loads by one thread, behind a latch, by the device's clock; so quantiles are over kernels and not over single loads. The range
+//! must be larger than the device's L2. Cases are of the first phase: a matrix measures them, by a second thread on the row's PU, before large copies are
+//! queued.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

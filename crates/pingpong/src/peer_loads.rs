@@ -3,6 +3,9 @@
 //! A rank is a GPU, which follows a chain (`chain`) in memory of another one. The chain is laid out once for each allocation on the host, and
 //! written to the owner's memory before each block, so that no two pairs' memory is there at a time. A block's loads are those of the lines that
 //! were written first: what the owner's cache still holds of the writing are the last ones.
+//!
+//! nvbandwidth's test of the same walks 1 MiB again and again, which the owner's L2 answers. A range larger than that cache is answered by the owner's memory,
+//! so the figures differ (docs/measurements/two-gpus.md).
 
 use std::sync::Arc;
 

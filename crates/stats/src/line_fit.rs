@@ -405,8 +405,7 @@ mod tests {
 
     #[test]
     fn recorded_copies_of_an_h200_come_to_its_latency_and_rate() {
-        // Registered memory on PCIe 5 x16, as METHOD has them: half of a round trip of 4 B and of 64 KiB by the host's clock, one H2D copy of 128
-        // and of 512 MiB by the device's.
+        // Registered memory on PCIe 5 x16: half of a round trip of 4 B and of 64 KiB by the host's clock, one H2D copy of 128 and of 512 MiB by the device's.
         let recorded =
             [(4.0, 7_065.0), (65_536.0, 9_145.0), (134_217_728.0, 2_436_410.0), (536_870_912.0, 9_680_327.0)];
         let point = |(bytes, ns)| Point { bytes, blocks: BlockValue::on_one_allocation(&[ns; 6]) };

@@ -7,6 +7,9 @@
 //!
 //! A text is read whole or refused: a line that looks like a figure and cannot be read is an error with its number, never left out. What the
 //! program itself says it did not measure is a case without a figure. Figures are taken as printed, with the digits that the program gives.
+//!
+//! Samples that some programs print are not taken for blocks: nothing says that memory was allocated afresh or that their order was random. A case keeps the
+//! program's own names of places, because the output does not say which PU, node or PCI address they were.
 
 mod fault;
 mod numbers;

@@ -4,6 +4,9 @@
 //! hangs its driver cannot hang the check beyond the pass' own time limit, and what is measured is what everybody can measure. What the figures come
 //! to is `analysis::gate`'s to say; a pass is repeated only for a suspect, or on each node of a fleet, whose nodes are compared afterwards. Launcher variables are
 //! kept from it: it is one process and not a rank.
+//!
+//! Copies within a GPU's memory are 512 MiB: with what they write four times the largest cache of today's GPUs, each byte counted once. Copies between GPUs go
+//! from each GPU to the next one, so that every GPU sends and receives once.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
