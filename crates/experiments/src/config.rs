@@ -78,7 +78,7 @@ pub fn launched(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result
 fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
     let round = |case: &pingpong::Case| SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE);
     let turns = |case: &pingpong::Case| if case.order == Order::Alone { ranks } else { 1 };
-    // With ranks at once a block has at least 40 rounds, however few were asked for, and the rounds before the first one count too.
+    // With ranks at once a block has three rounds and 20 ms at least, however few were asked for, and the rounds before the first one take time too.
     let rounds = reps.saturating_add(WARMUP).max(400);
     let times = pingpong::Case::all(config).into_iter().map(|case| {
         let rounds = u32::try_from(rounds.saturating_mul(turns(&case) as u64)).unwrap_or(u32::MAX);
