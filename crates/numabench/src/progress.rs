@@ -43,11 +43,12 @@ impl Progress {
 
     /// Shows these words, of so many steps done.
     pub fn say(&self, words: String, done: u64, of: u64) {
-        self.show(words, done, of, done as f64 / of.max(1) as f64, false);
+        let part = done as f64 / of.max(1) as f64;
+        let left = self.pace.borrow_mut().left(self.bar.elapsed(), part, |_, _, most| most);
+        self.show(words, done, of, left);
     }
 
-    fn show(&self, words: String, done: u64, of: u64, least: f64, waits: bool) {
-        let left = self.pace.borrow_mut().left(self.bar.elapsed(), least, waits);
+    fn show(&self, words: String, done: u64, of: u64, left: Option<Duration>) {
         let left = left.map_or_else(String::new, |left| format!(", about {} left", seconds(left.as_secs_f64())));
         self.bar.set_length(of);
         self.bar.set_message(format!("{words}{left}"));
@@ -66,10 +67,10 @@ impl Observer for Progress {
         let steps: Vec<u64> = state.results.iter().map(|ranks| steps(ranks)).collect();
         let samples = state.results.iter().flatten().map(|rank| rank.samples.len()).sum();
         let words = format!("{} of {}", counted(samples, "sample"), counted(cases, "case"));
-        let rule = self.pace.borrow().rule;
-        let least = state.results.iter().map(|ranks| least(ranks)).sum::<f64>() / cases.max(1) as f64;
-        let waits = rule.is_some_and(|rule| state.results.iter().flatten().any(|rank| is_wide(rank, &rule)));
-        self.show(words, steps.iter().sum(), cases as u64 * STEPS, least, waits);
+        let part = state.results.iter().map(|ranks| least(ranks)).sum::<f64>() / cases.max(1) as f64;
+        let wait = |rule: &Rule, spent, at_most| wait(state, rule, spent, at_most);
+        let left = self.pace.borrow_mut().left(self.bar.elapsed(), part, wait);
+        self.show(words, steps.iter().sum(), cases as u64 * STEPS, left);
     }
 
     fn ended(&mut self) {
@@ -109,19 +110,38 @@ struct Pace {
 }
 
 impl Pace {
-    /// What is left, where this part of the least blocks is done; `waits`: some interval is not yet known to be as narrow as the rule asks. `None` where nobody can tell.
-    fn left(&mut self, now: Duration, part: f64, waits: bool) -> Option<Duration> {
-        let patience = self.rule.map(|rule| rule.patience).filter(|_| waits);
+    /// What is left, where this part of the least blocks is done. `wait`: how long a run that took so long is expected to wait for narrow intervals after its least blocks, this long at
+    /// most. `None` where nobody can tell.
+    fn left(
+        &mut self,
+        now: Duration,
+        part: f64,
+        wait: impl Fn(&Rule, Duration, Duration) -> Duration,
+    ) -> Option<Duration> {
         let (began, before) = *self.first.get_or_insert((now, part));
-        if part < 1.0 {
+        let spent = now.saturating_sub(began);
+        let rest = if part < 1.0 {
             let done = part - before;
-            let rest = (done > 0.0).then(|| now.saturating_sub(began).mul_f64((1.0 - part) / done))?;
-            return Some(rest + patience.and_then(|patience| patience.after(now + rest)).unwrap_or_default());
+            (done > 0.0).then(|| spent.mul_f64((1.0 - part) / done))?
+        } else {
+            Duration::ZERO
+        };
+        let ended = now + rest;
+        if part >= 1.0 {
+            self.least.get_or_insert(now);
         }
-        let least = *self.least.get_or_insert(now);
-        let more = patience.map_or(Some(Duration::ZERO), |patience| patience.after(least))?;
-        Some((least + more).saturating_sub(now))
+        let Some(rule) = &self.rule else { return Some(rest) };
+        let least = self.least.unwrap_or(ended);
+        // Who asked for a precision waits as long as it takes.
+        let patience = rule.patience.after(least.saturating_sub(began)).unwrap_or(Duration::MAX);
+        Some(rest + wait(rule, spent, patience.saturating_sub(now.saturating_sub(least))))
     }
+}
+
+/// How long a run is expected to wait for narrow intervals: where that cannot be told yet, half as long as it may.
+fn wait(state: &RunState, rule: &Rule, spent: Duration, at_most: Duration) -> Duration {
+    let unknown = || if at_most == Duration::MAX { Duration::ZERO } else { at_most / 2 };
+    engine::expected_wait(state, rule, spent, at_most).unwrap_or_else(unknown)
 }
 
 /// What part of its least blocks a case has.
@@ -132,13 +152,6 @@ fn least(ranks: &[RankCase]) -> f64 {
     }
     let blocks = open.map(|rank| rank.samples.len() as u64).min().unwrap_or(0);
     (blocks as f64 / BLOCKS_AT_LEAST as f64).min(1.0)
-}
-
-/// Whether a rank's interval is wider than the rule asks, or not known.
-fn is_wide(rank: &RankCase, rule: &Rule) -> bool {
-    let known = rank.so_far.as_ref().map(|so_far| &so_far.summary);
-    let half = known.and_then(|known| Some(known.median_interval_ns?.relative_half_width(known.median_ns)));
-    rank.member && rank.stop.is_none() && half.is_none_or(|half| half > rule.target_half_width)
 }
 
 /// How far a case is, of [`STEPS`].
@@ -159,30 +172,32 @@ mod tests {
 
     #[test]
     fn the_time_that_is_left_is_said_when_it_is_known() {
-        let s = Duration::from_secs;
+        let (s, none) = (Duration::from_secs, |_: &Rule, _, _| Duration::ZERO);
         let mut turns = Pace::default();
-        assert_eq!(turns.left(s(3), 0.1, false), None, "not about 0 s at the start");
+        assert_eq!(turns.left(s(3), 0.1, none), None, "not about 0 s at the start");
         assert_eq!(
-            turns.left(s(5), 0.3, false),
+            turns.left(s(5), 0.3, none),
             Some(s(7)),
             "at the rate since then: 3 s were those before the first block"
         );
-        assert_eq!(turns.left(s(12), 1.0, false), Some(s(0)));
+        assert_eq!(turns.left(s(12), 1.0, none), Some(s(0)));
     }
 
     #[test]
-    fn a_run_that_may_wait_for_narrow_intervals_is_told_with_that_until_they_are() {
+    fn a_run_that_is_expected_to_wait_for_narrow_intervals_is_told_with_that() {
         let s = Duration::from_secs;
+        let (all, none) = (|_: &Rule, _, most| most, |_: &Rule, _, _| Duration::ZERO);
         let mut pace = Pace { rule: Some(Rule::default()), ..Pace::default() };
-        pace.left(s(2), 0.0, true);
-        assert_eq!(pace.left(s(7), 0.5, true), Some(s(5 + 3)), "a quarter of the 12 s that the least blocks take");
-        assert_eq!(pace.left(s(7), 0.5, false), Some(s(5)));
-        assert_eq!(pace.left(s(12), 1.0, true), Some(s(3)));
-        assert_eq!(pace.left(s(14), 1.0, true), Some(s(1)));
-        assert_eq!(pace.left(s(14), 1.0, false), Some(s(0)));
+        pace.left(s(2), 0.0, all);
+        assert_eq!(pace.left(s(10), 0.5, all), Some(s(8 + 4)), "a quarter of the 16 s that the least blocks take");
+        assert_eq!(pace.left(s(10), 0.5, none), Some(s(8)));
+        assert_eq!(pace.left(s(18), 1.0, all), Some(s(4)));
+        assert_eq!(pace.left(s(20), 1.0, all), Some(s(2)));
+        assert_eq!(pace.left(s(20), 1.0, none), Some(s(0)));
         let asked = Rule { patience: Patience::Asked, ..Rule::default() };
         let mut pace = Pace { rule: Some(asked), ..Pace::default() };
-        pace.left(s(2), 0.0, true);
-        assert_eq!(pace.left(s(12), 1.0, true), None, "who asked for a precision waits as long as it takes");
+        pace.left(s(2), 0.0, none);
+        let long = |_: &Rule, _, most: Duration| most.min(s(40));
+        assert_eq!(pace.left(s(10), 0.5, long), Some(s(8 + 40)), "who asked for a precision waits as long as it takes");
     }
 }
