@@ -249,15 +249,17 @@ impl Launch {
         (self.number(2), size_of::<T>() * rows * n)
     }
 
-    /// Transforms by halves, of which one has the even points and one the odd.
     fn fft<T: Real>(&self) -> (usize, usize) {
         const POINTS: usize = 512;
         let len = 2 * self.blocks * POINTS;
         let (from, to) = (self.slice::<[T; 2]>(0, len), self.slice::<[T; 2]>(1, len));
+        let root = |at: usize| (-2.0 * std::f64::consts::PI * at as f64 / POINTS as f64).sin_cos();
+        let roots: Vec<(f64, f64)> = (0..POINTS / 2).map(root).collect();
         for (from, to) in from.chunks(POINTS).zip(to.chunks_mut(POINTS)) {
-            let points: Vec<[f64; 2]> = from.iter().map(|point| [point[0].value(), point[1].value()]).collect();
-            let done = transformed(&points);
-            to.iter_mut().zip(done).for_each(|(to, point)| *to = point.map(T::of));
+            let mut points = [[0.0; 2]; POINTS];
+            from.iter().zip(&mut points).for_each(|(from, point)| *point = [from[0].value(), from[1].value()]);
+            transform(&mut points, &roots);
+            to.iter_mut().zip(points).for_each(|(to, point)| *to = point.map(T::of));
         }
         (self.number(1), 2 * size_of::<T>() * len)
     }
@@ -332,21 +334,25 @@ impl Real for f64 {
     }
 }
 
-fn transformed(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
-    if points.len() == 1 {
-        return points.to_vec();
+/// Transforms a power of two of points in their place, by halves of which one has those with even numbers and one those with odd ones; `roots`: sine and cosine of the first half of
+/// the unit's roots.
+fn transform(points: &mut [[f64; 2]], roots: &[(f64, f64)]) {
+    let len = points.len();
+    for at in 0..len {
+        let other = at.reverse_bits() >> (usize::BITS - len.ilog2());
+        if at < other {
+            points.swap(at, other);
+        }
     }
-    let half = |first: usize| transformed(&points.iter().skip(first).step_by(2).copied().collect::<Vec<_>>());
-    let (even, odd) = (half(0), half(1));
-    let turned: Vec<[f64; 2]> = (odd.iter().enumerate())
-        .map(|(k, point)| {
-            let (sin, cos) = (-2.0 * std::f64::consts::PI * k as f64 / points.len() as f64).sin_cos();
-            [point[0] * cos - point[1] * sin, point[0] * sin + point[1] * cos]
-        })
-        .collect();
-    let join = |sign: f64| {
-        let sum = move |(one, other): (&[f64; 2], &[f64; 2])| [one[0] + sign * other[0], one[1] + sign * other[1]];
-        even.iter().zip(&turned).map(sum).collect::<Vec<_>>()
-    };
-    [join(1.0), join(-1.0)].concat()
+    for half in (0..len.ilog2()).map(|power| 1 << power) {
+        for both in points.chunks_mut(2 * half) {
+            let (even, odd) = both.split_at_mut(half);
+            for (k, (one, other)) in even.iter_mut().zip(odd).enumerate() {
+                let (sin, cos) = roots[k * (len / 2 / half)];
+                let turned = [other[0] * cos - other[1] * sin, other[0] * sin + other[1] * cos];
+                *other = [one[0] - turned[0], one[1] - turned[1]];
+                *one = [one[0] + turned[0], one[1] + turned[1]];
+            }
+        }
+    }
 }
