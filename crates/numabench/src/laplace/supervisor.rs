@@ -36,7 +36,7 @@ pub fn run(args: &Laplace, launch: &Launch) -> Result<Exit, Fault> {
     };
     let end = session.watch(&patience, &mut here, &signals)?;
     let Here { before, met, doing, mut found, kept, .. } = here;
-    let Some(met) = met else { return Err(before.fault(&end, leads, signals.exit())) };
+    let Some(met) = met else { return Err(session.leave_unmet(launch, &before, &end, &signals)) };
     let signal = signals.exit().filter(|_| end != End::Over || found.interrupted);
     // A session that said why it leaves was not lost.
     let why = (end != End::Over && signal.is_none()).then(|| why(&end, doing));

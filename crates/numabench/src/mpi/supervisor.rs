@@ -32,7 +32,7 @@ pub fn run(args: &Mpi, launch: &Launch) -> Result<Exit, Fault> {
     let Here { mut known, kept, processes } = here;
     let signal = signals.exit().filter(|_| end != End::Over || known.found.interrupted);
     known.settle(&end, args);
-    let Some(met) = &known.met else { return Err(known.before.fault(&end, leads, signals.exit())) };
+    let Some(met) = &known.met else { return Err(session.leave_unmet(launch, &known.before, &end, &signals)) };
     // At once: a launcher that ends this process too will do so soon.
     let concluded = if leads {
         let why = (end != End::Over).then(|| known.why(&end));

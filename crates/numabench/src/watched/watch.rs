@@ -14,6 +14,7 @@ use anyhow::Context;
 use ranks::{Launch, Launcher};
 use serde::de::DeserializeOwned;
 
+use super::before::Before;
 use super::channel::{SESSION, hear, pair};
 use super::end::End;
 use super::partners::{Partners, Process};
@@ -203,6 +204,16 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
                 _ => {}
             }
         }
+    }
+
+    /// Leaves a launch whose ranks never all met, and says what its session's end means.
+    pub fn leave_unmet(self, launch: &Launch, before: &Before, ended: &End, signals: &Signals) -> Fault {
+        // MPICH says that it leaves in an exit handler (4.1 and later), which a session that refuses and ends at once does not run: Hydra kills the other ranks then, and its
+        // code is 9 or 0.
+        if launch.launcher == Launcher::Hydra && before.refused.is_some() && matches!(ended, End::Left(_)) {
+            ranks::pmi::finalize();
+        }
+        before.fault(ended, launch.speaks(), signals.exit())
     }
 
     /// Leaves the launch, in a way that ends nobody who is still needed. `ended` is how the session did; `all` are the sessions, `operation` the limit of an operation.

@@ -101,6 +101,8 @@ impl Mpi {
         let mut command = process::Command::new(self.program);
         let ranks = ranks.to_string();
         command.args(self.options).arg(ranks).envs(variables(driver)).env("NUMABENCH_MPI", &self.plugin);
+        // Ranks that wait let others run: the tests beside this one have the same cores.
+        command.env("OMPI_MCA_mpi_yield_when_idle", "1");
         // The preloaded library is the ranks' alone: the launcher's own start is slow enough.
         let (preloaded, others): (Vec<_>, Vec<_>) = told.iter().partition(|(name, _)| *name == "LD_PRELOAD");
         command.envs(others.into_iter().map(|(name, value)| (*name, value)));
