@@ -62,7 +62,6 @@ pub use failure::{Failure, Stage};
 pub use follow::{Followed, follow};
 pub use joined::{Joined, PartCase};
 pub use lead::{Journal, dismiss, lead};
-pub use patience::expected_wait;
 pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
 pub use placing_calls::{PlacingCalls, placing_calls};
 pub use sample::{Mismatch, Sample, SoFar, Told, Trouble};

@@ -11,9 +11,6 @@ use stats::stop::{self, Rule};
 use crate::case::{Case, Order};
 use crate::state::{RankCase, RunState};
 
-/// From so many blocks on an interval of their median can be told.
-const TELLING_BLOCKS: usize = 6;
-
 /// Whether every case of the phase that goes on has the least blocks of the rule.
 pub(crate) fn have_their_least(state: &RunState, phase: u8, rule: &Rule) -> bool {
     of_phase(state, phase).all(|(_, ranks)| open(ranks).all(|rank| rank.samples.len() >= rule.min_blocks))
@@ -21,32 +18,6 @@ pub(crate) fn have_their_least(state: &RunState, phase: u8, rule: &Rule) -> bool
 
 /// The cases of the phase that go on and are not expected to end within `left`, by their index; `spent`: what the phase took so far.
 pub(crate) fn too_costly(state: &RunState, phase: u8, rule: &Rule, spent: Duration, left: Duration) -> Vec<usize> {
-    let costs = costs(state, phase, rule, spent);
-    let worth = within(&costs, left).count();
-    costs[worth..].iter().map(|(case, _)| *case).collect()
-}
-
-/// How long the phase under way is expected to go on after all its cases have the least blocks of the rule, where it waits for narrow intervals no longer than `left`; `None`: some
-/// case has too few blocks for that to be told. `spent`: what the phase took so far.
-pub fn expected_wait(state: &RunState, rule: &Rule, spent: Duration, left: Duration) -> Option<Duration> {
-    let phase = state.phase()?;
-    let tells = |rank: &RankCase| rank.samples.len() >= TELLING_BLOCKS;
-    of_phase(state, phase).all(|(_, ranks)| open(ranks).all(tells)).then_some(())?;
-    let seconds: f64 = within(&costs(state, phase, rule, spent), left).map(|(_, seconds)| seconds).sum();
-    Some(Duration::from_secs_f64(seconds))
-}
-
-/// The first of these that take no longer than `left` together.
-fn within(costs: &[(usize, f64)], left: Duration) -> impl Iterator<Item = &(usize, f64)> {
-    let mut sum = 0.0;
-    costs.iter().take_while(move |(_, seconds)| {
-        sum += seconds;
-        sum <= left.as_secs_f64()
-    })
-}
-
-/// The cases of a phase that go on, each with the seconds that its further blocks are expected to take, the soonest first.
-fn costs(state: &RunState, phase: u8, rule: &Rule, spent: Duration) -> Vec<(usize, f64)> {
     let measured: f64 = of_phase(state, phase).map(|(case, ranks)| measured_ns(state, case, ranks)).sum();
     // With what lies between the blocks.
     let whole = if measured > 0.0 { spent.as_secs_f64() / measured } else { 0.0 };
@@ -58,7 +29,13 @@ fn costs(state: &RunState, phase: u8, rule: &Rule, spent: Duration) -> Vec<(usiz
     };
     let mut costs: Vec<(usize, f64)> = of_phase(state, phase).filter_map(cost).collect();
     costs.sort_by(|one, other| one.1.total_cmp(&other.1));
-    costs
+    let mut sum = 0.0;
+    let is_too_much = |(_, seconds): &(usize, f64)| {
+        sum += seconds;
+        sum > left.as_secs_f64()
+    };
+    let first = costs.iter().position(is_too_much).unwrap_or(costs.len());
+    costs.split_off(first).into_iter().map(|(case, _)| case).collect()
 }
 
 fn of_phase(state: &RunState, phase: u8) -> impl Iterator<Item = (&Case, &[RankCase])> {
@@ -253,16 +230,5 @@ mod tests {
                 100.0 + 0.5 * random.normal() + if here { 15.0 } else { 0.0 }
             }
         });
-    }
-
-    #[test]
-    fn the_wait_is_that_for_the_cases_that_are_worth_it_and_unknown_before_the_sixth_block() {
-        let second = Duration::from_secs(1);
-        assert_eq!(expected_wait(&state(&[(5, 0.01)]), &Rule::default(), second, second), None);
-        let told = |cases: &[(usize, f64)], left| expected_wait(&state(cases), &Rule::default(), second, left);
-        let alone = told(&[(8, 0.012)], second).unwrap_or_default();
-        assert!(!alone.is_zero() && alone < second, "{alone:?}");
-        assert_eq!(told(&[(8, 0.5)], second), Some(Duration::ZERO), "a hopeless one is not waited for");
-        assert_eq!(told(&[(8, 0.012)], alone / 2), Some(Duration::ZERO));
     }
 }

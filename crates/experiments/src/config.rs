@@ -106,18 +106,14 @@ pub fn measuring(args: &Measuring) -> RunConfig {
 }
 
 fn amount(args: &Measuring, warmup: u64) -> Amount {
-    args.reps.map_or_else(|| Amount::Adaptive(rule(args.precision)), |reps| Amount::Fixed { reps, warmup })
-}
-
-/// What ends the cases of a run whose rounds are not counted, of which this precision may have been asked.
-pub fn rule(precision: Option<f64>) -> Rule {
-    let asked = |target_half_width| Rule {
-        target_half_width,
-        max_blocks: MOST_BLOCKS_FOR_A_PRECISION,
-        patience: Patience::Asked,
-        ..Rule::default()
-    };
-    precision.map_or_else(Rule::default, asked)
+    match (args.reps, args.precision) {
+        (Some(reps), _) => Amount::Fixed { reps, warmup },
+        (None, None) => Amount::Adaptive(Rule::default()),
+        (None, Some(target_half_width)) => {
+            let max_blocks = MOST_BLOCKS_FOR_A_PRECISION;
+            Amount::Adaptive(Rule { target_half_width, max_blocks, patience: Patience::Asked, ..Rule::default() })
+        }
+    }
 }
 
 /// When a run with so much time for measuring is given up: at the limit that was asked for, or a minute later than that time.

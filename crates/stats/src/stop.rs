@@ -141,11 +141,11 @@ pub fn decide(blocks: &[BlockValue], rule: &Rule) -> Option<StopReason> {
     }
 }
 
-/// How many blocks this rule is expected to take after these and its least; `None`: more than it allows.
+/// How many blocks more this rule is expected to take; `None`: more than it allows.
 pub fn further_blocks(blocks: &[BlockValue], rule: &Rule) -> Option<usize> {
     let needed = blocks_needed(blocks, CONFIDENCE, rule.target_half_width, rule.max_blocks)?;
     // It must be narrow with the newest block and without it.
-    Some(needed.saturating_sub(blocks.len().max(rule.min_blocks)).max(1))
+    Some((needed - blocks.len()).max(1))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ fn measure(measurement: &dyn Measurement, args: &Measuring, output: &Output) -> 
     // The output is opened first: a run whose result cannot be kept must not begin.
     let sink = output.open()?;
     let signals = Signals::catch()?;
-    let mut progress = Progress::of(args.quiet || fleet::is_launched(), args.reps, args.precision);
+    let mut progress = Progress::new(args.quiet || fleet::is_launched());
     let (sink, origin) = (sink.as_ref(), origin());
     let session = Session { origin, sink, signals: &signals, observer: &mut progress, say: terminal::say };
     driver::measure(measurement, session)

@@ -37,7 +37,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     let extent = Extent::of(args.full, args.brief, args.quiet);
     let output = Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
     let fails = |document: &Document| args.fail_on.contains(&FailOn::SlowerTwin) && !document.slower_twins.is_empty();
-    let mut progress = Progress::of(args.quiet, args.reps, args.precision);
+    let mut progress = Progress::new(args.quiet);
     let (say, observer) = (terminal::say, &mut progress);
     if launch.is_alone() {
         // The output is opened first: a run whose result cannot be kept must not begin.

@@ -24,7 +24,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         return Ok(Exit::Ok);
     }
     let signals = Signals::catch()?;
-    let mut progress = Progress::of(false, args.reps, None);
+    let mut progress = Progress::new(false);
     let session = Session { origin, sink: None, signals: &signals, observer: &mut progress, say: terminal::say };
     let (document, exit) = groups.measure(session)?;
     if args.json {
