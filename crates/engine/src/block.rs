@@ -178,16 +178,16 @@ impl<'a> Warming<'a> {
     /// Warms up where that is due, lays out what the block will move, and says how much the block takes.
     fn prepare(self, pass: u64, shared: bool) -> Result<Turn<'a>, Trouble> {
         let Self { rank, mut work, warmth, pace, timeline, spent, allocation } = self;
-        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount));
-        let earlier = warmed.map_err(cold)?;
-        if rank.config.verify {
-            spent.on(|spent| &mut spent.lay_out_ns, || work.lay_out())?;
-        }
         // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches one in 64). Where it left none, and a round is
-        // a block by itself, the earlier ones were enough.
+        // a block by itself, the earlier ones were enough, on whatever memory.
         let before = work.calls_before();
         let may_be_none = before == 0 && !work.tells_host_time() && matches!(rank.config.amount, Amount::Adaptive(_));
         let none = |round_ns: &f64| may_be_none && Effort::is_one_round(*round_ns);
+        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount));
+        let earlier = warmed.map_err(cold)?.or(warmth.on_earlier_memory().filter(none));
+        if rank.config.verify {
+            spent.on(|spent| &mut spent.lay_out_ns, || work.lay_out())?;
+        }
         let latest = match earlier.filter(none) {
             Some(round_ns) => round_ns,
             None => {
@@ -284,7 +284,7 @@ fn warm_up(work: &mut dyn Work, warmth: &Warmth, amount: Amount) -> Result<Optio
         // The round that does not count is the last of them.
         (_, Amount::Fixed { warmup, .. }) => (warmup.saturating_sub(1), u64::MAX),
         (Warmth::Cold, Amount::Adaptive(_)) => (WARM_ROUNDS, WARM_NS),
-        (Warmth::Fresh, Amount::Adaptive(_)) => (0, WARM_NS),
+        (Warmth::Fresh { .. }, Amount::Adaptive(_)) => (0, WARM_NS),
     };
     let began = clock::now_ns();
     let mut latest = None;

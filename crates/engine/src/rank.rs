@@ -69,10 +69,20 @@ impl Drop for Farewell<'_> {
 pub(crate) enum Warmth {
     /// Never on this rank.
     Cold,
-    /// On earlier memory.
-    Fresh,
+    /// On earlier memory; how long a round took there.
+    Fresh { round_ns: f64 },
     /// On the present memory; how long a round took last.
     Warm { round_ns: f64 },
+}
+
+impl Warmth {
+    /// How long a round took last, where that was on earlier memory.
+    pub fn on_earlier_memory(self) -> Option<f64> {
+        match self {
+            Self::Fresh { round_ns } => Some(round_ns),
+            _ => None,
+        }
+    }
 }
 
 /// What a case's latest block tells of how much its next one takes.
@@ -255,7 +265,9 @@ impl Rank {
         if fresh {
             for case in self.cases.iter().filter(|case| case.setup == setup) {
                 let warmth = &mut ready.warm[case.index];
-                *warmth = if *warmth == Warmth::Cold { Warmth::Cold } else { Warmth::Fresh };
+                if let Warmth::Warm { round_ns } = *warmth {
+                    *warmth = Warmth::Fresh { round_ns };
+                }
             }
         }
         let seen = match latest {

@@ -105,7 +105,7 @@ pub trait Work {
     }
 
     /// How many calls of [`Work::round`] do not count before a block: as many as it takes until nothing is left of laying out that a round would pay for. 0 where
-    /// laying out leaves nothing: there is one then on memory that is new, and where a round is no block by itself.
+    /// laying out leaves nothing: there is one then where a round is no block by itself.
     fn calls_before(&self) -> u32 {
         1
     }

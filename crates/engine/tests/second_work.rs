@@ -268,7 +268,8 @@ fn cases_of_two_setups_on_the_same_memory_are_proven_by_one_look_before_and_one_
 fn pages_that_move_make_the_blocks_of_every_setup_on_that_memory_invalid() -> Result<(), Box<dyn Error>> {
     let state = run(Fault::Moves)?;
     for result in state.results.iter().flatten().filter(|result| result.member) {
-        assert!(matches!(result.trouble, Some(Trouble::Misplaced(_))), "{result:?}");
+        // Or the other rank's was found first, and this one's block was left out with it.
+        assert!(matches!(result.trouble, Some(Trouble::Misplaced(_))) || result.missed > 0, "{result:?}");
         assert!(result.samples.is_empty());
     }
     Ok(())
