@@ -206,6 +206,17 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_first_word_is_found_in_whatever_page_it_is() {
+        let pattern = Pattern::new(42);
+        for wrong in [0, PAGE_BYTES + 7, 2 * PAGE_BYTES + 1] {
+            let mut bytes = filled(pattern, 2 * PAGE_BYTES + 5);
+            bytes[wrong] ^= 1;
+            let found = pattern.compare_page_words(&bytes).map_err(|difference| difference.offset);
+            assert_eq!(found, Err(wrong as u64));
+        }
+    }
+
+    #[test]
     fn words_do_not_repeat_and_each_byte_of_a_word_varies() {
         // Interpreted, as many as otherwise take a quarter of an hour.
         let count = if cfg!(miri) { 2_000 } else { 100_000 };
