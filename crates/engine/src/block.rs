@@ -183,8 +183,8 @@ impl<'a> Warming<'a> {
         let before = work.calls_before();
         let may_be_none = before == 0 && !work.tells_host_time() && matches!(rank.config.amount, Amount::Adaptive(_));
         let none = |round_ns: &f64| may_be_none && Effort::is_one_round(*round_ns);
-        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount));
-        let earlier = warmed.map_err(cold)?.or(warmth.on_earlier_memory().filter(none));
+        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount, none));
+        let earlier = warmed.map_err(cold)?;
         if rank.config.verify {
             spent.on(|spent| &mut spent.lay_out_ns, || work.lay_out())?;
         }
@@ -277,10 +277,16 @@ impl Turn<'_> {
     }
 }
 
-/// Warms a case up on fresh memory; the time one round took last, where that is known.
-fn warm_up(work: &mut dyn Work, warmth: &Warmth, amount: Amount) -> Result<Option<f64>, Failure> {
+/// Warms a case up on fresh memory; the time one round took last, where that is known. `none`: whether one of such rounds needs none before it, on whatever memory.
+fn warm_up(
+    work: &mut dyn Work,
+    warmth: &Warmth,
+    amount: Amount,
+    none: impl Fn(&f64) -> bool,
+) -> Result<Option<f64>, Failure> {
     let (rounds, limit_ns) = match (warmth, amount) {
         (Warmth::Warm { round_ns }, _) => return Ok(Some(*round_ns)),
+        (Warmth::Fresh { round_ns }, _) if none(round_ns) => return Ok(Some(*round_ns)),
         // The round that does not count is the last of them.
         (_, Amount::Fixed { warmup, .. }) => (warmup.saturating_sub(1), u64::MAX),
         (Warmth::Cold, Amount::Adaptive(_)) => (WARM_ROUNDS, WARM_NS),

@@ -75,16 +75,6 @@ pub(crate) enum Warmth {
     Warm { round_ns: f64 },
 }
 
-impl Warmth {
-    /// How long a round took last, where that was on earlier memory.
-    pub fn on_earlier_memory(self) -> Option<f64> {
-        match self {
-            Self::Fresh { round_ns } => Some(round_ns),
-            _ => None,
-        }
-    }
-}
-
 /// What a case's latest block tells of how much its next one takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pace {
