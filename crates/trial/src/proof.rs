@@ -104,7 +104,10 @@ mod tests {
     fn a_thread_that_begins_between_two_looks_with_pus_of_its_own_was_not_moved() {
         let mut later = look(0.5, "2", None);
         later.ranks[0].pus = Some(set("2-3"));
-        assert_eq!(proof(&[look(0.1, "2", None), later]), Proof::AsAsked);
+        assert_eq!(proof(&[look(0.1, "2", None), later.clone()]), Proof::AsAsked);
+        later.ranks[0].first_thread_pus = Some(set("3"));
+        let moved = proof(&[look(0.1, "2", None), later]);
+        assert!(matches!(moved, Proof::Misplaced(_)), "the first thread was, though another one has its PU: {moved:?}");
     }
 
     #[test]
