@@ -106,10 +106,6 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
     });
     if all_well {
         launch::leave(world, say);
-        // MPICH says so in an exit handler (4.1 and later), which a process that leaves a thread behind does not run.
-        if engine::is_abandoned() && launch.launcher == Launcher::Hydra {
-            ranks::pmi::finalize();
-        }
     } else if world.place().rank == 0 {
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
         thread::sleep(PASSED_ON);

@@ -1,7 +1,10 @@
 //! What ends it before anything is measured.
 
+use std::process::Command;
+
+use crate::driver;
 use crate::launch::all;
-use crate::run::{Done, run};
+use crate::run::{BINARY, Done, Ended, no_driver, run, variables};
 
 #[test]
 fn a_process_on_its_own_is_told_how_to_start_two() {
@@ -34,6 +37,29 @@ fn ranks_and_sizes_that_cannot_be_are_said_once_and_by_name() -> Done {
         let ended = mpi.host(3, &["--matrix=core"]);
         assert_eq!(ended.code, Some(2), "{}", ended.err);
         assert!(ended.err.contains("its host has 3 ranks") && ended.err.contains("--bind-to none"), "{}", ended.err);
+    }
+    Ok(())
+}
+
+/// As MPICH is from 4.1 on, which tells its launcher that a rank leaves in an exit handler: a session that refuses runs none. Rank 0's process is there for a moment longer, so
+/// that it is killed if Hydra takes the other one for dead.
+#[test]
+fn a_refusal_keeps_its_code_where_mpi_does_not_tell_hydra_that_a_rank_leaves() -> Done {
+    for mpi in all().into_iter().filter(|mpi| mpi.name == "MPICH") {
+        for command in ["mpi", "laplace"] {
+            let rank = format!(
+                "LD_PRELOAD={} {BINARY} {command} --cpus 0,0; code=$?; [ \"$PMI_RANK\" = 1 ] || sleep 0.5; exit $code",
+                driver::fake_mpi()?.display()
+            );
+            let mut launch = Command::new("mpiexec.hydra");
+            launch
+                .envs(variables(&no_driver()))
+                .env("NUMABENCH_MPI", &mpi.plugin)
+                .env("FAKE_MPI_FAILS", "MPI_Finalize 1");
+            let ended = Ended::of(&launch.args(["-n", "2", "sh", "-c", &rank]).output()?);
+            assert_eq!(ended.code, Some(2), "{command}: {}{}", ended.out, ended.err);
+            assert!(ended.err.contains("PU 0"), "{command}: {}", ended.err);
+        }
     }
     Ok(())
 }
